@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+import { totalsReporter } from './test/support/reporter.js'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+    reporters: ['default', totalsReporter],
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+  },
+})
