@@ -1,0 +1,5 @@
+export interface Requirement {
+  /** Document and section that asks for it. */
+  readonly source: string
+  readonly text: string
+}

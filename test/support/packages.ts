@@ -1,0 +1,70 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { filesUnder, repositoryRoot } from './files.js'
+import { importsOf } from './imports.js'
+import { type Source, scan } from './source.js'
+
+interface SourceFile extends Source {
+  /** Relative to the repository, like every path here. */
+  readonly path: string
+  readonly imports: readonly string[]
+}
+
+export interface Package {
+  readonly name: string
+  readonly directory: string
+  /** Subpaths that others may import, such as `.` and `./testing`; `*` stands for anything. */
+  readonly exports: readonly string[]
+  /** Packages that are there wherever this one is installed. */
+  readonly dependencies: ReadonlySet<string>
+  readonly files: readonly SourceFile[]
+}
+
+interface Manifest {
+  readonly name: string
+  readonly exports?: string | Record<string, unknown>
+  readonly dependencies?: Record<string, string>
+  readonly peerDependencies?: Record<string, string>
+}
+
+export const readText = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
+
+const readSource = (path: string): SourceFile => {
+  const source = scan(readText(path))
+  return { path, ...source, imports: importsOf(source) }
+}
+
+const readPackage = (directory: string): Package => {
+  const manifest: Manifest = JSON.parse(readText(`${directory}/package.json`))
+  const exported = manifest.exports ?? {}
+  return {
+    name: manifest.name,
+    directory,
+    exports: typeof exported === 'string' ? ['.'] : Object.keys(exported),
+    dependencies: new Set(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })),
+    files: [...filesUnder(`${directory}/src`, '.ts'), ...filesUnder(`${directory}/src`, '.tsx')].map(
+      readSource,
+    ),
+  }
+}
+
+const directoriesIn = (parent: string): string[] =>
+  existsSync(join(repositoryRoot, parent))
+    ? readdirSync(join(repositoryRoot, parent)).map((name) => `${parent}/${name}`)
+    : []
+
+/** Every package of the workspace, with its sources read. */
+export const packages: readonly Package[] = [
+  'protocol',
+  ...directoriesIn('packages'),
+  ...directoriesIn('examples'),
+]
+  .filter((directory) => existsSync(join(repositoryRoot, directory, 'package.json')))
+  .map(readPackage)
+
+/** Where tests live; the same places as in vitest.config.ts. */
+export const testFiles: readonly string[] = [
+  'test',
+  'protocol/test',
+  ...directoriesIn('packages').map((p) => `${p}/test`),
+].flatMap((directory) => filesUnder(directory))

@@ -1,0 +1,31 @@
+const comment = String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`
+const quoted = String.raw`'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"`
+/** Its substitutions may hold braces and templates one level deep, which is as deep as anybody should write. */
+const template = '`(?:\\\\[^]|\\$(?!\\{)|\\$\\{(?:`[^`]*`|\\{[^{}]*\\}|[^`{}])*\\}|[^`\\\\$])*`'
+/** A slash begins a regular expression where an operand may stand, and divides elsewhere. */
+const regex = String.raw`(?<=(?:^|[(,=:[!&|?{;+>]|\breturn)\s*)\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/\w*`
+const token = new RegExp(`(?<blank>${comment}|${regex})|(?<text>${quoted}|${template})`, 'gm')
+
+export interface Source {
+  /** The text with comments and regular expressions blank and every string replaced by `"<n>"`. */
+  readonly code: string
+  /** The strings as written, without their quotes; `"<n>"` in `code` is the n-th. */
+  readonly strings: readonly string[]
+}
+
+/** Separates code from what merely looks like code, so that rules over it can be plain regular expressions. */
+export function scan(text: string): Source {
+  const strings: string[] = []
+  const code = text.replace(token, (match, blank: string | undefined) => {
+    if (blank !== undefined) return ' '
+    return `"${strings.push(match.slice(1, -1)) - 1}"`
+  })
+  return { code, strings }
+}
+
+/** What the first capture group of `pattern`, an `"<n>"`, stands for, for each place where it matches. */
+export function stringsAt(source: Source, pattern: RegExp): string[] {
+  return [...source.code.matchAll(pattern)].flatMap(([, found = '']) =>
+    [...found.matchAll(/"(\d+)"/g)].map(([, index]) => source.strings[Number(index)] ?? ''),
+  )
+}
