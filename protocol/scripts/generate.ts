@@ -1,0 +1,48 @@
+/** Writes src/generated/validators.ts and dist/schema/*.json from the TypeBox schemas. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import type { TSchema } from '@sinclair/typebox'
+import { Ajv } from 'ajv'
+import standalone from 'ajv/dist/standalone/index.js'
+import { Envelope, Submission } from '../src/envelope.js'
+import { kindRules } from '../src/kind-rules.js'
+
+const root = new URL('..', import.meta.url)
+/** TypeBox keeps symbols in its schemas, which other libraries trip over. */
+const plain = (schema: TSchema): Record<string, unknown> => JSON.parse(JSON.stringify(schema))
+
+const schemas: Record<string, Record<string, unknown>> = {
+  submission: plain(Submission),
+  envelope: plain(Envelope),
+}
+for (const [kind, rule] of Object.entries(kindRules)) {
+  schemas[kind] = { $id: kind, title: kind, description: rule.meaning, ...plain(rule.payload) }
+}
+
+// `unicode: false` counts UTF-16 units and so needs no helper at run time: the code below imports nothing.
+const ajv = new Ajv({
+  code: { source: true, esm: true, lines: true },
+  unicode: false,
+  logger: false,
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+})
+for (const schema of Object.values(schemas)) ajv.addSchema(schema)
+
+const names = Object.keys(schemas)
+const exported = Object.fromEntries(names.map((name, index) => [`check${index}`, name]))
+const code = standalone.default(ajv, exported)
+if (code.includes('require(')) throw new Error('the generated validators import something at run time')
+
+const table = names.map((name, index) => `  ${JSON.stringify(name)}: check${index},`).join('\n')
+mkdirSync(new URL('src/generated/', root), { recursive: true })
+writeFileSync(
+  new URL('src/generated/validators.ts', root),
+  `// @ts-nocheck: written by scripts/generate.ts\n${code.replace('"use strict";', '')}\nexport const validators = {\n${table}\n}\n`,
+)
+
+mkdirSync(new URL('dist/schema/', root), { recursive: true })
+for (const [name, schema] of Object.entries(schemas)) {
+  const document = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...schema, $id: `${name}.json` }
+  writeFileSync(new URL(`dist/schema/${name}.json`, root), `${JSON.stringify(document, null, 2)}\n`)
+}

@@ -1,0 +1,105 @@
+import { READ_TARGETED } from '../kinds.js'
+import { parseStrings } from './parse.js'
+import type { Capability, Pattern } from './pattern.js'
+import { dotted, parseRules, type Rule } from './rules.js'
+import { compileNode, type Test } from './value.js'
+
+/** What capabilities look at: an envelope after normalisation. An absent or empty `to` is everyone. */
+export interface Subject {
+  readonly kind: string
+  readonly to?: readonly string[] | undefined
+  readonly context?: string | undefined
+  readonly payload: unknown
+}
+
+export interface Decision {
+  readonly allowed: boolean
+  /** Index of the first capability that allows it. */
+  readonly matched?: number
+}
+
+export interface Capabilities {
+  allows(envelope: Subject): Decision
+  readonly list: readonly Capability[]
+}
+
+interface CompiledRule {
+  readonly decision: Decision
+  readonly ofKind: (kind: string) => boolean
+  readonly tests: readonly ((envelope: Subject) => boolean)[]
+}
+
+const DENIED: Decision = Object.freeze({ allowed: false })
+
+/** Kinds come from the wire: that many are remembered with the capabilities for them, of that length at most. */
+const REMEMBERED_KINDS = 64
+const REMEMBERED_LENGTH = 128
+
+/** Compiles what one participant holds [MEUP-4]. Throws `PatternError` for a bad pattern. */
+export function compileCapabilities(list: readonly Capability[]): Capabilities {
+  const rules = parseRules(list).map(compileRule)
+  const byKind = new Map<string, readonly CompiledRule[]>()
+
+  function rulesFor(kind: string): readonly CompiledRule[] {
+    const known = byKind.get(kind)
+    if (known !== undefined) return known
+    const wireKind = dotted(kind)
+    const found = rules.filter((rule) => rule.ofKind(wireKind))
+    if (byKind.size >= REMEMBERED_KINDS) byKind.clear()
+    if (kind.length <= REMEMBERED_LENGTH) byKind.set(kind, found)
+    return found
+  }
+
+  return {
+    list,
+    allows(envelope) {
+      const allowing = rulesFor(envelope.kind).find(({ tests }) => tests.every((test) => test(envelope)))
+      return allowing?.decision ?? DENIED
+    },
+  }
+}
+
+/**
+ * Compiles a pattern for strings alone, as subscriptions have them. With `kinds`, `.` and `/` are the same separator
+ * on both sides. Throws `PatternError`; its path begins with `path`.
+ */
+export function compilePattern(
+  pattern: Pattern,
+  { kinds = false, path = '' }: { readonly kinds?: boolean; readonly path?: string } = {},
+): (value: string) => boolean {
+  const test = compileNode(parseStrings(pattern, path, kinds ? '.' : '/', { patterns: 0, regexWeight: 0 }))
+  return kinds ? (value) => test(dotted(value)) : test
+}
+
+/**
+ * Whether the list has a capability of literally this kind without conditions: what `observe.targeted` asks for.
+ * Globs, arrays, and capabilities narrowed by `to`, `context` or `payload` do not count.
+ */
+export function holdsLiteral(list: readonly Capability[], kind: string): boolean {
+  return list.some((capability) => {
+    if (typeof capability === 'string') return dotted(capability) === dotted(kind)
+    const { kind: held, to = '**', context = '**', payload } = capability
+    const narrowed = to !== '**' || context !== '**' || payload !== undefined
+    return !narrowed && typeof held === 'string' && dotted(held) === dotted(kind)
+  })
+}
+
+function compileRule(rule: Rule, index: number): CompiledRule {
+  const kind = compileNode(rule.kind)
+  const to = rule.to && compileNode(rule.to)
+  const context = rule.context && compileNode(rule.context)
+  const payload = rule.payload && compileNode(rule.payload)
+  const tests: ((envelope: Subject) => boolean)[] = []
+  if (to) tests.push((envelope) => everyAddressee(envelope.to, to))
+  if (context) tests.push((envelope) => context(envelope.context))
+  if (payload) tests.push((envelope) => payload(envelope.payload))
+  return {
+    decision: Object.freeze({ allowed: true, matched: index }),
+    ofKind: (value) => (value === READ_TARGETED ? rule.targeted : kind(value)),
+    tests,
+  }
+}
+
+function everyAddressee(to: readonly string[] | undefined, test: Test): boolean {
+  return to !== undefined && to.length > 0 && to.every(test)
+}

@@ -1,0 +1,111 @@
+import { ANY, automaton, DEEP, isWild, RUN } from './automaton.js'
+
+/** `text` is what a glob without wildcards stands for. */
+export interface Glob {
+  readonly type: 'glob'
+  readonly tokens: readonly number[]
+  readonly separator: Separator
+  readonly text: string | undefined
+}
+
+export type Separator = '/' | '.'
+
+/**
+ * Reads a glob; `undefined` when it ends in a lone backslash. With the separator `.`, as kinds have it, `/` is
+ * another way of writing it, and a lone `*` matches everything.
+ */
+export function parseGlob(source: string, separator: Separator): Glob | undefined {
+  if (separator === '.' && source === '*') return anyText(separator)
+  const tokens: number[] = []
+  let escaped = false
+  for (const char of separator === '.' ? source.replaceAll('/', '.') : source) {
+    if (escaped) tokens.push(code(char))
+    else if (char === '*') pushStar(tokens)
+    else if (char === '?') tokens.push(ANY)
+    else if (char !== '\\') tokens.push(code(char))
+    escaped = !escaped && char === '\\'
+  }
+  return escaped ? undefined : makeGlob(tokens, separator)
+}
+
+/** The glob that matches every text. */
+export const anyText = (separator: Separator): Glob => makeGlob([DEEP], separator)
+
+/** The glob that matches this text only. */
+export function literalGlob(text: string, separator: Separator): Glob {
+  return makeGlob(codes(text, 0, text.length), separator)
+}
+
+/** Compiles to a test that is linear in the value for the usual shapes, and value × glob at worst. */
+export function compileGlob({ tokens, separator, text }: Glob): (value: string) => boolean {
+  if (text !== undefined) return (value) => value === text
+  const first = tokens.findIndex(isWild)
+  const last = tokens.findLastIndex(isWild)
+  const head = String.fromCodePoint(...tokens.slice(0, first))
+  const tail = String.fromCodePoint(...tokens.slice(last + 1))
+  const middle = tokens.slice(first, last + 1)
+  const framed = (value: string) =>
+    value.length >= head.length + tail.length && value.startsWith(head) && value.endsWith(tail)
+  if (middle.length === 1 && middle[0] === DEEP) return framed
+  if (middle.length === 1 && middle[0] === RUN) {
+    return (value) => {
+      if (!framed(value)) return false
+      const at = value.indexOf(separator, head.length)
+      return at === -1 || at >= value.length - tail.length
+    }
+  }
+  const matches = automaton(middle, code(separator))
+  return (value) => framed(value) && matches(codes(value, head.length, value.length - tail.length))
+}
+
+/** Whether the glob is `**`, or `*` for a kind. */
+export function matchesAll({ tokens }: Glob): boolean {
+  return tokens.length === 1 && tokens[0] === DEEP
+}
+
+/** Whether provably every string that `asked` matches is matched by `held`: "no" is not a proof of the contrary. */
+export function globIncludes(held: Glob, asked: Glob): boolean {
+  if (held.text !== undefined || sameTokens(held, asked)) return sameTokens(held, asked)
+  return automaton(held.tokens, code(held.separator))(asked.tokens)
+}
+
+/** Whether provably no string is matched by both. */
+export function globsDisjoint(a: Glob, b: Glob): boolean {
+  if (a.text !== undefined) return !compileGlob(b)(a.text)
+  if (b.text !== undefined) return !compileGlob(a)(b.text)
+  const at = a.tokens.findIndex((token, i) => isWild(token) || token !== b.tokens[i])
+  const [x, y] = [a.tokens[at], b.tokens[at]]
+  return x !== undefined && y !== undefined && !isWild(x) && !isWild(y)
+}
+
+function makeGlob(tokens: readonly number[], separator: Separator): Glob {
+  return {
+    type: 'glob',
+    tokens,
+    separator,
+    text: tokens.some(isWild) ? undefined : String.fromCodePoint(...tokens),
+  }
+}
+
+/** Neighbouring stars are one, as the automaton wants it: `***` is `**`. */
+function pushStar(tokens: number[]): void {
+  const before = tokens.at(-1)
+  if (before === RUN || before === DEEP) tokens[tokens.length - 1] = DEEP
+  else tokens.push(RUN)
+}
+
+function sameTokens(a: Glob, b: Glob): boolean {
+  return a.tokens.length === b.tokens.length && a.tokens.every((token, i) => token === b.tokens[i])
+}
+
+const code = (char: string): number => char.codePointAt(0) ?? 0
+
+function codes(value: string, from: number, to: number): number[] {
+  const found: number[] = []
+  for (let at = from; at < to; ) {
+    const point = value.codePointAt(at) ?? 0
+    found.push(point)
+    at += point > 0xffff ? 2 : 1
+  }
+  return found
+}

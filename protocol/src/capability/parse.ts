@@ -1,0 +1,168 @@
+import { Kind } from '../kinds.js'
+import { anyText, type Glob, literalGlob, parseGlob, type Separator } from './glob.js'
+import { PatternError, patternLimits } from './pattern.js'
+import { regexWeight } from './regex.js'
+
+export interface Regex {
+  readonly type: 'regex'
+  readonly source: string
+  /** Where it stands, for the error if it does not compile. */
+  readonly path: string
+}
+
+/** Arrays and `!p`: one of `some` and nothing of `none`. */
+export interface Choice {
+  readonly type: 'choice'
+  readonly some: readonly Node[]
+  readonly none: readonly (Glob | Regex)[]
+}
+
+/** A pattern without its notation. `single` is all but objects and arrays; `inside` is what the key `**` asks for. */
+export type Node =
+  | Glob
+  | Regex
+  | Choice
+  | { readonly type: 'single' }
+  | { readonly type: 'equal'; readonly value: number | boolean | null }
+  | { readonly type: 'object'; readonly fields: readonly (readonly [string, Node])[]; readonly inside?: Node }
+
+type Item =
+  | { readonly not: boolean; readonly node: Glob | Regex }
+  | { readonly not: false; readonly node: Node }
+
+/** What has been used of the limits of one capability. */
+export interface Meter {
+  patterns: number
+  regexWeight: number
+}
+
+/** Reads a pattern for a string: text or an array of texts. Throws `PatternError`. */
+export function parseStrings(pattern: unknown, path: string, separator: Separator, meter: Meter): Node {
+  return parseOneOrMany(pattern, path, anyText(separator), (item, at) => {
+    if (typeof item !== 'string') throw new PatternError(at, 'give a string or an array of strings')
+    return parseText(item, at, separator, meter)
+  })
+}
+
+/** Reads a pattern for a JSON value. `depth` counts the objects around it. Throws `PatternError`. */
+export function parseValue(pattern: unknown, path: string, meter: Meter, depth = 0, deep = false): Node {
+  return parseOneOrMany(pattern, path, { type: 'single' }, (item, at) => {
+    if (typeof item === 'string') return parseText(item, at, '/', meter)
+    if (isPlainObject(item)) return { not: false, node: parseObject(item, at, meter, depth, deep) }
+    if (item !== null && typeof item !== 'boolean' && !Number.isFinite(item)) {
+      throw new PatternError(at, 'give a string, number, boolean, null or object, or one array of these')
+    }
+    count(meter, at)
+    return { not: false, node: { type: 'equal', value: item as number | boolean | null } }
+  })
+}
+
+/** `otherwise` is what a pattern chooses from that only says what it excludes. */
+function parseOneOrMany(
+  pattern: unknown,
+  path: string,
+  otherwise: Node,
+  parse: (item: unknown, path: string) => Item,
+): Node {
+  if (!Array.isArray(pattern)) {
+    const { not, node } = parse(pattern, path)
+    return not ? { type: 'choice', some: [otherwise], none: [node] } : node
+  }
+  if (pattern.length === 0) throw new PatternError(path, 'put at least one pattern into the array')
+  const some: Node[] = []
+  const none: (Glob | Regex)[] = []
+  pattern.forEach((item: unknown, i) => {
+    const { not, node } = parse(item, `${path}/${i}`)
+    if (not) none.push(node)
+    else some.push(node)
+  })
+  return { type: 'choice', some: some.length > 0 ? some : [otherwise], none }
+}
+
+function parseObject(object: object, path: string, meter: Meter, depth: number, deep: boolean): Node {
+  if (depth === patternLimits.depth) {
+    throw new PatternError(path, `nest at most ${patternLimits.depth} objects, or reach deeper with a ** key`)
+  }
+  const entries: [string, unknown][] = Object.entries(object)
+  if (entries.length === 0) count(meter, path)
+  const fields: [string, Node][] = []
+  let inside: Node | undefined
+  for (const [key, value] of entries) {
+    const at = `${path}/${pointer(key)}`
+    checkText(key, at)
+    // One below another would make matching polynomial in the payload.
+    if (key === '**' && deep)
+      throw new PatternError(at, 'leave this ** key out: the one above reaches every depth')
+    const node = parseValue(value, at, meter, depth + 1, deep || key === '**')
+    if (key === '**') inside = node
+    else fields.push([key, node])
+  }
+  return inside === undefined ? { type: 'object', fields } : { type: 'object', fields, inside }
+}
+
+function parseText(text: string, path: string, separator: Separator, meter: Meter) {
+  checkText(text, path)
+  count(meter, path)
+  const not = text.startsWith('!')
+  const plain = not ? text.slice(1) : text
+  if (not && plain.startsWith('!')) {
+    throw new PatternError(path, 'negate once; a pattern for text that begins with ! begins with \\!')
+  }
+  const source = regexSource(plain)
+  const node = source === undefined ? readGlob(plain, path, separator) : readRegex(source, path, meter)
+  return { not, node }
+}
+
+function readGlob(text: string, path: string, separator: Separator): Glob {
+  const glob = parseGlob(text, separator)
+  if (glob === undefined) throw new PatternError(path, 'write \\\\ for a backslash at the end')
+  // Older grants name the thoughts by a kind that never existed [MEUP-4].
+  return separator === '.' && glob.text === 'reasoning.step'
+    ? literalGlob(Kind.reasoningThought, separator)
+    : glob
+}
+
+function readRegex(source: string, path: string, meter: Meter): Regex {
+  meter.regexWeight += regexWeight(source)
+  if (meter.regexWeight > patternLimits.regexWeight) {
+    throw new PatternError(
+      path,
+      'shorten the regular expressions of this capability or their counted repetitions',
+    )
+  }
+  return { type: 'regex', source, path }
+}
+
+/** The older form `/…/` counts only where an anchor shows that no path is meant [MEUP-4]. */
+function regexSource(text: string): string | undefined {
+  if (text.startsWith('re:')) return text.slice(3)
+  const enclosed = text.startsWith('/') && text.endsWith('/')
+  return enclosed && (text.startsWith('/^') || text.endsWith('$/')) ? text.slice(1, -1) : undefined
+}
+
+function checkText(text: string, path: string): void {
+  if (text.length > patternLimits.length) {
+    throw new PatternError(path, `use at most ${patternLimits.length} characters`)
+  }
+  if (/\p{Surrogate}/u.test(text)) throw new PatternError(path, 'remove the half of a surrogate pair')
+}
+
+function count(meter: Meter, path: string): void {
+  meter.patterns += 1
+  if (meter.patterns > patternLimits.patterns) {
+    throw new PatternError(
+      path,
+      `use at most ${patternLimits.patterns} patterns: make two capabilities of this one`,
+    )
+  }
+}
+
+/** Objects of classes have no fields worth matching: a pattern of one would match any object. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** A key as a segment of a JSON pointer. */
+export const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')

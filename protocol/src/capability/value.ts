@@ -1,0 +1,78 @@
+import { compileGlob, type Glob } from './glob.js'
+import type { Choice, Node, Regex } from './parse.js'
+import { PatternError } from './pattern.js'
+import { compileRegex } from './regex.js'
+
+/** Whether a value matches; `undefined` is what is missing, and matches nothing. */
+export type Test = (value: unknown) => boolean
+
+/** Compiles a pattern to a test. Throws `PatternError` for a regular expression that does not compile. */
+export function compileNode(node: Node): Test {
+  switch (node.type) {
+    case 'glob':
+    case 'regex':
+      return compileString(node, false)
+    case 'single':
+      return isSingle
+    case 'equal':
+      return (value) => value === node.value
+    case 'choice':
+      return compileChoice(node)
+    case 'object':
+      return compileObject(
+        node.fields.map(([key, field]) => [key, compileNode(field)]),
+        node.inside && compileNode(node.inside),
+      )
+  }
+}
+
+/** `undecided` is the answer for a string that is too long for a regular expression: a refusal on either side of `!`. */
+function compileString(node: Glob | Regex, undecided: boolean): Test {
+  const matches = node.type === 'glob' ? compileGlob(node) : compileSource(node, undecided)
+  return (value) => typeof value === 'string' && matches(value)
+}
+
+function compileSource({ source, path }: Regex, undecided: boolean): (value: string) => boolean {
+  try {
+    return compileRegex(source, undecided)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new PatternError(path, `correct the regular expression (RE2 syntax): ${reason}`, { cause })
+  }
+}
+
+function compileChoice({ some, none }: Choice): Test {
+  const positive = some.map(compileNode)
+  const negative = none.map((node) => compileString(node, true))
+  return (value) => positive.some((test) => test(value)) && !negative.some((test) => test(value))
+}
+
+function compileObject(fields: readonly (readonly [string, Test])[], inside: Test | undefined): Test {
+  return (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+    const object = value as Record<string, unknown>
+    for (const [key, test] of fields) {
+      if (!Object.hasOwn(object, key) || !test(object[key])) return false
+    }
+    return inside === undefined || someInside(object, inside)
+  }
+}
+
+/** Whether a value somewhere below `root`, in objects or arrays, passes. Looks at each once. */
+function someInside(root: object, test: Test): boolean {
+  const open: object[] = [root]
+  for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
+    for (const value of Object.values(parent)) {
+      if (test(value)) return true
+      if (typeof value === 'object' && value !== null) open.push(value)
+    }
+  }
+  return false
+}
+
+/** What `!p` chooses from: about objects and arrays a pattern for text says nothing, not even that they differ. */
+function isSingle(value: unknown): boolean {
+  return (
+    value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  )
+}

@@ -1,0 +1,80 @@
+import { correlations, type Envelope } from './envelope.js'
+import { Kind } from './kinds.js'
+import { defaultLimits } from './limits.js'
+
+const segment = /^[A-Za-z0-9_-]{1,64}$/
+
+/** The segments of a context, or `undefined` when it is not a legal path [MEUP-2.1]. */
+export function parseContext(
+  path: string,
+  limits: { contextDepth: number; contextLength: number } = defaultLimits,
+): string[] | undefined {
+  if (path.length > limits.contextLength) return undefined
+  const segments = path.split('/')
+  if (segments.length > limits.contextDepth) return undefined
+  return segments.every((part) => segment.test(part)) ? segments : undefined
+}
+
+/** `a` of `a/b/c`: the id of the run's start, where one opened it. */
+export function contextRoot(path: string): string {
+  const slash = path.indexOf('/')
+  return slash === -1 ? path : path.slice(0, slash)
+}
+
+/** `a/b` of `a/b/c`; `undefined` at the root. */
+export function contextParent(path: string): string | undefined {
+  const slash = path.lastIndexOf('/')
+  return slash === -1 ? undefined : path.slice(0, slash)
+}
+
+/** 1 for a root. */
+export function contextDepth(path: string): number {
+  return path.split('/').length
+}
+
+/** Whether `path` lies below `ancestor`; a path is not its own ancestor. */
+export function isContextAncestor(ancestor: string, path: string): boolean {
+  return path.length > ancestor.length && path.startsWith(ancestor) && path[ancestor.length] === '/'
+}
+
+/** Joins segments and paths; absent parts are left out. */
+export function joinContext(...parts: (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== '').join('/')
+}
+
+/** The context that a `reasoning.start` opens when its own context is open or absent [MEUP-2.2]. */
+export function openedContext(start: { readonly id: string; readonly context?: string }): string {
+  return joinContext(start.context, start.id)
+}
+
+/** Who reasons in this context: the sender of the start that its root names; `undefined` when there is none. */
+export function ownerOf(context: string, envelopes: Iterable<Envelope>): string | undefined {
+  return startOf(context, envelopes)?.from
+}
+
+/**
+ * The final answer that the run of this context led to: its owner's chat in the main conversation that answers what
+ * the run answered, or the run itself [MEUP-3.2].
+ */
+export function answerFor(context: string, envelopes: Iterable<Envelope>): Envelope | undefined {
+  const all = [...envelopes]
+  const start = startOf(context, all)
+  if (start === undefined) return undefined
+  const triggers = new Set([start.id, ...correlations(start)])
+  return all.find(
+    (envelope) =>
+      envelope.kind === Kind.chat &&
+      envelope.context === undefined &&
+      envelope.from === start.from &&
+      correlations(envelope).some((id) => triggers.has(id)),
+  )
+}
+
+function startOf(context: string, envelopes: Iterable<Envelope>): Envelope | undefined {
+  const root = contextRoot(context)
+  for (const envelope of envelopes) {
+    if (envelope.id === root && envelope.kind === Kind.reasoningStart && envelope.context === undefined)
+      return envelope
+  }
+  return undefined
+}

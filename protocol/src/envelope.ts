@@ -1,0 +1,79 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+/** The only version this package speaks [MEUP-1.1]. */
+export const PROTOCOL = 'meup/v0.3'
+/** WebSocket subprotocol of this version [MEUP-5.1]. */
+export const SUBPROTOCOL = 'meup.v0.3'
+/** `from` of what the gateway itself writes. No participant can have this id. */
+export const GATEWAY = 'system:gateway'
+
+export const EnvelopeId = Type.String({
+  pattern: '^[A-Za-z0-9_-]{1,64}$',
+  description: 'unique in the space',
+})
+export type EnvelopeId = Static<typeof EnvelopeId>
+
+export const ParticipantId = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' })
+export type ParticipantId = Static<typeof ParticipantId>
+
+export const SpaceName = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,62}$' })
+export type SpaceName = Static<typeof SpaceName>
+
+export const Timestamp = Type.String({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]\\d{2}:\\d{2})$',
+  description: 'RFC 3339',
+})
+export type Timestamp = Static<typeof Timestamp>
+
+const kind = Type.String({ pattern: '^(?=.{1,128}$)[a-z][a-z0-9-]*(\\.[a-z0-9][a-z0-9-]*){0,3}$' })
+const correlationId = Type.Union([EnvelopeId, Type.Array(EnvelopeId, { minItems: 1, maxItems: 16 })])
+const parallelGroup = Type.Integer({ minimum: 0 })
+
+/** What a participant may send, after its aliases are resolved [MEUP-1.2]. */
+export const Submission = Type.Object(
+  {
+    protocol: Type.Optional(Type.Literal(PROTOCOL)),
+    id: Type.Optional(EnvelopeId),
+    ts: Type.Optional(Type.String({ description: 'replaced by the gateway' })),
+    from: Type.Optional(Type.String()),
+    to: Type.Optional(Type.Array(ParticipantId, { maxItems: 64 })),
+    kind,
+    correlationId: Type.Optional(correlationId),
+    context: Type.Optional(Type.String()),
+    rationale: Type.Optional(Type.String()),
+    parallelGroup: Type.Optional(parallelGroup),
+    payload: Type.Optional(Type.Object({})),
+  },
+  { $id: 'submission', title: 'Submission', additionalProperties: false },
+)
+export type Submission = Static<typeof Submission>
+
+/** What the gateway delivers [MEUP-1.1]. `seq` is absent on the frames that are not logged. */
+export const Envelope = Type.Object(
+  {
+    protocol: Type.Literal(PROTOCOL),
+    id: EnvelopeId,
+    seq: Type.Optional(Type.Integer({ minimum: 1 })),
+    ts: Timestamp,
+    from: Type.Union([ParticipantId, Type.Literal(GATEWAY)]),
+    to: Type.Optional(Type.Array(ParticipantId, { minItems: 1, maxItems: 64 })),
+    kind,
+    correlationId: Type.Optional(correlationId),
+    context: Type.Optional(Type.String()),
+    rationale: Type.Optional(Type.String()),
+    parallelGroup: Type.Optional(parallelGroup),
+    payload: Type.Object({}),
+  },
+  { $id: 'envelope', title: 'Envelope', additionalProperties: false },
+)
+/** An envelope of any kind; `AnyEnvelope` narrows `payload` by `kind`. */
+export type Envelope = Omit<Static<typeof Envelope>, 'payload'> & { payload: Record<string, unknown> }
+
+/** `correlationId` as a list, however it was sent [MEUP-1.1]. */
+export function correlations(envelope: {
+  readonly correlationId?: string | readonly string[]
+}): readonly string[] {
+  const { correlationId } = envelope
+  if (correlationId === undefined) return []
+  return typeof correlationId === 'string' ? [correlationId] : correlationId
+}

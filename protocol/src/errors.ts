@@ -1,0 +1,143 @@
+/** One documented meaning each [MEUP-12]. The table in SPEC.md is generated from this one. */
+export const errors = {
+  invalid_json: {
+    status: 400,
+    meaning: 'The frame is not one well-formed JSON object',
+    hint: 'send one JSON object per text frame, without duplicate keys and at most 32 levels deep',
+  },
+  invalid_envelope: {
+    status: 400,
+    meaning: 'An envelope field is missing, unknown or of the wrong type',
+    hint: 'correct the field that `details.path` names',
+  },
+  invalid_payload: {
+    status: 400,
+    meaning: 'The payload does not fit its kind',
+    hint: 'correct the field that `details.path` names',
+  },
+  invalid_context: {
+    status: 400,
+    meaning: 'The context is missing or is not a legal path',
+    hint: 'use up to 5 segments of A-Z a-z 0-9 _ - joined by /',
+  },
+  invalid_request: {
+    status: 400,
+    meaning: 'The request cannot be read',
+    hint: 'correct the parameter that the message names',
+  },
+  unsupported_protocol: {
+    status: 400,
+    meaning: 'Another protocol version was asked for',
+    hint: 'speak meup/v0.3 or leave `protocol` out',
+  },
+  unknown_kind: {
+    status: 400,
+    meaning: 'A reserved namespace has no such kind',
+    hint: 'use a kind of the specification or a namespace of your own',
+  },
+  reserved_kind: {
+    status: 403,
+    meaning: 'Only the gateway sends this kind',
+    hint: 'do not send system.* kinds',
+  },
+  sender_mismatch: {
+    status: 403,
+    meaning: '`from` is not the sender',
+    hint: 'leave `from` out: the gateway sets it',
+  },
+  duplicate_id: {
+    status: 409,
+    meaning: 'The id stands for another envelope of this space',
+    hint: 'use a fresh id',
+  },
+  payload_too_large: {
+    status: 413,
+    meaning: 'The envelope is larger than the space allows',
+    hint: 'send less than `limits.maxEnvelopeBytes`',
+  },
+  capability_violation: {
+    status: 403,
+    meaning: 'No capability of the sender allows this envelope',
+    hint: 'propose it to a participant that may do it, or ask for a grant',
+  },
+  grant_exceeds_own: {
+    status: 403,
+    meaning: 'The grant gives more than its sender holds',
+    hint: 'grant only what your own capabilities cover',
+  },
+  rate_limited: {
+    status: 429,
+    meaning: 'The sender is over its rate',
+    hint: 'wait `retryAfterMs`, then send again',
+  },
+  participant_paused: { status: 403, meaning: 'The sender is paused', hint: 'wait for participant.resume' },
+  participant_not_found: {
+    status: 404,
+    meaning: 'The space knows no such participant',
+    hint: 'address one of the participants of the welcome',
+  },
+  proposal_not_found: {
+    status: 404,
+    meaning: 'There is no such open proposal',
+    hint: 'it may be fulfilled, withdrawn or expired',
+  },
+  run_not_active: {
+    status: 409,
+    meaning: 'The run is unknown or over',
+    hint: 'the run may have ended meanwhile',
+  },
+  unauthorized: {
+    status: 401,
+    meaning: 'The token is missing or wrong',
+    hint: 'send a valid token of this space',
+  },
+  forbidden: { status: 403, meaning: 'The sender may not do this here', hint: 'see the message' },
+  not_found: { status: 404, meaning: 'There is no such thing', hint: 'check the name' },
+  unavailable: { status: 503, meaning: 'The gateway cannot do this at present', hint: 'try again later' },
+  internal: { status: 500, meaning: 'The gateway failed', hint: 'try again; tell the operator' },
+} as const
+
+export type ErrorCode = keyof typeof errors
+export const errorCodes = Object.keys(errors) as ErrorCode[]
+
+/** Codes after which the same request may succeed later. */
+const passing: ReadonlySet<ErrorCode> = new Set([
+  'rate_limited',
+  'participant_paused',
+  'unavailable',
+  'internal',
+])
+
+/** A refusal that crosses the wire as `system.error` or as an HTTP problem. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError'
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    /** `path` is a JSON pointer to the bad field. */
+    readonly details: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(message)
+  }
+
+  get retryable(): boolean {
+    return passing.has(this.code)
+  }
+
+  get hint(): string {
+    return errors[this.code].hint
+  }
+}
+
+/** Why the gateway closed a connection [MEUP-5.6]. Before the 101 the same refusals are HTTP statuses. */
+export const closeCodes = {
+  draining: 1001,
+  tooBig: 1009,
+  badRequest: 4400,
+  unauthorized: 4401,
+  forbidden: 4403,
+  noSuchSpace: 4404,
+  heartbeatLost: 4408,
+  tooSlow: 4410,
+  tooManyConnections: 4429,
+} as const

@@ -1,0 +1,45 @@
+/** Token bucket: tokens per second, and how many may be saved up. */
+export interface Rate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+/** Classes of kinds with a bucket each, and `bytes` for all of them together [MEUP-7.1]. */
+export const rateClasses = ['reasoning', 'chat', 'mcp', 'control', 'other', 'bytes'] as const
+export type RateClass = (typeof rateClasses)[number]
+
+export const defaultRates: Readonly<Record<RateClass, Rate>> = {
+  reasoning: { perSecond: 50, burst: 100 },
+  chat: { perSecond: 10, burst: 30 },
+  mcp: { perSecond: 50, burst: 100 },
+  control: { perSecond: 10, burst: 20 },
+  other: { perSecond: 50, burst: 100 },
+  bytes: { perSecond: 1024 * 1024, burst: 2 * 1024 * 1024 },
+}
+
+export interface Limits {
+  /** Largest accepted frame in bytes; up to four times that is refused without closing. */
+  readonly maxEnvelopeBytes: number
+  /** Bytes that may wait for one connection before it is closed 4410. */
+  readonly sendBufferBytes: number
+  /** Segments in a context. */
+  readonly contextDepth: number
+  /** Characters in a context. */
+  readonly contextLength: number
+  readonly connectionsPerParticipant: number
+  readonly rates: Readonly<Record<RateClass, Rate>>
+}
+
+export const defaultLimits: Limits = {
+  maxEnvelopeBytes: 256 * 1024,
+  sendBufferBytes: 4 * 1024 * 1024,
+  contextDepth: 5,
+  contextLength: 255,
+  connectionsPerParticipant: 8,
+  rates: defaultRates,
+}
+
+/** Nesting of JSON values in a frame [MEUP-1.8]. */
+export const maxNesting = 32
+/** Envelopes in one HTTP post [MEUP-11.2]. */
+export const maxPost = 500

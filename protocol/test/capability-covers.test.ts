@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import { type Capability, covers } from '../src/capability/index.js'
+
+const request = (params: unknown, extra = {}) =>
+  ({ kind: 'mcp.request', payload: { params }, ...extra }) as Capability
+
+describe('proven', () => {
+  test.each<[string, Capability[], Capability[]]>([
+    ['nothing', [], []],
+    ['the same', ['chat'], ['chat']],
+    ['the same, written differently', [{ kind: 'mcp/request' }], ['mcp.request']],
+    ['the alias', ['reasoning.thought'], ['reasoning/step']],
+    ['a literal in a glob', ['mcp.*'], ['mcp.request']],
+    ['a literal in a glob, other separator', ['mcp/*'], ['mcp.request']],
+    ['a prefix glob in a prefix glob', ['acme.**'], ['acme.a.**', 'acme.*', 'acme.a.b']],
+    ['anything in *', ['*'], ['chat', 'mcp.*', '**', '*', '!chat', 're:.*', { kind: ['a', '!b'] }]],
+    ['each by another', ['chat', 'mcp.*'], ['mcp.request', 'chat']],
+    ['an array by alternatives', [{ kind: ['chat', 'mcp.*'] }], ['chat', { kind: ['mcp.request', 'chat'] }]],
+    ['an array in a glob', ['mcp.*'], [{ kind: ['mcp.request', 'mcp.response'] }]],
+    [
+      'narrowing by a field',
+      ['chat'],
+      [
+        { kind: 'chat', to: 'a' },
+        { kind: 'chat', context: 'a', payload: {} },
+      ],
+    ],
+    [
+      'narrowing by keys',
+      [request({ name: 'read_*' })],
+      [request({ name: 'read_file', id: 1 }, { to: 'files' })],
+    ],
+    [
+      'narrowing by a key of the payload',
+      [{ kind: 'a', payload: {} }],
+      [{ kind: 'a', payload: { b: '!c' } }],
+    ],
+    ['** for to and context is no condition', [{ kind: 'a', to: '**', context: '**' }], ['a']],
+    ['no condition is **', ['a'], [{ kind: 'a', to: '**', context: '**' }]],
+    [
+      'any addressee',
+      [{ kind: 'a', to: '*' }],
+      [
+        { kind: 'a', to: 'b' },
+        { kind: 'a', to: ['b', 'c*'] },
+      ],
+    ],
+    ['the same regular expression', [{ kind: 'a', to: 're:b+' }], [{ kind: 'a', to: 're:b+' }]],
+    ['the same, older form', [{ kind: 'a', to: 're:^b' }], [{ kind: 'a', to: '/^b/' }]],
+    ['a regular expression in **', [request({ a: '**' })], [request({ a: 're:b+' })]],
+    ['the same negation', [request({ a: '!b' })], [request({ a: '!b' })]],
+    [
+      'a wider negation',
+      [request({ a: '!secret_x' })],
+      [request({ a: '!secret*' }), request({ a: ['!secret*', '!b'] })],
+    ],
+    [
+      'text that a negation leaves',
+      [request({ a: '!b' })],
+      [request({ a: 'c' }), request({ a: ['c', 5, 'd*'] })],
+    ],
+    ['text that a prefix leaves', [request({ a: ['*', '!secret*'] })], [request({ a: 'read_*' })]],
+    [
+      'numbers, booleans, null',
+      [request({ a: [1, true, null] })],
+      [request({ a: 1 }), request({ a: [null, true] })],
+    ],
+    [
+      'what the same ** key holds',
+      [{ kind: 'a', payload: { '**': 'x*' } }],
+      [{ kind: 'a', payload: { '**': 'xy' } }],
+    ],
+    [
+      'a ** key by a field',
+      [{ kind: 'a', payload: { '**': 'x*' } }],
+      [{ kind: 'a', payload: { b: { c: 'xy' } } }],
+    ],
+    ['objects in arrays', [request([{ a: '*' }, { b: 1 }])], [request({ b: 1, c: 2 })]],
+    ['the literal', ['observe.targeted'], ['observe.targeted', { kind: 'observe/targeted', context: 'a' }]],
+  ])('%s', (_, held, asked) => {
+    expect(covers(held, asked)).toBe(true)
+  })
+})
+
+describe('not proven', () => {
+  test.each<[string, Capability[], Capability[]]>([
+    ['anything by nothing', [], ['chat']],
+    ['another kind', ['chat'], ['chat.cancel']],
+    ['a glob by a literal', ['mcp.request'], ['mcp.*']],
+    ['depth by one level', ['acme.*'], ['acme.**']],
+    ['text in depth by one level', ['acme.*'], ['acme.a.b']],
+    ['one of two', ['chat'], ['chat', 'mcp.request']],
+    ['one alternative of two', ['mcp.*'], [{ kind: ['mcp.request', 'chat'] }]],
+    ['a union of two', ['a', 'b'], [{ kind: ['a', 'b'] }]],
+    [
+      'observe.targeted by globs',
+      ['*', '**', 'observe.*', { kind: ['observe.targeted'] }],
+      ['observe.targeted'],
+    ],
+    ['* by observe.targeted', ['observe.targeted'], ['*']],
+    [
+      'observe.targeted without its context',
+      [{ kind: 'observe.targeted', context: 'a' }],
+      ['observe.targeted'],
+    ],
+    ['everyone by an addressee', [{ kind: 'a', to: 'b' }], ['a']],
+    ['everyone, as **, by an addressee', [{ kind: 'a', to: 'b' }], [{ kind: 'a', to: '**' }]],
+    ['everyone by any addressees', [{ kind: 'a', to: '*' }], ['a']],
+    ['everyone by an array with **', [{ kind: 'a', to: ['**', '!b'] }], ['a']],
+    [
+      'the main conversation by any context',
+      [{ kind: 'a', context: ['**'] }],
+      [{ kind: 'a', context: '**' }],
+    ],
+    ['a payload left out', [{ kind: 'a', payload: {} }], ['a']],
+    ['a key left out', [request({ name: 'x' })], [request({})]],
+    ['a wider key', [request({ name: 'x*' })], [request({ name: '*' })]],
+    ['a negation lost', [request({ a: ['*', '!b'] })], [request({ a: '*' })]],
+    ['a negation narrowed', [request({ a: '!secret*' })], [request({ a: '!secret_x' })]],
+    ['text that a negation hits', [request({ a: '!b*' })], [request({ a: 'bc' })]],
+    ['a glob that a negation may hit', [request({ a: '!ab*' })], [request({ a: 'a*' })]],
+    ['text that a regular expression may exclude', [request({ a: '!re:b' })], [request({ a: 'c' })]],
+    ['a negation by text', [request({ a: '*' })], [request({ a: '!b' })]],
+    ['numbers by text', [request({ a: '**' })], [request({ a: 5 })]],
+    ['objects by a negation', [request({ a: '!b' })], [request({ a: {} })]],
+    ['text by a regular expression', [request({ a: 're:.*' })], [request({ a: 'b' })]],
+    ['another regular expression', [request({ a: 're:a+' })], [request({ a: 're:aa*' })]],
+    ['a string by a number', [request({ a: 1 })], [request({ a: '1' })]],
+    ['the key ** by nothing', [{ kind: 'a', payload: { '**': 'x' } }], [{ kind: 'a', payload: {} }]],
+    ['a field by the key **', [{ kind: 'a', payload: { b: 'x' } }], [{ kind: 'a', payload: { '**': 'x' } }]],
+    [
+      'itself by the key **',
+      [{ kind: 'a', payload: { '**': { b: 1 } } }],
+      [{ kind: 'a', payload: { b: 1 } }],
+    ],
+    ['what is not there by a key', [request({ toString: '**' })], [request({})]],
+  ])('%s', (_, held, asked) => {
+    expect(covers(held, asked)).toBe(false)
+  })
+})
