@@ -1,0 +1,71 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import type { Gateway } from '../gateway/gateway.js'
+import { createHttpApp } from '../http/app.js'
+import { type Logger, silent } from '../ports/logger.js'
+import { remoteOf } from './upgrade.js'
+import { WsServer } from './ws-server.js'
+
+export interface ServeOptions {
+  readonly gateway: Gateway
+  readonly host: string
+  /** 0 = any free port. */
+  readonly port: number
+  readonly origins?: readonly string[]
+  readonly trustProxy?: boolean
+  /** Milliseconds between pings; default 20,000. */
+  readonly heartbeatMs?: number
+  readonly logger?: Logger
+}
+
+export interface Served {
+  /** Base address, such as `http://127.0.0.1:8080`. */
+  readonly url: string
+  /** Drains the gateway, then closes the sockets that are left. */
+  close(): Promise<void>
+}
+
+/** How long clients may take to answer the close of their connection. */
+const farewellMs = 1000
+
+/** Serves a gateway over HTTP and WebSocket. Rejects when the address cannot be listened on. */
+export async function serve(options: ServeOptions): Promise<Served> {
+  const {
+    gateway,
+    host,
+    port,
+    origins = [],
+    trustProxy = false,
+    heartbeatMs = 20_000,
+    logger = silent,
+  } = options
+  const app = createHttpApp({
+    gateway,
+    remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
+  })
+  const sockets = new WsServer({ gateway, origins, trustProxy, heartbeatMs, logger })
+  const server = createServer(getRequestListener(app.fetch))
+  server.on('upgrade', (request, socket, head) => {
+    sockets.upgrade(request, socket as Socket, head).catch((err: unknown) => {
+      logger.error({ err }, 'an upgrade failed')
+      socket.destroy()
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    async close() {
+      await gateway.close()
+      const closed = new Promise((resolve) => server.close(resolve))
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, farewellMs).unref())])
+      sockets.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import type { IncomingMessage } from 'node:http'
+import { SUBPROTOCOL } from '@meup/protocol'
+import { bearerOf, type Denial, deny, isDenial, type Resume } from '../gateway/door.js'
+import type { Knock } from '../gateway/gateway.js'
+
+export interface Upgrade extends Knock {
+  readonly resume: Resume
+}
+
+/** Reads a request for a socket: path, token, origin, where to resume [MEUP-5.1, MEUP-5.2]. */
+export function readUpgrade(
+  request: IncomingMessage,
+  options: { readonly origins: readonly string[]; readonly trustProxy: boolean },
+): Upgrade | Denial {
+  const url = new URL(request.url ?? '/', 'http://gateway')
+  const space = /^\/spaces\/([^/]+)\/ws$/.exec(url.pathname)?.[1]
+  if (space === undefined) return deny('not_found', 404, 'sockets are opened at /spaces/{space}/ws')
+  for (const name of ['token', 'access_token']) {
+    if (url.searchParams.has(name)) {
+      return deny('invalid_request', 400, 'a token in the URL is refused: it ends up in logs; use a header')
+    }
+  }
+  if (!isAllowed(request, options.origins)) {
+    return deny(
+      'forbidden',
+      403,
+      `the origin ${request.headers.origin} is not allowed; add it to gateway.origins`,
+    )
+  }
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
+  if (offered[0] !== '' && !offered.includes(SUBPROTOCOL)) {
+    return deny('unsupported_protocol', 400, `offer the subprotocol ${SUBPROTOCOL}`)
+  }
+  const token =
+    bearerOf(request.headers.authorization) ?? offered.find((name) => name.startsWith('bearer.'))?.slice(7)
+  const resume = readResume(url.searchParams)
+  if (isDenial(resume)) return resume
+  return { space, remote: remoteOf(request, options.trustProxy), resume, ...(token && { token }) }
+}
+
+export function remoteOf(request: IncomingMessage, trustProxy: boolean): string {
+  const forwarded = trustProxy ? request.headers['x-forwarded-for'] : undefined
+  const client = (Array.isArray(forwarded) ? forwarded[0] : forwarded)?.split(',')[0]?.trim()
+  return client || (request.socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '')
+}
+
+/** Browsers say where a page came from; everything else does not. Loopback is no exception. */
+function isAllowed(request: IncomingMessage, origins: readonly string[]): boolean {
+  const { origin, host } = request.headers
+  if (origin === undefined || origins.includes(origin)) return true
+  return URL.canParse(origin) && new URL(origin).host === host
+}
+
+function readResume(query: URLSearchParams): Resume | Denial {
+  const numbers: { after?: number; tail?: number } = {}
+  for (const name of ['after', 'tail'] as const) {
+    const text = query.get(name)
+    if (text === null) continue
+    const value = Number(text)
+    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value)) {
+      return deny('invalid_request', 400, `${name} must be a whole number from 0, not ${text}`)
+    }
+    numbers[name] = value
+  }
+  const epoch = query.get('epoch')
+  return { ...numbers, ...(epoch !== null && { epoch }) }
+}

@@ -1,0 +1,72 @@
+import type { Socket } from 'node:net'
+import { type RawData, Sender, type WebSocket } from 'ws'
+import type { Message, Parcel } from '../outbox/parcel.js'
+import type { Connection } from '../ports/connection.js'
+
+declare module 'ws' {
+  /** Encodes a frame without sending it; ws exports it, its types do not say so. */
+  const Sender: {
+    frame(
+      data: Uint8Array,
+      options: { fin: boolean; opcode: number; mask: boolean; readOnly: boolean; rsv1: boolean },
+    ): Uint8Array[]
+  }
+}
+
+const textFrame = { fin: true, opcode: 1, mask: false, readOnly: true, rsv1: false }
+
+const wireOf = (message: Message): Uint8Array => {
+  message.wire ??= Buffer.concat(Sender.frame(message.text, textFrame))
+  return message.wire
+}
+
+/** Less than this may wait when a replay reads its next page. */
+const lowWater = 64 * 1024
+
+/**
+ * A WebSocket as the gateway sees it. A parcel is framed by the first connection it goes to and written to every
+ * socket as one buffer; ws itself sends only pings and the close frame.
+ */
+export class WsConnection implements Connection {
+  readonly remote: string
+  readonly #ws: WebSocket
+  readonly #socket: Socket
+
+  constructor(ws: WebSocket, socket: Socket, remote: string) {
+    this.#ws = ws
+    this.#socket = socket
+    this.remote = remote
+  }
+
+  get pending(): number {
+    return this.#socket.writableLength
+  }
+
+  send(parcel: Parcel): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) return
+    parcel.wire ??= Buffer.concat(parcel.messages.map(wireOf))
+    this.#socket.write(parcel.wire)
+  }
+
+  async drained(): Promise<void> {
+    while (this.#socket.writableLength > lowWater && !this.#socket.destroyed) {
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          this.#socket.off('drain', done).off('close', done)
+          resolve()
+        }
+        this.#socket.on('drain', done).on('close', done)
+      })
+    }
+  }
+
+  close(code: number, reason: string): void {
+    this.#ws.close(code, reason)
+  }
+}
+
+/** The bytes of a message, whichever way ws hands them over. */
+export function bytesOf(data: RawData): Uint8Array {
+  if (data instanceof ArrayBuffer) return new Uint8Array(data)
+  return Array.isArray(data) ? Buffer.concat(data) : data
+}

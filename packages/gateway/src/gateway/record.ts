@@ -1,0 +1,20 @@
+import type { SpaceConfig } from '../space/config.js'
+
+/** What `system.space configured` tells everyone: never tokens, environments, headers or commands [MEUP-3.6]. */
+export function recordOf({
+  participants,
+  guest,
+  limits,
+  reasoning,
+  mcp,
+}: SpaceConfig): Record<string, unknown> {
+  return {
+    participants: Object.fromEntries(
+      Object.entries(participants).map(([id, { kind, capabilities }]) => [id, { kind, capabilities }]),
+    ),
+    ...(guest && { guest }),
+    limits,
+    reasoning,
+    mcp,
+  }
+}

@@ -1,0 +1,47 @@
+import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import { mayRead, type Reader } from '../space/may-read.js'
+import type { Session } from '../space/session.js'
+import { type Delivery, deliver } from './broadcast.js'
+
+const page = 256
+
+/** What the outbox needs of a space. */
+export interface Source {
+  readonly log: EnvelopeLog
+  /** Last seq that was broadcast to the live sessions. */
+  readonly delivered: number
+  deliveryOf(entry: Entry): Delivery
+}
+
+/**
+ * Serves a session from the log, from its position on, until it has caught up with the broadcasts, and makes it live
+ * in that same instant: nothing falls between, nothing comes twice [MEUP-5.3]. Reads no faster than the peer takes.
+ */
+export async function backfill(session: Session, source: Source): Promise<void> {
+  while (!session.closed) {
+    if (session.position >= source.delivered) {
+      session.live = true
+      return
+    }
+    const rows = await source.log.read({ after: session.position, limit: page })
+    deliver(
+      rows.map((row) => source.deliveryOf(row)),
+      session,
+    )
+    await session.connection.drained()
+  }
+}
+
+/** The seq after which the last `count` envelopes that this reader may see begin. */
+export async function tailStart(count: number, reader: Reader, source: Source): Promise<number> {
+  let [before, left] = [source.delivered + 1, count]
+  while (left > 0) {
+    const rows = await source.log.read({ before, limit: page, order: 'desc' })
+    if (rows.length === 0) return 0
+    for (const row of rows) {
+      before = row.seq
+      if (mayRead(reader, source.deliveryOf(row).audience) && --left === 0) break
+    }
+  }
+  return before - 1
+}

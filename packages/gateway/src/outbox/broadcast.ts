@@ -1,0 +1,88 @@
+import type { Entry } from '../ports/envelope-log.js'
+import { type Audience, mayRead } from '../space/may-read.js'
+import type { Session } from '../space/session.js'
+import { type Message, messageOf, type Parcel } from './parcel.js'
+
+/** An entry on its way out: who may read it is decided, and its frame is built, once for all. */
+export class Delivery {
+  readonly entry: Entry
+  readonly audience: Audience
+  #message: Message | undefined
+
+  constructor(entry: Entry, audience: Audience) {
+    this.entry = entry
+    this.audience = audience
+  }
+
+  get message(): Message {
+    this.#message ??= messageOf(this.entry)
+    return this.#message
+  }
+}
+
+/** What every session of a group gets of a batch, and the participants for whom it is not the same. */
+interface Cut {
+  readonly parcel: Parcel
+  readonly suppressed: { envelopes: number; bytes: number }
+  readonly exceptions: ReadonlySet<string>
+}
+
+/** Sends a committed batch to every live session. A group's parcel is made once, however many sessions get it. */
+export function broadcast(batch: readonly Delivery[], sessions: Iterable<Session>): void {
+  const [first, last] = [batch[0], batch.at(-1)]
+  if (first === undefined || last === undefined) return
+  const cuts = new Map<string, Cut>()
+  for (const session of sessions) {
+    if (!session.live || session.position >= last.entry.seq) continue
+    const { group } = session
+    let cut = cuts.get(group)
+    if (cut === undefined) {
+      cut = cutFor(session, batch)
+      cuts.set(group, cut)
+    }
+    if (session.position >= first.entry.seq || cut.exceptions.has(session.participant)) {
+      deliver(batch, session)
+      continue
+    }
+    session.position = last.entry.seq
+    if (cut.parcel.messages.length > 0) session.send(cut.parcel)
+    if (cut.suppressed.envelopes > 0) session.suppress(cut.suppressed.envelopes, cut.suppressed.bytes)
+  }
+}
+
+/** Sends one session what it gets of a batch: the same decision as for a group, with what is its own. */
+export function deliver(batch: readonly Delivery[], session: Session): void {
+  const messages: Message[] = []
+  for (const delivery of batch) {
+    const { entry, audience } = delivery
+    if (entry.seq <= session.position || !mayRead(session, audience)) continue
+    if (isOwn(entry, session.participant) || session.subscription.passes(entry))
+      messages.push(delivery.message)
+    else session.suppress(1, entry.body.length)
+  }
+  session.position = Math.max(session.position, batch.at(-1)?.entry.seq ?? 0)
+  if (messages.length > 0) session.send({ messages })
+}
+
+function cutFor({ readsTargeted, subscription }: Session, batch: readonly Delivery[]): Cut {
+  const messages: Message[] = []
+  const exceptions = new Set<string>()
+  const suppressed = { envelopes: 0, bytes: 0 }
+  for (const delivery of batch) {
+    const { entry, audience } = delivery
+    if (audience !== undefined && !readsTargeted) {
+      for (const participant of audience) exceptions.add(participant)
+    } else if (subscription.passes(entry)) {
+      messages.push(delivery.message)
+    } else {
+      suppressed.envelopes++
+      suppressed.bytes += entry.body.length
+      for (const participant of [entry.from, ...(entry.to ?? [])]) exceptions.add(participant)
+    }
+  }
+  return { parcel: { messages }, suppressed, exceptions }
+}
+
+/** Never cut by a subscription: the sender's echo, and what is addressed to the reader [MEUP-8.3]. */
+const isOwn = ({ from, to }: Entry, participant: string): boolean =>
+  from === participant || (to?.includes(participant) ?? false)

@@ -1,0 +1,27 @@
+import type { Entry } from '../ports/envelope-log.js'
+
+/** One text frame. `wire` is the adapter's own encoding of it, made by the first connection that needs it. */
+export interface Message {
+  readonly text: Uint8Array
+  wire?: Uint8Array
+}
+
+/** Messages that leave together, the same for every connection they go to: encoded once [MEUP-8.4]. */
+export interface Parcel {
+  readonly messages: readonly Message[]
+  wire?: Uint8Array
+}
+
+const encoder = new TextEncoder()
+
+/** What is delivered of a logged entry: its body with `seq` spliced in front [MEUP-10.1]. */
+export function messageOf(entry: Entry): Message {
+  const prefix = encoder.encode(`{"seq":${entry.seq},`)
+  const text = new Uint8Array(prefix.length + entry.body.length - 1)
+  text.set(prefix)
+  text.set(entry.body.subarray(1), prefix.length)
+  return { text }
+}
+
+/** A frame that is not logged: a welcome or an error. */
+export const messageFrom = (envelope: object): Message => ({ text: encoder.encode(JSON.stringify(envelope)) })

@@ -1,0 +1,17 @@
+import { nanoid } from 'nanoid'
+import type { Space } from '../space/space.js'
+import type { Outcome, Passage } from './passage.js'
+
+/** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. An envelope without an id gets one. */
+export function identify({ envelope, sender }: Passage, _space: Space): Outcome {
+  if (envelope.from !== undefined && envelope.from !== sender.participant) {
+    return {
+      code: 'sender_mismatch',
+      path: '/from',
+      message: `this connection is ${sender.participant}; leave from out: the gateway sets it`,
+    }
+  }
+  envelope.from = sender.participant
+  envelope.id ??= nanoid()
+  return undefined
+}

@@ -1,0 +1,27 @@
+import type { RateClass } from '@meup/protocol'
+import { rateClassOf } from '../space/rates.js'
+import type { Space } from '../space/space.js'
+import type { Outcome, Passage, Refusal } from './passage.js'
+
+/** Token buckets per participant and class: `rate_limited` [MEUP-7.1]. */
+export const limit = (passage: Passage, space: Space): Outcome => overClassRate(passage, space)
+
+export const overClassRate = (passage: Passage, space: Space): Refusal | undefined =>
+  overRate(passage, space, rateClassOf(passage.envelope.kind), 1)
+
+/** Charges the sender; the refusal says when to try again. */
+export function overRate(
+  { sender, now }: Passage,
+  space: Space,
+  rateClass: RateClass,
+  cost: number,
+): Refusal | undefined {
+  const retryAfterMs = space.rates.take(sender.payer, rateClass, cost, now)
+  if (retryAfterMs === 0) return undefined
+  return {
+    code: 'rate_limited',
+    message: `over the rate for ${rateClass}; send again in ${retryAfterMs} ms`,
+    retryAfterMs,
+    details: { class: rateClass },
+  }
+}

@@ -1,0 +1,46 @@
+import type { Envelope, ErrorCode } from '@meup/protocol'
+import type { Sender } from '../space/sender.js'
+import type { Space } from '../space/space.js'
+
+/** An envelope on its way in. A step may rely on what the steps before it have filled in. */
+export interface Passage {
+  readonly sender: Sender
+  /** The frame as it was received. */
+  readonly frame: Uint8Array
+  /** Milliseconds since the epoch: the time of acceptance. */
+  readonly now: number
+  /** From `decode` on; complete after `sequence`. */
+  envelope: Envelope
+  /** The payload's bytes as they were sent. */
+  payload: Uint8Array
+  /** From `recognise` on: the bytes that a retry must repeat. */
+  content: Uint8Array
+}
+
+export interface Refusal {
+  readonly code: ErrorCode
+  /** What is wrong and what to do about it. */
+  readonly message: string
+  /** JSON pointer to the bad field. */
+  readonly path?: string
+  readonly retryAfterMs?: number
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+/** Where the log has an envelope, or will have it. */
+export interface Receipt {
+  readonly id: string
+  readonly seq: number
+}
+
+/** The envelope was answered and goes no further; seq 0 where it is nothing for the log. */
+export interface Answered extends Receipt {
+  readonly answered: true
+}
+
+/** `undefined` = go on with the next step. */
+export type Outcome = Refusal | Answered | undefined
+
+export type Step = (passage: Passage, space: Space) => Outcome
+
+export const isRefusal = (outcome: Refusal | Receipt): outcome is Refusal => 'code' in outcome

@@ -1,0 +1,29 @@
+import type { Space } from '../space/space.js'
+import { contentOf } from './encode.js'
+import { overClassRate, overRate } from './limit.js'
+import type { Outcome, Passage } from './passage.js'
+
+/**
+ * A known id from the same sender with the same content gets the original echoed; anything else is `duplicate_id`
+ * [MEUP-1.10]. Bytes are charged for every envelope, its class only for those that are not recognised.
+ */
+export function recognise(passage: Passage, space: Space): Outcome {
+  passage.content = contentOf(passage)
+  const { id } = passage.envelope
+  const known = space.ids.find(id, passage.sender.participant, passage.content)
+  const tooFast = overRate(passage, space, 'bytes', passage.frame.length)
+  if (tooFast !== undefined) return tooFast
+  if (known === undefined) return undefined
+  if (known === 'other') {
+    const refused = overClassRate(passage, space)
+    return (
+      refused ?? {
+        code: 'duplicate_id',
+        path: '/id',
+        message: `${id} stands for another envelope; use a fresh id`,
+      }
+    )
+  }
+  if (known.message !== undefined) passage.sender.echo(known.seq, known.message)
+  return { answered: true, id, seq: known.seq }
+}

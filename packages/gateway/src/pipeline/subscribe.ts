@@ -1,0 +1,21 @@
+import { Kind, PatternError, type SubscribePayload } from '@meup/protocol'
+import type { Space } from '../space/space.js'
+import type { Outcome, Passage } from './passage.js'
+
+/** `observe.subscribe` ends here: it changes its own connection and is answered by a welcome [MEUP-9.1]. */
+export function subscribe({ envelope, sender }: Passage, _space: Space): Outcome {
+  if (envelope.kind !== Kind.observeSubscribe) return undefined
+  if (sender.subscribe === undefined) {
+    return {
+      code: 'invalid_request',
+      message: 'a subscription belongs to a connection; send it over a socket',
+    }
+  }
+  try {
+    sender.subscribe(envelope.payload as SubscribePayload)
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    return { code: 'invalid_payload', path: `/payload${error.path}`, message: error.message }
+  }
+  return { answered: true, id: envelope.id, seq: 0 }
+}

@@ -1,0 +1,90 @@
+import {
+  checkPayload,
+  type Envelope,
+  isKnownKind,
+  Kind,
+  namespaceOf,
+  openedContext,
+  parseContext,
+  reservedNamespaces,
+  ruleOf,
+} from '@meup/protocol'
+import type { Space } from '../space/space.js'
+import type { Outcome, Passage, Refusal } from './passage.js'
+
+/** Fields and payload by kind: `unknown_kind`, `invalid_context`, `invalid_payload`, `participant_not_found`. */
+export function validate({ envelope }: Passage, space: Space): Outcome {
+  return (
+    checkKind(envelope) ??
+    checkFields(envelope) ??
+    checkContext(envelope, space) ??
+    checkAddressees(envelope, space) ??
+    checkBody(envelope)
+  )
+}
+
+/** Kinds whose meaning this gateway does not carry out are refused rather than relayed as if it did. */
+const notOffered: ReadonlySet<string> = new Set([
+  Kind.capabilityGrant,
+  Kind.capabilityRevoke,
+  Kind.capabilityGrantAck,
+  Kind.spaceInvite,
+  Kind.spaceKick,
+  Kind.participantPause,
+  Kind.participantResume,
+  Kind.observeVisibility,
+])
+
+function checkKind({ kind }: Envelope): Refusal | undefined {
+  if (notOffered.has(kind)) {
+    return {
+      code: 'unavailable',
+      path: '/kind',
+      message: `this gateway does not offer ${kind}; leave it out`,
+    }
+  }
+  const namespace = namespaceOf(kind)
+  if (isKnownKind(kind) || namespace === 'reasoning' || !reservedNamespaces.has(namespace)) return undefined
+  const message = `${namespace} is a reserved namespace without ${kind}; use a namespace of your own`
+  return { code: 'unknown_kind', path: '/kind', message }
+}
+
+function checkFields(envelope: Envelope): Refusal | undefined {
+  const { kind } = envelope
+  const rule = ruleOf(kind)
+  for (const field of rule?.requires ?? []) {
+    if (envelope[field] !== undefined) continue
+    const code = field === 'context' ? 'invalid_context' : 'invalid_envelope'
+    return { code, path: `/${field}`, message: `${kind} needs ${field}` }
+  }
+  for (const field of ['rationale', 'parallelGroup'] as const) {
+    if (envelope[field] === undefined || rule?.toolCall) continue
+    return { code: 'invalid_envelope', path: `/${field}`, message: `${kind} has no ${field}; leave it out` }
+  }
+  return undefined
+}
+
+function checkContext(envelope: Envelope, { config, state }: Space): Refusal | undefined {
+  const { context, kind } = envelope
+  if (context === undefined) return undefined
+  const nests = kind === Kind.reasoningStart && state.contexts.get(context)?.state === 'open'
+  const path = nests ? openedContext({ id: envelope.id, context }) : context
+  if (parseContext(path, config.limits) !== undefined) return undefined
+  const { contextDepth, contextLength } = config.limits
+  const message = `use at most ${contextDepth} segments of A-Z a-z 0-9 _ - and ${contextLength} characters`
+  return { code: 'invalid_context', path: '/context', message: `${path} is not a legal context; ${message}` }
+}
+
+function checkAddressees({ to }: Envelope, { state }: Space): Refusal | undefined {
+  const stranger = to?.findIndex((id) => !state.participants.has(id)) ?? -1
+  if (to === undefined || stranger === -1) return undefined
+  const message = `the space knows no ${to[stranger]}; address one of the participants of the welcome`
+  return { code: 'participant_not_found', path: `/to/${stranger}`, message }
+}
+
+function checkBody({ kind, payload }: Envelope): Refusal | undefined {
+  const problem = checkPayload(kind, payload)
+  return (
+    problem && { code: 'invalid_payload', path: problem.path, message: `${problem.path} ${problem.message}` }
+  )
+}

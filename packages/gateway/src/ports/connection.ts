@@ -1,0 +1,14 @@
+import type { Parcel } from '../outbox/parcel.js'
+
+/** One client's line to the gateway; a socket, or its equal in memory. */
+export interface Connection {
+  /** Address of the peer, for limits and the operator's log. */
+  readonly remote: string
+  /** Bytes that were sent and that the peer has not taken yet. */
+  readonly pending: number
+  send(parcel: Parcel): void
+  /** Resolves when little of what was sent still waits, or when the connection is gone. */
+  drained(): Promise<void>
+  /** Sends what waits, then closes. */
+  close(code: number, reason: string): void
+}

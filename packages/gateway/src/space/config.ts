@@ -1,0 +1,24 @@
+import type { Capability, Limits, Rate, RateClass } from '@meup/protocol'
+
+export interface ParticipantConfig {
+  /** `human`, `agent`, `mcp` or `process`; for people and views. */
+  readonly kind: string
+  readonly capabilities: readonly Capability[]
+  readonly rates?: Partial<Record<RateClass, Rate>>
+}
+
+/** What the operator decided about one space. */
+export interface SpaceConfig {
+  readonly name: string
+  readonly participants: Readonly<Record<string, ParticipantConfig>>
+  /** Absent = a token is required. */
+  readonly guest?: { readonly capabilities: readonly Capability[] }
+  readonly limits: Limits
+  readonly reasoning: {
+    /** Whether others may think along in somebody's context. */
+    readonly collaborative: boolean
+    /** How long an owner may be away before the gateway cancels what it left open. */
+    readonly abandonAfterMs: number
+  }
+  readonly mcp: { readonly visibility: 'everyone' | 'addressees' }
+}

@@ -1,0 +1,53 @@
+import {
+  type Envelope,
+  type ErrorPayload,
+  GATEWAY,
+  Kind,
+  PROTOCOL,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { nanoid } from 'nanoid'
+import type { Refusal } from '../pipeline/passage.js'
+
+/** What the gateway tells one connection; not logged, hence without `seq`. */
+function frame(to: string, ts: string, kind: string, payload: object, correlationId?: string): Envelope {
+  return {
+    protocol: PROTOCOL,
+    id: nanoid(),
+    ts,
+    from: GATEWAY,
+    to: [to],
+    kind,
+    ...(correlationId && { correlationId }),
+    payload: payload as Record<string, unknown>,
+  }
+}
+
+export const welcomeFrame = (to: string, ts: string, payload: WelcomePayload): Envelope =>
+  frame(to, ts, Kind.systemWelcome, payload)
+
+const legalId = /^[A-Za-z0-9_-]{1,64}$/
+
+/** The one answer to a refused envelope: code, what to do, where [MEUP-12.1]. */
+export function errorFrame(
+  to: string,
+  ts: string,
+  refusal: Refusal,
+  refused: { id: string; kind: string },
+): Envelope {
+  const { code, message, path, retryAfterMs, details } = refusal
+  const { capabilities, ...more } = details ?? {}
+  const payload: ErrorPayload = {
+    code,
+    message,
+    ...(refused.kind && { attemptedKind: refused.kind }),
+    ...(capabilities !== undefined && {
+      capabilities: capabilities as NonNullable<ErrorPayload['capabilities']>,
+    }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...((path !== undefined || Object.keys(more).length > 0) && {
+      details: { ...(path !== undefined && { path }), ...more },
+    }),
+  }
+  return frame(to, ts, Kind.systemError, payload, legalId.test(refused.id) ? refused.id : undefined)
+}

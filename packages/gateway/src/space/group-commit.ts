@@ -1,0 +1,71 @@
+import type { Draft, EnvelopeLog } from '../ports/envelope-log.js'
+
+const maxRows = 512
+const maxBytes = 1024 * 1024
+/** Past this the log has fallen behind, and nothing more is admitted until it has caught up. */
+const maxWaitingBytes = 64 * 1024 * 1024
+
+/**
+ * Appends what was admitted, one batch at a time: while one is on its way to the disk the next one gathers. Under
+ * light load a batch is one envelope and waits for nothing but the end of the current turn of the event loop.
+ */
+export class GroupCommit {
+  readonly #log: EnvelopeLog
+  readonly #committed: (batch: readonly Draft[]) => void
+  readonly #failed: (error: unknown, lost: readonly Draft[]) => void
+  #waiting: Draft[] = []
+  #waitingBytes = 0
+  #running: Promise<void> | undefined
+
+  constructor(
+    log: EnvelopeLog,
+    on: { committed(batch: readonly Draft[]): void; failed(error: unknown, lost: readonly Draft[]): void },
+  ) {
+    this.#log = log
+    this.#committed = on.committed
+    this.#failed = on.failed
+  }
+
+  add(draft: Draft): void {
+    this.#waiting.push(draft)
+    this.#waitingBytes += draft.body.length
+    this.#running ??= this.#run()
+  }
+
+  get isBehind(): boolean {
+    return this.#waitingBytes > maxWaitingBytes
+  }
+
+  /** Resolves when everything admitted so far is committed or has failed. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  async #run(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#waiting.length > 0) {
+      const batch = this.#take()
+      try {
+        await this.#log.append(batch)
+      } catch (error) {
+        const lost = [...batch, ...this.#waiting]
+        this.#waiting = []
+        this.#waitingBytes = 0
+        this.#running = undefined
+        this.#failed(error, lost)
+        return
+      }
+      this.#committed(batch)
+    }
+    this.#running = undefined
+  }
+
+  #take(): Draft[] {
+    let [rows, bytes] = [0, 0]
+    while (rows < this.#waiting.length && rows < maxRows && bytes < maxBytes) {
+      bytes += this.#waiting[rows++]?.body.length ?? 0
+    }
+    this.#waitingBytes -= bytes
+    return this.#waiting.splice(0, rows)
+  }
+}

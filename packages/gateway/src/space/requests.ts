@@ -1,0 +1,44 @@
+import { correlations, type Envelope, Kind } from '@meup/protocol'
+
+interface Request {
+  /** Absent = everyone may answer once. */
+  readonly to?: ReadonlySet<string>
+  readonly answeredBy: Set<string>
+}
+
+/** Requests past this many are forgotten, oldest first. */
+const remembered = 10_000
+
+/** MCP requests that wait for answers: each addressee answers once [MEUP-3.2]. A fold over the log. */
+export class Requests {
+  readonly #open = new Map<string, Request>()
+
+  apply(envelope: Envelope): void {
+    if (envelope.kind === Kind.mcpRequest) this.#ask(envelope)
+    else if (envelope.kind === Kind.mcpResponse) {
+      for (const id of correlations(envelope)) this.#answer(id, envelope.from)
+    }
+  }
+
+  /** Why this participant may not answer this request; `undefined` = it may. */
+  refusal(id: string, from: string): 'unknown' | 'answered' | 'not addressed' | undefined {
+    const request = this.#open.get(id)
+    if (request === undefined) return 'unknown'
+    if (request.to !== undefined && !request.to.has(from)) return 'not addressed'
+    return request.answeredBy.has(from) ? 'answered' : undefined
+  }
+
+  #ask({ id, to, payload }: Envelope): void {
+    if (typeof payload.method === 'string' && payload.method.startsWith('notifications/')) return
+    this.#open.set(id, { ...(to && { to: new Set(to) }), answeredBy: new Set() })
+    if (this.#open.size <= remembered) return
+    for (const oldest of this.#open.keys()) {
+      this.#open.delete(oldest)
+      break
+    }
+  }
+
+  #answer(id: string, from: string): void {
+    this.#open.get(id)?.answeredBy.add(from)
+  }
+}

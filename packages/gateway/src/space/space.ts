@@ -1,0 +1,191 @@
+import { type Envelope, GATEWAY, PROTOCOL } from '@meup/protocol'
+import { nanoid } from 'nanoid'
+import { broadcast, Delivery } from '../outbox/broadcast.js'
+import { messageFrom } from '../outbox/parcel.js'
+import { bodyOf, contentOf } from '../pipeline/encode.js'
+import { pass } from '../pipeline/index.js'
+import { isRefusal, type Passage, type Receipt, type Refusal } from '../pipeline/passage.js'
+import { entryFields } from '../pipeline/sequence.js'
+import type { Clock } from '../ports/clock.js'
+import type { Draft, Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import type { Logger } from '../ports/logger.js'
+import type { SpaceConfig } from './config.js'
+import { errorFrame } from './frames.js'
+import { GroupCommit } from './group-commit.js'
+import { KnownIds } from './known-ids.js'
+import { audienceOf } from './may-read.js'
+import { Rates } from './rates.js'
+import { replay } from './replay.js'
+import type { Sender } from './sender.js'
+import type { Session } from './session.js'
+import type { SpaceState } from './state.js'
+
+export interface SpacePorts {
+  readonly log: EnvelopeLog
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
+export class Space {
+  readonly config: SpaceConfig
+  readonly log: EnvelopeLog
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly rates: Rates
+  readonly ids: KnownIds
+  readonly sessions = new Set<Session>()
+  state: SpaceState
+  /** Last seq that was committed and broadcast. */
+  delivered: number
+  #admitted: number
+  /** Why participants' envelopes are refused; the gateway's own are still logged. */
+  #closedFor: string | undefined
+  #broken = false
+  /** Called when the state was rebuilt after a failed commit. */
+  recovered: () => void = () => {}
+  readonly #commit: GroupCommit
+  /** Who is told if a commit fails. */
+  readonly #waiting = new Map<number, Sender>()
+  #watchers: { seq: number; resolve(committed: boolean): void }[] = []
+  #instant = { ms: -1, text: '' }
+
+  private constructor(config: SpaceConfig, { log, clock, logger }: SpacePorts, state: SpaceState) {
+    this.config = config
+    this.log = log
+    this.clock = clock
+    this.logger = logger
+    this.state = state
+    this.rates = new Rates(config)
+    this.ids = new KnownIds(log)
+    this.delivered = log.head
+    this.#admitted = log.head
+    this.#commit = new GroupCommit(log, {
+      committed: (batch) => this.#deliver(batch),
+      failed: (error, lost) => void this.#recover(error, lost),
+    })
+  }
+
+  /** Replays the log. */
+  static async open(config: SpaceConfig, ports: SpacePorts): Promise<Space> {
+    return new Space(config, ports, await replay(ports.log))
+  }
+
+  /** Takes one frame through the pipeline. A refusal is answered to its sender; nobody else notices. */
+  submit(sender: Sender, frame: Uint8Array): Receipt | Refusal {
+    const now = this.clock.now()
+    const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
+    const passage: Passage = { sender, frame, now, envelope, payload: frame, content: frame }
+    const outcome = this.#unavailable() ?? pass(passage, this)
+    if (outcome === undefined) return { id: passage.envelope.id, seq: this.#admitted }
+    if (isRefusal(outcome)) this.#reject(outcome, passage)
+    return outcome
+  }
+
+  /** Logs an envelope of the gateway's own. Throws when the log takes nothing. */
+  emit(fields: { kind: string; payload: object; context?: string; to?: string[] }): void {
+    if (this.#broken) throw new Error('the log cannot be written')
+    const ts = this.timestamp(this.clock.now())
+    const payload = fields.payload as Record<string, unknown>
+    const envelope: Envelope = { ...fields, protocol: PROTOCOL, id: nanoid(), ts, from: GATEWAY, payload }
+    const parts = { envelope, payload: new TextEncoder().encode(JSON.stringify(payload)) }
+    envelope.seq = this.admit({ ...entryFields(envelope), body: bodyOf(parts), content: contentOf(parts) })
+    this.state.apply(envelope)
+  }
+
+  /** Gives an entry the next seq and hands it to the log. */
+  admit(entry: Omit<Draft, 'seq'>, sender?: Sender): number {
+    const seq = ++this.#admitted
+    const draft: Draft = { ...entry, seq }
+    this.ids.admit(draft)
+    if (sender !== undefined) this.#waiting.set(seq, sender)
+    this.#commit.add(draft)
+    return seq
+  }
+
+  deliveryOf(entry: Entry): Delivery {
+    const mcpVisibility = this.config.mcp.visibility
+    return new Delivery(entry, audienceOf(entry, { mcpVisibility, senderOf: (id) => this.ids.senderOf(id) }))
+  }
+
+  /** RFC 3339 with milliseconds; formatted once per millisecond. */
+  timestamp(ms: number): string {
+    if (this.#instant.ms !== ms) this.#instant = { ms, text: new Date(ms).toISOString() }
+    return this.#instant.text
+  }
+
+  /** Resolves to whether the log has this seq, as soon as that is certain. */
+  committed(seq: number): Promise<boolean> {
+    if (seq <= this.delivered) return Promise.resolve(true)
+    return new Promise((resolve) => this.#watchers.push({ seq, resolve }))
+  }
+
+  /** Resolves when everything admitted so far is committed, or has failed. */
+  settled(): Promise<void> {
+    return this.#commit.idle()
+  }
+
+  /** From now on nothing is admitted but what the gateway itself has to say. */
+  refuse(why: string): void {
+    this.#closedFor = why
+  }
+
+  #unavailable(): Refusal | undefined {
+    const why =
+      this.#closedFor ??
+      (this.#broken ? 'the log cannot be written' : undefined) ??
+      (this.#commit.isBehind ? 'the log has fallen behind' : undefined)
+    return why === undefined ? undefined : { code: 'unavailable', message: `${why}; send it again later` }
+  }
+
+  #reject(refusal: Refusal, { sender, envelope, now }: Passage): void {
+    sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, envelope)))
+  }
+
+  #deliver(batch: readonly Draft[]): void {
+    this.ids.settle(batch)
+    for (const { seq } of batch) this.#waiting.delete(seq)
+    this.delivered = batch.at(-1)?.seq ?? this.delivered
+    this.#tell((seq) => seq <= this.delivered, true)
+    broadcast(
+      batch.map((entry) => this.deliveryOf(entry)),
+      this.sessions,
+    )
+  }
+
+  #tell(which: (seq: number) => boolean, committed: boolean): void {
+    if (this.#watchers.length === 0) return
+    for (const { seq, resolve } of this.#watchers) if (which(seq)) resolve(committed)
+    this.#watchers = this.#watchers.filter(({ seq }) => !which(seq))
+  }
+
+  /** A commit that fails refuses all that was in flight, and the state is rebuilt from the log [MEUP-4.10]. */
+  async #recover(error: unknown, lost: readonly Draft[]): Promise<void> {
+    this.logger.error({ space: this.config.name, err: error, lost: lost.length }, 'the log refused a commit')
+    this.#broken = true
+    this.ids.settle(lost)
+    this.#tell(() => true, false)
+    const refusal: Refusal = {
+      code: 'unavailable',
+      message: 'the log cannot be written; send it again later',
+    }
+    for (const { seq, id, kind } of lost) {
+      const sender = this.#waiting.get(seq)
+      this.#waiting.delete(seq)
+      if (sender === undefined) continue
+      const ts = this.timestamp(this.clock.now())
+      sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
+    }
+    try {
+      this.state = await replay(this.log)
+      this.#admitted = this.log.head
+      this.#broken = false
+      this.recovered()
+    } catch (cause) {
+      this.logger.error(
+        { space: this.config.name, err: cause },
+        'the log cannot be read; the space stays closed',
+      )
+    }
+  }
+}

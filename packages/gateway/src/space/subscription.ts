@@ -1,0 +1,66 @@
+import { compilePattern, contextParent, Kind, namespaceOf, type SubscribePayload } from '@meup/protocol'
+import type { Entry } from '../ports/envelope-log.js'
+
+/** What one connection asked to see [MEUP-9.1]. Connections with the same `key` see the same. */
+export interface Subscription {
+  readonly asked: SubscribePayload
+  readonly key: string
+  /** Whether an envelope passes for a reader that it is neither from nor addressed to. */
+  passes(entry: Entry): boolean
+}
+
+/** Namespaces that no subscription cuts [MEUP-8.3]. */
+const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
+
+const boundaries: ReadonlySet<string> = new Set([
+  Kind.reasoningStart,
+  Kind.reasoningConclusion,
+  Kind.reasoningCancel,
+])
+
+/** Throws `PatternError` for a pattern that does not compile. */
+export function compileSubscription(asked: SubscribePayload): Subscription {
+  const tests: ((entry: Entry) => boolean)[] = []
+  const { reasoning, contexts, excludeContexts, from, kinds } = asked
+  if (reasoning === 'boundaries') tests.push(({ kind }) => !isReasoning(kind) || boundaries.has(kind))
+  if (reasoning === 'none')
+    tests.push(({ kind, context }) => !isReasoning(kind) || isTopLevelStart(kind, context))
+  if (contexts) {
+    const wanted = underAny(contexts)
+    tests.push(({ context }) => context === undefined || wanted(context))
+  }
+  if (excludeContexts) {
+    const unwanted = underAny(excludeContexts)
+    tests.push(({ context }) => context === undefined || !unwanted(context))
+  }
+  if (from) {
+    const wanted = compilePattern(from)
+    tests.push((entry) => wanted(entry.from))
+  }
+  if (kinds) {
+    const wanted = compilePattern(kinds, { kinds: true })
+    tests.push(({ kind }) => wanted(kind))
+  }
+  return {
+    asked,
+    key: tests.length === 0 ? '' : JSON.stringify([reasoning, contexts, excludeContexts, from, kinds]),
+    passes: (entry) => isUncut(entry) || tests.every((test) => test(entry)),
+  }
+}
+
+const isReasoning = (kind: string): boolean => namespaceOf(kind) === 'reasoning'
+const isTopLevelStart = (kind: string, context: string | undefined): boolean =>
+  kind === Kind.reasoningStart && context === undefined
+const isUncut = ({ kind, context }: Entry): boolean =>
+  uncut.has(namespaceOf(kind)) || (kind === Kind.chat && context === undefined)
+
+/** A pattern names a context and everything below it. */
+function underAny(patterns: string[]): (context: string) => boolean {
+  const matches = compilePattern(patterns)
+  return (context) => {
+    for (let path: string | undefined = context; path !== undefined; path = contextParent(path)) {
+      if (matches(path)) return true
+    }
+    return false
+  }
+}
