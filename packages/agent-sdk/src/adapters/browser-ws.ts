@@ -1,0 +1,36 @@
+import { SUBPROTOCOL } from '@meup/protocol'
+import { ConnectionError } from '../participant/errors.js'
+import { type Dial, socketUrl } from '../participant/transport.js'
+
+/** The part of a browser's WebSocket that is used here. */
+interface NativeSocket {
+  send(text: string): void
+  close(code: number, reason: string): void
+  onopen: (() => void) | null
+  onmessage: ((event: { data: unknown }) => void) | null
+  onclose: ((event: { code: number; reason: string; wasClean: boolean }) => void) | null
+}
+declare const WebSocket: new (url: string, protocols: string[]) => NativeSocket
+
+/** Dials with the browser's WebSocket. It cannot set headers, so the token goes as a second subprotocol [MEUP-5.1]. */
+export const dialBrowser: Dial = (request, events) =>
+  new Promise((resolve, reject) => {
+    const protocols = request.token === undefined ? [SUBPROTOCOL] : [SUBPROTOCOL, `bearer.${request.token}`]
+    const socket = new WebSocket(socketUrl(request), protocols)
+    let opened = false
+    socket.onopen = () => {
+      opened = true
+      resolve({ send: (text) => socket.send(text), close: (code, reason) => socket.close(code, reason) })
+    }
+    socket.onmessage = ({ data }) => events.message(String(data))
+    socket.onclose = ({ code, reason }) => {
+      if (opened) events.close(code, reason)
+      else
+        reject(
+          new ConnectionError(
+            'unreachable',
+            `no socket at ${request.url}: unreachable, or the token is wrong`,
+          ),
+        )
+    }
+  })

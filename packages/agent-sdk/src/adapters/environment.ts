@@ -1,0 +1,61 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { ConnectionError } from '../participant/errors.js'
+import type { DialRequest } from '../participant/transport.js'
+
+export interface ConnectOptions extends Partial<DialRequest> {
+  /** Which participant to be, where its token is read from `.meup/tokens`. */
+  readonly as?: string
+  /** Folder in or above which `.meup` is looked for; default: the working directory. */
+  readonly directory?: string
+}
+
+/**
+ * Completes what is left out: from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, then from the `.meup` folder
+ * that a gateway started nearby keeps (`gateway.json`, `tokens/<participant>`).
+ */
+export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv = process.env): DialRequest {
+  const { as = env.MEUP_PARTICIPANT, directory = process.cwd(), ...given } = options
+  const folder = findFolder(directory)
+  const running = folder === undefined ? undefined : readRunning(folder)
+  const url = given.url ?? env.MEUP_URL ?? running?.url
+  const space = given.space ?? env.MEUP_SPACE ?? running?.spaces[0]
+  if (url === undefined) throw missing('the gateway', 'set MEUP_URL, or start one here with meup up')
+  if (space === undefined) throw missing('the space', 'set MEUP_SPACE')
+  const fromEnvironment = options.as === undefined ? env.MEUP_TOKEN : undefined
+  const token = given.token ?? fromEnvironment ?? (folder && readToken(folder, space, as))
+  return { ...given, url, space, ...(token !== undefined && { token }) }
+}
+
+function findFolder(directory: string): string | undefined {
+  for (let at = resolve(directory); ; at = dirname(at)) {
+    if (existsSync(join(at, '.meup'))) return join(at, '.meup')
+    if (at === dirname(at)) return undefined
+  }
+}
+
+function readRunning(folder: string): { url: string; spaces: string[] } | undefined {
+  const file = join(folder, 'gateway.json')
+  return existsSync(file)
+    ? (JSON.parse(readFileSync(file, 'utf8')) as { url: string; spaces: string[] })
+    : undefined
+}
+
+/** Tokens of several spaces lie in a folder each. */
+function readToken(folder: string, space: string, as: string | undefined): string | undefined {
+  const tokens = join(folder, 'tokens')
+  const own = existsSync(join(tokens, space)) ? join(tokens, space) : tokens
+  if (as !== undefined) {
+    const file = join(own, as)
+    if (!existsSync(file))
+      throw missing(`the token of ${as}`, `there is no ${file}; is ${as} in the space.yaml?`)
+    return readFileSync(file, 'utf8').trim()
+  }
+  const names = existsSync(own) ? readdirSync(own) : []
+  if (names.length === 1 && names[0] !== undefined) return readFileSync(join(own, names[0]), 'utf8').trim()
+  if (names.length === 0) return undefined
+  throw missing('whom to be', `set MEUP_PARTICIPANT or \`as\` to one of ${names.join(', ')}`)
+}
+
+const missing = (what: string, remedy: string): ConnectionError =>
+  new ConnectionError('not_configured', `${what} is not known: ${remedy}`)

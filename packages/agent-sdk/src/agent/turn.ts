@@ -1,0 +1,62 @@
+import { type AnyEnvelope, type EnvelopeOf, Kind } from '@meup/protocol'
+import type { Draft, Space } from '../participant/space.js'
+import { Batches } from '../reasoning/batches.js'
+import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
+
+/** One thing that was asked of this participant, and its way to an answer [MEUP-11.5]. */
+export class Turn {
+  readonly space: Space
+  readonly trigger: EnvelopeOf<'chat'>
+  readonly #abort = new AbortController()
+  readonly #batches = new Batches()
+
+  constructor(space: Space, trigger: EnvelopeOf<'chat'>) {
+    this.space = space
+    this.trigger = trigger
+  }
+
+  /** What was asked. */
+  get text(): string {
+    return this.trigger.payload.message
+  }
+
+  /** Who asked. */
+  get from(): string {
+    return this.trigger.from
+  }
+
+  /** Aborted when the asker takes the question back, when a run of this turn is cancelled, or when the space closes. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  abort(reason: string): void {
+    this.#abort.abort(reason)
+  }
+
+  /** Opens a run: everybody sees that this participant has begun to think, before any thought. */
+  reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
+    const origin = { trigger: this.trigger.id, batches: this.#batches, signal: this.signal }
+    return Reasoning.open(this.space, origin, message, options)
+  }
+
+  /** Answers in the main conversation; a question that was put to some is answered to its asker. */
+  reply(
+    message: string,
+    options: Pick<Draft, 'to'> & { format?: 'plain' | 'markdown' } = {},
+  ): Promise<AnyEnvelope> {
+    const to = this.trigger.to === undefined ? {} : { to: [this.trigger.from] }
+    return this.space.chat(message, { ...to, ...options, correlationId: this.trigger.id })
+  }
+
+  /** Takes note of a message without answering it. */
+  acknowledge(status?: string): Promise<AnyEnvelope> {
+    const payload = status === undefined ? {} : { status }
+    return this.space.send({
+      kind: Kind.chatAcknowledge,
+      to: [this.from],
+      correlationId: this.trigger.id,
+      payload,
+    })
+  }
+}

@@ -1,0 +1,79 @@
+import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
+import type { Space } from '../participant/space.js'
+import { stream } from '../participant/stream.js'
+import { Turn } from './turn.js'
+
+export interface TurnOptions {
+  /** Which messages of others begin a turn; default: those put to this participant, and questions put to everyone. */
+  readonly trigger?: (message: EnvelopeOf<'chat'>, space: Space) => boolean
+  /** Told of what goes wrong in a turn; default: prints it. The next turns go on. */
+  readonly onError?: (error: unknown, turn: Turn) => void
+}
+
+/** An answer to somebody else (it has a correlationId) is no question. */
+const isAsked = (message: EnvelopeOf<'chat'>, space: Space): boolean =>
+  message.context === undefined &&
+  (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
+
+/** Turns messages into turns, and ends those that are taken back. */
+export class Turns {
+  readonly #space: Space
+  readonly #options: TurnOptions
+  readonly #open = new Set<Turn>()
+
+  constructor(space: Space, options: TurnOptions) {
+    this.#space = space
+    this.#options = options
+  }
+
+  /** One after the other. */
+  sequence(): AsyncIterableIterator<Turn> {
+    return stream<Turn>(this.#space, (push) => this.#listen(push))
+  }
+
+  /** Several at once. Resolves when the space is closed and every turn has ended. */
+  async each(handler: (turn: Turn) => Promise<void>, concurrency: number): Promise<void> {
+    const running = new Set<Promise<void>>()
+    for await (const turn of this.sequence()) {
+      const run = this.#handle(turn, handler).finally(() => running.delete(run))
+      running.add(run)
+      while (running.size >= concurrency) await Promise.race(running)
+    }
+    await Promise.all(running)
+  }
+
+  async #handle(turn: Turn, handler: (turn: Turn) => Promise<void>): Promise<void> {
+    try {
+      await handler(turn)
+    } catch (error) {
+      const { onError = (failure) => console.error('a turn failed:', failure) } = this.#options
+      onError(error, turn)
+    } finally {
+      this.#open.delete(turn)
+    }
+  }
+
+  #listen(push: (turn: Turn) => void): () => void {
+    const { trigger = isAsked } = this.#options
+    const receive = (envelope: AnyEnvelope): void => {
+      if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
+        const turn = new Turn(this.#space, envelope)
+        this.#open.add(turn)
+        push(turn)
+      } else if (envelope.kind === Kind.chatCancel) this.#takeBack(envelope)
+    }
+    const closed = (): void => {
+      for (const turn of this.#open) turn.abort('the space was closed')
+    }
+    this.#space.on('envelope', receive).on('closed', closed)
+    return () => this.#space.off('envelope', receive).off('closed', closed)
+  }
+
+  #takeBack(cancel: EnvelopeOf<'chat.cancel'>): void {
+    const taken = new Set(correlations(cancel))
+    for (const turn of this.#open) {
+      if (taken.has(turn.trigger.id) && turn.from === cancel.from)
+        turn.abort(cancel.payload.reason ?? 'taken back')
+    }
+  }
+}

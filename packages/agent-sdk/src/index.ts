@@ -1,0 +1,23 @@
+import { type ConnectOptions, readEnvironment } from './adapters/environment.js'
+import { dialWs } from './adapters/ws.js'
+import { Space } from './participant/space.js'
+
+/**
+ * Enters a space. What is left out is taken from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a
+ * `.meup` folder. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached.
+ */
+export const connect = (options: ConnectOptions = {}): Promise<Space> =>
+  Space.open(dialWs, readEnvironment(options))
+
+export type { ConnectOptions } from './adapters/environment.js'
+export { dialWs } from './adapters/ws.js'
+export type { InputSchema, StandardSchema } from './agent/schema.js'
+export type { Fallback, ToolContext, ToolDefinition, ToolHandler } from './agent/tools.js'
+export { Turn } from './agent/turn.js'
+export type { TurnOptions } from './agent/turns.js'
+export { ConnectionError, type LocalErrorCode, ToolError } from './participant/errors.js'
+export type { WaitOptions } from './participant/requests.js'
+export { type CallOptions, type Draft, Space, type SpaceEvents } from './participant/space.js'
+export type { Dial, DialRequest, Transport, TransportEvents } from './participant/transport.js'
+export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './reasoning/reasoning.js'
+export type { ToolResult } from './tool-call/tool-result.js'

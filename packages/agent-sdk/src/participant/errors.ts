@@ -1,0 +1,45 @@
+import type { ErrorPayload, ProtocolError } from '@meup/protocol'
+
+/** What went wrong on this side of the wire. What the gateway refuses is a `ProtocolError`. */
+export type LocalErrorCode =
+  | 'unreachable'
+  | 'closed'
+  | 'timeout'
+  | 'aborted'
+  | 'queue_full'
+  | 'not_configured'
+
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError'
+  constructor(
+    readonly code: LocalErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+/** A tool answered with an error: a JSON-RPC error, or a result that says `isError`. */
+export class ToolError extends Error {
+  override readonly name = 'ToolError'
+  constructor(
+    message: string,
+    /** JSON-RPC code; `undefined` when the tool ran and failed. */
+    readonly code?: number,
+    readonly data?: unknown,
+  ) {
+    super(message)
+  }
+}
+
+/** The extra fields of a `system.error` as details of the error that is thrown. */
+export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
+  const { details, attemptedKind, capabilities, retryAfterMs } = payload
+  return {
+    ...details,
+    ...(attemptedKind !== undefined && { attemptedKind }),
+    ...(capabilities !== undefined && { capabilities }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+}

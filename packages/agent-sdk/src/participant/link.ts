@@ -1,0 +1,155 @@
+import { type AnyEnvelope, closeCodes, Kind, ProtocolError, type WelcomePayload } from '@meup/protocol'
+import { ConnectionError } from './errors.js'
+import { Pending } from './pending.js'
+import type { Dial, DialRequest, Transport } from './transport.js'
+
+export interface LinkEvents {
+  envelope(envelope: AnyEnvelope): void
+  /** `fresh` = the first of a connection. */
+  welcome(welcome: WelcomePayload, fresh: boolean): void
+  /** The line is down; another try follows in this many milliseconds. */
+  reconnecting(inMs: number, reason: string): void
+  /** Over, for good. */
+  closed(error: Error | undefined): void
+}
+
+/** Milliseconds; the wait before each try is drawn between 0 and a bound that doubles. */
+const [firstWait, longestWait] = [250, 30_000]
+
+/** Closes after which another try cannot help. */
+const final: ReadonlySet<number> = new Set([
+  closeCodes.badRequest,
+  closeCodes.unauthorized,
+  closeCodes.forbidden,
+  closeCodes.noSuchSpace,
+])
+
+/** A line to a space that comes back by itself, misses nothing and repeats nothing [MEUP-5.3]. */
+export class Link {
+  readonly #dial: Dial
+  readonly #request: DialRequest
+  readonly #events: LinkEvents
+  readonly #pending = new Pending()
+  #transport: Transport | undefined
+  #welcomed: { resolve(): void; reject(error: Error): void } | undefined
+  #lastSeq: number | undefined
+  #epoch: string | undefined
+  #me = ''
+  #failures = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #over = false
+
+  constructor(dial: Dial, request: DialRequest, events: LinkEvents) {
+    this.#dial = dial
+    this.#request = request
+    this.#events = events
+  }
+
+  /** Resolves after the first welcome. */
+  async open(): Promise<void> {
+    await this.#connect()
+  }
+
+  /** Resolves with the envelope as the space has it; rejects with the gateway's refusal. */
+  send(id: string, envelope: object): Promise<AnyEnvelope> {
+    if (this.#over) return Promise.reject(new ConnectionError('closed', 'the connection is closed'))
+    const text = JSON.stringify(envelope)
+    const acknowledged = this.#pending.add(id, text)
+    if (this.#welcomed === undefined) this.#transport?.send(text)
+    return acknowledged
+  }
+
+  /** For what is never acknowledged. */
+  post(envelope: object): void {
+    this.#transport?.send(JSON.stringify(envelope))
+  }
+
+  close(): void {
+    this.#end(undefined)
+    this.#transport?.close(1000, '')
+  }
+
+  async #connect(): Promise<void> {
+    const { url, space, token } = this.#request
+    const where = { url, space, ...(token !== undefined && { token }) }
+    const resumed = this.#lastSeq !== undefined && this.#epoch !== undefined
+    const request = resumed
+      ? { ...where, after: this.#lastSeq ?? 0, epoch: this.#epoch ?? '' }
+      : this.#request
+    const welcomed = new Promise<void>((resolve, reject) => {
+      this.#welcomed = { resolve, reject }
+    })
+    this.#transport = await this.#dial(request, {
+      message: (text) => this.#receive(text),
+      close: (code, reason) => this.#down(code, reason),
+    })
+    await welcomed
+  }
+
+  #receive(text: string): void {
+    const envelope = JSON.parse(text) as AnyEnvelope
+    if (envelope.kind === Kind.systemWelcome) return this.#welcome(envelope.payload)
+    if (envelope.kind === Kind.systemError) {
+      const [id = ''] = [envelope.correlationId ?? []].flat()
+      if (this.#pending.refuse(id, envelope.payload)) return
+    }
+    const { seq } = envelope
+    if (envelope.from === this.#me) this.#pending.acknowledge(envelope)
+    if (seq !== undefined) {
+      if (seq <= (this.#lastSeq ?? 0)) return // The original of something sent again.
+      this.#lastSeq = seq
+    }
+    this.#events.envelope(envelope)
+  }
+
+  #welcome(welcome: WelcomePayload): void {
+    this.#me = welcome.you.id
+    this.#epoch = welcome.space.epoch
+    if (welcome.resume.status === 'lost') this.#lastSeq = 0
+    this.#lastSeq ??= welcome.resume.from - 1
+    this.#failures = 0
+    const first = this.#welcomed
+    this.#welcomed = undefined
+    this.#events.welcome(welcome, first !== undefined)
+    if (first === undefined) return
+    for (const text of this.#pending.texts()) this.#transport?.send(text)
+    first.resolve()
+  }
+
+  #down(code: number, reason: string): void {
+    this.#transport = undefined
+    const why = `${reason || 'the connection was lost'} (${code})`
+    const error = new ConnectionError(final.has(code) ? 'closed' : 'unreachable', why)
+    if (this.#welcomed !== undefined) {
+      this.#welcomed.reject(error)
+      this.#welcomed = undefined
+    } else if (!this.#over) {
+      if (error.code === 'closed') this.#end(error)
+      else this.#retry(why)
+    }
+  }
+
+  #retry(reason: string): void {
+    const wait = Math.random() * Math.min(longestWait, firstWait * 2 ** this.#failures++)
+    this.#events.reconnecting(wait, reason)
+    this.#timer = setTimeout(() => {
+      this.#connect().catch((error: unknown) => {
+        if (this.#over) return
+        if (isFinal(error)) this.#end(error)
+        else this.#retry(error instanceof Error ? error.message : String(error))
+      })
+    }, wait)
+  }
+
+  #end(error: Error | undefined): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#timer)
+    this.#pending.fail(error ?? new ConnectionError('closed', 'the connection was closed'))
+    this.#events.closed(error)
+  }
+}
+
+const isFinal = (error: unknown): error is Error =>
+  (error instanceof ProtocolError && !error.retryable) ||
+  (error instanceof ConnectionError && error.code === 'closed')

@@ -1,0 +1,40 @@
+interface Closing {
+  on(event: 'closed', listener: (error: Error | undefined) => void): unknown
+  off(event: 'closed', listener: (error: Error | undefined) => void): unknown
+}
+
+/**
+ * Pushed values as an iteration that loses none of them. It ends when its source closes, throws when the source was
+ * closed by an error, and stops listening when the loop is left.
+ */
+export function stream<Value>(source: Closing, listen: (push: (value: Value) => void) => () => void) {
+  const values: Value[] = []
+  let wake: (() => void) | undefined
+  let over: { error: Error | undefined } | undefined
+  const closed = (error: Error | undefined): void => {
+    over = { error }
+    wake?.()
+  }
+  const stop = listen((value) => {
+    values.push(value)
+    wake?.()
+  })
+  source.on('closed', closed)
+
+  async function* iterate(): AsyncGenerator<Value, void> {
+    try {
+      for (;;) {
+        while (values.length > 0) yield values.shift() as Value
+        if (over?.error !== undefined) throw over.error
+        if (over !== undefined) return
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    } finally {
+      stop()
+      source.off('closed', closed)
+    }
+  }
+  return iterate()
+}

@@ -1,0 +1,34 @@
+/** Where and as whom to connect. `after` and `epoch` resume; `tail` asks for the last envelopes [MEUP-5.2]. */
+export interface DialRequest {
+  /** Base address of the gateway, such as `http://127.0.0.1:8080`. */
+  readonly url: string
+  readonly space: string
+  readonly token?: string
+  readonly after?: number
+  readonly epoch?: string
+  readonly tail?: number
+}
+
+export interface TransportEvents {
+  message(text: string): void
+  close(code: number, reason: string): void
+}
+
+/** One open line to a gateway. */
+export interface Transport {
+  send(text: string): void
+  close(code: number, reason: string): void
+}
+
+/** Opens a line. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
+export type Dial = (request: DialRequest, events: TransportEvents) => Promise<Transport>
+
+/** The address of a space's socket. */
+export function socketUrl({ url, space, after, epoch, tail }: DialRequest): string {
+  const address = new URL(`/spaces/${encodeURIComponent(space)}/ws`, url)
+  address.protocol = address.protocol.replace('http', 'ws')
+  for (const [name, value] of Object.entries({ after, epoch, tail })) {
+    if (value !== undefined) address.searchParams.set(name, String(value))
+  }
+  return address.href
+}

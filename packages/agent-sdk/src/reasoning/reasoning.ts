@@ -1,0 +1,169 @@
+import { type AnyEnvelope, joinContext, Kind, type Phase } from '@meup/protocol'
+import { nanoid } from 'nanoid'
+import { ConnectionError } from '../participant/errors.js'
+import type { CallOptions, Space } from '../participant/space.js'
+import type { ToolResult } from '../tool-call/tool-result.js'
+import { Batches } from './batches.js'
+
+export interface ReasonOptions {
+  /** Ids of earlier envelopes, or names of data, that this builds on. */
+  readonly references?: readonly string[]
+  /** `model`, `approach`, `confidence` and whatever else is worth knowing. */
+  readonly metadata?: object
+}
+
+export interface ThoughtOptions extends ReasonOptions {
+  readonly phase?: Phase
+  /** The thought this one answers. */
+  readonly correlationId?: string
+}
+
+export interface ToolCall {
+  /** `participant/tool` */
+  readonly tool: string
+  readonly args?: object
+  /** Why this call, for everyone to read. */
+  readonly why: string
+}
+
+/** What a run is about. */
+export interface Origin {
+  /** Id of the envelope that is reasoned about; absent = autonomous work. */
+  readonly trigger?: string
+  readonly batches?: Batches
+  readonly signal?: AbortSignal
+}
+
+type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readonly why: string }
+
+/**
+ * An open context: thoughts and tool calls in it are seen by everyone who looks [MEUP-2.2]. Conclude it; a context
+ * that is left without a conclusion is cancelled, and says why.
+ */
+export class Reasoning implements AsyncDisposable {
+  /** Path of this context. */
+  readonly context: string
+  readonly #space: Space
+  readonly #batches: Batches
+  readonly #abort = new AbortController()
+  readonly #unlisten: () => void
+  #over = false
+  #lastFailure: string | undefined
+
+  private constructor(space: Space, context: string, batches: Batches, parent: AbortSignal | undefined) {
+    this.#space = space
+    this.context = context
+    this.#batches = batches
+    const follow = (): void => this.#abort.abort(parent?.reason)
+    const receive = (envelope: AnyEnvelope): void => this.#heed(envelope)
+    if (parent?.aborted) follow()
+    parent?.addEventListener('abort', follow)
+    space.on('envelope', receive)
+    this.#unlisten = () => {
+      parent?.removeEventListener('abort', follow)
+      space.off('envelope', receive)
+    }
+  }
+
+  /** Opens a run. The start is sent before anything else happens. */
+  static async open(
+    space: Space,
+    origin: Origin,
+    message?: string,
+    options: ReasonOptions = {},
+  ): Promise<Reasoning> {
+    const { trigger, batches = new Batches(), signal } = origin
+    const id = await start(space, trigger === undefined ? {} : { correlationId: trigger }, message, options)
+    return new Reasoning(space, id, batches, signal)
+  }
+
+  /** Aborted when somebody asks for the end of this run, or when its turn is taken back. Calls in it end with it. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  thought(message: string, options: ThoughtOptions = {}): Promise<AnyEnvelope> {
+    const { correlationId, ...rest } = options
+    const correlation = correlationId === undefined ? {} : { correlationId }
+    return this.#say(Kind.reasoningThought, { message, ...rest }, correlation)
+  }
+
+  /** Opens a nested context; this one stays open. */
+  async reason(message?: string, options: ReasonOptions = {}): Promise<Reasoning> {
+    const id = await start(this.#space, { context: this.context }, message, options)
+    return new Reasoning(this.#space, joinContext(this.context, id), this.#batches, this.signal)
+  }
+
+  /** Calls a tool from within this context. Throws `ToolError` when the tool fails. */
+  call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult> {
+    return this.#call(tool, args, options)
+  }
+
+  /** Calls several tools at once; results come in the order of the calls. */
+  parallel(calls: readonly ToolCall[]): Promise<ToolResult[]> {
+    const group = calls.length > 1 ? { parallelGroup: this.#batches.next() } : {}
+    return Promise.all(calls.map(({ tool, args = {}, why }) => this.#call(tool, args, { why, ...group })))
+  }
+
+  /** Closes this context with what it came to. */
+  async conclude(message?: string, options: Pick<ReasonOptions, 'metadata'> = {}): Promise<AnyEnvelope> {
+    this.#end()
+    return this.#say(Kind.reasoningConclusion, { ...(message !== undefined && { message }), ...options })
+  }
+
+  /** Breaks this context off. */
+  async cancel(reason: string): Promise<AnyEnvelope> {
+    this.#end()
+    return this.#say(Kind.reasoningCancel, { reason })
+  }
+
+  /** Cancels the context unless it was concluded. A lost connection is no failure: the gateway cancels it then. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#over) return
+    const why = this.signal.aborted ? String(this.signal.reason) : this.#lastFailure
+    try {
+      await this.cancel(why === undefined ? 'left without a conclusion' : `left without a conclusion: ${why}`)
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error
+    }
+  }
+
+  async #call(tool: string, args: object, options: CallOptions): Promise<ToolResult> {
+    const signal = options.signal === undefined ? this.signal : AbortSignal.any([options.signal, this.signal])
+    try {
+      return await this.#space.call(tool, args, { ...options, signal, context: this.context })
+    } catch (error) {
+      this.#lastFailure = `${tool}: ${error instanceof Error ? error.message : String(error)}`
+      throw error
+    }
+  }
+
+  #say(kind: string, payload: object, fields: object = {}): Promise<AnyEnvelope> {
+    return this.#space.send({ ...fields, kind, context: this.context, payload })
+  }
+
+  /** Somebody else's cancel is a request to stop; the gateway's own says that the context is closed. */
+  #heed(envelope: AnyEnvelope): void {
+    if (envelope.kind !== Kind.reasoningCancel || envelope.from === this.#space.id) return
+    const { context, from, payload } = envelope
+    if (context !== this.context) return
+    this.#abort.abort(`interrupted by ${from}${payload.reason ? `: ${payload.reason}` : ''}`)
+  }
+
+  #end(): void {
+    this.#over = true
+    this.#unlisten()
+  }
+}
+
+async function start(
+  space: Space,
+  where: object,
+  message: string | undefined,
+  options: ReasonOptions,
+): Promise<string> {
+  const id = nanoid()
+  const payload = { ...(message !== undefined && { message }), ...options }
+  await space.send({ ...where, id, kind: Kind.reasoningStart, payload })
+  return id
+}

@@ -1,0 +1,1 @@
+export { createTestSpace, type TestSpace } from './test-space.js'

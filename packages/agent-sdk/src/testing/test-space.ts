@@ -1,0 +1,23 @@
+import { createTestGateway, dialInMemory, type TestSpaceOptions, testToken } from '@meup/gateway/testing'
+import { Space } from '../participant/space.js'
+import type { Dial, DialRequest } from '../participant/transport.js'
+
+export interface TestSpace extends AsyncDisposable {
+  /** Enters the space as one of its participants. */
+  join(participant: string, resume?: Pick<DialRequest, 'after' | 'tail' | 'epoch'>): Promise<Space>
+  close(): Promise<void>
+}
+
+/** A space in this process: a real gateway, with a log in memory and connections that need no socket. */
+export async function createTestSpace(options: TestSpaceOptions): Promise<TestSpace> {
+  const gateway = await createTestGateway(options)
+  const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
+  const where = { url: 'memory:', space: options.name ?? 'test' }
+  const close = (): Promise<void> => gateway.close()
+  return {
+    join: (participant, resume = {}) =>
+      Space.open(dial, { ...where, ...resume, token: testToken(participant) }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}

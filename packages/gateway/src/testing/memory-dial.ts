@@ -1,0 +1,69 @@
+import { ProtocolError } from '@meup/protocol'
+import { isDenial, type Resume } from '../gateway/door.js'
+import type { Gateway, Knock } from '../gateway/gateway.js'
+import type { Parcel } from '../outbox/parcel.js'
+import type { Connection } from '../ports/connection.js'
+
+/** What a client hears on its line. */
+export interface LineEvents {
+  message(text: string): void
+  close(code: number, reason: string): void
+}
+
+/** The client's end of a connection in memory. */
+export interface MemoryLine {
+  send(text: string): void
+  close(code: number, reason: string): void
+}
+
+const decoder = new TextDecoder()
+const encoder = new TextEncoder()
+
+/** The gateway's end. Frames arrive in later turns of the event loop, as they do from a socket. */
+class MemoryConnection implements Connection {
+  readonly remote = 'memory'
+  readonly pending = 0
+  readonly #events: LineEvents
+  #ended: (() => void) | undefined
+
+  constructor(events: LineEvents, ended: () => void) {
+    this.#events = events
+    this.#ended = ended
+  }
+
+  send({ messages }: Parcel): void {
+    for (const { text } of messages) setImmediate(() => this.#events.message(decoder.decode(text)))
+  }
+
+  drained(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve))
+  }
+
+  close(code: number, reason: string): void {
+    const ended = this.#ended
+    this.#ended = undefined
+    if (ended === undefined) return
+    setImmediate(() => {
+      ended()
+      this.#events.close(code, reason)
+    })
+  }
+}
+
+/** Connects to a gateway in the same process, without a socket. Throws `ProtocolError` when it lets nobody in. */
+export async function dialInMemory(
+  gateway: Gateway,
+  request: Omit<Knock, 'remote'> & Resume,
+  events: LineEvents,
+): Promise<MemoryLine> {
+  const ticket = await gateway.admit({ ...request, remote: 'memory' })
+  if (isDenial(ticket)) throw new ProtocolError(ticket.code, ticket.message)
+  let leave = (): void => {}
+  const connection = new MemoryConnection(events, () => leave())
+  const line = await ticket.open(connection, request)
+  leave = () => line.closed()
+  return {
+    send: (text) => setImmediate(() => line.receive(encoder.encode(text))),
+    close: (code, reason) => connection.close(code, reason),
+  }
+}

@@ -1,0 +1,57 @@
+import { type Capability, defaultLimits, type Limits } from '@meup/protocol'
+import { memoryStore } from '../adapters/memory-log.js'
+import { tokenAuthenticator } from '../adapters/token-authenticator.js'
+import { createGateway, type Gateway, type GatewayOptions } from '../gateway/gateway.js'
+import type { SpaceConfig } from '../space/config.js'
+
+export interface TestSpaceOptions {
+  /** Participants and what each may do. */
+  readonly participants: Readonly<Record<string, readonly Capability[]>>
+  readonly name?: string
+  readonly limits?: Partial<Limits>
+  readonly guest?: SpaceConfig['guest']
+  readonly reasoning?: Partial<SpaceConfig['reasoning']>
+  readonly mcp?: SpaceConfig['mcp']
+}
+
+/** A space for tests. Rates are out of the way unless given. */
+export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
+  const { name = 'test', participants, limits, guest, reasoning, mcp } = options
+  const plenty = { perSecond: 1e9, burst: 1e9 }
+  const rates = {
+    reasoning: plenty,
+    chat: plenty,
+    mcp: plenty,
+    control: plenty,
+    other: plenty,
+    bytes: plenty,
+  }
+  return {
+    name,
+    participants: Object.fromEntries(
+      Object.entries(participants).map(([id, capabilities]) => [id, { kind: 'agent', capabilities }]),
+    ),
+    ...(guest && { guest }),
+    limits: { ...defaultLimits, rates, ...limits },
+    reasoning: { collaborative: true, abandonAfterMs: 60_000, ...reasoning },
+    mcp: mcp ?? { visibility: 'everyone' },
+  }
+}
+
+/** The token of every participant of a test space is `token-of-<participant>`. */
+export const testToken = (participant: string): string => `token-of-${participant}`
+
+/** A real gateway with one space on the memory log. */
+export async function createTestGateway(
+  options: TestSpaceOptions & Partial<Pick<GatewayOptions, 'store' | 'clock' | 'logger'>>,
+): Promise<Gateway> {
+  const config = testSpaceConfig(options)
+  const tokens = Object.fromEntries(Object.keys(config.participants).map((id) => [id, testToken(id)]))
+  return createGateway({
+    spaces: [config],
+    store: options.store ?? memoryStore(),
+    authenticator: tokenAuthenticator({ [config.name]: tokens }),
+    ...(options.clock && { clock: options.clock }),
+    ...(options.logger && { logger: options.logger }),
+  })
+}
