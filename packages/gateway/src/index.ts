@@ -1,9 +1,16 @@
-export { type ServeOptions, type Served, serve } from './adapters/serve.js'
 export { memoryStore } from './adapters/memory-log.js'
+export { type Served, type ServeOptions, serve } from './adapters/serve.js'
 export { sqliteStore } from './adapters/sqlite/store.js'
 export { tokenAuthenticator } from './adapters/token-authenticator.js'
 export type { Denial, Resume } from './gateway/door.js'
-export { createGateway, type Gateway, type GatewayOptions, type Knock, type Line, type Ticket } from './gateway/gateway.js'
+export {
+  createGateway,
+  type Gateway,
+  type GatewayOptions,
+  type Knock,
+  type Line,
+  type Ticket,
+} from './gateway/gateway.js'
 export { LogError } from './log/error.js'
 export type { Message, Parcel } from './outbox/parcel.js'
 export { pipeline } from './pipeline/index.js'

@@ -12,16 +12,14 @@ export interface Parcel {
   wire?: Uint8Array
 }
 
-const encoder = new TextEncoder()
-
 /** What is delivered of a logged entry: its body with `seq` spliced in front [MEUP-10.1]. */
 export function messageOf(entry: Entry): Message {
-  const prefix = encoder.encode(`{"seq":${entry.seq},`)
-  const text = new Uint8Array(prefix.length + entry.body.length - 1)
-  text.set(prefix)
+  const prefix = `{"seq":${entry.seq},`
+  const text = Buffer.allocUnsafe(prefix.length + entry.body.length - 1)
+  text.write(prefix, 'latin1')
   text.set(entry.body.subarray(1), prefix.length)
   return { text }
 }
 
 /** A frame that is not logged: a welcome or an error. */
-export const messageFrom = (envelope: object): Message => ({ text: encoder.encode(JSON.stringify(envelope)) })
+export const messageFrom = (envelope: object): Message => ({ text: Buffer.from(JSON.stringify(envelope)) })

@@ -1,25 +1,29 @@
 import { type Envelope, PROTOCOL } from '@meup/protocol'
 
-interface Parts {
-  readonly envelope: Envelope
-  /** The payload's JSON. */
-  readonly payload: Uint8Array
+/** An envelope as bytes. */
+export interface Encoded {
+  /** The accepted envelope's exact bytes without `seq` [MEUP-10.1]. */
+  readonly body: Uint8Array
+  /** The part of it that a retry must repeat: everything but `protocol`, `ts` and `from` [MEUP-1.10]. */
+  readonly content: Uint8Array
 }
 
-const encoder = new TextEncoder()
+const closing = 0x7d
 
-/** The normalised submission without `protocol`, `ts` and `from`: what a retry must repeat [MEUP-1.10]. */
-export const contentOf = ({ envelope, payload }: Parts): Uint8Array => join(fieldsOf(envelope, ''), payload)
-
-/** The accepted envelope's exact bytes without `seq`; the payload's are those that were sent [MEUP-10.1]. */
-export function bodyOf({ envelope, payload }: Parts): Uint8Array {
-  const { ts, from } = envelope
-  return join(fieldsOf(envelope, `"protocol":"${PROTOCOL}","ts":"${ts}","from":"${from}",`), payload)
+/** Builds the bytes of an envelope once. The payload's are those that were sent. */
+export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
+  const head = `{"protocol":"${PROTOCOL}","ts":"${envelope.ts}","from":"${envelope.from}",`
+  const fields = Buffer.from(head + fieldsOf(envelope))
+  const body = Buffer.allocUnsafe(fields.length + payload.length + 1)
+  body.set(fields)
+  body.set(payload, fields.length)
+  body[body.length - 1] = closing
+  return { body, content: body.subarray(head.length) }
 }
 
-function fieldsOf(envelope: Envelope, head: string): string {
+function fieldsOf(envelope: Envelope): string {
   const { id, to, kind, correlationId, context, rationale, parallelGroup } = envelope
-  let text = `{${head}"id":"${id}"`
+  let text = `"id":"${id}"`
   if (to !== undefined) text += `,"to":${JSON.stringify(to)}`
   text += `,"kind":"${kind}"`
   if (correlationId !== undefined) text += `,"correlationId":${JSON.stringify(correlationId)}`
@@ -27,15 +31,4 @@ function fieldsOf(envelope: Envelope, head: string): string {
   if (rationale !== undefined) text += `,"rationale":${JSON.stringify(rationale)}`
   if (parallelGroup !== undefined) text += `,"parallelGroup":${parallelGroup}`
   return `${text},"payload":`
-}
-
-const closing = 0x7d
-
-function join(head: string, payload: Uint8Array): Uint8Array {
-  const start = encoder.encode(head)
-  const bytes = new Uint8Array(start.length + payload.length + 1)
-  bytes.set(start)
-  bytes.set(payload, start.length)
-  bytes[bytes.length - 1] = closing
-  return bytes
 }

@@ -2,8 +2,8 @@ import { nanoid } from 'nanoid'
 import type { Space } from '../space/space.js'
 import type { Outcome, Passage } from './passage.js'
 
-/** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. An envelope without an id gets one. */
-export function identify({ envelope, sender }: Passage, _space: Space): Outcome {
+/** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. An id where there is none, and the time of acceptance. */
+export function identify({ envelope, sender, now }: Passage, space: Space): Outcome {
   if (envelope.from !== undefined && envelope.from !== sender.participant) {
     return {
       code: 'sender_mismatch',
@@ -13,5 +13,6 @@ export function identify({ envelope, sender }: Passage, _space: Space): Outcome 
   }
   envelope.from = sender.participant
   envelope.id ??= nanoid()
+  envelope.ts = space.timestamp(now)
   return undefined
 }

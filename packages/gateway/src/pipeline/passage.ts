@@ -1,6 +1,7 @@
 import type { Envelope, ErrorCode } from '@meup/protocol'
 import type { Sender } from '../space/sender.js'
 import type { Space } from '../space/space.js'
+import type { Encoded } from './encode.js'
 
 /** An envelope on its way in. A step may rely on what the steps before it have filled in. */
 export interface Passage {
@@ -9,12 +10,12 @@ export interface Passage {
   readonly frame: Uint8Array
   /** Milliseconds since the epoch: the time of acceptance. */
   readonly now: number
-  /** From `decode` on; complete after `sequence`. */
+  /** From `decode` on; complete but for `seq` after `identify`. */
   envelope: Envelope
   /** The payload's bytes as they were sent. */
   payload: Uint8Array
-  /** From `recognise` on: the bytes that a retry must repeat. */
-  content: Uint8Array
+  /** From `recognise` on: the envelope as bytes. */
+  encoded: Encoded
 }
 
 export interface Refusal {

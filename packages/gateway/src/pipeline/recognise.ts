@@ -1,5 +1,5 @@
 import type { Space } from '../space/space.js'
-import { contentOf } from './encode.js'
+import { encode } from './encode.js'
 import { overClassRate, overRate } from './limit.js'
 import type { Outcome, Passage } from './passage.js'
 
@@ -8,9 +8,9 @@ import type { Outcome, Passage } from './passage.js'
  * [MEUP-1.10]. Bytes are charged for every envelope, its class only for those that are not recognised.
  */
 export function recognise(passage: Passage, space: Space): Outcome {
-  passage.content = contentOf(passage)
+  passage.encoded = encode(passage.envelope, passage.payload)
   const { id } = passage.envelope
-  const known = space.ids.find(id, passage.sender.participant, passage.content)
+  const known = space.ids.find(id, passage.sender.participant, passage.encoded.content)
   const tooFast = overRate(passage, space, 'bytes', passage.frame.length)
   if (tooFast !== undefined) return tooFast
   if (known === undefined) return undefined

@@ -2,10 +2,9 @@ import { type Envelope, GATEWAY, PROTOCOL } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { broadcast, Delivery } from '../outbox/broadcast.js'
 import { messageFrom } from '../outbox/parcel.js'
-import { bodyOf, contentOf } from '../pipeline/encode.js'
+import { type Encoded, encode } from '../pipeline/encode.js'
 import { pass } from '../pipeline/index.js'
 import { isRefusal, type Passage, type Receipt, type Refusal } from '../pipeline/passage.js'
-import { entryFields } from '../pipeline/sequence.js'
 import type { Clock } from '../ports/clock.js'
 import type { Draft, Entry, EnvelopeLog } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
@@ -75,7 +74,8 @@ export class Space {
   submit(sender: Sender, frame: Uint8Array): Receipt | Refusal {
     const now = this.clock.now()
     const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
-    const passage: Passage = { sender, frame, now, envelope, payload: frame, content: frame }
+    const nothing = { body: frame, content: frame }
+    const passage: Passage = { sender, frame, now, envelope, payload: frame, encoded: nothing }
     const outcome = this.#unavailable() ?? pass(passage, this)
     if (outcome === undefined) return { id: passage.envelope.id, seq: this.#admitted }
     if (isRefusal(outcome)) this.#reject(outcome, passage)
@@ -88,19 +88,18 @@ export class Space {
     const ts = this.timestamp(this.clock.now())
     const payload = fields.payload as Record<string, unknown>
     const envelope: Envelope = { ...fields, protocol: PROTOCOL, id: nanoid(), ts, from: GATEWAY, payload }
-    const parts = { envelope, payload: new TextEncoder().encode(JSON.stringify(payload)) }
-    envelope.seq = this.admit({ ...entryFields(envelope), body: bodyOf(parts), content: contentOf(parts) })
-    this.state.apply(envelope)
+    this.admit(envelope, encode(envelope, Buffer.from(JSON.stringify(payload))))
   }
 
-  /** Gives an entry the next seq and hands it to the log. */
-  admit(entry: Omit<Draft, 'seq'>, sender?: Sender): number {
+  /** Gives an envelope the next seq, folds it into the state and hands it to the log. */
+  admit(envelope: Envelope, encoded: Encoded, sender?: Sender): void {
     const seq = ++this.#admitted
-    const draft: Draft = { ...entry, seq }
+    envelope.seq = seq
+    const draft: Draft = { ...entryFields(envelope, seq), ...encoded }
     this.ids.admit(draft)
     if (sender !== undefined) this.#waiting.set(seq, sender)
+    this.state.apply(envelope)
     this.#commit.add(draft)
-    return seq
   }
 
   deliveryOf(entry: Entry): Delivery {
@@ -187,5 +186,20 @@ export class Space {
         'the log cannot be read; the space stays closed',
       )
     }
+  }
+}
+
+/** What the log indexes of an envelope. */
+function entryFields(envelope: Envelope, seq: number): Omit<Entry, 'body'> {
+  const { id, ts, from, kind, to, context, correlationId } = envelope
+  return {
+    seq,
+    id,
+    ts,
+    from,
+    kind,
+    ...(to && { to }),
+    ...(context !== undefined && { context }),
+    ...(correlationId !== undefined && { correlationId }),
   }
 }

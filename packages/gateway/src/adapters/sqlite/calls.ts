@@ -1,0 +1,49 @@
+import type { LogErrorCode } from '../../log/error.js'
+import type { Durability } from './files.js'
+import type { OpenedSpace } from './ledger.js'
+import type { Packed } from './pack.js'
+
+export interface WriterOptions {
+  readonly path: string
+  readonly durability: Durability
+}
+
+/** What the main thread asks of the thread that writes. */
+export type WriterCalls = {
+  open(name: string): OpenedSpace
+  append(space: number, batch: Packed): void
+  close(): void
+}
+
+export interface ReaderOptions {
+  readonly path: string
+}
+
+export interface Range {
+  readonly space: number
+  /** Rows between these, both excluded. */
+  readonly after: number
+  readonly before: number
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+}
+
+/** What the main thread asks of the thread that reads. */
+export type ReaderCalls = {
+  read(range: Range): Packed
+  close(): void
+}
+
+export type Callable = Record<string, (...args: never[]) => unknown> & { close(): void }
+
+/** A call on its way to a thread. */
+export type Call<Calls extends Callable> = {
+  [Name in keyof Calls]: { readonly id: number; readonly name: Name; readonly args: Parameters<Calls[Name]> }
+}[keyof Calls]
+
+/** What a call gave. A thread's first reply, to call 0, says whether it could start. */
+export interface Reply {
+  readonly id: number
+  readonly result?: unknown
+  readonly failure?: { readonly code: LogErrorCode; readonly message: string }
+}

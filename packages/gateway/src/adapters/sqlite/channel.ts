@@ -1,0 +1,88 @@
+import { type Transferable, Worker } from 'node:worker_threads'
+import { LogError, type LogErrorCode } from '../../log/error.js'
+import type { Callable, Reply } from './calls.js'
+import { asLogError } from './failure.js'
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: LogError) => void
+}
+
+/**
+ * The main thread's end of a worker, which answers calls in their order. Once the worker has failed, whatever waits
+ * and whatever is asked later is rejected with the reason.
+ */
+export class Channel<Calls extends Callable> {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #lastId = 0
+  #failure: LogError | undefined
+
+  private constructor(script: URL, options: object) {
+    this.#worker = new Worker(script, { workerData: options })
+    this.#worker.on('message', (replies: readonly Reply[]) => {
+      for (const reply of replies) this.#settle(reply)
+    })
+    this.#worker.on('error', (error) => this.#fail(arrived(error)))
+    this.#worker.on('exit', () =>
+      this.#fail(new LogError('io', 'A thread of the log has ended. Start the gateway again.')),
+    )
+  }
+
+  /** Resolves once the worker has started; rejects with what kept it from starting. */
+  static async open<Calls extends Callable>(script: URL, options: object): Promise<Channel<Calls>> {
+    const channel = new Channel<Calls>(script, options)
+    try {
+      await channel.#answerTo(0)
+      return channel
+    } catch (error) {
+      await channel.#worker.terminate()
+      throw error
+    }
+  }
+
+  /** The memory behind `handOver` belongs to the worker from now on. */
+  call<Name extends keyof Calls>(
+    name: Name,
+    args: Parameters<Calls[Name]>,
+    handOver: Transferable[] = [],
+  ): Promise<ReturnType<Calls[Name]>> {
+    return this.#send(name, args, handOver) as Promise<ReturnType<Calls[Name]>>
+  }
+
+  /** Waits for the calls made so far, then ends the worker. */
+  async close(): Promise<void> {
+    if (this.#failure === undefined) await this.#send('close', [], [])
+    await this.#worker.terminate()
+  }
+
+  #send(name: PropertyKey, args: readonly unknown[], handOver: Transferable[]): Promise<unknown> {
+    if (this.#failure) return Promise.reject(this.#failure)
+    const id = ++this.#lastId
+    this.#worker.postMessage({ id, name, args }, handOver)
+    return this.#answerTo(id)
+  }
+
+  #answerTo(id: number): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
+  }
+
+  #settle({ id, result, failure }: Reply): void {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    if (failure) waiting?.reject(new LogError(failure.code, failure.message))
+    else waiting?.resolve(result)
+  }
+
+  #fail(reason: LogError): void {
+    this.#failure ??= reason
+    for (const { reject } of this.#waiting.values()) reject(this.#failure)
+    this.#waiting.clear()
+  }
+}
+
+/** The error that ended a worker. A `LogError` loses its class on the way here, but keeps its name and its code. */
+function arrived(error: Error): LogError {
+  if (error.name !== 'LogError' || !('code' in error)) return asLogError(error)
+  return new LogError(error.code as LogErrorCode, error.message)
+}

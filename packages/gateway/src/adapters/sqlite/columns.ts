@@ -1,0 +1,45 @@
+import { type Fields, rowOf } from '../../log/fields.js'
+import type { Entry, Row } from '../../ports/envelope-log.js'
+
+/** The columns of a `StoredRow`, in its order. */
+export const columns =
+  'seq, id, ts, "from", kind, "to", context, correlationId, body, salt, leaf, hash, digest'
+
+export type StoredRow = [
+  seq: number,
+  id: string,
+  ts: string,
+  from: string,
+  kind: string,
+  to: string | null,
+  context: string | null,
+  correlationId: string | null,
+  body: Uint8Array,
+  salt: Uint8Array,
+  leaf: Uint8Array,
+  hash: Uint8Array,
+  digest: Uint8Array,
+]
+
+export function fromStored(stored: StoredRow): Row {
+  const [seq, id, ts, from, kind, to, context, correlationId, body, salt, leaf, hash, digest] = stored
+  const fields: Fields = [
+    seq,
+    id,
+    ts,
+    from,
+    kind,
+    fromJson(to),
+    context ?? undefined,
+    fromJson(correlationId),
+  ]
+  return rowOf(fields, body, { salt, leaf, hash, digest })
+}
+
+export function toJson(value: Entry['to'] | Entry['correlationId']): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
+
+function fromJson(json: string | null) {
+  return json === null ? undefined : JSON.parse(json)
+}

@@ -1,0 +1,56 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { LogError } from '../../log/error.js'
+import { establishSchema } from './schema.js'
+
+/** What an appended batch survives: a crash of this process, or also of the machine and its power. */
+export type Durability = 'process' | 'power'
+
+/** 16 MiB of 4 KiB pages: ids come in no order, so the same pages change again and again between two checkpoints. */
+const CHECKPOINT_PAGES = 4000
+const WAL_BYTES_KEPT = 64 * 1024 * 1024
+
+/** The connection that writes. Makes the file, for this user only, and its directory where they are missing. */
+export function openForWriting(path: string, durability: Durability): Database.Database {
+  createPrivately(path)
+  const db = new Database(path)
+  try {
+    establishSchema(db)
+    db.pragma('journal_mode = WAL')
+    db.pragma(`synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+export function openForReading(path: string): Database.Database {
+  return new Database(path, { readonly: true, fileMustExist: true })
+}
+
+/**
+ * Takes the log for this store, until the connection is closed or the process ends. Two gateways on one file would
+ * each append from a head that the other has moved on.
+ */
+export function lock(path: string): Database.Database {
+  createPrivately(`${path}.lock`)
+  const holder = new Database(`${path}.lock`, { timeout: 0 })
+  try {
+    holder.exec('BEGIN EXCLUSIVE')
+    return holder
+  } catch (error) {
+    holder.close()
+    const advice = 'Stop that gateway, or give this one another file.'
+    throw new LogError('locked', `Another gateway has the log ${path} open. ${advice}`, { cause: error })
+  }
+}
+
+/** SQLite gives the files that it puts beside the database the same mode. */
+function createPrivately(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  closeSync(openSync(path, 'a', 0o600))
+}

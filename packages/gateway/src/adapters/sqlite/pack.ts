@@ -1,0 +1,75 @@
+import { draftOf, type Fields, fieldsOf, rowOf } from '../../log/fields.js'
+import type { Draft, Row } from '../../ports/envelope-log.js'
+
+/**
+ * Rows on their way to another thread: every blob in one buffer, which is handed over without copying, and the rest
+ * as tuples, which are the cheapest thing to clone.
+ */
+export interface Packed {
+  readonly rows: readonly Fields[]
+  /** Lengths of the blobs that have no fixed one, in the order of `bytes`. */
+  readonly sizes: readonly number[]
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+const SALT_BYTES = 16
+const HASH_BYTES = 32
+
+export function packBatch(batch: readonly Draft[]): Packed {
+  const rows: Fields[] = []
+  const sizes: number[] = []
+  const blobs: Uint8Array[] = []
+  for (const draft of batch) {
+    rows.push(fieldsOf(draft))
+    sizes.push(draft.body.length, draft.content.length)
+    blobs.push(draft.body, draft.content)
+  }
+  return { rows, sizes, bytes: join(blobs) }
+}
+
+export function unpackBatch({ rows, sizes, bytes }: Packed): Draft[] {
+  const cut = cutter(bytes)
+  return rows.map((fields, i) => draftOf(fields, cut(sizes[2 * i] ?? 0), cut(sizes[2 * i + 1] ?? 0)))
+}
+
+export function packPage(page: readonly Row[]): Packed {
+  const rows: Fields[] = []
+  const sizes: number[] = []
+  const blobs: Uint8Array[] = []
+  for (const row of page) {
+    rows.push(fieldsOf(row))
+    sizes.push(row.body.length)
+    blobs.push(row.body, row.salt, row.leaf, row.hash, row.digest)
+  }
+  return { rows, sizes, bytes: join(blobs) }
+}
+
+export function unpackPage({ rows, sizes, bytes }: Packed): Row[] {
+  const cut = cutter(bytes)
+  return rows.map((fields, i) => {
+    const body = cut(sizes[i] ?? 0)
+    const [salt, leaf, hash, digest] = [cut(SALT_BYTES), cut(HASH_BYTES), cut(HASH_BYTES), cut(HASH_BYTES)]
+    return rowOf(fields, body, { salt, leaf, hash, digest })
+  })
+}
+
+/** Not `Buffer.concat`: that may take from Node's shared pool, which cannot be handed over. */
+function join(blobs: readonly Uint8Array[]): Buffer<ArrayBuffer> {
+  const bytes = Buffer.allocUnsafeSlow(blobs.reduce((sum, blob) => sum + blob.length, 0))
+  let end = 0
+  for (const blob of blobs) {
+    bytes.set(blob, end)
+    end += blob.length
+  }
+  return bytes
+}
+
+/** Gives the next so many bytes at each call: a view, not a copy. */
+function cutter(bytes: Uint8Array<ArrayBuffer>): (length: number) => Buffer {
+  let end = 0
+  return (length) => {
+    const start = end
+    end += length
+    return Buffer.from(bytes.buffer, bytes.byteOffset + start, length)
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * - `gap`: the batch does not continue the log
+ * - `duplicate_id`: the log, or the batch itself, already has an envelope with this id
+ * - `closed`: the log or its store has been closed
+ * - `newer_schema`: a newer version of this software wrote the file
+ * - `corrupt`: the file is damaged, or is no log of this software
+ * - `locked`: another gateway has the file open
+ * - `io`: the disk or the thread that writes to it failed
+ */
+export type LogErrorCode = 'gap' | 'duplicate_id' | 'closed' | 'newer_schema' | 'corrupt' | 'locked' | 'io'
+
+/** What an envelope log refuses, or could not do. The message says what to do about it. */
+export class LogError extends Error {
+  override readonly name = 'LogError'
+
+  constructor(
+    readonly code: LogErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+export function gapError(expected: number, got: number): LogError {
+  const advice = 'Read the log from its head and append again from there.'
+  return new LogError('gap', `The next seq of this log is ${expected}, but the batch has ${got}. ${advice}`)
+}
+
+export function duplicateIdError(id: string): LogError {
+  return new LogError('duplicate_id', `The id '${id}' is taken in this log. Give the envelope another id.`)
+}
+
+export function closedError(what: string): LogError {
+  return new LogError('closed', `The ${what} has been closed. Open it again to go on.`)
+}

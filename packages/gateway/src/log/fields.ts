@@ -1,0 +1,38 @@
+import type { Draft, Entry, Row } from '../ports/envelope-log.js'
+import type { Seal } from './chain.js'
+
+/** An entry without its body: the cheapest thing to store and to send. */
+export type Fields = readonly [
+  seq: number,
+  id: string,
+  ts: string,
+  from: string,
+  kind: string,
+  to: Entry['to'] | undefined,
+  context: string | undefined,
+  correlationId: Entry['correlationId'] | undefined,
+]
+
+export function fieldsOf({ seq, id, ts, from, kind, to, context, correlationId }: Entry): Fields {
+  return [seq, id, ts, from, kind, to, context, correlationId]
+}
+
+export function draftOf(fields: Fields, body: Uint8Array, content: Uint8Array): Draft {
+  const [seq, id, ts, from, kind] = fields
+  return withOptional({ seq, id, ts, from, kind, body, content }, fields)
+}
+
+export function rowOf(fields: Fields, body: Uint8Array, { salt, leaf, hash, digest }: Seal): Row {
+  const [seq, id, ts, from, kind] = fields
+  return withOptional({ seq, id, ts, from, kind, body, salt, leaf, hash, digest }, fields)
+}
+
+/** What was absent stays absent. Set one by one: to spread an object of this size costs more than to hash it. */
+function withOptional<Kind extends Entry>(entry: Kind, fields: Fields): Kind {
+  const [, , , , , to, context, correlationId] = fields
+  const target: { -readonly [Key in keyof Entry]: Entry[Key] } = entry
+  if (to !== undefined) target.to = to
+  if (context !== undefined) target.context = context
+  if (correlationId !== undefined) target.correlationId = correlationId
+  return entry
+}
