@@ -1,0 +1,61 @@
+import type { Command } from 'commander'
+import { type ConnectionFlags, enter, withConnection } from '../connection.js'
+import { UsageError } from '../exit.js'
+import { print } from '../output.js'
+
+interface SendFlags extends ConnectionFlags {
+  readonly to?: string[]
+  readonly kind: string
+  readonly payload?: string
+  readonly context?: string
+  readonly reply?: string
+}
+
+/** `meup send`: one envelope; prints it as the space accepted it, or its seq. */
+export function addSend(program: Command): void {
+  withConnection(program.command('send'))
+    .description('send one message or any other envelope')
+    .argument('[message]', 'what to say')
+    .option('--to <participant...>', 'to these alone')
+    .option('--kind <kind>', 'kind of envelope', 'chat')
+    .option('--payload <json>', 'payload instead of a message')
+    .option('--context <path>', 'context it belongs to')
+    .option('--reply <id>', 'id of the envelope it answers')
+    .action(async (message: string | undefined, flags: SendFlags) => {
+      const payload = payloadOf(message, flags.payload)
+      const space = await enter(flags)
+      try {
+        const { to, kind, context, reply } = flags
+        const accepted = await space.send({
+          kind,
+          payload,
+          ...(to && { to }),
+          ...(context && { context }),
+          ...(reply && { correlationId: reply }),
+        })
+        print(flags.json ? JSON.stringify(accepted) : `${accepted.seq ?? ''} ${accepted.id}`)
+      } finally {
+        space.close()
+      }
+    })
+}
+
+function payloadOf(message: string | undefined, json: string | undefined): object {
+  if (json === undefined) return message === undefined ? {} : { message }
+  if (message !== undefined) throw new UsageError('give a message or --payload, not both')
+  return parseObject(json, '--payload')
+}
+
+/** An object given on the command line. */
+export function parseObject(json: string, flag: string): object {
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (error) {
+    throw new UsageError(`${flag} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new UsageError(`${flag} takes a JSON object, such as '{"path":"README.md"}'`)
+  }
+  return value
+}

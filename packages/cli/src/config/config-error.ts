@@ -1,0 +1,25 @@
+/** A mistake in the file. Lines and columns count from 1; both are 0 where the file could not be read at all. */
+export interface Problem {
+  readonly line: number
+  readonly column: number
+  /** Keys from the root, such as `participants.ana.kind`; empty where no single key is meant. */
+  readonly path: string
+  readonly message: string
+}
+
+/** Everything that is wrong with a configuration file, in the order of its lines. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly Problem[]
+
+  constructor(file: string, problems: readonly Problem[], options?: ErrorOptions) {
+    const sorted = [...problems].sort((a, b) => a.line - b.line || a.column - b.column)
+    super(sorted.map((problem) => render(file, problem)).join('\n'), options)
+    this.problems = sorted
+  }
+}
+
+function render(file: string, { line, column, path, message }: Problem): string {
+  const place = line === 0 ? `${file}:` : `${file}:${line}:${column}`
+  return path === '' ? `${place} ${message}` : `${place} ${path}: ${message}`
+}

@@ -1,0 +1,55 @@
+import type { SpaceConfig } from '@meup/gateway'
+
+/** What `space.yaml` says, with defaults filled in and paths made absolute. */
+export interface Config {
+  /** Absolute path of the file. */
+  readonly file: string
+  /** The file's folder: programs run in it, and `.meup` lies in it. */
+  readonly directory: string
+  readonly gateway: GatewaySettings
+  readonly storage: StorageSettings
+  readonly spaces: readonly SpaceEntry[]
+  /** Whether the file says `spaces`, not `space`: then their tokens lie in a folder each. */
+  readonly several: boolean
+}
+
+export interface GatewaySettings {
+  readonly host: string
+  /** 0 = any free port. */
+  readonly port: number
+  readonly origins: readonly string[]
+  readonly trustProxy: boolean
+}
+
+export type StorageSettings =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'sqlite'; readonly path: string; readonly durability: 'process' | 'power' }
+
+export interface SpaceEntry {
+  readonly config: SpaceConfig
+  /** What is to be run, by the participant that it is. */
+  readonly programs: Readonly<Record<string, Program>>
+  /** 0 = keep everything. */
+  readonly retentionDays: number
+}
+
+export type Program = McpProgram | ProcessProgram
+
+interface Command {
+  /** A name to be looked up in PATH, or an absolute path. */
+  readonly command: string
+  readonly args: readonly string[]
+  /** On top of the environment of this process. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** An MCP server over stdio. */
+export interface McpProgram extends Command {
+  readonly kind: 'mcp'
+}
+
+/** A program that joins the space by itself. */
+export interface ProcessProgram extends Command {
+  readonly kind: 'process'
+  readonly restart: 'never' | 'on-failure' | 'always'
+}

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Config } from './config.js'
+import { ConfigError } from './config-error.js'
+import { expandVariables } from './expand.js'
+import { plainValue, readYaml } from './read-yaml.js'
+import { type FileShared, type FileSpace, OneSpaceFile, SeveralSpacesFile } from './schema.js'
+import { type Finding, locate } from './source.js'
+import { toGateway, toSpaceEntry, toStorage } from './to-config.js'
+import { isMapValue, validate } from './validate.js'
+
+/** Reads a configuration file. Throws `ConfigError` with everything that is wrong with it. */
+export function loadConfig(path: string, env: NodeJS.ProcessEnv = process.env): Config {
+  return parseConfig(readText(path), { file: path, env })
+}
+
+/** The same for a text: `file` is what errors call it and where relative paths start; it need not exist. */
+export function parseConfig(text: string, options: { file: string; env: NodeJS.ProcessEnv }): Config {
+  const { source, problems, readable } = readYaml(text)
+  if (!readable) throw new ConfigError(options.file, problems)
+
+  const told = new Set<string>()
+  const report = ({ path, message, at }: Finding) => {
+    const name = path.join('.')
+    // What follows from a mistake that has been told would only distract from it.
+    if (!told.has(name)) problems.push({ ...locate(source, path, at), path: name, message })
+    told.add(name)
+  }
+  expandVariables(source.document.contents, options.env).forEach(report)
+  const checked = check(plainValue(source), report)
+  if (checked === undefined || problems.length > 0) throw new ConfigError(options.file, problems)
+
+  const { shared, spaces, several } = checked
+  const file = resolve(options.file)
+  const directory = dirname(file)
+  return {
+    file,
+    directory,
+    gateway: toGateway(shared.gateway ?? {}),
+    storage: toStorage(shared.storage ?? { kind: 'sqlite' }, directory),
+    spaces: spaces.map(([name, space]) => toSpaceEntry(name, space, directory)),
+    several,
+  }
+}
+
+interface Checked {
+  readonly shared: FileShared
+  readonly spaces: readonly (readonly [name: string, FileSpace])[]
+  readonly several: boolean
+}
+
+function check(value: unknown, report: (finding: Finding) => void): Checked | undefined {
+  if (isMapValue(value) && Object.hasOwn(value, 'spaces')) {
+    if (!validate(SeveralSpacesFile, value, report)) return undefined
+    return { shared: value, spaces: Object.entries(value.spaces), several: true }
+  }
+  if (!validate(OneSpaceFile, value, report)) return undefined
+  return { shared: value, spaces: [[value.space, value]], several: false }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file; write one, or name another with --config',
+  EISDIR: 'this is a folder; name the file in it',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'this is not UTF-8 text; save it as that',
+}
+
+function readText(path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const reason = reasons[code] ?? `cannot be read: ${message}`
+    throw new ConfigError(path, [{ line: 0, column: 0, path: '', message: reason }], {
+      cause: error,
+    })
+  }
+}

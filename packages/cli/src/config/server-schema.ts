@@ -1,0 +1,31 @@
+import { Type } from '@sinclair/typebox'
+import { listenPattern } from './notation.js'
+import { byKind, flag, list, map, oneOf, word } from './schema-parts.js'
+
+const listen = Type.String({
+  pattern: listenPattern,
+  description: 'HOST:PORT, such as 127.0.0.1:8080 or "[::1]:8080"',
+})
+/** Compared as a whole with what browsers send. */
+const origin = Type.String({
+  pattern: '^[a-z][a-z0-9+.-]*://[^/\\sA-Z]+$',
+  description: 'an origin in lower case and without a path, such as https://app.example',
+})
+export const gateway = Type.Optional(
+  map({
+    listen: Type.Optional(listen),
+    origins: Type.Optional(list(origin)),
+    trustProxy: Type.Optional(flag),
+  }),
+)
+
+export const storage = Type.Optional(
+  byKind('memory or sqlite; jetstream is not offered by this version', [
+    map({ kind: oneOf('memory') }),
+    map({
+      kind: oneOf('sqlite'),
+      path: Type.Optional(word),
+      durability: Type.Optional(oneOf('process', 'power')),
+    }),
+  ]),
+)

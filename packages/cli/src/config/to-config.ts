@@ -1,0 +1,82 @@
+import { isAbsolute, resolve } from 'node:path'
+import type { ParticipantConfig } from '@meup/gateway'
+import { type Capability, defaultLimits, defaultRates, Kind, type Limits } from '@meup/protocol'
+import type { GatewaySettings, Program, SpaceEntry, StorageSettings } from './config.js'
+import { parseDuration, parseListen } from './notation.js'
+import type { FileParticipant } from './participant-schema.js'
+import type { FileLimits, FileShared, FileSpace } from './schema.js'
+
+const defaultCapabilities: readonly Capability[] = [Kind.chat]
+/** What an MCP server says: results, and notifications about the work [MEUP-3]. */
+const mcpCapabilities: readonly Capability[] = [
+  Kind.mcpResponse,
+  { kind: Kind.mcpRequest, payload: { method: 'notifications/**' } },
+]
+
+export function toGateway({
+  listen = '127.0.0.1:8080',
+  origins = [],
+  trustProxy = false,
+}: NonNullable<FileShared['gateway']>): GatewaySettings {
+  return { ...parseListen(listen), origins, trustProxy }
+}
+
+export function toStorage(storage: NonNullable<FileShared['storage']>, directory: string): StorageSettings {
+  if (storage.kind === 'memory') return { kind: 'memory' }
+  const { path = '.meup/space.db', durability = 'process' } = storage
+  return { kind: 'sqlite', path: resolve(directory, path), durability }
+}
+
+export function toSpaceEntry(name: string, space: FileSpace, directory: string): SpaceEntry {
+  const { reasoning: { collaborative = true, abandonAfter = '60s' } = {}, participants = {} } = space
+  const usual = space.defaults?.capabilities ?? defaultCapabilities
+  const programs = Object.entries(participants).flatMap(([id, participant]) => {
+    const program = toProgram(participant, directory)
+    return program === undefined ? [] : [[id, program] as const]
+  })
+  return {
+    config: {
+      name,
+      participants: mapValues(participants, (participant) => toParticipant(participant, usual)),
+      ...(space.guest && { guest: { capabilities: space.guest.capabilities ?? [] } }),
+      limits: toLimits(space.limits ?? {}),
+      reasoning: { collaborative, abandonAfterMs: parseDuration(abandonAfter) },
+      mcp: { visibility: space.mcp?.visibility ?? 'everyone' },
+    },
+    programs: Object.fromEntries(programs),
+    retentionDays: space.retention?.days ?? 30,
+  }
+}
+
+function toLimits({ rates, ...sizes }: FileLimits): Limits {
+  return { ...defaultLimits, ...sizes, rates: { ...defaultRates, ...rates } }
+}
+
+function toParticipant(
+  { kind, capabilities, limits }: FileParticipant,
+  usual: readonly Capability[],
+): ParticipantConfig {
+  const { rates } = limits ?? {}
+  return {
+    kind,
+    capabilities: capabilities ?? (kind === 'mcp' ? mcpCapabilities : usual),
+    ...(rates && { rates }),
+  }
+}
+
+function toProgram(participant: FileParticipant, directory: string): Program | undefined {
+  if (participant.kind !== 'mcp' && participant.kind !== 'process') return undefined
+  const { args = [], env = {} } = participant
+  const common = { command: toCommand(participant.command, directory), args, env }
+  if (participant.kind === 'mcp') return { kind: 'mcp', ...common }
+  return { kind: 'process', ...common, restart: participant.restart ?? 'on-failure' }
+}
+
+/** A bare name is looked up in PATH; anything else is a path. */
+function toCommand(command: string, directory: string): string {
+  return command.includes('/') && !isAbsolute(command) ? resolve(directory, command) : command
+}
+
+function mapValues<A, B>(values: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]))
+}

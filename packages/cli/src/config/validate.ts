@@ -1,0 +1,86 @@
+import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/typebox'
+import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
+import { capabilityProblems } from './capability-problems.js'
+import type { Finding, Path } from './source.js'
+import { suggest } from './suggest.js'
+
+/** Whether the value is what the schema asks for; every mistake in it is reported. */
+export function validate<T extends TSchema>(
+  schema: T,
+  value: unknown,
+  report: (finding: Finding) => void,
+): value is Static<T> {
+  const findings = explain(Value.Errors(schema, value))
+  findings.forEach(report)
+  return findings.length === 0
+}
+
+export function isMapValue(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function explain(errors: Iterable<ValueError>): Finding[] {
+  return [...errors].flatMap(explainOne)
+}
+
+/** Schemas carry the words [schema-parts.ts]: this only decides which of them to use. */
+function explainOne(error: ValueError): Finding[] {
+  const { schema, value } = error
+  const path = pathOf(error.path)
+  const { description = '' } = schema
+  if (value === undefined) return [{ path, message: `is missing; it must be ${description}`, at: 'value' }]
+  switch (error.type) {
+    case ValueErrorType.Never:
+      return [{ path, message: description, at: 'key' }]
+    case ValueErrorType.ObjectAdditionalProperties:
+      return [explainKey(schema, path)]
+    case ValueErrorType.Kind:
+      return capabilityProblems(value).map(({ pointer, message }) => {
+        return { path: [...path, ...pathOf(pointer)], message, at: 'value' }
+      })
+    case ValueErrorType.Union:
+      if (typeof schema.kinds === 'string' && isMapValue(value)) return explainByKind(error, value, path)
+  }
+  return [{ path, message: `must be ${description}`, at: 'value' }]
+}
+
+/** A mistake in the variant that `kind` names, or in `kind` itself and in what it does not change. */
+function explainByKind(error: ValueError, value: Record<string, unknown>, path: Path): Finding[] {
+  const variants: readonly TObject[] = error.schema.anyOf
+  const chosen = variants.findIndex(({ properties: { kind } }) => kind && Value.Check(kind, value.kind))
+  const inside = error.errors[chosen]
+  if (inside !== undefined) return explain(inside)
+  const missing = value.kind === undefined
+  const message = `${missing ? 'is missing; it ' : ''}must be ${error.schema.kinds}`
+  const [last = [], ...others] = error.errors.map(explain).reverse()
+  const always = last.filter((one) =>
+    others.every((findings) => findings.some((other) => isSamePlace(one, other))),
+  )
+  // Strange keys may belong to the kind that was meant.
+  const certain = always.filter(({ at }) => missing || at === 'value')
+  return [{ path: [...path, 'kind'], message, at: 'value' }, ...certain]
+}
+
+const isSamePlace = (a: Finding, b: Finding): boolean => a.path.join('.') === b.path.join('.')
+
+function explainKey(schema: TSchema, path: Path): Finding {
+  if (typeof schema.names === 'string') return { path, message: `must be ${schema.names}`, at: 'key' }
+  return unknownKey(path, offeredKeys(schema))
+}
+
+/** The keys of a map but for those that are only there to be refused. */
+function offeredKeys({ properties }: TSchema): string[] {
+  return Object.keys(properties).filter((key) => !KindGuard.IsNever(properties[key]))
+}
+
+function unknownKey(path: Path, known: readonly string[]): Finding {
+  const meant = suggest(path.at(-1) ?? '', known)
+  const hint = meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${meant}?`
+  return { path, message: `is not known here; ${hint}`, at: 'key' }
+}
+
+/** A JSON pointer as keys. */
+function pathOf(pointer: string): string[] {
+  const segments = pointer.split('/').slice(1)
+  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+}

@@ -1,0 +1,6 @@
+export { ConfigError } from './config/config-error.js'
+export { loadConfig } from './config/load.js'
+export { operatorLog } from './logger.js'
+export { Conversation } from './render/conversation.js'
+export { untilSignal } from './run/until-signal.js'
+export { type RunningSpaces, up } from './run/up.js'

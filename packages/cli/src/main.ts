@@ -1,0 +1,47 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { addCall } from './commands/call.js'
+import { addRunCommands } from './commands/gateway.js'
+import { addJoin } from './commands/join.js'
+import { addSend } from './commands/send.js'
+import { addWatch } from './commands/watch.js'
+import { exitCodeOf, exitCodes, explain, UsageError } from './exit.js'
+import { tell } from './output.js'
+
+function enterFolder(folder: string | undefined): void {
+  if (folder === undefined) return
+  if (!existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
+  process.chdir(folder)
+}
+
+const program = new Command('meup')
+  .description('Run a MEUP space, join it, watch it.')
+  .version('0.1.0')
+  .option('-C <folder>', 'do everything in this folder')
+  .hook('preAction', (command) => enterFolder(command.opts().C))
+  .exitOverride()
+  .showHelpAfterError('(meup --help tells more)')
+
+addRunCommands(program)
+addJoin(program)
+addWatch(program)
+addSend(program)
+addCall(program)
+
+// A reader that has seen enough, such as `head`, is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.error)
+})
+
+try {
+  await program.parseAsync()
+  process.exitCode ??= exitCodes.ok
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+  } else {
+    tell(`meup: ${explain(error)}`)
+    process.exitCode = exitCodeOf(error)
+  }
+}

@@ -1,0 +1,106 @@
+import { type AnyEnvelope, contextDepth, correlations, Kind, namespaceOf } from '@meup/protocol'
+import { brief, printable } from './printable.js'
+
+/** Requests whose responses may still come. */
+const remembered = 1000
+
+/** Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. */
+export class Conversation {
+  readonly #tools = new Map<string, string>()
+
+  /** No line for what people need not see. */
+  lines(envelope: AnyEnvelope): string[] {
+    const text = this.#text(envelope)
+    if (text === undefined) return []
+    const indent = '  '.repeat(envelope.context === undefined ? 0 : contextDepth(envelope.context))
+    const [first = '', ...rest] = printable(text).split('\n')
+    return [`${indent}${first}`, ...rest.map((line) => `${indent}  ${line}`)]
+  }
+
+  #text(envelope: AnyEnvelope): string | undefined {
+    const { from } = envelope
+    switch (envelope.kind) {
+      case Kind.chat:
+        return `${from}: ${envelope.payload.message}`
+      case Kind.chatCancel:
+        return `${from} takes a message back${because(envelope.payload.reason)}`
+      case Kind.reasoningStart:
+        return `${from} ┄ ${said(envelope.payload) || 'thinking'}`
+      case Kind.reasoningConclusion:
+        return `${from} ∎ ${said(envelope.payload) || 'done'}`
+      case Kind.reasoningCancel:
+        return `${from} ✗ cancelled${because(envelope.payload.reason)}`
+      case Kind.mcpRequest:
+        return this.#request(envelope.id, from, envelope.to, envelope.rationale, envelope.payload)
+      case Kind.mcpProposal:
+        return `${from} proposes ${callOf(envelope.payload)}${why(envelope.rationale)}`
+      case Kind.mcpResponse:
+        return `${from} ← ${this.#toolOf(envelope)}${outcomeOf(envelope.payload)}`
+      case Kind.systemPresence:
+        return `· ${envelope.payload.participant.id} ${presence[envelope.payload.event]}`
+      case Kind.systemError:
+        return `✗ ${envelope.payload.message} (${envelope.payload.code})`
+    }
+    const kind: string = (envelope as AnyEnvelope).kind
+    if (namespaceOf(kind) !== 'reasoning') return undefined
+    return `${from} · ${said((envelope as AnyEnvelope).payload as Record<string, unknown>)}`
+  }
+
+  #request(
+    id: string,
+    from: string,
+    to: readonly string[] | undefined,
+    rationale: string | undefined,
+    payload: Call,
+  ) {
+    if (payload.method.startsWith('notifications/')) return undefined
+    const tool = [to?.join(','), payload.method === 'tools/call' ? payload.params?.name : payload.method]
+    const name = tool.filter(Boolean).join('/')
+    this.#tools.set(id, name)
+    if (this.#tools.size > remembered) this.#tools.delete(this.#tools.keys().next().value ?? '')
+    return `${from} → ${name} ${callArguments(payload)}${why(rationale)}`
+  }
+
+  #toolOf(envelope: AnyEnvelope): string {
+    const tool = correlations(envelope)
+      .map((id) => this.#tools.get(id))
+      .find((name) => name !== undefined)
+    return tool === undefined ? '' : `${tool.slice(tool.indexOf('/') + 1)}: `
+  }
+}
+
+interface Call {
+  readonly method: string
+  readonly params?: Record<string, unknown>
+}
+
+const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
+
+const because = (reason: string | undefined): string => (reason ? `: ${reason}` : '')
+const why = (rationale: string | undefined): string => (rationale ? `  — ${brief(rationale, 120)}` : '')
+
+/** The text of a thought, in whichever of its forms. */
+function said(payload: Record<string, unknown>): string {
+  const { message, content, goal, decision, hypothesis } = payload
+  const text = message ?? content ?? goal ?? decision ?? hypothesis
+  return typeof text === 'string' ? text : ''
+}
+
+const callOf = (payload: Call): string =>
+  `${payload.method === 'tools/call' ? String(payload.params?.name) : payload.method} ${callArguments(payload)}`
+
+const callArguments = ({ params }: Call): string => brief(JSON.stringify(params?.arguments ?? {}), 120)
+
+function outcomeOf({
+  result,
+  error,
+}: {
+  result?: Record<string, unknown>
+  error?: { message: string }
+}): string {
+  if (error !== undefined) return `error: ${brief(error.message, 120)}`
+  const blocks = Array.isArray(result?.content) ? (result.content as { text?: unknown }[]) : []
+  const text = blocks.map((block) => block.text).filter((part) => typeof part === 'string')
+  if (result?.isError === true) return `error: ${brief(text.join(' '), 120)}`
+  return text.length === 0 ? 'done' : `${[...text.join('\n')].length.toLocaleString('en')} characters`
+}

@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigError } from '../src/config/config-error.js'
+import { parseConfig } from '../src/config/load.js'
+
+/** Lines of the message, without the name of the file. */
+function problemsOf(text: string): string[] {
+  try {
+    parseConfig(text, { file: 'space.yaml', env: {} })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.message.split('\n').map((line) => line.replace(/^space\.yaml:/, ''))
+  }
+  return []
+}
+
+const head = 'version: 1\nspace: demo\n'
+/** The text begins on line 3, or in `participants` on line 4. */
+const inSpace = (text: string) => problemsOf(head + text)
+const inParticipants = (text: string) => problemsOf(`${head}participants:\n${text}`)
+
+test('an error gives its problems as data and as lines, in their order', () => {
+  const text = 'version: 1\nspace: demo\nsafety: {}\nparticipants:\n  ana: { kind: x }\nauth: {}\n'
+  const error = catchError(() => parseConfig(text, { file: 'dir/space.yaml', env: {} }))
+  expect(error.problems).toEqual([
+    { line: 3, column: 1, path: 'safety', message: 'is not offered by this version; leave it out' },
+    {
+      line: 5,
+      column: 16,
+      path: 'participants.ana.kind',
+      message: 'must be one of human, agent, mcp, process',
+    },
+    { line: 6, column: 1, path: 'auth', message: 'is not offered by this version; leave it out' },
+  ])
+  expect(error.message.split('\n')[1]).toBe(
+    'dir/space.yaml:5:16 participants.ana.kind: must be one of human, agent, mcp, process',
+  )
+})
+
+function catchError(act: () => unknown): ConfigError {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('keys', () => {
+  test('unknown ones, with the known one that is nearest', () => {
+    expect(inSpace('particpants: {}\ngateway:\n  trust_proxy: true\nretentoin: {}\n')).toEqual([
+      '3:1 particpants: is not known here; did you mean participants?',
+      '5:3 gateway.trust_proxy: is not known here; did you mean trustProxy?',
+      '6:1 retentoin: is not known here; did you mean retention?',
+    ])
+  })
+
+  test('unknown ones that are near to nothing', () => {
+    expect(inSpace('mcp: { colour: red }')).toEqual([
+      '3:8 mcp.colour: is not known here; known are visibility',
+    ])
+  })
+
+  test('nothing is suggested that would be refused', () => {
+    expect(inSpace('limits: { agentHop: 1 }').join()).not.toContain('agentHops')
+  })
+
+  test('a misspelt kind is told together with what no kind has', () => {
+    expect(
+      inParticipants('  ana: { knd: human }\n  bob: { kind: humn, capabilities: all, command: x }'),
+    ).toEqual([
+      '4:8 participants.ana.kind: is missing; it must be one of human, agent, mcp, process',
+      '4:10 participants.ana.knd: is not known here; did you mean kind?',
+      '5:16 participants.bob.kind: must be one of human, agent, mcp, process',
+      '5:36 participants.bob.capabilities: must be a list',
+    ])
+  })
+
+  test('of another kind', () => {
+    expect(inParticipants('  ana: { kind: human, command: x }')).toEqual([
+      '4:23 participants.ana.command: is not known here; known are kind, capabilities, limits',
+    ])
+    expect(inSpace('storage: { kind: memory, path: x }')).toEqual([
+      '3:26 storage.path: is not known here; known are kind',
+    ])
+  })
+
+  test('missing ones, shown at the map that lacks them', () => {
+    expect(problemsOf('participants:\n  files: { kind: mcp }\n')).toEqual([
+      '1:1 version: is missing; it must be 1',
+      '1:1 space: is missing; it must be a name: up to 63 lower-case letters, digits and -, not beginning with -',
+      '2:10 participants.files.command: is missing; it must be text, and not empty',
+    ])
+  })
+
+  test('names that no participant, space or variable can have', () => {
+    expect(
+      inParticipants('  -ana: { kind: human }\n  p: { kind: process, command: p, env: { "A B": x } }'),
+    ).toEqual([
+      '4:3 participants.-ana: must be an id: up to 64 letters, digits and . _ -, beginning with a letter or digit',
+      '5:42 participants.p.env.A B: must be a name of letters, digits and _, not beginning with a digit',
+    ])
+    expect(problemsOf('version: 1\nspaces:\n  Demo: {}\n')).toEqual([
+      '3:3 spaces.Demo: must be a name: up to 63 lower-case letters, digits and -, not beginning with -',
+    ])
+  })
+
+  test('__proto__ is a key as any other', () => {
+    expect(inSpace('limits: { __proto__: { contextDepth: 9 } }')).toEqual([
+      expect.stringMatching(/^3:11 limits\.__proto__: is not known here/),
+    ])
+  })
+})
+
+describe('values', () => {
+  test.for([
+    [
+      'gateway: { listen: 8080 }',
+      '3:20 gateway.listen: must be HOST:PORT, such as 127.0.0.1:8080 or "[::1]:8080"',
+    ],
+    [
+      'gateway:\n  origins:\n    - https://a.example\n    - https://b.example/',
+      '6:7 gateway.origins.1: must be an origin in lower case and without a path, such as https://app.example',
+    ],
+    ['gateway: { trustProxy: yes }', '3:24 gateway.trustProxy: must be true or false'],
+    ['storage: { kind: sqlite, durability: full }', '3:38 storage.durability: must be one of process, power'],
+    ['retention: { days: -1 }', '3:20 retention.days: must be a whole number, 0 or more'],
+    ['limits: { contextDepth: 0 }', '3:25 limits.contextDepth: must be a whole number, 1 or more'],
+    ['limits: { contextDepth: deep }', '3:25 limits.contextDepth: must be a whole number, 1 or more'],
+    [
+      'limits: { rates: { chat: { perSecond: 0, burst: 1 } } }',
+      '3:39 limits.rates.chat.perSecond: must be a number above 0',
+    ],
+    [
+      'limits: { rates: { chat: { perSecond: 1 } } }',
+      '3:26 limits.rates.chat.burst: is missing; it must be a number, 1 or more',
+    ],
+    [
+      'reasoning: { abandonAfter: 60 }',
+      '3:28 reasoning.abandonAfter: must be a duration of some days at most, such as 500ms, 60s, 5m or 2h',
+    ],
+    ['mcp: { visibility: nobody }', '3:20 mcp.visibility: must be one of everyone, addressees'],
+    ['guest:', '3:7 guest: must be a map of keys and values'],
+    [
+      'participants: { p: { kind: process, command: p, args: [--port, 80] } }',
+      '3:64 participants.p.args.1: must be text; numbers, true and false need quotes here',
+    ],
+    [
+      'participants: { p: { kind: process, command: p, restart: sometimes } }',
+      '3:58 participants.p.restart: must be one of never, on-failure, always',
+    ],
+  ] as const)('%s', ([text, expected]) => {
+    expect(inSpace(text)).toEqual([expected])
+  })
+
+  test('the version', () => {
+    expect(problemsOf('version: 2\nspace: demo\n')).toEqual(['1:10 version: must be 1'])
+  })
+})
+
+describe('capabilities', () => {
+  test('every bad one is told where it stands', () => {
+    expect(
+      inParticipants(`
+  ana:
+    kind: agent
+    capabilities:
+      - chat
+      - "!!chat"
+      - { kind: mcp.request, payload: { params: { name: [ok, "re:("] } } }
+      - { to: files }
+      - { kind: chat, form: x }
+`),
+    ).toEqual([
+      expect.stringMatching(/^9:9 participants\.ana\.capabilities\.1: negate once/),
+      expect.stringMatching(
+        /^10:62 participants\.ana\.capabilities\.2\.payload\.params\.name\.1: .*regular expr/,
+      ),
+      expect.stringMatching(/^11:9 participants\.ana\.capabilities\.3: add a kind/),
+      expect.stringMatching(/^12:29 participants\.ana\.capabilities\.4\.form: remove this field/),
+    ])
+  })
+
+  test('those of guests and defaults too', () => {
+    expect(inSpace('guest: { capabilities: [1] }\ndefaults: { capabilities: [{}] }\n')).toEqual([
+      expect.stringMatching(/^3:25 guest\.capabilities\.0: /),
+      expect.stringMatching(/^4:28 defaults\.capabilities\.0: /),
+    ])
+  })
+
+  test('too many of them', () => {
+    const list = JSON.stringify(Array(257).fill('chat'))
+    expect(inSpace(`guest: { capabilities: ${list} }`)).toEqual([
+      expect.stringMatching(/^3:24 guest\.capabilities: give at most 256/),
+    ])
+  })
+
+  test('a mistake under an anchor is shown where it is written', () => {
+    const text = '  a: { kind: human, capabilities: &c ["!!x"] }\n  b: { kind: human, capabilities: *c }\n'
+    expect(inParticipants(text)).toEqual([
+      expect.stringMatching(/^4:39 participants\.a\.capabilities\.0: /),
+      expect.stringMatching(/^4:39 participants\.b\.capabilities\.0: /),
+    ])
+  })
+})
+
+describe('what this version does not offer is refused, not ignored', () => {
+  const notOffered = 'is not offered by this version; leave it out'
+
+  test.for([
+    ['safety: { onLeak: mask }', `3:1 safety: ${notOffered}`],
+    ['auth: { jwt: {} }', `3:1 auth: ${notOffered}`],
+    ['limits: { agentHops: 32 }', `3:11 limits.agentHops: ${notOffered}`],
+    [
+      'storage: { kind: jetstream, servers: ["nats://127.0.0.1:4222"], replicas: 1 }',
+      '3:18 storage.kind: must be memory or sqlite; jetstream is not offered by this version',
+    ],
+  ] as const)('%s', ([text, expected]) => {
+    expect(inSpace(text)).toEqual([expected])
+  })
+
+  test('servers elsewhere', () => {
+    expect(inParticipants('  r: { kind: mcp, url: "https://a.example", headers: {} }')).toEqual([
+      '4:6 participants.r.command: is missing; it must be text, and not empty',
+      expect.stringMatching(/^4:19 participants\.r\.url: is not offered by this version/),
+      expect.stringMatching(/^4:45 participants\.r\.headers: is not offered by this version/),
+    ])
+  })
+})
+
+test('beside several spaces nothing is said of one', () => {
+  expect(
+    problemsOf('version: 1\nspace: a\nspaces: { a: {}, b: { storage: {} } }\nparticipants: {}\nsafety: {}\n'),
+  ).toEqual([
+    '2:1 space: cannot stand beside spaces; keep one of them',
+    expect.stringMatching(/^3:23 spaces\.b\.storage: is not known here/),
+    '4:1 participants: belongs in each of the spaces; move it there',
+    '5:1 safety: is not offered by this version; leave it out',
+  ])
+  expect(problemsOf('version: 1\nspaces: {}\n')).toEqual([
+    '2:9 spaces: must be a map of names and values, with 1 or more',
+  ])
+})
