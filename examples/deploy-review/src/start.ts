@@ -1,0 +1,64 @@
+/**
+ * Runs the space of this example. With `--once "<question>"`: asks it, prints the conversation with the reasoning
+ * that led to the answers, and ends.
+ */
+import { fileURLToPath } from 'node:url'
+import { connect, type Space } from '@meup/agent-sdk'
+import { Conversation, loadConfig, operatorLog, untilSignal, up } from 'meup'
+
+const agents = ['security-agent', 'perf-agent']
+const patienceMs = 60_000
+
+const flag = process.argv.indexOf('--once')
+const question = flag === -1 ? undefined : process.argv[flag + 1]
+if (flag !== -1 && !question) {
+  console.error('usage: pnpm start --once "Should we deploy this auth change?"')
+  process.exit(2)
+}
+
+const config = loadConfig(fileURLToPath(new URL('../space.yaml', import.meta.url)))
+// A single question needs no fixed address, and should not be in the way of a space that runs already.
+const gateway = question === undefined ? config.gateway : { ...config.gateway, port: 0 }
+const running = await up({ ...config, gateway }, operatorLog('warn'))
+const ana = await connect({
+  url: running.url,
+  space: 'deploy-review',
+  token: running.tokens['deploy-review']?.ana ?? '',
+})
+
+if (question === undefined) {
+  await ana.whenPresent(['files', ...agents], { timeoutMs: patienceMs })
+  ana.close()
+  console.log(`The space deploy-review runs on ${running.url}. In another terminal:
+
+  pnpm meup -C examples/deploy-review join            talk as ana; ask: Should we deploy this auth change?
+  pnpm meup -C examples/deploy-review watch --from 1  see everything that happened
+
+Ctrl+C stops it.`)
+  await untilSignal(running.close)
+} else {
+  try {
+    await ask(ana, question)
+  } finally {
+    ana.close()
+    await running.close()
+  }
+}
+
+/** Asks, and prints what everyone says and thinks until every agent has answered. */
+async function ask(space: Space, text: string): Promise<void> {
+  await space.whenPresent(['files', ...agents], { timeoutMs: patienceMs })
+  const conversation = new Conversation()
+  const waiting = new Set(agents)
+  const timer = setTimeout(() => space.close(), patienceMs)
+  const envelopes = space.envelopes()
+  const { id } = await space.chat(text)
+  for await (const envelope of envelopes) {
+    for (const line of conversation.lines(envelope)) console.log(line)
+    if (envelope.kind === 'chat' && envelope.correlationId === id) waiting.delete(envelope.from)
+    if (waiting.size === 0) break
+  }
+  clearTimeout(timer)
+  if (waiting.size > 0)
+    throw new Error(`no answer from ${[...waiting].join(' and ')} within ${patienceMs / 1000} s`)
+}
