@@ -1,5 +1,5 @@
 /** Writes src/generated/validators.ts and dist/schema/*.json from the TypeBox schemas. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
@@ -9,6 +9,14 @@ import { kindRules } from '../src/kind-rules.js'
 const root = new URL('..', import.meta.url)
 /** TypeBox keeps symbols in its schemas, which other libraries trip over. */
 const plain = (schema: TSchema): Record<string, unknown> => JSON.parse(JSON.stringify(schema))
+
+/** A file that says the same already is left alone, so that nothing is compiled for its sake. */
+function write(path: string, text: string): void {
+  const file = new URL(path, root)
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return
+  mkdirSync(new URL('.', file), { recursive: true })
+  writeFileSync(file, text)
+}
 
 const schemas: Record<string, Record<string, unknown>> = {
   submission: plain(Submission),
@@ -35,14 +43,12 @@ const code = standalone.default(ajv, exported)
 if (code.includes('require(')) throw new Error('the generated validators import something at run time')
 
 const table = names.map((name, index) => `  ${JSON.stringify(name)}: check${index},`).join('\n')
-mkdirSync(new URL('src/generated/', root), { recursive: true })
-writeFileSync(
-  new URL('src/generated/validators.ts', root),
+write(
+  'src/generated/validators.ts',
   `// @ts-nocheck: written by scripts/generate.ts\n${code.replace('"use strict";', '')}\nexport const validators = {\n${table}\n}\n`,
 )
 
-mkdirSync(new URL('dist/schema/', root), { recursive: true })
 for (const [name, schema] of Object.entries(schemas)) {
   const document = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...schema, $id: `${name}.json` }
-  writeFileSync(new URL(`dist/schema/${name}.json`, root), `${JSON.stringify(document, null, 2)}\n`)
+  write(`dist/schema/${name}.json`, `${JSON.stringify(document, null, 2)}\n`)
 }

@@ -27,7 +27,8 @@ export type Timestamp = Static<typeof Timestamp>
 
 const kind = Type.String({ pattern: '^(?=.{1,128}$)[a-z][a-z0-9-]*(\\.[a-z0-9][a-z0-9-]*){0,3}$' })
 const correlationId = Type.Union([EnvelopeId, Type.Array(EnvelopeId, { minItems: 1, maxItems: 16 })])
-const parallelGroup = Type.Integer({ minimum: 0 })
+/** Bounded so that no parser on the way rounds it. */
+const parallelGroup = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
 /** What a participant may send, after its aliases are resolved [MEUP-1.2]. */
 export const Submission = Type.Object(

@@ -1,8 +1,7 @@
 import { maxNesting } from './limits.js'
 
-/** Byte offsets of one member of a JSON object; `valueEnd` is exclusive. */
+/** Byte offsets of one member of a JSON object, quotes of the key included; ends are exclusive. */
 export interface Member {
-  readonly key: string
   readonly keyStart: number
   readonly keyEnd: number
   readonly valueStart: number
@@ -15,22 +14,27 @@ export interface JsonObject {
   readonly members: readonly Member[]
 }
 
-const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
-const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const openBracket = 0x5b
+const closeBracket = 0x5d
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Reads one JSON object from UTF-8 bytes and says where its members stand, so that a value can be passed on as the
  * very bytes that were sent [MEUP-1.9]. Returns what is wrong as a string: unparsable, not an object, nested too
  * deep (counted on the bytes, before parsing), a repeated key, a lone surrogate, a key `__proto__` [MEUP-1.8].
- * `text` is the decoded form of `bytes` where the caller has it already.
  */
-export function readObject(bytes: Uint8Array, text?: string): JsonObject | string {
-  const scanned = scan(bytes)
+export function readObject(bytes: Uint8Array): JsonObject | string {
+  const scanned = scan(bytes, maxNesting)
   if (typeof scanned === 'string') return scanned
   let value: unknown
   try {
-    value = JSON.parse(text ?? decoder.decode(bytes))
+    value = JSON.parse(decoder.decode(bytes))
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
@@ -44,7 +48,7 @@ export function readObject(bytes: Uint8Array, text?: string): JsonObject | strin
 
 /** The elements of one JSON array as the bytes that were sent, or what is wrong with it. */
 export function readElements(bytes: Uint8Array): Uint8Array[] | string {
-  const scanned = scan(bytes)
+  const scanned = scan(bytes, maxNesting + 1) // Each element may nest as deep as it may alone.
   if (typeof scanned === 'string') return scanned
   try {
     if (!Array.isArray(JSON.parse(decoder.decode(bytes)))) return 'not a JSON array'
@@ -54,30 +58,49 @@ export function readElements(bytes: Uint8Array): Uint8Array[] | string {
   return scanned.members.map(({ valueStart, valueEnd }) => bytes.subarray(valueStart, valueEnd))
 }
 
+/** A key as a segment of a JSON pointer. */
+export const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** Whether the key of a member stands for this ASCII name, with escapes or without. */
+export function isNamed({ keyStart, keyEnd }: Member, name: string, bytes: Uint8Array): boolean {
+  for (let at = keyStart + 1, index = 0; ; at++, index++) {
+    if (at === keyEnd - 1) return index === name.length
+    if (bytes[at] === backslash) return JSON.parse(decoder.decode(bytes.subarray(keyStart, keyEnd))) === name
+    if (bytes[at] !== name.charCodeAt(index)) return false
+  }
+}
+
 /** Counts colons and nesting outside strings, and notes the members of the outermost object or array. */
-function scan(bytes: Uint8Array): { keys: number; members: Member[] } | string {
+function scan(bytes: Uint8Array, deepest: number): { keys: number; members: Member[] } | string {
   const members: Member[] = []
-  let [depth, keys, keyStart, keyEnd, valueStart] = [0, 0, 0, 0, -1]
   let isArray = false
+  let depth = 0
+  let keys = 0
+  let keyStart = 0
+  let keyEnd = 0
+  let valueStart = -1
   const finish = (end: number): void => {
-    if (valueStart === -1) return
-    const value = trim(bytes, valueStart, end)
+    if (valueStart !== -1) addMember(members, bytes, { keyStart, keyEnd, valueStart, valueEnd: end })
     valueStart = -1
-    if (value.valueStart === value.valueEnd) return // An empty array; elsewhere the parser reports it.
-    members.push({ key: keyText(bytes, keyStart, keyEnd), keyStart, keyEnd, ...value })
   }
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
     if (byte === quote) {
       const start = at
-      for (at++; at < bytes.length && bytes[at] !== quote; at++) if (bytes[at] === backslash) at++
-      if (depth === 1 && valueStart === -1) [keyStart, keyEnd] = [start, at + 1]
+      at = closingQuote(bytes, start)
+      if (depth === 1 && valueStart === -1) {
+        keyStart = start
+        keyEnd = at + 1
+      }
     } else if (byte === colon) {
       keys++
       if (depth === 1) valueStart = at + 1
     } else if (byte === openBrace || byte === openBracket) {
-      if (++depth > maxNesting) return `nested more than ${maxNesting} levels deep`
-      if (depth === 1 && byte === openBracket) [isArray, valueStart] = [true, at + 1]
+      if (++depth > deepest) return `nested more than ${maxNesting} levels deep`
+      if (depth === 1 && byte === openBracket) {
+        isArray = true
+        valueStart = at + 1
+      }
     } else if (byte === closeBrace || byte === closeBracket) {
       if (depth-- === 1) finish(at)
     } else if (byte === comma && depth === 1) {
@@ -88,28 +111,38 @@ function scan(bytes: Uint8Array): { keys: number; members: Member[] } | string {
   return { keys, members }
 }
 
-function trim(bytes: Uint8Array, start: number, end: number): { valueStart: number; valueEnd: number } {
+/** Bytes that are looked at one by one before the search for the end of a string is left to the engine. */
+const near = 32
+
+/** Where the string that begins at `start` ends, or the end of all bytes. */
+function closingQuote(bytes: Uint8Array, start: number): number {
+  let at = start + 1
+  for (;;) {
+    for (const far = at + near; at < far; at++) {
+      if (at >= bytes.length) return bytes.length
+      const byte = bytes[at]
+      if (byte === quote) return at
+      if (byte === backslash) at++
+    }
+    at = bytes.indexOf(quote, at)
+    if (at === -1) return bytes.length
+    if (!isEscaped(bytes, at)) return at
+    at++
+  }
+}
+
+function isEscaped(bytes: Uint8Array, at: number): boolean {
+  let before = at - 1
+  while (bytes[before] === backslash) before--
+  return (at - before) % 2 === 0
+}
+
+/** An empty array has nothing between its brackets; elsewhere the parser reports it. */
+function addMember(members: Member[], bytes: Uint8Array, { keyStart, keyEnd, valueStart, valueEnd }: Member) {
+  let [start, end] = [valueStart, valueEnd]
   while (start < end && (bytes[start] ?? 0) <= 0x20) start++
   while (end > start && (bytes[end - 1] ?? 0) <= 0x20) end--
-  return { valueStart: start, valueEnd: end }
-}
-
-function keyText(bytes: Uint8Array, start: number, end: number): string {
-  let text = ''
-  for (let at = start + 1; at < end - 1; at++) {
-    const byte = bytes[at] ?? 0
-    if (byte === backslash || byte > 0x7e) return unescapeKey(bytes.subarray(start, end))
-    text += String.fromCharCode(byte)
-  }
-  return text
-}
-
-function unescapeKey(token: Uint8Array): string {
-  try {
-    return String(JSON.parse(decoder.decode(token)))
-  } catch {
-    return '' // The parse of the whole object reports what is wrong.
-  }
+  if (start < end) members.push({ keyStart, keyEnd, valueStart: start, valueEnd: end })
 }
 
 interface Fault {
@@ -136,7 +169,7 @@ function inspectMembers(value: Record<string, unknown>, seen: { keys: number }):
     if (key === '__proto__') return { what: 'a key __proto__', path: '' }
     if (!key.isWellFormed()) return { what: 'a lone surrogate in a key', path: '' }
     const fault = inspect(value[key], seen)
-    if (fault !== undefined) return { ...fault, path: `/${key}${fault.path}` }
+    if (fault !== undefined) return { ...fault, path: `/${pointer(key)}${fault.path}` }
   }
   return undefined
 }

@@ -1,5 +1,4 @@
-import type { JsonObject, Member } from './json.js'
-import { readObject } from './json.js'
+import { isNamed, type JsonObject, type Member, readObject } from './json.js'
 import { Kind } from './kinds.js'
 import type { Problem } from './validate.js'
 
@@ -17,7 +16,7 @@ const emptyPayload = new TextEncoder().encode('{}')
  */
 export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | Problem {
   const { value, members } = object
-  const member = members.find(({ key }) => key === 'payload')
+  const member = members.find((each) => isNamed(each, 'payload', bytes))
   let payload = member === undefined ? emptyPayload : bytes.subarray(member.valueStart, member.valueEnd)
 
   if (typeof value.kind === 'string' && value.kind.includes('/')) value.kind = value.kind.replaceAll('/', '.')
@@ -44,11 +43,12 @@ export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | P
 /** Renames the member `text` to `message`, or drops it where `message` says the same. */
 function renameText(payload: Uint8Array, drop: boolean): Uint8Array {
   const { members } = readObject(payload) as JsonObject
-  const kept = members.filter(({ key }) => !(drop && key === 'text'))
+  const isText = (member: Member): boolean => isNamed(member, 'text', payload)
+  const kept = members.filter((member) => !(drop && isText(member)))
   const decoder = new TextDecoder()
   const part = (from: number, to: number): string => decoder.decode(payload.subarray(from, to))
   const write = (member: Member): string => {
-    const key = member.key === 'text' ? '"message"' : part(member.keyStart, member.keyEnd)
+    const key = isText(member) ? '"message"' : part(member.keyStart, member.keyEnd)
     return `${key}:${part(member.valueStart, member.valueEnd)}`
   }
   return new TextEncoder().encode(`{${kept.map(write).join(',')}}`)

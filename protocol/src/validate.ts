@@ -1,4 +1,5 @@
 import { validators } from './generated/validators.js'
+import { pointer } from './json.js'
 import { isKnownKind } from './kinds.js'
 
 /** What is wrong with a value: a JSON pointer to the field, and what it should be. */
@@ -9,11 +10,13 @@ export interface Problem {
 
 interface SchemaError {
   readonly instancePath: string
+  readonly keyword: string
   readonly message?: string
   readonly params: {
     missingProperty?: string
     additionalProperty?: string
-    allowedValues?: readonly unknown[]
+    type?: string
+    allowedValue?: unknown
   }
 }
 interface Validator {
@@ -40,17 +43,30 @@ function run(name: string, value: unknown): Problem | undefined {
   const validate = byName[name]
   if (validate === undefined) throw new Error(`no validator is generated for ${name}`)
   if (validate(value)) return undefined
-  const [error] = validate.errors ?? []
-  if (error === undefined) throw new Error(`the validator of ${name} refused without saying why`)
-  return explain(error)
+  const errors = validate.errors ?? []
+  if (errors[0] === undefined) throw new Error(`the validator of ${name} refused without saying why`)
+  return explain(errors.reduce(closer), errors)
 }
 
-function explain({ instancePath, message = 'is not valid', params }: SchemaError): Problem {
-  if (params.missingProperty !== undefined) {
-    return { path: `${instancePath}/${params.missingProperty}`, message: 'is required' }
-  }
-  if (params.additionalProperty !== undefined) {
-    return { path: `${instancePath}/${params.additionalProperty}`, message: 'is not a known field' }
-  }
-  return { path: instancePath, message }
+/** Where a field may be one thing or another, all of them were tried: the one that went furthest is meant. */
+function closer(best: SchemaError, error: SchemaError): SchemaError {
+  const further = error.instancePath.length - best.instancePath.length || fitness(error) - fitness(best)
+  return further > 0 ? error : best
 }
+
+const fitness = ({ keyword }: SchemaError): number =>
+  keyword === 'anyOf' || keyword === 'oneOf' ? 0 : keyword === 'type' ? 1 : 2
+
+function explain(error: SchemaError, all: readonly SchemaError[]): Problem {
+  const { instancePath: path, keyword, message = 'is not valid', params } = error
+  const { missingProperty: missing, additionalProperty: unknown } = params
+  if (missing !== undefined) return { path: `${path}/${pointer(missing)}`, message: 'is required' }
+  if (unknown !== undefined) return { path: `${path}/${pointer(unknown)}`, message: 'is not a known field' }
+  const choices = all.filter((other) => other.instancePath === path && other.keyword === keyword)
+  if (keyword === 'const') return { path, message: `must be ${choices.map(constant).join(' or ')}` }
+  if (keyword === 'type') return { path, message: `must be ${choices.map(type).join(' or ')}` }
+  return { path, message }
+}
+
+const constant = ({ params }: SchemaError): string => JSON.stringify(params.allowedValue)
+const type = ({ params }: SchemaError): string => `${params.type}`

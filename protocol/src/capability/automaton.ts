@@ -2,74 +2,88 @@
 export const ANY = -1
 export const RUN = -2
 export const DEEP = -3
-/** Behind the last token, so that "all matched" is a position too; equals no symbol. */
-const END = -4
 
 export const isWild = (token: number): boolean => token < 0
 
+/** A set of positions in the glob, 32 to a word. */
+type Positions = Int32Array
+
+/** What a symbol does: the stars in `stay` take it and go on, from the positions in `move` it leads to the next one. */
+interface Step {
+  readonly stay: Positions
+  readonly move: Positions
+}
+
 /**
- * Runs a glob over symbols without backtracking: after each symbol it knows, as a sorted list, every position in the
- * glob that can have been reached. Two stars must not be neighbours.
+ * Compiles a glob, in which no two stars are neighbours, to a test of symbols that keeps the set of all positions
+ * that can have been reached. So it never goes back: the time is that of symbols × glob / 32.
  *
  * Symbols are code points, or tokens of another glob: then a wildcard is a symbol that only an equally wide wildcard
- * takes, and the answer is whether everything that the other glob matches is provably matched by this one.
+ * takes, and the answer is whether provably everything that the other glob matches is matched by this one.
  */
 export function automaton(
   glob: readonly number[],
   separator: number,
 ): (symbols: readonly number[]) => boolean {
-  const tokens = [...glob, END]
-  const supersedes = supersedingStars(glob)
-  let now: number[] = []
-  let next: number[] = []
-  let newest = -1
+  const words = (glob.length >>> 5) + 1
+  const none = new Int32Array(words)
+  const stars = positions(glob, (token) => token === RUN || token === DEEP)
+  const deep = positions(glob, (token) => token === DEEP)
+  const any = positions(glob, (token) => token === ANY)
+  const steps = new Map<number, Step>([
+    [ANY, { stay: stars, move: any }],
+    [RUN, { stay: stars, move: none }],
+    [DEEP, { stay: deep, move: none }],
+    [separator, { stay: deep, move: positions(glob, (token) => token === separator) }],
+  ])
+  const other: Step = { stay: stars, move: any }
+  glob.forEach((token, at) => {
+    if (token === separator || isWild(token)) return
+    const step = steps.get(token) ?? { stay: stars, move: any.slice() }
+    add(step.move, at)
+    steps.set(token, step)
+  })
+  const reached = new Int32Array(words)
 
-  function enter(at: number): void {
-    if (at <= newest) return
-    if (supersedes[at]) next.length = 0
-    next.push(at)
-    newest = at
-    const token = tokens[at]
-    if (token === RUN || token === DEEP) {
-      next.push(at + 1)
-      newest = at + 1
+  /** Returns whether any position is left. */
+  function take({ stay, move }: Step): boolean {
+    let carried = 0
+    let skipped = 0
+    let left = 0
+    for (let word = 0; word < words; word++) {
+      const before = reached[word] ?? 0
+      const moved = before & (move[word] ?? 0)
+      const entered = (before & (stay[word] ?? 0)) | (moved << 1) | carried
+      const empty = entered & (stars[word] ?? 0)
+      reached[word] = entered | (empty << 1) | skipped
+      carried = moved >>> 31
+      skipped = empty >>> 31
+      left |= reached[word] ?? 0
     }
-  }
-
-  function advance(): void {
-    const spent = now
-    now = next
-    next = spent
-    next.length = 0
-    newest = -1
+    return left !== 0
   }
 
   return (symbols) => {
-    next.length = 0
-    newest = -1
-    enter(0)
-    advance()
-    for (const symbol of symbols) {
-      for (const at of now) {
-        const token = tokens[at]
-        if (token === DEEP) enter(at)
-        else if (token === RUN) {
-          if (symbol !== separator && symbol !== DEEP) enter(at)
-        } else if (token === symbol || (token === ANY && symbol >= 0 && symbol !== separator)) enter(at + 1)
-      }
-      if (next.length === 0) return false
-      advance()
-    }
-    return now.at(-1) === glob.length
+    reached.fill(0)
+    add(reached, 0)
+    if (has(stars, 0)) add(reached, 1)
+    for (const symbol of symbols) if (!take(steps.get(symbol) ?? other)) return false
+    return has(reached, glob.length)
   }
 }
 
-/**
- * The stars that match whatever could still be matched from any position before them, so that reaching one makes
- * those positions needless: every `**`, and a `*` as long as no `**` stands before it. (Behind a `**`, a `*` can run
- * into a separator that an earlier position is still able to pass.)
- */
-function supersedingStars(glob: readonly number[]): boolean[] {
-  const firstDeep = glob.indexOf(DEEP)
-  return glob.map((token, at) => token === DEEP || (token === RUN && (firstDeep === -1 || at < firstDeep)))
+function positions(glob: readonly number[], included: (token: number) => boolean): Positions {
+  const found = new Int32Array((glob.length >>> 5) + 1)
+  glob.forEach((token, at) => {
+    if (included(token)) add(found, at)
+  })
+  return found
+}
+
+function add(set: Positions, at: number): void {
+  set[at >>> 5] = (set[at >>> 5] ?? 0) | (1 << (at & 31))
+}
+
+function has(set: Positions, at: number): boolean {
+  return ((set[at >>> 5] ?? 0) & (1 << (at & 31))) !== 0
 }

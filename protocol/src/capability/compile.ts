@@ -26,7 +26,7 @@ export interface Capabilities {
 interface CompiledRule {
   readonly decision: Decision
   readonly ofKind: (kind: string) => boolean
-  readonly tests: readonly ((envelope: Subject) => boolean)[]
+  readonly fits: (envelope: Subject) => boolean
 }
 
 const DENIED: Decision = Object.freeze({ allowed: false })
@@ -53,8 +53,8 @@ export function compileCapabilities(list: readonly Capability[]): Capabilities {
   return {
     list,
     allows(envelope) {
-      const allowing = rulesFor(envelope.kind).find(({ tests }) => tests.every((test) => test(envelope)))
-      return allowing?.decision ?? DENIED
+      for (const rule of rulesFor(envelope.kind)) if (rule.fits(envelope)) return rule.decision
+      return DENIED
     },
   }
 }
@@ -89,17 +89,16 @@ function compileRule(rule: Rule, index: number): CompiledRule {
   const to = rule.to && compileNode(rule.to)
   const context = rule.context && compileNode(rule.context)
   const payload = rule.payload && compileNode(rule.payload)
-  const tests: ((envelope: Subject) => boolean)[] = []
-  if (to) tests.push((envelope) => everyAddressee(envelope.to, to))
-  if (context) tests.push((envelope) => context(envelope.context))
-  if (payload) tests.push((envelope) => payload(envelope.payload))
   return {
     decision: Object.freeze({ allowed: true, matched: index }),
     ofKind: (value) => (value === READ_TARGETED ? rule.targeted : kind(value)),
-    tests,
+    fits: (envelope) =>
+      (to === undefined || everyAddressee(envelope.to, to)) &&
+      (context === undefined || context(envelope.context)) &&
+      (payload === undefined || payload(envelope.payload)),
   }
 }
 
 function everyAddressee(to: readonly string[] | undefined, test: Test): boolean {
-  return to !== undefined && to.length > 0 && to.every(test)
+  return to !== undefined && to.length > 0 && to.every((id) => test(id))
 }

@@ -85,5 +85,5 @@ function disjoint(node: Node, text: Glob | Regex, effort: Effort): boolean {
 
 /** Steps that a comparison of two patterns takes at worst, without what they contain. */
 function cost(held: Node, asked: Node): number {
-  return held.type === 'glob' && asked.type === 'glob' ? held.tokens.length * asked.tokens.length + 1 : 1
+  return held.type === 'glob' && asked.type === 'glob' ? held.tokens.length + asked.tokens.length : 1
 }

@@ -13,7 +13,8 @@ const repetition = /.?\{(\d+)(?:,(\d*))?\}/gsu
  * it costs, known before either. Counts of groups may be nested, so they multiply.
  */
 export function regexWeight(source: string): number {
-  let length = source.length
+  // Case folding takes that much longer to compile.
+  let length = source.length * (/\(\?[a-z]*i/i.test(source) ? 8 : 1)
   let factor = 1
   for (const [whole, least, most] of source.matchAll(repetition)) {
     const count = Math.max(Number(least), Number(most || 0), 1)

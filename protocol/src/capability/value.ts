@@ -20,7 +20,7 @@ export function compileNode(node: Node): Test {
       return compileChoice(node)
     case 'object':
       return compileObject(
-        node.fields.map(([key, field]) => [key, compileNode(field)]),
+        node.fields.map(([key, field]) => ({ key, test: compileNode(field) })),
         node.inside && compileNode(node.inside),
       )
   }
@@ -28,7 +28,8 @@ export function compileNode(node: Node): Test {
 
 /** `undecided` is the answer for a string that is too long for a regular expression: a refusal on either side of `!`. */
 function compileString(node: Glob | Regex, undecided: boolean): Test {
-  const matches = node.type === 'glob' ? compileGlob(node) : compileSource(node, undecided)
+  if (node.type === 'glob') return compileGlob(node)
+  const matches = compileSource(node, undecided)
   return (value) => typeof value === 'string' && matches(value)
 }
 
@@ -42,18 +43,31 @@ function compileSource({ source, path }: Regex, undecided: boolean): (value: str
 }
 
 function compileChoice({ some, none }: Choice): Test {
-  const positive = some.map(compileNode)
-  const negative = none.map((node) => compileString(node, true))
-  return (value) => positive.some((test) => test(value)) && !negative.some((test) => test(value))
+  const positive = anyOf(some.map(compileNode))
+  if (none.length === 0) return positive
+  const negative = anyOf(none.map((node) => compileString(node, true)))
+  return (value) => positive(value) && !negative(value)
 }
 
-function compileObject(fields: readonly (readonly [string, Test])[], inside: Test | undefined): Test {
+function anyOf(tests: readonly Test[]): Test {
+  const [first, second] = tests
+  if (first !== undefined && second === undefined) return first
   return (value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+    for (const test of tests) if (test(value)) return true
+    return false
+  }
+}
+
+function compileObject(
+  fields: readonly { readonly key: string; readonly test: Test }[],
+  inside: Test | undefined,
+): Test {
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return false
     const object = value as Record<string, unknown>
-    for (const [key, test] of fields) {
-      if (!Object.hasOwn(object, key) || !test(object[key])) return false
-    }
+    for (const { key, test } of fields) if (!test(object[key])) return false
+    // Arrays and inherited fields are excluded last: that takes as long as all the rest, and most objects differ above.
+    if (Array.isArray(value) || !fields.every(({ key }) => Object.hasOwn(object, key))) return false
     return inside === undefined || someInside(object, inside)
   }
 }

@@ -10,7 +10,7 @@ export const MessagePayload = Type.Object({
 })
 export type MessagePayload = Static<typeof MessagePayload>
 
-export const ChatPayload = Type.Composite([MessagePayload, Type.Object({ message: Type.String() })])
+export const ChatPayload = Type.Object({ ...MessagePayload.properties, message: Type.String() })
 export type ChatPayload = Static<typeof ChatPayload>
 
 export const AcknowledgePayload = Type.Object({ status: Type.Optional(Type.String()) })

@@ -38,6 +38,8 @@ export class Link {
   #failures = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #over = false
+  /** What came right after the first welcome: whoever opened the link gets a turn to listen before it is told. */
+  #held: string[] | undefined = []
 
   constructor(dial: Dial, request: DialRequest, events: LinkEvents) {
     this.#dial = dial
@@ -48,6 +50,11 @@ export class Link {
   /** Resolves after the first welcome. */
   async open(): Promise<void> {
     await this.#connect()
+    setTimeout(() => {
+      const held = this.#held ?? []
+      this.#held = undefined
+      for (const text of held) this.#receive(text)
+    })
   }
 
   /** Resolves with the envelope as the space has it; rejects with the gateway's refusal. */
@@ -87,8 +94,15 @@ export class Link {
   }
 
   #receive(text: string): void {
+    if (this.#held !== undefined && this.#welcomed === undefined) {
+      this.#held.push(text)
+      return
+    }
     const envelope = JSON.parse(text) as AnyEnvelope
-    if (envelope.kind === Kind.systemWelcome) return this.#welcome(envelope.payload)
+    if (envelope.kind === Kind.systemWelcome) {
+      this.#welcome(envelope.payload)
+      return
+    }
     if (envelope.kind === Kind.systemError) {
       const [id = ''] = [envelope.correlationId ?? []].flat()
       if (this.#pending.refuse(id, envelope.payload)) return

@@ -5,57 +5,36 @@ import {
   Kind,
   type McpResponsePayload,
 } from '@meup/protocol'
-import { ConnectionError, ToolError } from './errors.js'
+import { ToolError } from './errors.js'
+import { type Waiter, type WaitOptions, wait } from './wait.js'
 
-export interface WaitOptions {
-  readonly signal?: AbortSignal
-  /** Milliseconds until the request is given up; default 60,000. */
-  readonly timeoutMs?: number
-}
-
-const defaultTimeout = 60_000
-
-interface Waiting {
-  settle(outcome: EnvelopeOf<'mcp.response'> | Error): void
-}
+type Response = EnvelopeOf<'mcp.response'>
 
 /** Requests that wait for their response, by the id of the request. */
 export class Requests {
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, Waiter<Response>>()
 
   /** The first response to this request. Rejects when it is aborted or takes too long. */
-  response(
-    id: string,
-    { signal, timeoutMs = defaultTimeout }: WaitOptions,
-  ): Promise<EnvelopeOf<'mcp.response'>> {
-    return new Promise((resolve, reject) => {
-      const aborted = (): void => settle(new ConnectionError('aborted', `aborted: ${String(signal?.reason)}`))
-      const settle: Waiting['settle'] = (outcome) => {
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', aborted)
-        this.#waiting.delete(id)
-        if (outcome instanceof Error) reject(outcome)
-        else resolve(outcome)
-      }
-      const late = new ConnectionError('timeout', `no response within ${timeoutMs} ms`)
-      const timer = setTimeout(() => settle(late), timeoutMs)
-      this.#waiting.set(id, { settle })
-      if (signal?.aborted) aborted()
-      else signal?.addEventListener('abort', aborted)
-    })
+  response(id: string, options: WaitOptions): Promise<Response> {
+    return wait(
+      'response',
+      options,
+      (waiter) => this.#waiting.set(id, waiter),
+      () => this.#waiting.delete(id),
+    )
   }
 
   take(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.mcpResponse) return
-    for (const id of correlations(envelope)) this.#waiting.get(id)?.settle(envelope)
+    for (const id of correlations(envelope)) this.#waiting.get(id)?.resolve(envelope)
   }
 
   fail(id: string, error: Error): void {
-    this.#waiting.get(id)?.settle(error)
+    this.#waiting.get(id)?.reject(error)
   }
 
   failAll(error: Error): void {
-    for (const { settle } of [...this.#waiting.values()]) settle(error)
+    for (const { reject } of [...this.#waiting.values()]) reject(error)
   }
 }
 

@@ -19,9 +19,11 @@ import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
 import { readToolResult, type ToolResult } from '../tool-call/tool-result.js'
 import { ConnectionError, errorDetails } from './errors.js'
 import { Link } from './link.js'
-import { Requests, resultOf, type WaitOptions } from './requests.js'
+import { People } from './people.js'
+import { Requests, resultOf } from './requests.js'
 import { stream } from './stream.js'
 import type { Dial, DialRequest } from './transport.js'
+import type { WaitOptions } from './wait.js'
 
 /** What a sender sets of an envelope; the gateway adds the rest. */
 export interface Draft {
@@ -61,6 +63,7 @@ export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable 
   readonly #link: Link
   readonly #requests = new Requests()
   readonly #tools: Tools
+  readonly #people = new People()
   #welcome: WelcomePayload | undefined
   #asked: SubscribePayload | undefined
   #subscribing: { id: string; resolve(welcome: WelcomePayload): void; reject(error: Error): void } | undefined
@@ -97,9 +100,14 @@ export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable 
     return this.welcome.you.capabilities
   }
 
-  /** As the last welcome told them. */
+  /** Everybody the space knows, and who is there now. */
   get participants(): readonly ParticipantInfo[] {
-    return this.welcome.participants
+    return this.#people.list()
+  }
+
+  /** Resolves when all of these are there. Rejects with `ConnectionError` when it takes too long. */
+  whenPresent(ids: readonly string[], options: WaitOptions = {}): Promise<void> {
+    return this.#people.whenPresent(ids, options)
   }
 
   /** The contexts that were open at the last welcome. */
@@ -221,12 +229,14 @@ export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable 
       return
     }
     this.#requests.take(envelope)
+    this.#people.take(envelope)
     if (envelope.kind === Kind.mcpRequest) this.#tools.take(envelope)
     this.emit('envelope', envelope)
   }
 
   #told(welcome: WelcomePayload, fresh: boolean): void {
     this.#welcome = welcome
+    this.#people.tell(welcome.participants)
     if (fresh && this.#asked !== undefined) {
       this.#link.post({ id: nanoid(), kind: Kind.observeSubscribe, payload: this.#asked })
     } else if (!fresh) {

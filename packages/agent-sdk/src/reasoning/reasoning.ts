@@ -100,9 +100,12 @@ export class Reasoning implements AsyncDisposable {
   }
 
   /** Calls several tools at once; results come in the order of the calls. */
-  parallel(calls: readonly ToolCall[]): Promise<ToolResult[]> {
+  parallel<const Calls extends readonly ToolCall[]>(
+    calls: Calls,
+  ): Promise<{ [Index in keyof Calls]: ToolResult }> {
     const group = calls.length > 1 ? { parallelGroup: this.#batches.next() } : {}
-    return Promise.all(calls.map(({ tool, args = {}, why }) => this.#call(tool, args, { why, ...group })))
+    const results = calls.map(({ tool, args = {}, why }) => this.#call(tool, args, { why, ...group }))
+    return Promise.all(results) as Promise<{ [Index in keyof Calls]: ToolResult }>
   }
 
   /** Closes this context with what it came to. */

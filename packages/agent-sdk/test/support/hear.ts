@@ -1,0 +1,42 @@
+import type { Space } from '@meup/agent-sdk'
+import type { AnyEnvelope } from '@meup/protocol'
+
+export interface Hearing {
+  /** Everything the seat was shown since it is listened to, in order. */
+  readonly all: readonly AnyEnvelope[]
+  /** The first envelope that fits, heard already or still to come. */
+  until(fits: (envelope: AnyEnvelope) => boolean): Promise<AnyEnvelope>
+}
+
+/** Listens along at a seat. */
+export function hear(seat: Space): Hearing {
+  const all: AnyEnvelope[] = []
+  const waiting = new Set<() => void>()
+  seat.on('envelope', (envelope) => {
+    all.push(envelope)
+    for (const look of [...waiting]) look()
+  })
+  return {
+    all,
+    until: (fits) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const found = all.find(fits)
+          if (found === undefined) return
+          waiting.delete(look)
+          resolve(found)
+        }
+        waiting.add(look)
+        look()
+      }),
+  }
+}
+
+export const byId = (id: string) => (envelope: AnyEnvelope) => envelope.id === id
+export const byKind = (kind: string) => (envelope: AnyEnvelope) => envelope.kind === kind
+
+/** Waits until a seat has been shown everything that this one has sent before. */
+export async function caughtUp(sender: Space, listener: Hearing): Promise<void> {
+  const { id } = await sender.send({ kind: 'test.fence' })
+  await listener.until(byId(id))
+}

@@ -1,0 +1,101 @@
+import type { Dial, DialRequest, TransportEvents } from '@meup/agent-sdk'
+import { defaultLimits, type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
+import { deferred } from './deferred.js'
+
+/** What was sent over a line. */
+export type Sent = Omit<Envelope, 'protocol' | 'ts' | 'from' | 'seq'>
+
+/** One connection, with the test at the gateway's end. */
+export interface ScriptedLine {
+  readonly request: DialRequest
+  readonly sent: Sent[]
+  /** The close code the client's end sent. */
+  readonly closed: number | undefined
+  welcome(change?: Partial<WelcomePayload>): void
+  /** Delivers envelopes in one turn of the event loop, as a socket does with what came in one packet. */
+  deliver(...envelopes: object[]): void
+  /** Echoes something sent as if the space had accepted it. */
+  accept(sent: Sent, seq: number): void
+  close(code: number, reason?: string): void
+}
+
+/** A dial whose lines do what the test says. `refuse` makes the next dials fail. */
+export function scriptedDial(me = 'me') {
+  const lines: ScriptedLine[] = []
+  let [dialled, error] = [deferred<ScriptedLine>(), undefined as Error | undefined]
+  const dial: Dial = async (request, events) => {
+    if (error !== undefined) throw error
+    const line = lineOf(me, request, events)
+    lines.push(line.script)
+    const { resolve } = dialled
+    dialled = deferred()
+    setImmediate(() => resolve(line.script))
+    return line.transport
+  }
+  return {
+    dial,
+    lines,
+    /** The next line to be opened, at a time when its events may begin. */
+    next: () => dialled.promise,
+    refuse: (cause: Error | undefined) => {
+      error = cause
+    },
+  }
+}
+
+function lineOf(me: string, request: DialRequest, events: TransportEvents) {
+  const state = { sent: [] as Sent[], closed: undefined as number | undefined }
+  const deliver = (...envelopes: object[]): void => {
+    for (const envelope of envelopes) events.message(JSON.stringify(envelope))
+  }
+  const script: ScriptedLine = {
+    request,
+    sent: state.sent,
+    get closed() {
+      return state.closed
+    },
+    welcome: (change = {}) => deliver(fromGateway('system.welcome', { ...welcomeOf(me), ...change })),
+    deliver,
+    accept: (sent, seq) => deliver(accepted(me, sent, seq)),
+    close: (code, reason = '') => events.close(code, reason),
+  }
+  const transport = {
+    send: (text: string) => state.sent.push(JSON.parse(text) as Sent),
+    close: (code: number) => {
+      state.closed = code
+    },
+  }
+  return { script, transport }
+}
+
+const ts = '2026-01-01T00:00:00.000Z'
+
+export const accepted = (from: string, sent: object, seq: number): object => ({
+  payload: {},
+  ...sent,
+  seq,
+  ts,
+  from,
+  protocol: PROTOCOL,
+})
+
+let frames = 0
+export const fromGateway = (kind: string, payload: object, more: object = {}): object => ({
+  protocol: PROTOCOL,
+  id: `frame-${frames++}`,
+  ts,
+  from: 'system:gateway',
+  kind,
+  payload,
+  ...more,
+})
+
+export const welcomeOf = (me: string): WelcomePayload => ({
+  you: { id: me, capabilities: ['chat'] },
+  participants: [{ id: me, capabilities: ['chat'], status: 'present' }],
+  space: { id: 'test', epoch: 'epoch-1', head: 0 },
+  resume: { status: 'live', from: 1, to: 0 },
+  contexts: [],
+  subscription: { suppressed: { envelopes: 0, bytes: 0 } },
+  limits: defaultLimits,
+})
