@@ -53,7 +53,10 @@ async function ask(space: Space, text: string): Promise<void> {
   const timer = setTimeout(() => space.close(), patienceMs)
   const envelopes = space.envelopes()
   const { id } = await space.chat(text)
+  let asked = false
   for await (const envelope of envelopes) {
+    asked ||= envelope.id === id
+    if (!asked) continue
     for (const line of conversation.lines(envelope)) console.log(line)
     if (envelope.kind === 'chat' && envelope.correlationId === id) waiting.delete(envelope.from)
     if (waiting.size === 0) break

@@ -8,11 +8,11 @@ export const dialWs: Dial = (request, events) =>
   new Promise((resolve, reject) => {
     const headers = request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }
     const socket = new WebSocket(socketUrl(request), SUBPROTOCOL, { headers, perMessageDeflate: false })
-    socket.on('open', () =>
-      resolve({ send: (text) => socket.send(text), close: (code, reason) => socket.close(code, reason) }),
-    )
+    socket.on('open', () => {
+      socket.on('close', (code, reason) => events.close(code, reason.toString()))
+      resolve({ send: (text) => socket.send(text), close: (code, reason) => socket.close(code, reason) })
+    })
     socket.on('message', (data) => events.message(data.toString()))
-    socket.on('close', (code, reason) => events.close(code, reason.toString()))
     socket.on('error', (cause) => {
       reject(
         new ConnectionError('unreachable', `no gateway answers at ${request.url}: ${cause.message}`, {

@@ -86,10 +86,19 @@ export class Link {
     const welcomed = new Promise<void>((resolve, reject) => {
       this.#welcomed = { resolve, reject }
     })
-    this.#transport = await this.#dial(request, {
-      message: (text) => this.#receive(text),
-      close: (code, reason) => this.#down(code, reason),
-    })
+    this.#transport = undefined
+    const early: string[] = [] // What arrives before there is anything to answer with.
+    try {
+      this.#transport = await this.#dial(request, {
+        message: (text) => (this.#transport === undefined ? early.push(text) : this.#receive(text)),
+        close: (code, reason) => this.#down(code, reason),
+      })
+    } catch (error) {
+      this.#welcomed = undefined
+      throw error
+    }
+    if (this.#over) this.#transport.close(1000, '')
+    for (const text of early) this.#receive(text)
     await welcomed
   }
 

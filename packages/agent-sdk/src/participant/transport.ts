@@ -10,7 +10,7 @@ export interface DialRequest {
 }
 
 export interface TransportEvents {
-  message(text: string): void
+  message(text: string): unknown
   close(code: number, reason: string): void
 }
 

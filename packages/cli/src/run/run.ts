@@ -1,0 +1,43 @@
+import { resolve } from 'node:path'
+import type { Config } from '../config/config.js'
+import { loadConfig } from '../config/load.js'
+import { parseListen } from '../config/notation.js'
+import { UsageError } from '../exit.js'
+import { operatorLog } from '../logger.js'
+import { print, tell } from '../output.js'
+import { type RunningGateway, startGateway } from './start-gateway.js'
+import { untilSignal } from './until-signal.js'
+import { up } from './up.js'
+
+export interface RunFlags {
+  readonly config: string
+  readonly listen?: string
+  readonly json?: boolean
+  readonly verbose?: boolean
+}
+
+/** Runs the gateway, alone or with everything in its configuration, until a signal ends it. */
+export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<void> {
+  const start = command === 'up' ? up : startGateway
+  const config = withListen(loadConfig(resolve(flags.config)), flags.listen)
+  const running = await start(config, operatorLog(flags.verbose ? 'info' : 'warn'))
+  announce(running, flags.json)
+  await untilSignal(running.close)
+}
+
+function withListen(config: Config, listen: string | undefined): Config {
+  if (listen === undefined) return config
+  try {
+    return { ...config, gateway: { ...config.gateway, ...parseListen(listen) } }
+  } catch (error) {
+    throw new UsageError(`--listen: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function announce({ url, spaces }: RunningGateway, json: boolean | undefined): void {
+  if (json) print(JSON.stringify({ event: 'listening', url, spaces, pid: process.pid }))
+  else {
+    tell(`listening on ${url} · ${spaces.length === 1 ? 'space' : 'spaces'} ${spaces.join(', ')}`)
+    tell('join it from this folder in another terminal: meup join · watch it: meup watch --from 1')
+  }
+}

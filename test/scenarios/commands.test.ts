@@ -1,0 +1,107 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+
+const server = join(
+  repositoryRoot,
+  'examples/deploy-review/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js',
+)
+const config = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  mute: { kind: agent, capabilities: ["reasoning.*"] }
+  files: { kind: mcp, command: node, args: [${JSON.stringify(server)}, .] }
+`
+const space = (extra: Record<string, string> = {}): string =>
+  temporaryFolder({ 'space.yaml': config, ...extra })
+
+test('up serves tools, send, call, watch and join work beside it, and SIGTERM ends it with 0', async () => {
+  const cwd = space({ 'note.txt': 'what the note says\n' })
+  const running = await startMeup('up', cwd)
+  expect(statSync(join(cwd, '.meup/tokens/ana')).mode & 0o777).toBe(0o600)
+
+  const sent = await meup(['send', 'hello', '--json'], { cwd })
+  expect(sent.code).toBe(0)
+  expect(JSON.parse(sent.stdout)).toMatchObject({ from: 'ana', kind: 'chat', payload: { message: 'hello' } })
+
+  const called = await meup(['call', 'files/read_text_file', '{"path":"note.txt"}', '--why', 'to know'], {
+    cwd,
+  })
+  expect(called).toMatchObject({ code: 0, stdout: 'what the note says\n\n' })
+
+  const joined = await meup(['join'], { cwd, input: 'typed\n' })
+  expect(joined).toMatchObject({ code: 0, stdout: expect.stringContaining('ana: typed') })
+
+  const watched = await meup(['watch', '--from', '1', '--no-follow'], { cwd })
+  expect(watched.stdout).toContain('ana → files/read_text_file {"path":"note.txt"}  — to know')
+  expect(watched.stdout).toContain('files ← read_text_file: 19 characters')
+  expect(await running.stop('SIGTERM')).toBe(0)
+})
+
+test('exit codes tell what went wrong, and stderr what to do', async () => {
+  const cwd = space()
+  expect(await meup(['send', 'x'], { cwd })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('MEUP_URL'),
+  })
+  const nowhere = ['--url', 'http://127.0.0.1:9', '--space', 'demo']
+  expect(await meup(['send', 'x', ...nowhere], { cwd })).toMatchObject({ code: 3, stdout: '' })
+
+  const running = await startMeup('gateway', cwd)
+  const wrong = temporaryFolder({ token: 'nobody-has-this-token' })
+  expect((await meup(['send', 'x', '--token-file', join(wrong, 'token')], { cwd })).code).toBe(4)
+  const denied = await meup(['send', 'x', '--as', 'mute'], { cwd })
+  expect(denied).toMatchObject({ code: 5, stderr: expect.stringContaining('capability_violation') })
+  const late = await meup(['call', 'mute/anything', '--timeout', '0.2'], { cwd })
+  expect(late.code).toBe(6)
+  expect((await meup(['send', 'x', '--as', 'ana', '--space', 'other'], { cwd })).code).toBe(1)
+  expect((await meup(['send'], { cwd })).stderr).toContain('/payload/message')
+  for (const args of [
+    ['watch', '--from', 'x'],
+    ['call', 'nameless'],
+    ['send', '--payload', '{'],
+    ['nonsense'],
+  ]) {
+    expect(await meup(args, { cwd }), args.join(' ')).toMatchObject({ code: 2, stdout: '' })
+  }
+  expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+})
+
+test('a configuration with mistakes is refused with every one of them', async () => {
+  const broken = config
+    .replace('kind: human', 'kind: humane')
+    .replace('space: demo', 'space: demo\nsurprise: 1')
+  const cwd = temporaryFolder({ 'space.yaml': broken })
+  const { code, stderr } = await meup(['gateway'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/space\.yaml:4:1 surprise/)
+  expect(stderr).toMatch(/space\.yaml:7:16 participants\.ana\.kind/)
+})
+
+test('a port in use and a tool server that cannot start are said plainly', async () => {
+  const cwd = space()
+  const { url } = await startMeup('gateway', cwd)
+  const other = temporaryFolder({ 'space.yaml': config.replace('127.0.0.1:0', new URL(url).host) })
+  const taken = await meup(['gateway'], { cwd: other })
+  expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('--listen') })
+
+  const noServer = temporaryFolder({
+    'space.yaml': config.replace('command: node', 'command: no-such-program'),
+  })
+  const failed = await meup(['up'], { cwd: noServer })
+  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-program') })
+})
+
+test('what others say cannot move the cursor or disguise a line', async () => {
+  const cwd = space()
+  await startMeup('gateway', cwd)
+  await meup(['send', 'safe\u001b[2J\u202e\u0007text'], { cwd })
+  const { stdout } = await meup(['watch', '--from', '1', '--no-follow'], { cwd })
+  expect(stdout).toContain('ana: safe[2Jtext')
+  expect(readFileSync(join(cwd, '.meup/gateway.json'), 'utf8')).toContain('127.0.0.1')
+})

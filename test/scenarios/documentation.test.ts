@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
+import { loadConfig } from 'meup'
+import { expect, onTestFinished, test } from 'vitest'
+import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+
+interface Snippet {
+  readonly language: string
+  /** The file it belongs in, where it names one. */
+  readonly file: string | undefined
+  readonly text: string
+}
+
+const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
+
+function snippetsOf(page: string): Snippet[] {
+  return [...read(page).matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(
+    ([, language = '', file, text = '']) => ({ language, file, text }),
+  )
+}
+
+/** The folder of "Your first agent": in the repository, as the page says. */
+function folderOf(snippets: readonly Snippet[]): string {
+  const folder = join(repositoryRoot, 'my-space')
+  rmSync(folder, { recursive: true, force: true })
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  for (const { file, text } of snippets) {
+    if (file === undefined) continue
+    const path = join(repositoryRoot, file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  return folder
+}
+
+function startAgent(folder: string): void {
+  const agent = spawn(process.execPath, ['--import', 'tsx', 'agent.ts'], { cwd: folder, stdio: 'inherit' })
+  onTestFinished(() => void agent.kill('SIGKILL'))
+}
+
+async function ana(url: string, folder: string) {
+  const space = await connect({ url, space: 'demo', as: 'ana', directory: folder })
+  await space.whenPresent(['reviewer', 'files'], { timeoutMs: 15_000 })
+  return space
+}
+
+test('"Your first agent" leads from an empty folder to an answer, and to a refusal', async () => {
+  const snippets = snippetsOf('docs/first-agent.md')
+  const folder = folderOf(snippets)
+  const listen = ['--listen', '127.0.0.1:0']
+  const running = await startMeup('up', folder, listen)
+  startAgent(folder)
+  const space = await ana(running.url, folder)
+
+  const envelopes = space.envelopes()
+  const question = await space.chat('Can we deploy?')
+  for await (const envelope of envelopes) {
+    if (envelope.kind !== 'chat' || envelope.correlationId !== question.id) continue
+    expect(envelope.payload.message).toBe('I recommend against deploying: FAIL 2 token expires')
+    break
+  }
+  const watched = await meup(['watch', '--from', '1', '--no-follow'], { cwd: folder })
+  expect(watched.stdout).toContain(
+    'reviewer → files/read_text_file {"path":"report.txt"}  — what fails decides',
+  )
+  expect(watched.stdout).toContain('reviewer ∎ 1 tests fail')
+  const called = await meup(['call', 'reviewer/failures', '{"text":"FAIL 1"}'], { cwd: folder })
+  expect(called).toMatchObject({ code: 0, stdout: 'FAIL 1\n' })
+  space.close()
+  expect(await running.stop('SIGTERM')).toBe(0)
+
+  const config = join(folder, 'space.yaml')
+  writeFileSync(config, readFileSync(config, 'utf8').replace(', { kind: mcp.request, to: files }', ''))
+  const restricted = await startMeup('up', folder, listen)
+  startAgent(folder)
+  const again = await ana(restricted.url, folder)
+  const seen = again.envelopes()
+  await again.chat('Can we deploy?')
+  for await (const envelope of seen) {
+    if (envelope.kind !== 'reasoning.cancel') continue
+    expect(envelope.payload.reason).toMatch(/left without a conclusion: files\/read_text_file: no capability/)
+    break
+  }
+  again.close()
+})
+
+test("the README's agent is the one that was just run, but for whom it is", () => {
+  const agent = (page: string) => snippetsOf(page).find(({ language }) => language === 'ts')?.text
+  const readme = agent('README.md')
+  expect(readme?.replace(/connect\(\).*/, "connect({ as: 'reviewer' })")).toBe(agent('docs/first-agent.md'))
+  expect(readme?.split('\n').length).toBeLessThanOrEqual(25)
+})
+
+test('the configuration of the docs is accepted as it stands', () => {
+  const [snippet] = snippetsOf('docs/space-yaml.md').filter(({ language }) => language === 'yaml')
+  const folder = temporaryFolder({ 'space.yaml': snippet?.text ?? '' })
+  const { spaces } = loadConfig(join(folder, 'space.yaml'))
+  expect(Object.keys(spaces[0]?.config.participants ?? {})).toEqual(['ana', 'reviewer', 'files', 'worker'])
+})

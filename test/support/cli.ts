@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { onTestFinished } from 'vitest'
+import { repositoryRoot } from './files.js'
+
+const entry = join(repositoryRoot, 'packages/cli/dist/main.js')
+
+/** Ours would make every command find another space. */
+function environment(extra: Record<string, string>): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('MEUP_'))
+  return { ...Object.fromEntries(kept), ...extra }
+}
+
+export interface Outcome {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly env?: Record<string, string>
+  /** What is typed, ended by Ctrl+D. */
+  readonly input?: string
+}
+
+/** Runs `meup` to its end. */
+export function meup(
+  args: readonly string[],
+  { cwd, env = {}, input = '' }: RunOptions = {},
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [entry, ...args], { cwd, env: environment(env) })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk
+  })
+  child.stdin.end(input)
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })))
+}
+
+export interface RunningSpace {
+  readonly url: string
+  readonly process: ChildProcess
+  /** Ends it and gives back its exit code, or the signal that ended it. */
+  stop(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
+}
+
+/** Runs `meup up` or `meup gateway` until the test is over. */
+export async function startMeup(
+  command: 'up' | 'gateway',
+  cwd: string,
+  args: readonly string[] = [],
+): Promise<RunningSpace> {
+  const child = spawn(process.execPath, [entry, command, '--json', ...args], { cwd, env: environment({}) })
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk
+  })
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.on('close', (code, signal) => resolve(signal ?? code))
+  })
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const first = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve)
+    void ended.then((code) => reject(new Error(`meup ${command} ended with ${code}: ${stderr}`)))
+  })
+  const { url } = JSON.parse(first) as { url: string }
+  return {
+    url,
+    process: child,
+    stop(signal) {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+/** An empty folder that is gone after the test. */
+export function temporaryFolder(files: Record<string, string> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'meup-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
+  return folder
+}
