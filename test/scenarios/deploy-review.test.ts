@@ -1,12 +1,13 @@
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Space, Turn } from '@meup/agent-sdk'
-import { createTestSpace } from '@meup/agent-sdk/testing'
+import { createTestSpace, type TestSpace } from '@meup/agent-sdk/testing'
+import { type Bridge, bridgeMcpServer } from '@meup/mcp-bridge'
 import { type AnyEnvelope, type Capability, contextRoot, Kind } from '@meup/protocol'
-import { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { parseDiff } from '../../examples/deploy-review/src/analysis/diff.js'
@@ -28,18 +29,15 @@ const capabilities = Object.fromEntries(
   Object.entries(participants).map(([id, each]) => [id, each.capabilities ?? [Kind.mcpResponse]]),
 )
 
-/** Serves the folder by the real MCP server, in a process of its own. */
-async function serveFiles(space: Space, folder: string): Promise<Client> {
-  const client = new Client({ name: 'deploy-review', version: '1.0.0' })
-  await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [server, folder], stderr: 'ignore' }),
-  )
-  space.serve(async ({ payload }, signal) => {
-    const { name = '', arguments: args = {} } = payload.params as { name?: string; arguments?: object }
-    return { result: await client.callTool({ name, arguments: { ...args } }, { signal }) }
+/** The real file server, as the participant `files`. */
+const serveFiles = (test: TestSpace, folder: string): Promise<Bridge> =>
+  bridgeMcpServer({
+    connect: () => test.join('files'),
+    name: 'files',
+    command: process.execPath,
+    args: [server, folder],
+    env: {},
   })
-  return client
-}
 
 interface Conversation {
   readonly question: AnyEnvelope
@@ -53,7 +51,7 @@ interface Conversation {
 async function ask(folder: string): Promise<Conversation> {
   await using test = await createTestSpace({ participants: capabilities })
   const ana = await test.join('ana')
-  const files = await serveFiles(await test.join('files'), folder)
+  const files = await serveFiles(test, folder)
   try {
     const failed = Promise.all([
       attend(await test.join('security-agent'), reviewSecurity),
@@ -270,4 +268,17 @@ test('an agent may read what it needs, and nothing else', async () => {
   await expect(
     agent.call('files/read_text_file', { path: testsPath.replace('reports', 'src') }),
   ).rejects.toMatchObject(refused)
+})
+
+test('pnpm start --once prints the question, the reasoning and both answers, and ends', async () => {
+  const start = join(example, 'dist/start.js')
+  const { stdout } = await promisify(execFile)(process.execPath, [start, '--once', 'Should we deploy this?'])
+  const lines = stdout.trim().split('\n')
+  expect(lines[0]).toBe('ana: Should we deploy this?')
+  expect(lines).toContainEqual(expect.stringMatching(/^ {2}security-agent → files\/read_text_file .* — .+/))
+  expect(lines).toContainEqual(expect.stringMatching(/^ {4}security-agent ∎ The likely cause/))
+  expect(lines).toContainEqual(expect.stringMatching(/^perf-agent: Performance: I recommend deploying/))
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^security-agent: Security: I recommend against deploying/),
+  )
 })

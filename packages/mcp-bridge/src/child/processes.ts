@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { isSystemError } from '../errors.js'
+
+interface ProcessEntry {
+  readonly pid: number
+  readonly parent: number
+  readonly group: number
+}
+
+/** Every process that can still run. Zombies are left out: where nobody collects them, they stay for ever. */
+function readProcesses(): ProcessEntry[] {
+  const rows = process.platform === 'linux' ? readProc() : readPs()
+  return rows.filter(({ state }) => !state.startsWith('Z')).map(({ state: _, ...entry }) => entry)
+}
+
+/** The processes of a group, and those below one of the `roots` whatever group they have moved to. */
+export function familyOf(group: number, roots: Iterable<number>): number[] {
+  const table = readProcesses()
+  const found = new Set(table.filter((entry) => entry.group === group).map(({ pid }) => pid))
+  const ancestors = [...roots]
+  for (const pid of ancestors) {
+    if (table.some((entry) => entry.pid === pid)) found.add(pid)
+    const children = table.filter((entry) => entry.parent === pid && !ancestors.includes(entry.pid))
+    ancestors.push(...children.map((entry) => entry.pid))
+  }
+  return [...found]
+}
+
+/** Sends a signal to a process, or with a negative number to a group. One that has ended needs none. */
+export function sendSignal(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal)
+  } catch (error) {
+    // EPERM: what macOS says of a group of zombies, and anyone of a process that has changed its user.
+    if (!isSystemError(error) || !['ESRCH', 'EPERM'].includes(error.code ?? '')) throw error
+  }
+}
+
+type Row = ProcessEntry & { readonly state: string }
+
+function toRow(pid: string, parent: string, group: string, state: string): Row {
+  return { pid: Number(pid), parent: Number(parent), group: Number(group), state }
+}
+
+function readProc(): Row[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.flatMap((pid) => {
+    const stat = readIfThere(`/proc/${pid}/stat`)
+    // The second field is the program's name in parentheses and may itself contain any of them.
+    const [state, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return state && parent && group ? [toRow(pid, parent, group, state)] : []
+  })
+}
+
+/** Between the listing and the reading a process may have ended. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (isSystemError(error)) return ''
+    throw error
+  }
+}
+
+function readPs(): Row[] {
+  const { pid: own, stdout } = spawnSync('/bin/ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat='], {
+    encoding: 'utf8',
+  })
+  return stdout.split('\n').flatMap((line) => {
+    const [pid, parent, group, state] = line.trim().split(/\s+/)
+    return pid && parent && group && state && pid !== String(own) ? [toRow(pid, parent, group, state)] : []
+  })
+}

@@ -1,0 +1,110 @@
+// A program of its own: runs one command and sees to it that nothing of it outlives the parent.
+// It leads a process group, in which the command runs, and holds one end of a lifeline to the parent.
+// However the parent ends, the kernel closes the other end, and the reaper stops the whole group.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { isSystemError, messageOf } from '../errors.js'
+import { linesOf } from '../lines.js'
+import { LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report, type StartOrder } from './messages.js'
+import { familyOf, sendSignal } from './processes.js'
+
+const GRACE_MS = 500
+const POLL_MS = 20
+
+const lifeline = new Socket({ fd: LIFELINE_FD })
+let family: readonly number[] = []
+let deadline: number | undefined
+let owesReport = false
+
+/** Everything the command has started and that still runs, in this group or, as far as it can be seen, out of it. */
+function refreshFamily(): readonly number[] {
+  family = familyOf(process.pid, [process.pid, ...family]).filter((pid) => pid !== process.pid)
+  return family
+}
+
+/** SIGTERM to all, and SIGKILL to what is left after the grace. A further call only moves the deadline. */
+function stop(graceMs: number): void {
+  const first = deadline === undefined
+  deadline = performance.now() + graceMs
+  if (!first) return
+  setInterval(finish, POLL_MS)
+  for (const pid of refreshFamily()) sendSignal(pid, 'SIGTERM')
+  finish()
+}
+
+function stopUnlessStopping(): void {
+  if (deadline === undefined) stop(GRACE_MS)
+}
+
+function finish(): void {
+  if (deadline !== undefined && performance.now() >= deadline) {
+    for (const pid of family) sendSignal(pid, 'SIGKILL')
+    // The group as a whole, this process included: nothing forked meanwhile can slip through.
+    sendSignal(-process.pid, 'SIGKILL')
+  }
+  if (refreshFamily().length === 0 && !owesReport) process.exit(0)
+}
+
+function report(message: Report, then?: () => void): void {
+  lifeline.write(`${JSON.stringify(message)}\n`, then)
+}
+
+function fail(order: StartOrder, error: unknown): void {
+  const code = (isSystemError(error) && error.code) || 'UNKNOWN'
+  report({ failed: { code, reason: explain(order, code, error) } }, stopUnlessStopping)
+}
+
+function explain({ command, cwd }: StartOrder, code: string, error: unknown): string {
+  if (code === 'ENOENT' && !existsSync(cwd)) return `the working directory ${cwd} does not exist`
+  if (code === 'ENOENT' && command.includes('/')) return 'there is no such file'
+  if (code === 'ENOENT') return 'the command was not found on the PATH of its environment'
+  if (code === 'EACCES') return 'the file may not be executed'
+  return messageOf(error)
+}
+
+function start(order: StartOrder): void {
+  try {
+    const { command, args, env, cwd } = order
+    watch(order, spawn(command, args, { env, cwd, stdio: 'inherit' }))
+  } catch (error) {
+    fail(order, error)
+  }
+}
+
+function watch(order: StartOrder, command: ChildProcess): void {
+  const { pid } = command
+  command.on('error', (error) => fail(order, error))
+  if (pid === undefined) return
+  letGoOfStdio()
+  report({ started: { pid } })
+  owesReport = true
+  command.on('exit', (code, signal) => {
+    report({ exited: { code, signal } }, () => {
+      owesReport = false
+      stopUnlessStopping()
+    })
+  })
+}
+
+/** With a second holder of the pipes, the parent would never see the command close its output. */
+function letGoOfStdio(): void {
+  for (const fd of [0, 1, 2]) {
+    closeSync(fd)
+    openSync('/dev/null', 'r+')
+  }
+}
+
+function obey(order: Order): void {
+  if ('start' in order) start(order.start)
+  else stop(order.stop.graceMs)
+}
+
+// A failed write is a parent that has gone. An error of the reaper's own must not leave the command running.
+lifeline.on('error', stopUnlessStopping)
+process.on('uncaughtException', stopUnlessStopping)
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stopUnlessStopping)
+
+for await (const line of linesOf(lifeline, LIFELINE_LIMIT)) obey(JSON.parse(line))
+stop(GRACE_MS)

@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Socket } from 'node:net'
+import { resolve } from 'node:path'
+import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type ChildExit, LIFELINE_FD, type Order, type Report } from './messages.js'
+import { familyOf, sendSignal } from './processes.js'
+import { lastExit, reportsOf } from './reports.js'
+import { settlesWithin } from './settles-within.js'
+
+type StdioMode = 'pipe' | 'ignore' | 'inherit'
+
+export interface SpawnChildOptions {
+  readonly command: string
+  readonly args?: readonly string[]
+  /** The whole environment of the command; nothing of this process's own is added. */
+  readonly env: Readonly<Record<string, string>>
+  /** Relative to the working directory of this process, which is the default. */
+  readonly cwd?: string
+  /** stdin, stdout, stderr; all `pipe` by default. */
+  readonly stdio?: readonly [StdioMode, StdioMode, StdioMode]
+}
+
+interface CloseOptions {
+  /** How long the command may take to end once its stdin has ended, in ms; default 500. */
+  readonly stdinGraceMs?: number
+  /** How long it may take after SIGTERM, before SIGKILL, in ms; default 1000. */
+  readonly termGraceMs?: number
+}
+
+export interface SupervisedChild extends AsyncDisposable {
+  /** Of the command itself. */
+  readonly pid: number
+  /** The process group that the command runs in; its leader, of the same number, is the reaper. */
+  readonly group: number
+  /** Each null unless it is a pipe. */
+  readonly stdin: Writable | null
+  readonly stdout: Readable | null
+  readonly stderr: Readable | null
+  /** Resolves when the command and everything it had started are gone; there may be output left to read. */
+  readonly exited: Promise<ChildExit>
+  /** Ends stdin, then SIGTERM, then SIGKILL, each after a grace. A second call may set a shorter one. */
+  close(options?: CloseOptions): Promise<ChildExit>
+}
+
+/** The command could not be started; `code` is the system's, such as `ENOENT`. */
+export class CannotStartError extends Error {
+  override readonly name = 'CannotStartError'
+  constructor(
+    readonly command: string,
+    readonly code: string,
+    reason: string,
+  ) {
+    super(`cannot start "${command}": ${reason}`)
+  }
+}
+
+const reaperPath = fileURLToPath(new URL('./reaper.js', import.meta.url))
+const SWEEP_POLL_MS = 20
+/** SIGKILL cannot be refused, but a process in the middle of I/O may be long in going: it is not waited for. */
+const SWEEP_ROUNDS = 100
+/** How late the reaper may be with what it was told before this process does it. */
+const OVERDUE_MS = 1000
+
+/**
+ * Runs a command that ends, with everything it has started, when this process ends, however that happens.
+ * Out of reach is only what leaves the process group and also outlives the process that started it.
+ * Resolves once the command runs; rejects with CannotStartError.
+ */
+export async function spawnChild(options: SpawnChildOptions): Promise<SupervisedChild> {
+  const { command, args = [], env, cwd = '.', stdio = ['pipe', 'pipe', 'pipe'] } = options
+  const { reaper, group, lifeline } = await startReaper(stdio)
+  const gone = once(reaper, 'exit')
+  const order = (message: Order) => void lifeline.write(`${JSON.stringify(message)}\n`)
+  // The environment may hold secrets, and must not steer the reaper's own node: it goes over the lifeline.
+  order({ start: { command, args, env, cwd: resolve(cwd) } })
+
+  const stdin = writing(reaper.stdin)
+  const [stdout, stderr] = [reading(reaper.stdout), reading(reaper.stderr)]
+  const reports = reportsOf(lifeline)
+  const { value: first } = await reports.next()
+  const pid = first && 'started' in first ? first.started.pid : undefined
+  const exited = Promise.all([lastExit(reports), gone]).then(async ([exit, [code]]) => {
+    if (code !== 0) await sweep(group, pid !== undefined && exit === undefined ? [pid] : [])
+    return exit ?? { code: null, signal: 'SIGKILL' as const }
+  })
+  if (pid === undefined) {
+    await exited
+    throw startError(command, first)
+  }
+
+  const close = async ({ stdinGraceMs = 500, termGraceMs = 1000 }: CloseOptions = {}) => {
+    stdin?.end()
+    if (stdin) await settlesWithin(exited, stdinGraceMs)
+    order({ stop: { graceMs: termGraceMs } })
+    if (!(await settlesWithin(exited, termGraceMs + OVERDUE_MS))) await sweep(group, [pid])
+    return exited
+  }
+  const dispose = async () => void (await close())
+  return { pid, group, stdin, stdout, stderr, exited, close, [Symbol.asyncDispose]: dispose }
+}
+
+async function startReaper(stdio: readonly StdioMode[]) {
+  const reaper = spawn(process.execPath, [reaperPath], {
+    detached: true,
+    cwd: '/',
+    env: {},
+    stdio: [...stdio, 'pipe'],
+  })
+  await once(reaper, 'spawn')
+  const lifeline = reaper.stdio[LIFELINE_FD]
+  if (!(lifeline instanceof Socket) || reaper.pid === undefined) throw new Error('the reaper has no lifeline')
+  // Writing to a reaper that has gone fails; that it has gone is told by its exit.
+  lifeline.on('error', () => {})
+  return { reaper, group: reaper.pid, lifeline }
+}
+
+/** A broken pipe fails the write that met it, and must not be an uncaught error besides. */
+function writing(stdin: ChildProcess['stdin']): Writable | null {
+  stdin?.on('error', () => {})
+  return stdin
+}
+
+/** When a process exits, node discards what nobody has begun to read; the caller has had no chance yet. */
+function reading(output: ChildProcess['stdout']): Readable | null {
+  return output && pipeline(output, new PassThrough(), () => {})
+}
+
+/** For a reaper that went before its work was done, or cannot do it. */
+async function sweep(group: number, roots: readonly number[]): Promise<void> {
+  let family = familyOf(group, roots)
+  for (let round = 0; round < SWEEP_ROUNDS && family.length > 0; round++) {
+    for (const pid of family) sendSignal(pid, 'SIGKILL')
+    await sleep(SWEEP_POLL_MS)
+    family = familyOf(group, family)
+  }
+}
+
+function startError(command: string, report: Report | undefined): CannotStartError {
+  if (report && 'failed' in report)
+    return new CannotStartError(command, report.failed.code, report.failed.reason)
+  return new CannotStartError(command, 'UNKNOWN', 'its reaper ended before it ran')
+}

@@ -1,0 +1,100 @@
+import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
+import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import { messageOf } from '../errors.js'
+import { addressTo, failure, RelayError } from './responses.js'
+
+/** Ids of relayed requests start above those of the SDK's own, which are few and count from 0. */
+const FIRST_ID = 1000
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** How long to wait for the response, in ms; default 300000. */
+  readonly timeoutMs?: number
+}
+
+export interface Calls {
+  /** Sends a request under an id of ours; the response comes back under the asker's. Never rejects. */
+  request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload>
+  /** Sends a notification; rejects when the server has ended. */
+  notify(payload: McpRequestPayload): Promise<void>
+  /** Takes a message of the server's if it is the response to a relayed request, even to one given up. */
+  take(message: JSONRPCMessage): boolean
+  /** The server has ended: answers what is pending, and from now on every request at once. */
+  end(reason: string): void
+}
+
+/** Requests on their way, between many askers and the server called `name`. */
+export function relayedCalls(name: string, send: (message: JSONRPCMessage) => Promise<void>): Calls {
+  const pending = new Map<number, (response: McpResponsePayload) => void>()
+  const server = `the tool server "${name}"`
+  let nextId = FIRST_ID
+  let endedBecause: string | undefined
+
+  const hasEnded = () => endedBecause && `${server} has ended: it ${endedBecause}`
+
+  const exchange = (payload: McpRequestPayload, { signal, timeoutMs = 300_000 }: CallOptions) =>
+    new Promise<McpResponsePayload>((resolve) => {
+      const id = nextId++
+      const settle = (response: McpResponsePayload) => {
+        pending.delete(id)
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+        resolve(response)
+      }
+      const giveUp = (code: number, reason: string) => {
+        settle(failure(code, reason))
+        const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
+        // If it cannot be sent the server is ending, and there is nothing left to cancel.
+        send(notice).catch(() => {})
+      }
+      const abort = () => giveUp(RelayError.cancelled, cancelled(signal))
+      const expire = () => giveUp(RelayError.timedOut, `${server} did not answer within ${timeoutMs} ms`)
+      const timer = setTimeout(expire, Math.min(timeoutMs, LONGEST_TIMER_MS))
+      signal?.addEventListener('abort', abort, { once: true })
+      pending.set(id, settle)
+      send({ ...toMessage(payload), id }).catch((error: Error) => {
+        settle(failure(RelayError.serverEnded, `${server} could not be reached: ${error.message}`))
+      })
+    })
+
+  return {
+    async request(payload, options) {
+      const tooLate = hasEnded()
+      if (tooLate) return addressTo(payload, failure(RelayError.serverEnded, tooLate))
+      const { signal } = options
+      if (signal?.aborted) return addressTo(payload, failure(RelayError.cancelled, cancelled(signal)))
+      return addressTo(payload, await exchange(payload, options))
+    },
+    async notify(payload) {
+      const tooLate = hasEnded()
+      if (tooLate) throw new Error(tooLate)
+      await send(toMessage(payload))
+    },
+    take(message) {
+      if ('method' in message || typeof message.id !== 'number' || message.id < FIRST_ID) return false
+      pending.get(message.id)?.(
+        'result' in message || 'error' in message
+          ? (message as McpResponsePayload)
+          : failure(RelayError.noOutcome, `${server} answered with neither a result nor an error`),
+      )
+      return true
+    },
+    end(reason) {
+      endedBecause = reason
+      for (const settle of [...pending.values()]) {
+        settle(failure(RelayError.serverEnded, `${server} ended while the call was running: it ${reason}`))
+      }
+    },
+  }
+}
+
+/** Just the members of JSON-RPC: of a message with any other, strict servers take no notice at all. */
+function toMessage({ method, params }: McpRequestPayload) {
+  return { jsonrpc: '2.0', method, ...(params !== undefined && { params }) } as const
+}
+
+function cancelled(signal: AbortSignal | undefined): string {
+  const reason: unknown = signal?.reason
+  return `the call was cancelled: ${messageOf(reason)}`
+}

@@ -1,0 +1,96 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  type JSONRPCMessage,
+  STDIO_DEFAULT_MAX_BUFFER_SIZE,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client'
+import type { ChildExit } from '../child/messages.js'
+import { settlesWithin } from '../child/settles-within.js'
+import type { SupervisedChild } from '../child/spawn-child.js'
+import { messageOf } from '../errors.js'
+import { linesOf } from '../lines.js'
+
+/** How long the end of the output may take to arrive once nobody is left who could write any. */
+const LAST_OUTPUT_MS = 1000
+const LINE_LIMIT = { maxBytes: STDIO_DEFAULT_MAX_BUFFER_SIZE, longer: 'fail' } as const
+
+export interface ChildTransport extends Transport {
+  /** Resolves when the server is gone and its last message is delivered; the reason reads "exited with code 1". */
+  readonly ended: Promise<{ reason: string }>
+}
+
+/**
+ * MCP over the pipes of a child process. Unlike the SDK's own transport it parses each line and nothing more:
+ * a message arrives with all that the server wrote. A line that is no message goes to `onNoise`.
+ */
+export function childTransport(child: SupervisedChild, onNoise: (line: string) => void): ChildTransport {
+  const { stdin, stdout } = child
+  if (!stdin || !stdout) throw new Error('an MCP server needs pipes for its stdin and stdout')
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+
+  const deliver = (line: string) => {
+    const message = parseObject(line)
+    if (message) transport.onmessage?.(message)
+    else if (line.trim() !== '') onNoise(line)
+  }
+  const readAll = async (): Promise<string | undefined> => {
+    try {
+      for await (const line of linesOf(stdout, LINE_LIMIT)) deliver(line)
+      return undefined
+    } catch (error) {
+      return `could not be read: ${messageOf(error)}`
+    }
+  }
+  const finish = async () => {
+    const reading = readAll()
+    const trouble = await Promise.race([reading, silence(child, reading)])
+    // A server that says nothing more is of no use, even if it still runs.
+    const exit = await child.close()
+    transport.onclose?.()
+    return { reason: trouble ?? describeExit(exit) }
+  }
+
+  const transport: ChildTransport = {
+    ended: opened.then(finish),
+    start: async () => open(),
+    send: (message) =>
+      new Promise((resolve, reject) => {
+        stdin.write(serializeMessage(message), (error) => {
+          if (!error) return resolve()
+          // Nor is one that hears nothing more; how it ended says more than a broken pipe.
+          child
+            .close()
+            .then((exit) => reject(new Error(`the server ${describeExit(exit)}`, { cause: error })), reject)
+        })
+      }),
+    close: async () => void (await child.close()),
+  }
+  return transport
+}
+
+/** Resolves when a server is gone whose output does not end: something out of reach still holds the pipe. */
+async function silence(child: SupervisedChild, reading: Promise<unknown>): Promise<undefined> {
+  await child.exited
+  await settlesWithin(reading, LAST_OUTPUT_MS)
+  // If this process was too busy to read, what has arrived goes first.
+  await nextTurn()
+}
+
+function describeExit({ code, signal }: ChildExit): string {
+  return signal ? `was killed by ${signal}` : `exited with code ${code}`
+}
+
+function parseObject(line: string): JSONRPCMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    // Whether it is well-formed JSON-RPC is for its receiver to say.
+    return typeof value === 'object' && value && !Array.isArray(value) ? (value as JSONRPCMessage) : undefined
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

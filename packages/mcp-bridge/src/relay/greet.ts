@@ -1,0 +1,89 @@
+import { PROTOCOL } from '@meup/protocol'
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  Client,
+  PROTOCOL_VERSION_META_KEY,
+  type Transport,
+  type VersionNegotiationMode,
+} from '@modelcontextprotocol/client'
+
+export interface McpServerInfo {
+  readonly name: string
+  readonly version: string
+  readonly capabilities: object
+  readonly protocolVersion?: string
+}
+
+export interface Greeting {
+  readonly server: McpServerInfo
+  /** The server's answer to `initialize`; from a server that knows no such request, what it would be. */
+  readonly initializeResult: Record<string, unknown>
+  /** Keys that the server wants in the `_meta` of each message; since revision 2026-07-28 that is where clients say who they are. */
+  readonly meta: Readonly<Record<string, unknown>>
+}
+
+interface GreetOptions {
+  /** `legacy` asks by `initialize`, as most servers expect; `auto` by `server/discover`. */
+  readonly mode: VersionNegotiationMode
+  readonly timeoutMs: number
+  /** Reports what went wrong without ending anything. */
+  readonly onTrouble: (message: string) => void
+}
+
+const clientInfo = { name: 'meup', version: PROTOCOL }
+
+/**
+ * Makes the acquaintance of a server. From then on the SDK's client answers what the server asks: it has nothing to
+ * offer, so it declines sampling, elicitation and roots. A handler that the transport has keeps seeing each message.
+ */
+export async function greet(transport: Transport, options: GreetOptions): Promise<Greeting> {
+  const client = new Client(clientInfo, { versionNegotiation: { mode: options.mode } })
+  client.onerror = (error) => options.onTrouble(error.message)
+  // Progress belongs to relayed requests, of which the client knows nothing.
+  client.setNotificationHandler('notifications/progress', () => {})
+
+  const watch = transport.onmessage
+  let answer: Record<string, unknown> | undefined
+  transport.onmessage = (message, extra) => {
+    if ('result' in message) answer ??= message.result
+    watch?.(message, extra)
+  }
+  await client.connect(transport, { timeout: options.timeoutMs })
+
+  const serverInfo = client.getServerVersion() ?? { name: 'unknown', version: 'unknown' }
+  const capabilities = client.getServerCapabilities() ?? {}
+  const protocolVersion = client.getNegotiatedProtocolVersion()
+  const instructions = client.getInstructions()
+  const server = { ...pick(serverInfo), capabilities, ...(protocolVersion && { protocolVersion }) }
+  if (client.getProtocolEra() !== 'modern') return { server, initializeResult: answer ?? {}, meta: {} }
+
+  await subscribe(client, options)
+  return {
+    server,
+    initializeResult: { protocolVersion, capabilities, serverInfo, ...(instructions && { instructions }) },
+    meta: {
+      [PROTOCOL_VERSION_META_KEY]: protocolVersion,
+      [CLIENT_INFO_META_KEY]: clientInfo,
+      [CLIENT_CAPABILITIES_META_KEY]: {},
+    },
+  }
+}
+
+function pick({ name, version }: { name: string; version: string }) {
+  return { name, version }
+}
+
+/** Since revision 2026-07-28 a server tells of changes only where it was asked to. */
+async function subscribe(client: Client, { timeoutMs, onTrouble }: GreetOptions): Promise<void> {
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
+  const filter = {
+    ...(tools?.listChanged && { toolsListChanged: true }),
+    ...(prompts?.listChanged && { promptsListChanged: true }),
+    ...(resources?.listChanged && { resourcesListChanged: true }),
+  }
+  if (Object.keys(filter).length === 0) return
+  await client.listen(filter, { timeout: timeoutMs }).catch((error: Error) => {
+    onTrouble(`no news of changes: ${error.message}`)
+  })
+}

@@ -1,0 +1,86 @@
+import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
+import type { JSONRPCMessage, VersionNegotiationMode } from '@modelcontextprotocol/client'
+import { type CallOptions, relayedCalls } from './calls.js'
+import type { ChildTransport } from './child-transport.js'
+import { greet, type McpServerInfo } from './greet.js'
+import { addressTo } from './responses.js'
+
+export interface McpRelay extends AsyncDisposable {
+  /** What the server said of itself at its start. */
+  readonly server: McpServerInfo
+  /**
+   * Relays one JSON-RPC request as it stands; gives back the response under the id of the request. Never rejects:
+   * a server that has ended (-32000), a timeout (-32001) and an abort (-32800) are JSON-RPC errors too.
+   * `initialize` is answered from what the server said at its start.
+   */
+  request(payload: McpRequestPayload, options?: CallOptions): Promise<McpResponsePayload>
+  /**
+   * Passes a notification on; rejects when the server has ended. `notifications/initialized` was sent at the start,
+   * and `notifications/cancelled` names a request by an id that is the asker's own: both go no further. To cancel
+   * a request, abort its signal.
+   */
+  notify(payload: McpRequestPayload): Promise<void>
+  /** Resolves when the server has ended, however; the reason reads "exited with code 1". */
+  readonly closed: Promise<{ reason: string }>
+  close(): Promise<void>
+}
+
+export interface RelayOptions {
+  readonly name: string
+  readonly transport: ChildTransport
+  readonly mode: VersionNegotiationMode
+  readonly startTimeoutMs: number
+  readonly onNotification: ((payload: McpRequestPayload) => void) | undefined
+  readonly onTrouble: (message: string) => void
+}
+
+const notRelayed = ['notifications/initialized', 'notifications/cancelled']
+
+/**
+ * Starts an MCP conversation and relays over it. The SDK's client does the greeting and what the server asks of us;
+ * relayed messages pass it by, for it knows the kinds of results and drops or refuses what it does not know.
+ */
+export async function openRelay(options: RelayOptions): Promise<McpRelay> {
+  const { name, transport, onNotification } = options
+  transport.onmessage = (message) => {
+    if ('method' in message && !('id' in message)) onNotification?.(message as McpRequestPayload)
+  }
+  const { server, initializeResult, meta } = await greet(transport, {
+    mode: options.mode,
+    timeoutMs: options.startTimeoutMs,
+    onTrouble: options.onTrouble,
+  })
+
+  const calls = relayedCalls(name, (message) => transport.send(withMeta(message, meta)))
+  const toClient = transport.onmessage
+  transport.onmessage = (message, extra) => {
+    if (!calls.take(message)) toClient(message, extra)
+  }
+  const closed = transport.ended.then((outcome) => {
+    calls.end(outcome.reason)
+    return outcome
+  })
+  const close = async () => {
+    await transport.close()
+    await closed
+  }
+  return {
+    server,
+    closed,
+    close,
+    [Symbol.asyncDispose]: close,
+    async request(payload, callOptions = {}) {
+      if (payload.method !== 'initialize') return calls.request(payload, callOptions)
+      return addressTo(payload, { jsonrpc: '2.0', id: null, result: initializeResult })
+    },
+    async notify(payload) {
+      if (!notRelayed.includes(payload.method)) await calls.notify(payload)
+    },
+  }
+}
+
+/** Where the asker has set a key itself, that stands. */
+function withMeta(message: JSONRPCMessage, meta: Readonly<Record<string, unknown>>): JSONRPCMessage {
+  if (!('method' in message) || Object.keys(meta).length === 0) return message
+  return { ...message, params: { ...message.params, _meta: { ...meta, ...message.params?._meta } } }
+}

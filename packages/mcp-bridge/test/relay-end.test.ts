@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+import { call, serve } from './support/servers.js'
+
+const seen = (part: object) => expect.objectContaining(part)
+const ended = (reason: string) => ({
+  jsonrpc: '2.0',
+  id: 7,
+  error: { code: -32000, message: `the tool server "files" ended while the call was running: it ${reason}` },
+})
+
+describe('a server that ends', () => {
+  test.for([
+    ['exit', 'exited with code 7'],
+    ['kill', 'was killed by SIGKILL'],
+    ['flood', 'could not be read: a line of more than 10485760 bytes'],
+  ] as const)('answers every pending request, and all later ones: %s', async ([manner, reason]) => {
+    const { relay } = await serve('rawServer')
+    const pending = [relay.request(call('silent')), relay.request(call(manner))]
+    expect(await Promise.all(pending)).toEqual([ended(reason), ended(reason)])
+    expect(await relay.closed).toEqual({ reason })
+    expect(await relay.request(call('seen'))).toMatchObject({
+      id: 7,
+      error: { code: -32000, message: `the tool server "files" has ended: it ${reason}` },
+    })
+    await expect(relay.notify({ method: 'notifications/roots/list_changed' })).rejects.toThrow(reason)
+  })
+
+  test.for(['mute', 'deaf'])('by closing a pipe is ended altogether: %s', async (manner) => {
+    const { relay } = await serve('rawServer')
+    const first = relay.request(call(manner))
+    // Of a server that no longer listens one learns by speaking to it.
+    const answers = [first, ...(manner === 'deaf' ? [untilRefused(relay)] : [])]
+    expect(await Promise.all(answers)).toEqual(answers.map(() => seen({ error: seen({ code: -32000 }) })))
+    await relay.closed
+  })
+
+  test('because it is closed answers what is pending', async () => {
+    const { relay } = await serve('rawServer')
+    const pending = relay.request(call('silent'))
+    await relay.close()
+    expect(await pending).toEqual(ended('exited with code 0'))
+  })
+})
+
+async function untilRefused(relay: Awaited<ReturnType<typeof serve>>['relay']) {
+  for (;;) {
+    const answer = await relay.request(call('silent'), { timeoutMs: 50 })
+    if (answer.error?.code !== -32001) return answer
+  }
+}
+
+describe('a call given up', () => {
+  test('after its timeout is an error, and the server is told', async () => {
+    const { relay } = await serve('rawServer')
+    const answer = await relay.request(call('silent'), { timeoutMs: 20 })
+    expect(answer).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      error: { code: -32001, message: 'the tool server "files" did not answer within 20 ms' },
+    })
+    expect(await relay.request(call('seen'))).toMatchObject({ result: { seen: cancellation() } })
+  })
+
+  test('by its asker is an error, and the server is told', async () => {
+    const { relay } = await serve('rawServer')
+    const { signal, abort } = aborting()
+    const pending = relay.request(call('silent'), { signal })
+    abort(new Error('changed my mind'))
+    const message = 'the call was cancelled: changed my mind'
+    expect(await pending).toEqual({ jsonrpc: '2.0', id: 7, error: { code: -32800, message } })
+    expect(await relay.request(call('seen'))).toMatchObject({ result: { seen: cancellation(message) } })
+  })
+
+  test('before it began never reaches the server', async () => {
+    const { relay } = await serve('rawServer')
+    const answer = await relay.request(call('silent'), { signal: AbortSignal.abort() })
+    expect(answer).toMatchObject({ id: 7, error: { code: -32800 } })
+    const { result } = await relay.request(call('seen'))
+    expect(JSON.stringify(result)).not.toContain('silent')
+  })
+
+  test('is not answered a second time, nor does its answer disturb', async () => {
+    const { relay, lines } = await serve('rawServer')
+    const { signal, abort } = aborting()
+    const pending = relay.request(call('silent'), { signal })
+    abort()
+    await pending
+    const { result } = await relay.request(call('seen'))
+    const [, , { id }] = (result as { seen: [unknown, unknown, { id: number }] }).seen
+    const late = `{"jsonrpc":"2.0","id":${id},"result":{"late":true}}\n{"jsonrpc":"2.0","id":$ID,"result":{}}`
+    expect(await relay.request(call('line', { line: late }))).toEqual({ jsonrpc: '2.0', id: 7, result: {} })
+    expect(lines).toEqual([])
+  })
+
+  test('cannot be given up by another, who may name any id', async () => {
+    const { relay } = await serve('rawServer')
+    await relay.notify({ method: 'notifications/cancelled', params: { requestId: 1000 } })
+    await relay.notify({ method: 'notifications/progress', params: { progressToken: 1, progress: 1 } })
+    const { result } = await relay.request(call('seen'))
+    expect(JSON.stringify(result)).not.toContain('cancelled')
+    expect(JSON.stringify(result)).toContain('notifications/progress')
+  })
+})
+
+/** What the server must have seen: the request, and then its cancellation by the id it went under. */
+function cancellation(reason: unknown = expect.any(String)) {
+  return [
+    seen({ method: 'initialize' }),
+    seen({ method: 'notifications/initialized' }),
+    seen({ id: 1000, params: seen({ name: 'silent' }) }),
+    { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1000, reason } },
+    seen({ id: 1001 }),
+  ]
+}
+
+function aborting() {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: (reason?: Error) => controller.abort(reason) }
+}
+
+describe('a server that does not start', () => {
+  test.for([
+    ['exits', 'exited with code 9'],
+    ['refuses', 'no key is configured'],
+  ] as const)('is named, with what it said: %s', async ([argument, reason]) => {
+    const message = new RegExp(`^the tool server "files" did not start: .*${reason}`)
+    await expect(serve('rawServer', { argument })).rejects.toThrow(message)
+  })
+
+  test('because it never answers is given up', async () => {
+    const args = ['-e', 'setInterval(() => {}, 1000)']
+    const starting = serve('rawServer', { args, startTimeoutMs: 50 })
+    await expect(starting).rejects.toThrow('the tool server "files" did not start: ')
+  })
+
+  test('because there is no such command is told so', async () => {
+    await expect(serve('rawServer', { command: 'no-such-server' })).rejects.toThrow(
+      'cannot start "no-such-server": the command was not found',
+    )
+  })
+})

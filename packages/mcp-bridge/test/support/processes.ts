@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+
+/** Programs to run, by what they are. */
+export const fixtures = {
+  family: fileURLToPath(new URL('../fixtures/family.mjs', import.meta.url)),
+  parent: fileURLToPath(new URL('../fixtures/parent.mjs', import.meta.url)),
+  rawServer: fileURLToPath(new URL('../fixtures/raw-server.mjs', import.meta.url)),
+  sdkServer: fileURLToPath(new URL('../fixtures/sdk-server.mjs', import.meta.url)),
+}
+
+/** Whether a process still runs; one that has ended and was not collected does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
+  } catch {
+    return false
+  }
+}
+
+/** Asks until the answer is yes; after the deadline the last answer stands. */
+export async function eventually(condition: () => boolean, deadlineMs = 10_000): Promise<boolean> {
+  const deadline = performance.now() + deadlineMs
+  while (!condition() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
+  return condition()
+}
+
+/** The first thing a process says, as JSON: of these fixtures, always a whole line. */
+export async function firstWords(stream: Readable | null): Promise<Record<string, number>> {
+  if (!stream) throw new Error('there is no stream')
+  const [chunk] = await once(stream, 'data')
+  return JSON.parse(String(chunk))
+}
+
+export async function readAll(stream: Readable | null): Promise<string> {
+  if (!stream) throw new Error('there is no stream')
+  return (await stream.toArray()).join('')
+}
