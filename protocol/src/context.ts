@@ -54,7 +54,7 @@ export function ownerOf(context: string, envelopes: Iterable<Envelope>): string 
 
 /**
  * The final answer that the run of this context led to: its owner's chat in the main conversation that answers what
- * the run answered, or the run itself [MEUP-3.2].
+ * the run answered, or the run itself [MEUP-2.10].
  */
 export function answerFor(context: string, envelopes: Iterable<Envelope>): Envelope | undefined {
   const all = [...envelopes]

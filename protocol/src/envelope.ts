@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-/** The only version this package speaks [MEUP-1.1]. */
+/** The only version this package speaks [MEUP-1.5]. */
 export const PROTOCOL = 'meup/v0.3'
 /** WebSocket subprotocol of this version [MEUP-5.1]. */
 export const SUBPROTOCOL = 'meup.v0.3'

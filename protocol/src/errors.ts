@@ -1,4 +1,4 @@
-/** One documented meaning each [MEUP-12]. The table in SPEC.md is generated from this one. */
+/** One documented meaning each [MEUP-12.2]. The table in SPEC.md is generated from this one. */
 export const errors = {
   invalid_json: {
     status: 400,

@@ -7,7 +7,10 @@ export {
   covers,
   type Decision,
   holdsLiteral,
+  Pattern,
   PatternError,
+  PayloadPattern,
+  patternLimits,
   type Subject,
 } from './capability/index.js'
 export {

@@ -48,6 +48,9 @@ export const coreReasoningKinds = [
 /** Not a kind: the capability that lets its holder read what is addressed to others [MEUP-8.1]. */
 export const READ_TARGETED = 'observe.targeted'
 
+/** No kind either: in capabilities it stands for `reasoning.thought` alone [MEUP-4.4]. */
+export const STEP_ALIAS = 'reasoning.step'
+
 /** Namespaces whose kinds this specification owns; all others are free [MEUP-3.1]. */
 export const reservedNamespaces: ReadonlySet<string> = new Set([
   'chat',

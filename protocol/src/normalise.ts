@@ -12,7 +12,8 @@ const emptyPayload = new TextEncoder().encode('{}')
 
 /**
  * Resolves the input aliases [MEUP-1.3]: `/` in `kind`, `correlation_id`, chat `payload.text`. An alias beside its
- * canonical field with another value is a problem. Payload bytes are kept but for the name of an aliased member.
+ * canonical field with another value is a problem [MEUP-1.4]. Payload bytes are kept; where `text` is renamed, those
+ * between the members are not.
  */
 export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | Problem {
   const { value, members } = object

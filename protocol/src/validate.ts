@@ -26,13 +26,13 @@ interface Validator {
 
 const byName = validators as Record<string, Validator>
 
-/** Checks an envelope after its aliases are resolved; `undefined` = it is well formed [MEUP-1.1]. */
+/** Checks an envelope after its aliases are resolved; `undefined` = it is well formed [MEUP-1.2]. */
 export const checkSubmission = (value: unknown): Problem | undefined => run('submission', value)
 
-/** Checks an envelope as the gateway delivers it. */
+/** Checks an envelope as the gateway delivers it [MEUP-1.1]. */
 export const checkEnvelope = (value: unknown): Problem | undefined => run('envelope', value)
 
-/** Checks a payload against its kind. Kinds without a schema of their own have nothing to check. */
+/** Checks a payload against its kind [MEUP-3.2]. Kinds without a schema of their own have nothing to check. */
 export function checkPayload(kind: string, payload: unknown): Problem | undefined {
   if (!isKnownKind(kind)) return undefined
   const problem = run(kind, payload)

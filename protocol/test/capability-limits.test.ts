@@ -1,11 +1,5 @@
+import { type Capability, compileCapabilities, compilePattern, covers, PatternError } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import {
-  type Capability,
-  compileCapabilities,
-  compilePattern,
-  covers,
-  PatternError,
-} from '../src/capability/index.js'
 
 const compile = (...list: unknown[]) => compileCapabilities(list as Capability[])
 
@@ -60,6 +54,7 @@ describe('a bad pattern is refused with its path', () => {
     ['a large repetition', { kind: 'chat', to: 're:(?:abc){1000}' }, '/0/to'],
     ['repetitions in a group', { kind: 'chat', to: 're:(?:(?:a{10}){10}){10}' }, '/0/to'],
     ['a hidden repetition of a group', { kind: 'chat', to: 're:(?:abc)\\Q\\E{1000}' }, '/0/to'],
+    ['long case folding', { kind: 'chat', to: `re:(?i)${'a'.repeat(130)}` }, '/0/to'],
     ['many repetitions', { kind: 'chat', to: ['re:a{600}', 're:b{600}'] }, '/0/to/1'],
   ])('%s', (_, capability, path) => {
     const error = refusal(() => compile(capability))

@@ -1,6 +1,6 @@
+import { compileCapabilities, covers } from '@meup/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileCapabilities, covers } from '../src/capability/index.js'
 import { capabilities, capability, matchingSubject, subject, variantOf } from './capability-arbitraries.js'
 import { referenceAllows } from './capability-reference.js'
 

@@ -1,4 +1,4 @@
-import type { Capability, PayloadPattern, Subject } from '../src/capability/index.js'
+import type { Capability, PayloadPattern, Subject } from '@meup/protocol'
 
 /**
  * The capability language a second time, as plainly as it can be said and as slowly as that makes it: what the real

@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest'
 import {
   type Capability,
   compileCapabilities,
   compilePattern,
   holdsLiteral,
   type Subject,
-} from '../src/capability/index.js'
+} from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
 
 const reasoning = ['reasoning.start', 'reasoning.thought', 'reasoning.conclusion'] as const
 
@@ -119,6 +119,8 @@ describe('strings', () => {
     ['*.ts', ['.ts', 'a.b.ts'], ['a/b.ts', 'a.tsx']],
     ['**/*.ts', ['a/b.ts', 'a/b/c.ts', '/.ts'], ['b.ts', 'a/b.ts/c']],
     ['a*b*c', ['abc', 'a-b-b-c'], ['ac', 'ab/c']],
+    ['a*a', ['aa', 'aba'], ['a', 'ab']],
+    ['a**a', ['aa', 'a/a'], ['a', '']],
     ['src/*/test/**', ['src/x/test/', 'src/x/test/a/b'], ['src/x/y/test/a', 'src/x/test']],
     ['**a*b/c', ['x/aab/c', 'a/ab/c'], ['ab/xc', 'a/b/c']],
     ['\\*', ['*'], ['a', '\\*']],
@@ -150,6 +152,20 @@ describe('strings', () => {
     expect(matching.filter((value) => !matches(value))).toEqual([])
     expect(others.filter((value) => matches(value))).toEqual([])
     expect(payloadMatches({ v: pattern }, { v: matching[0] })).toBe(true)
+  })
+
+  test('long globs, wherever their wildcards stand', () => {
+    for (let length = 0; length < 100; length++) {
+      const text = 'x'.repeat(length)
+      const matches = compilePattern(`?${text}*y?`)
+      expect([`a${text}yb`, `a${text}zyb`, `a${text}yyb`].map(matches)).toEqual([true, true, true])
+      expect([`a${text}y`, `a${text}/yb`, `a${text}x`, `${text}yb`].map(matches)).toEqual([
+        false,
+        false,
+        false,
+        false,
+      ])
+    }
   })
 
   test('kinds as in subscriptions', () => {

@@ -39,9 +39,7 @@ function includes(held: Node, asked: Node, effort: Effort): boolean {
   effort.left -= cost(held, asked)
   if (effort.left < 0) return false
   if (held.type === 'choice') return choiceIncludes(held, asked, effort)
-  if (asked.type === 'choice') {
-    return asked.some.every((node) => includes(held, node, effort))
-  }
+  if (asked.type === 'choice') return asked.some.every((node) => includes(held, node, effort))
   if (held.type === 'object') {
     if (asked.type !== 'object') return false
     const fields = new Map(asked.fields)

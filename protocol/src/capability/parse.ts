@@ -1,4 +1,4 @@
-import { Kind } from '../kinds.js'
+import { Kind, STEP_ALIAS } from '../kinds.js'
 import { anyText, type Glob, literalGlob, parseGlob, type Separator } from './glob.js'
 import { PatternError, patternLimits } from './pattern.js'
 import { regexWeight } from './regex.js'
@@ -117,7 +117,7 @@ function readGlob(text: string, path: string, separator: Separator): Glob {
   const glob = parseGlob(text, separator)
   if (glob === undefined) throw new PatternError(path, 'write \\\\ for a backslash at the end')
   // Older grants name the thoughts by a kind that never existed [MEUP-4].
-  return separator === '.' && glob.text === 'reasoning.step'
+  return separator === '.' && glob.text === STEP_ALIAS
     ? literalGlob(Kind.reasoningThought, separator)
     : glob
 }

@@ -3,7 +3,7 @@ import { EnvelopeId, Timestamp } from '../envelope.js'
 
 type Json = Record<string, unknown>
 
-/** The shape that chat and the reasoning kinds share [MEUP-3.2]. */
+/** The shape that chat and the reasoning kinds share [MEUP-3.3]. */
 export const MessagePayload = Type.Object({
   message: Type.Optional(Type.String()),
   format: Type.Optional(Type.Union([Type.Literal('plain'), Type.Literal('markdown')])),

@@ -70,9 +70,9 @@ export class WsServer {
     let line: Line | undefined
     this.#silent.set(ws, 0)
     ws.pause()
-    ws.on('message', (data) => {
+    ws.on('message', (data, isBinary) => {
       this.#silent.set(ws, 0)
-      line?.receive(bytesOf(data))
+      line?.receive(bytesOf(data), isBinary)
     })
     ws.on('pong', () => this.#silent.set(ws, 0))
     ws.on('error', (err) => logger.warn({ participant: ticket.participant, err }, 'a connection failed'))

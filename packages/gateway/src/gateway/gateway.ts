@@ -34,7 +34,8 @@ export interface Ticket {
 
 /** An open connection, as its adapter sees it. */
 export interface Line {
-  receive(frame: Uint8Array): void
+  /** A frame is text, unless the adapter says that it is binary; then it is refused [MEUP-1.1]. */
+  receive(frame: Uint8Array, isBinary?: boolean): void
   closed(): void
 }
 
@@ -123,8 +124,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
 function lineOf(session: Session, { space, presence }: Room): Line {
   return {
-    receive: (frame) => {
-      if (!session.closed) space.submit(session, frame)
+    receive: (frame, isBinary) => {
+      if (!session.closed) space.submit(session, frame, isBinary)
     },
     closed: () => {
       session.closed = true

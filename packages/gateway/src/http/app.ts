@@ -1,13 +1,6 @@
-import { type Context, Hono } from 'hono'
-import type { Gateway } from '../gateway/gateway.js'
-import { postEnvelopes } from './envelopes.js'
-import { problemOf } from './problem.js'
-
-export interface HttpOptions {
-  readonly gateway: Gateway
-  /** Address of the peer of a request. */
-  remoteOf(context: Context): string
-}
+import { Hono } from 'hono'
+import { type HttpOptions, postEnvelopes } from './envelopes.js'
+import { problem, problemOf } from './problem.js'
 
 /** The gateway over HTTP [MEUP-11]. */
 export function createHttpApp(options: HttpOptions): Hono {
@@ -20,9 +13,3 @@ export function createHttpApp(options: HttpOptions): Hono {
   app.onError((error) => problem(problemOf({ code: 'internal', message: error.message })))
   return app
 }
-
-export const problem = (body: Record<string, unknown>, headers: Record<string, string> = {}): Response =>
-  new Response(JSON.stringify(body), {
-    status: body.status as number,
-    headers: { 'content-type': 'application/problem+json', ...headers },
-  })

@@ -1,10 +1,16 @@
 import { maxPost, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
 import { bearerOf, isDenial } from '../gateway/door.js'
+import type { Gateway } from '../gateway/gateway.js'
 import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
 import type { Sender } from '../space/sender.js'
-import { type HttpOptions, problem } from './app.js'
-import { problemOf } from './problem.js'
+import { problem, problemOf } from './problem.js'
+
+export interface HttpOptions {
+  readonly gateway: Gateway
+  /** Address of the peer of a request. */
+  remoteOf(context: Context): string
+}
 
 /** `POST /spaces/{space}/envelopes`: one envelope or an array, each as if it came over a socket [MEUP-11.2]. */
 export async function postEnvelopes(context: Context, { gateway, remoteOf }: HttpOptions): Promise<Response> {

@@ -17,3 +17,9 @@ export function problemOf(refusal: {
     ...details,
   }
 }
+
+export const problem = (body: Record<string, unknown>, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(body), {
+    status: body.status as number,
+    headers: { 'content-type': 'application/problem+json', ...headers },
+  })

@@ -9,7 +9,7 @@ const SALTS_PER_POOL = 256
 
 /** hash₀, what the first row links to: SHA-256 of the epoch's UTF-8 bytes. */
 export function genesis(epoch: string): Buffer {
-  return hash('sha256', epoch, 'buffer')
+  return sha256(Buffer.from(epoch))
 }
 
 /** SHA-256(salt ‖ body). The salt keeps a leaf from giving a short body away to those who may not read it. */

@@ -4,6 +4,7 @@ import type { Session } from '../space/session.js'
 import { type Delivery, deliver } from './broadcast.js'
 
 const page = 256
+const portionBytes = 256 * 1024
 
 /** What the outbox needs of a space. */
 export interface Source {
@@ -24,12 +25,28 @@ export async function backfill(session: Session, source: Source): Promise<void> 
       return
     }
     const rows = await source.log.read({ after: session.position, limit: page })
-    deliver(
-      rows.map((row) => source.deliveryOf(row)),
-      session,
-    )
-    await session.connection.drained()
+    for (const portion of portionsOf(rows)) {
+      deliver(
+        portion.map((row) => source.deliveryOf(row)),
+        session,
+      )
+      await session.connection.drained()
+    }
   }
+}
+
+/** A page in parts that leave room in the send buffer: an echo or an error must not overfill it meanwhile. */
+function* portionsOf(rows: readonly Entry[]): Generator<Entry[]> {
+  let [portion, bytes]: [Entry[], number] = [[], 0]
+  for (const row of rows) {
+    portion.push(row)
+    bytes += row.body.length
+    if (bytes < portionBytes) continue
+    yield portion
+    portion = []
+    bytes = 0
+  }
+  yield portion
 }
 
 /** The seq after which the last `count` envelopes that this reader may see begin. */

@@ -1,9 +1,8 @@
 import { correlations, type Envelope, Kind, namespaceOf, ruleOf } from '@meup/protocol'
-import type { Space } from '../space/space.js'
-import type { Outcome, Passage, Refusal } from './passage.js'
+import type { Admission, Outcome, Passage, Refusal } from './passage.js'
 
 /** Capabilities, and what only the owner of a context or the addressee of a request may do [MEUP-4.1]. */
-export function authorize({ envelope }: Passage, space: Space): Outcome {
+export function authorize({ envelope }: Passage, space: Admission): Outcome {
   const { kind, from } = envelope
   const rule = ruleOf(kind)
   if (namespaceOf(kind) === 'system' || rule?.gateway) {
@@ -20,7 +19,7 @@ export function authorize({ envelope }: Passage, space: Space): Outcome {
 }
 
 /** Only its starter closes a context; others think along where the space lets them [MEUP-2.4, MEUP-2.5]. */
-function reasoningRights({ kind, from, context }: Envelope, space: Space): Refusal | undefined {
+function reasoningRights({ kind, from, context }: Envelope, space: Admission): Refusal | undefined {
   if (context === undefined || namespaceOf(kind) !== 'reasoning') return undefined
   const { contexts } = space.state
   const opened = contexts.get(context)
@@ -36,7 +35,7 @@ function reasoningRights({ kind, from, context }: Envelope, space: Space): Refus
 }
 
 /** A response comes from an addressee of the request, once [MEUP-3.2]. */
-function responseRights(envelope: Envelope, space: Space): Refusal | undefined {
+function responseRights(envelope: Envelope, space: Admission): Refusal | undefined {
   if (envelope.kind !== Kind.mcpResponse) return undefined
   for (const id of correlations(envelope)) {
     const refused = space.state.requests.refusal(id, envelope.from)

@@ -1,13 +1,12 @@
 import { checkSubmission, type Envelope, normalise, PROTOCOL, readObject } from '@meup/protocol'
-import type { Space } from '../space/space.js'
 import { overRate } from './limit.js'
-import type { Outcome, Passage, Refusal } from './passage.js'
+import type { Admission, Outcome, Passage, Refusal } from './passage.js'
 
 /**
  * Frame → envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.8].
  * Aliases are resolved here, before every check [MEUP-1.3]. What cannot be read is charged like anything else.
  */
-export function decode(passage: Passage, space: Space): Outcome {
+export function decode(passage: Passage, space: Admission): Outcome {
   const refusal = read(passage, space)
   if (refusal === undefined) return undefined
   return (
@@ -15,7 +14,7 @@ export function decode(passage: Passage, space: Space): Outcome {
   )
 }
 
-function read(passage: Passage, space: Space): Refusal | undefined {
+function read(passage: Passage, space: Admission): Refusal | undefined {
   const { frame } = passage
   const limit = space.config.limits.maxEnvelopeBytes
   if (frame.length > limit) {
@@ -24,7 +23,7 @@ function read(passage: Passage, space: Space): Refusal | undefined {
       message: `the envelope has ${frame.length} bytes; send at most ${limit}`,
     }
   }
-  const object = readObject(frame)
+  const object = passage.isBinary ? 'the frame is binary' : readObject(frame)
   if (typeof object === 'string') {
     return { code: 'invalid_json', message: `${object}; send one JSON object per text frame` }
   }

@@ -1,9 +1,8 @@
 import { nanoid } from 'nanoid'
-import type { Space } from '../space/space.js'
-import type { Outcome, Passage } from './passage.js'
+import type { Admission, Outcome, Passage } from './passage.js'
 
 /** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. An id where there is none, and the time of acceptance. */
-export function identify({ envelope, sender, now }: Passage, space: Space): Outcome {
+export function identify({ envelope, sender, now }: Passage, space: Admission): Outcome {
   if (envelope.from !== undefined && envelope.from !== sender.participant) {
     return {
       code: 'sender_mismatch',

@@ -1,9 +1,8 @@
-import type { Space } from '../space/space.js'
 import { authorize } from './authorize.js'
 import { decode } from './decode.js'
 import { identify } from './identify.js'
 import { limit } from './limit.js'
-import type { Outcome, Passage, Step } from './passage.js'
+import type { Admission, Outcome, Passage, Step } from './passage.js'
 import { recognise } from './recognise.js'
 import { sequence } from './sequence.js'
 import { subscribe } from './subscribe.js'
@@ -24,7 +23,7 @@ export const pipeline: readonly Step[] = [
   sequence, //   seq, ts, state: admitted
 ]
 
-export function pass(passage: Passage, space: Space): Outcome {
+export function pass(passage: Passage, space: Admission): Outcome {
   for (const step of pipeline) {
     const outcome = step(passage, space)
     if (outcome !== undefined) return outcome

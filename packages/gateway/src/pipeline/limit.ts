@@ -1,18 +1,17 @@
 import type { RateClass } from '@meup/protocol'
 import { rateClassOf } from '../space/rates.js'
-import type { Space } from '../space/space.js'
-import type { Outcome, Passage, Refusal } from './passage.js'
+import type { Admission, Outcome, Passage, Refusal } from './passage.js'
 
 /** Token buckets per participant and class: `rate_limited` [MEUP-7.1]. */
-export const limit = (passage: Passage, space: Space): Outcome => overClassRate(passage, space)
+export const limit = (passage: Passage, space: Admission): Outcome => overClassRate(passage, space)
 
-export const overClassRate = (passage: Passage, space: Space): Refusal | undefined =>
+export const overClassRate = (passage: Passage, space: Admission): Refusal | undefined =>
   overRate(passage, space, rateClassOf(passage.envelope.kind), 1)
 
 /** Charges the sender; the refusal says when to try again. */
 export function overRate(
   { sender, now }: Passage,
-  space: Space,
+  space: Admission,
   rateClass: RateClass,
   cost: number,
 ): Refusal | undefined {

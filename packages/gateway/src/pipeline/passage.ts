@@ -1,6 +1,9 @@
 import type { Envelope, ErrorCode } from '@meup/protocol'
+import type { SpaceConfig } from '../space/config.js'
+import type { KnownIds } from '../space/known-ids.js'
+import type { Rates } from '../space/rates.js'
 import type { Sender } from '../space/sender.js'
-import type { Space } from '../space/space.js'
+import type { SpaceState } from '../space/state.js'
 import type { Encoded } from './encode.js'
 
 /** An envelope on its way in. A step may rely on what the steps before it have filled in. */
@@ -8,6 +11,8 @@ export interface Passage {
   readonly sender: Sender
   /** The frame as it was received. */
   readonly frame: Uint8Array
+  /** It came as binary, where text was due. */
+  readonly isBinary: boolean
   /** Milliseconds since the epoch: the time of acceptance. */
   readonly now: number
   /** From `decode` on; complete but for `seq` after `identify`. */
@@ -39,9 +44,22 @@ export interface Answered extends Receipt {
   readonly answered: true
 }
 
+/** What the steps need of a space. */
+export interface Admission {
+  readonly config: SpaceConfig
+  /** As everything admitted before has made it, committed or not. */
+  readonly state: SpaceState
+  readonly rates: Rates
+  readonly ids: KnownIds
+  /** RFC 3339 with milliseconds. */
+  timestamp(ms: number): string
+  /** Gives an envelope its place; from then on it is admitted. */
+  admit(envelope: Envelope, encoded: Encoded, sender?: Sender): void
+}
+
 /** `undefined` = go on with the next step. */
 export type Outcome = Refusal | Answered | undefined
 
-export type Step = (passage: Passage, space: Space) => Outcome
+export type Step = (passage: Passage, space: Admission) => Outcome
 
 export const isRefusal = (outcome: Refusal | Receipt): outcome is Refusal => 'code' in outcome

@@ -1,13 +1,12 @@
-import type { Space } from '../space/space.js'
 import { encode } from './encode.js'
 import { overClassRate, overRate } from './limit.js'
-import type { Outcome, Passage } from './passage.js'
+import type { Admission, Outcome, Passage } from './passage.js'
 
 /**
  * A known id from the same sender with the same content gets the original echoed; anything else is `duplicate_id`
  * [MEUP-1.10]. Bytes are charged for every envelope, its class only for those that are not recognised.
  */
-export function recognise(passage: Passage, space: Space): Outcome {
+export function recognise(passage: Passage, space: Admission): Outcome {
   passage.encoded = encode(passage.envelope, passage.payload)
   const { id } = passage.envelope
   const known = space.ids.find(id, passage.sender.participant, passage.encoded.content)

@@ -1,8 +1,7 @@
-import type { Space } from '../space/space.js'
-import type { Outcome, Passage } from './passage.js'
+import type { Admission, Outcome, Passage } from './passage.js'
 
 /** Gives the envelope its place, and folds it into the state: from here on it is admitted [MEUP-4.9]. */
-export function sequence({ envelope, encoded, sender }: Passage, space: Space): Outcome {
+export function sequence({ envelope, encoded, sender }: Passage, space: Admission): Outcome {
   space.admit(envelope, encoded, sender)
   return undefined
 }

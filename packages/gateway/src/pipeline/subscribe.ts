@@ -1,9 +1,8 @@
 import { Kind, PatternError, type SubscribePayload } from '@meup/protocol'
-import type { Space } from '../space/space.js'
-import type { Outcome, Passage } from './passage.js'
+import type { Admission, Outcome, Passage } from './passage.js'
 
 /** `observe.subscribe` ends here: it changes its own connection and is answered by a welcome [MEUP-9.1]. */
-export function subscribe({ envelope, sender }: Passage, _space: Space): Outcome {
+export function subscribe({ envelope, sender }: Passage, _space: Admission): Outcome {
   if (envelope.kind !== Kind.observeSubscribe) return undefined
   if (sender.subscribe === undefined) {
     return {

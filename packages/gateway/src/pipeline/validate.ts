@@ -9,11 +9,10 @@ import {
   reservedNamespaces,
   ruleOf,
 } from '@meup/protocol'
-import type { Space } from '../space/space.js'
-import type { Outcome, Passage, Refusal } from './passage.js'
+import type { Admission, Outcome, Passage, Refusal } from './passage.js'
 
 /** Fields and payload by kind: `unknown_kind`, `invalid_context`, `invalid_payload`, `participant_not_found`. */
-export function validate({ envelope }: Passage, space: Space): Outcome {
+export function validate({ envelope }: Passage, space: Admission): Outcome {
   return (
     checkKind(envelope) ??
     checkFields(envelope) ??
@@ -64,7 +63,7 @@ function checkFields(envelope: Envelope): Refusal | undefined {
   return undefined
 }
 
-function checkContext(envelope: Envelope, { config, state }: Space): Refusal | undefined {
+function checkContext(envelope: Envelope, { config, state }: Admission): Refusal | undefined {
   const { context, kind } = envelope
   if (context === undefined) return undefined
   const nests = kind === Kind.reasoningStart && state.contexts.get(context)?.state === 'open'
@@ -75,7 +74,7 @@ function checkContext(envelope: Envelope, { config, state }: Space): Refusal | u
   return { code: 'invalid_context', path: '/context', message: `${path} is not a legal context; ${message}` }
 }
 
-function checkAddressees({ to }: Envelope, { state }: Space): Refusal | undefined {
+function checkAddressees({ to }: Envelope, { state }: Admission): Refusal | undefined {
   const stranger = to?.findIndex((id) => !state.participants.has(id)) ?? -1
   if (to === undefined || stranger === -1) return undefined
   const message = `the space knows no ${to[stranger]}; address one of the participants of the welcome`

@@ -71,11 +71,11 @@ export class Space {
   }
 
   /** Takes one frame through the pipeline. A refusal is answered to its sender; nobody else notices. */
-  submit(sender: Sender, frame: Uint8Array): Receipt | Refusal {
+  submit(sender: Sender, frame: Uint8Array, isBinary = false): Receipt | Refusal {
     const now = this.clock.now()
     const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
     const nothing = { body: frame, content: frame }
-    const passage: Passage = { sender, frame, now, envelope, payload: frame, encoded: nothing }
+    const passage: Passage = { sender, frame, isBinary, now, envelope, payload: frame, encoded: nothing }
     const outcome = this.#unavailable() ?? pass(passage, this)
     if (outcome === undefined) return { id: passage.envelope.id, seq: this.#admitted }
     if (isRefusal(outcome)) this.#reject(outcome, passage)

@@ -18,7 +18,7 @@ const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningCancel,
 ])
 
-/** Throws `PatternError` for a pattern that does not compile. */
+/** Throws `PatternError`, its path relative to the payload, for a pattern that does not compile. */
 export function compileSubscription(asked: SubscribePayload): Subscription {
   const tests: ((entry: Entry) => boolean)[] = []
   const { reasoning, contexts, excludeContexts, from, kinds } = asked
@@ -26,19 +26,19 @@ export function compileSubscription(asked: SubscribePayload): Subscription {
   if (reasoning === 'none')
     tests.push(({ kind, context }) => !isReasoning(kind) || isTopLevelStart(kind, context))
   if (contexts) {
-    const wanted = underAny(contexts)
+    const wanted = underAny(contexts, '/contexts')
     tests.push(({ context }) => context === undefined || wanted(context))
   }
   if (excludeContexts) {
-    const unwanted = underAny(excludeContexts)
+    const unwanted = underAny(excludeContexts, '/excludeContexts')
     tests.push(({ context }) => context === undefined || !unwanted(context))
   }
   if (from) {
-    const wanted = compilePattern(from)
+    const wanted = compilePattern(from, { path: '/from' })
     tests.push((entry) => wanted(entry.from))
   }
   if (kinds) {
-    const wanted = compilePattern(kinds, { kinds: true })
+    const wanted = compilePattern(kinds, { kinds: true, path: '/kinds' })
     tests.push(({ kind }) => wanted(kind))
   }
   return {
@@ -55,11 +55,11 @@ const isUncut = ({ kind, context }: Entry): boolean =>
   uncut.has(namespaceOf(kind)) || (kind === Kind.chat && context === undefined)
 
 /** A pattern names a context and everything below it. */
-function underAny(patterns: string[]): (context: string) => boolean {
-  const matches = compilePattern(patterns)
+function underAny(patterns: string[], path: string): (context: string) => boolean {
+  const matches = compilePattern(patterns, { path })
   return (context) => {
-    for (let path: string | undefined = context; path !== undefined; path = contextParent(path)) {
-      if (matches(path)) return true
+    for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
+      if (matches(at)) return true
     }
     return false
   }

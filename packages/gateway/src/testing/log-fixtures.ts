@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { Kind } from '@meup/protocol'
 import type { LogErrorCode } from '../log/error.js'
 import type { Draft, EnvelopeLog, LogStore, Row } from '../ports/envelope-log.js'
 
@@ -23,7 +24,7 @@ export function draft(seq: number, fields: Partial<Draft> = {}): Draft {
   const id = fields.id ?? `e${seq}`
   const body = bytes(`"id":"${id}","kind":"chat","payload":{"message":"number ${seq}"}}`)
   const content = bytes(`{"id":"${id}","kind":"chat","payload":{"message":"number ${seq}"}}`)
-  return { seq, id, ts: '2026-05-04T03:02:01.000Z', from: 'ada', kind: 'chat', body, content, ...fields }
+  return { seq, id, ts: '2026-05-04T03:02:01.000Z', from: 'ada', kind: Kind.chat, body, content, ...fields }
 }
 
 /** Drafts `from` … `to`, both included. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Kind } from '@meup/protocol'
 import {
   all,
   assertChained,
@@ -15,7 +16,7 @@ export function describeAppend(withLog: WithLog): void {
   withLog('keeps every field and every byte', async (log) => {
     const batch = [
       draft(1),
-      draft(2, { to: ['calculator'], context: 'run/step', correlationId: 'e1', kind: 'mcp.request' }),
+      draft(2, { to: ['calculator'], context: 'run/step', correlationId: 'e1', kind: Kind.mcpRequest }),
       draft(3, { to: ['a', 'b.c', 'd-e'], correlationId: ['e1', 'e2'] }),
       draft(4, { to: [], correlationId: ['e1'] }),
       draft(5, { from: 'système', context: '中', body: bytes('"ünïcode":"🦊\u0000\u2028"}') }),

@@ -29,9 +29,9 @@ export function fromStored(stored: StoredRow): Row {
     ts,
     from,
     kind,
-    fromJson(to),
+    fromJson<Entry['to']>(to),
     context ?? undefined,
-    fromJson(correlationId),
+    fromJson<Entry['correlationId']>(correlationId),
   ]
   return rowOf(fields, body, { salt, leaf, hash, digest })
 }
@@ -40,6 +40,6 @@ export function toJson(value: Entry['to'] | Entry['correlationId']): string | nu
   return value === undefined ? null : JSON.stringify(value)
 }
 
-function fromJson(json: string | null) {
+function fromJson<Value>(json: string | null): Value | undefined {
   return json === null ? undefined : JSON.parse(json)
 }

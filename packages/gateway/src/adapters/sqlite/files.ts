@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
+import { isPassing } from './failure.js'
 import { establishSchema } from './schema.js'
 
 /** What an appended batch survives: a crash of this process, or also of the machine and its power. */
@@ -44,6 +45,7 @@ export function lock(path: string): Database.Database {
     return holder
   } catch (error) {
     holder.close()
+    if (!isPassing(error)) throw error
     const advice = 'Stop that gateway, or give this one another file.'
     throw new LogError('locked', `Another gateway has the log ${path} open. ${advice}`, { cause: error })
   }

@@ -19,11 +19,14 @@ function start({ path }: ReaderOptions): void {
   const selects = { asc: select('asc'), desc: select('desc') }
 
   port.on('message', (call: Call<ReaderCalls>) => {
+    const handOver: ArrayBuffer[] = []
     const answer = reply(call.id, () => {
       if (call.name === 'close') return void db.close()
       const [{ space, after, before, limit, order }] = call.args
-      return packPage(selects[order].all(space, after, before, limit).map(fromStored))
+      const page = packPage(selects[order].all(space, after, before, limit).map(fromStored))
+      handOver.push(page.bytes.buffer)
+      return page
     })
-    port.postMessage([answer])
+    port.postMessage([answer], handOver)
   })
 }

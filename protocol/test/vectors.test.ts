@@ -1,0 +1,126 @@
+import {
+  type Capability,
+  checkPayload,
+  checkSubmission,
+  compileCapabilities,
+  contextDepth,
+  contextParent,
+  contextRoot,
+  covers,
+  isContextAncestor,
+  isKnownKind,
+  namespaceOf,
+  normalise,
+  PROTOCOL,
+  parseContext,
+  readObject,
+  reservedNamespaces,
+  ruleOf,
+} from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { type Fault, vectorFiles, vectors } from './vectors.js'
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
+const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+
+/** The checks of a frame that need no space. */
+function checkFrame(frame: string): 'ok' | Fault {
+  const read = readFrame(frame)
+  if ('code' in read) return read
+  const { protocol, context } = read.value
+  if (protocol !== undefined && protocol !== PROTOCOL)
+    return { code: 'unsupported_protocol', path: '/protocol' }
+  const problem = checkSubmission(read.value)
+  if (problem !== undefined) return { code: 'invalid_envelope', path: problem.path }
+  const legal = context === undefined || parseContext(`${context}`) !== undefined
+  return legal ? 'ok' : { code: 'invalid_context', path: '/context' }
+}
+
+function readFrame(frame: string) {
+  const bytes = encode(frame)
+  const object = readObject(bytes)
+  if (typeof object === 'string') return { code: 'invalid_json' }
+  const normalised = normalise(object, bytes)
+  return 'path' in normalised ? { code: 'invalid_envelope', path: normalised.path } : normalised
+}
+
+function standingOf(kind: string): string {
+  if (isKnownKind(kind)) return 'known'
+  const namespace = namespaceOf(kind)
+  if (namespace === 'reasoning') return 'reasoning'
+  return reservedNamespaces.has(namespace) ? 'unknown' : 'free'
+}
+
+test('no two vectors of a file have one name, and all files together have many', () => {
+  const names = vectorFiles.flatMap((file) => vectors(file).map(({ name }) => `${file}: ${name}`))
+  expect(names).toEqual([...new Set(names)])
+  expect(names.length).toBeGreaterThan(300)
+})
+
+describe('envelopes', () => {
+  test.for(vectors('envelopes'))('$title', (vector) => {
+    expect(checkFrame(vector.input)).toEqual(vector.expect)
+  })
+})
+
+describe('aliases', () => {
+  test.for(vectors('aliases'))('$title', (vector) => {
+    const read = readFrame(vector.input)
+    if ('code' in read) return expect(read).toEqual(vector.expect)
+    const { payload, ...envelope } = read.value
+    expect({ envelope, payload: decode(read.payload) }).toEqual(vector.expect)
+    expect(JSON.parse(decode(read.payload))).toEqual(payload ?? {})
+  })
+})
+
+const contextHelpers: Record<string, (path: string, other: string) => unknown> = {
+  parse: (path) => parseContext(path),
+  root: contextRoot,
+  parent: contextParent,
+  depth: contextDepth,
+  ancestor: isContextAncestor,
+}
+
+describe('contexts', () => {
+  test.for(vectors('contexts'))('$title', ({ input, expect: expected }) => {
+    const results = Object.entries(input).map(([name, paths]) => {
+      const [path = '', other = ''] = [paths].flat()
+      return contextHelpers[name]?.(path, other) ?? null
+    })
+    expect(results).toEqual([expected])
+  })
+})
+
+describe('kinds', () => {
+  test.for(vectors('kinds'))('$title', ({ input, expect: expected }) => {
+    const rule = ruleOf(input)
+    expect({
+      standing: standingOf(input),
+      requires: rule?.requires ?? [],
+      toolCall: rule?.toolCall ?? false,
+      free: rule?.free ?? false,
+      gateway: rule?.gateway ?? false,
+      logged: !rule?.ephemeral,
+    }).toEqual(expected)
+  })
+})
+
+describe('payloads', () => {
+  test.for(vectors('payloads'))('$title', ({ input, expect: expected }) => {
+    const problem = checkPayload(input.kind, input.payload)
+    expect(problem === undefined ? 'ok' : { path: problem.path }).toEqual(expected)
+  })
+})
+
+describe('capabilities', () => {
+  test.for(vectors('capabilities'))('$title', ({ input, expect: expected }) => {
+    const { allows } = compileCapabilities(input.capabilities as Capability[])
+    expect(allows(input.envelope).allowed).toBe(expected)
+  })
+})
+
+describe('covers', () => {
+  test.for(vectors('covers'))('$title', ({ input, expect: expected }) => {
+    expect(covers(input.held as Capability[], input.asked as Capability[])).toBe(expected)
+  })
+})

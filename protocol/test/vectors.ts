@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+
+export interface Vector<Input, Expect> {
+  readonly clause: string
+  readonly name: string
+  readonly input: Input
+  readonly expect: Expect
+}
+
+export interface Fault {
+  readonly code: string
+  readonly path?: string
+}
+
+interface Files {
+  envelopes: Vector<string, 'ok' | Fault>
+  aliases: Vector<string, { envelope: Record<string, unknown>; payload: string } | Fault>
+  contexts: Vector<Record<string, string | string[]>, unknown>
+  kinds: Vector<string, unknown>
+  payloads: Vector<{ kind: string; payload: unknown }, 'ok' | { path: string }>
+  capabilities: Vector<{ capabilities: unknown[]; envelope: { kind: string; payload: unknown } }, boolean>
+  covers: Vector<{ held: unknown[]; asked: unknown[] }, boolean>
+}
+
+export const vectorFiles = [
+  'envelopes',
+  'aliases',
+  'contexts',
+  'kinds',
+  'payloads',
+  'capabilities',
+  'covers',
+] as const satisfies readonly (keyof Files)[]
+
+/** The vectors of one file, titled by clause and name. */
+export function vectors<File extends keyof Files>(file: File): (Files[File] & { title: string })[] {
+  const list: Files[File][] = JSON.parse(
+    readFileSync(new URL(`../vectors/${file}.json`, import.meta.url), 'utf8'),
+  )
+  return list.map((vector) => ({ ...vector, title: `[${vector.clause}] ${vector.name}` }))
+}
