@@ -6,7 +6,7 @@ import { Space } from './participant/space.js'
  * Enters a space. What is left out is taken from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a
  * `.meup` folder. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached.
  */
-export const connect = (options: ConnectOptions = {}): Promise<Space> =>
+export const connect = async (options: ConnectOptions = {}): Promise<Space> =>
   Space.open(dialWs, readEnvironment(options))
 
 export type { ConnectOptions } from './adapters/environment.js'
@@ -16,7 +16,8 @@ export type { Fallback, ToolContext, ToolDefinition, ToolHandler } from './agent
 export { Turn } from './agent/turn.js'
 export type { TurnOptions } from './agent/turns.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './participant/errors.js'
-export { type CallOptions, type Draft, Space, type SpaceEvents } from './participant/space.js'
+export type { CallOptions, ChatOptions, Draft, Seat } from './participant/seat.js'
+export { Space, type SpaceEvents } from './participant/space.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './participant/transport.js'
 export type { WaitOptions } from './participant/wait.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './reasoning/reasoning.js'

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConnectionError } from '../participant/errors.js'
 import type { DialRequest } from '../participant/transport.js'
@@ -44,7 +44,8 @@ function readRunning(folder: string): { url: string; spaces: string[] } | undefi
 /** Tokens of several spaces lie in a folder each. */
 function readToken(folder: string, space: string, as: string | undefined): string | undefined {
   const tokens = join(folder, 'tokens')
-  const own = existsSync(join(tokens, space)) ? join(tokens, space) : tokens
+  const folderOfSpace = join(tokens, space)
+  const own = statSync(folderOfSpace, { throwIfNoEntry: false })?.isDirectory() ? folderOfSpace : tokens
   if (as !== undefined) {
     const file = join(own, as)
     if (!existsSync(file))

@@ -1,11 +1,10 @@
 import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
-import { ConnectionError } from '../participant/errors.js'
-import type { Space } from '../participant/space.js'
+import type { Seat } from '../participant/seat.js'
 import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
 import { checkInput, type InputOf, type InputSchema, jsonSchemaOf } from './schema.js'
 
-type Request = EnvelopeOf<'mcp.request'>
+type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
 export interface ToolDefinition<Schema extends InputSchema> {
   readonly description?: string
@@ -33,17 +32,19 @@ interface Tool {
 }
 
 /** JSON-RPC's own codes. */
-const [methodNotFound, invalidParams] = [-32601, -32602]
+const [methodNotFound, invalidParams, internalError] = [-32601, -32602, -32603]
 
 /** The tools of one participant, served as MCP [MEUP-3.2]. */
 export class Tools {
-  readonly #space: Space
+  readonly #space: Seat
   readonly #tools = new Map<string, Tool>()
-  readonly #running = new Map<string, AbortController>()
+  readonly #running = new Map<string, { abort: AbortController; answered: Promise<void> }>()
+  readonly #onTrouble: (error: unknown, request: Request) => void
   fallback: Fallback | undefined
 
-  constructor(space: Space) {
+  constructor(space: Seat, onTrouble: (error: unknown, request: Request) => void) {
     this.#space = space
+    this.#onTrouble = onTrouble
   }
 
   add<Schema extends InputSchema>(
@@ -63,17 +64,24 @@ export class Tools {
     if (method === 'notifications/cancelled') {
       this.#running
         .get(`${request.from} ${String(params?.requestId)}`)
-        ?.abort(params?.reason ?? 'cancelled by the asker')
+        ?.abort.abort(params?.reason ?? 'cancelled by the asker')
       return
     }
     const key = `${request.from} ${String(request.payload.id ?? request.id)}`
     const abort = new AbortController()
-    this.#running.set(key, abort)
-    void this.#answer(request, abort.signal).finally(() => this.#running.delete(key))
+    const answered = this.#answer(request, abort.signal)
+      .catch((error: unknown) => this.#onTrouble(error, request))
+      .finally(() => this.#running.delete(key))
+    this.#running.set(key, { abort, answered })
+  }
+
+  /** Resolves when everything that is being asked is answered. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ answered }) => answered))
   }
 
   close(): void {
-    for (const abort of this.#running.values()) abort.abort('the space was closed')
+    for (const { abort } of this.#running.values()) abort.abort('the space was closed')
   }
 
   /** What is asked of everyone is answered by those who can. */
@@ -87,22 +95,34 @@ export class Tools {
   }
 
   async #answer(request: Request, signal: AbortSignal): Promise<void> {
-    const answer =
-      (await this.#own(request, signal)) ?? (await this.fallback?.(request, signal)) ?? unknown(request)
+    const answer = await this.#outcome(request, signal)
     if (request.payload.method.startsWith('notifications/') || signal.aborted) return
-    const payload = { jsonrpc: '2.0', id: request.payload.id ?? request.id, ...answer }
+    const id = request.payload.id ?? request.id
     const context = request.context === undefined ? {} : { context: request.context }
-    const response = { kind: Kind.mcpResponse, to: [request.from], correlationId: request.id, ...context }
-    try {
-      await this.#space.send({ ...response, payload })
-    } catch (error) {
-      if (error instanceof ConnectionError) return // Nobody is there to be told.
-      const message = `the response was refused: ${error instanceof Error ? error.message : String(error)}`
-      const code = error instanceof ProtocolError && error.code === 'payload_too_large' ? -32603 : -32000
-      await this.#space.send({
-        ...response,
-        payload: { jsonrpc: '2.0', id: payload.id, error: { code, message } },
+    const respond = (payload: McpResponsePayload): Promise<unknown> =>
+      this.#space.send({
+        kind: Kind.mcpResponse,
+        to: [request.from],
+        correlationId: request.id,
+        ...context,
+        payload: { jsonrpc: '2.0', id, ...payload },
       })
+    try {
+      await respond(answer)
+    } catch (error) {
+      // What the space does not take as a result, it may take as an error; the asker should not wait in vain.
+      if (!(error instanceof ProtocolError) || error.code === 'capability_violation') throw error
+      await respond(failure(internalError, `the response was refused: ${error.message}`))
+    }
+  }
+
+  async #outcome(request: Request, signal: AbortSignal): Promise<McpResponsePayload> {
+    try {
+      return (
+        (await this.#own(request, signal)) ?? (await this.fallback?.(request, signal)) ?? unknown(request)
+      )
+    } catch (error) {
+      return failure(internalError, error instanceof Error ? error.message : String(error))
     }
   }
 

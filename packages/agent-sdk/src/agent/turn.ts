@@ -1,16 +1,16 @@
 import { type AnyEnvelope, type EnvelopeOf, Kind } from '@meup/protocol'
-import type { Draft, Space } from '../participant/space.js'
+import type { ChatOptions, Seat } from '../participant/seat.js'
 import { Batches } from '../reasoning/batches.js'
 import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
 
 /** One thing that was asked of this participant, and its way to an answer [MEUP-11.5]. */
 export class Turn {
-  readonly space: Space
-  readonly trigger: EnvelopeOf<'chat'>
+  readonly space: Seat
+  readonly trigger: EnvelopeOf<typeof Kind.chat>
   readonly #abort = new AbortController()
   readonly #batches = new Batches()
 
-  constructor(space: Space, trigger: EnvelopeOf<'chat'>) {
+  constructor(space: Seat, trigger: EnvelopeOf<typeof Kind.chat>) {
     this.space = space
     this.trigger = trigger
   }
@@ -41,10 +41,7 @@ export class Turn {
   }
 
   /** Answers in the main conversation; a question that was put to some is answered to its asker. */
-  reply(
-    message: string,
-    options: Pick<Draft, 'to'> & { format?: 'plain' | 'markdown' } = {},
-  ): Promise<AnyEnvelope> {
+  reply(message: string, options: Pick<ChatOptions, 'to' | 'format'> = {}): Promise<AnyEnvelope> {
     const to = this.trigger.to === undefined ? {} : { to: [this.trigger.from] }
     return this.space.chat(message, { ...to, ...options, correlationId: this.trigger.id })
   }

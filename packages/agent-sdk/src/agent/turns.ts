@@ -1,27 +1,27 @@
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
-import type { Space } from '../participant/space.js'
+import type { Seat } from '../participant/seat.js'
 import { stream } from '../participant/stream.js'
 import { Turn } from './turn.js'
 
 export interface TurnOptions {
   /** Which messages of others begin a turn; default: those put to this participant, and questions put to everyone. */
-  readonly trigger?: (message: EnvelopeOf<'chat'>, space: Space) => boolean
+  readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: Seat) => boolean
   /** Told of what goes wrong in a turn; default: prints it. The next turns go on. */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
 
 /** An answer to somebody else (it has a correlationId) is no question. */
-const isAsked = (message: EnvelopeOf<'chat'>, space: Space): boolean =>
+const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: Seat): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
 
 /** Turns messages into turns, and ends those that are taken back. */
 export class Turns {
-  readonly #space: Space
+  readonly #space: Seat
   readonly #options: TurnOptions
   readonly #open = new Set<Turn>()
 
-  constructor(space: Space, options: TurnOptions) {
+  constructor(space: Seat, options: TurnOptions) {
     this.#space = space
     this.#options = options
   }
@@ -65,11 +65,15 @@ export class Turns {
     const closed = (): void => {
       for (const turn of this.#open) turn.abort('the space was closed')
     }
-    this.#space.on('envelope', receive).on('closed', closed)
-    return () => this.#space.off('envelope', receive).off('closed', closed)
+    this.#space.on('envelope', receive)
+    this.#space.on('closed', closed)
+    return () => {
+      this.#space.off('envelope', receive)
+      this.#space.off('closed', closed)
+    }
   }
 
-  #takeBack(cancel: EnvelopeOf<'chat.cancel'>): void {
+  #takeBack(cancel: EnvelopeOf<typeof Kind.chatCancel>): void {
     const taken = new Set(correlations(cancel))
     for (const turn of this.#open) {
       if (taken.has(turn.trigger.id) && turn.from === cancel.from)

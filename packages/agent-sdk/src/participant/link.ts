@@ -58,11 +58,12 @@ export class Link {
   }
 
   /** Resolves with the envelope as the space has it; rejects with the gateway's refusal. */
-  send(id: string, envelope: object): Promise<AnyEnvelope> {
-    if (this.#over) return Promise.reject(new ConnectionError('closed', 'the connection is closed'))
+  async send(id: string, envelope: object): Promise<AnyEnvelope> {
+    if (this.#over) throw new ConnectionError('closed', 'the connection is closed')
     const text = JSON.stringify(envelope)
+    const isOnItsWay = this.#pending.has(id)
     const acknowledged = this.#pending.add(id, text)
-    if (this.#welcomed === undefined) this.#transport?.send(text)
+    if (!isOnItsWay && this.#welcomed === undefined) this.#transport?.send(text)
     return acknowledged
   }
 
@@ -103,6 +104,7 @@ export class Link {
   }
 
   #receive(text: string): void {
+    if (this.#over) return
     if (this.#held !== undefined && this.#welcomed === undefined) {
       this.#held.push(text)
       return

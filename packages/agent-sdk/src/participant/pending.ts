@@ -1,10 +1,11 @@
 import { type AnyEnvelope, type ErrorPayload, ProtocolError } from '@meup/protocol'
 import { ConnectionError, errorDetails } from './errors.js'
+import type { Waiter } from './wait.js'
 
 interface Sent {
   readonly text: string
-  resolve(echo: AnyEnvelope): void
-  reject(error: Error): void
+  /** More than one where the same was sent again meanwhile. */
+  readonly waiters: readonly Waiter<AnyEnvelope>[]
 }
 
 /** What may wait for its acknowledgement before more is refused. */
@@ -14,26 +15,36 @@ const most = 10_000
 export class Pending {
   readonly #sent = new Map<string, Sent>()
 
+  has(id: string): boolean {
+    return this.#sent.has(id)
+  }
+
+  /** Throws when too much waits, or when the id stands for something else that is on its way. */
   add(id: string, text: string): Promise<AnyEnvelope> {
-    if (this.#sent.size >= most) {
-      const message = `${most} envelopes wait for their acknowledgement; await what send() returns`
-      return Promise.reject(new ConnectionError('queue_full', message))
+    const known = this.#sent.get(id)
+    if (known !== undefined && known.text !== text) {
+      throw new TypeError(`another envelope with the id ${id} is on its way; use a fresh id`)
     }
-    return new Promise((resolve, reject) => this.#sent.set(id, { text, resolve, reject }))
+    if (known === undefined && this.#sent.size >= most) {
+      const message = `${most} envelopes wait for their acknowledgement; await what send() returns`
+      throw new ConnectionError('queue_full', message)
+    }
+    return new Promise((resolve, reject) => {
+      this.#sent.set(id, { text, waiters: [...(known?.waiters ?? []), { resolve, reject }] })
+    })
   }
 
   acknowledge(echo: AnyEnvelope): void {
-    const sent = this.#sent.get(echo.id)
-    this.#sent.delete(echo.id)
-    sent?.resolve(echo)
+    for (const { resolve } of this.#take(echo.id)) resolve(echo)
   }
 
   /** Whether the error was about one of these. */
   refuse(id: string, payload: ErrorPayload): boolean {
-    const sent = this.#sent.get(id)
-    this.#sent.delete(id)
-    sent?.reject(new ProtocolError(payload.code, payload.message, errorDetails(payload)))
-    return sent !== undefined
+    const waiters = this.#take(id)
+    for (const { reject } of waiters) {
+      reject(new ProtocolError(payload.code, payload.message, errorDetails(payload)))
+    }
+    return waiters.length > 0
   }
 
   /** For a new connection: an id the gateway knows is answered with the original, so nothing is done twice. */
@@ -42,7 +53,12 @@ export class Pending {
   }
 
   fail(error: Error): void {
-    for (const { reject } of this.#sent.values()) reject(error)
-    this.#sent.clear()
+    for (const id of [...this.#sent.keys()]) for (const { reject } of this.#take(id)) reject(error)
+  }
+
+  #take(id: string): readonly Waiter<AnyEnvelope>[] {
+    const waiters = this.#sent.get(id)?.waiters ?? []
+    this.#sent.delete(id)
+    return waiters
   }
 }

@@ -1,39 +1,39 @@
-import { type AnyEnvelope, Kind, type ParticipantInfo } from '@meup/protocol'
-import { type WaitOptions, wait } from './wait.js'
+import { type AnyEnvelope, Kind, type ParticipantInfo, type WelcomePayload } from '@meup/protocol'
+import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 /** Who is in the space: told by every welcome, kept up to date by presence. */
 export class People {
   readonly #known = new Map<string, ParticipantInfo>()
-  readonly #watchers = new Set<() => void>()
+  /** Whom each waits for. */
+  readonly #waiting = new Map<Waiter<void>, readonly string[]>()
+  /** The last seq whose presence the welcome tells already; what is replayed of before is history. */
+  #head = 0
 
   list(): ParticipantInfo[] {
     return [...this.#known.values()]
   }
 
   whenPresent(ids: readonly string[], options: WaitOptions): Promise<void> {
-    let look = (): void => {}
     return wait<void>(
       `sign of ${ids.join(', ')}`,
       options,
       (waiter) => {
-        look = () => {
-          if (ids.every((id) => this.#known.get(id)?.status === 'present')) waiter.resolve()
-        }
-        this.#watchers.add(look)
-        look()
+        this.#waiting.set(waiter, ids)
+        this.#look()
       },
-      () => this.#watchers.delete(look),
+      (waiter) => this.#waiting.delete(waiter),
     )
   }
 
-  tell(participants: readonly ParticipantInfo[]): void {
+  tell({ participants, space }: WelcomePayload): void {
+    this.#head = space.head
     this.#known.clear()
     for (const participant of participants) this.#known.set(participant.id, participant)
     this.#look()
   }
 
   take(envelope: AnyEnvelope): void {
-    if (envelope.kind !== Kind.systemPresence) return
+    if (envelope.kind !== Kind.systemPresence || (envelope.seq ?? 0) <= this.#head) return
     const { event, participant } = envelope.payload
     const known = this.#known.get(participant.id)
     const capabilities = participant.capabilities ?? known?.capabilities ?? []
@@ -42,7 +42,13 @@ export class People {
     this.#look()
   }
 
+  fail(error: Error): void {
+    for (const { reject } of [...this.#waiting.keys()]) reject(error)
+  }
+
   #look(): void {
-    for (const watcher of [...this.#watchers]) watcher()
+    for (const [{ resolve }, ids] of [...this.#waiting]) {
+      if (ids.every((id) => this.#known.get(id)?.status === 'present')) resolve()
+    }
   }
 }

@@ -8,7 +8,7 @@ import {
 import { ToolError } from './errors.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
-type Response = EnvelopeOf<'mcp.response'>
+type Response = EnvelopeOf<typeof Kind.mcpResponse>
 
 /** Requests that wait for their response, by the id of the request. */
 export class Requests {

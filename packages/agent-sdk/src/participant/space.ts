@@ -5,7 +5,6 @@ import {
   Kind,
   type McpRequestPayload,
   type ParticipantInfo,
-  ProtocolError,
   type SubscribePayload,
   type WelcomePayload,
 } from '@meup/protocol'
@@ -17,35 +16,15 @@ import type { Turn } from '../agent/turn.js'
 import { type TurnOptions, Turns } from '../agent/turns.js'
 import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
 import { readToolResult, type ToolResult } from '../tool-call/tool-result.js'
-import { ConnectionError, errorDetails } from './errors.js'
+import { ConnectionError } from './errors.js'
 import { Link } from './link.js'
 import { People } from './people.js'
 import { Requests, resultOf } from './requests.js'
+import type { CallOptions, ChatOptions, Draft, Seat } from './seat.js'
 import { stream } from './stream.js'
+import { Subscriptions } from './subscriptions.js'
 import type { Dial, DialRequest } from './transport.js'
 import type { WaitOptions } from './wait.js'
-
-/** What a sender sets of an envelope; the gateway adds the rest. */
-export interface Draft {
-  readonly kind: string
-  readonly id?: string
-  readonly to?: readonly string[]
-  readonly correlationId?: string | readonly string[]
-  readonly context?: string
-  readonly rationale?: string
-  readonly parallelGroup?: number
-  readonly payload?: object
-}
-
-/** Where in the conversation a request stands, and why it is made. */
-export interface CallOptions extends WaitOptions {
-  readonly context?: string
-  readonly correlationId?: string
-  /** Why this tool, for everyone to read. */
-  readonly why?: string
-  /** Calls with the same number were made together. */
-  readonly parallelGroup?: number
-}
 
 export interface SpaceEvents {
   /** Every logged envelope this participant gets, in order, and errors that answer nothing it awaits. */
@@ -55,22 +34,24 @@ export interface SpaceEvents {
   reconnecting: [inMs: number, reason: string]
   /** The log this participant followed is gone; what follows starts at the oldest envelope. */
   lost: [WelcomePayload]
+  /** A request that could not be answered, such as for lack of the capability `mcp.response`. */
+  trouble: [error: unknown, request: AnyEnvelope]
   closed: [Error | undefined]
 }
 
 /** A participant's seat in a space. */
-export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable {
+export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDisposable {
   readonly #link: Link
   readonly #requests = new Requests()
   readonly #tools: Tools
   readonly #people = new People()
+  readonly #subscriptions = new Subscriptions((envelope) => this.#link.post(envelope))
   #welcome: WelcomePayload | undefined
-  #asked: SubscribePayload | undefined
-  #subscribing: { id: string; resolve(welcome: WelcomePayload): void; reject(error: Error): void } | undefined
+  #ended: { readonly error: Error | undefined } | undefined
 
   private constructor(dial: Dial, request: DialRequest) {
     super()
-    this.#tools = new Tools(this)
+    this.#tools = new Tools(this, (error, request) => this.#trouble(error, request))
     this.#link = new Link(dial, request, {
       envelope: (envelope) => this.#receive(envelope),
       welcome: (welcome, fresh) => this.#told(welcome, fresh),
@@ -91,6 +72,11 @@ export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable 
     return this.#welcome
   }
 
+  /** Why it is over, for good; `undefined` while it goes on. */
+  get ended(): { readonly error: Error | undefined } | undefined {
+    return this.#ended
+  }
+
   /** This participant's id. */
   get id(): string {
     return this.welcome.you.id
@@ -106,8 +92,9 @@ export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable 
   }
 
   /** Resolves when all of these are there. Rejects with `ConnectionError` when it takes too long. */
-  whenPresent(ids: readonly string[], options: WaitOptions = {}): Promise<void> {
-    return this.#people.whenPresent(ids, options)
+  async whenPresent(ids: readonly string[], options: WaitOptions = {}): Promise<void> {
+    this.#mustGoOn()
+    await this.#people.whenPresent(ids, options)
   }
 
   /** The contexts that were open at the last welcome. */
@@ -122,7 +109,7 @@ export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable 
   }
 
   /** Says something in the main conversation. */
-  chat(message: string, options: Omit<Draft, 'kind' | 'payload'> & { format?: 'plain' | 'markdown' } = {}) {
+  chat(message: string, options: ChatOptions = {}): Promise<AnyEnvelope> {
     const { format, ...fields } = options
     return this.send({ ...fields, kind: Kind.chat, payload: { message, ...(format && { format }) } })
   }
@@ -204,17 +191,24 @@ export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable 
   }
 
   /** Changes what this connection is shown; what is cut is cut in the gateway. */
-  subscribe(asked: SubscribePayload): Promise<WelcomePayload> {
-    const id = nanoid()
-    this.#asked = asked
-    return new Promise((resolve, reject) => {
-      this.#subscribing = { id, resolve, reject }
-      this.#link.post({ id, kind: Kind.observeSubscribe, payload: asked })
-    })
+  async subscribe(asked: SubscribePayload): Promise<WelcomePayload> {
+    this.#mustGoOn()
+    return this.#subscriptions.change(asked)
   }
 
   close(): void {
     this.#link.close()
+  }
+
+  /** Answers what is still being asked of this participant, for so many milliseconds at most, then closes. */
+  async leave(withinMs = 2000): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, withinMs)
+    })
+    await Promise.race([this.#tools.settled(), late])
+    clearTimeout(timer)
+    this.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -222,12 +216,7 @@ export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable 
   }
 
   #receive(envelope: AnyEnvelope): void {
-    if (envelope.kind === Kind.systemError && envelope.correlationId === this.#subscribing?.id) {
-      const { code, message } = envelope.payload
-      this.#subscribing?.reject(new ProtocolError(code, message, errorDetails(envelope.payload)))
-      this.#subscribing = undefined
-      return
-    }
+    if (envelope.kind === Kind.systemError && this.#subscriptions.refused(envelope)) return
     this.#requests.take(envelope)
     this.#people.take(envelope)
     if (envelope.kind === Kind.mcpRequest) this.#tools.take(envelope)
@@ -236,21 +225,31 @@ export class Space extends EventEmitter<SpaceEvents> implements AsyncDisposable 
 
   #told(welcome: WelcomePayload, fresh: boolean): void {
     this.#welcome = welcome
-    this.#people.tell(welcome.participants)
-    if (fresh && this.#asked !== undefined) {
-      this.#link.post({ id: nanoid(), kind: Kind.observeSubscribe, payload: this.#asked })
-    } else if (!fresh) {
-      this.#subscribing?.resolve(welcome)
-      this.#subscribing = undefined
-    }
+    this.#people.tell(welcome)
+    if (fresh) this.#subscriptions.renew()
+    else this.#subscriptions.granted(welcome)
     if (welcome.resume.status === 'lost') this.emit('lost', welcome)
     this.emit('welcome', welcome)
   }
 
   #closed(error: Error | undefined): void {
-    this.#requests.failAll(error ?? new ConnectionError('closed', 'the connection was closed'))
+    this.#ended = { error }
+    const reason = error ?? new ConnectionError('closed', 'the connection was closed')
+    this.#requests.failAll(reason)
+    this.#subscriptions.fail(reason)
+    this.#people.fail(reason)
     this.#tools.close()
     this.emit('closed', error)
+  }
+
+  /** Said aloud where nobody listens: an asker waits in vain. A closed connection is told by `closed`. */
+  #trouble(error: unknown, request: AnyEnvelope): void {
+    if (error instanceof ConnectionError) return
+    if (!this.emit('trouble', error, request)) console.error(`request ${request.id} was not answered:`, error)
+  }
+
+  #mustGoOn(): void {
+    if (this.#ended !== undefined) throw new ConnectionError('closed', 'the connection is closed')
   }
 
   /** Tells the other side that nobody waits any more. */

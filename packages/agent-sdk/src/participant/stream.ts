@@ -1,4 +1,5 @@
 interface Closing {
+  readonly ended: { readonly error: Error | undefined } | undefined
   on(event: 'closed', listener: (error: Error | undefined) => void): unknown
   off(event: 'closed', listener: (error: Error | undefined) => void): unknown
 }
@@ -10,7 +11,7 @@ interface Closing {
 export function stream<Value>(source: Closing, listen: (push: (value: Value) => void) => () => void) {
   const values: Value[] = []
   let wake: (() => void) | undefined
-  let over: { error: Error | undefined } | undefined
+  let over = source.ended
   const closed = (error: Error | undefined): void => {
     over = { error }
     wake?.()

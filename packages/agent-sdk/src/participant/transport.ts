@@ -1,3 +1,5 @@
+import { ConnectionError } from './errors.js'
+
 /** Where and as whom to connect. `after` and `epoch` resume; `tail` asks for the last envelopes [MEUP-5.2]. */
 export interface DialRequest {
   /** Base address of the gateway, such as `http://127.0.0.1:8080`. */
@@ -23,8 +25,11 @@ export interface Transport {
 /** Opens a line. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
 export type Dial = (request: DialRequest, events: TransportEvents) => Promise<Transport>
 
-/** The address of a space's socket. */
+/** The address of a space's socket. Throws `ConnectionError` where `url` is none. */
 export function socketUrl({ url, space, after, epoch, tail }: DialRequest): string {
+  if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`)
+  }
   const address = new URL(`/spaces/${encodeURIComponent(space)}/ws`, url)
   address.protocol = address.protocol.replace('http', 'ws')
   for (const [name, value] of Object.entries({ after, epoch, tail })) {

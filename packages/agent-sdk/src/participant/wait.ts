@@ -22,13 +22,13 @@ export function wait<Value>(
   what: string,
   { signal, timeoutMs = defaultTimeout }: WaitOptions,
   begin: (waiter: Waiter<Value>) => void,
-  end: () => void,
+  end: (waiter: Waiter<Value>) => void,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
     const finish = (): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', aborted)
-      end()
+      end(waiter)
     }
     const waiter: Waiter<Value> = {
       resolve: (value) => {

@@ -1,7 +1,7 @@
 import { type AnyEnvelope, joinContext, Kind, type Phase } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { ConnectionError } from '../participant/errors.js'
-import type { CallOptions, Space } from '../participant/space.js'
+import type { CallOptions, Seat } from '../participant/seat.js'
 import type { ToolResult } from '../tool-call/tool-result.js'
 import { Batches } from './batches.js'
 
@@ -43,14 +43,14 @@ type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readon
 export class Reasoning implements AsyncDisposable {
   /** Path of this context. */
   readonly context: string
-  readonly #space: Space
+  readonly #space: Seat
   readonly #batches: Batches
   readonly #abort = new AbortController()
   readonly #unlisten: () => void
   #over = false
   #lastFailure: string | undefined
 
-  private constructor(space: Space, context: string, batches: Batches, parent: AbortSignal | undefined) {
+  private constructor(space: Seat, context: string, batches: Batches, parent: AbortSignal | undefined) {
     this.#space = space
     this.context = context
     this.#batches = batches
@@ -67,7 +67,7 @@ export class Reasoning implements AsyncDisposable {
 
   /** Opens a run. The start is sent before anything else happens. */
   static async open(
-    space: Space,
+    space: Seat,
     origin: Origin,
     message?: string,
     options: ReasonOptions = {},
@@ -160,7 +160,7 @@ export class Reasoning implements AsyncDisposable {
 }
 
 async function start(
-  space: Space,
+  space: Seat,
   where: object,
   message: string | undefined,
   options: ReasonOptions,

@@ -1,6 +1,5 @@
 import type { Dial, DialRequest, TransportEvents } from '@meup/agent-sdk'
 import { defaultLimits, type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
-import { deferred } from './deferred.js'
 
 /** What was sent over a line. */
 export type Sent = Omit<Envelope, 'protocol' | 'ts' | 'from' | 'seq'>
@@ -22,21 +21,34 @@ export interface ScriptedLine {
 /** A dial whose lines do what the test says. `refuse` makes the next dials fail. */
 export function scriptedDial(me = 'me') {
   const lines: ScriptedLine[] = []
-  let [dialled, error] = [deferred<ScriptedLine>(), undefined as Error | undefined]
+  const [ready, awaited]: [ScriptedLine[], ((line: ScriptedLine) => void)[]] = [[], []]
+  let error: Error | undefined
+  const hand = (): void => {
+    const [line, take] = [ready[0], awaited[0]]
+    if (line === undefined || take === undefined) return
+    ready.shift()
+    awaited.shift()
+    take(line)
+  }
   const dial: Dial = async (request, events) => {
     if (error !== undefined) throw error
-    const line = lineOf(me, request, events)
-    lines.push(line.script)
-    const { resolve } = dialled
-    dialled = deferred()
-    setImmediate(() => resolve(line.script))
-    return line.transport
+    const { script, transport } = lineOf(me, request, events)
+    lines.push(script)
+    setImmediate(() => {
+      ready.push(script)
+      hand()
+    })
+    return transport
   }
   return {
     dial,
     lines,
-    /** The next line to be opened, at a time when its events may begin. */
-    next: () => dialled.promise,
+    /** The next line that is opened, at a time when its events may begin. */
+    next: (): Promise<ScriptedLine> =>
+      new Promise((resolve) => {
+        awaited.push(resolve)
+        hand()
+      }),
     refuse: (cause: Error | undefined) => {
       error = cause
     },

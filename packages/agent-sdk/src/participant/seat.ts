@@ -1,0 +1,45 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import type { ToolResult } from '../tool-call/tool-result.js'
+import type { WaitOptions } from './wait.js'
+
+/** What a sender sets of an envelope; the gateway adds the rest. */
+export interface Draft {
+  readonly kind: string
+  readonly id?: string
+  readonly to?: readonly string[]
+  readonly correlationId?: string | readonly string[]
+  readonly context?: string
+  readonly rationale?: string
+  readonly parallelGroup?: number
+  readonly payload?: object
+}
+
+export type ChatOptions = Omit<Draft, 'kind' | 'payload'> & { readonly format?: 'plain' | 'markdown' }
+
+/** Where in the conversation a request stands, and why it is made. */
+export interface CallOptions extends WaitOptions {
+  readonly context?: string
+  readonly correlationId?: string
+  /** Why this tool, for everyone to read. */
+  readonly why?: string
+  /** Calls with the same number were made together. */
+  readonly parallelGroup?: number
+}
+
+interface Heard {
+  envelope: [AnyEnvelope]
+  closed: [Error | undefined]
+}
+
+/** A participant's place in a space: what tools, turns and reasoning need of it. `Space` is one. */
+export interface Seat {
+  /** This participant's id. */
+  readonly id: string
+  /** Why it is over, for good; `undefined` while it goes on. */
+  readonly ended: { readonly error: Error | undefined } | undefined
+  send(draft: Draft): Promise<AnyEnvelope>
+  chat(message: string, options?: ChatOptions): Promise<AnyEnvelope>
+  call(tool: string, args?: object, options?: CallOptions): Promise<ToolResult>
+  on<Event extends keyof Heard>(event: Event, listener: (...heard: Heard[Event]) => void): unknown
+  off<Event extends keyof Heard>(event: Event, listener: (...heard: Heard[Event]) => void): unknown
+}

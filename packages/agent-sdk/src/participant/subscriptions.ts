@@ -1,0 +1,72 @@
+import {
+  type EnvelopeOf,
+  Kind,
+  ProtocolError,
+  type SubscribePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { nanoid } from 'nanoid'
+import { errorDetails } from './errors.js'
+import type { Waiter } from './wait.js'
+
+interface Change extends Waiter<WelcomePayload> {
+  readonly id: string
+  readonly asked: SubscribePayload
+}
+
+/** What a seat wants to be shown. The gateway forgets it with the connection; here it outlives it [MEUP-9.1]. */
+export class Subscriptions {
+  readonly #post: (envelope: object) => void
+  #kept: SubscribePayload | undefined
+  #changes: Change[] = []
+
+  constructor(post: (envelope: object) => void) {
+    this.#post = post
+  }
+
+  change(asked: SubscribePayload): Promise<WelcomePayload> {
+    return new Promise((resolve, reject) => this.#ask({ id: nanoid(), asked, resolve, reject }))
+  }
+
+  /** On a new connection: asks for what was granted before, and for what is still to be answered. */
+  renew(): void {
+    const unanswered = this.#changes
+    this.#changes = []
+    if (this.#kept !== undefined) {
+      this.#ask({ id: nanoid(), asked: this.#kept, resolve: () => {}, reject: () => {} })
+    }
+    for (const change of unanswered) this.#ask(change)
+  }
+
+  /** A later welcome: the gateway answers changes in the order they were made. */
+  granted(welcome: WelcomePayload): void {
+    const [change] = this.#changes
+    if (change === undefined || !isOf(welcome, change.asked)) return
+    this.#changes.shift()
+    this.#kept = change.asked
+    change.resolve(welcome)
+  }
+
+  /** Whether the error was about one of these. */
+  refused({ correlationId, payload }: EnvelopeOf<typeof Kind.systemError>): boolean {
+    const at = this.#changes.findIndex(({ id }) => id === correlationId)
+    const [change] = at === -1 ? [] : this.#changes.splice(at, 1)
+    change?.reject(new ProtocolError(payload.code, payload.message, errorDetails(payload)))
+    return change !== undefined
+  }
+
+  fail(error: Error): void {
+    for (const { reject } of this.#changes.splice(0)) reject(error)
+  }
+
+  #ask(change: Change): void {
+    this.#changes.push(change)
+    this.#post({ id: change.id, kind: Kind.observeSubscribe, payload: change.asked })
+  }
+}
+
+const fields = ['reasoning', 'contexts', 'excludeContexts', 'from', 'kinds'] as const
+
+/** A welcome may also tell of something else, such as a grant. */
+const isOf = ({ subscription }: WelcomePayload, asked: SubscribePayload): boolean =>
+  fields.every((field) => JSON.stringify(subscription[field]) === JSON.stringify(asked[field]))
