@@ -1,6 +1,7 @@
 export type { AnyEnvelope, EnvelopeOf } from './any-envelope.js'
 export { isKind } from './any-envelope.js'
 export {
+  type Capabilities,
   Capability,
   compileCapabilities,
   compilePattern,

@@ -3,7 +3,7 @@
  * that led to the answers, and ends.
  */
 import { fileURLToPath } from 'node:url'
-import { connect, type Space } from '@meup/agent-sdk'
+import { ConnectionError, connect, type Space } from '@meup/agent-sdk'
 import { Conversation, loadConfig, operatorLog, untilSignal, up } from 'meup'
 
 const agents = ['security-agent', 'perf-agent']
@@ -16,19 +16,11 @@ if (flag !== -1 && !question) {
   process.exit(2)
 }
 
-const config = loadConfig(fileURLToPath(new URL('../space.yaml', import.meta.url)))
-// A single question needs no fixed address, and should not be in the way of a space that runs already.
-const gateway = question === undefined ? config.gateway : { ...config.gateway, port: 0 }
-const running = await up({ ...config, gateway }, operatorLog('warn'))
-const ana = await connect({
-  url: running.url,
-  space: 'deploy-review',
-  token: running.tokens['deploy-review']?.ana ?? '',
-})
+const folder = fileURLToPath(new URL('..', import.meta.url))
+const config = loadConfig(`${folder}/space.yaml`)
 
 if (question === undefined) {
-  await ana.whenPresent(['files', ...agents], { timeoutMs: patienceMs })
-  ana.close()
+  const running = await up(config, operatorLog('warn'))
   console.log(`The space deploy-review runs on ${running.url}. In another terminal:
 
   pnpm meup -C examples/deploy-review join            talk as ana; ask: Should we deploy this auth change?
@@ -37,12 +29,24 @@ if (question === undefined) {
 Ctrl+C stops it.`)
   await untilSignal(running.close)
 } else {
+  const seat = await takeSeat()
   try {
-    await ask(ana, question)
+    await ask(seat.ana, question)
   } finally {
-    ana.close()
-    await running.close()
+    seat.ana.close()
+    await seat.close()
   }
+}
+
+/** In the space that runs here already, or else in one that runs for this question, at any free address. */
+async function takeSeat(): Promise<{ ana: Space; close(): Promise<void> }> {
+  try {
+    return { ana: await connect({ as: 'ana', directory: folder }), close: async () => {} }
+  } catch (error) {
+    if (!(error instanceof ConnectionError)) throw error // No gateway runs here.
+  }
+  const running = await up({ ...config, gateway: { ...config.gateway, port: 0 } }, operatorLog('warn'))
+  return { ana: await connect({ as: 'ana', directory: folder }), close: running.close }
 }
 
 /** Asks, and prints what everyone says and thinks until every agent has answered. */

@@ -117,9 +117,7 @@ function readGlob(text: string, path: string, separator: Separator): Glob {
   const glob = parseGlob(text, separator)
   if (glob === undefined) throw new PatternError(path, 'write \\\\ for a backslash at the end')
   // Older grants name the thoughts by a kind that never existed [MEUP-4].
-  return separator === '.' && glob.text === STEP_ALIAS
-    ? literalGlob(Kind.reasoningThought, separator)
-    : glob
+  return separator === '.' && glob.text === STEP_ALIAS ? literalGlob(Kind.reasoningThought, separator) : glob
 }
 
 function readRegex(source: string, path: string, meter: Meter): Regex {

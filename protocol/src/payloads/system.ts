@@ -7,10 +7,11 @@ import { SubscribePayload } from './conversation.js'
 const capabilities = Type.Array(Capability)
 
 /** Known participants are `present` while they hold a connection, else `away`. */
-export const PresenceStatus = Type.Union([Type.Literal('present'), Type.Literal('away')])
-export type PresenceStatus = Static<typeof PresenceStatus>
-
-export const ParticipantInfo = Type.Object({ id: ParticipantId, capabilities, status: PresenceStatus })
+export const ParticipantInfo = Type.Object({
+  id: ParticipantId,
+  capabilities,
+  status: Type.Union([Type.Literal('present'), Type.Literal('away')]),
+})
 export type ParticipantInfo = Static<typeof ParticipantInfo>
 
 export const ContextInfo = Type.Object({

@@ -1,5 +1,13 @@
-import { type AnyEnvelope, closeCodes, Kind, ProtocolError, type WelcomePayload } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  closeCodes,
+  Kind,
+  type Limits,
+  ProtocolError,
+  type WelcomePayload,
+} from '@meup/protocol'
 import { ConnectionError } from './errors.js'
+import { frameOf } from './frame.js'
 import { Pending } from './pending.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
 
@@ -35,6 +43,7 @@ export class Link {
   #lastSeq: number | undefined
   #epoch: string | undefined
   #me = ''
+  #maxBytes = Number.POSITIVE_INFINITY
   #failures = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #over = false
@@ -60,7 +69,7 @@ export class Link {
   /** Resolves with the envelope as the space has it; rejects with the gateway's refusal. */
   async send(id: string, envelope: object): Promise<AnyEnvelope> {
     if (this.#over) throw new ConnectionError('closed', 'the connection is closed')
-    const text = JSON.stringify(envelope)
+    const text = frameOf(envelope, this.#maxBytes)
     const isOnItsWay = this.#pending.has(id)
     const acknowledged = this.#pending.add(id, text)
     if (!isOnItsWay && this.#welcomed === undefined) this.#transport?.send(text)
@@ -69,7 +78,7 @@ export class Link {
 
   /** For what is never acknowledged. */
   post(envelope: object): void {
-    this.#transport?.send(JSON.stringify(envelope))
+    this.#transport?.send(frameOf(envelope, this.#maxBytes))
   }
 
   close(): void {
@@ -129,6 +138,7 @@ export class Link {
 
   #welcome(welcome: WelcomePayload): void {
     this.#me = welcome.you.id
+    this.#maxBytes = (welcome.limits as Partial<Limits>).maxEnvelopeBytes ?? this.#maxBytes
     this.#epoch = welcome.space.epoch
     if (welcome.resume.status === 'lost') this.#lastSeq = 0
     this.#lastSeq ??= welcome.resume.from - 1

@@ -60,8 +60,8 @@ export class Subscriptions {
   }
 
   #ask(change: Change): void {
-    this.#changes.push(change)
     this.#post({ id: change.id, kind: Kind.observeSubscribe, payload: change.asked })
+    this.#changes.push(change)
   }
 }
 

@@ -42,6 +42,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   } = options
   const app = createHttpApp({
     gateway,
+    logger,
     remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
   })
   const sockets = new WsServer({ gateway, origins, trustProxy, heartbeatMs, logger })

@@ -3,11 +3,13 @@ import type { Context } from 'hono'
 import { bearerOf, isDenial } from '../gateway/door.js'
 import type { Gateway } from '../gateway/gateway.js'
 import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
+import type { Logger } from '../ports/logger.js'
 import type { Sender } from '../space/sender.js'
 import { problem, problemOf } from './problem.js'
 
 export interface HttpOptions {
   readonly gateway: Gateway
+  readonly logger: Logger
   /** Address of the peer of a request. */
   remoteOf(context: Context): string
 }

@@ -13,7 +13,7 @@ export function genesis(epoch: string): Buffer {
 }
 
 /** SHA-256(salt ‖ body). The salt keeps a leaf from giving a short body away to those who may not read it. */
-export function leafOf(salt: Uint8Array, body: Uint8Array): Buffer {
+function leafOf(salt: Uint8Array, body: Uint8Array): Buffer {
   return sha256(salt, body)
 }
 
@@ -23,14 +23,14 @@ export function digestOf(salt: Uint8Array, content: Uint8Array): Buffer {
 }
 
 /** The hash of row `seq`: SHA-256(previous hash ‖ seq as 8 bytes big-endian ‖ leaf). */
-export function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): Buffer {
+function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): Buffer {
   const position = Buffer.allocUnsafe(8)
   position.writeBigUInt64BE(BigInt(seq))
   return sha256(previousHash, position, leaf)
 }
 
 /** Gives a fresh 16-byte salt at each call, drawn from a larger pool: one system call serves many rows. */
-export function saltPool(): () => Buffer {
+function saltPool(): () => Buffer {
   let pool = Buffer.alloc(0)
   return () => {
     if (pool.length === 0) pool = randomBytes(SALT_BYTES * SALTS_PER_POOL)

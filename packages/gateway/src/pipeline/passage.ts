@@ -40,7 +40,7 @@ export interface Receipt {
 }
 
 /** The envelope was answered and goes no further; seq 0 where it is nothing for the log. */
-export interface Answered extends Receipt {
+interface Answered extends Receipt {
   readonly answered: true
 }
 

@@ -1,0 +1,19 @@
+import { ProtocolError, readObject } from '@meup/protocol'
+
+const encoder = new TextEncoder()
+
+/**
+ * An envelope as a text frame. Throws the `ProtocolError` of the gateway where it could not read the frame: it would
+ * not know the id then, and its answer would reach nobody who waits.
+ */
+export function frameOf(envelope: object, maxBytes: number): string {
+  const text = JSON.stringify(envelope)
+  const bytes = encoder.encode(text)
+  if (bytes.length > maxBytes) {
+    const message = `the envelope has ${bytes.length} bytes; send at most ${maxBytes}`
+    throw new ProtocolError('payload_too_large', message)
+  }
+  const object = readObject(bytes)
+  if (typeof object === 'string') throw new ProtocolError('invalid_json', object)
+  return text
+}
