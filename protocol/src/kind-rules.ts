@@ -1,5 +1,5 @@
 import type { Static, TSchema } from '@sinclair/typebox'
-import { isKnownKind, Kind, namespaceOf } from './kinds.js'
+import { isKnownKind, Kind } from './kinds.js'
 import {
   GrantAckPayload,
   GrantPayload,
@@ -159,7 +159,7 @@ export const kindRules: Readonly<Record<Kind, KindRule>> = rules
 /** The rule of a kind; unknown reasoning kinds stand as thoughts do. `undefined` = nothing is known of it [MEUP-3.1]. */
 export function ruleOf(kind: string): KindRule | undefined {
   if (isKnownKind(kind)) return rules[kind]
-  return namespaceOf(kind) === 'reasoning' ? rules[Kind.reasoningThought] : undefined
+  return kind.startsWith('reasoning.') ? rules[Kind.reasoningThought] : undefined
 }
 
 /** Payload type of each kind. */

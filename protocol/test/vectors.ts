@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-export interface Vector<Input, Expect> {
+interface Vector<Input, Expect> {
   readonly clause: string
   readonly name: string
   readonly input: Input

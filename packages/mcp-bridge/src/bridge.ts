@@ -15,7 +15,7 @@ export interface Bridge {
 
 /**
  * Makes an MCP server a participant: requests addressed to it are relayed as they stand, and so are the responses
- * [MEUP-3.2]. What the server announces (`notifications/…`) is told to everyone.
+ * [MEUP-3.8]. What the server announces (`notifications/…`) is told to everyone.
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
   let announce = (_payload: McpRequestPayload): void => {} // Nobody is there to be told before the seat is taken.

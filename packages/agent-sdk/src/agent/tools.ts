@@ -34,7 +34,7 @@ interface Tool {
 /** JSON-RPC's own codes. */
 const [methodNotFound, invalidParams, internalError] = [-32601, -32602, -32603]
 
-/** The tools of one participant, served as MCP [MEUP-3.2]. */
+/** The tools of one participant, served as MCP [MEUP-3.8]. */
 export class Tools {
   readonly #space: Seat
   readonly #tools = new Map<string, Tool>()

@@ -1,4 +1,4 @@
-import { Kind, type WelcomePayload } from '@meup/protocol'
+import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
 import { backfill, tailStart } from '../outbox/backfill.js'
 import { messageFrom } from '../outbox/parcel.js'
 import type { Connection } from '../ports/connection.js'
@@ -19,7 +19,7 @@ export class Room {
     space.recovered = () => this.presence.reappear()
   }
 
-  /** Records what the operator configured, where the log does not say it already, and buries ghosts [MEUP-3.4]. */
+  /** Records what the operator configured, where the log does not say it already, and buries ghosts [MEUP-3.5, 3.6]. */
   furnish(record: Record<string, unknown>): void {
     const { space } = this
     if (space.log.head === 0) {
@@ -57,7 +57,7 @@ export class Room {
         { space: space.config.name, participant: session.participant, err: error },
         'replay failed',
       )
-      session.close(1011, 'the log cannot be read; reconnect later')
+      session.close(closeCodes.draining, 'the log cannot be read; reconnect later')
     })
     return session
   }

@@ -34,7 +34,7 @@ function reasoningRights({ kind, from, context }: Envelope, space: Admission): R
   return undefined
 }
 
-/** A response comes from an addressee of the request, once [MEUP-3.2]. */
+/** A response comes from an addressee of the request, once [MEUP-3.7]. */
 function responseRights(envelope: Envelope, space: Admission): Refusal | undefined {
   if (envelope.kind !== Kind.mcpResponse) return undefined
   for (const id of correlations(envelope)) {

@@ -3,15 +3,14 @@ import { overRate } from './limit.js'
 import type { Admission, Outcome, Passage, Refusal } from './passage.js'
 
 /**
- * Frame → envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.8].
- * Aliases are resolved here, before every check [MEUP-1.3]. What cannot be read is charged like anything else.
+ * Frame → envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.2, 1.5, 1.8, 1.13].
+ * Aliases are resolved here, before every check [MEUP-1.3]. Bytes are charged for every frame, whatever it holds.
  */
 export function decode(passage: Passage, space: Admission): Outcome {
   const refusal = read(passage, space)
-  if (refusal === undefined) return undefined
-  return (
-    overRate(passage, space, 'bytes', passage.frame.length) ?? overRate(passage, space, 'other', 1) ?? refusal
-  )
+  const tooFast = overRate(passage, space, 'bytes', passage.frame.length)
+  if (tooFast !== undefined || refusal === undefined) return tooFast
+  return overRate(passage, space, 'other', 1) ?? refusal
 }
 
 function read(passage: Passage, space: Admission): Refusal | undefined {

@@ -4,7 +4,7 @@ import { type Envelope, PROTOCOL } from '@meup/protocol'
 export interface Encoded {
   /** The accepted envelope's exact bytes without `seq` [MEUP-10.1]. */
   readonly body: Uint8Array
-  /** The part of it that a retry must repeat: everything but `protocol`, `ts` and `from` [MEUP-1.10]. */
+  /** The part of it that a retry must repeat: everything but `protocol`, `ts` and `from` [MEUP-1.12]. */
   readonly content: Uint8Array
 }
 

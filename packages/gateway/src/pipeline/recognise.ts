@@ -1,17 +1,15 @@
 import { encode } from './encode.js'
-import { overClassRate, overRate } from './limit.js'
+import { overClassRate } from './limit.js'
 import type { Admission, Outcome, Passage } from './passage.js'
 
 /**
  * A known id from the same sender with the same content gets the original echoed; anything else is `duplicate_id`
- * [MEUP-1.10]. Bytes are charged for every envelope, its class only for those that are not recognised.
+ * [MEUP-1.10, 7.3]. The class is charged only for those that are not recognised.
  */
 export function recognise(passage: Passage, space: Admission): Outcome {
   passage.encoded = encode(passage.envelope, passage.payload)
   const { id } = passage.envelope
   const known = space.ids.find(id, passage.sender.participant, passage.encoded.content)
-  const tooFast = overRate(passage, space, 'bytes', passage.frame.length)
-  if (tooFast !== undefined) return tooFast
   if (known === undefined) return undefined
   if (known === 'other') {
     const refused = overClassRate(passage, space)

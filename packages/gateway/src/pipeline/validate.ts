@@ -1,7 +1,6 @@
 import {
   checkPayload,
   type Envelope,
-  isKnownKind,
   Kind,
   namespaceOf,
   openedContext,
@@ -43,7 +42,7 @@ function checkKind({ kind }: Envelope): Refusal | undefined {
     }
   }
   const namespace = namespaceOf(kind)
-  if (isKnownKind(kind) || namespace === 'reasoning' || !reservedNamespaces.has(namespace)) return undefined
+  if (ruleOf(kind) !== undefined || !reservedNamespaces.has(namespace)) return undefined
   const message = `${namespace} is a reserved namespace without ${kind}; use a namespace of your own`
   return { code: 'unknown_kind', path: '/kind', message }
 }

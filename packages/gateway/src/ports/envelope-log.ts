@@ -16,7 +16,7 @@ export interface Entry {
   readonly body: Uint8Array
 }
 
-/** An entry on its way into the log; `content` is the normalised submission that a retry must repeat [MEUP-1.10]. */
+/** An entry on its way into the log; `content` is the normalised submission that a retry must repeat [MEUP-1.12]. */
 export interface Draft extends Entry {
   readonly content: Uint8Array
 }

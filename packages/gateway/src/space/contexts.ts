@@ -7,7 +7,7 @@ interface OpenedContext extends ContextInfo {
 /** Closed contexts past this many are forgotten; what is said in them then is said in a free path. */
 const rememberedClosed = 10_000
 
-/** The contexts that reasoning opened, and who may close them [MEUP-2.2]. A fold over the log. */
+/** The contexts that reasoning opened, and who may close them [MEUP-2.2, 2.4]. A fold over the log. */
 export class Contexts {
   readonly #byPath = new Map<string, OpenedContext>()
   readonly #closed: string[] = []

@@ -9,7 +9,7 @@ interface Request {
 /** Requests past this many are forgotten, oldest first. */
 const remembered = 10_000
 
-/** MCP requests that wait for answers: each addressee answers once [MEUP-3.2]. A fold over the log. */
+/** MCP requests that wait for answers: each addressee answers once [MEUP-3.7]. A fold over the log. */
 export class Requests {
   readonly #open = new Map<string, Request>()
 
