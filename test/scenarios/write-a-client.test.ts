@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { connect, type Space } from '@meup/agent-sdk'
+import type { AnyEnvelope } from '@meup/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+import { startMeup, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+
+const config = (port: number) => `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:${port}" }
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  page: { kind: agent, capabilities: [chat, "reasoning.*", mcp.response] }
+`
+
+/** The client that the page builds, with nothing beside it but `ws`. */
+function clientFolder(): string {
+  const page = readFileSync(join(repositoryRoot, 'docs/write-a-client.md'), 'utf8')
+  const code = [...page.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text).join('\n')
+  const folder = temporaryFolder({ 'client.mjs': code })
+  const ws = createRequire(join(repositoryRoot, 'packages/gateway/package.json')).resolve('ws/package.json')
+  symlinkSync(dirname(dirname(ws)), join(folder, 'node_modules'))
+  return folder
+}
+
+function startClient(url: string, token: string): string[] {
+  const env = { PATH: process.env.PATH, MEUP_URL: url, MEUP_SPACE: 'demo', MEUP_TOKEN: token }
+  const client = spawn(process.execPath, ['client.mjs'], {
+    cwd: clientFolder(),
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void client.kill('SIGKILL'))
+  const lines: string[] = []
+  createInterface({ input: client.stdout }).on('line', (line) => lines.push(line))
+  return lines
+}
+
+async function untilAnswered(space: Space, question: string): Promise<AnyEnvelope[]> {
+  const envelopes = space.envelopes()
+  const { id } = await space.chat(question)
+  const seen: AnyEnvelope[] = []
+  for await (const envelope of envelopes) {
+    seen.push(envelope)
+    if (envelope.kind === 'chat' && envelope.correlationId === id) return seen
+  }
+  throw new Error('the space was closed')
+}
+
+test('the page leads to a client that thinks, answers, serves a tool, filters and comes back', async () => {
+  const port = 40_000 + (process.pid % 20_000)
+  const folder = temporaryFolder({ 'space.yaml': config(port) })
+  const token = (participant: string) =>
+    readFileSync(join(folder, '.meup/tokens', participant), 'utf8').trim()
+  const first = await startMeup('gateway', folder)
+  const lines = startClient(first.url, token('page'))
+  const ana = await connect({ url: first.url, space: 'demo', token: token('ana') })
+  onTestFinished(() => ana.close())
+  await ana.whenPresent(['page'])
+
+  const seen = await untilAnswered(ana, 'how many words are these')
+  const turn = seen.filter(({ from }) => from === 'page')
+  expect(turn.map(({ kind }) => kind)).toEqual([
+    'reasoning.start',
+    'reasoning.thought',
+    'reasoning.conclusion',
+    'chat',
+  ])
+  expect(turn.at(-1)?.payload).toEqual({ message: '5 words' })
+  expect((await ana.call('page/shout', { text: 'quietly' }, { context: 'a/b/c' })).text).toBe('QUIETLY')
+  await expect(ana.call('page/whisper')).rejects.toMatchObject({ code: -32601 })
+
+  // It asked not to see thoughts: another's are cut, its own echo is not.
+  const run = await ana.reason('watch me')
+  await run.thought('a thought that is cut')
+  await run.conclude('watched')
+  await expect.poll(() => lines).toContain('ana reasoning.conclusion watched')
+  expect(lines.filter((line) => line.includes('reasoning.thought'))).toEqual([
+    'page reasoning.thought There are 5',
+  ])
+
+  await first.stop('SIGKILL')
+  await startMeup('gateway', folder)
+  await ana.whenPresent(['page'], { timeoutMs: 15_000 })
+  expect((await untilAnswered(ana, 'and now')).at(-1)?.payload).toEqual({ message: '2 words' })
+})
