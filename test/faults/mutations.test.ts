@@ -1,0 +1,117 @@
+import type { Connection, Parcel, Ticket } from '@meup/gateway'
+import { createTestGateway, testToken } from '@meup/gateway/testing'
+import { checkEnvelope, type Envelope } from '@meup/protocol'
+import { expect, test } from 'vitest'
+
+/** `MEUP_MUTATIONS=1000000` is the long run. */
+const count = Number(process.env.MEUP_MUTATIONS ?? 30_000)
+
+const bases = [
+  '{"id":"a1","kind":"chat","payload":{"message":"héllo \\u00e9 \\ud83d\\ude00","format":"plain"}}',
+  '{"kind":"chat","payload":{"text":"an alias","more":[1,2,{"deep":null}]},"correlation_id":"a1"}',
+  '{"id":"r1","kind":"reasoning.start","correlationId":["a1"],"payload":{"metadata":{"confidence":0.70}}}',
+  '{"kind":"reasoning/thought","context":"r1","payload":{"message":"x","phase":"plan"}}',
+  '{"kind":"mcp.request","to":["bob"],"context":"r1","rationale":"why \\"not\\"","parallelGroup":0,' +
+    '"payload":{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"t","arguments":{"n":1e400}}}}',
+  '{"protocol":"meup/v0.3","ts":"now","from":"ana","to":[],"kind":"acme.thing","payload":{ "spaced" : [ true , false ] }}',
+].map((text) => Buffer.from(text))
+const inserted = [
+  '"',
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '\\',
+  '\\u0000',
+  '\\ud800',
+  '\u0000',
+  '\u2028',
+  '"__proto__":1,',
+  '1e9',
+]
+const splices = inserted.map((text) => Buffer.from(text))
+
+/** A small generator with a seed, so that a failure can be repeated (mulberry32). */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}
+
+function mutate(frame: Buffer, random: (below: number) => number): Buffer {
+  const at = random(frame.length)
+  const [head, tail] = [frame.subarray(0, at), frame.subarray(at)]
+  switch (random(6)) {
+    case 0:
+      return Buffer.concat([head, Buffer.of(random(256)), tail.subarray(1)])
+    case 1:
+      return Buffer.concat([head, splices[random(splices.length)] ?? head, tail])
+    case 2:
+      return Buffer.concat([head, tail.subarray(random(8))])
+    case 3:
+      return head
+    case 4:
+      return Buffer.concat([head, bases[random(bases.length)]?.subarray(random(40)) ?? head])
+    default:
+      return Buffer.concat([head, tail.subarray(0, random(12)), tail])
+  }
+}
+
+/** The bytes of the payload within a frame that was accepted. */
+const payloadOf = (frame: Buffer): string => /"payload":([\s\S]*)\}$/.exec(frame.toString())?.[1] ?? ''
+
+test(
+  `${count} mutated envelopes: none does harm, and what is accepted comes back byte for byte`,
+  async () => {
+    const seed = Number(process.env.MEUP_SEED ?? Date.now() % 2 ** 31)
+    const random = randomFrom(seed)
+    const gateway = await createTestGateway({ participants: { ana: ['*'], bob: ['*'] } })
+    const delivered: Buffer[] = []
+    const closes: string[] = []
+    const connection: Connection = {
+      remote: 'test',
+      pending: 0,
+      send: ({ messages }: Parcel) => void delivered.push(...messages.map(({ text }) => Buffer.from(text))),
+      drained: () => Promise.resolve(),
+      close: (code, reason) => {
+        throw new Error(`closed ${code} ${reason}; seed ${seed}`)
+      },
+    }
+    const ticket = (await gateway.admit({ space: 'test', token: testToken('ana'), remote: 'test' })) as Ticket
+    const line = await ticket.open(connection, {})
+
+    let [accepted, refused] = [0, 0]
+    for (let i = 0; i < count; ) {
+      const sent: string[] = []
+      for (let j = 0; j < 200 && i < count; j++, i++) {
+        let frame = bases[random(bases.length)] ?? Buffer.alloc(0)
+        for (let n = random(3); n >= 0; n--) frame = mutate(frame, random)
+        sent.push(frame.toString())
+        line.receive(frame)
+      }
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+      for (const bytes of delivered.splice(0)) {
+        const envelope = JSON.parse(bytes.toString()) as Envelope
+        expect(checkEnvelope(envelope), `${bytes} with seed ${seed}`).toBeUndefined()
+        if (envelope.kind === 'system.error') refused++
+        if (envelope.from !== 'ana') continue
+        accepted++
+        const payload = payloadOf(bytes)
+        const isKept = payload === '{}' || sent.some((frame) => frame.includes(payload))
+        const isAlias = envelope.kind === 'chat' && sent.some((frame) => frame.includes('"text"'))
+        expect(isKept || isAlias, `${payload} with seed ${seed}`).toBe(true)
+      }
+    }
+    expect(closes).toEqual([])
+    await gateway.close()
+    expect(accepted).toBeGreaterThan(count / 100)
+    expect(refused).toBeGreaterThan(count / 2)
+  },
+  30_000 + count,
+)
