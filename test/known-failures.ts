@@ -2,6 +2,7 @@ import type { RequirementId } from './requirements.js'
 
 const reasons: Record<string, readonly RequirementId[]> = {
   'the observer page is not built yet': ['M11'],
+  'choosing reasoning for prompts, and exporting a context, are not built yet': ['M32'],
   'the safety gate is not built yet': ['M27', 'I07', 'I08', 'I09', 'I10', 'I11', 'I13', 'I39'],
   'turns and rationales are not built yet': [
     'I01',

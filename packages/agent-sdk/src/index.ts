@@ -16,6 +16,7 @@ export type { Fallback, ToolContext, ToolDefinition, ToolHandler } from './agent
 export { Turn } from './agent/turn.js'
 export type { TurnOptions } from './agent/turns.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './participant/errors.js'
+export type { Progress } from './participant/progress.js'
 export type { CallOptions, ChatOptions, Draft, Seat } from './participant/seat.js'
 export { Space, type SpaceEvents } from './participant/space.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './participant/transport.js'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type ConnectOptions, ConnectionError, connect } from '@meup/agent-sdk'
+import { ConnectionError, type ConnectOptions, connect } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { testToken } from '@meup/gateway/testing'
 import { ProtocolError } from '@meup/protocol'

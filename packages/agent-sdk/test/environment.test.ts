@@ -149,6 +149,9 @@ describe('what is missing is said', () => {
 
   test('an address that is none', async () => {
     const error = await refused({ url: 'localhost:8080', space: 'test', token: 'x' })
-    expect(error).toMatchObject({ name: 'ConnectionError', message: expect.stringContaining('localhost:8080') })
+    expect(error).toMatchObject({
+      name: 'ConnectionError',
+      message: expect.stringContaining('localhost:8080'),
+    })
   })
 })

@@ -200,7 +200,11 @@ describe('the end of a line', () => {
     first.deliver(said(1))
     await vi.waitFor(() => expect(seen.splice(0)).toHaveLength(1))
     seat.close()
-    const call = { kind: 'mcp.request', to: ['me'], payload: { method: 'tools/call', params: { name: 'late' } } }
+    const call = {
+      kind: 'mcp.request',
+      to: ['me'],
+      payload: { method: 'tools/call', params: { name: 'late' } },
+    }
     first.deliver(said(2), accepted('other', { id: 'call', ...call }, 3))
     await Promise.resolve()
     expect([seen, started]).toEqual([[], []])
@@ -210,7 +214,9 @@ describe('the end of a line', () => {
 describe('sending', () => {
   test('refuses what is over the queue, and does not send it', async () => {
     const { seat, first } = await seated()
-    const waiting = Array.from({ length: 10_000 }, () => seat.send({ kind: 'chat', payload: { message: '' } }))
+    const waiting = Array.from({ length: 10_000 }, () =>
+      seat.send({ kind: 'chat', payload: { message: '' } }),
+    )
     const settled = Promise.allSettled(waiting)
     await expect(seat.send({ kind: 'chat', payload: { message: 'one more' } })).rejects.toMatchObject({
       name: 'ConnectionError',

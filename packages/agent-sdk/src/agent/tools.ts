@@ -1,7 +1,9 @@
-import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError } from '@meup/protocol'
+import type { EnvelopeOf, Kind, McpResponsePayload } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import type { Seat } from '../participant/seat.js'
 import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
+import { Reports } from './reports.js'
+import { failure, internalError, respond } from './respond.js'
 import { checkInput, type InputOf, type InputSchema, jsonSchemaOf } from './schema.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
@@ -16,6 +18,8 @@ export interface ToolContext {
   /** Aborted when the asker cancels or the space closes. */
   readonly signal: AbortSignal
   readonly request: Request
+  /** Tells the asker how far the work is; one that did not ask for it is not told. `value` grows, up to `total`. */
+  progress(value: number, total?: number, message?: string): void
   /** Opens a run about this request. */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
 }
@@ -23,7 +27,12 @@ export interface ToolContext {
 /** Gives back text, a value for `structuredContent`, or a whole MCP result (an object with `content`). */
 export type ToolHandler<Schema extends InputSchema> = (args: InputOf<Schema>, context: ToolContext) => unknown
 
-export type Fallback = (request: Request, signal: AbortSignal) => Promise<McpResponsePayload | undefined>
+/** `report` tells the asker of progress, in the words of MCP: `{progress, total?, message?}`. */
+export type Fallback = (
+  request: Request,
+  signal: AbortSignal,
+  report: (progress: object) => void,
+) => Promise<McpResponsePayload | undefined>
 
 interface Tool {
   readonly description: string | undefined
@@ -32,7 +41,7 @@ interface Tool {
 }
 
 /** JSON-RPC's own codes. */
-const [methodNotFound, invalidParams, internalError] = [-32601, -32602, -32603]
+const [methodNotFound, invalidParams] = [-32601, -32602]
 
 /** The tools of one participant, served as MCP [MEUP-3.8]. */
 export class Tools {
@@ -40,11 +49,13 @@ export class Tools {
   readonly #tools = new Map<string, Tool>()
   readonly #running = new Map<string, { abort: AbortController; answered: Promise<void> }>()
   readonly #onTrouble: (error: unknown, request: Request) => void
+  readonly #reports: Reports
   fallback: Fallback | undefined
 
   constructor(space: Seat, onTrouble: (error: unknown, request: Request) => void) {
     this.#space = space
     this.#onTrouble = onTrouble
+    this.#reports = new Reports(space, onTrouble)
   }
 
   add<Schema extends InputSchema>(
@@ -96,30 +107,17 @@ export class Tools {
 
   async #answer(request: Request, signal: AbortSignal): Promise<void> {
     const answer = await this.#outcome(request, signal)
+    this.#reports.end(request)
     if (request.payload.method.startsWith('notifications/') || signal.aborted) return
-    const id = request.payload.id ?? request.id
-    const context = request.context === undefined ? {} : { context: request.context }
-    const respond = (payload: McpResponsePayload): Promise<unknown> =>
-      this.#space.send({
-        kind: Kind.mcpResponse,
-        to: [request.from],
-        correlationId: request.id,
-        ...context,
-        payload: { jsonrpc: '2.0', id, ...payload },
-      })
-    try {
-      await respond(answer)
-    } catch (error) {
-      // What the space does not take as a result, it may take as an error; the asker should not wait in vain.
-      if (!(error instanceof ProtocolError) || error.code === 'capability_violation') throw error
-      await respond(failure(internalError, `the response was refused: ${error.message}`))
-    }
+    await respond(this.#space, request, answer)
   }
 
   async #outcome(request: Request, signal: AbortSignal): Promise<McpResponsePayload> {
     try {
       return (
-        (await this.#own(request, signal)) ?? (await this.fallback?.(request, signal)) ?? unknown(request)
+        (await this.#own(request, signal)) ??
+        (await this.fallback?.(request, signal, (progress) => this.#reports.report(request, progress))) ??
+        unknown(request)
       )
     } catch (error) {
       return failure(internalError, error instanceof Error ? error.message : String(error))
@@ -142,9 +140,16 @@ export class Tools {
     try {
       const checked = await checkInput(tool.input, request.payload.params?.arguments ?? {})
       if ('problem' in checked) return failed(`wrong arguments: ${checked.problem}`)
+      signal.throwIfAborted()
       const reason: ToolContext['reason'] = (message, options) =>
         Reasoning.open(this.#space, { trigger: request.id, signal }, message, options)
-      return toResult(await tool.handler(checked.value as never, { signal, request, reason }))
+      const progress: ToolContext['progress'] = (value, total, message) =>
+        this.#reports.report(request, {
+          progress: value,
+          ...(total !== undefined && { total }),
+          ...(message !== undefined && { message }),
+        })
+      return toResult(await tool.handler(checked.value as never, { signal, request, progress, reason }))
     } catch (error) {
       return failed(error instanceof Error ? error.message : String(error))
     }
@@ -161,7 +166,6 @@ export class Tools {
 
 const text = (value: string) => [{ type: 'text', text: value }]
 const failed = (message: string): Record<string, unknown> => ({ content: text(message), isError: true })
-const failure = (code: number, message: string): McpResponsePayload => ({ error: { code, message } })
 const unknown = ({ payload }: Request): McpResponsePayload =>
   failure(methodNotFound, `${payload.method} is not offered here`)
 

@@ -35,9 +35,13 @@ export class Turn {
   }
 
   /** Opens a run: everybody sees that this participant has begun to think, before any thought. */
-  reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
+  async reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
     const origin = { trigger: this.trigger.id, batches: this.#batches, signal: this.signal }
-    return Reasoning.open(this.space, origin, message, options)
+    const run = await Reasoning.open(this.space, origin, message, options)
+    const follow = (): void => this.abort(String(run.signal.reason))
+    if (run.signal.aborted) follow()
+    else run.signal.addEventListener('abort', follow)
+    return run
   }
 
   /** Answers in the main conversation; a question that was put to some is answered to its asker. */

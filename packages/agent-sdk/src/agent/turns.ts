@@ -26,20 +26,34 @@ export class Turns {
     this.#options = options
   }
 
-  /** One after the other. */
+  /** One after the other: a turn has ended when the next one is asked for. */
   sequence(): AsyncIterableIterator<Turn> {
-    return stream<Turn>(this.#space, (push) => this.#listen(push))
+    return this.#oneByOne(this.#arrivals())
   }
 
   /** Several at once. Resolves when the space is closed and every turn has ended. */
   async each(handler: (turn: Turn) => Promise<void>, concurrency: number): Promise<void> {
     const running = new Set<Promise<void>>()
-    for await (const turn of this.sequence()) {
+    for await (const turn of this.#arrivals()) {
       const run = this.#handle(turn, handler).finally(() => running.delete(run))
       running.add(run)
       while (running.size >= concurrency) await Promise.race(running)
     }
     await Promise.all(running)
+  }
+
+  #arrivals(): AsyncIterableIterator<Turn> {
+    return stream<Turn>(this.#space, (push) => this.#listen(push))
+  }
+
+  async *#oneByOne(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
+    for await (const turn of turns) {
+      try {
+        yield turn
+      } finally {
+        this.#open.delete(turn)
+      }
+    }
   }
 
   async #handle(turn: Turn, handler: (turn: Turn) => Promise<void>): Promise<void> {

@@ -6,35 +6,63 @@ import {
   type McpResponsePayload,
 } from '@meup/protocol'
 import { ToolError } from './errors.js'
+import { type Progress, readProgress } from './progress.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 type Response = EnvelopeOf<typeof Kind.mcpResponse>
 
+/** A request, and who hears of it; its progress token is its id. */
+export interface Asked {
+  readonly id: string
+  readonly to: string
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+interface Waiting {
+  readonly asked: Asked
+  readonly waiter: Waiter<Response>
+}
+
 /** Requests that wait for their response, by the id of the request. */
 export class Requests {
-  readonly #waiting = new Map<string, Waiter<Response>>()
+  readonly #waiting = new Map<string, Waiting>()
 
   /** The first response to this request. Rejects when it is aborted or takes too long. */
-  response(id: string, options: WaitOptions): Promise<Response> {
+  response(asked: Asked, options: WaitOptions): Promise<Response> {
     return wait(
       'response',
       options,
-      (waiter) => this.#waiting.set(id, waiter),
-      () => this.#waiting.delete(id),
+      (waiter) => this.#waiting.set(asked.id, { asked, waiter }),
+      () => this.#waiting.delete(asked.id),
     )
   }
 
-  take(envelope: AnyEnvelope): void {
-    if (envelope.kind !== Kind.mcpResponse) return
-    for (const id of correlations(envelope)) this.#waiting.get(id)?.resolve(envelope)
+  /** Whether the envelope was about one of these, and nobody else's business. */
+  take(envelope: AnyEnvelope): boolean {
+    if (envelope.kind === Kind.mcpRequest) return this.#progress(envelope)
+    if (envelope.kind !== Kind.mcpResponse) return false
+    const answered = correlations(envelope).flatMap((id) => this.#waiting.get(id) ?? [])
+    for (const { waiter } of answered) waiter.resolve(envelope)
+    return answered.length > 0
   }
 
   fail(id: string, error: Error): void {
-    this.#waiting.get(id)?.reject(error)
+    this.#waiting.get(id)?.waiter.reject(error)
   }
 
   failAll(error: Error): void {
-    for (const { reject } of [...this.#waiting.values()]) reject(error)
+    for (const { waiter } of [...this.#waiting.values()]) waiter.reject(error)
+  }
+
+  #progress(notification: EnvelopeOf<typeof Kind.mcpRequest>): boolean {
+    const { method, params } = notification.payload
+    if (method !== 'notifications/progress') return false
+    const known = correlations(notification).flatMap((id) => this.#waiting.get(id) ?? [])
+    for (const { asked } of known) {
+      const progress = asked.to === notification.from ? readProgress(params, asked.id) : undefined
+      if (progress !== undefined) asked.onProgress?.(progress)
+    }
+    return known.length > 0
   }
 }
 

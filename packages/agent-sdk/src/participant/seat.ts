@@ -1,5 +1,6 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import type { ToolResult } from '../tool-call/tool-result.js'
+import type { Progress } from './progress.js'
 import type { WaitOptions } from './wait.js'
 
 /** What a sender sets of an envelope; the gateway adds the rest. */
@@ -24,6 +25,8 @@ export interface CallOptions extends WaitOptions {
   readonly why?: string
   /** Calls with the same number were made together. */
   readonly parallelGroup?: number
+  /** Called each time that the one who was asked reports progress. */
+  readonly onProgress?: (progress: Progress) => void
 }
 
 interface Heard {

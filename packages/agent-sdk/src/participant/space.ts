@@ -19,6 +19,7 @@ import { readToolResult, type ToolResult } from '../tool-call/tool-result.js'
 import { ConnectionError } from './errors.js'
 import { Link } from './link.js'
 import { People } from './people.js'
+import { withProgressToken } from './progress.js'
 import { Requests, resultOf } from './requests.js'
 import type { CallOptions, ChatOptions, Draft, Seat } from './seat.js'
 import { stream } from './stream.js'
@@ -116,15 +117,21 @@ export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDispo
 
   /** Makes an MCP request of a participant; gives back its result, throws `ToolError` for its error. */
   async request(to: string, method: string, params: object = {}, options: CallOptions = {}) {
-    const { context, correlationId, why, parallelGroup, ...wait } = options
+    const { context, correlationId, why, parallelGroup, onProgress, ...wait } = options
+    if (wait.signal?.aborted) throw new ConnectionError('aborted', `aborted: ${String(wait.signal.reason)}`)
     const id = nanoid()
-    const response = this.#requests.response(id, wait)
+    const response = this.#requests.response({ id, to, onProgress }, wait)
     const fields = {
       to: [to],
       ...(context !== undefined && { context }),
       ...(correlationId !== undefined && { correlationId }),
     }
-    const payload = { jsonrpc: '2.0', id, method, params }
+    const payload = {
+      jsonrpc: '2.0',
+      id,
+      method,
+      params: onProgress === undefined ? params : withProgressToken(params, id),
+    }
     const tool = {
       ...(why !== undefined && { rationale: why }),
       ...(parallelGroup !== undefined && { parallelGroup }),
@@ -217,9 +224,9 @@ export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDispo
 
   #receive(envelope: AnyEnvelope): void {
     if (envelope.kind === Kind.systemError && this.#subscriptions.refused(envelope)) return
-    this.#requests.take(envelope)
+    const awaited = this.#requests.take(envelope)
     this.#people.take(envelope)
-    if (envelope.kind === Kind.mcpRequest) this.#tools.take(envelope)
+    if (envelope.kind === Kind.mcpRequest && !awaited) this.#tools.take(envelope)
     this.emit('envelope', envelope)
   }
 
@@ -252,13 +259,13 @@ export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDispo
     if (this.#ended !== undefined) throw new ConnectionError('closed', 'the connection is closed')
   }
 
-  /** Tells the other side that nobody waits any more. */
+  /** Tells the other side that nobody waits any more; if it cannot be told, it works in vain. */
   #giveUp(requestId: string, fields: object, reason: string): void {
     const payload: McpRequestPayload = {
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
       params: { requestId, reason },
     }
-    this.#link.post({ ...fields, id: nanoid(), kind: Kind.mcpRequest, payload })
+    this.send({ ...fields, kind: Kind.mcpRequest, payload }).catch(() => {})
   }
 }

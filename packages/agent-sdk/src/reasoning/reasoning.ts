@@ -1,7 +1,7 @@
 import { type AnyEnvelope, joinContext, Kind, type Phase } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { ConnectionError } from '../participant/errors.js'
-import type { CallOptions, Seat } from '../participant/seat.js'
+import type { CallOptions, Draft, Seat } from '../participant/seat.js'
 import type { ToolResult } from '../tool-call/tool-result.js'
 import { Batches } from './batches.js'
 
@@ -66,15 +66,16 @@ export class Reasoning implements AsyncDisposable {
   }
 
   /** Opens a run. The start is sent before anything else happens. */
-  static async open(
+  static open(
     space: Seat,
     origin: Origin,
     message?: string,
     options: ReasonOptions = {},
   ): Promise<Reasoning> {
     const { trigger, batches = new Batches(), signal } = origin
-    const id = await start(space, trigger === undefined ? {} : { correlationId: trigger }, message, options)
-    return new Reasoning(space, id, batches, signal)
+    const id = nanoid()
+    const fields = trigger === undefined ? { id } : { id, correlationId: trigger }
+    return new Reasoning(space, id, batches, signal).#start(fields, message, options)
   }
 
   /** Aborted when somebody asks for the end of this run, or when its turn is taken back. Calls in it end with it. */
@@ -89,9 +90,10 @@ export class Reasoning implements AsyncDisposable {
   }
 
   /** Opens a nested context; this one stays open. */
-  async reason(message?: string, options: ReasonOptions = {}): Promise<Reasoning> {
-    const id = await start(this.#space, { context: this.context }, message, options)
-    return new Reasoning(this.#space, joinContext(this.context, id), this.#batches, this.signal)
+  reason(message?: string, options: ReasonOptions = {}): Promise<Reasoning> {
+    const id = nanoid()
+    const nested = new Reasoning(this.#space, joinContext(this.context, id), this.#batches, this.signal)
+    return nested.#start({ id, context: this.context }, message, options)
   }
 
   /** Calls a tool from within this context. Throws `ToolError` when the tool fails. */
@@ -109,15 +111,13 @@ export class Reasoning implements AsyncDisposable {
   }
 
   /** Closes this context with what it came to. */
-  async conclude(message?: string, options: Pick<ReasonOptions, 'metadata'> = {}): Promise<AnyEnvelope> {
-    this.#end()
-    return this.#say(Kind.reasoningConclusion, { ...(message !== undefined && { message }), ...options })
+  conclude(message?: string, options: Pick<ReasonOptions, 'metadata'> = {}): Promise<AnyEnvelope> {
+    return this.#close(Kind.reasoningConclusion, { ...(message !== undefined && { message }), ...options })
   }
 
   /** Breaks this context off. */
-  async cancel(reason: string): Promise<AnyEnvelope> {
-    this.#end()
-    return this.#say(Kind.reasoningCancel, { reason })
+  cancel(reason: string): Promise<AnyEnvelope> {
+    return this.#close(Kind.reasoningCancel, { reason })
   }
 
   /** Cancels the context unless it was concluded. A lost connection is no failure: the gateway cancels it then. */
@@ -136,7 +136,37 @@ export class Reasoning implements AsyncDisposable {
     try {
       return await this.#space.call(tool, args, { ...options, signal, context: this.context })
     } catch (error) {
-      this.#lastFailure = `${tool}: ${error instanceof Error ? error.message : String(error)}`
+      this.#lastFailure = `${tool}: ${messageOf(error)}`
+      throw error
+    }
+  }
+
+  /** Listens before it speaks: an interruption may come right behind the start. */
+  async #start(
+    fields: Omit<Draft, 'kind'>,
+    message: string | undefined,
+    options: ReasonOptions,
+  ): Promise<this> {
+    const payload = { ...(message !== undefined && { message }), ...options }
+    try {
+      await this.#space.send({ ...fields, kind: Kind.reasoningStart, payload })
+    } catch (error) {
+      this.#unlisten()
+      throw error
+    }
+    return this
+  }
+
+  /** Where the end is refused, the context is still open, and must still be closed. */
+  async #close(kind: string, payload: object): Promise<AnyEnvelope> {
+    this.#over = true
+    try {
+      const echo = await this.#say(kind, payload)
+      this.#unlisten()
+      return echo
+    } catch (error) {
+      this.#over = false
+      this.#lastFailure = messageOf(error)
       throw error
     }
   }
@@ -152,21 +182,6 @@ export class Reasoning implements AsyncDisposable {
     if (context !== this.context) return
     this.#abort.abort(`interrupted by ${from}${payload.reason ? `: ${payload.reason}` : ''}`)
   }
-
-  #end(): void {
-    this.#over = true
-    this.#unlisten()
-  }
 }
 
-async function start(
-  space: Seat,
-  where: object,
-  message: string | undefined,
-  options: ReasonOptions,
-): Promise<string> {
-  const id = nanoid()
-  const payload = { ...(message !== undefined && { message }), ...options }
-  await space.send({ ...where, id, kind: Kind.reasoningStart, payload })
-  return id
-}
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

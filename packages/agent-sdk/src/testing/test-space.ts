@@ -5,6 +5,7 @@ import type { Dial, DialRequest } from '../participant/transport.js'
 export interface TestSpace extends AsyncDisposable {
   /** Enters the space as one of its participants. */
   join(participant: string, resume?: Pick<DialRequest, 'after' | 'tail' | 'epoch'>): Promise<Space>
+  /** Stops the gateway, then closes every seat: none of them tries to come back. */
   close(): Promise<void>
 }
 
@@ -13,10 +14,17 @@ export async function createTestSpace(options: TestSpaceOptions): Promise<TestSp
   const gateway = await createTestGateway(options)
   const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
   const where = { url: 'memory:', space: options.name ?? 'test' }
-  const close = (): Promise<void> => gateway.close()
+  const seats: Space[] = []
+  const close = async (): Promise<void> => {
+    await gateway.close()
+    for (const seat of seats) seat.close()
+  }
   return {
-    join: (participant, resume = {}) =>
-      Space.open(dial, { ...where, ...resume, token: testToken(participant) }),
+    async join(participant, resume = {}) {
+      const seat = await Space.open(dial, { ...where, ...resume, token: testToken(participant) })
+      seats.push(seat)
+      return seat
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -2,7 +2,7 @@ import type { Dial, DialRequest, TransportEvents } from '@meup/agent-sdk'
 import { defaultLimits, type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 
 /** What was sent over a line. */
-export type Sent = Omit<Envelope, 'protocol' | 'ts' | 'from' | 'seq'>
+type Sent = Omit<Envelope, 'protocol' | 'ts' | 'from' | 'seq'>
 
 /** One connection, with the test at the gateway's end. */
 export interface ScriptedLine {

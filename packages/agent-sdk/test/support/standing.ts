@@ -1,21 +1,27 @@
-import { memoryStore, type Served, serve } from '@meup/gateway'
+import { type LogStore, memoryStore, type Served, serve } from '@meup/gateway'
 import { createTestGateway, type TestSpaceOptions } from '@meup/gateway/testing'
 
-type Log = NonNullable<Parameters<typeof memoryStore>[0]>
+export type OpenStore = () => LogStore | Promise<LogStore>
+
+/** A log in memory that outlives the gateways that use it. */
+export function lastingMemory(): OpenStore {
+  const spaces: NonNullable<Parameters<typeof memoryStore>[0]> = new Map()
+  return () => memoryStore(spaces)
+}
 
 /** A gateway on a real socket that can be stopped and started again at the same address. */
 export interface Standing extends AsyncDisposable {
   readonly url: string
+  readonly port: number
   stop(): Promise<void>
   /** With the log as it was, unless another one is given. */
-  start(log?: Log): Promise<void>
+  start(open?: OpenStore): Promise<void>
 }
 
-export async function standing(options: TestSpaceOptions): Promise<Standing> {
-  const logs: Log = new Map()
+export async function standing(options: TestSpaceOptions, log = lastingMemory()): Promise<Standing> {
   let [served, port]: [Served | undefined, number] = [undefined, 0]
-  const start = async (log: Log = logs): Promise<void> => {
-    const gateway = await createTestGateway({ ...options, store: memoryStore(log) })
+  const start = async (open = log): Promise<void> => {
+    const gateway = await createTestGateway({ ...options, store: await open() })
     served = await serve({ gateway, host: '127.0.0.1', port })
     port = Number(new URL(served.url).port)
   }
@@ -24,5 +30,5 @@ export async function standing(options: TestSpaceOptions): Promise<Standing> {
     served = undefined
   }
   await start()
-  return { url: `http://127.0.0.1:${port}`, start, stop, [Symbol.asyncDispose]: stop }
+  return { url: `http://127.0.0.1:${port}`, port, start, stop, [Symbol.asyncDispose]: stop }
 }

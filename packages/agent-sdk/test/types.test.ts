@@ -1,0 +1,103 @@
+import type { Reasoning, Space, ToolContext, ToolResult, Turn } from '@meup/agent-sdk'
+import { type AnyEnvelope, type EnvelopeOf, isKind, Kind, type WelcomePayload } from '@meup/protocol'
+import { Type } from '@sinclair/typebox'
+import { describe, expectTypeOf, test } from 'vitest'
+import type { FakeSchema } from './support/fake-schema.js'
+
+/** Checked by the compiler: what runs here only shows that the names exist. */
+describe('comparing `kind` narrows `payload`', () => {
+  test('by literal and by constant', () => {
+    const read = (envelope: AnyEnvelope): void => {
+      if (envelope.kind === 'chat') {
+        expectTypeOf(envelope).toEqualTypeOf<EnvelopeOf<'chat'>>()
+        expectTypeOf(envelope.payload.message).toEqualTypeOf<string>()
+        // @ts-expect-error a chat has no method
+        void envelope.payload.method
+      }
+      if (envelope.kind === Kind.mcpRequest) {
+        expectTypeOf(envelope.payload.method).toEqualTypeOf<string>()
+        expectTypeOf(envelope.rationale).toEqualTypeOf<string | undefined>()
+      }
+      if (envelope.kind === Kind.reasoningStart) {
+        expectTypeOf(envelope.payload.message).toEqualTypeOf<string | undefined>()
+        expectTypeOf(envelope.payload.references).toEqualTypeOf<string[] | undefined>()
+      }
+      if (envelope.kind === Kind.systemError) expectTypeOf(envelope.payload.code).toExtend<string>()
+    }
+    expectTypeOf(read).toBeFunction()
+  })
+
+  test('by switch, with every other kind left over', () => {
+    const read = (envelope: AnyEnvelope): string | undefined => {
+      switch (envelope.kind) {
+        case 'chat':
+          return envelope.payload.message
+        case 'reasoning.thought':
+          expectTypeOf(envelope.payload.phase).toExtend<string | undefined>()
+          return envelope.payload.message
+        default:
+          expectTypeOf(envelope.payload).not.toEqualTypeOf<{ message: string }>()
+          return isKind(envelope, 'weather.report') ? envelope.id : undefined
+      }
+    }
+    expectTypeOf(read).returns.toEqualTypeOf<string | undefined>()
+  })
+
+  test('fields that every envelope has', () => {
+    expectTypeOf<AnyEnvelope['id']>().toEqualTypeOf<string>()
+    expectTypeOf<AnyEnvelope['seq']>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<AnyEnvelope['correlationId']>().toEqualTypeOf<string | string[] | undefined>()
+  })
+})
+
+describe('what comes back', () => {
+  test('of a seat', () => {
+    expectTypeOf<Space['send']>().returns.resolves.toEqualTypeOf<AnyEnvelope>()
+    expectTypeOf<Space['chat']>().returns.resolves.toEqualTypeOf<AnyEnvelope>()
+    expectTypeOf<Space['request']>().returns.resolves.toEqualTypeOf<Record<string, unknown>>()
+    expectTypeOf<Space['call']>().returns.resolves.toEqualTypeOf<ToolResult>()
+    expectTypeOf<Space['subscribe']>().returns.resolves.toEqualTypeOf<WelcomePayload>()
+    expectTypeOf<Space['turns']>().returns.toExtend<AsyncIterable<Turn>>()
+    expectTypeOf<Space['envelopes']>().returns.toExtend<AsyncIterable<AnyEnvelope>>()
+    expectTypeOf<Space>().toExtend<AsyncDisposable>()
+    expectTypeOf<Reasoning>().toExtend<AsyncDisposable>()
+    expectTypeOf<Turn['trigger']>().toEqualTypeOf<EnvelopeOf<'chat'>>()
+  })
+
+  test('of a batch, one result for each call', () => {
+    const batch = (run: Reasoning) =>
+      run.parallel([
+        { tool: 'files/read', why: 'to look' },
+        { tool: 'tests/run', args: { suite: 'auth' }, why: 'to be sure' },
+      ])
+    expectTypeOf(batch).returns.resolves.toEqualTypeOf<readonly [ToolResult, ToolResult]>()
+  })
+
+  test('a call in a run says why', () => {
+    const call = (run: Reasoning) => {
+      void run.call('files/read', {}, { why: 'to look' })
+      // @ts-expect-error without saying why
+      void run.call('files/read', {}, {})
+    }
+    expectTypeOf(call).toBeFunction()
+  })
+})
+
+describe('a handler gets what its schema describes', () => {
+  test('TypeBox, Standard Schema, none', () => {
+    const offer = (space: Space, standard: FakeSchema<{ city: string }>): void => {
+      const input = Type.Object({ path: Type.String(), lines: Type.Optional(Type.Integer()) })
+      space
+        .tool('read', { input }, (args, context) => {
+          expectTypeOf(args).toEqualTypeOf<{ lines?: number; path: string }>()
+          expectTypeOf(context).toEqualTypeOf<ToolContext>()
+          return args.path
+        })
+        .tool('weather', { input: standard }, (args) => {
+          expectTypeOf(args).toEqualTypeOf<{ city: string }>()
+        })
+        .tool('now', {}, () => Date.now())
+    }
+    expectTypeOf(offer).toBeFunction()
+  })
+})

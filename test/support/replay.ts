@@ -1,0 +1,63 @@
+import type { Draft, Space } from '@meup/agent-sdk'
+import { createTestSpace } from '@meup/agent-sdk/testing'
+import type { AnyEnvelope } from '@meup/protocol'
+import { byId, type Hearing, hear } from '../../packages/agent-sdk/test/support/hear.js'
+
+/** An envelope as the document writes it: with its sender. */
+export type Example = Draft & { readonly from: string }
+
+export interface Stage extends AsyncDisposable {
+  /** What an observer is shown. */
+  readonly heard: Hearing
+  seat(name: string): Space
+  /** Another seat of the observer's, entered now. */
+  latecomer(): Promise<Space>
+  /** Sends each from the seat it names; resolves when the observer was shown the last. */
+  play(...examples: readonly Example[]): Promise<AnyEnvelope[]>
+}
+
+/** A space where every sender of the document may say everything. */
+export async function stage(...names: readonly string[]): Promise<Stage> {
+  const participants = Object.fromEntries([...names, 'observer'].map((name) => [name, ['*']]))
+  const space = await createTestSpace({ participants })
+  const heard = hear(await space.join('observer'))
+  const seats = new Map<string, Space>()
+  for (const name of names) seats.set(name, await space.join(name))
+  const seat = (name: string): Space => {
+    const found = seats.get(name)
+    if (found === undefined) throw new Error(`${name} is not on stage`)
+    return found
+  }
+  return {
+    heard,
+    seat,
+    latecomer: () => space.join('observer', { after: 0 }),
+    async play(...examples) {
+      const echoes = []
+      for (const { from, ...draft } of examples) echoes.push(await seat(from).send(draft))
+      await heard.until(byId(echoes.at(-1)?.id ?? ''))
+      return echoes
+    },
+    [Symbol.asyncDispose]: () => space.close(),
+  }
+}
+
+const said = (kind: string, from: string, message: string, more: object = {}): Example => ({
+  kind,
+  from,
+  ...more,
+  payload: { message },
+})
+export const chat = (from: string, message: string, more?: object) => said('chat', from, message, more)
+export const start = (from: string, message: string, more?: object) =>
+  said('reasoning.start', from, message, more)
+export const thought = (from: string, message: string, more: object) =>
+  said('reasoning.thought', from, message, more)
+export const conclusion = (from: string, message: string, more: object) =>
+  said('reasoning.conclusion', from, message, more)
+export const request = (from: string, name: string, more: object, args?: object): Example => ({
+  kind: 'mcp.request',
+  from,
+  ...more,
+  payload: { method: 'tools/call', params: { name, ...(args && { arguments: args }) } },
+})
