@@ -1,4 +1,5 @@
 import { authorize } from './authorize.js'
+import { available } from './available.js'
 import { decode } from './decode.js'
 import { identify } from './identify.js'
 import { limit } from './limit.js'
@@ -15,6 +16,7 @@ import { validate } from './validate.js'
 export const pipeline: readonly Step[] = [
   decode, //     frame → envelope, aliases resolved
   identify, //   from := the sender
+  available, //  the space takes envelopes at present
   recognise, //  known id → the original, or duplicate_id
   limit, //      token buckets
   authorize, //  capabilities, owners, addressees

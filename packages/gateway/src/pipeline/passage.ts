@@ -51,6 +51,8 @@ export interface Admission {
   readonly state: SpaceState
   readonly rates: Rates
   readonly ids: KnownIds
+  /** Why nothing is admitted at present. */
+  readonly stopped: string | undefined
   /** RFC 3339 with milliseconds. */
   timestamp(ms: number): string
   /** Gives an envelope its place; from then on it is admitted. */

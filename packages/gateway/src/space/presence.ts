@@ -14,15 +14,29 @@ export class Presence {
     this.#space = space
   }
 
-  /** Logs `leave` for whoever a crash cut off, and gives owners of open contexts time to come back [MEUP-3.5]. */
-  bury(): void {
-    const { state } = this.#space
-    for (const id of state.participants.present()) this.#try(left(id))
-    for (const owner of new Set(state.contexts.open().map((context) => context.owner))) this.#expect(owner)
+  /**
+   * Logs who has come and gone where the log does not say so, because a crash cut it off or a commit failed, and gives
+   * owners of open contexts time to come back [MEUP-3.5].
+   */
+  reconcile(): void {
+    const { participants, contexts } = this.#space.state
+    const present = new Set(participants.present())
+    for (const id of present) if (!this.#sessions.has(id)) this.#try(left(id))
+    for (const [id, [session]] of this.#sessions) {
+      if (session !== undefined && !present.has(id)) this.#try(joined(id, session.capabilities))
+    }
+    for (const { owner } of contexts.open()) {
+      if (!this.#sessions.has(owner) && !this.#timers.has(owner)) this.#expect(owner)
+    }
   }
 
-  connections(participant: string): number {
-    return this.#sessions.get(participant)?.size ?? 0
+  /** Logs that the capabilities of a participant are other ones from now on. Gives the seq. */
+  changed(id: string): number {
+    const capabilities = this.#space.state.participants.capabilities(id)
+    return this.#space.emit({
+      kind: Kind.systemPresence,
+      payload: { event: 'update', participant: { id, capabilities } },
+    })
   }
 
   enter(session: Session): void {
@@ -43,15 +57,6 @@ export class Presence {
     this.#sessions.delete(participant)
     this.#try(left(participant))
     if (this.#space.state.contexts.leftOpenBy(participant).length > 0) this.#expect(participant)
-  }
-
-  /** Says again who is here, where a failed commit has lost it. */
-  reappear(): void {
-    const present = new Set(this.#space.state.participants.present())
-    for (const [participant, [session]] of this.#sessions) {
-      if (session !== undefined && !present.has(participant))
-        this.#try(joined(participant, session.capabilities))
-    }
   }
 
   /** Forgets the timers; what they were for is taken up again at the next start. */

@@ -1,0 +1,71 @@
+import type { LogStore } from '@meup/gateway'
+
+/** Settles when somebody says so. */
+function deferred() {
+  let [resolve, reject] = [(): void => {}, (_: Error): void => {}]
+  const promise = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve
+    reject = onReject
+  })
+  promise.catch(() => {})
+  return { promise, resolve, reject }
+}
+
+/** A store whose disk can be told to stall, and then to go on or to fail. */
+export function faultyDisk(inner: LogStore) {
+  let [before, after]: (Promise<void> | undefined)[] = []
+  let reached = (): void => {}
+  const fault = { unreadable: false }
+  const store: LogStore = {
+    async open(space) {
+      const log = await inner.open(space)
+      return {
+        epoch: log.epoch,
+        get head() {
+          return log.head
+        },
+        async append(batch) {
+          if (after === undefined) reached()
+          await before
+          await log.append(batch)
+          if (after !== undefined) reached()
+          await after
+        },
+        async read(query) {
+          if (fault.unreadable) throw new Error('the disk is gone')
+          return log.read(query)
+        },
+        find: (id) => log.find(id),
+        close: () => log.close(),
+      }
+    },
+    close: () => inner.close(),
+  }
+
+  /** What is appended from now on waits before it is written; `appending` resolves when something does. */
+  function stall() {
+    const [arrival, end] = [deferred(), deferred()]
+    reached = arrival.resolve
+    before = end.promise
+    const ending = (how: () => void) => () => {
+      before = undefined
+      how()
+    }
+    const fail = ending(() => end.reject(new Error('the disk is full')))
+    return { appending: arrival.promise, goOn: ending(end.resolve), fail }
+  }
+
+  /** What is appended from now on is written, but the gateway hears of it only when told to go on. */
+  function stallAcknowledgement() {
+    const [arrival, end] = [deferred(), deferred()]
+    reached = arrival.resolve
+    after = end.promise
+    const goOn = (): void => {
+      after = undefined
+      end.resolve()
+    }
+    return { written: arrival.promise, goOn }
+  }
+
+  return { store, fault, stall, stallAcknowledgement }
+}

@@ -1,0 +1,140 @@
+import { memoryStore } from '@meup/gateway'
+import { GATEWAY } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { byId, type Client, ofKind, presence, type Sent, said } from './client.js'
+import { start } from './support.js'
+
+const participants = { alice: ['*'], bob: ['*'], carol: ['chat'] }
+const chat = (message: string): Sent => ({ kind: 'chat', payload: { message } })
+
+/** The comings and goings that a client has seen. */
+const seen = (client: Client): string[] =>
+  client.frames
+    .filter(ofKind('system.presence'))
+    .map(({ payload }) => `${payload.event} ${(payload.participant as { id: string }).id}`)
+
+describe('presence', () => {
+  test('says join at the first connection and leave after the last', async () => {
+    const { connect } = await start({ participants })
+    const bob = await connect('bob')
+    const [first, second, third] = [await connect('carol'), await connect('carol'), await connect('carol')]
+    await first.close()
+    third.ws.terminate()
+    await bob.accepted(chat('mark'))
+    expect(seen(bob)).toEqual(['join bob', 'join carol'])
+    await second.close()
+    await bob.next(presence('leave', 'carol'))
+    await connect('carol')
+    await bob.next(presence('join', 'carol'))
+    expect(seen(bob)).toEqual(['join bob', 'join carol', 'leave carol', 'join carol'])
+  })
+
+  test('is logged, by the gateway, for everyone to read', async () => {
+    const { connect } = await start({ participants })
+    const [alice, bob] = [await connect('alice'), await connect('bob')]
+    const join = await alice.next(presence('join', 'bob'))
+    expect(join).toMatchObject({
+      seq: 4,
+      from: GATEWAY,
+      payload: { event: 'join', participant: { id: 'bob', capabilities: ['*'], status: 'present' } },
+    })
+    expect(join).not.toHaveProperty('to')
+    await bob.close()
+    const leave = await alice.next(presence('leave', 'bob'))
+    expect(leave).toMatchObject({ seq: 5, payload: { participant: { id: 'bob', status: 'away' } } })
+    const carol = await connect('carol', { query: 'after=0' })
+    expect(await carol.next(byId(join.id))).toEqual(join)
+    expect(await carol.next(byId(leave.id))).toEqual(leave)
+  })
+
+  test('is in the welcome of who comes later', async () => {
+    const { connect } = await start({ participants })
+    const alice = await connect('alice')
+    const status = ({ welcome }: Awaited<ReturnType<typeof connect>>) =>
+      Object.fromEntries(welcome.participants.map(({ id, status }) => [id, status]))
+    const bob = await connect('bob')
+    expect(status(bob)).toEqual({ alice: 'present', bob: 'present', carol: 'away' })
+    await alice.close()
+    await bob.next(presence('leave', 'alice'))
+    expect(status(await connect('carol'))).toEqual({ alice: 'away', bob: 'present', carol: 'present' })
+  })
+
+  test('is not needed to be addressed, but to be known is', async () => {
+    const { connect, dial } = await start({ participants, guest: { capabilities: ['chat'] } })
+    const [alice, guest] = [await connect('alice'), await dial({})]
+    await alice.accepted({ ...chat('later'), to: ['carol', guest.participant] })
+    const carol = await connect('carol', { query: 'after=0' })
+    const { id } = await alice.accepted(chat('mark'))
+    expect(said(await carol.until(byId(id)))).toHaveLength(2)
+    await guest.close()
+    await alice.next(presence('leave', guest.participant))
+    await alice.accepted({ ...chat('too late'), to: [guest.participant] })
+    expect(await alice.refused({ ...chat('x'), to: ['guest-nobody'] })).toMatchObject({
+      code: 'participant_not_found',
+    })
+  })
+
+  test('of a socket that never opened is nothing', async () => {
+    const { connect, knock } = await start({ participants })
+    const bob = await connect('bob')
+    await knock({ token: 'wrong' })
+    await knock({ headers: { origin: 'https://evil.example' } })
+    await bob.accepted(chat('mark'))
+    expect(seen(bob)).toEqual(['join bob'])
+  })
+})
+
+describe('whom a crash cut off', () => {
+  type Spaces = NonNullable<Parameters<typeof memoryStore>[0]>
+
+  /** The disk as the crash leaves it, while the gateway that wrote it goes on in another world. */
+  const copyOf = (spaces: Spaces): Spaces =>
+    new Map(
+      [...spaces].map(([name, space]) => [
+        name,
+        { ...space, rows: [...space.rows], ids: new Map(space.ids) },
+      ]),
+    )
+
+  test('is recorded as gone at the next start, once', async () => {
+    const spaces: Spaces = new Map()
+    const before = await start({ participants, store: memoryStore(spaces) })
+    const [alice, bob] = [await before.connect('alice'), await before.connect('bob')]
+    await before.connect('alice')
+    await alice.close()
+    await bob.accepted(chat('last words'))
+    const disk = copyOf(spaces)
+
+    const after = await start({ participants, store: memoryStore(disk) })
+    const carol = await after.connect('carol', { query: 'after=0' })
+    expect(carol.welcome.participants.map(({ id, status }) => [id, status])).toEqual([
+      ['alice', 'away'],
+      ['bob', 'away'],
+      ['carol', 'present'],
+    ])
+    await carol.accepted(chat('mark'))
+    expect(seen(carol)).toEqual(['join alice', 'join bob', 'leave alice', 'leave bob', 'join carol'])
+
+    await after.close()
+    const again = await start({ participants, store: memoryStore(disk) })
+    const later = await again.connect('bob', { query: 'after=0' })
+    await later.accepted(chat('mark'))
+    expect(seen(later).slice(5)).toEqual(['leave carol', 'join bob'])
+  })
+
+  test('and whom the operator has removed meanwhile is unknown afterwards', async () => {
+    const spaces: Spaces = new Map()
+    const before = await start({ participants, store: memoryStore(spaces) })
+    await before.connect('carol')
+    const bob = await before.connect('bob')
+    await bob.accepted(chat('last words'))
+
+    const { carol: _, ...rest } = participants
+    const after = await start({ participants: rest, store: memoryStore(copyOf(spaces)) })
+    const alice = await after.connect('alice')
+    expect(alice.welcome.participants.map(({ id }) => id)).toEqual(['alice', 'bob'])
+    expect(await alice.refused({ ...chat('hello?'), to: ['carol'] })).toMatchObject({
+      code: 'participant_not_found',
+    })
+  })
+})
