@@ -87,7 +87,7 @@ export async function startMeup(
 /** An empty folder that is gone after the test. */
 export function temporaryFolder(files: Record<string, string> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'meup-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }))
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
   return folder
 }

@@ -2,6 +2,7 @@ import { ConnectionError, type Dial, type DialRequest, Space } from '@meup/agent
 import { type AnyEnvelope, closeCodes, ProtocolError } from '@meup/protocol'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
+import { eventually } from './support/eventually.js'
 import { accepted, fromGateway, type ScriptedLine, scriptedDial, welcomeOf } from './support/scripted-line.js'
 
 const request: DialRequest = { url: 'memory:', space: 'test' }
@@ -198,7 +199,7 @@ describe('the end of a line', () => {
     const started: unknown[] = []
     seat.tool('late', {}, () => void started.push('the tool ran'))
     first.deliver(said(1))
-    await vi.waitFor(() => expect(seen.splice(0)).toHaveLength(1))
+    await eventually(() => expect(seen.splice(0)).toHaveLength(1))
     seat.close()
     const call = {
       kind: 'mcp.request',
@@ -267,7 +268,7 @@ describe('what comes with the welcome', () => {
     const seen: unknown[] = []
     seat.on('envelope', ({ id }) => void seen.push(id))
     first.deliver(said(3))
-    await vi.waitFor(() => expect(seen).toHaveLength(3))
+    await eventually(() => expect(seen).toHaveLength(3))
     expect(seen).toEqual(['said-1', 'said-2', 'said-3'])
     seat.close()
   })

@@ -33,6 +33,19 @@ function endless(tools: Space) {
   return { begun: begun.promise, stopped: stopped.promise }
 }
 
+test('an agent that may send the core kinds alone concludes what it leaves, and says that it broke it off', async () => {
+  const core = ['reasoning.start', 'reasoning.thought', 'reasoning.conclusion']
+  await using space = await createTestSpace({ participants: { ana: ['*'], bot: core } })
+  const [ana, bot] = [await space.join('ana'), await space.join('bot')]
+  const heard = hear(ana)
+  const run = await bot.reason()
+  await run[Symbol.asyncDispose]()
+  await caughtUp(ana, heard)
+  expect(said(heard.all, run.context)).toEqual([
+    ['reasoning.conclusion', { message: 'left without a conclusion', metadata: { cancelled: true } }],
+  ])
+})
+
 describe('a run', () => {
   test('is a start, thoughts, a conclusion', async () => {
     await using here = await three()

@@ -8,6 +8,7 @@ import type { AnyEnvelope } from '@meup/protocol'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { deferred } from './support/deferred.js'
+import { eventually } from './support/eventually.js'
 import { byId, type Hearing, hear } from './support/hear.js'
 import { proxy } from './support/proxy.js'
 import { fromGateway, welcomeOf } from './support/scripted-line.js'
@@ -97,7 +98,7 @@ describe('a gateway that restarts', () => {
     expect((await asked).text).toBe('done')
     const { value: turn } = await turns.next()
     expect(turn?.trigger.id).toBe((await question).id)
-    await vi.waitFor(() => expect(ana.welcome.subscription.reasoning).toBe('none'))
+    await eventually(() => expect(ana.welcome.subscription.reasoning).toBe('none'))
   })
 
   test('with another log says so, and begins at its beginning', async () => {

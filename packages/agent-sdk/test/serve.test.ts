@@ -78,18 +78,25 @@ describe('serving requests that no tool is for', () => {
     expect(await stopped.promise).toContain('enough')
   })
 
-  test('a request to everyone is not its business', async () => {
+  test('a request to everyone is its business only where a tool of its own is meant', async () => {
     await using here = await couple()
     const [heard, served] = [hear(here.ana), [] as string[]]
-    here.files.serve(async ({ payload }) => {
-      served.push(payload.method)
-      return { result: {} }
-    })
-    await here.ana.send({ kind: 'mcp.request', payload: { method: 'tools/call', params: { name: 'x' } } })
-    await here.ana.request('files', 'ping')
+    here.files
+      .tool('now', {}, () => 'now')
+      .serve(async ({ payload }) => {
+        served.push(payload.method)
+        return { result: {} }
+      })
+    const ask = (name: string) =>
+      here.ana.send({ kind: 'mcp.request', payload: { method: 'tools/call', params: { name } } })
+    await ask('then')
+    const now = await ask('now')
+    await here.ana.request('files', 'prompts/list')
     await caughtUp(here.files, heard)
-    expect(served).toEqual(['ping'])
-    expect(heard.all.filter(byKind('mcp.response'))).toHaveLength(1)
+    expect(served).toEqual(['prompts/list'])
+    const [answer, ...others] = heard.all.filter(byKind('mcp.response'))
+    expect(answer?.correlationId).toBe(now.id)
+    expect(others).toHaveLength(1)
   })
 })
 

@@ -5,6 +5,7 @@ import { Type } from '@sinclair/typebox'
 import { describe, expect, test, vi } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { deferred } from './support/deferred.js'
+import { eventually } from './support/eventually.js'
 import { byId, byKind, caughtUp, hear } from './support/hear.js'
 
 const participants: Record<string, Capability[]> = {
@@ -160,6 +161,17 @@ describe('the MCP of a participant', () => {
     expect((await Promise.all(calls)).map(({ text }) => text)).toEqual(['true', 'false'])
   })
 
+  test('an answer that comes too fast for the space is given a little later', async () => {
+    const plenty = { perSecond: 1e9, burst: 1e9 }
+    const rates = { reasoning: plenty, chat: plenty, control: plenty, other: plenty, bytes: plenty }
+    const limits = { rates: { ...rates, mcp: { perSecond: 100, burst: 2 } } }
+    await using space = await createTestSpace({ participants, limits })
+    const [ana, more, files] = await Promise.all(['ana', 'more', 'files'].map((name) => space.join(name)))
+    files?.tool('now', {}, () => 'now')
+    const calls = [ana, ana, more, more].map((seat) => seat?.call('files/now'))
+    expect((await Promise.all(calls)).map((result) => result?.text)).toEqual(Array(4).fill('now'))
+  })
+
   test('a response that its sender may not send is reported to whoever listens', async () => {
     await using space = await createTestSpace({ participants })
     const [ana, shy] = await Promise.all([space.join('ana'), space.join('shy')])
@@ -170,7 +182,7 @@ describe('the MCP of a participant', () => {
     expect(await told).toMatchObject([{ code: 'capability_violation' }, { kind: 'mcp.request', from: 'ana' }])
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const again = ana.call('shy/now', {}, { signal: stop.signal }).catch(() => {})
-    await vi.waitFor(() => expect(printed).toHaveBeenCalledOnce())
+    await eventually(() => expect(printed).toHaveBeenCalledOnce())
     printed.mockRestore()
     stop.abort()
     await Promise.all([asked, again])

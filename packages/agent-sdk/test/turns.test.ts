@@ -2,6 +2,7 @@ import type { Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
+import { eventually } from './support/eventually.js'
 import { byKind, caughtUp, hear } from './support/hear.js'
 
 const participants = { ana: ['*'], bob: ['*'], bot: ['*'] }
@@ -34,7 +35,7 @@ describe('what begins a turn', () => {
     await here.bot.chat('to myself')
     await here.ana.send({ kind: 'test.thing' })
     await here.ana.chat('last')
-    await vi.waitFor(() => expect(texts).toContain('last'))
+    await eventually(() => expect(texts).toContain('last'))
     expect(texts).toEqual(['to all', 'to bot', 'a follow-up to bot', 'to both', 'last'])
   })
 
@@ -48,7 +49,7 @@ describe('what begins a turn', () => {
     await here.ana.chat('hello @bot', { context: 'aside' })
     await here.bot.chat('I am @bot')
     await here.ana.chat('bye @bot')
-    await vi.waitFor(() => expect(texts).toContain('bye @bot'))
+    await eventually(() => expect(texts).toContain('bye @bot'))
     expect(texts).toEqual(['hello @bot', 'bye @bot'])
   })
 
@@ -121,7 +122,7 @@ describe('one after the other', () => {
       }
     })()
     const asked = [await here.ana.chat('first'), await here.ana.chat('second')]
-    await vi.waitFor(() => expect(all).toHaveLength(2))
+    await eventually(() => expect(all).toHaveLength(2))
     for (const { id } of asked) await here.ana.send({ kind: 'chat.cancel', correlationId: id })
     await caughtUp(here.ana, heard)
     expect(all.map(({ signal }) => signal.aborted)).toEqual([false, true])
@@ -188,7 +189,7 @@ describe('several at once', () => {
     await caughtUp(here.ana, heard)
     expect(begun).toEqual(['0', '1'])
     gates[1]?.resolve()
-    await vi.waitFor(() => expect(begun).toEqual(['0', '1', '2']))
+    await eventually(() => expect(begun).toEqual(['0', '1', '2']))
     for (const gate of gates) gate.resolve()
     here.bot.close()
     await done
@@ -207,7 +208,7 @@ describe('several at once', () => {
       { onError, concurrency: 1 },
     )
     for (const text of ['bad', 'good', 'bad']) await here.ana.chat(text)
-    await vi.waitFor(() => expect(failed).toHaveLength(2))
+    await eventually(() => expect(failed).toHaveLength(2))
     expect(texts).toEqual(['bad', 'good', 'bad'])
     expect(failed).toEqual([
       ['Error: cannot', 'bad'],
@@ -220,7 +221,7 @@ describe('several at once', () => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     void here.bot.eachTurn(() => Promise.reject(new Error('cannot')))
     await here.ana.chat('go')
-    await vi.waitFor(() => expect(printed).toHaveBeenCalledWith(expect.any(String), new Error('cannot')))
+    await eventually(() => expect(printed).toHaveBeenCalledWith(expect.any(String), new Error('cannot')))
     printed.mockRestore()
   })
 

@@ -1,7 +1,8 @@
 import { Space } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { closeCodes, type WelcomePayload } from '@meup/protocol'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { eventually } from './support/eventually.js'
 import { byId, caughtUp, hear } from './support/hear.js'
 import { fromGateway, scriptedDial, welcomeOf } from './support/scripted-line.js'
 
@@ -195,7 +196,7 @@ describe('who is there', () => {
     expect(presence(here.ana)).toEqual({ ana: 'present', bob: 'present', cid: 'present' })
     expect(here.ana.participants.find(({ id }) => id === 'cid')?.capabilities).toEqual(['*'])
     cid.close()
-    await vi.waitFor(() => expect(presence(here.ana)).toMatchObject({ cid: 'away' }))
+    await eventually(() => expect(presence(here.ana)).toMatchObject({ cid: 'away' }))
   })
 
   test('can be waited for', async () => {

@@ -12,7 +12,7 @@ export interface ConnectOptions extends Partial<DialRequest> {
 
 /**
  * Completes what is left out: from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, then from the `.meup` folder
- * that a gateway started nearby keeps (`gateway.json`, `tokens/<participant>`).
+ * that a gateway started nearby keeps (`gateway.json`, `tokens/<participant>`; the tokens are for that gateway alone).
  */
 export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv = process.env): DialRequest {
   const { as = env.MEUP_PARTICIPANT, directory = process.cwd(), ...given } = options
@@ -23,9 +23,14 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   if (url === undefined) throw missing('the gateway', 'set MEUP_URL, or start one here with meup up')
   if (space === undefined) throw missing('the space', 'set MEUP_SPACE')
   const fromEnvironment = options.as === undefined ? env.MEUP_TOKEN : undefined
-  const token = given.token ?? fromEnvironment ?? (folder && readToken(folder, space, as))
+  const isElsewhere = running !== undefined && !isSameHost(url, running.url)
+  const nearby = isElsewhere ? undefined : folder // Nobody else's gateway is told the tokens that lie here.
+  const token = given.token ?? fromEnvironment ?? (nearby && readToken(nearby, space, as))
   return { ...given, url, space, ...(token !== undefined && { token }) }
 }
+
+const isSameHost = (url: string, other: string): boolean =>
+  URL.canParse(url) && new URL(url).host === new URL(other).host
 
 function findFolder(directory: string): string | undefined {
   for (let at = resolve(directory); ; at = dirname(at)) {

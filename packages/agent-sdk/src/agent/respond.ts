@@ -50,7 +50,8 @@ async function patiently(send: () => Promise<unknown>): Promise<void> {
       await send()
       return
     } catch (error) {
-      const wait = error instanceof ProtocolError && error.code === 'rate_limited' && error.details.retryAfterMs
+      const wait =
+        error instanceof ProtocolError && error.code === 'rate_limited' && error.details.retryAfterMs
       if (typeof wait !== 'number' || wait > left) throw error
       left -= wait
       await new Promise((resolve) => setTimeout(resolve, wait))

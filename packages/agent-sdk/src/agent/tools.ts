@@ -98,11 +98,7 @@ export class Tools {
   /** What is asked of everyone is answered by those who can. */
   #isMine({ to, payload }: Request): boolean {
     if (to !== undefined) return to.includes(this.#space.id)
-    return (
-      this.fallback === undefined &&
-      payload.method === 'tools/call' &&
-      this.#tools.has(String(payload.params?.name))
-    )
+    return payload.method === 'tools/call' && this.#tools.has(String(payload.params?.name))
   }
 
   async #answer(request: Request, signal: AbortSignal): Promise<void> {

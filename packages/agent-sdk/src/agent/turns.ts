@@ -34,12 +34,15 @@ export class Turns {
   /** Several at once. Resolves when the space is closed and every turn has ended. */
   async each(handler: (turn: Turn) => Promise<void>, concurrency: number): Promise<void> {
     const running = new Set<Promise<void>>()
-    for await (const turn of this.#arrivals()) {
-      const run = this.#handle(turn, handler).finally(() => running.delete(run))
-      running.add(run)
-      while (running.size >= concurrency) await Promise.race(running)
+    try {
+      for await (const turn of this.#arrivals()) {
+        const run = this.#handle(turn, handler).finally(() => running.delete(run))
+        running.add(run)
+        while (running.size >= concurrency) await Promise.race(running)
+      }
+    } finally {
+      await Promise.all(running)
     }
-    await Promise.all(running)
   }
 
   #arrivals(): AsyncIterableIterator<Turn> {

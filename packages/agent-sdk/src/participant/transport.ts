@@ -30,7 +30,7 @@ export function socketUrl({ url, space, after, epoch, tail }: DialRequest): stri
   if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`)
   }
-  const address = new URL(`/spaces/${encodeURIComponent(space)}/ws`, url)
+  const address = new URL(`spaces/${encodeURIComponent(space)}/ws`, url.endsWith('/') ? url : `${url}/`)
   address.protocol = address.protocol.replace('http', 'ws')
   for (const [name, value] of Object.entries({ after, epoch, tail })) {
     if (value !== undefined) address.searchParams.set(name, String(value))

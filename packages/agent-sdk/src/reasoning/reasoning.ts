@@ -1,4 +1,4 @@
-import { type AnyEnvelope, joinContext, Kind, type Phase } from '@meup/protocol'
+import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { ConnectionError } from '../participant/errors.js'
 import type { CallOptions, Draft, Seat } from '../participant/seat.js'
@@ -124,8 +124,12 @@ export class Reasoning implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#over) return
     const why = this.signal.aborted ? String(this.signal.reason) : this.#lastFailure
+    const reason = why === undefined ? 'left without a conclusion' : `left without a conclusion: ${why}`
     try {
-      await this.cancel(why === undefined ? 'left without a conclusion' : `left without a conclusion: ${why}`)
+      await this.cancel(reason).catch((error: unknown) => {
+        if (!(error instanceof ProtocolError) || error.code !== 'capability_violation') throw error
+        return this.conclude(reason, { metadata: { cancelled: true } }) // What an agent of the core kinds may send.
+      })
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error
     }

@@ -1,0 +1,211 @@
+import type { Progress, Space, ToolContext } from '@meup/agent-sdk'
+import { createTestSpace } from '@meup/agent-sdk/testing'
+import type { AnyEnvelope, Capability } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { deferred } from './support/deferred.js'
+import { byKind, caughtUp, hear } from './support/hear.js'
+
+const participants: Record<string, Capability[]> = {
+  ana: ['*'],
+  bob: ['*'],
+  files: ['*'],
+  shy: ['mcp.response'],
+}
+
+async function couple() {
+  const space = await createTestSpace({ participants })
+  const [ana, files] = await Promise.all([space.join('ana'), space.join('files')])
+  return { space, ana, files, [Symbol.asyncDispose]: () => space.close() }
+}
+
+/** A tool that does as the test says while it is called. */
+const works = (seat: Space, work: (context: ToolContext) => unknown) =>
+  seat.tool('work', {}, (_, context) => work(context))
+
+const isProgress = (envelope: AnyEnvelope): boolean =>
+  envelope.kind === 'mcp.request' && envelope.payload.method === 'notifications/progress'
+
+describe('progress', () => {
+  test('is told to the asker as it is reported, before the result', async () => {
+    await using here = await couple()
+    works(here.files, ({ progress }) => {
+      progress(0)
+      progress(1.5, 3)
+      progress(3, 3, 'almost')
+      return 'done'
+    })
+    const told: unknown[] = []
+    const { text } = await here.ana.call('files/work', {}, { onProgress: (progress) => told.push(progress) })
+    told.push(text)
+    const reports = [
+      { progress: 0 },
+      { progress: 1.5, total: 3 },
+      { progress: 3, total: 3, message: 'almost' },
+    ]
+    expect(told).toEqual([...reports, 'done'])
+  })
+
+  test('is a notification to the asker alone, about the request, where it stands', async () => {
+    await using here = await couple()
+    const heard = hear(here.files)
+    works(here.files, ({ progress }) => progress(1))
+    await here.ana.call('files/work', {}, { context: 'a/b', onProgress: () => {} })
+    const [asked, told] = await Promise.all([heard.until(byKind('mcp.request')), heard.until(isProgress)])
+    expect(asked.payload).toMatchObject({ params: { name: 'work', _meta: { progressToken: asked.id } } })
+    expect(told).toMatchObject({ from: 'files', to: ['ana'], context: 'a/b', correlationId: asked.id })
+    expect(told.payload).toEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progress: 1, progressToken: asked.id },
+    })
+  })
+
+  test('is reported to nobody who did not ask for it', async () => {
+    await using here = await couple()
+    const heard = hear(here.ana)
+    works(here.files, ({ progress }) => progress(1))
+    await here.ana.call('files/work')
+    await caughtUp(here.files, heard)
+    expect(heard.all.filter(isProgress)).toEqual([])
+    expect((await heard.until(byKind('mcp.request'))).payload).not.toHaveProperty('params._meta')
+  })
+
+  test('keeps what a request says in its _meta beside', async () => {
+    await using here = await couple()
+    here.files.serve(async ({ payload }) => ({ result: { params: payload.params } }))
+    const params = { _meta: { trace: 'abc' }, cursor: 'c' }
+    const result = await here.ana.request('files', 'tools/list', params, { onProgress: () => {} })
+    expect(result).toMatchObject({ params: { cursor: 'c', _meta: { trace: 'abc' } } })
+  })
+
+  test('of several calls at once is told to each of its own', async () => {
+    await using here = await couple()
+    const bob = await here.space.join('bob')
+    const both = deferred()
+    let calls = 0
+    works(here.files, async ({ progress, request }) => {
+      if (++calls === 3) both.resolve()
+      await both.promise
+      progress(calls, 3, request.id)
+      return request.id
+    })
+    const ask = async (asker: Space) => {
+      const told: Progress[] = []
+      const { text } = await asker.call('files/work', {}, { onProgress: (progress) => told.push(progress) })
+      expect(told.map(({ message }) => message)).toEqual([text])
+      return text
+    }
+    expect(new Set(await Promise.all([ask(here.ana), ask(here.ana), ask(bob)])).size).toBe(3)
+  })
+
+  test('is believed of the one who was asked alone, and no more once that one has answered', async () => {
+    await using here = await couple()
+    const [bob, heard] = [await here.space.join('bob'), hear(here.ana)]
+    const go = deferred()
+    works(here.files, () => go.promise)
+    const told: Progress[] = []
+    const asking = here.ana.call('files/work', {}, { onProgress: (progress) => told.push(progress) })
+    const { id } = await heard.until(byKind('mcp.request'))
+    const report = (seat: Space, params: object, correlationId = id) =>
+      seat.send({
+        kind: 'mcp.request',
+        to: ['ana'],
+        correlationId,
+        payload: { method: 'notifications/progress', params },
+      })
+    await report(bob, { progressToken: id, progress: 1 })
+    await report(here.files, { progressToken: 'another', progress: 2 })
+    await report(here.files, { progressToken: id, progress: 'much' })
+    await report(here.files, { progressToken: id, progress: 3 }, 'another')
+    await report(here.files, { progressToken: id, progress: 4, total: 'many', message: 5 })
+    go.resolve()
+    await asking
+    await report(here.files, { progressToken: id, progress: 6 })
+    await caughtUp(here.files, heard)
+    expect(told).toEqual([{ progress: 4 }])
+  })
+
+  test('is no request to those who are told', async () => {
+    await using here = await couple()
+    const served: string[] = []
+    here.ana.serve(async ({ payload }) => {
+      served.push(payload.method)
+      return undefined
+    })
+    works(here.files, ({ progress }) => progress(1))
+    await here.ana.call('files/work', {}, { onProgress: () => {} })
+    await here.files.send({ kind: 'mcp.request', to: ['ana'], payload: { method: 'notifications/other' } })
+    await expect.poll(() => served).toEqual(['notifications/other'])
+  })
+})
+
+describe('whoever reports', () => {
+  test('too often is heard with the latest, and can still answer', async () => {
+    await using here = await couple()
+    const [heard, last] = [hear(here.ana), deferred()]
+    works(here.files, async ({ progress }) => {
+      for (let n = 1; n <= 1000; n++) progress(n, 1000)
+      await last.promise
+      return 'done'
+    })
+    const told: number[] = []
+    const onProgress = ({ progress }: Progress): void => {
+      told.push(progress)
+      if (progress === 1000) last.resolve()
+    }
+    expect((await here.ana.call('files/work', {}, { onProgress })).text).toBe('done')
+    expect(told).toEqual([...told].sort((a, b) => a - b))
+    expect(told.length).toBeLessThan(50)
+    expect(heard.all.filter(isProgress)).toHaveLength(told.length)
+  })
+
+  test('after the answer is not heard any more', async () => {
+    await using here = await couple()
+    const heard = hear(here.ana)
+    let late: ToolContext['progress'] | undefined
+    works(here.files, ({ progress }) => {
+      late = progress
+    })
+    await here.ana.call('files/work', {}, { onProgress: () => {} })
+    late?.(1)
+    await caughtUp(here.files, heard)
+    expect(heard.all.filter(isProgress)).toEqual([])
+  })
+
+  test('what it may not report is told once to whoever listens, and still answers', async () => {
+    await using here = await couple()
+    const shy = await here.space.join('shy')
+    const trouble: unknown[] = []
+    const refused = deferred()
+    shy.on('trouble', (error) => {
+      trouble.push(error)
+      refused.resolve()
+    })
+    works(shy, async ({ progress }) => {
+      progress(1)
+      await refused.promise
+      progress(2)
+      return 'done'
+    })
+    const told: Progress[] = []
+    const onProgress = (progress: Progress) => told.push(progress)
+    expect((await here.ana.call('shy/work', {}, { onProgress })).text).toBe('done')
+    expect(told).toEqual([])
+    expect(trouble).toMatchObject([{ code: 'capability_violation' }])
+  })
+})
+
+describe('one handler for every request', () => {
+  test('reports in the words of MCP, whatever it adds', async () => {
+    await using here = await couple()
+    const heard = hear(here.ana)
+    here.files.serve(async (_, __, report) => {
+      report({ progress: 1, odd: { kept: true }, progressToken: 'not its own' })
+      return { result: {} }
+    })
+    const payload = { method: 'x/slow', params: { _meta: { progressToken: 7 } } }
+    await here.ana.send({ kind: 'mcp.request', to: ['files'], payload })
+    const params = { progress: 1, odd: { kept: true }, progressToken: 7 }
+    expect((await heard.until(isProgress)).payload).toMatchObject({ params })
+  })
+})

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import { needing } from '../verifies.js'
+import { temporaryFolder } from './cli.js'
+
+/** The tests that need a browser get the path of one. */
+export const withChromium = needing('Chromium (Debian package chromium, or its path in CHROMIUM_BIN)', () =>
+  [process.env.CHROMIUM_BIN, '/usr/bin/chromium'].find((path) => path !== undefined && existsSync(path)),
+)
+
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+/** No `eval`, nothing from elsewhere. */
+const policy = "default-src 'none'; script-src 'self'; connect-src *"
+const html = '<!doctype html><title>test</title><script type="module" src="/script.js"></script>'
+
+export interface Page {
+  /** Where the page is; its origin. */
+  readonly url: string
+  /** What the script has sent to `/result`. */
+  readonly result: Promise<string>
+}
+
+/** A page with one script, which tells its result by a POST to `/result`. */
+export async function servePage(script: (origin: string) => Promise<string>): Promise<Page> {
+  let tell = (_result: string): void => {}
+  const result = new Promise<string>((resolve) => {
+    tell = resolve
+  })
+  const server = createServer(async (request: IncomingMessage, response) => {
+    if (request.url === '/result') tell(await text(request))
+    const isScript = request.url === '/script.js'
+    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
+    response.setHeader('content-security-policy', policy)
+    response.end(isScript ? await script(url) : html)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, result }
+}
+
+/** Opens a page in a browser until the test is over. */
+export function openPage(chromium: string, { url }: Page): void {
+  const args = [...flags, `--user-data-dir=${temporaryFolder()}`, url]
+  const browser = spawn(chromium, args, { stdio: 'ignore' })
+  const ended = new Promise((resolve) => browser.on('close', resolve))
+  onTestFinished(async () => {
+    browser.kill('SIGKILL')
+    await ended
+  })
+}
