@@ -1,14 +1,10 @@
 /** Writes src/generated/validators.ts and dist/schema/*.json from the TypeBox schemas. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import type { TSchema } from '@sinclair/typebox'
 import { Ajv } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
-import { Envelope, Submission } from '../src/envelope.js'
-import { kindRules } from '../src/kind-rules.js'
+import { jsonSchemas, schemaDocument } from '../src/json-schemas.js'
 
 const root = new URL('..', import.meta.url)
-/** TypeBox keeps symbols in its schemas, which other libraries trip over. */
-const plain = (schema: TSchema): Record<string, unknown> => JSON.parse(JSON.stringify(schema))
 
 /** A file that says the same already is left alone, so that nothing is compiled for its sake. */
 function write(path: string, text: string): void {
@@ -18,13 +14,7 @@ function write(path: string, text: string): void {
   writeFileSync(file, text)
 }
 
-const schemas: Record<string, Record<string, unknown>> = {
-  submission: plain(Submission),
-  envelope: plain(Envelope),
-}
-for (const [kind, rule] of Object.entries(kindRules)) {
-  schemas[kind] = { $id: kind, title: kind, description: rule.meaning, ...plain(rule.payload) }
-}
+const schemas = jsonSchemas()
 
 // `unicode: false` counts UTF-16 units and so needs no helper at run time: the code below imports nothing.
 const ajv = new Ajv({
@@ -49,6 +39,5 @@ write(
 )
 
 for (const [name, schema] of Object.entries(schemas)) {
-  const document = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...schema, $id: `${name}.json` }
-  write(`dist/schema/${name}.json`, `${JSON.stringify(document, null, 2)}\n`)
+  write(`dist/schema/${name}.json`, `${JSON.stringify(schemaDocument(name, schema), null, 2)}\n`)
 }

@@ -41,6 +41,8 @@ export type { ErrorCode } from './errors.js'
 export { closeCodes, errorCodes, errors, ProtocolError } from './errors.js'
 export type { JsonObject, Member } from './json.js'
 export { readElements, readObject } from './json.js'
+export type { JsonSchema } from './json-schemas.js'
+export { jsonSchemas, plainSchema, schemaDocument } from './json-schemas.js'
 export type { KindRule, Payloads } from './kind-rules.js'
 export { kindRules, ruleOf } from './kind-rules.js'
 export {

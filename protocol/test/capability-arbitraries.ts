@@ -88,7 +88,7 @@ export const subject: fc.Arbitrary<Subject> = fc.record(
 )
 
 /** Values that a pattern is likely to match: wildcards are filled in, of an array one pattern is taken. */
-export function matchingText(pattern: Pattern): fc.Arbitrary<string> {
+function matchingText(pattern: Pattern): fc.Arbitrary<string> {
   if (typeof pattern !== 'string') return fc.oneof(...pattern.map(matchingText), value)
   if (pattern.startsWith('!') || isRegex(pattern)) return value
   const parts = pattern.match(/\\.|\*\*|./gsu) ?? []
@@ -101,7 +101,7 @@ export function matchingText(pattern: Pattern): fc.Arbitrary<string> {
   return fc.tuple(...filled).map((texts) => texts.join(''))
 }
 
-export function matchingJson(pattern: PayloadPattern): fc.Arbitrary<unknown> {
+function matchingJson(pattern: PayloadPattern): fc.Arbitrary<unknown> {
   if (typeof pattern === 'string') return matchingText(pattern)
   if (Array.isArray(pattern)) return fc.oneof(...pattern.map(matchingJson), json)
   if (typeof pattern !== 'object' || pattern === null) return fc.constant(pattern)

@@ -88,7 +88,7 @@ test(
     for (let i = 0; i < count; ) {
       const sent: string[] = []
       for (let j = 0; j < 200 && i < count; j++, i++) {
-        let frame = bases[random(bases.length)] ?? Buffer.alloc(0)
+        let frame: Buffer = bases[random(bases.length)] ?? Buffer.alloc(0)
         for (let n = random(3); n >= 0; n--) frame = mutate(frame, random)
         sent.push(frame.toString())
         line.receive(frame)

@@ -98,5 +98,11 @@ test('the configuration of the docs is accepted as it stands', () => {
   const [snippet] = snippetsOf('docs/space-yaml.md').filter(({ language }) => language === 'yaml')
   const folder = temporaryFolder({ 'space.yaml': snippet?.text ?? '' })
   const { spaces } = loadConfig(join(folder, 'space.yaml'))
-  expect(Object.keys(spaces[0]?.config.participants ?? {})).toEqual(['ana', 'reviewer', 'files', 'worker'])
+  expect(Object.keys(spaces[0]?.config.participants ?? {})).toEqual([
+    'ana',
+    'reviewer',
+    'files',
+    'remote',
+    'worker',
+  ])
 })

@@ -47,17 +47,21 @@ export function meup(
 export interface RunningSpace {
   readonly url: string
   readonly process: ChildProcess
+  /** What it has logged so far. */
+  readonly stderr: string
   /** Ends it and gives back its exit code, or the signal that ended it. */
   stop(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
 }
 
-/** Runs `meup up` or `meup gateway` until the test is over. */
+/** Runs `meup up` or `meup gateway` until the test is over; `through` is a program that runs it, with its arguments. */
 export async function startMeup(
   command: 'up' | 'gateway',
   cwd: string,
   args: readonly string[] = [],
+  through: readonly string[] = [],
 ): Promise<RunningSpace> {
-  const child = spawn(process.execPath, [entry, command, '--json', ...args], { cwd, env: environment({}) })
+  const [program = '', ...rest] = [...through, process.execPath, entry, command, '--json', ...args]
+  const child = spawn(program, rest, { cwd, env: environment({}) })
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => {
     stderr += chunk
@@ -77,6 +81,9 @@ export async function startMeup(
   return {
     url,
     process: child,
+    get stderr() {
+      return stderr
+    },
     stop(signal) {
       child.kill(signal)
       return ended

@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmdirSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+/** Mounts a disk of a few MiB in memory for the rest of the test; `undefined` where that is not allowed. */
+export function mountSmallDisk(mebibytes: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'meup-disk-'))
+  onTestFinished(() => rmdirSync(folder))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', folder], { stdio: 'ignore' })
+  } catch {
+    return undefined
+  }
+  onTestFinished(() => void execFileSync('umount', ['--lazy', folder]))
+  const filler = join(folder, 'filler')
+  return { folder, fill: () => fill(filler), clear: () => rmSync(filler) }
+}
+
+/** Writes until nothing more fits, not even a byte. */
+function fill(path: string): void {
+  const file = openSync(path, 'a')
+  try {
+    for (const size of [65_536, 4096, 1]) {
+      const chunk = Buffer.alloc(size)
+      while (fits(file, chunk)) {}
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+function fits(file: number, chunk: Buffer): boolean {
+  try {
+    return writeSync(file, chunk) === chunk.length
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return false
+    throw error
+  }
+}
+
+/** Whether system calls of other programs can be made to fail here. */
+export function hasStrace(): boolean {
+  try {
+    execFileSync('strace', ['-f', '-e', 'inject=fsync:error=EIO', 'true'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The command that runs another one, as the same process, and writes each of these system calls to the file `trace`.
+ * `fault` says what to inject into them, such as `error=EIO:when=7`; each thread counts for itself.
+ */
+export function tracing(calls: string, trace: string, fault?: string): string[] {
+  const injected = fault === undefined ? [] : ['-e', `inject=${calls}:${fault}`]
+  return ['strace', '-D', '-f', '--seccomp-bpf', '-o', trace, '-e', `trace=${calls}`, ...injected]
+}
+
+/** The system calls in a file of `tracing`, and whether each was made to fail. */
+export function tracedCalls(trace: string): { readonly injected: boolean }[] {
+  const lines = readFileSync(trace, 'utf8').split('\n')
+  return lines.filter((line) => line.includes('(')).map((line) => ({ injected: line.includes('(INJECTED)') }))
+}
