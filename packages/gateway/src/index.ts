@@ -1,7 +1,8 @@
 export { memoryStore } from './adapters/memory-log.js'
 export { type Served, type ServeOptions, serve } from './adapters/serve.js'
+export { inspectLog, type LogReport } from './adapters/sqlite/inspect.js'
 export { sqliteStore } from './adapters/sqlite/store.js'
-export { tokenAuthenticator } from './adapters/token-authenticator.js'
+export { type TokenAuthenticator, tokenAuthenticator } from './adapters/token-authenticator.js'
 export type { Denial, Resume } from './gateway/door.js'
 export {
   createGateway,

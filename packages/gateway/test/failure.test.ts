@@ -151,6 +151,28 @@ describe('a log that refuses a commit', () => {
   })
 })
 
+describe('a log that is slow', () => {
+  test('acknowledges nothing before it has it, and a retry waits as well', async () => {
+    const { stall, connect, alice, bob } = await onFaultyDisk()
+    const again = await connect('alice')
+    const { appending, goOn } = stall()
+    const sent = { id: 'once', ...chat() }
+    alice.send(sent)
+    await appending
+    again.send(sent)
+    expect(await bob.refused(sent)).toMatchObject({ code: 'duplicate_id' })
+    expect(await again.refused({ ...sent, to: ['bob'] })).toMatchObject({ code: 'duplicate_id' })
+    await isSubmitted(alice)
+    for (const { frames } of [alice, again, bob]) expect(frames.some(byId('once'))).toBe(false)
+    goOn()
+    const mark = await alice.accepted(chat())
+    for (const client of [alice, again, bob]) {
+      if (client !== alice) await client.next(byId(mark.id))
+      expect(client.frames.filter(byId('once'))).toHaveLength(1)
+    }
+  })
+})
+
 describe('a gateway that is stopped', () => {
   test('closes with 1001, and all that it acknowledged is in the log, and who left', async () => {
     const { alice, bob, spaces, close } = await onFaultyDisk()

@@ -1,4 +1,4 @@
-import type { LogStore } from '@meup/gateway'
+import type { EnvelopeLog, LogStore } from '@meup/gateway'
 
 /** Settles when somebody says so. */
 function deferred() {
@@ -19,11 +19,7 @@ export function faultyDisk(inner: LogStore) {
   const store: LogStore = {
     async open(space) {
       const log = await inner.open(space)
-      return {
-        epoch: log.epoch,
-        get head() {
-          return log.head
-        },
+      const faults: Pick<EnvelopeLog, 'append' | 'read'> = {
         async append(batch) {
           if (after === undefined) reached()
           await before
@@ -35,9 +31,8 @@ export function faultyDisk(inner: LogStore) {
           if (fault.unreadable) throw new Error('the disk is gone')
           return log.read(query)
         },
-        find: (id) => log.find(id),
-        close: () => log.close(),
       }
+      return Object.assign(Object.create(log) as EnvelopeLog, faults)
     },
     close: () => inner.close(),
   }

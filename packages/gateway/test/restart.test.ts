@@ -143,6 +143,7 @@ describe('what the operator configured', () => {
       limits: expect.objectContaining({ contextDepth: 5 }),
       reasoning: { collaborative: true, abandonAfterMs: 60_000 },
       mcp: { visibility: 'everyone' },
+      retention: { days: 0 },
     })
     expect(JSON.stringify(first)).not.toContain('token')
     expect(await configured(await restart())).toEqual([first])

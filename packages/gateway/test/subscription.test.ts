@@ -95,7 +95,10 @@ describe('a subscription', () => {
   test.for(cases.slice(-3))('%j cuts %j of a replay that is under way', async ([payload, cut]) => {
     const { connect } = await start({ participants })
     const alice = await connect('alice')
-    for (const count of range(1, 2000)) alice.send({ id: `early${count}`, ...chat('x'.repeat(5000)) })
+    for (const count of range(1, 2000)) {
+      alice.send({ id: `early${count}`, ...chat('x'.repeat(5000)) })
+      if (count % 100 === 0) await alice.next(byId(`early${count}`))
+    }
     await tell(alice)
     const bob = await connect('bob', { query: 'after=0' })
     await bob.subscribe(payload)

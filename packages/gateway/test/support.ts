@@ -18,7 +18,7 @@ import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { Client } from './client.js'
 
-export interface DialOptions {
+interface DialOptions {
   readonly space?: string
   readonly query?: string
   readonly path?: string
@@ -29,7 +29,7 @@ export interface DialOptions {
 }
 
 /** What was answered instead of a 101. */
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Record<string, unknown>
@@ -51,7 +51,7 @@ export interface Running {
 export interface StartOptions
   extends TestSpaceOptions,
     Partial<Pick<GatewayOptions, 'store' | 'clock' | 'logger'>>,
-    Partial<Pick<ServeOptions, 'origins' | 'trustProxy' | 'heartbeatMs'>> {
+    Partial<Pick<ServeOptions, 'origins' | 'trustProxy' | 'heartbeatMs' | 'eventHeartbeatMs'>> {
   readonly rates?: Readonly<Record<string, NonNullable<ParticipantConfig['rates']>>>
   /** More spaces of the same gateway. */
   readonly others?: readonly TestSpaceOptions[]
@@ -59,7 +59,16 @@ export interface StartOptions
 
 /** Serves a gateway on a free port for the rest of the test. */
 export async function start(options: StartOptions): Promise<Running> {
-  const { clock, logger, origins, trustProxy, heartbeatMs, rates = {}, others = [] } = options
+  const {
+    clock,
+    logger,
+    origins,
+    trustProxy,
+    heartbeatMs,
+    eventHeartbeatMs,
+    rates = {},
+    others = [],
+  } = options
   const spaces = [options, ...others].map((each) => {
     const config = testSpaceConfig(each)
     const participants = Object.entries(config.participants).map(([id, participant]) => {
@@ -86,6 +95,7 @@ export async function start(options: StartOptions): Promise<Running> {
     ...(origins && { origins }),
     ...(trustProxy !== undefined && { trustProxy }),
     ...(heartbeatMs !== undefined && { heartbeatMs }),
+    ...(eventHeartbeatMs !== undefined && { eventHeartbeatMs }),
   })
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => {

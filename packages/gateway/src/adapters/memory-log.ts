@@ -1,13 +1,15 @@
 import { nanoid } from 'nanoid'
 import { genesis, seal } from '../log/chain.js'
-import { closedError, duplicateIdError, gapError } from '../log/error.js'
+import { closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
 import { draftOf, fieldsOf, rowOf } from '../log/fields.js'
-import type { Draft, EnvelopeLog, LogStore, Query, Row } from '../ports/envelope-log.js'
+import { matches } from '../log/filter.js'
+import type { Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
 
 interface Space {
   readonly epoch: string
   readonly rows: Row[]
   readonly ids: Map<string, Row>
+  snapshot: Snapshot | undefined
 }
 
 /** What a memory store holds; handed to the next store, it stands for a disk that outlives a restart. */
@@ -23,7 +25,7 @@ export function memoryStore(spaces: MemorySpaces = new Map()): LogStore {
       if (closed) throw closedError('store')
       const known = logs.get(name)
       if (known) return known
-      const space = spaces.get(name) ?? { epoch: nanoid(), rows: [], ids: new Map() }
+      const space = spaces.get(name) ?? { epoch: nanoid(), rows: [], ids: new Map(), snapshot: undefined }
       spaces.set(name, space)
       const log = memoryLog(space, () => logs.delete(name))
       logs.set(name, log)
@@ -37,16 +39,21 @@ export function memoryStore(spaces: MemorySpaces = new Map()): LogStore {
 }
 
 function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
-  const { epoch, rows, ids } = space
   let closed = false
   const refuseIfClosed = () => {
     if (closed) throw closedError('log')
   }
 
   return {
-    epoch,
+    epoch: space.epoch,
     get head() {
-      return rows.length
+      return headOf(space)
+    },
+    get oldest() {
+      return prunedThrough(space) + 1
+    },
+    get snapshot() {
+      return space.snapshot
     },
     async append(batch) {
       refuseIfClosed()
@@ -59,11 +66,20 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
     },
     async read(query) {
       refuseIfClosed()
-      return select(rows, query)
+      return select(space, query)
     },
     find(id) {
       refuseIfClosed()
-      return ids.get(id)
+      return space.ids.get(id)
+    },
+    async prune(through, snapshot) {
+      refuseIfClosed()
+      const bytes = Buffer.from(snapshot)
+      await laterThisTurn()
+      prune(space, through, bytes)
+    },
+    async recover() {
+      refuseIfClosed()
     },
     async close() {
       if (!closed) onClose()
@@ -73,15 +89,19 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
   }
 }
 
+const prunedThrough = ({ snapshot }: Space): number => snapshot?.through ?? 0
+const headOf = (space: Space): number => prunedThrough(space) + space.rows.length
+
 /** Commits in the order of the calls, but after the caller has gone on: as a disk does. */
 async function laterThisTurn(): Promise<void> {}
 
-function commit({ epoch, rows, ids }: Space, batch: readonly Draft[]): void {
+function commit(space: Space, batch: readonly Draft[]): void {
+  const { epoch, rows, ids } = space
   const sealed: Row[] = []
   const fresh = new Set<string>()
   let hash = rows.at(-1)?.hash ?? genesis(epoch)
   for (const draft of batch) {
-    const expected = rows.length + sealed.length + 1
+    const expected = headOf(space) + sealed.length + 1
     if (draft.seq !== expected) throw gapError(expected, draft.seq)
     if (ids.has(draft.id) || fresh.has(draft.id)) throw duplicateIdError(draft.id)
     const row = rowOf(fieldsOf(draft), draft.body, seal(draft, hash))
@@ -95,9 +115,26 @@ function commit({ epoch, rows, ids }: Space, batch: readonly Draft[]): void {
   }
 }
 
-/** Row `seq` is at index `seq - 1`. */
-function select(rows: readonly Row[], { after = 0, before = Infinity, limit, order }: Query): Row[] {
-  const end = Math.max(0, Math.min(before - 1, rows.length))
-  if (order === 'desc') return rows.slice(Math.max(after, end - limit), Math.max(after, end)).reverse()
-  return rows.slice(after, Math.min(after + limit, end))
+function prune(space: Space, through: number, bytes: Uint8Array): void {
+  const gone = prunedThrough(space)
+  const last = space.rows[through - gone - 1]
+  const head = headOf(space)
+  if (last === undefined || through === head) throw rangeError(through, gone + 1, head)
+  for (const { id } of space.rows.splice(0, through - gone)) space.ids.delete(id)
+  space.snapshot = { through, hash: last.hash, bytes }
+}
+
+/** Row `seq` is at index `seq - 1`, less the rows that are gone. */
+function select(space: Space, { after = 0, before = Infinity, limit, order, filter }: Query): Row[] {
+  const { rows } = space
+  const gone = prunedThrough(space)
+  const start = Math.max(0, after - gone)
+  const end = Math.max(0, Math.min(before - 1 - gone, rows.length))
+  const step = order === 'desc' ? -1 : 1
+  const found: Row[] = []
+  for (let at = step === 1 ? start : end - 1; at >= start && at < end && found.length < limit; at += step) {
+    const row = rows[at]
+    if (row !== undefined && (filter === undefined || matches(filter, row))) found.push(row)
+  }
+  return found
 }

@@ -4,6 +4,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Gateway } from '../gateway/gateway.js'
 import { createHttpApp } from '../http/app.js'
 import { type Logger, silent } from '../ports/logger.js'
+import { metricsOf } from './metrics.js'
 import { remoteOf } from './upgrade.js'
 import { WsServer } from './ws-server.js'
 
@@ -16,6 +17,8 @@ export interface ServeOptions {
   readonly trustProxy?: boolean
   /** Milliseconds between pings; default 20,000. */
   readonly heartbeatMs?: number
+  /** Milliseconds between the comments in streams of events; default 15,000. */
+  readonly eventHeartbeatMs?: number
   readonly logger?: Logger
 }
 
@@ -38,12 +41,17 @@ export async function serve(options: ServeOptions): Promise<Served> {
     origins = [],
     trustProxy = false,
     heartbeatMs = 20_000,
+    eventHeartbeatMs = 15_000,
     logger = silent,
   } = options
   const app = createHttpApp({
     gateway,
     logger,
+    origins,
+    eventHeartbeatMs,
+    metrics: metricsOf(gateway),
     remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
+    hangUp: ({ env }) => (env as HttpBindings).outgoing.destroy(),
   })
   const sockets = new WsServer({ gateway, origins, trustProxy, heartbeatMs, logger })
   const server = createServer(getRequestListener(app.fetch))

@@ -1,21 +1,36 @@
 import { createHash } from 'node:crypto'
 import type { Authenticator } from '../ports/authenticator.js'
 
-const hash = (token: string): string => createHash('sha256').update(token).digest('hex')
+/** space → participant → token */
+export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** Tokens known beforehand: space → participant → token. Only their hashes are kept and compared. */
-export function tokenAuthenticator(
-  tokens: Readonly<Record<string, Readonly<Record<string, string>>>>,
-): Authenticator {
-  const known = new Map<string, string>()
-  for (const [space, participants] of Object.entries(tokens)) {
-    for (const [participant, token] of Object.entries(participants))
-      known.set(`${space} ${hash(token)}`, participant)
-  }
+export interface TokenAuthenticator extends Authenticator {
+  /** From now on these tokens are good, and no others; `Gateway.reconfigure` closes what the others have opened. */
+  replace(tokens: Tokens): void
+}
+
+/** Tokens known beforehand. Only their hashes are kept and compared. */
+export function tokenAuthenticator(tokens: Tokens): TokenAuthenticator {
+  let known = index(tokens)
   return {
     async authenticate(space, token) {
-      const participant = known.get(`${space} ${hash(token)}`)
-      return participant === undefined ? undefined : { participant }
+      const key = keyOf(space, token)
+      const participant = known.get(key)
+      if (participant === undefined) return undefined
+      return { participant, isCurrent: () => known.get(key) === participant }
+    },
+    replace(tokens) {
+      known = index(tokens)
     },
   }
 }
+
+function index(tokens: Tokens): Map<string, string> {
+  const owners = Object.entries(tokens).flatMap(([space, participants]) =>
+    Object.entries(participants).map(([participant, token]) => [keyOf(space, token), participant] as const),
+  )
+  return new Map(owners)
+}
+
+const keyOf = (space: string, token: string): string =>
+  `${space} ${createHash('sha256').update(token).digest('hex')}`

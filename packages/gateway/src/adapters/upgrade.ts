@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { SUBPROTOCOL } from '@meup/protocol'
-import { bearerOf, type Denial, deny, isDenial, type Resume } from '../gateway/door.js'
+import { bearerOf, type Denial, deny, inspect, isDenial, type Resume } from '../gateway/door.js'
 import type { Knock } from '../gateway/gateway.js'
 
 export interface Upgrade extends Knock {
@@ -12,21 +12,14 @@ export function readUpgrade(
   request: IncomingMessage,
   options: { readonly origins: readonly string[]; readonly trustProxy: boolean },
 ): Upgrade | Denial {
-  const url = new URL(request.url ?? '/', 'http://gateway')
+  const target = request.url ?? '/'
+  if (!URL.canParse(target, 'http://gateway')) return deny('invalid_request', 400, 'the URL cannot be read')
+  const url = new URL(target, 'http://gateway')
   const space = /^\/spaces\/([^/]+)\/ws$/.exec(url.pathname)?.[1]
   if (space === undefined) return deny('not_found', 404, 'sockets are opened at /spaces/{space}/ws')
-  for (const name of ['token', 'access_token']) {
-    if (url.searchParams.has(name)) {
-      return deny('invalid_request', 400, 'a token in the URL is refused: it ends up in logs; use a header')
-    }
-  }
-  if (!isAllowed(request, options.origins)) {
-    return deny(
-      'forbidden',
-      403,
-      `the origin ${request.headers.origin} is not allowed; add it to gateway.origins`,
-    )
-  }
+  const { origin, host } = request.headers
+  const refusal = inspect({ query: url.searchParams, origin, host }, options.origins)
+  if (refusal !== undefined) return refusal
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
   if (offered[0] !== '' && !offered.includes(SUBPROTOCOL)) {
     return deny('unsupported_protocol', 400, `offer the subprotocol ${SUBPROTOCOL}`)
@@ -42,13 +35,6 @@ export function remoteOf(request: IncomingMessage, trustProxy: boolean): string 
   const forwarded = trustProxy ? request.headers['x-forwarded-for'] : undefined
   const client = (Array.isArray(forwarded) ? forwarded[0] : forwarded)?.split(',')[0]?.trim()
   return client || (request.socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '')
-}
-
-/** Browsers say where a page came from; everything else does not. Loopback is no exception. */
-function isAllowed(request: IncomingMessage, origins: readonly string[]): boolean {
-  const { origin, host } = request.headers
-  if (origin === undefined || origins.includes(origin)) return true
-  return URL.canParse(origin) && new URL(origin).host === host
 }
 
 function readResume(query: URLSearchParams): Resume | Denial {

@@ -21,7 +21,8 @@ export interface WsServerOptions {
 /** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
 export class WsServer {
   readonly #options: WsServerOptions
-  readonly #servers = new Map<string, WebSocketServer>()
+  /** By the largest frame each takes. */
+  readonly #servers = new Map<number, WebSocketServer>()
   /** Pings each socket has left unanswered. */
   readonly #silent = new Map<WebSocket, number>()
   readonly #heartbeat: NodeJS.Timeout
@@ -36,10 +37,13 @@ export class WsServer {
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy())
     const upgrade = readUpgrade(request, this.#options)
-    if (isDenial(upgrade)) return refuse(socket, upgrade)
+    if (isDenial(upgrade)) {
+      this.#options.gateway.refusedJoins.add(upgrade.code)
+      return refuse(socket, upgrade)
+    }
     const ticket = await this.#options.gateway.admit(upgrade)
     if (isDenial(ticket)) return refuse(socket, ticket)
-    const server = this.#serverOf(upgrade.space)
+    const server = this.#serverFor(this.#options.gateway.frameLimit(upgrade.space))
     server.handleUpgrade(request, socket, head, (ws) => this.#serve(ws, socket, upgrade, ticket))
   }
 
@@ -48,17 +52,17 @@ export class WsServer {
     for (const ws of this.#silent.keys()) ws.terminate()
   }
 
-  #serverOf(space: string): WebSocketServer {
-    let server = this.#servers.get(space)
+  #serverFor(maxPayload: number): WebSocketServer {
+    let server = this.#servers.get(maxPayload)
     if (server === undefined) {
       server = new WebSocketServer({
         noServer: true,
         clientTracking: false,
-        maxPayload: this.#options.gateway.frameLimit(space),
+        maxPayload,
         perMessageDeflate: false,
         handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
       })
-      this.#servers.set(space, server)
+      this.#servers.set(maxPayload, server)
     }
     return server
   }

@@ -23,25 +23,46 @@ export const isDenial = (answer: object): answer is Denial => 'status' in answer
 
 export const deny = (code: ErrorCode, status: number, message: string): Denial => ({ code, status, message })
 
+/** What a request says before anybody asks who sent it. */
+export interface Approach {
+  readonly query: URLSearchParams
+  /** Browsers say where a page came from; everything else does not. */
+  readonly origin: string | undefined
+  readonly host: string | undefined
+}
+
+/** Refuses a token in the URL, and a page from elsewhere; loopback is no exception [MEUP-5.9, 5.10]. */
+export function inspect({ query, origin, host }: Approach, origins: readonly string[]): Denial | undefined {
+  if (query.has('token') || query.has('access_token')) {
+    return deny('invalid_request', 400, 'a token in the URL is refused: it ends up in logs; use a header')
+  }
+  if (origin === undefined || origins.includes(origin)) return undefined
+  if (URL.canParse(origin) && new URL(origin).host === host) return undefined
+  return deny('forbidden', 403, `the origin ${origin} is not allowed; add it to gateway.origins`)
+}
+
 /** Tells who asks, by token or as a guest. */
 export async function identify(
-  { config, state }: Space,
+  space: Space,
   token: string | undefined,
   remote: string,
   authenticator: Authenticator,
 ): Promise<Visitor | Denial> {
   if (token === undefined) {
-    if (config.guest === undefined) {
+    if (space.config.guest === undefined) {
       return deny('unauthorized', 401, 'a token is required; send it as Authorization: Bearer <token>')
     }
     return {
       participant: `guest-${nanoid()}`,
       payer: `guest ${remote}`,
-      capabilities: config.guest.capabilities,
+      get capabilities() {
+        return space.config.guest?.capabilities ?? []
+      },
+      isWelcome: () => space.config.guest !== undefined,
     }
   }
-  const identity = await authenticator.authenticate(config.name, token)
-  if (identity === undefined || !state.participants.has(identity.participant)) {
+  const identity = await authenticator.authenticate(space.config.name, token)
+  if (identity === undefined || !space.state.participants.has(identity.participant)) {
     return deny(
       'unauthorized',
       401,
@@ -49,7 +70,25 @@ export async function identify(
     )
   }
   const { participant } = identity
-  return { participant, payer: participant, capabilities: state.participants.capabilities(participant) }
+  return {
+    participant,
+    payer: participant,
+    get capabilities() {
+      return space.state.participants.capabilities(participant)
+    },
+    isWelcome: () => (identity.isCurrent?.() ?? true) && space.state.participants.has(participant),
+  }
+}
+
+/** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
+export function turnAway({ participant, payer }: Visitor, space: Space): Denial | undefined {
+  const most = space.config.limits.connectionsPerParticipant
+  if (space.connectionsOf(participant) >= most) {
+    return deny('rate_limited', 429, `${participant} has ${most} connections already; close one first`)
+  }
+  const retryAfterMs = space.rates.take(payer, 'control', 1, space.clock.now())
+  if (retryAfterMs === 0) return undefined
+  return { ...deny('rate_limited', 429, `too many joins; try again in ${retryAfterMs} ms`), retryAfterMs }
 }
 
 /** The token of an `Authorization: Bearer` header. */

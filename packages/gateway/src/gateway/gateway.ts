@@ -1,14 +1,15 @@
 import { closeCodes } from '@meup/protocol'
 import type { Authenticator } from '../ports/authenticator.js'
 import { type Clock, systemClock } from '../ports/clock.js'
-import type { Connection } from '../ports/connection.js'
+import type { Connection, Feed } from '../ports/connection.js'
 import type { LogStore } from '../ports/envelope-log.js'
 import { type Logger, silent } from '../ports/logger.js'
 import type { SpaceConfig } from '../space/config.js'
+import type { Selection } from '../space/selection.js'
 import type { Session, Visitor } from '../space/session.js'
-import { Space } from '../space/space.js'
-import { type Denial, deny, identify, isDenial, type Resume } from './door.js'
-import { recordOf } from './record.js'
+import { Space, type SpaceReport } from '../space/space.js'
+import { Counts } from '../space/tally.js'
+import { type Denial, deny, identify, isDenial, type Resume, turnAway } from './door.js'
 import { Room } from './room.js'
 
 export interface GatewayOptions {
@@ -30,6 +31,8 @@ export interface Knock {
 export interface Ticket {
   readonly participant: string
   open(connection: Connection, resume: Resume): Promise<Line>
+  /** Opens a line that only shows what is selected; nothing is received on it. */
+  watch(feed: Feed, resume: Resume, selection: Selection): Promise<Line>
 }
 
 /** An open connection, as its adapter sees it. */
@@ -41,27 +44,44 @@ export interface Line {
 
 export interface Gateway {
   readonly spaces: readonly string[]
+  /** Connections that were not opened, by the code of the refusal. Adapters count what they refuse themselves. */
+  readonly refusedJoins: Counts
+  /** Requests and connections that came without a valid token where one is needed. */
+  readonly failedLogins: number
+  /** How the spaces are doing. */
+  report(): SpaceReport[]
   /** Largest frame a connection may deliver before it is closed 1009. */
   frameLimit(space: string): number
   /** Who is asking, without a connection. */
   identify(knock: Knock): Promise<(Visitor & { space: Space }) | Denial>
   /** Whether a connection may be opened. Costs the visitor a `control` token [MEUP-5.5]. */
   admit(knock: Knock): Promise<Ticket | Denial>
+  /**
+   * Applies what the operator changed in these spaces, and what the authenticator now knows, to what is open already:
+   * whoever would no longer be let in is closed 4401. Rejects for a space that is not open, and where a log takes nothing.
+   */
+  reconfigure(spaces: readonly SpaceConfig[]): Promise<void>
   /** Drains: what was admitted is committed and delivered, connections are closed 1001, the log is closed. */
   close(): Promise<void>
 }
 
-/** Opens the spaces' logs, replays them, and is ready. */
+/** Opens the spaces' logs, replays them, and is ready. Where that fails it closes the store and rejects. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { store, authenticator, clock = systemClock, logger = silent } = options
   const rooms = new Map<string, Room>()
-  for (const config of options.spaces) {
-    const log = await store.open(config.name)
-    const room = new Room(await Space.open(config, { log, clock, logger }))
-    room.furnish(recordOf(config))
-    await room.space.settled()
-    rooms.set(config.name, room)
+  try {
+    for (const config of options.spaces) {
+      const log = await store.open(config.name)
+      rooms.set(config.name, await furnished(await Space.open(config, { log, clock, logger })))
+    }
+  } catch (error) {
+    for (const room of rooms.values()) room.close()
+    await store.close()
+    throw error
   }
+  for (const { retention } of rooms.values()) retention.begin()
+  const refusedJoins = new Counts()
+  let failedLogins = 0
   let draining = false
 
   async function visit(knock: Knock): Promise<{ visitor: Visitor; room: Room } | Denial> {
@@ -69,11 +89,35 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     if (room === undefined) return deny('not_found', 404, `there is no space ${knock.space}; check the name`)
     if (draining) return deny('unavailable', 503, 'the gateway is stopping; reconnect later')
     const visitor = await identify(room.space, knock.token, knock.remote, authenticator)
-    return isDenial(visitor) ? visitor : { visitor, room }
+    if (!isDenial(visitor)) return { visitor, room }
+    if (visitor.code === 'unauthorized') failedLogins++
+    return visitor
+  }
+
+  async function admit(knock: Knock): Promise<Ticket | Denial> {
+    const visited = await visit(knock)
+    if (isDenial(visited)) return visited
+    const { visitor, room } = visited
+    const denial = turnAway(visitor, room.space)
+    if (denial !== undefined) return denial
+    const lineTo = (session: Session): Line => {
+      if (draining) session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
+      return lineOf(session, room)
+    }
+    return {
+      participant: visitor.participant,
+      open: async (connection, resume) => lineTo(await room.open(visitor, connection, resume)),
+      watch: async (feed, resume, selection) => lineTo(await room.watch(visitor, feed, resume, selection)),
+    }
   }
 
   return {
     spaces: [...rooms.keys()],
+    refusedJoins,
+    get failedLogins() {
+      return failedLogins
+    },
+    report: () => [...rooms.values()].map(({ space }) => space.report()),
 
     frameLimit: (space) => 4 * (rooms.get(space)?.space.config.limits.maxEnvelopeBytes ?? 0),
 
@@ -83,33 +127,22 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
 
     async admit(knock) {
-      const visited = await visit(knock)
-      if (isDenial(visited)) return visited
-      const { visitor, room } = visited
-      const { space, presence } = room
-      const most = space.config.limits.connectionsPerParticipant
-      if (presence.connections(visitor.participant) >= most) {
-        return deny(
-          'rate_limited',
-          429,
-          `${visitor.participant} has ${most} connections already; close one first`,
-        )
-      }
-      const retryAfterMs = space.rates.take(visitor.payer, 'control', 1, clock.now())
-      if (retryAfterMs > 0) {
-        return {
-          ...deny('rate_limited', 429, `too many joins; try again in ${retryAfterMs} ms`),
-          retryAfterMs,
-        }
-      }
-      return {
-        participant: visitor.participant,
-        async open(connection, resume) {
-          const session = await room.open(visitor, connection, resume)
-          if (draining) session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
-          return lineOf(session, room)
-        },
-      }
+      const answer = await admit(knock)
+      if (isDenial(answer)) refusedJoins.add(answer.code)
+      return answer
+    },
+
+    async reconfigure(spaces) {
+      if (draining) throw new Error('the gateway is stopping')
+      const outcomes = await Promise.allSettled(
+        spaces.map(async (config) => {
+          const room = rooms.get(config.name)
+          if (room === undefined)
+            throw new Error(`the space ${config.name} is not open; start the gateway again`)
+          await room.reconfigure(config)
+        }),
+      )
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
 
     async close() {
@@ -120,6 +153,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await store.close()
     },
   }
+}
+
+async function furnished(space: Space): Promise<Room> {
+  const room = new Room(space)
+  room.furnish()
+  if (await space.settled()) return room
+  room.close()
+  throw new Error(`the log of the space ${space.config.name} cannot be written`)
 }
 
 function lineOf(session: Session, { space, presence }: Room): Line {
@@ -134,12 +175,13 @@ function lineOf(session: Session, { space, presence }: Room): Line {
   }
 }
 
-async function drain({ space, presence }: Room): Promise<void> {
+async function drain(room: Room): Promise<void> {
+  const { space, presence } = room
   await space.settled()
   for (const session of [...space.sessions]) {
     session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
     presence.exit(session)
   }
-  presence.close()
+  room.close()
   await space.settled()
 }

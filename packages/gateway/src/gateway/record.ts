@@ -7,6 +7,7 @@ export function recordOf({
   limits,
   reasoning,
   mcp,
+  retention,
 }: SpaceConfig): Record<string, unknown> {
   return {
     participants: Object.fromEntries(
@@ -16,5 +17,6 @@ export function recordOf({
     limits,
     reasoning,
     mcp,
+    retention,
   }
 }

@@ -1,26 +1,33 @@
-import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
+import { type Capability, closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
 import { backfill, tailStart } from '../outbox/backfill.js'
 import { messageFrom } from '../outbox/parcel.js'
-import type { Connection } from '../ports/connection.js'
+import type { Connection, Feed } from '../ports/connection.js'
+import type { SpaceConfig } from '../space/config.js'
 import { welcomeFrame } from '../space/frames.js'
+import type { Reader } from '../space/may-read.js'
 import { Presence } from '../space/presence.js'
+import { Retention } from '../space/retention.js'
+import type { Selection } from '../space/selection.js'
 import { Session, type Visitor } from '../space/session.js'
 import type { Space } from '../space/space.js'
 import type { Resume } from './door.js'
+import { recordOf } from './record.js'
 
 /** A space and the people in it. */
 export class Room {
   readonly space: Space
   readonly presence: Presence
+  readonly retention: Retention
 
   constructor(space: Space) {
     this.space = space
     this.presence = new Presence(space)
-    space.recovered = () => this.presence.reappear()
+    this.retention = new Retention(space)
+    space.recovered = () => this.presence.reconcile()
   }
 
   /** Records what the operator configured, where the log does not say it already, and buries ghosts [MEUP-3.5, 3.6]. */
-  furnish(record: Record<string, unknown>): void {
+  furnish(): void {
     const { space } = this
     if (space.log.head === 0) {
       space.emit({
@@ -28,30 +35,100 @@ export class Room {
         payload: { event: 'opened', space: space.config.name, epoch: space.log.epoch },
       })
     }
-    const configured = { event: 'configured', ...record }
-    if (JSON.stringify(space.state.configured) !== JSON.stringify(configured)) {
-      space.emit({ kind: Kind.systemSpace, payload: configured })
+    this.presence.reconcile()
+    this.#record(space.config)
+  }
+
+  /**
+   * Applies what the operator changed. Whoever would no longer be let in is closed 4401; whose capabilities have changed
+   * is welcomed anew [MEUP-3.5, 3.6]. Rejects where the log takes nothing: then the configuration stays as it was.
+   */
+  async reconfigure(config: SpaceConfig): Promise<void> {
+    const { space } = this
+    this.#expel() // Before all else: a token that was taken away does not wait for the disk.
+    const before = rightsIn(space)
+    let last = this.#record(config)
+    for (const [id, rights] of rightsIn(space)) {
+      if (before.get(id) !== rights) last = this.presence.changed(id)
     }
-    this.presence.bury()
+    if (last !== undefined && !(await space.committed(last))) {
+      throw new Error(`the log of the space ${config.name} cannot be written; nothing was changed in it`)
+    }
+    space.config = config
+    this.#expel()
+    for (const session of space.sessions) this.#empower(session)
+  }
+
+  /** Ends what goes on by itself. */
+  close(): void {
+    this.retention.close()
+    this.presence.close()
+    this.space.close()
   }
 
   /** Lets a visitor in: welcome first, then what it missed, then live [MEUP-5.3]. */
   async open(visitor: Visitor, connection: Connection, resume: Resume): Promise<Session> {
+    const start = await this.#start(this.space.readerOf(visitor), resume)
+    const session = this.#seat(visitor, connection)
+    if (session.closed) return session
+    this.presence.enter(session)
+    this.#welcome(session, this.#place(session, start))
+    this.#serve(session)
+    return session
+  }
+
+  /** Shows a visitor what happens. It cannot act on this line, and so it makes nobody present [MEUP-11.10]. */
+  async watch(visitor: Visitor, feed: Feed, resume: Resume, selection: Selection): Promise<Session> {
     const { space } = this
+    const start = await this.#start(space.readerOf(visitor), resume)
+    const session = this.#seat(visitor, feed, selection)
+    if (session.closed) return session
+    space.sessions.add(session)
+    const { status, from, to } = this.#place(session, start)
+    if (status === 'lost') feed.lost({ epoch: space.log.epoch, from, to })
+    this.#serve(session)
+    return session
+  }
+
+  /** A session of whoever is still welcome; a closed one for others. */
+  #seat(visitor: Visitor, connection: Connection, selection?: Selection): Session {
+    const { space } = this
+    const { readsTargeted } = space.readerOf(visitor)
     const session = new Session(
       connection,
-      { ...visitor, readsTargeted: space.state.participants.readsTargeted(visitor.participant) },
+      { ...visitor, readsTargeted },
       {
-        sendBufferBytes: space.config.limits.sendBufferBytes,
+        get sendBufferBytes() {
+          return space.config.limits.sendBufferBytes
+        },
+        tally: space.tally,
+        ...(selection && { selection }),
         resubscribed: (changed) => this.#welcome(changed, live(space)),
       },
     )
-    const start = await this.#start(session, resume)
-    this.presence.enter(session)
-    const head = space.delivered
-    session.position = start.after ?? head
-    const status = start.lost ? 'lost' : start.after === undefined ? 'live' : 'replaying'
-    this.#welcome(session, { status, from: session.position + 1, to: head })
+    if (!visitor.isWelcome()) session.close(closeCodes.unauthorized, notWelcome)
+    return session
+  }
+
+  async #start(reader: Reader, { after, epoch, tail }: Resume): Promise<{ after?: number; lost?: true }> {
+    const { space } = this
+    if (after === undefined) return tail === undefined ? {} : { after: await tailStart(tail, reader, space) }
+    const first = space.log.oldest - 1
+    const isForeign = epoch !== undefined && epoch !== space.log.epoch
+    const isKept = after >= first && after <= space.delivered
+    return isForeign || !isKept ? { after: first, lost: true } : { after }
+  }
+
+  /** Puts a session where it starts, and tells what it will get from there. */
+  #place(session: Session, { after, lost }: { after?: number; lost?: true }): WelcomePayload['resume'] {
+    const head = this.space.delivered
+    session.position = after ?? head
+    const status = lost ? 'lost' : after === undefined ? 'live' : 'replaying'
+    return { status, from: session.position + 1, to: head }
+  }
+
+  #serve(session: Session): void {
+    const { space } = this
     backfill(session, space).catch((error: unknown) => {
       space.logger.error(
         { space: space.config.name, participant: session.participant, err: error },
@@ -59,14 +136,31 @@ export class Room {
       )
       session.close(closeCodes.draining, 'the log cannot be read; reconnect later')
     })
-    return session
   }
 
-  async #start(session: Session, { after, epoch, tail }: Resume): Promise<{ after?: number; lost?: true }> {
+  /** Logs a configuration unless it is what the log says already; then there is no seq. */
+  #record(config: SpaceConfig): number | undefined {
     const { space } = this
-    if (after === undefined) return tail === undefined ? {} : { after: await tailStart(tail, session, space) }
-    const foreign = epoch !== undefined && epoch !== space.log.epoch
-    return foreign || after > space.delivered ? { after: 0, lost: true } : { after }
+    const configured = { event: 'configured', ...recordOf(config) }
+    if (JSON.stringify(space.state.configured) === JSON.stringify(configured)) return undefined
+    return space.emit({ kind: Kind.systemSpace, payload: configured })
+  }
+
+  #expel(): void {
+    for (const session of [...this.space.sessions]) {
+      if (session.isWelcome()) continue
+      session.close(closeCodes.unauthorized, notWelcome)
+      this.presence.exit(session)
+    }
+  }
+
+  #empower(session: Session): void {
+    const { participants } = this.space.state
+    const { participant } = session
+    const capabilities = participants.capabilities(participant)
+    if (isSame(capabilities, session.capabilities)) return
+    session.empower({ capabilities, readsTargeted: participants.readsTargeted(participant) })
+    this.#welcome(session, live(this.space))
   }
 
   #welcome(session: Session, resume: WelcomePayload['resume']): void {
@@ -78,13 +172,22 @@ export class Room {
       participants: participants.list(),
       space: { id: space.config.name, epoch: space.log.epoch, head: space.delivered },
       resume,
-      contexts: contexts.open(),
+      contexts: contexts.open(session),
       subscription: { ...subscription.asked, suppressed: { ...suppressed } },
       limits: space.config.limits,
     }
     session.reply(messageFrom(welcomeFrame(participant, space.timestamp(space.clock.now()), payload)))
   }
 }
+
+const notWelcome = 'the operator has taken this access away; ask for a new token'
+
+const isSame = (a: readonly Capability[], b: readonly Capability[]): boolean =>
+  JSON.stringify(a) === JSON.stringify(b)
+
+/** By participant; equal texts are equal rights. */
+const rightsIn = ({ state }: Space): Map<string, string> =>
+  new Map(state.participants.list().map(({ id, capabilities }) => [id, JSON.stringify(capabilities)]))
 
 const live = (space: Space): WelcomePayload['resume'] => ({
   status: 'live',

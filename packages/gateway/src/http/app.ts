@@ -1,7 +1,16 @@
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { type HttpOptions, postEnvelopes } from './envelopes.js'
+import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
+import { postEnvelopes } from './envelopes.js'
+import { getEvents } from './events.js'
+import { guard } from './guard.js'
+import { getEnvelopes } from './history.js'
+import { explainSocket, getHealth, getMetrics, getReadiness } from './operations.js'
+import type { HttpOptions } from './options.js'
 import { problem, problemOf } from './problem.js'
+import { getContext, getContexts, getParticipants } from './state.js'
+
+type Handler = (context: Context, options: HttpOptions) => Response | Promise<Response>
 
 /** Bytes of a request's body. */
 const maxSize = 16 * 1024 * 1024
@@ -12,18 +21,37 @@ const tooLarge = (): Response =>
 /** The gateway over HTTP [MEUP-11]. */
 export function createHttpApp(options: HttpOptions): Hono {
   const app = new Hono()
-  app.get('/healthz', (context) => context.json({ status: 'ok' }))
+  app.use('/spaces/*', guard(options.origins))
   app.post('/spaces/:space/envelopes', bodyLimit({ maxSize, onError: tooLarge }), (context) =>
     postEnvelopes(context, options),
   )
-  app.notFound((context) =>
-    problem(problemOf({ code: 'not_found', message: `there is nothing at ${context.req.path}` })),
+  const get = (path: string, handler: Handler, allow = 'GET, HEAD, OPTIONS') => {
+    app.get(path, (context) => handler(context, options))
+    app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
+    app.all(path, ({ req }) => {
+      const message = `${req.path} takes ${allow}, not ${req.method}`
+      return problem(problemOf({ code: 'invalid_request', status: 405, message }), { allow })
+    })
+  }
+  get('/spaces/:space/envelopes', getEnvelopes, 'GET, HEAD, POST, OPTIONS')
+  get('/spaces/:space/events', getEvents)
+  get('/spaces/:space/participants', getParticipants)
+  get('/spaces/:space/contexts', getContexts)
+  get('/spaces/:space/contexts/:path{.+}', getContext)
+  get('/spaces/:space/ws', explainSocket)
+  get('/healthz', getHealth)
+  get('/readyz', getReadiness)
+  get('/metrics', getMetrics)
+  get('/schema/:file', getSchema)
+  get('/openapi.json', getOpenApi)
+  get('/asyncapi.json', getAsyncApi)
+  app.notFound(({ req }) =>
+    problem(problemOf({ code: 'not_found', message: `there is nothing at ${req.path}` })),
   )
   app.onError((err, { req }) => {
     options.logger.error({ err, path: req.path }, 'a request failed')
-    return problem(
-      problemOf({ code: 'internal', message: 'the gateway failed; try again, and tell the operator' }),
-    )
+    const message = 'the gateway failed; try again, and tell the operator'
+    return problem(problemOf({ code: 'internal', message }))
   })
   return app
 }

@@ -1,25 +1,15 @@
 import { maxPost, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
-import { bearerOf, isDenial } from '../gateway/door.js'
-import type { Gateway } from '../gateway/gateway.js'
+import { isDenial } from '../gateway/door.js'
 import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
-import type { Logger } from '../ports/logger.js'
 import type { Sender } from '../space/sender.js'
-import { problem, problemOf } from './problem.js'
-
-export interface HttpOptions {
-  readonly gateway: Gateway
-  readonly logger: Logger
-  /** Address of the peer of a request. */
-  remoteOf(context: Context): string
-}
+import { type HttpOptions, knockOf } from './options.js'
+import { denied, problem, problemOf, retryAfter } from './problem.js'
 
 /** `POST /spaces/{space}/envelopes`: one envelope or an array, each as if it came over a socket [MEUP-11.2]. */
-export async function postEnvelopes(context: Context, { gateway, remoteOf }: HttpOptions): Promise<Response> {
-  const space = context.req.param('space') ?? ''
-  const token = bearerOf(context.req.header('authorization'))
-  const visitor = await gateway.identify({ space, remote: remoteOf(context), ...(token && { token }) })
-  if (isDenial(visitor)) return problem(problemOf(visitor))
+export async function postEnvelopes(context: Context, options: HttpOptions): Promise<Response> {
+  const visitor = await options.gateway.identify(knockOf(context, options))
+  if (isDenial(visitor)) return denied(visitor)
 
   const frames = framesOf(new Uint8Array(await context.req.arrayBuffer()))
   if (typeof frames === 'string') return problem(problemOf({ code: 'invalid_json', message: frames }))
@@ -36,7 +26,7 @@ export async function postEnvelopes(context: Context, { gateway, remoteOf }: Htt
       refusal = outcome
       break
     }
-    receipts.push(outcome)
+    receipts.push({ id: outcome.id, seq: outcome.seq })
   }
   const head = receipts.reduce((most, { seq }) => Math.max(most, seq), 0)
   if (!(await visitor.space.committed(head))) {
@@ -48,16 +38,15 @@ export async function postEnvelopes(context: Context, { gateway, remoteOf }: Htt
 }
 
 /** The first refusal, and what was accepted before it. */
-function refused({ code, message, path, retryAfterMs }: Refusal, accepted: readonly Receipt[]): Response {
+function refused(refusal: Refusal, accepted: readonly Receipt[]): Response {
+  const { code, message, path, retryAfterMs } = refusal
   const details = {
     ...(path !== undefined && { path }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     failedIndex: accepted.length,
     accepted,
   }
-  const headers: Record<string, string> =
-    retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
-  return problem(problemOf({ code, message, details }), headers)
+  return problem(problemOf({ code, message, details }), retryAfter(refusal))
 }
 
 const openBracket = 0x5b

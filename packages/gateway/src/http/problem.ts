@@ -1,4 +1,5 @@
 import { type ErrorCode, errors } from '@meup/protocol'
+import type { Denial } from '../gateway/door.js'
 
 /** RFC 9457, with the protocol's error code [MEUP-11.1]. */
 export function problemOf(refusal: {
@@ -23,3 +24,9 @@ export const problem = (body: Record<string, unknown>, headers: Record<string, s
     status: body.status as number,
     headers: { 'content-type': 'application/problem+json', ...headers },
   })
+
+export const denied = (denial: Denial): Response => problem(problemOf(denial), retryAfter(denial))
+
+/** In whole seconds, for whom has to wait. */
+export const retryAfter = ({ retryAfterMs }: { readonly retryAfterMs?: number }): Record<string, string> =>
+  retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }

@@ -1,13 +1,22 @@
 /**
  * - `gap`: the batch does not continue the log
  * - `duplicate_id`: the log, or the batch itself, already has an envelope with this id
+ * - `range`: what should be pruned is the newest row, or is gone already
  * - `closed`: the log or its store has been closed
  * - `newer_schema`: a newer version of this software wrote the file
  * - `corrupt`: the file is damaged, or is no log of this software
  * - `locked`: another gateway has the file open
  * - `io`: the disk or the thread that writes to it failed
  */
-export type LogErrorCode = 'gap' | 'duplicate_id' | 'closed' | 'newer_schema' | 'corrupt' | 'locked' | 'io'
+export type LogErrorCode =
+  | 'gap'
+  | 'duplicate_id'
+  | 'range'
+  | 'closed'
+  | 'newer_schema'
+  | 'corrupt'
+  | 'locked'
+  | 'io'
 
 /** What an envelope log refuses, or could not do. The message says what to do about it. */
 export class LogError extends Error {
@@ -29,6 +38,14 @@ export function gapError(expected: number, got: number): LogError {
 
 export function duplicateIdError(id: string): LogError {
   return new LogError('duplicate_id', `The id '${id}' is taken in this log. Give the envelope another id.`)
+}
+
+export function rangeError(through: number, oldest: number, head: number): LogError {
+  const kept = `This log has the rows ${oldest} to ${head}`
+  return new LogError(
+    'range',
+    `${kept}; it cannot be pruned through ${through}. Keep at least the newest row.`,
+  )
 }
 
 export function closedError(what: string): LogError {

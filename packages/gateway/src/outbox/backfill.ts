@@ -1,3 +1,4 @@
+import { closeCodes } from '@meup/protocol'
 import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
 import { mayRead, type Reader } from '../space/may-read.js'
 import type { Session } from '../space/session.js'
@@ -25,6 +26,10 @@ export async function backfill(session: Session, source: Source): Promise<void> 
       return
     }
     const rows = await source.log.read({ after: session.position, limit: page })
+    if (rows[0]?.seq !== session.position + 1) {
+      session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
+      return
+    }
     for (const portion of portionsOf(rows)) {
       deliver(
         portion.map((row) => source.deliveryOf(row)),
@@ -54,7 +59,7 @@ export async function tailStart(count: number, reader: Reader, source: Source): 
   let [before, left] = [source.delivered + 1, count]
   while (left > 0) {
     const rows = await source.log.read({ before, limit: page, order: 'desc' })
-    if (rows.length === 0) return 0
+    if (rows.length === 0) return source.log.oldest - 1
     for (const row of rows) {
       before = row.seq
       if (mayRead(reader, source.deliveryOf(row).audience) && --left === 0) break

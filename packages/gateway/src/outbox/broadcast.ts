@@ -56,6 +56,7 @@ export function deliver(batch: readonly Delivery[], session: Session): void {
   for (const delivery of batch) {
     const { entry, audience } = delivery
     if (entry.seq <= session.position || !mayRead(session, audience)) continue
+    if (!session.selection.includes(entry)) continue
     if (isOwn(entry, session.participant) || session.subscription.passes(entry))
       messages.push(delivery.message)
     else session.suppress(1, entry.body.length)
@@ -64,12 +65,13 @@ export function deliver(batch: readonly Delivery[], session: Session): void {
   if (messages.length > 0) session.send({ messages })
 }
 
-function cutFor({ readsTargeted, subscription }: Session, batch: readonly Delivery[]): Cut {
+function cutFor({ readsTargeted, selection, subscription }: Session, batch: readonly Delivery[]): Cut {
   const messages: Message[] = []
   const exceptions = new Set<string>()
   const suppressed = { envelopes: 0, bytes: 0 }
   for (const delivery of batch) {
     const { entry, audience } = delivery
+    if (!selection.includes(entry)) continue
     if (audience !== undefined && !readsTargeted) {
       for (const participant of audience) exceptions.add(participant)
     } else if (subscription.passes(entry)) {

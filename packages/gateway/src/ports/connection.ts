@@ -12,3 +12,9 @@ export interface Connection {
   /** Sends what waits, then closes. */
   close(code: number, reason: string): void
 }
+
+/** A line that only shows what happens. What is not logged it leaves out. */
+export interface Feed extends Connection {
+  /** Said first where the reader's place is not in this log: everything follows, from seq `from` to `to` and on. */
+  lost(place: { readonly epoch: string; readonly from: number; readonly to: number }): void
+}

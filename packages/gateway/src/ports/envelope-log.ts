@@ -32,6 +32,16 @@ export interface Row extends Entry {
   readonly digest: Uint8Array
 }
 
+/** Which rows; each part that is there narrows them further. An empty list selects none. */
+export interface Filter {
+  readonly kinds?: readonly string[]
+  readonly from?: readonly string[]
+  /** This path and whatever is below it. */
+  readonly context?: string
+  /** What answers this id. */
+  readonly correlationId?: string
+}
+
 export interface Query {
   /** Only rows with a greater seq. */
   readonly after?: number
@@ -41,6 +51,18 @@ export interface Query {
   readonly limit: number
   /** Default `asc`. */
   readonly order?: 'asc' | 'desc'
+  /** Without it every row. Only rows between `after` and `before` are looked at, so that the two bound the work. */
+  readonly filter?: Filter
+}
+
+/** What stands for the rows that were pruned [MEUP-10.3]. It is shown to nobody. */
+export interface Snapshot {
+  /** Seq of the last row that was pruned. */
+  readonly through: number
+  /** That row's hash, which the first kept row links to. */
+  readonly hash: Uint8Array
+  /** Whatever the caller of `prune` wants to know of those rows later. */
+  readonly bytes: Uint8Array
 }
 
 /** The append-only log of one space [MEUP-10]. Every adapter passes `describeEnvelopeLog` of `@meup/gateway/testing`. */
@@ -49,6 +71,10 @@ export interface EnvelopeLog {
   readonly epoch: string
   /** The last committed seq; 0 while the log is empty. */
   readonly head: number
+  /** Seq of the first row that is kept: 1 until the log is pruned. What is older is neither read nor found. */
+  readonly oldest: number
+  /** Of the last pruning. */
+  readonly snapshot: Snapshot | undefined
   /**
    * Commits the whole batch or none of it. `seq` must continue `head` without a gap; a batch that does not, or that
    * repeats an id, is rejected. Resolves once the batch survives a crash of this process.
@@ -57,6 +83,16 @@ export interface EnvelopeLog {
   read(query: Query): Promise<Row[]>
   /** The committed row with this id: an index look-up, cheap enough for every envelope. */
   find(id: string): Row | undefined
+  /**
+   * Removes the rows up to `through` and keeps the snapshot in their place, both or neither. Rejects with `range` unless
+   * `oldest` ≤ `through` < `head`: the newest row stays, since the chain goes on from it.
+   */
+  prune(through: number, snapshot: Uint8Array): Promise<void>
+  /**
+   * To be called when an append has failed and none is under way. Finds out what is really stored, which decides `head`,
+   * and whether the log can be written again; rejects with the reason where it cannot.
+   */
+  recover(): Promise<void>
   close(): Promise<void>
 }
 

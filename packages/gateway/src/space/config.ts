@@ -21,4 +21,6 @@ export interface SpaceConfig {
     readonly abandonAfterMs: number
   }
   readonly mcp: { readonly visibility: 'everyone' | 'addressees' }
+  /** Older envelopes are removed from the log; 0 = keep everything. */
+  readonly retention: { readonly days: number }
 }

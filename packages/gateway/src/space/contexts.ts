@@ -1,34 +1,93 @@
-import { type ContextInfo, contextRoot, type Envelope, GATEWAY, Kind, openedContext } from '@meup/protocol'
+import {
+  type ContextInfo,
+  contextParent,
+  contextRoot,
+  type Envelope,
+  GATEWAY,
+  Kind,
+  openedContext,
+} from '@meup/protocol'
+import { type AudienceRules, audienceOf, mayRead, type Reader } from './may-read.js'
+import { isShown } from './subscription.js'
 
-interface OpenedContext extends ContextInfo {
+/** A context, and how much was said in it and below it of what everyone may read. */
+export interface ContextReport extends ContextInfo {
+  readonly counts: {
+    readonly envelopes: number
+    readonly thoughts: number
+    readonly contributors: number
+  }
+}
+
+interface OpenedContext {
+  readonly info: ContextInfo
+  /** Who may read its start; absent = everyone. */
+  readonly audience?: readonly string[]
   readonly nested: string[]
+  envelopes: number
+  thoughts: number
+  readonly contributors: string[]
+}
+
+interface Configured {
+  readonly mcp: { readonly visibility: AudienceRules['mcpVisibility'] }
+}
+
+export interface ContextsSnapshot {
+  /** In the order in which they were opened. */
+  readonly opened: readonly OpenedContext[]
+  /** In the order in which they were closed. */
+  readonly closed: readonly string[]
+  readonly mcpVisibility: AudienceRules['mcpVisibility']
 }
 
 /** Closed contexts past this many are forgotten; what is said in them then is said in a free path. */
 const rememberedClosed = 10_000
+/** Contributors of one context past this many are not told apart. */
+const rememberedContributors = 1000
 
 /** The contexts that reasoning opened, and who may close them [MEUP-2.2, 2.4]. A fold over the log. */
 export class Contexts {
   readonly #byPath = new Map<string, OpenedContext>()
-  readonly #closed: string[] = []
+  #closed: string[] = []
+  #mcpVisibility: AudienceRules['mcpVisibility'] = 'everyone'
 
   apply(envelope: Envelope): void {
-    if (envelope.kind === Kind.reasoningStart) this.#open(envelope)
-    else if (envelope.kind === Kind.reasoningConclusion) this.#closeIfStarter(envelope, 'concluded')
-    else if (envelope.kind === Kind.reasoningCancel) this.#closeIfStarter(envelope, 'cancelled')
+    const { kind, payload } = envelope
+    this.#count(envelope)
+    if (kind === Kind.reasoningStart) this.#open(envelope)
+    else if (kind === Kind.reasoningConclusion) this.#closeIfStarter(envelope, 'concluded')
+    else if (kind === Kind.reasoningCancel) this.#closeIfStarter(envelope, 'cancelled')
+    else if (kind === Kind.systemSpace && payload.event === 'configured') {
+      this.#mcpVisibility = (payload as unknown as Configured).mcp.visibility
+    }
+  }
+
+  snapshot(): ContextsSnapshot {
+    return { opened: [...this.#byPath.values()], closed: this.#closed, mcpVisibility: this.#mcpVisibility }
+  }
+
+  /** What the snapshot holds belongs to this object from now on. */
+  restore({ opened, closed, mcpVisibility }: ContextsSnapshot): void {
+    for (const context of opened) this.#byPath.set(context.info.context, context)
+    this.#closed = [...closed]
+    this.#mcpVisibility = mcpVisibility
   }
 
   get(path: string): ContextInfo | undefined {
-    return this.#byPath.get(path)
+    return this.#byPath.get(path)?.info
   }
 
   /** Who runs what this context belongs to; `undefined` for a free path. */
   runOwner(path: string): string | undefined {
-    return this.#byPath.get(contextRoot(path))?.owner
+    return this.#byPath.get(contextRoot(path))?.info.owner
   }
 
-  open(): ContextInfo[] {
-    return [...this.#byPath.values()].filter(isOpen).map(({ nested: _, ...info }) => info)
+  /** The open ones; of those whose start this reader may read, where one is given. */
+  open(reader?: Reader): ContextInfo[] {
+    return this.#shownTo(reader)
+      .map(({ info }) => info)
+      .filter(isOpen)
   }
 
   /** The outermost contexts that this participant left open. */
@@ -36,31 +95,64 @@ export class Contexts {
     return this.open().filter((context) => context.owner === owner)
   }
 
+  /** The contexts whose start this reader may read, open and closed, oldest first. */
+  report(reader: Reader): ContextReport[] {
+    return this.#shownTo(reader).map(({ info, envelopes, thoughts, contributors }) => ({
+      ...info,
+      counts: { envelopes, thoughts, contributors: contributors.length },
+    }))
+  }
+
+  #shownTo(reader: Reader | undefined): OpenedContext[] {
+    const all = [...this.#byPath.values()]
+    if (reader === undefined) return all
+    return all.filter(({ audience }) => mayRead(reader, audience && new Set(audience)))
+  }
+
   #open(start: Envelope): void {
     const parent = start.context === undefined ? undefined : this.#byPath.get(start.context)
-    if (start.context !== undefined && (parent === undefined || !isOpen(parent))) return
+    if (start.context !== undefined && (parent === undefined || !isOpen(parent.info))) return
+    const { from, to, ts } = start
     const context = openedContext(start)
     this.#byPath.set(context, {
-      context,
-      owner: start.from,
-      state: 'open',
-      reasoningVisible: true,
-      startedAt: start.ts,
+      info: { context, owner: from, state: 'open', reasoningVisible: true, startedAt: ts },
+      ...(to && { audience: [...to, from] }),
       nested: [],
+      envelopes: 0,
+      thoughts: 0,
+      contributors: [from],
     })
     parent?.nested.push(context)
   }
 
-  #closeIfStarter({ context, from }: Envelope, state: 'concluded' | 'cancelled'): void {
-    const opened = context === undefined ? undefined : this.#byPath.get(context)
-    if (opened !== undefined && (opened.owner === from || from === GATEWAY)) this.#close(opened, state)
+  /** What is addressed to some is left out, so that the counts tell nobody more than it may read. */
+  #count(envelope: Envelope): void {
+    const { kind, from, context } = envelope
+    if (context === undefined) return
+    const rules = { mcpVisibility: this.#mcpVisibility, senderOf: () => undefined }
+    if (audienceOf(envelope, rules) !== undefined) return
+    const isThought = !isShown('boundaries', { kind, context })
+    for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
+      const opened = this.#byPath.get(at)
+      if (opened === undefined) continue
+      opened.envelopes++
+      if (isThought) opened.thoughts++
+      const { contributors } = opened
+      if (from === GATEWAY || contributors.includes(from)) continue
+      if (contributors.length < rememberedContributors) contributors.push(from)
+    }
   }
 
-  #close(opened: OpenedContext, state: 'concluded' | 'cancelled'): void {
-    if (!isOpen(opened)) return
-    opened.state = state
-    this.#closed.push(opened.context)
-    for (const path of opened.nested) {
+  #closeIfStarter({ context, from }: Envelope, state: 'concluded' | 'cancelled'): void {
+    const opened = context === undefined ? undefined : this.#byPath.get(context)
+    if (opened !== undefined && (opened.info.owner === from || from === GATEWAY)) this.#close(opened, state)
+  }
+
+  #close({ info, nested }: OpenedContext, state: 'concluded' | 'cancelled'): void {
+    if (!isOpen(info)) return
+    info.state = state
+    this.#closed.push(info.context)
+    for (const path of nested) {
       const inner = this.#byPath.get(path)
       if (inner !== undefined) this.#close(inner, state)
     }

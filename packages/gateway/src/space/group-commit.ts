@@ -11,7 +11,7 @@ const maxWaitingBytes = 64 * 1024 * 1024
  */
 export class GroupCommit {
   readonly #log: EnvelopeLog
-  readonly #committed: (batch: readonly Draft[]) => void
+  readonly #committed: (batch: readonly Draft[], seconds: number) => void
   readonly #failed: (error: unknown, lost: readonly Draft[]) => void
   #waiting: Draft[] = []
   #waitingBytes = 0
@@ -19,7 +19,10 @@ export class GroupCommit {
 
   constructor(
     log: EnvelopeLog,
-    on: { committed(batch: readonly Draft[]): void; failed(error: unknown, lost: readonly Draft[]): void },
+    on: {
+      committed(batch: readonly Draft[], seconds: number): void
+      failed(error: unknown, lost: readonly Draft[]): void
+    },
   ) {
     this.#log = log
     this.#committed = on.committed
@@ -36,6 +39,11 @@ export class GroupCommit {
     return this.#waitingBytes > maxWaitingBytes
   }
 
+  /** What no batch has taken yet. */
+  get waiting(): { readonly envelopes: number; readonly bytes: number } {
+    return { envelopes: this.#waiting.length, bytes: this.#waitingBytes }
+  }
+
   /** Resolves when everything admitted so far is committed or has failed. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running
@@ -45,6 +53,7 @@ export class GroupCommit {
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.length > 0) {
       const batch = this.#take()
+      const start = performance.now()
       try {
         await this.#log.append(batch)
       } catch (error) {
@@ -55,7 +64,7 @@ export class GroupCommit {
         this.#failed(error, lost)
         return
       }
-      this.#committed(batch)
+      this.#committed(batch, (performance.now() - start) / 1000)
     }
     this.#running = undefined
   }

@@ -1,6 +1,6 @@
 import { digestOf } from '../log/chain.js'
 import { type Message, messageOf } from '../outbox/parcel.js'
-import type { Draft, EnvelopeLog } from '../ports/envelope-log.js'
+import type { Draft, Entry, EnvelopeLog } from '../ports/envelope-log.js'
 
 /** Where the log has, or will have, an envelope; `message` once it is committed. */
 export interface KnownId {
@@ -39,7 +39,7 @@ export class KnownIds {
     this.#inFlight.set(draft.id, draft)
   }
 
-  settle(drafts: readonly Draft[]): void {
-    for (const { id } of drafts) this.#inFlight.delete(id)
+  settle(entries: readonly Entry[]): void {
+    for (const { id } of entries) this.#inFlight.delete(id)
   }
 }

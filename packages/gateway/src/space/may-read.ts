@@ -15,14 +15,17 @@ export interface AudienceRules {
   senderOf(id: string): string | undefined
 }
 
+/** What decides who may read an envelope. */
+type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'correlationId'>
+
 /** Decided once per envelope, for all readers alike [MEUP-8.1]. */
-export function audienceOf(entry: Entry, rules: AudienceRules): Audience {
+export function audienceOf(entry: Addressed, rules: AudienceRules): Audience {
   if (namespaceOf(entry.kind) === 'mcp') return mcpAudience(entry, rules)
   return entry.to && new Set([...entry.to, entry.from])
 }
 
 /** `to` names who must act; with `addressees` a request and its responses are theirs and the asker's alone. */
-function mcpAudience(entry: Entry, { mcpVisibility, senderOf }: AudienceRules): Audience {
+function mcpAudience(entry: Addressed, { mcpVisibility, senderOf }: AudienceRules): Audience {
   if (mcpVisibility === 'everyone') return undefined
   if (entry.kind !== Kind.mcpRequest && entry.kind !== Kind.mcpResponse) return undefined
   if (entry.kind === Kind.mcpRequest && entry.to === undefined) return undefined

@@ -16,6 +16,19 @@ interface Known {
   allows(subject: Subject): Decision
   readsTargeted: boolean
   present: boolean
+  /** By the operator; all others are guests. */
+  named: boolean
+}
+
+export type ParticipantsSnapshot = readonly ({ readonly id: string } & Pick<
+  Known,
+  'capabilities' | 'present' | 'named'
+>)[]
+
+/** What `system.space configured` says of them. */
+interface Configuration {
+  readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
+  readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
 /** Who belongs to the space, what each may do, and who is there. A fold over the log [MEUP-4, MEUP-5]. */
@@ -26,6 +39,21 @@ export class Participants {
     const { payload } = envelope
     if (envelope.kind === Kind.systemSpace && payload.event === 'configured') this.#configure(payload)
     else if (envelope.kind === Kind.systemPresence) this.#presence(payload)
+  }
+
+  snapshot(): ParticipantsSnapshot {
+    return [...this.#known].map(([id, { capabilities, present, named }]) => ({
+      id,
+      capabilities,
+      present,
+      named,
+    }))
+  }
+
+  restore(snapshot: ParticipantsSnapshot): void {
+    for (const { id, capabilities, present, named } of snapshot) {
+      Object.assign(this.#set(id, capabilities), { present, named })
+    }
   }
 
   has(id: string): boolean {
@@ -57,12 +85,16 @@ export class Participants {
     return [...this.#known].filter(([, { present }]) => present).map(([id]) => id)
   }
 
-  /** The configured participants are exactly those the record names; guests stay known by their presence. */
+  /** The configured participants are exactly those the record names; guests stay known while they are present. */
   #configure(payload: Record<string, unknown>): void {
-    const configured = payload.participants as Record<string, { capabilities: Capability[] }>
-    for (const [id, { capabilities }] of Object.entries(configured)) this.#set(id, capabilities)
-    for (const [id, known] of this.#known) {
-      if (!Object.hasOwn(configured, id) && !known.present) this.#known.delete(id)
+    const { participants, guest } = payload as unknown as Configuration
+    for (const [id, { named, present }] of this.#known) {
+      if (Object.hasOwn(participants, id)) continue
+      if (named || !present) this.#known.delete(id)
+      else if (guest !== undefined) this.#set(id, guest.capabilities)
+    }
+    for (const [id, { capabilities }] of Object.entries(participants)) {
+      this.#set(id, capabilities).named = true
     }
   }
 
@@ -71,8 +103,10 @@ export class Participants {
       event: 'join' | 'leave' | 'update'
       participant: { id: string; capabilities?: Capability[] }
     }
-    const known = this.#known.get(participant.id) ?? this.#set(participant.id, participant.capabilities ?? [])
-    if (event !== 'update') known.present = event === 'join'
+    const { id, capabilities = [] } = participant
+    // Whoever leaves after having been removed does not become known again.
+    const known = this.#known.get(id) ?? (event === 'join' ? this.#set(id, capabilities) : undefined)
+    if (known !== undefined && event !== 'update') known.present = event === 'join'
   }
 
   #set(id: string, capabilities: readonly Capability[]): Known {
@@ -82,6 +116,7 @@ export class Participants {
       allows,
       readsTargeted: holdsLiteral(capabilities, READ_TARGETED),
       present: this.#known.get(id)?.present ?? false,
+      named: false,
     }
     this.#known.set(id, known)
     return known

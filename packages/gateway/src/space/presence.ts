@@ -42,7 +42,7 @@ export class Presence {
   enter(session: Session): void {
     const { participant, capabilities } = session
     const sessions = this.#sessions.get(participant) ?? new Set()
-    if (sessions.size === 0) this.#space.emit(joined(participant, capabilities))
+    if (sessions.size === 0) this.#try(joined(participant, capabilities))
     this.#sessions.set(participant, sessions.add(session))
     this.#space.sessions.add(session)
     this.#timers.get(participant)?.()
@@ -85,7 +85,7 @@ export class Presence {
     }
   }
 
-  /** A log that takes nothing has said so to the operator; the next start makes good what is missing here. */
+  /** A log that takes nothing has said so to the operator; `reconcile` makes good what is missing here. */
   #try(fields: Fields): void {
     try {
       this.#space.emit(fields)

@@ -17,13 +17,16 @@ export const rateClassOf = (kind: string): RateClass => classes[namespaceOf(kind
 /** Past this many payers, those that owe nothing are forgotten. */
 const remembered = 4096
 
+/** Where the rates stand; they may change while it runs. */
+type Configured = { readonly config: Pick<SpaceConfig, 'participants' | 'limits'> }
+
 /** The buckets of a space: per payer (a participant, or a guest's address) and class [MEUP-7.1]. */
 export class Rates {
-  readonly #config: SpaceConfig
+  readonly #space: Configured
   readonly #buckets = new Map<string, Partial<Record<RateClass, TokenBucket>>>()
 
-  constructor(config: SpaceConfig) {
-    this.#config = config
+  constructor(space: Configured) {
+    this.#space = space
   }
 
   /** 0 when it was taken, else the milliseconds to wait. */
@@ -34,17 +37,22 @@ export class Rates {
       buckets = {}
       this.#buckets.set(payer, buckets)
     }
-    buckets[rateClass] ??= new TokenBucket(this.#rateOf(payer, rateClass), now)
-    return buckets[rateClass].take(cost, now)
+    const rate = this.#rateOf(payer, rateClass)
+    buckets[rateClass] ??= new TokenBucket(rate, now)
+    return buckets[rateClass].take(cost, rate, now)
   }
 
   #rateOf(payer: string, rateClass: RateClass): Rate {
-    return this.#config.participants[payer]?.rates?.[rateClass] ?? this.#config.limits.rates[rateClass]
+    const { participants, limits } = this.#space.config
+    return participants[payer]?.rates?.[rateClass] ?? limits.rates[rateClass]
   }
 
   #forget(now: number): void {
     for (const [payer, buckets] of this.#buckets) {
-      if (Object.values(buckets).every((bucket) => bucket.isFull(now))) this.#buckets.delete(payer)
+      const isQuits = Object.entries(buckets).every(([rateClass, bucket]) =>
+        bucket.isFull(this.#rateOf(payer, rateClass as RateClass), now),
+      )
+      if (isQuits) this.#buckets.delete(payer)
     }
   }
 }

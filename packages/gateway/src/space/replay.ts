@@ -1,19 +1,28 @@
 import type { Envelope } from '@meup/protocol'
-import type { EnvelopeLog } from '../ports/envelope-log.js'
+import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
 import { SpaceState } from './state.js'
 
 const page = 1000
 const decoder = new TextDecoder()
 
-/** The state that a log adds up to [MEUP-3.4]. */
-export async function replay(log: EnvelopeLog): Promise<SpaceState> {
-  const state = new SpaceState()
-  for (let after = 0; after < log.head; ) {
-    const rows = await log.read({ after, limit: page })
+/** The state that a log adds up to [MEUP-3.4], with what has been pruned of it and as far as `through`. */
+export async function replay(log: EnvelopeLog, through = log.head): Promise<SpaceState> {
+  const { snapshot } = log
+  const state = snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes)
+  let last = snapshot?.through ?? 0
+  while (last < through) {
+    const rows = await log.read({ after: last, before: through + 1, limit: page })
+    if (rows[0]?.seq !== last + 1)
+      throw new Error(`row ${last + 1} of the log is missing, or has just been pruned`)
     for (const row of rows) {
-      state.apply({ ...(JSON.parse(decoder.decode(row.body)) as Envelope), seq: row.seq })
-      after = row.seq
+      state.apply(envelopeOf(row))
+      last = row.seq
     }
   }
   return state
 }
+
+export const envelopeOf = ({ seq, body }: Entry): Envelope => ({
+  ...(JSON.parse(decoder.decode(body)) as Envelope),
+  seq,
+})

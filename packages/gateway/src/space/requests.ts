@@ -6,6 +6,12 @@ interface Request {
   readonly answeredBy: Set<string>
 }
 
+export type RequestsSnapshot = readonly {
+  readonly id: string
+  readonly to?: readonly string[]
+  readonly answeredBy: readonly string[]
+}[]
+
 /** Requests past this many are forgotten, oldest first. */
 const remembered = 10_000
 
@@ -17,6 +23,20 @@ export class Requests {
     if (envelope.kind === Kind.mcpRequest) this.#ask(envelope)
     else if (envelope.kind === Kind.mcpResponse) {
       for (const id of correlations(envelope)) this.#answer(id, envelope.from)
+    }
+  }
+
+  snapshot(): RequestsSnapshot {
+    return [...this.#open].map(([id, { to, answeredBy }]) => ({
+      id,
+      ...(to && { to: [...to] }),
+      answeredBy: [...answeredBy],
+    }))
+  }
+
+  restore(snapshot: RequestsSnapshot): void {
+    for (const { id, to, answeredBy } of snapshot) {
+      this.#open.set(id, { ...(to && { to: new Set(to) }), answeredBy: new Set(answeredBy) })
     }
   }
 

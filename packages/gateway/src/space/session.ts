@@ -2,15 +2,28 @@ import { type Capability, closeCodes, type SubscribePayload } from '@meup/protoc
 import type { Message, Parcel } from '../outbox/parcel.js'
 import type { Connection } from '../ports/connection.js'
 import type { Reader } from './may-read.js'
+import { everything, type Selection } from './selection.js'
 import type { Sender } from './sender.js'
 import { compileSubscription, type Subscription } from './subscription.js'
+import type { Tally } from './tally.js'
 
 /** Who opens a session. */
 export interface Visitor {
   readonly participant: string
   /** Whose buckets pay: the participant, or a guest's address. */
   readonly payer: string
+  /** What it may do at present. */
   readonly capabilities: readonly Capability[]
+  /** Whether it would still be let in: its token or the guest profile may have been taken away. */
+  isWelcome(): boolean
+}
+
+export interface SessionOptions {
+  readonly sendBufferBytes: number
+  readonly tally: Tally
+  /** Absent = everything. */
+  readonly selection?: Selection
+  resubscribed(session: Session): void
 }
 
 /** One connection of one participant: what it may read, what it asked to see, how far it has been served. */
@@ -18,9 +31,10 @@ export class Session implements Sender, Reader {
   readonly connection: Connection
   readonly participant: string
   readonly payer: string
-  /** What it may do as it enters. */
-  readonly capabilities: readonly Capability[]
-  readonly readsTargeted: boolean
+  readonly isWelcome: () => boolean
+  capabilities: readonly Capability[]
+  readsTargeted: boolean
+  readonly selection: Selection
   subscription: Subscription = compileSubscription({})
   /** Sessions of one group differ only in what is addressed to them and what they sent. */
   group: string
@@ -31,29 +45,38 @@ export class Session implements Sender, Reader {
   /** Served as commits happen; before that, from the log. */
   live = false
   closed = false
-  readonly #sendBufferBytes: number
-  readonly #resubscribed: (session: Session) => void
+  readonly #options: SessionOptions
 
   constructor(
     connection: Connection,
     visitor: Visitor & { readsTargeted: boolean },
-    options: { sendBufferBytes: number; resubscribed(session: Session): void },
+    options: SessionOptions,
   ) {
     this.connection = connection
     this.participant = visitor.participant
     this.payer = visitor.payer
+    this.isWelcome = () => visitor.isWelcome()
     this.capabilities = visitor.capabilities
     this.readsTargeted = visitor.readsTargeted
+    this.selection = options.selection ?? everything
     this.group = groupOf(this)
-    this.#sendBufferBytes = options.sendBufferBytes
-    this.#resubscribed = options.resubscribed
+    this.#options = options
+  }
+
+  /** Gives it the rights that it has from now on. */
+  empower({ capabilities, readsTargeted }: Pick<Session, 'capabilities' | 'readsTargeted'>): void {
+    this.capabilities = capabilities
+    this.readsTargeted = readsTargeted
+    this.group = groupOf(this)
   }
 
   /** A reader too slow for what waits is closed, and resumes from its last seq: nothing is dropped [MEUP-5.8]. */
   send(parcel: Parcel): void {
     if (this.closed) return
-    if (this.connection.pending > this.#sendBufferBytes) {
-      this.close(closeCodes.tooSlow, `more than ${this.#sendBufferBytes} bytes wait; reconnect with after=`)
+    const { sendBufferBytes, tally } = this.#options
+    if (this.connection.pending > sendBufferBytes) {
+      tally.slowCloses++
+      this.close(closeCodes.tooSlow, `more than ${sendBufferBytes} bytes wait; reconnect with after=`)
       return
     }
     this.connection.send(parcel)
@@ -70,12 +93,14 @@ export class Session implements Sender, Reader {
   subscribe(asked: SubscribePayload): void {
     this.subscription = compileSubscription(asked)
     this.group = groupOf(this)
-    this.#resubscribed(this)
+    this.#options.resubscribed(this)
   }
 
   suppress(envelopes: number, bytes: number): void {
-    this.suppressed.envelopes += envelopes
-    this.suppressed.bytes += bytes
+    for (const total of [this.suppressed, this.#options.tally.suppressed]) {
+      total.envelopes += envelopes
+      total.bytes += bytes
+    }
   }
 
   close(code: number, reason: string): void {
@@ -85,5 +110,5 @@ export class Session implements Sender, Reader {
   }
 }
 
-const groupOf = ({ readsTargeted, subscription }: Session): string =>
-  `${readsTargeted ? 'all' : 'own'} ${subscription.key}`
+const groupOf = ({ readsTargeted, selection, subscription }: Session): string =>
+  `${readsTargeted ? 'all' : 'own'} ${selection.key} ${subscription.key}`

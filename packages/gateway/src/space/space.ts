@@ -12,12 +12,14 @@ import type { SpaceConfig } from './config.js'
 import { errorFrame } from './frames.js'
 import { GroupCommit } from './group-commit.js'
 import { KnownIds } from './known-ids.js'
-import { audienceOf } from './may-read.js'
+import { audienceOf, type Reader } from './may-read.js'
 import { Rates } from './rates.js'
-import { replay } from './replay.js'
+import { Recovery } from './recovery.js'
+import { envelopeOf, replay } from './replay.js'
 import type { Sender } from './sender.js'
 import type { Session } from './session.js'
 import type { SpaceState } from './state.js'
+import { Tally } from './tally.js'
 
 export interface SpacePorts {
   readonly log: EnvelopeLog
@@ -25,15 +27,31 @@ export interface SpacePorts {
   readonly logger: Logger
 }
 
+/** How a space is doing, for its operator. */
+export interface SpaceReport {
+  readonly space: string
+  /** Why nothing is admitted at present; `undefined` = all is well. */
+  readonly stopped: string | undefined
+  /** Last seq that was delivered. */
+  readonly head: number
+  readonly connections: number
+  /** Bytes that clients have not taken yet. */
+  readonly unsentBytes: number
+  /** Admitted, and on no way to the log yet. */
+  readonly waiting: { readonly envelopes: number; readonly bytes: number }
+  readonly tally: Tally
+}
+
 /** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
 export class Space {
-  readonly config: SpaceConfig
+  config: SpaceConfig
   readonly log: EnvelopeLog
   readonly clock: Clock
   readonly logger: Logger
   readonly rates: Rates
   readonly ids: KnownIds
   readonly sessions = new Set<Session>()
+  readonly tally = new Tally()
   state: SpaceState
   /** Last seq that was committed and broadcast. */
   delivered: number
@@ -41,9 +59,10 @@ export class Space {
   /** Why participants' envelopes are refused; the gateway's own are still logged. */
   #closedFor: string | undefined
   #broken = false
-  /** Called when the state was rebuilt after a failed commit. */
+  /** Called when the log can be written again after a failed commit; the state has been rebuilt from it. */
   recovered: () => void = () => {}
   readonly #commit: GroupCommit
+  readonly #recovery: Recovery
   /** Who is told if a commit fails. */
   readonly #waiting = new Map<number, Sender>()
   #watchers: { seq: number; resolve(committed: boolean): void }[] = []
@@ -55,14 +74,23 @@ export class Space {
     this.clock = clock
     this.logger = logger
     this.state = state
-    this.rates = new Rates(config)
+    this.rates = new Rates(this)
     this.ids = new KnownIds(log)
     this.delivered = log.head
     this.#admitted = log.head
     this.#commit = new GroupCommit(log, {
-      committed: (batch) => this.#deliver(batch),
-      failed: (error, lost) => void this.#recover(error, lost),
+      committed: (batch, seconds) => {
+        this.tally.committed(batch, seconds)
+        this.#deliver(batch)
+      },
+      failed: (error, lost) => this.#recover(error, lost),
     })
+    this.#recovery = new Recovery(clock, (err, retryMs) =>
+      logger.error(
+        { space: config.name, err, retryMs },
+        'the log still cannot be written; this is tried again',
+      ),
+    )
   }
 
   /** Replays the log. */
@@ -76,19 +104,20 @@ export class Space {
     const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
     const nothing = { body: frame, content: frame }
     const passage: Passage = { sender, frame, isBinary, now, envelope, payload: frame, encoded: nothing }
-    const outcome = this.#unavailable() ?? pass(passage, this)
+    const outcome = pass(passage, this)
     if (outcome === undefined) return { id: passage.envelope.id, seq: this.#admitted }
     if (isRefusal(outcome)) this.#reject(outcome, passage)
     return outcome
   }
 
-  /** Logs an envelope of the gateway's own. Throws when the log takes nothing. */
-  emit(fields: { kind: string; payload: object; context?: string; to?: string[] }): void {
+  /** Logs an envelope of the gateway's own. Gives its seq; throws when the log takes nothing. */
+  emit(fields: { kind: string; payload: object; context?: string; to?: string[] }): number {
     if (this.#broken) throw new Error('the log cannot be written')
     const ts = this.timestamp(this.clock.now())
     const payload = fields.payload as Record<string, unknown>
     const envelope: Envelope = { ...fields, protocol: PROTOCOL, id: nanoid(), ts, from: GATEWAY, payload }
     this.admit(envelope, encode(envelope, Buffer.from(JSON.stringify(payload))))
+    return this.#admitted
   }
 
   /** Gives an envelope the next seq, folds it into the state and hands it to the log. */
@@ -100,6 +129,17 @@ export class Space {
     if (sender !== undefined) this.#waiting.set(seq, sender)
     this.state.apply(envelope)
     this.#commit.add(draft)
+  }
+
+  connectionsOf(participant: string): number {
+    let connections = 0
+    for (const session of this.sessions) if (session.participant === participant) connections++
+    return connections
+  }
+
+  /** What somebody may read, as of now. */
+  readerOf({ participant }: Pick<Reader, 'participant'>): Reader {
+    return { participant, readsTargeted: this.state.participants.readsTargeted(participant) }
   }
 
   deliveryOf(entry: Entry): Delivery {
@@ -119,9 +159,11 @@ export class Space {
     return new Promise((resolve) => this.#watchers.push({ seq, resolve }))
   }
 
-  /** Resolves when everything admitted so far is committed, or has failed. */
-  settled(): Promise<void> {
-    return this.#commit.idle()
+  /** Resolves when everything admitted so far is committed, or has failed: to whether it is committed. */
+  async settled(): Promise<boolean> {
+    const last = this.#admitted
+    await this.#commit.idle()
+    return last <= this.delivered
   }
 
   /** From now on nothing is admitted but what the gateway itself has to say. */
@@ -129,19 +171,34 @@ export class Space {
     this.#closedFor = why
   }
 
-  #unavailable(): Refusal | undefined {
-    const why =
+  /** Gives up on a log that cannot be written. */
+  close(): void {
+    this.#recovery.close()
+  }
+
+  /** Why nothing is admitted at present; `undefined` = all is well. */
+  get stopped(): string | undefined {
+    return (
       this.#closedFor ??
       (this.#broken ? 'the log cannot be written' : undefined) ??
       (this.#commit.isBehind ? 'the log has fallen behind' : undefined)
-    return why === undefined ? undefined : { code: 'unavailable', message: `${why}; send it again later` }
+    )
+  }
+
+  report(): SpaceReport {
+    const { config, stopped, delivered: head, sessions, tally } = this
+    let unsentBytes = 0
+    for (const { connection } of sessions) unsentBytes += connection.pending
+    const { waiting } = this.#commit
+    return { space: config.name, stopped, head, connections: sessions.size, unsentBytes, waiting, tally }
   }
 
   #reject(refusal: Refusal, { sender, envelope, now }: Passage): void {
+    this.tally.refused.add(refusal.code)
     sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, envelope)))
   }
 
-  #deliver(batch: readonly Draft[]): void {
+  #deliver(batch: readonly Entry[]): void {
     this.ids.settle(batch)
     for (const { seq } of batch) this.#waiting.delete(seq)
     this.delivered = batch.at(-1)?.seq ?? this.delivered
@@ -158,34 +215,56 @@ export class Space {
     this.#watchers = this.#watchers.filter(({ seq }) => !which(seq))
   }
 
-  /** A commit that fails refuses all that was in flight, and the state is rebuilt from the log [MEUP-4.10]. */
-  async #recover(error: unknown, lost: readonly Draft[]): Promise<void> {
+  /**
+   * A commit that fails refuses all that was in flight [MEUP-4.10]. The state is rebuilt from the log at once, for those
+   * who read; nothing is admitted until the log can be written again.
+   */
+  #recover(error: unknown, lost: readonly Draft[]): void {
     this.logger.error({ space: this.config.name, err: error, lost: lost.length }, 'the log refused a commit')
     this.#broken = true
+    this.tally.failedCommits++
     this.ids.settle(lost)
     this.#tell(() => true, false)
+    for (const draft of lost) this.#apologise(draft)
+    let state: SpaceState | undefined
+    this.#recovery.begin(async () => {
+      state ??= await replay(this.log)
+      this.state = state
+      await this.log.recover()
+      await this.#catchUp()
+      this.#broken = false
+      this.logger.info({ space: this.config.name, head: this.delivered }, 'the log can be written again')
+      this.recovered()
+    })
+  }
+
+  #apologise({ seq, id, kind }: Entry): void {
+    const sender = this.#waiting.get(seq)
+    this.#waiting.delete(seq)
+    if (sender === undefined) return
     const refusal: Refusal = {
       code: 'unavailable',
       message: 'the log cannot be written; send it again later',
     }
-    for (const { seq, id, kind } of lost) {
-      const sender = this.#waiting.get(seq)
-      this.#waiting.delete(seq)
-      if (sender === undefined) continue
-      const ts = this.timestamp(this.clock.now())
-      sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
-    }
-    try {
-      this.state = await replay(this.log)
-      this.#admitted = this.log.head
-      this.#broken = false
-      this.recovered()
-    } catch (cause) {
-      this.logger.error(
-        { space: this.config.name, err: cause },
-        'the log cannot be read; the space stays closed',
+    this.tally.refused.add(refusal.code)
+    const ts = this.timestamp(this.clock.now())
+    sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
+  }
+
+  /** Delivers what was stored though its commit seemed to fail. */
+  async #catchUp(): Promise<void> {
+    const { log } = this
+    if (log.head < this.delivered) {
+      throw new Error(
+        `the log ends at ${log.head}, but ${this.delivered} has been acknowledged; restore it from a copy`,
       )
     }
+    while (this.delivered < log.head) {
+      const rows = await log.read({ after: this.delivered, limit: 1000 })
+      for (const row of rows) this.state.apply(envelopeOf(row))
+      this.#deliver(rows)
+    }
+    this.#admitted = this.delivered
   }
 }
 

@@ -22,9 +22,7 @@ const boundaries: ReadonlySet<string> = new Set([
 export function compileSubscription(asked: SubscribePayload): Subscription {
   const tests: ((entry: Entry) => boolean)[] = []
   const { reasoning, contexts, excludeContexts, from, kinds } = asked
-  if (reasoning === 'boundaries') tests.push(({ kind }) => !isReasoning(kind) || boundaries.has(kind))
-  if (reasoning === 'none')
-    tests.push(({ kind, context }) => !isReasoning(kind) || isTopLevelStart(kind, context))
+  if (reasoning !== undefined && reasoning !== 'full') tests.push((entry) => isShown(reasoning, entry))
   if (contexts) {
     const wanted = underAny(contexts, '/contexts')
     tests.push(({ context }) => context === undefined || wanted(context))
@@ -48,9 +46,16 @@ export function compileSubscription(asked: SubscribePayload): Subscription {
   }
 }
 
-const isReasoning = (kind: string): boolean => namespaceOf(kind) === 'reasoning'
-const isTopLevelStart = (kind: string, context: string | undefined): boolean =>
-  kind === Kind.reasoningStart && context === undefined
+/** How much reasoning is shown [MEUP-9.2]. */
+export type Detail = NonNullable<SubscribePayload['reasoning']>
+
+export function isShown(reasoning: Detail, { kind, context }: Pick<Entry, 'kind' | 'context'>): boolean {
+  if (reasoning === 'full' || namespaceOf(kind) !== 'reasoning') return true
+  return reasoning === 'boundaries'
+    ? boundaries.has(kind)
+    : kind === Kind.reasoningStart && context === undefined
+}
+
 const isUncut = ({ kind, context }: Entry): boolean =>
   uncut.has(namespaceOf(kind)) || (kind === Kind.chat && context === undefined)
 

@@ -55,11 +55,15 @@ export function assertHolds(row: Row | undefined, { content, ...entry }: Draft):
   assert.equal(hash.length, 32)
 }
 
-/** Asserts that the rows are the whole log and that their hashes are the chain of this epoch [MEUP-10.1]. */
-export function assertChained(epoch: string, rows: readonly Row[]): void {
-  let previous = sha256(bytes(epoch))
+/**
+ * Asserts that the rows are the whole log and that their hashes are its chain [MEUP-10.1], from its epoch on or, where
+ * it has been pruned, from its snapshot on.
+ */
+export function assertChained({ epoch, snapshot }: EnvelopeLog, rows: readonly Row[]): void {
+  const { through, hash } = snapshot ?? { through: 0, hash: sha256(bytes(epoch)) }
+  let previous = hash
   rows.forEach((row, i) => {
-    assert.equal(row.seq, i + 1)
+    assert.equal(row.seq, through + i + 1)
     const position = new DataView(new ArrayBuffer(8))
     position.setBigUint64(0, BigInt(row.seq))
     const expected = sha256(previous, new Uint8Array(position.buffer), sha256(row.salt, row.body))

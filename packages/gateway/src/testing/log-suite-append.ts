@@ -79,7 +79,7 @@ export function describeAppend(withLog: WithLog): void {
     assert.deepEqual(order, [...order.keys()])
     const rows = await all(log)
     assert.equal(rows.length, 180)
-    assertChained(log.epoch, rows)
+    assertChained(log, rows)
   })
 
   withLog(
@@ -93,7 +93,7 @@ export function describeAppend(withLog: WithLog): void {
       assert.equal(log.head, 2)
       assert.equal(log.find('e3'), undefined)
       await log.append(drafts(3, 4))
-      assertChained(log.epoch, await all(log))
+      assertChained(log, await all(log))
     },
   )
 
@@ -109,7 +109,7 @@ export function describeAppend(withLog: WithLog): void {
       rows.map(({ id }) => id),
       ['e1', 'e2', 'e3', 'e4'],
     )
-    assertChained(log.epoch, rows)
+    assertChained(log, rows)
   })
 
   withLog(
@@ -126,8 +126,8 @@ export function describeAppend(withLog: WithLog): void {
       const codes = results.map((result) => (result.status === 'rejected' ? result.reason.code : 'stored'))
       assert.deepEqual(codes, ['stored', 'duplicate_id', 'stored', 'gap', 'stored'])
       assert.equal(log.head, 3)
-      assertChained(log.epoch, await all(log))
-      assertChained(other.epoch, await all(other))
+      assertChained(log, await all(log))
+      assertChained(other, await all(other))
     },
   )
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Query, Row } from '../ports/envelope-log.js'
+import { Kind } from '@meup/protocol'
+import type { Filter, Query, Row } from '../ports/envelope-log.js'
 import { all, assertChained, assertHolds, draft, drafts, seqs, type WithLog } from './log-fixtures.js'
 
 export function describeRead(withLog: WithLog): void {
@@ -26,12 +27,63 @@ export function describeRead(withLog: WithLog): void {
     }
   })
 
+  withLog('gives what a filter selects, by each part and by all of them', async (log) => {
+    const { chat, reasoningStart: start, reasoningThought: thought } = Kind
+    await log.append([
+      draft(1),
+      draft(2, { kind: start, from: 'bob' }),
+      draft(3, { kind: thought, from: 'bob', context: 'run', to: ['ada'] }),
+      draft(4, { kind: thought, from: 'bob', context: 'run/inner', correlationId: 'e1' }),
+      draft(5, { kind: thought, context: 'run2', correlationId: ['e1', 'e2'] }),
+      draft(6, { context: 'run-3', correlationId: ['e11'] }),
+      draft(7, { from: 'bob', context: 'run/inner/most', correlationId: 'e2' }),
+      draft(8, { context: 'other/run', correlationId: 'e' }),
+      draft(9, { kind: Kind.chatCancel, from: 'bob2' }),
+    ])
+    const cases: [Filter, number[]][] = [
+      [{}, [1, 2, 3, 4, 5, 6, 7, 8, 9]],
+      [{ kinds: [chat] }, [1, 6, 7, 8]],
+      [{ kinds: [thought, start] }, [2, 3, 4, 5]],
+      [{ kinds: ["chat' OR 1 --", 'cha_', 'c%', '*'] }, []],
+      [{ kinds: [] }, []],
+      [{ from: ['bob'] }, [2, 3, 4, 7]],
+      [{ from: ['ada', 'bob2', 'nobody'] }, [1, 5, 6, 8, 9]],
+      [{ from: [] }, []],
+      [{ context: 'run' }, [3, 4, 7]],
+      [{ context: 'run/inner' }, [4, 7]],
+      [{ context: 'ru' }, []],
+      [{ correlationId: 'e1' }, [4, 5]],
+      [{ correlationId: 'e2' }, [5, 7]],
+      [{ correlationId: 'e' }, [8]],
+      [{ correlationId: 'nothing' }, []],
+      [{ kinds: [thought, chat], from: ['bob'], context: 'run' }, [3, 4, 7]],
+      [{ kinds: [thought], from: ['bob'], context: 'run', correlationId: 'e1' }, [4]],
+      [{ kinds: [start], context: 'run' }, []],
+    ]
+    for (const [filter, expected] of cases) {
+      assert.deepEqual(await seqs(log.read({ limit: 20, filter })), expected, JSON.stringify(filter))
+      const descending = await seqs(log.read({ limit: 20, order: 'desc', filter }))
+      assert.deepEqual(descending.reverse(), expected, JSON.stringify(filter))
+    }
+    const filter = { from: ['bob'] }
+    const read = (query: Omit<Query, 'filter'>) => seqs(log.read({ ...query, filter }))
+    assert.deepEqual(await read({ limit: 2 }), [2, 3])
+    assert.deepEqual(await read({ limit: 2, after: 3 }), [4, 7])
+    assert.deepEqual(await read({ limit: 2, order: 'desc' }), [7, 4])
+    assert.deepEqual(await read({ limit: 2, order: 'desc', before: 4 }), [3, 2])
+    assert.deepEqual(await read({ limit: 9, after: 2, before: 7 }), [3, 4])
+    assert.deepEqual(await read({ limit: 9, after: 4, before: 7 }), [])
+    assert.deepEqual(await read({ limit: 0 }), [])
+    const [first] = await log.read({ limit: 1, filter: { context: 'run' } })
+    assertHolds(first, draft(3, { kind: thought, from: 'bob', context: 'run', to: ['ada'] }))
+  })
+
   withLog('gives the chain: genesis from the epoch, each row linked to the one before', async (log) => {
     await log.append(drafts(1, 5))
     await log.append([draft(6)])
     const rows = await all(log)
     assert.equal(rows.length, 6)
-    assertChained(log.epoch, rows)
+    assertChained(log, rows)
   })
 }
 

@@ -5,6 +5,7 @@ import {
   assertChained,
   assertHolds,
   assertRefused,
+  bytes,
   draft,
   drafts,
   type StoreUnderTest,
@@ -12,6 +13,7 @@ import {
   type WithLog,
 } from './log-fixtures.js'
 import { describeAppend } from './log-suite-append.js'
+import { describePrune } from './log-suite-prune.js'
 import { describeFind, describeRead } from './log-suite-read.js'
 
 export type { StoreUnderTest }
@@ -53,7 +55,33 @@ export function describeEnvelopeLog(
     describe('append', () => describeAppend(withLog))
     describe('read', () => describeRead(withLog))
     describe('find', () => describeFind(withLog))
+    describe('prune', () => describePrune(withLog))
+    describe('recover', () => describeRecover(withLog))
     describe('open and close', () => describeLife(withLog))
+  })
+}
+
+function describeRecover(withLog: WithLog): void {
+  withLog('changes nothing where nothing has failed', async (log) => {
+    await log.recover()
+    assert.equal(log.head, 0)
+    await log.append(drafts(1, 4))
+    await log.prune(2, bytes('state'))
+    const before = await all(log)
+    await log.recover()
+    assert.deepEqual([log.head, log.oldest, log.snapshot?.through], [4, 3, 2])
+    assert.deepEqual(await all(log), before)
+    await log.append([draft(5)])
+    assertChained(log, await all(log))
+  })
+
+  withLog('goes on after an append that was refused', async (log) => {
+    await log.append(drafts(1, 2))
+    await assertRefused(log.append([draft(3), draft(5)]), 'gap')
+    await log.recover()
+    assert.equal(log.head, 2)
+    await log.append(drafts(3, 4))
+    assertChained(log, await all(log))
   })
 }
 
@@ -68,7 +96,7 @@ function describeLife(withLog: WithLog): void {
     assertHolds(again.find('e2'), draft(2))
     await assertRefused(again.append([draft(4, { id: 'e1' })]), 'duplicate_id')
     await again.append(drafts(4, 5))
-    assertChained(again.epoch, await all(again))
+    assertChained(again, await all(again))
   })
 
   withLog('a restart keeps the epoch of an empty log', async (log, opened) => {
@@ -85,8 +113,8 @@ function describeLife(withLog: WithLog): void {
     assert.equal(other.find('e1')?.from, 'eve')
     assert.equal(other.find('e2'), undefined)
     assert.deepEqual(await seqs(all(other)), [1])
-    assertChained(other.epoch, await all(other))
-    assertChained(log.epoch, await all(log))
+    assertChained(other, await all(other))
+    assertChained(log, await all(log))
   })
 
   withLog('a space that is open already gives the same log', async (log, { store }) => {
@@ -107,7 +135,7 @@ function describeLife(withLog: WithLog): void {
       const again = await store.open('main')
       assert.equal(again.head, 2)
       await again.append([draft(3)])
-      assertChained(again.epoch, await all(again))
+      assertChained(again, await all(again))
     },
   )
 
@@ -131,6 +159,8 @@ function describeLife(withLog: WithLog): void {
 async function assertClosed(log: EnvelopeLog): Promise<void> {
   await assertRefused(log.append([draft(log.head + 1)]), 'closed')
   await assertRefused(log.append([]), 'closed')
+  await assertRefused(log.prune(1, bytes('state')), 'closed')
+  await assertRefused(log.recover(), 'closed')
   await assertRefused(log.read({ limit: 1 }), 'closed')
   assert.throws(() => log.find('e1'), { name: 'LogError', code: 'closed' })
 }

@@ -12,11 +12,13 @@ export interface TestSpaceOptions {
   readonly guest?: SpaceConfig['guest']
   readonly reasoning?: Partial<SpaceConfig['reasoning']>
   readonly mcp?: SpaceConfig['mcp']
+  /** Without it everything is kept. */
+  readonly retention?: SpaceConfig['retention']
 }
 
 /** A space for tests. Rates are out of the way unless given. */
 export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
-  const { name = 'test', participants, limits, guest, reasoning, mcp } = options
+  const { name = 'test', participants, limits, guest, reasoning, mcp, retention } = options
   const plenty = { perSecond: 1e9, burst: 1e9 }
   const rates = {
     reasoning: plenty,
@@ -35,6 +37,7 @@ export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
     limits: { ...defaultLimits, rates, ...limits },
     reasoning: { collaborative: true, abandonAfterMs: 60_000, ...reasoning },
     mcp: mcp ?? { visibility: 'everyone' },
+    retention: retention ?? { days: 0 },
   }
 }
 

@@ -1,4 +1,5 @@
 import type { LogErrorCode } from '../../log/error.js'
+import type { Filter } from '../../ports/envelope-log.js'
 import type { Durability } from './files.js'
 import type { OpenedSpace } from './ledger.js'
 import type { Packed } from './pack.js'
@@ -12,6 +13,10 @@ export interface WriterOptions {
 export type WriterCalls = {
   open(name: string): OpenedSpace
   append(space: number, batch: Packed): void
+  /** Gives the hash of the row `through`. */
+  prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
+  /** As `open`, from the disk, and only if that can be written. */
+  recover(name: string): OpenedSpace
   close(): void
 }
 
@@ -26,6 +31,7 @@ export interface Range {
   readonly before: number
   readonly limit: number
   readonly order: 'asc' | 'desc'
+  readonly filter: Filter
 }
 
 /** What the main thread asks of the thread that reads. */

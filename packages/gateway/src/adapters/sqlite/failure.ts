@@ -1,16 +1,16 @@
 import Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
 
-/** Troubles that pass by themselves, and that leave nothing of the transaction behind. */
-const passing = new Map([
-  ['SQLITE_FULL', 'Make room on the disk, then try again.'],
-  ['SQLITE_BUSY', 'Another program holds the file: stop it, then try again.'],
+const BUSY = 'SQLITE_BUSY'
+const advices = new Map([
+  ['SQLITE_FULL', 'Make room on the disk.'],
+  [BUSY, 'Another program holds the file: stop it.'],
 ])
 const damage = ['SQLITE_CORRUPT', 'SQLITE_NOTADB']
 
-/** Whether the log can go on after this. */
-export function isPassing(error: unknown): boolean {
-  return passing.has(codeOf(error))
+/** Whether another program holds the file. */
+export function isBusy(error: unknown): boolean {
+  return codeOf(error) === BUSY
 }
 
 /** A repeated `(space, id)`; any other broken constraint is a fault. */
@@ -29,8 +29,7 @@ export function asLogError(error: unknown): LogError {
       cause: error,
     })
   }
-  const repair = 'Check that the disk works and that this user may write to it, then start the gateway again.'
-  const advice = passing.get(code) ?? repair
+  const advice = advices.get(code) ?? 'Check that the disk works and that this user may write to it.'
   return new LogError('io', `The log file could not be used: ${said}. ${advice}`, { cause: error })
 }
 

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
-import { isPassing } from './failure.js'
+import { isBusy } from './failure.js'
 import { establishSchema } from './schema.js'
 
 /** What an appended batch survives: a crash of this process, or also of the machine and its power. */
@@ -12,10 +12,14 @@ export type Durability = 'process' | 'power'
 const CHECKPOINT_PAGES = 4000
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
 
-/** The connection that writes. Makes the file, for this user only, and its directory where they are missing. */
-export function openForWriting(path: string, durability: Durability): Database.Database {
-  createPrivately(path)
-  const db = new Database(path)
+/** The connection that writes. `create` makes the file, for this user only, and its directory where they are missing. */
+export function openForWriting(
+  path: string,
+  durability: Durability,
+  { create }: { create: boolean },
+): Database.Database {
+  if (create) createPrivately(path)
+  const db = new Database(path, { fileMustExist: true })
   try {
     establishSchema(db)
     db.pragma('journal_mode = WAL')
@@ -45,7 +49,7 @@ export function lock(path: string): Database.Database {
     return holder
   } catch (error) {
     holder.close()
-    if (!isPassing(error)) throw error
+    if (!isBusy(error)) throw error
     const advice = 'Stop that gateway, or give this one another file.'
     throw new LogError('locked', `Another gateway has the log ${path} open. ${advice}`, { cause: error })
   }

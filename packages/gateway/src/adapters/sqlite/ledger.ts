@@ -1,16 +1,18 @@
 import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
-import { genesis, seal } from '../../log/chain.js'
+import { genesis, type Seal, seal } from '../../log/chain.js'
 import { duplicateIdError, gapError, LogError } from '../../log/error.js'
-import type { Draft } from '../../ports/envelope-log.js'
+import type { Draft, Snapshot } from '../../ports/envelope-log.js'
 import { columns, type StoredRow, toJson } from './columns.js'
 import { isRepeatedId } from './failure.js'
+import { snapshotOf } from './pruning.js'
 
 export interface OpenedSpace {
   /** By which the file knows the space. */
   readonly space: number
   readonly epoch: string
   readonly head: number
+  readonly snapshot: Snapshot | undefined
 }
 
 /** A batch of one space, and what became of it: `undefined` = committed. */
@@ -26,11 +28,12 @@ interface Tip {
   readonly hash: Uint8Array
 }
 
-/** Writes the envelopes of all spaces. Remembers where each open space's chain ends, so that an append reads nothing. */
+/** Writes the envelopes of all spaces. Remembers where each space's chain ends, so that an append reads nothing. */
 export class Ledger {
   readonly #db: Database.Database
   readonly #tips = new Map<number, Tip>()
   readonly #insert: Database.Statement<[space: number, ...StoredRow]>
+  readonly #forget: Database.Statement<[space: number, id: string]>
   readonly #transaction: Database.Transaction<
     (submissions: readonly Submission[], tips: Map<number, Tip>) => Outcome[]
   >
@@ -40,6 +43,10 @@ export class Ledger {
     this.#db = db
     const placeholders = columns.replaceAll(/[^, ]+/g, '?')
     this.#insert = db.prepare(`INSERT INTO envelopes (space, ${columns}) VALUES (?, ${placeholders})`)
+    this.#forget = db.prepare(
+      `DELETE FROM envelopes WHERE space = ? AND id = ?
+        AND seq <= (SELECT through FROM pruned WHERE pruned.space = envelopes.space)`,
+    )
     // A transaction within a transaction is a savepoint.
     this.#savepoint = db.transaction((submission, tip) => this.#insertAll(submission, tip))
     this.#transaction = db.transaction((submissions, tips) =>
@@ -51,18 +58,16 @@ export class Ledger {
   open(name: string): OpenedSpace {
     const db = this.#db
     db.prepare('INSERT INTO spaces (name, epoch) VALUES (?, ?) ON CONFLICT DO NOTHING').run(name, nanoid())
-    const known = db.prepare<[string], { id: number; epoch: string }>(
-      'SELECT id, epoch FROM spaces WHERE name = ?',
+    const known = db.prepare<[string], { space: number; epoch: string }>(
+      'SELECT id AS space, epoch FROM spaces WHERE name = ?',
     )
-    const space = known.get(name)
-    if (space === undefined) throw new Error(`the space '${name}' was stored but is not found`)
-    const { id, epoch } = space
-    const last = db.prepare<[number], Tip>(
-      'SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1',
-    )
-    const tip = last.get(id) ?? { seq: 0, hash: genesis(epoch) }
-    this.#tips.set(id, tip)
-    return { space: id, epoch, head: tip.seq }
+    const found = known.get(name)
+    if (found === undefined) throw new Error(`the space '${name}' was stored but is not found`)
+    return { ...found, head: this.headOf(found.space), snapshot: snapshotOf(db, found.space) }
+  }
+
+  headOf(space: number): number {
+    return this.#tipOf(space).seq
   }
 
   /**
@@ -78,8 +83,7 @@ export class Ledger {
 
   #attempt(submission: Submission, tips: Map<number, Tip>): Outcome {
     const { space } = submission
-    const tip = tips.get(space) ?? this.#tips.get(space)
-    if (tip === undefined) throw new Error(`space ${space} is not open`)
+    const tip = tips.get(space) ?? this.#tipOf(space)
     try {
       tips.set(space, this.#savepoint(submission, tip))
       return undefined
@@ -89,35 +93,47 @@ export class Ledger {
     }
   }
 
+  #tipOf(space: number): Tip {
+    const known = this.#tips.get(space)
+    if (known) return known
+    const last = this.#db.prepare<[number], Tip>(
+      'SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1',
+    )
+    const tip = last.get(space) ?? { seq: 0, hash: genesis(this.#epochOf(space)) }
+    this.#tips.set(space, tip)
+    return tip
+  }
+
+  #epochOf(space: number): string {
+    const epoch = this.#db.prepare<[number], string>('SELECT epoch FROM spaces WHERE id = ?').pluck()
+    const found = epoch.get(space)
+    if (found === undefined) throw new Error(`there is no space ${space}`)
+    return found
+  }
+
   #insertAll({ space, drafts }: Submission, tip: Tip): Tip {
     let { seq, hash } = tip
     for (const draft of drafts) {
       if (draft.seq !== seq + 1) throw gapError(seq + 1, draft.seq)
-      const { id, ts, from, kind, to, context, correlationId, body } = draft
-      const { salt, leaf, hash: next, digest } = seal(draft, hash)
+      const sealed = seal(draft, hash)
       try {
-        this.#insert.run(
-          space,
-          draft.seq,
-          id,
-          ts,
-          from,
-          kind,
-          toJson(to),
-          context ?? null,
-          toJson(correlationId),
-          body,
-          salt,
-          leaf,
-          next,
-          digest,
-        )
+        this.#insertOne(space, draft, sealed)
       } catch (error) {
-        throw isRepeatedId(error) ? duplicateIdError(draft.id) : error
+        if (!isRepeatedId(error)) throw error
+        // The id of a pruned row that is still to be removed is free.
+        if (this.#forget.run(space, draft.id).changes === 0) throw duplicateIdError(draft.id)
+        this.#insertOne(space, draft, sealed)
       }
       seq = draft.seq
-      hash = next
+      hash = sealed.hash
     }
     return { seq, hash }
+  }
+
+  #insertOne(space: number, draft: Draft, { salt, leaf, hash, digest }: Seal): void {
+    const { seq, id, ts, from, kind, to, context, correlationId, body } = draft
+    const [toText, answers] = [toJson(to), toJson(correlationId)]
+    const path = context ?? null
+    this.#insert.run(space, seq, id, ts, from, kind, toText, path, answers, body, salt, leaf, hash, digest)
   }
 }

@@ -1,55 +1,51 @@
 import type Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
+import { migrations } from './migrations.js'
 
-const VERSION = 1
-
-const schema = `
-  CREATE TABLE spaces (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    epoch TEXT NOT NULL
-  ) STRICT;
-
-  -- "to" and correlationId are JSON; null = absent
-  CREATE TABLE envelopes (
-    space INTEGER NOT NULL REFERENCES spaces (id),
-    seq INTEGER NOT NULL,
-    id TEXT NOT NULL,
-    ts TEXT NOT NULL,
-    "from" TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    "to" TEXT,
-    context TEXT,
-    correlationId TEXT,
-    body BLOB NOT NULL,
-    salt BLOB NOT NULL,
-    leaf BLOB NOT NULL,
-    hash BLOB NOT NULL,
-    digest BLOB NOT NULL,
-    PRIMARY KEY (space, seq),
-    UNIQUE (space, id)
-  ) STRICT;
-
-  CREATE TRIGGER envelopes_refuse_update BEFORE UPDATE ON envelopes
-    BEGIN SELECT RAISE(ABORT, 'the log is append-only: an envelope cannot be changed'); END;
-  CREATE TRIGGER envelopes_refuse_delete BEFORE DELETE ON envelopes
-    BEGIN SELECT RAISE(ABORT, 'the log is append-only: an envelope cannot be deleted'); END;
-
-  PRAGMA user_version = ${VERSION};
-`
-
-/** Makes the tables of an empty file; refuses a file that is not this version's. */
+/** Brings the file to this version's schema; refuses one that a newer version, or somebody else, has made. */
 export function establishSchema(db: Database.Database): void {
-  const version = Number(db.pragma('user_version', { simple: true }))
-  if (version === VERSION) return
-  if (version > VERSION) throw newerSchema(db.name, version)
-  const tables = db.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get()
-  if (tables !== 0) throw foreign(db.name)
-  db.transaction(() => db.exec(schema)).immediate()
+  const version = knownVersion(db)
+  for (const [done, migration] of migrations.entries()) {
+    if (done >= version) db.transaction(() => migrate(db, migration, done + 1)).immediate()
+  }
+}
+
+/** The version that `establishSchema` brings a file to. */
+export const currentVersion = migrations.length
+
+/** The file's version, 0 for an empty one; refuses what `establishSchema` refuses. */
+export function knownVersion(db: Database.Database): number {
+  const version = versionOf(db)
+  if (version > currentVersion) throw newerSchema(db.name, version)
+  if (version === 0 && countTables(db) > 0) throw foreign(db.name)
+  return version
+}
+
+/** The version is stored in the same transaction: a file is always one version's, wherever it was cut off. */
+function migrate(db: Database.Database, migration: string, version: number): void {
+  db.exec(migration)
+  writeVersion(db, version)
+}
+
+/** The smallest write there is: what is on the disk stays as it was. */
+export function rewriteVersion(db: Database.Database): void {
+  writeVersion(db, versionOf(db))
+}
+
+function versionOf(db: Database.Database): number {
+  return Number(db.pragma('user_version', { simple: true }))
+}
+
+function writeVersion(db: Database.Database, version: number): void {
+  db.pragma(`user_version = ${version}`)
+}
+
+function countTables(db: Database.Database): number {
+  return db.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get() ?? 0
 }
 
 function newerSchema(path: string, version: number): LogError {
-  const found = `A newer gateway wrote the log ${path} (schema ${version}; this one knows ${VERSION}).`
+  const found = `A newer gateway wrote the log ${path} (schema ${version}; this one knows ${currentVersion}).`
   return new LogError('newer_schema', `${found} Start the newer gateway, or give this one another file.`)
 }
 

@@ -6,20 +6,13 @@ import { Channel } from './channel.js'
 import { asLogError } from './failure.js'
 import type { Durability } from './files.js'
 import { type Lookup, lookupIn } from './lookup.js'
-import { packBatch, unpackPage } from './pack.js'
+import { openSqliteLog, type Threads } from './sqlite-log.js'
 
 export interface SqliteStoreOptions {
   /** The file for the logs of all spaces; made where it is missing. */
   readonly path: string
   /** Default `process`. */
   readonly durability?: Durability
-}
-
-interface Threads {
-  readonly writer: Channel<WriterCalls>
-  readonly reader: Channel<ReaderCalls>
-  /** On this thread: admission cannot wait for an answer. */
-  readonly lookup: Lookup
 }
 
 /**
@@ -55,55 +48,6 @@ export async function sqliteStore({ path, durability = 'process' }: SqliteStoreO
     close() {
       closing ??= close()
       return closing
-    },
-  }
-}
-
-async function openSqliteLog(
-  { writer, reader, lookup }: Threads,
-  name: string,
-  onClose: () => void,
-): Promise<EnvelopeLog> {
-  const opened = await writer.call('open', [name])
-  const { space, epoch } = opened
-  let head = opened.head
-  let closed = false
-  let lastAppend: Promise<void> = Promise.resolve()
-  const refuseIfClosed = () => {
-    if (closed) throw closedError('log')
-  }
-
-  return {
-    epoch,
-    get head() {
-      return head
-    },
-    async append(batch) {
-      refuseIfClosed()
-      const last = batch.at(-1)
-      if (last === undefined) return
-      const packed = packBatch(batch)
-      lastAppend = writer.call('append', [space, packed], [packed.bytes.buffer])
-      await lastAppend
-      head = last.seq
-      lookup.refresh()
-    },
-    async read({ after = 0, before = Infinity, limit, order = 'asc' }) {
-      refuseIfClosed()
-      // What is committed but not yet acknowledged is not shown.
-      const range = { space, after, before: Math.min(before, head + 1), limit, order }
-      return unpackPage(await reader.call('read', [range]))
-    },
-    find(id) {
-      refuseIfClosed()
-      const row = lookup.find(space, id)
-      return row && row.seq <= head ? row : undefined
-    },
-    async close() {
-      if (!closed) onClose()
-      closed = true
-      // Whoever appended hears of a failure; appends are answered in their order, so the last one stands for all.
-      await Promise.allSettled([lastAppend])
     },
   }
 }

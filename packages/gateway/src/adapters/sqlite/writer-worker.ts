@@ -1,9 +1,10 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Call, Reply, WriterCalls, WriterOptions } from './calls.js'
-import { asLogError, isPassing } from './failure.js'
-import { lock, openForWriting } from './files.js'
-import { Ledger } from './ledger.js'
+import { asLogError } from './failure.js'
+import { lock } from './files.js'
+import { LogFile } from './log-file.js'
 import { unpackBatch } from './pack.js'
+import { rewriteVersion } from './schema.js'
 import { portOfThread, refusal, reply } from './thread.js'
 
 type WriterCall = Call<WriterCalls>
@@ -15,23 +16,36 @@ const MAX_ROWS = 2048
 const port = portOfThread()
 port.postMessage([reply(0, () => start(workerData))])
 
-function start({ path, durability }: WriterOptions): void {
-  const holder = lock(path)
-  const db = openForWriting(path, durability)
-  const ledger = new Ledger(db)
+function start(options: WriterOptions): void {
+  const holder = lock(options.path)
+  const file = new LogFile(options)
+  const tidy = tidierOf(file)
 
   const perform = (call: Exclude<WriterCall, Append>) => {
-    if (call.name === 'open') return ledger.open(...call.args)
-    db.close()
-    holder.close()
+    switch (call.name) {
+      case 'open':
+        return file.use(({ ledger }) => ledger.open(...call.args))
+      case 'recover':
+        return file.use(({ db, ledger }) => {
+          rewriteVersion(db)
+          return ledger.open(...call.args)
+        })
+      case 'prune':
+        return file.use(({ ledger, pruning }) => pruning.prune(...call.args, ledger.headOf(call.args[0])))
+      case 'close':
+        file.close()
+        return holder.close()
+    }
   }
   port.on('message', (first: WriterCall) => {
     const calls = gather(first)
     const appends = calls.filter(isAppend)
     const others = calls.filter((call) => !isAppend(call))
-    const committed = appends.length > 0 ? commit(ledger, appends) : []
+    const committed = appends.length > 0 ? commit(file, appends) : []
     port.postMessage([...committed, ...others.map((call) => reply(call.id, () => perform(call)))])
+    tidy()
   })
+  tidy()
 }
 
 /** The calls that gathered in the queue during the last transaction. */
@@ -47,17 +61,37 @@ function gather(first: WriterCall): WriterCall[] {
   return calls
 }
 
-function commit(ledger: Ledger, appends: readonly Append[]): Reply[] {
+function commit(file: LogFile, appends: readonly Append[]): Reply[] {
   try {
     const submissions = appends.map(({ args: [space, batch] }) => ({ space, drafts: unpackBatch(batch) }))
-    const outcomes = ledger.append(submissions)
+    const outcomes = file.use(({ ledger }) => ledger.append(submissions))
     return appends.map(({ id }, i) => (outcomes[i] ? refusal(id, outcomes[i]) : { id }))
   } catch (error) {
     const reason = asLogError(error)
-    // Ends this thread: after such a failure it is uncertain what the disk holds, and only a restart finds out.
-    if (!isPassing(error)) throw reason
     return appends.map(({ id }) => refusal(id, reason))
   }
+}
+
+/** Gives a function that, slice by slice between the calls, removes what has been pruned. */
+function tidierOf(file: LogFile): () => void {
+  let isWaiting = false
+  const tidy = () => {
+    isWaiting = false
+    if (!file.isLittered) return
+    try {
+      file.use(({ pruning }) => pruning.removeSome())
+    } catch {
+      // Nobody sees these rows, and whoever writes next hears of the fault; then this is taken up again.
+      return
+    }
+    tidyLater()
+  }
+  const tidyLater = () => {
+    if (isWaiting || !file.isLittered) return
+    isWaiting = true
+    setImmediate(tidy)
+  }
+  return tidyLater
 }
 
 function isAppend(call: WriterCall): call is Append {

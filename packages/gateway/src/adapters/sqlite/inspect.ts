@@ -1,0 +1,66 @@
+import { existsSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { asLogError, isBusy } from './failure.js'
+import { openForReading } from './files.js'
+import { currentVersion, knownVersion } from './schema.js'
+
+/** What a log file holds, and whether a gateway has it. */
+export interface LogReport {
+  /** Schema version of the file; 0 = nothing is in it yet. */
+  readonly schema: number
+  /** The version that this gateway brings a file to. */
+  readonly currentSchema: number
+  readonly spaces: readonly LoggedSpace[]
+  /** A gateway has it open. */
+  readonly isLocked: boolean
+}
+
+export interface LoggedSpace {
+  readonly name: string
+  readonly epoch: string
+  /** The last seq; 0 = none. */
+  readonly head: number
+  /** RFC 3339; null = nothing is logged. */
+  readonly newest: string | null
+}
+
+/**
+ * Looks at a log without changing it, while a gateway writes it or not. `undefined` = there is no such file. Throws a
+ * `LogError`: `newer_schema`, `corrupt` or `io`.
+ */
+export function inspectLog(path: string): LogReport | undefined {
+  if (!existsSync(path)) return undefined
+  try {
+    const db = openForReading(path)
+    try {
+      const schema = knownVersion(db)
+      const spaces = schema === 0 ? [] : db.prepare<[], LoggedSpace>(select).all()
+      return { schema, currentSchema: currentVersion, spaces, isLocked: isLocked(path) }
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    throw asLogError(error)
+  }
+}
+
+const select = `
+  SELECT name, epoch, coalesce(seq, 0) AS head, ts AS newest
+  FROM spaces LEFT JOIN envelopes ON space = spaces.id
+    AND seq = (SELECT max(seq) FROM envelopes WHERE space = spaces.id)
+  ORDER BY name`
+
+/** Reading waits for whoever has it exclusively; here it does not wait, and takes nothing itself. */
+function isLocked(path: string): boolean {
+  if (!existsSync(`${path}.lock`)) return false
+  const db = new Database(`${path}.lock`, { readonly: true, timeout: 0 })
+  try {
+    db.prepare('SELECT count(*) FROM sqlite_schema').get()
+    return false
+  } catch (error) {
+    if (isBusy(error)) return true
+    throw error
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,69 @@
+import type Database from 'better-sqlite3'
+import { rangeError } from '../../log/error.js'
+import type { Snapshot } from '../../ports/envelope-log.js'
+
+/** Rows removed in one transaction: few, since appends wait for it. */
+const SLICE_ROWS = 200
+
+/** What stands for the pruned rows of a space. */
+export function snapshotOf(db: Database.Database, space: number): Snapshot | undefined {
+  return db
+    .prepare<[number], Snapshot>('SELECT through, hash, snapshot AS bytes FROM pruned WHERE space = ?')
+    .get(space)
+}
+
+/**
+ * Prunes the logs of a file. What is pruned is out of sight at once; its rows are removed slice by slice afterwards, or
+ * after the next start, so that nobody waits until a month of them is gone.
+ */
+export class Pruning {
+  readonly #db: Database.Database
+  readonly #keep: Database.Statement<[snapshot: Uint8Array, space: number, through: number], Uint8Array>
+  readonly #remove: Database.Statement<[space: number, through: number]>
+  #isDone = false
+
+  constructor(db: Database.Database) {
+    this.#db = db
+    this.#keep = db
+      .prepare<[Uint8Array, number, number], Uint8Array>(
+        `INSERT INTO pruned (space, through, hash, snapshot, at)
+          SELECT space, seq, hash, ?, strftime('%Y-%m-%dT%H:%M:%fZ') FROM envelopes WHERE space = ? AND seq = ?
+          ON CONFLICT (space) DO UPDATE SET
+            through = excluded.through, hash = excluded.hash, snapshot = excluded.snapshot, at = excluded.at
+          RETURNING hash`,
+      )
+      .pluck()
+    this.#remove = db.prepare(
+      `DELETE FROM envelopes WHERE rowid IN
+        (SELECT rowid FROM envelopes WHERE space = ? AND seq <= ? ORDER BY seq LIMIT ${SLICE_ROWS})`,
+    )
+  }
+
+  /** Whether there are no pruned rows left to remove. */
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  /** Gives the hash of the row `through`. */
+  prune(space: number, through: number, snapshot: Uint8Array, head: number): Uint8Array {
+    const oldest = (snapshotOf(this.#db, space)?.through ?? 0) + 1
+    const isInside = Number.isInteger(through) && through >= oldest && through < head
+    if (!isInside) throw rangeError(through, oldest, head)
+    const hash = this.#keep.get(snapshot, space, through)
+    if (hash === undefined) throw new Error(`row ${through} of space ${space} is missing`)
+    this.#isDone = false
+    return hash
+  }
+
+  /** Removes a slice. */
+  removeSome(): void {
+    const pruned = this.#db
+      .prepare<[], { space: number; through: number }>(
+        `SELECT space, through FROM pruned WHERE EXISTS
+          (SELECT 1 FROM envelopes WHERE envelopes.space = pruned.space AND seq <= through) LIMIT 1`,
+      )
+      .get()
+    this.#isDone = pruned === undefined
+    if (pruned) this.#remove.run(pruned.space, pruned.through)
+  }
+}

@@ -1,0 +1,85 @@
+import { closedError, LogError } from '../../log/error.js'
+import type { EnvelopeLog } from '../../ports/envelope-log.js'
+import type { ReaderCalls, WriterCalls } from './calls.js'
+import type { Channel } from './channel.js'
+import type { Lookup } from './lookup.js'
+import { packBatch, unpackPage } from './pack.js'
+
+export interface Threads {
+  readonly writer: Channel<WriterCalls>
+  readonly reader: Channel<ReaderCalls>
+  /** On this thread: admission cannot wait for an answer. */
+  readonly lookup: Lookup
+}
+
+/** Opens the log of one space. What is shown of the file is what this thread knows to be committed, and not pruned. */
+export async function openSqliteLog(
+  { writer, reader, lookup }: Threads,
+  name: string,
+  onClose: () => void,
+): Promise<EnvelopeLog> {
+  const { space, epoch, ...found } = await writer.call('open', [name])
+  let { head, snapshot } = found
+  let closed = false
+  let lastWrite: Promise<unknown> = Promise.resolve()
+  const refuseIfClosed = () => {
+    if (closed) throw closedError('log')
+  }
+  const pruned = () => snapshot?.through ?? 0
+
+  return {
+    epoch,
+    get head() {
+      return head
+    },
+    get oldest() {
+      return pruned() + 1
+    },
+    get snapshot() {
+      return snapshot
+    },
+    async append(batch) {
+      refuseIfClosed()
+      const last = batch.at(-1)
+      if (last === undefined) return
+      const packed = packBatch(batch)
+      lastWrite = writer.call('append', [space, packed], [packed.bytes.buffer])
+      await lastWrite
+      head = last.seq
+      lookup.refresh()
+    },
+    async read({ after = 0, before = Infinity, limit, order = 'asc', filter = {} }) {
+      refuseIfClosed()
+      const ends = { after: Math.max(after, pruned()), before: Math.min(before, head + 1) }
+      return unpackPage(await reader.call('read', [{ space, ...ends, limit, order, filter }]))
+    },
+    find(id) {
+      refuseIfClosed()
+      const row = lookup.find(space, id)
+      return row && row.seq > pruned() && row.seq <= head ? row : undefined
+    },
+    async prune(through, bytes) {
+      refuseIfClosed()
+      const kept = new Uint8Array(bytes)
+      const pruning = writer.call('prune', [space, through, kept])
+      lastWrite = pruning
+      snapshot = { through, hash: await pruning, bytes: kept }
+    },
+    async recover() {
+      refuseIfClosed()
+      const again = await writer.call('recover', [name])
+      if (again.epoch !== epoch) {
+        throw new LogError('corrupt', 'The log file has been replaced by another. Start the gateway again.')
+      }
+      head = again.head
+      snapshot = again.snapshot
+      lookup.refresh()
+    },
+    async close() {
+      if (!closed) onClose()
+      closed = true
+      // Whoever wrote hears of a failure; writes are answered in their order, so the last one stands for all.
+      await Promise.allSettled([lastWrite])
+    },
+  }
+}

@@ -1,0 +1,179 @@
+import { type ErrorCode, errors, type JsonSchema, jsonSchemas, maxPost, SpaceName } from '@meup/protocol'
+import { eventParameters } from '../events.js'
+import { historyParameters, ndjson } from '../history.js'
+import { type ParameterName, parameters } from '../parameters.js'
+import { answerSchemas, arrayOf, schemaRef, text } from './schemas.js'
+
+/** The routes of this gateway as an OpenAPI 3.1 document [MEUP-11.8]. */
+export function openApi(): JsonSchema {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'MEUP gateway',
+      version: '0.3',
+      description: 'Spaces over HTTP. What goes over WebSockets is described by /asyncapi.json.',
+    },
+    servers: [{ url: '/' }],
+    paths: { ...spacePaths(), ...openPaths() },
+    components: {
+      schemas: answerSchemas(),
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'a token of the space; guests send none' },
+      },
+    },
+  }
+}
+
+function spacePaths(): Record<string, object> {
+  const under = (path: string, operations: Record<string, object>, more: readonly object[] = []) => ({
+    [`/spaces/{space}${path}`]: {
+      parameters: [inPath('space', { pattern: SpaceName.pattern }), ...more],
+      ...operations,
+    },
+  })
+  const path = inPath('path', {}, 'segments joined by /')
+  return {
+    ...under('/envelopes', { get: history, post }),
+    ...under('/events', { get: events }),
+    ...under('/participants', { get: show('participants', 'Who belongs to the space, and who is there') }),
+    ...under('/contexts', { get: show('contexts', 'The tree of contexts') }),
+    ...under('/contexts/{path}', { get: show('context', 'One context and what is nested in it') }, [path]),
+  }
+}
+
+function openPaths(): Record<string, object> {
+  const names = Object.keys(jsonSchemas()).map((name) => `${name}.json`)
+  const schema = inPath('file', { enum: names })
+  const document = { description: 'the document', content: json({ type: 'object' }) }
+  const described = (operationId: string, summary: string) => ({
+    get: open(operationId, summary, { 200: document }),
+  })
+  const status = { description: 'yes', content: json(schemaRef('status')) }
+  const metrics = { description: 'text for Prometheus', content: { 'text/plain': { schema: text } } }
+  return {
+    '/healthz': { get: open('health', 'Whether the process answers', { 200: status }) },
+    '/readyz': {
+      get: open('readiness', 'Whether every space takes envelopes', {
+        200: status,
+        ...refusals(['unavailable']),
+      }),
+    },
+    '/metrics': { get: open('metrics', 'What the gateway counts', { 200: metrics }) },
+    '/schema/{file}': {
+      parameters: [schema],
+      get: open('schema', 'JSON Schema of an envelope or a payload', {
+        200: document,
+        ...refusals(['not_found']),
+      }),
+    },
+    '/openapi.json': described('openapi', 'This document'),
+    '/asyncapi.json': described('asyncapi', 'What goes over WebSockets'),
+  }
+}
+
+const json = (schema: JsonSchema) => ({ 'application/json': { schema } })
+
+/** What anybody may meet who asks for something of a space. */
+const entry: readonly ErrorCode[] = [
+  'invalid_request',
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'internal',
+  'unavailable',
+]
+
+const inPath = (name: string, schema: JsonSchema, description?: string) => ({
+  name,
+  in: 'path',
+  required: true,
+  ...(description && { description }),
+  schema: { type: 'string', ...schema },
+})
+
+const inQuery = (names: readonly ParameterName[]) =>
+  names.map((name) => {
+    const { meaning, takes, schema } = parameters[name]
+    return { name, in: 'query', description: `${meaning}. Takes ${takes}.`, schema }
+  })
+
+/** The responses that refuse, by status; each tells its codes. */
+function refusals(codes: readonly ErrorCode[]): Record<string, object> {
+  const responses: Record<string, { description: string; content: object }> = {}
+  for (const code of codes) {
+    const { status, meaning } = errors[code]
+    const description = [responses[status]?.description, `\`${code}\`: ${meaning}.`].filter(Boolean).join(' ')
+    const content = { 'application/problem+json': { schema: schemaRef('problem') } }
+    responses[status] = { description, content }
+  }
+  return responses
+}
+
+const ofSpace = { tags: ['spaces'], security: [{ token: [] }, {}] }
+
+const open = (operationId: string, summary: string, responses: object) => ({
+  operationId,
+  summary,
+  tags: ['gateway'],
+  security: [],
+  responses,
+})
+
+const show = (schema: string, summary: string) => ({
+  ...ofSpace,
+  operationId: schema,
+  summary,
+  responses: { 200: { description: summary, content: json(schemaRef(schema)) }, ...refusals(entry) },
+})
+
+const history = {
+  ...ofSpace,
+  operationId: 'envelopes',
+  summary: 'A part of the log',
+  parameters: inQuery(historyParameters),
+  responses: {
+    200: {
+      description: 'envelopes as they were delivered; `Link: rel="next"` where there may be more',
+      content: { ...json(schemaRef('history')), [ndjson]: { schema: text } },
+    },
+    ...refusals(entry),
+  },
+}
+
+const post = {
+  ...ofSpace,
+  operationId: 'post',
+  summary: 'Sends envelopes, one or an array',
+  requestBody: {
+    required: true,
+    content: json({
+      oneOf: [schemaRef('submission'), { ...arrayOf(schemaRef('submission')), maxItems: maxPost }],
+    }),
+  },
+  responses: {
+    201: { description: 'all are in the log', content: json(arrayOf(schemaRef('receipt'))) },
+    ...refusals(Object.keys(errors) as ErrorCode[]),
+  },
+}
+
+const events = {
+  ...ofSpace,
+  operationId: 'events',
+  summary: 'What is committed, as server-sent events',
+  parameters: [
+    ...inQuery(eventParameters),
+    {
+      name: 'Last-Event-ID',
+      in: 'header',
+      description: 'the seq to go on after; it counts more than `after`',
+      schema: parameters.after.schema,
+    },
+  ],
+  responses: {
+    200: {
+      description: 'events `envelope` (id: its seq), `lost`, and `error` before the gateway ends the stream',
+      content: { 'text/event-stream': { schema: text } },
+    },
+    ...refusals([...entry, 'rate_limited']),
+  },
+}

@@ -1,0 +1,64 @@
+import {
+  ContextInfo,
+  errorCodes,
+  type JsonSchema,
+  jsonSchemas,
+  ParticipantInfo,
+  plainSchema,
+} from '@meup/protocol'
+
+const count: JsonSchema = { type: 'integer', minimum: 0 }
+export const text: JsonSchema = { type: 'string' }
+
+/** An object whose fields are all there, unless `optional` names them. */
+export const object = (
+  properties: Readonly<Record<string, JsonSchema>>,
+  optional: readonly string[] = [],
+): JsonSchema => ({
+  type: 'object',
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  properties,
+})
+
+export const arrayOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
+export const schemaRef = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+
+/** The schemas of the protocol, as parts of a larger document: there a name stands for an `$id`. */
+export function protocolSchemas(): Record<string, JsonSchema> {
+  const nameless = Object.entries(jsonSchemas()).map(([name, { $id: _, ...schema }]) => [name, schema])
+  return Object.fromEntries(nameless)
+}
+
+const place = { epoch: text, head: { ...count, description: 'last seq of the log' } }
+const context = plainSchema(ContextInfo)
+
+/** What the routes answer with. */
+export function answerSchemas(): Record<string, JsonSchema> {
+  const { envelope = {}, submission = {} } = protocolSchemas()
+  const counts = object({ envelopes: count, thoughts: count, contributors: count })
+  return {
+    envelope,
+    submission,
+    receipt: object({ id: text, seq: { type: 'integer', minimum: 1 } }),
+    history: object(
+      {
+        envelopes: arrayOf(schemaRef('envelope')),
+        ...place,
+        has_more: { type: 'boolean' },
+        next: { ...count, description: '`after` of the next request, or `before` in descending order' },
+      },
+      ['next'],
+    ),
+    participants: object({ participants: arrayOf(plainSchema(ParticipantInfo)), ...place }),
+    context: {
+      allOf: [context, object({ counts, children: arrayOf(schemaRef('context')) })],
+      description: 'the counts cover it and everything below it, as far as everyone may read it',
+    },
+    contexts: object({ contexts: arrayOf(schemaRef('context')), ...place }),
+    status: object({ status: text }),
+    problem: {
+      ...object({ type: text, title: text, status: count, detail: text, code: { enum: errorCodes } }),
+      description: 'RFC 9457; `detail` says what to do',
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import type { Context } from 'hono'
+import { type Denial, deny, isDenial } from '../gateway/door.js'
+import { select } from '../space/selection.js'
+import { filterOf, filterParameters } from './history.js'
+import { type HttpOptions, knockOf } from './options.js'
+import { readParameters } from './parameters.js'
+import { denied } from './problem.js'
+import { SseFeed } from './sse-feed.js'
+
+export const eventParameters = ['after', 'epoch', ...filterParameters] as const
+
+const headers = {
+  'content-type': 'text/event-stream',
+  // Proxies would keep events back to send them in larger pieces.
+  'x-accel-buffering': 'no',
+}
+
+/**
+ * `GET /spaces/{space}/events`: what is committed, as server-sent events [MEUP-11.4]. A connection like any other for
+ * its limits, but one that cannot act, and so it makes nobody present [MEUP-11.10].
+ */
+export async function getEvents(context: Context, options: HttpOptions): Promise<Response> {
+  const { gateway } = options
+  const asked = readParameters(new URL(context.req.url).searchParams, eventParameters)
+  if (isDenial(asked)) return denied(asked)
+  const lastSeen = readLastEventId(context.req.header('last-event-id'))
+  if (isDenial(lastSeen)) return denied(lastSeen)
+  if (context.req.method === 'HEAD') {
+    const visitor = await gateway.identify(knockOf(context, options))
+    return isDenial(visitor) ? denied(visitor) : new Response(null, { headers })
+  }
+  const ticket = await gateway.admit(knockOf(context, options))
+  if (isDenial(ticket)) return denied(ticket)
+
+  const { epoch, reasoning = 'full' } = asked
+  const { after = asked.after } = lastSeen
+  const resume = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
+  const feed = new SseFeed({
+    remote: options.remoteOf(context),
+    heartbeatMs: options.eventHeartbeatMs,
+    hangUp: () => options.hangUp(context),
+  })
+  const line = await ticket.watch(feed, resume, select(filterOf(asked), reasoning))
+  void feed.ended.then(() => line.closed())
+  return new Response(feed.stream, { headers })
+}
+
+function readLastEventId(text: string | undefined): { readonly after?: number } | Denial {
+  if (text === undefined) return {}
+  const after = Number(text)
+  if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(after)) return { after }
+  const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}`
+  return deny('invalid_request', 400, message)
+}

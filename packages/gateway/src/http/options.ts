@@ -1,0 +1,29 @@
+import type { Context } from 'hono'
+import { bearerOf } from '../gateway/door.js'
+import type { Gateway, Knock } from '../gateway/gateway.js'
+import type { Logger } from '../ports/logger.js'
+
+export interface HttpOptions {
+  readonly gateway: Gateway
+  readonly logger: Logger
+  /** Browser origins that are allowed beside the gateway's own host. */
+  readonly origins: readonly string[]
+  /** Milliseconds between the comments that keep a stream of events open. */
+  readonly eventHeartbeatMs: number
+  /** What the gateway counts, as text for Prometheus. */
+  metrics(): Promise<{ readonly text: string; readonly type: string }>
+  /** Address of the peer of a request. */
+  remoteOf(context: Context): string
+  /** Cuts the connection of a request, whatever still waits to be sent. */
+  hangUp(context: Context): void
+}
+
+/** Who asks, and for which space. */
+export function knockOf(context: Context, { remoteOf }: HttpOptions): Knock {
+  const token = bearerOf(context.req.header('authorization'))
+  return {
+    space: context.req.param('space') ?? '',
+    remote: remoteOf(context),
+    ...(token !== undefined && { token }),
+  }
+}

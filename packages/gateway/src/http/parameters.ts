@@ -1,0 +1,124 @@
+import { Envelope, EnvelopeId, GATEWAY, ParticipantId, parseContext } from '@meup/protocol'
+import { type Denial, deny } from '../gateway/door.js'
+
+/** One parameter of a query: what it takes, and how it is read from its texts; `undefined` = not from these. */
+export interface Parameter<Value> {
+  readonly takes: string
+  readonly meaning: string
+  /** JSON Schema of its value. */
+  readonly schema: Readonly<Record<string, unknown>>
+  read(texts: readonly string[]): Value | undefined
+}
+
+const mostNames = 64
+/** As deep as any space may allow. */
+const anyContext = { contextDepth: 64, contextLength: 4096 }
+
+/** A parameter that is given once. */
+const single = <Value>(
+  fields: Omit<Parameter<Value>, 'read'>,
+  read: (text: string) => Value | undefined,
+): Parameter<Value> => ({
+  ...fields,
+  read: ([text, ...more]) => (text === undefined || more.length > 0 ? undefined : read(text)),
+})
+
+const whole = (minimum: number, meaning: string, maximum = Number.MAX_SAFE_INTEGER): Parameter<number> => {
+  const isBounded = maximum < Number.MAX_SAFE_INTEGER
+  const takes = `a whole number from ${minimum}${isBounded ? ` to ${maximum}` : ''}`
+  const schema = { type: 'integer', minimum, ...(isBounded && { maximum }) }
+  return single({ takes, meaning, schema }, (text) => {
+    const value = Number(text)
+    return /^\d{1,16}$/.test(text) && value >= minimum && value <= maximum ? value : undefined
+  })
+}
+
+const oneOf = <Word extends string>(words: readonly Word[], meaning: string): Parameter<Word> =>
+  single({ takes: words.join(' or '), meaning, schema: { enum: words } }, (text) =>
+    words.find((word) => word === text),
+  )
+
+/** Given several times, or once with commas. */
+const names = (takes: string, meaning: string, isOne: (text: string) => boolean): Parameter<string[]> => ({
+  takes: `${takes}; several with commas, at most ${mostNames}`,
+  meaning,
+  schema: { type: 'array', items: { type: 'string' }, maxItems: mostNames },
+  read: (texts) => {
+    const all = texts.flatMap((text) => text.split(','))
+    return all.length <= mostNames && all.every(isOne) ? all : undefined
+  },
+})
+
+const pattern = ({ pattern = '' }: { pattern?: string }): ((text: string) => boolean) => {
+  const regex = new RegExp(pattern)
+  return (text) => regex.test(text)
+}
+const isParticipant = pattern(ParticipantId)
+const isId = pattern(EnvelopeId)
+
+/** Every parameter of the routes that show envelopes [MEUP-11.3, 11.4]. */
+export const parameters = {
+  after: whole(0, 'only what has a greater seq'),
+  before: whole(1, 'only what has a smaller seq'),
+  limit: whole(1, 'at most so many envelopes; default 100', 1000),
+  order: oneOf(['asc', 'desc'], 'by seq; default asc'),
+  epoch: single(
+    { takes: 'an epoch id', meaning: 'the log that `after` counts in', schema: { type: 'string' } },
+    (text) => text,
+  ),
+  kind: names('a kind, such as chat', 'only these kinds', pattern(Envelope.properties.kind)),
+  from: names(
+    'a participant id',
+    'only what these participants sent',
+    (text) => text === GATEWAY || isParticipant(text),
+  ),
+  context: single(
+    {
+      takes: 'a context, such as run or run/step',
+      meaning: 'only what is in this context or below it',
+      schema: { type: 'string' },
+    },
+    (text) => (parseContext(text, anyContext) === undefined ? undefined : text),
+  ),
+  correlationId: single(
+    {
+      takes: 'an envelope id',
+      meaning: 'only what answers this envelope',
+      schema: { type: 'string' },
+    },
+    (text) => (isId(text) ? text : undefined),
+  ),
+  reasoning: oneOf(
+    ['full', 'boundaries', 'none'],
+    'full cuts no reasoning; boundaries all but starts, conclusions and cancels; none all but starts of runs',
+  ),
+}
+
+export type ParameterName = keyof typeof parameters
+type Values = { [Name in ParameterName]?: NonNullable<ReturnType<(typeof parameters)[Name]['read']>> }
+
+/** The values of a query. What is unknown or unreadable is refused, so that no filter is silently left out. */
+export function readParameters<Name extends ParameterName>(
+  query: URLSearchParams,
+  known: readonly Name[],
+): Pick<Values, Name> | Denial {
+  const values: Record<string, unknown> = {}
+  for (const name of new Set(query.keys())) {
+    if (!isOneOf(known, name)) {
+      return deny('invalid_request', 400, `there is no parameter ${show(name)} here; use ${known.join(', ')}`)
+    }
+    const texts = query.getAll(name)
+    const value = parameters[name].read(texts)
+    if (value === undefined) {
+      const message = `${name} must be ${parameters[name].takes}, not ${show(texts.join('&'))}`
+      return deny('invalid_request', 400, message)
+    }
+    values[name] = value
+  }
+  return values as Pick<Values, Name>
+}
+
+const isOneOf = <Name extends string>(names: readonly Name[], name: string): name is Name =>
+  (names as readonly string[]).includes(name)
+
+const show = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)

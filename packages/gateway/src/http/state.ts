@@ -1,0 +1,65 @@
+import { contextParent } from '@meup/protocol'
+import type { Context } from 'hono'
+import { isDenial } from '../gateway/door.js'
+import type { Gateway } from '../gateway/gateway.js'
+import type { ContextReport } from '../space/contexts.js'
+import { type HttpOptions, knockOf } from './options.js'
+import { denied, problem, problemOf } from './problem.js'
+
+type Visitor = Exclude<Awaited<ReturnType<Gateway['identify']>>, { status: number }>
+
+/** `GET /spaces/{space}/participants`: who belongs to the space, and who is there [MEUP-11.7]. */
+export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>
+  asVisitor(context, options, ({ space }) => {
+    const { log, delivered: head, state } = space
+    return context.json({ participants: state.participants.list(), epoch: log.epoch, head })
+  })
+
+/** `GET /spaces/{space}/contexts`: the tree of contexts, oldest first [MEUP-11.7]. */
+export const getContexts = (context: Context, options: HttpOptions): Promise<Response> =>
+  asVisitor(context, options, (visitor) => {
+    const { log, delivered: head } = visitor.space
+    return context.json({ contexts: treeOf(shownTo(visitor)).roots, epoch: log.epoch, head })
+  })
+
+/** `GET /spaces/{space}/contexts/{path}`: one context and what is nested in it. */
+export const getContext = (context: Context, options: HttpOptions): Promise<Response> =>
+  asVisitor(context, options, (visitor) => {
+    const path = context.req.param('path') ?? ''
+    const node = treeOf(shownTo(visitor)).byPath.get(path)
+    if (node !== undefined) return context.json(node)
+    const message = `no reasoning that you may read has opened the context ${path}, or it is long over`
+    return problem(problemOf({ code: 'not_found', message }))
+  })
+
+async function asVisitor(
+  context: Context,
+  options: HttpOptions,
+  answer: (visitor: Visitor) => Response,
+): Promise<Response> {
+  const visitor = await options.gateway.identify(knockOf(context, options))
+  return isDenial(visitor) ? denied(visitor) : answer(visitor)
+}
+
+const shownTo = ({ space, participant }: Visitor): ContextReport[] =>
+  space.state.contexts.report(space.readerOf({ participant }))
+
+interface ContextNode extends ContextReport {
+  readonly children: ContextNode[]
+}
+
+/** A context comes after the one that it is nested in; one whose parent is not shown stands as a root. */
+function treeOf(contexts: readonly ContextReport[]): {
+  readonly roots: ContextNode[]
+  readonly byPath: ReadonlyMap<string, ContextNode>
+} {
+  const roots: ContextNode[] = []
+  const byPath = new Map<string, ContextNode>()
+  for (const report of contexts) {
+    const node = { ...report, children: [] }
+    byPath.set(report.context, node)
+    const parent = byPath.get(contextParent(report.context) ?? '')
+    ;(parent?.children ?? roots).push(node)
+  }
+  return { roots, byPath }
+}

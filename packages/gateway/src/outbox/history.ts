@@ -1,0 +1,66 @@
+import type { Filter } from '../ports/envelope-log.js'
+import { mayRead, type Reader } from '../space/may-read.js'
+import { type Detail, isShown } from '../space/subscription.js'
+import type { Source } from './backfill.js'
+import type { Message } from './parcel.js'
+
+const page = 256
+/** One request looks at so many rows, and takes so many bytes of those that fit, before it says where to go on. */
+const maxRows = 10_000
+const maxBytes = 8 * 1024 * 1024
+
+export interface HistoryQuery {
+  readonly after: number
+  readonly before: number
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  readonly filter: Filter
+  readonly reasoning: Detail
+}
+
+/** A part of the log. */
+export interface History {
+  /** Last seq of the log when it was looked at. */
+  readonly head: number
+  readonly messages: readonly Message[]
+  /** `after` of the next part, or `before` in descending order; absent = there is no more. It may turn out empty. */
+  readonly next?: number
+}
+
+/** What a reader may read of the log, by the same predicate as live delivery [MEUP-8.1, 11.3]. */
+export async function readHistory(reader: Reader, source: Source, query: HistoryQuery): Promise<History> {
+  const { limit, order, filter, reasoning } = query
+  const step = order === 'asc' ? 1 : -1
+  const head = source.delivered
+  const { after, before, isWhole } = windowOf({ oldest: source.log.oldest, head }, query)
+  const messages: Message[] = []
+  let range = { after, before }
+  let bytes = 0
+  for (;;) {
+    const rows = await source.log.read({ ...range, limit: page, order, filter })
+    for (const row of rows) {
+      if (messages.length === limit || bytes >= maxBytes) return { messages, head, next: row.seq - step }
+      bytes += row.body.length
+      const delivery = source.deliveryOf(row)
+      if (mayRead(reader, delivery.audience) && isShown(reasoning, row)) messages.push(delivery.message)
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < page) break
+    range = order === 'asc' ? { after: last.seq, before } : { after, before: last.seq }
+  }
+  if (isWhole) return { messages, head }
+  return { messages, head, next: order === 'asc' ? before - 1 : after + 1 }
+}
+
+/** The rows that one request may look at, and whether these are all that were asked for. */
+function windowOf(
+  { oldest, head }: { readonly oldest: number; readonly head: number },
+  query: HistoryQuery,
+): { readonly after: number; readonly before: number; readonly isWhole: boolean } {
+  const after = Math.max(query.after, oldest - 1)
+  const before = Math.min(query.before, head + 1)
+  if (before - after <= maxRows + 1) return { after, before, isWhole: true }
+  return query.order === 'asc'
+    ? { after, before: after + maxRows + 1, isWhole: false }
+    : { after: before - maxRows - 1, before, isWhole: false }
+}

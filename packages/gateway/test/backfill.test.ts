@@ -1,0 +1,56 @@
+import { type Connection, memoryStore, type Parcel, type Ticket } from '@meup/gateway'
+import { createTestGateway, testToken } from '@meup/gateway/testing'
+import { closeCodes } from '@meup/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+
+async function logged(rows: number) {
+  const store = memoryStore()
+  const log = await store.open('test')
+  const batch = Array.from({ length: rows }, (_, i) => {
+    const fields = { id: `e${i + 1}`, ts: '2026-01-02T03:04:05.678Z', from: 'ana', kind: 'chat' }
+    const body = Buffer.from(JSON.stringify({ protocol: 'meup/v0.3', ...fields, payload: { message: 'x' } }))
+    return { seq: i + 1, ...fields, body, content: body }
+  })
+  await log.append(batch)
+  const gateway = await createTestGateway({ participants: { ana: ['*'] }, store })
+  onTestFinished(() => gateway.close())
+  return { log, gateway }
+}
+
+/** A peer that takes what comes only when it is told to. */
+function slowPeer() {
+  let takeAll = (): void => {}
+  const seqs: number[] = []
+  const taken: Promise<void> = new Promise((resolve) => {
+    takeAll = resolve
+  })
+  let close = (_: { code: number; reason: string }): void => {}
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    close = resolve
+  })
+  const connection: Connection = {
+    remote: 'test',
+    pending: 0,
+    send({ messages }: Parcel) {
+      for (const { text } of messages) {
+        const { seq } = JSON.parse(Buffer.from(text).toString()) as { seq?: number }
+        if (seq !== undefined) seqs.push(seq)
+      }
+    },
+    drained: () => taken,
+    close: (code, reason) => close({ code, reason }),
+  }
+  return { connection, seqs, closed, takeAll }
+}
+
+test('a reader whose next page is pruned before it takes it is closed, to be told what it lost', async () => {
+  const { log, gateway } = await logged(600)
+  const { connection, seqs, closed, takeAll } = slowPeer()
+  const ticket = (await gateway.admit({ space: 'test', token: testToken('ana'), remote: 'test' })) as Ticket
+  await ticket.open(connection, { after: 0 })
+  await expect.poll(() => seqs.length).toBe(256)
+  await log.prune(400, Buffer.from('state'))
+  takeAll()
+  expect(await closed).toMatchObject({ code: closeCodes.tooSlow, reason: expect.stringContaining('pruned') })
+  expect(seqs.at(-1)).toBe(256)
+})

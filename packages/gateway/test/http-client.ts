@@ -1,0 +1,150 @@
+import { testToken } from '@meup/gateway/testing'
+import type { Envelope } from '@meup/protocol'
+import { onTestFinished } from 'vitest'
+
+/** How long an event may take before a test fails. */
+const deadlineMs = 10_000
+
+type Logged = Envelope & { seq: number }
+
+export interface Page {
+  readonly envelopes: Logged[]
+  readonly epoch: string
+  readonly head: number
+  readonly has_more: boolean
+  readonly next?: number
+}
+
+export const bearer = (participant: string) => ({ authorization: `Bearer ${testToken(participant)}` })
+
+/** Asks the gateway at `base` as a participant of its space `test`. */
+export function asking(base: string, participant: string) {
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${base}/spaces/test${path}`, { method, headers: { ...bearer(participant), ...headers } })
+
+  const json = async (path: string): Promise<unknown> => {
+    const response = await get(path)
+    const body: unknown = await response.json()
+    if (!response.ok) throw new Error(`${path}: ${JSON.stringify(body)}`)
+    return body
+  }
+
+  return {
+    get,
+    json,
+    history: async (query = '') => (await json(`/envelopes?${query}`)) as Page,
+    /** The envelopes as text, one a line. */
+    async lines(query = ''): Promise<string[]> {
+      const response = await get(`/envelopes?${query}`, { accept: 'application/x-ndjson' })
+      const text = await response.text()
+      if (!response.ok || (text !== '' && !text.endsWith('\n'))) throw new Error(text)
+      return text.split('\n').slice(0, -1)
+    },
+    events: (query = '', headers: Record<string, string> = {}) =>
+      openEvents(`${base}/spaces/test/events?${query}`, { ...bearer(participant), ...headers }),
+  }
+}
+
+export interface ServerSentEvent {
+  readonly event: string
+  readonly id: string | undefined
+  readonly data: string
+}
+
+/** Opens a stream of events; it is live when this resolves, unless it was to begin earlier. */
+async function openEvents(url: string, headers: Record<string, string>): Promise<EventReader> {
+  const abort = new AbortController()
+  onTestFinished(() => abort.abort())
+  const response = await fetch(url, { headers, signal: abort.signal })
+  if (response.status !== 200 || response.body === null) {
+    throw new Error(`${response.status}: ${await response.text()}`)
+  }
+  return new EventReader(response.body, () => abort.abort())
+}
+
+/** The far end of a stream of events. Nothing is read before somebody waits for an event. */
+export class EventReader {
+  readonly all: ServerSentEvent[] = []
+  readonly comments: string[] = []
+  /** Goes away without a word. */
+  readonly leave: () => void
+  readonly #reader: ReadableStreamDefaultReader<string>
+  #text = ''
+  #at = 0
+
+  constructor(body: ReadableStream<Uint8Array>, leave: () => void) {
+    this.#reader = body.pipeThrough(new TextDecoderStream()).getReader()
+    this.leave = leave
+  }
+
+  /** Every event from where reading stopped up to and with the first that matches; all that is left at the end. */
+  async until(matches: (event: ServerSentEvent) => boolean): Promise<ServerSentEvent[]> {
+    const start = this.#at
+    for (;;) {
+      while (this.#at < this.all.length) {
+        const event = this.all[this.#at++]
+        if (event !== undefined && matches(event)) return this.all.slice(start, this.#at)
+      }
+      if (!(await this.#more()))
+        throw new Error(`the stream ended; it gave ${JSON.stringify(this.all.slice(-3))}`)
+    }
+  }
+
+  async next(matches: (event: ServerSentEvent) => boolean = () => true): Promise<ServerSentEvent> {
+    const event = (await this.until(matches)).at(-1)
+    if (event === undefined) throw new Error('nothing came')
+    return event
+  }
+
+  /** The envelopes up to and with the one that has this id. */
+  async envelopesUntil(id: string): Promise<Logged[]> {
+    const events = await this.until(({ data }) => (JSON.parse(data) as Envelope).id === id)
+    return events.map(({ data }) => JSON.parse(data) as Logged)
+  }
+
+  /** Waits for the next comment. */
+  async comment(): Promise<string> {
+    while (this.comments.length === 0) if (!(await this.#more())) throw new Error('the stream ended')
+    return this.comments.shift() ?? ''
+  }
+
+  /** Reads to the end of the stream; rejects where it was cut off. */
+  async rest(): Promise<ServerSentEvent[]> {
+    while (await this.#more());
+    return this.all.slice(this.#at)
+  }
+
+  /** `false` = the end. */
+  async #more(): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('no event came')), deadlineMs)
+    })
+    try {
+      const { done, value } = await Promise.race([this.#reader.read(), late])
+      if (done) return false
+      this.#text += value
+    } finally {
+      clearTimeout(timer)
+    }
+    const blocks = this.#text.split('\n\n')
+    this.#text = blocks.pop() ?? ''
+    for (const block of blocks) this.#take(block.split('\n'))
+    return true
+  }
+
+  #take(lines: string[]): void {
+    const fields = new Map<string, string>()
+    for (const line of lines) {
+      if (line.startsWith(':')) {
+        this.comments.push(line)
+        continue
+      }
+      const [, name = '', value = ''] = /^(\w+): (.*)$/.exec(line) ?? []
+      if (name === '' || fields.has(name)) throw new Error(`no line of an event: ${JSON.stringify(line)}`)
+      fields.set(name, value)
+    }
+    const [event, data] = [fields.get('event'), fields.get('data')]
+    if (event !== undefined && data !== undefined) this.all.push({ event, id: fields.get('id'), data })
+  }
+}

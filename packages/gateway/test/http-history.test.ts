@@ -1,0 +1,301 @@
+import { type EnvelopeLog, type LogStore, memoryStore, type Query, sqliteStore } from '@meup/gateway'
+import { GATEWAY } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { freshId, range, type Sent, seqs } from './client.js'
+import { asking, type Page } from './http-client.js'
+import { start, temporaryFile } from './support.js'
+
+const participants = { alice: ['*'], bob: ['*'], carol: ['*'], auditor: ['observe.targeted'] }
+const chat = (message = 'hello'): Sent => ({ kind: 'chat', payload: { message } })
+const request: Sent = { kind: 'mcp.request', payload: { method: 'tools/list' } }
+const ids = ({ envelopes }: Page): string[] => envelopes.map(({ id }) => id)
+
+const stores: [string, () => Promise<LogStore>][] = [
+  ['memory', async () => memoryStore()],
+  ['sqlite', () => sqliteStore({ path: temporaryFile('log.db') })],
+]
+
+/** What was said in a small space, by whom; seq 1 and 2 are the space's own. */
+const said: [from: string, Sent & { id: string }][] = [
+  ['alice', { id: 'hi', ...chat() }],
+  ['bob', { id: 'run', kind: 'reasoning.start', correlationId: 'hi' }],
+  ['bob', { id: 'think', kind: 'reasoning.thought', context: 'run', payload: { message: 'hm' } }],
+  ['alice', { id: 'guess', kind: 'reasoning.guess', context: 'run' }],
+  ['bob', { id: 'inner', kind: 'reasoning.start', context: 'run' }],
+  ['bob', { id: 'ask', ...request, to: ['carol'], context: 'run/inner' }],
+  ['carol', { id: 'tell', kind: 'mcp.response', correlationId: 'ask', payload: { result: {} } }],
+  ['bob', { id: 'end', kind: 'reasoning.conclusion', context: 'run' }],
+  ['alice', { id: 'aside', ...chat(), context: 'runner' }],
+  ['bob', { id: 'answer', ...chat(), correlationId: ['hi', 'run'] }],
+  ['alice', { id: 'psst', ...chat(), to: ['bob'] }],
+  ['carol', { id: 'free', kind: 'x.y', correlationId: 'answer' }],
+]
+
+async function smallSpace(store: LogStore = memoryStore()) {
+  const running = await start({ participants, store })
+  for (const [from, sent] of said) {
+    const { status, body } = await running.post(from, sent)
+    if (status !== 201) throw new Error(JSON.stringify(body))
+  }
+  return { ...running, as: (participant: string) => asking(running.url, participant) }
+}
+
+const everyoneMay = said.map(([, { id }]) => id).filter((id) => id !== 'psst')
+
+describe.each(stores)('GET envelopes, from %s', (_, openStore) => {
+  test('gives what each filter selects, and what all of them do together', async () => {
+    const { as } = await smallSpace(await openStore())
+    const carol = as('carol')
+    const cases: [query: string, expected: string[]][] = [
+      ['after=2', everyoneMay],
+      ['kind=chat', ['hi', 'aside', 'answer']],
+      ['kind=chat&kind=x.y', ['hi', 'aside', 'answer', 'free']],
+      ['kind=mcp.request,mcp.response', ['ask', 'tell']],
+      ['kind=nothing.such', []],
+      ['from=carol', ['tell', 'free']],
+      ['from=carol,alice', ['hi', 'guess', 'tell', 'aside', 'free']],
+      ['from=carol&from=alice', ['hi', 'guess', 'tell', 'aside', 'free']],
+      ['context=run', ['think', 'guess', 'inner', 'ask', 'end']],
+      ['context=run/inner', ['ask']],
+      ['correlationId=hi', ['run', 'answer']],
+      ['correlationId=answer', ['free']],
+      ['reasoning=full&after=2', everyoneMay],
+      ['reasoning=boundaries&after=2', everyoneMay.filter((id) => id !== 'think' && id !== 'guess')],
+      [
+        'reasoning=none&after=2',
+        everyoneMay.filter((id) => !['think', 'guess', 'inner', 'end'].includes(id)),
+      ],
+      ['reasoning=boundaries&context=run', ['inner', 'ask', 'end']],
+      ['after=4&before=7', ['think', 'guess']],
+      ['after=2&limit=2', ['hi', 'run']],
+      ['order=desc&limit=2', ['free', 'answer']],
+      ['order=desc&before=13&limit=2', ['answer', 'aside']],
+      ['kind=reasoning.thought,chat&from=bob&context=run&after=2&before=14&order=desc', ['think']],
+      ['from=bob&context=run&reasoning=boundaries&order=desc&limit=2', ['end', 'ask']],
+      ['from=bob&correlationId=hi&kind=chat', ['answer']],
+    ]
+    for (const [query, expected] of cases)
+      expect([query, ids(await carol.history(query))]).toEqual([query, expected])
+    const { envelopes } = await carol.history(`from=${GATEWAY}`)
+    expect(envelopes.map(({ kind }) => kind)).toEqual(['system.space', 'system.space'])
+  })
+
+  test('tells epoch, head and where to go on, and page by page gives everything once', async () => {
+    const { as, url, gateway } = await smallSpace(await openStore())
+    const head = 2 + said.length
+    const whole = await as('carol').history()
+    expect(whole).toMatchObject({ head, has_more: false, epoch: expect.stringMatching(/./) })
+    expect(whole).not.toHaveProperty('next')
+    expect(gateway.report()).toMatchObject([{ head }])
+    const expected = seqs(whole.envelopes)
+    expect(expected).toEqual(range(1, head).filter((seq) => seq !== 13))
+
+    for (const [order, sorted] of [
+      ['asc', expected],
+      ['desc', [...expected].reverse()],
+    ] as const) {
+      for (const limit of [1, 3, expected.length - 1, expected.length, 1000]) {
+        const seen: number[] = []
+        let path: string | undefined = `/spaces/test/envelopes?order=${order}&limit=${limit}`
+        while (path !== undefined) {
+          const response: Response = await fetch(url + path, {
+            headers: { authorization: 'Bearer token-of-carol' },
+          })
+          const page = (await response.json()) as Page
+          expect(page.envelopes.length).toBeLessThanOrEqual(limit)
+          seen.push(...seqs(page.envelopes))
+          const link = /^<(.*)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1]
+          expect(page.has_more).toBe(link !== undefined)
+          const name = order === 'asc' ? 'after' : 'before'
+          if (link) expect(new URLSearchParams(link.slice(1)).get(name)).toBe(`${page.next}`)
+          path = link && `/spaces/test/envelopes${link}`
+        }
+        expect([order, limit, seen]).toEqual([order, limit, sorted])
+      }
+    }
+  })
+
+  test('finds what a reader may see behind much that it may not', async () => {
+    const { as, post } = await smallSpace(await openStore())
+    const aside = { ...chat('psst'), to: ['bob'] }
+    for (let round = 0; round < 2; round++)
+      await post(
+        'alice',
+        range(1, 500).map(() => aside),
+      )
+    await post('alice', { id: 'last', ...chat() })
+    expect(ids(await as('carol').history('after=3&limit=12'))).toEqual([...everyoneMay.slice(1), 'last'])
+    expect(ids(await as('carol').history('order=desc&limit=2'))).toEqual(['last', 'free'])
+    expect((await as('bob').history('after=3&limit=1000')).envelopes).toHaveLength(1000)
+  })
+})
+
+describe('GET envelopes', () => {
+  test('gives the very bytes that were delivered, as JSON and as lines', async () => {
+    const { connect, url } = await start({ participants })
+    const [alice, bob] = [await connect('alice'), await connect('bob')]
+    const payloads = [
+      '{"message":"x","big":12345678901234567890123,"small":1.0e-7,"zero":-0}',
+      '{ "message" :\t"\\u0061\\/\\n" , "z":1,"a":{ } }',
+      '{"message":"<b>&amp; 😀\u2028","é":"\\ud83d\\ude00"}',
+    ]
+    for (const payload of payloads) alice.send(`{"kind":"chat","to":["bob"],"payload":${payload}}`)
+    const { id } = await alice.accepted(chat('mark'))
+    const frames = await bob.until((frame) => frame.id === id)
+    const texts = frames.flatMap((frame) => bob.texts.get(frame) ?? [])
+    const [first] = seqs(frames)
+    const { lines, get } = asking(url, 'bob')
+    const query = `after=${(first ?? 0) - 1}`
+    expect(await lines(query)).toEqual(texts)
+    const response = await get(`/envelopes?${query}`)
+    expect(response.headers.get('content-type')).toBe('application/json')
+    const { epoch } = bob.welcome.space
+    const head = seqs(frames).at(-1)
+    const rest = `"epoch":"${epoch}","head":${head},"has_more":false`
+    expect(await response.text()).toBe(`{"envelopes":[${texts.join(',')}],${rest}}`)
+  })
+
+  test('keeps an envelope on one line, whatever white space it was sent with', async () => {
+    const { connect, url } = await start({ participants })
+    const alice = await connect('alice')
+    alice.send('{"id":"broken","kind":"chat","payload":{\n "message":\r\n"a\\nb" }}')
+    const frame = await alice.next(({ id }) => id === 'broken')
+    const [line = '', ...more] = await asking(url, 'bob').lines('kind=chat')
+    expect(more).toEqual([])
+    expect(JSON.parse(line)).toEqual(frame)
+    expect(line).toBe(alice.texts.get(frame)?.replaceAll(/[\r\n]/g, ' '))
+    expect(await (await asking(url, 'bob').get('/envelopes?kind=chat')).text()).toContain(
+      alice.texts.get(frame),
+    )
+  })
+
+  test('takes what is asked for more before what is asked for less', async () => {
+    const { as } = await smallSpace()
+    const type = async (accept: string) =>
+      (await as('bob').get('/envelopes?limit=1', { accept })).headers.get('content-type')
+    expect(await type('application/x-ndjson')).toBe('application/x-ndjson')
+    expect(await type('application/x-ndjson;q=0.5, application/json')).toBe('application/json')
+    expect(await type('application/json;q=0.1, application/x-ndjson')).toBe('application/x-ndjson')
+    for (const accept of ['*/*', 'text/html']) expect(await type(accept)).toBe('application/json')
+  })
+
+  test('answers with nothing where there is nothing', async () => {
+    const { as } = await smallSpace()
+    for (const query of [
+      'after=14',
+      'after=9007199254740991',
+      'before=1',
+      'after=5&before=6',
+      'kind=no.such',
+    ]) {
+      for (const order of ['asc', 'desc']) {
+        expect(await as('bob').history(`${query}&order=${order}`)).toMatchObject({
+          envelopes: [],
+          has_more: false,
+        })
+      }
+    }
+    expect(await as('bob').lines('kind=no.such')).toEqual([])
+  })
+
+  test('looks at no more than 10,000 envelopes at once, then says where to go on', async () => {
+    const [store, queries] = watched(memoryStore())
+    const log = await store.open('test')
+    const body = (id: string) => Buffer.from(`{"id":"${id}","kind":"x.y","from":"bob","payload":{}}`)
+    const ts = '2026-01-01T00:00:00.000Z'
+    const total = 25_000
+    await log.append(
+      range(1, total).map((seq) => {
+        const [id, kind] = [freshId(), seq === total ? 'x.z' : 'x.y']
+        return { seq, id, ts, from: 'bob', kind, body: body(id), content: body(id) }
+      }),
+    )
+    const { url } = await start({ participants, store })
+    const bob = asking(url, 'bob')
+    for (const [order, first] of [
+      ['asc', 'after=0'],
+      ['desc', `before=${total}`],
+    ] as const) {
+      const found: number[] = []
+      const pages: number[] = []
+      let query: string | undefined = first
+      while (query !== undefined) {
+        queries.length = 0
+        const filter: string = order === 'asc' ? 'kind=x.z' : 'correlationId=nothing'
+        const page: Page = await bob.history(`${query}&order=${order}&${filter}`)
+        for (const { after = 0, before = 0 } of queries)
+          expect(before - after - 1).toBeLessThanOrEqual(10_000)
+        found.push(...seqs(page.envelopes))
+        pages.push(page.envelopes.length)
+        const name = order === 'asc' ? 'after' : 'before'
+        query = page.has_more ? `${name}=${page.next}` : undefined
+      }
+      expect([order, found, pages]).toEqual(
+        order === 'asc' ? ['asc', [total], [0, 0, 1]] : ['desc', [], [0, 0, 0]],
+      )
+    }
+  })
+
+  test('ends a page that grows large before its limit', async () => {
+    const { post, url } = await start({ participants })
+    const large = chat('x'.repeat(200_000))
+    for (const ids of [range(1, 50), range(51, 100)]) {
+      await post(
+        'alice',
+        ids.map((id) => ({ id: `m${id}`, ...large })),
+      )
+    }
+    const page = await asking(url, 'bob').history('kind=chat&limit=1000')
+    expect(page.has_more).toBe(true)
+    expect(page.envelopes.length).toBeLessThan(60)
+    const rest = await asking(url, 'bob').history(`kind=chat&limit=1000&after=${page.next}`)
+    expect([...ids(page), ...ids(rest)].slice(0, 80)).toEqual(range(1, 80).map((id) => `m${id}`))
+  })
+
+  test.for<[query: string, says: string]>([
+    ['after=-1', 'after must be a whole number from 0, not -1'],
+    ['after=', 'after must be a whole number from 0, not '],
+    ['after=1e3', 'after must be a whole number from 0, not 1e3'],
+    ['after=99999999999999999', 'after must be'],
+    ['before=0', 'before must be a whole number from 1, not 0'],
+    ['limit=0', 'limit must be a whole number from 1 to 1000, not 0'],
+    ['limit=1001', 'limit must be a whole number from 1 to 1000, not 1001'],
+    ['limit=3&limit=4', 'limit must be a whole number from 1 to 1000, not 3&4'],
+    ['order=up', 'order must be asc or desc, not up'],
+    ['reasoning=some', 'reasoning must be full or boundaries or none, not some'],
+    ['kind=Chat', 'kind must be a kind'],
+    ['kind=chat,', 'kind must be a kind'],
+    [`kind=${range(1, 65).map((count) => `x.y${count}`)}`, 'kind must be a kind'],
+    ['from=a/b', 'from must be a participant id'],
+    ['context=a//b', 'context must be a context'],
+    ['context=', 'context must be a context'],
+    ['correlationId=a.b', 'correlationId must be an envelope id'],
+    ['knid=chat', 'there is no parameter knid here; use after, before, limit'],
+    ['epoch=x', 'there is no parameter epoch here'],
+  ])('refuses %s', async ([query, says]) => {
+    const { as } = await smallSpace()
+    const response = await as('bob').get(`/envelopes?${query}`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+    expect(await response.json()).toMatchObject({
+      code: 'invalid_request',
+      detail: expect.stringContaining(says),
+    })
+  })
+})
+
+/** A store that notes what is read from its logs. */
+function watched(inner: LogStore): [LogStore, Query[]] {
+  const queries: Query[] = []
+  const store: LogStore = {
+    async open(space) {
+      const log = await inner.open(space)
+      const read: EnvelopeLog['read'] = (query) => {
+        queries.push(query)
+        return log.read(query)
+      }
+      return Object.assign(Object.create(log) as EnvelopeLog, { read })
+    },
+    close: () => inner.close(),
+  }
+  return [store, queries]
+}

@@ -1,0 +1,191 @@
+import { memoryStore } from '@meup/gateway'
+import { testToken } from '@meup/gateway/testing'
+import { describe, expect, test } from 'vitest'
+import { byId, range, type Sent } from './client.js'
+import { asking } from './http-client.js'
+import { start } from './support.js'
+
+const participants = { alice: ['*'], bob: ['*'], carol: ['chat'], auditor: ['observe.targeted'] }
+const chat: Sent = { kind: 'chat', payload: { message: 'hello' } }
+
+test('GET participants tells who belongs to the space, who is there, and what each may do', async () => {
+  const { connect, url } = await start({ participants })
+  const alice = await connect('alice')
+  const { seq } = await alice.accepted(chat)
+  expect(await asking(url, 'carol').json('/participants')).toEqual({
+    participants: [
+      { id: 'alice', capabilities: ['*'], status: 'present' },
+      { id: 'bob', capabilities: ['*'], status: 'away' },
+      { id: 'carol', capabilities: ['chat'], status: 'away' },
+      { id: 'auditor', capabilities: ['observe.targeted'], status: 'away' },
+    ],
+    epoch: alice.welcome.space.epoch,
+    head: seq,
+  })
+})
+
+const opened = (
+  context: string,
+  owner: string,
+  state: string,
+  counts: number[],
+  children: object[] = [],
+) => ({
+  context,
+  owner,
+  state,
+  reasoningVisible: true,
+  startedAt: expect.stringMatching(/^\d{4}-/),
+  counts: { envelopes: counts[0], thoughts: counts[1], contributors: counts[2] },
+  children,
+})
+
+/** Two runs: one over, with others’ thoughts in it and one context nested, and one that is still open. */
+async function twoRuns(store = memoryStore()) {
+  const running = await start({ participants, store })
+  const steps: [string, Sent][] = [
+    ['alice', { id: 'run', kind: 'reasoning.start' }],
+    ['alice', { kind: 'reasoning.thought', context: 'run' }],
+    ['bob', { kind: 'reasoning.guess', context: 'run' }],
+    ['bob', { id: 'in', kind: 'reasoning.start', context: 'run' }],
+    ['bob', { kind: 'reasoning.thought', context: 'run/in' }],
+    ['carol', { ...chat, context: 'run/in/deeper' }],
+    ['alice', { kind: 'mcp.request', to: ['bob'], context: 'run', payload: { method: 'x' } }],
+    ['alice', { ...chat, to: ['carol'], context: 'run' }],
+    ['alice', { kind: 'reasoning.thought', to: ['bob'], context: 'run' }],
+    ['alice', { kind: 'reasoning.conclusion', context: 'run' }],
+    ['bob', { id: 'other', kind: 'reasoning.start' }],
+    ['alice', { ...chat, context: 'free/path' }],
+  ]
+  for (const [from, sent] of steps) {
+    const { status, body } = await running.post(from, sent)
+    if (status !== 201) throw new Error(JSON.stringify(body))
+  }
+  return running
+}
+
+const inner = opened('run/in', 'bob', 'concluded', [2, 1, 2])
+const run = opened('run', 'alice', 'concluded', [7, 3, 3], [inner])
+const other = opened('other', 'bob', 'open', [0, 0, 1])
+
+describe('GET contexts', () => {
+  test('gives the tree, and counts what everyone may read in each context and below', async () => {
+    const { url, gateway } = await twoRuns()
+    const [{ head = 0 } = {}] = gateway.report()
+    for (const reader of ['carol', 'auditor']) {
+      expect(await asking(url, reader).json('/contexts')).toEqual({
+        contexts: [run, other],
+        epoch: expect.any(String),
+        head,
+      })
+    }
+  })
+
+  test('counts what history has for those to whom nothing was addressed', async () => {
+    const { url } = await twoRuns()
+    const { history } = asking(url, 'guest')
+    await expect(history()).rejects.toThrow('unauthorized')
+    const all = await asking(url, 'auditor').history('context=run')
+    expect(all.envelopes.filter(({ kind, to }) => to === undefined || kind.startsWith('mcp.'))).toHaveLength(
+      7,
+    )
+  })
+
+  test('survives a restart', async () => {
+    const spaces = new Map()
+    const first = await twoRuns(memoryStore(spaces))
+    await first.close()
+    const { url } = await start({ participants, store: memoryStore(spaces) })
+    expect(await asking(url, 'bob').json('/contexts')).toMatchObject({ contexts: [run, other] })
+  })
+
+  test('shows one with what is nested in it', async () => {
+    const { url } = await twoRuns()
+    const { json } = asking(url, 'bob')
+    expect(await json('/contexts/run')).toEqual(run)
+    expect(await json('/contexts/run/in')).toEqual(inner)
+    expect(await json('/contexts/run%2Fin')).toEqual(inner)
+  })
+
+  test('knows no free paths and no others', async () => {
+    const { url } = await twoRuns()
+    for (const path of ['nothing', 'free', 'free/path', 'run/in/deeper', 'run/', 'ru', '__proto__']) {
+      const response = await asking(url, 'bob').get(`/contexts/${path}`)
+      expect([response.status, await response.json()]).toMatchObject([404, { code: 'not_found' }])
+    }
+  })
+
+  test('shows a context to those who may read its start, as the welcome does', async () => {
+    const { url, connect, post } = await start({ participants })
+    await post('alice', { id: 'secret', kind: 'reasoning.start', to: ['bob'] })
+    await post('alice', { id: 'open', kind: 'reasoning.start', context: 'secret' })
+    for (const [reader, roots] of [
+      ['alice', ['secret']],
+      ['bob', ['secret']],
+      ['auditor', ['secret']],
+      ['carol', ['secret/open']],
+    ] as const) {
+      const { json, get } = asking(url, reader)
+      const { contexts } = (await json('/contexts')) as { contexts: { context: string }[] }
+      expect([reader, contexts.map(({ context }) => context)]).toEqual([reader, roots])
+      expect((await get('/contexts/secret')).status).toBe(reader === 'carol' ? 404 : 200)
+      const { welcome } = await connect(reader)
+      expect(welcome.contexts.map(({ context }) => context)).toEqual(
+        reader === 'carol' ? ['secret/open'] : ['secret', 'secret/open'],
+      )
+    }
+  })
+
+  test('with mcp visible to addressees does not count what they ask and answer', async () => {
+    const { url, post } = await start({ participants, mcp: { visibility: 'addressees' } })
+    await post('alice', { id: 'run', kind: 'reasoning.start' })
+    await post('alice', {
+      id: 'ask',
+      kind: 'mcp.request',
+      to: ['bob'],
+      context: 'run',
+      payload: { method: 'x' },
+    })
+    await post('bob', { kind: 'mcp.response', correlationId: 'ask', context: 'run', payload: { result: {} } })
+    await post('alice', { kind: 'mcp.proposal', to: ['bob'], context: 'run', payload: { method: 'x' } })
+    expect(await asking(url, 'carol').json('/contexts/run')).toEqual(
+      opened('run', 'alice', 'open', [1, 0, 1]),
+    )
+  })
+
+  test('tells at most 1000 contributors apart', async () => {
+    const many = Object.fromEntries(range(1, 1002).map((count) => [`p${count}`, ['*']]))
+    const { url, gateway } = await start({ participants: many })
+    for (const id of Object.keys(many)) {
+      const visitor = await gateway.identify({ space: 'test', token: testToken(id), remote: 'here' })
+      if ('status' in visitor) throw new Error(visitor.message)
+      const sender = { ...visitor, reply: () => {}, echo: () => {} }
+      const frame = id === 'p1' ? { id: 'run', kind: 'reasoning.start' } : { ...chat, context: 'run' }
+      visitor.space.submit(sender, Buffer.from(JSON.stringify(frame)))
+    }
+    expect(await asking(url, 'p1').json('/contexts/run')).toMatchObject({
+      counts: { envelopes: 1001, contributors: 1000 },
+    })
+  })
+
+  test('needs a token', async () => {
+    const { url } = await twoRuns()
+    for (const path of ['participants', 'contexts', 'contexts/run', 'envelopes']) {
+      const response = await fetch(`${url}/spaces/test/${path}`)
+      expect([response.status, await response.json()]).toMatchObject([401, { code: 'unauthorized' }])
+    }
+  })
+})
+
+test('what was refused or came late opens and counts nothing wrong', async () => {
+  const { connect, url } = await start({ participants })
+  const [alice, bob] = [await connect('alice'), await connect('bob')]
+  await alice.accepted({ id: 'run', kind: 'reasoning.start' })
+  await bob.refused({ kind: 'reasoning.conclusion', context: 'run' })
+  await alice.accepted({ kind: 'reasoning.cancel', context: 'run' })
+  const { id } = await bob.accepted({ kind: 'reasoning.thought', context: 'run' })
+  await alice.next(byId(id))
+  expect(await asking(url, 'bob').json('/contexts/run')).toEqual(
+    opened('run', 'alice', 'cancelled', [2, 1, 2]),
+  )
+})

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto'
+import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
+import { FakeClock } from '@meup/gateway/testing'
+import type { Envelope } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { byId, type Client, range, type Sent, seqs } from './client.js'
+import { type StartOptions, start, temporaryFile } from './support.js'
+
+const participants = { alice: ['*'], bob: ['*'], carol: ['*'] }
+const hour = 3_600_000
+const day = 24 * hour
+const chat = (message = 'hello'): Sent => ({ kind: 'chat', payload: { message } })
+const isPruned = ({ kind, payload }: Envelope): boolean =>
+  kind === 'system.space' && payload.event === 'pruned'
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+const hex = (bytes: Uint8Array = new Uint8Array()): string => Buffer.from(bytes).toString('hex')
+
+/** Lets hours pass until something has happened. */
+async function hoursUntil(clock: FakeClock, hasHappened: () => boolean): Promise<void> {
+  const oneMore = () => {
+    clock.advance(hour)
+    return hasHappened()
+  }
+  await expect.poll(oneMore, { interval: 1, timeout: 10_000 }).toBe(true)
+}
+
+/** A space that keeps ten days. */
+async function space(options: Partial<StartOptions> & { store?: LogStore; clock?: FakeClock } = {}) {
+  const { store = memoryStore(), clock = new FakeClock() } = options
+  const running = await start({ participants, retention: { days: 10 }, ...options, store, clock })
+  const log = await store.open('test')
+  return {
+    ...running,
+    clock,
+    log,
+    async pruned() {
+      const { oldest } = log
+      await hoursUntil(clock, () => log.oldest > oldest)
+    },
+  }
+}
+
+/** An old part, closed by `old`, and a new part that begins with `new`, ten days apart. */
+async function withOldPart(options: Parameters<typeof space>[0] = {}) {
+  const running = await space(options)
+  const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]
+  await alice.accepted({ id: 'run', kind: 'reasoning.start' })
+  await alice.accepted({ id: 'over', kind: 'reasoning.start' })
+  await alice.accepted({ kind: 'reasoning.conclusion', context: 'over' })
+  await alice.accepted({ id: 'ask', kind: 'mcp.request', to: ['bob'], payload: { method: 'tools/list' } })
+  const old = await bob.accepted({ id: 'old', ...chat() })
+  running.clock.advance(9 * day)
+  const fresh = await bob.accepted({ id: 'new', ...chat() })
+  return { ...running, alice, bob, old, fresh }
+}
+
+describe('what is older than the operator keeps', () => {
+  test('is pruned, which is recorded for everyone before it happens', async () => {
+    const { alice, bob, log, old, pruned } = await withOldPart()
+    const rows = await log.read({ limit: 99 })
+    await pruned()
+    expect(log.oldest).toBe(old.seq + 1)
+    const record = await alice.next(isPruned)
+    expect(record).toMatchObject({ from: 'system:gateway', kind: 'system.space' })
+    expect(record.payload).toEqual({
+      event: 'pruned',
+      through: old.seq,
+      hash: hex(rows[old.seq - 1]?.hash),
+      snapshot: sha256(log.snapshot?.bytes ?? new Uint8Array()),
+    })
+    expect(hex(log.snapshot?.hash)).toBe(record.payload.hash)
+    expect(await bob.next(isPruned)).toEqual(record)
+    await pruned()
+    expect(log.oldest, 'the rest, some ten days later').toBeGreaterThan(old.seq + 1)
+  })
+
+  test('is gone from every view; who asks for it is told that it is lost', async () => {
+    const { connect, post, alice, old, fresh, pruned } = await withOldPart()
+    await pruned()
+    const { seq: head } = await alice.accepted({ id: 'mark', ...chat() })
+    const seen = async (query: string) => {
+      const carol = await connect('carol', { query })
+      const frames = await carol.until(byId('mark'))
+      await carol.close()
+      return { resume: carol.welcome.resume, from: seqs(frames)[0] }
+    }
+    const lost = { status: 'lost', from: old.seq + 1 }
+    for (const query of ['after=0', `after=${old.seq - 1}`, `after=${old.seq + 1}&epoch=foreign`]) {
+      expect(await seen(query), query).toMatchObject({ resume: lost, from: old.seq + 1 })
+    }
+    for (const after of [old.seq, fresh.seq]) {
+      const resume = { status: 'replaying', from: after + 1 }
+      expect(await seen(`after=${after}`)).toMatchObject({ resume, from: after + 1 })
+    }
+    expect(await seen('tail=999')).toMatchObject({
+      resume: { status: 'replaying', from: old.seq + 1 },
+      from: old.seq + 1,
+    })
+    const again = await alice.accepted({ id: 'old', ...chat('the id is free again') })
+    expect(again.seq).toBeGreaterThan(head)
+    expect(await post('bob', { id: 'new', ...chat() })).toMatchObject({
+      body: [{ id: 'new', seq: fresh.seq }],
+    })
+  })
+
+  test('keeps what it added up to: contexts, requests, participants, configuration', async () => {
+    const stillKnows = async (alice: Client, bob: Client) => {
+      const refusal = await bob.refused({ kind: 'reasoning.conclusion', context: 'run' })
+      expect(refusal).toMatchObject({ code: 'forbidden' })
+      expect((await alice.subscribe({})).contexts).toMatchObject([{ context: 'run', owner: 'alice' }])
+    }
+    const path = temporaryFile('log.db')
+    const { close, clock, alice, bob, pruned } = await withOldPart({ store: await sqliteStore({ path }) })
+    await pruned()
+    await stillKnows(alice, bob)
+    await close()
+
+    const again = await space({ store: await sqliteStore({ path }), clock })
+    const [alice2, bob2] = [await again.connect('alice'), await again.connect('bob', { query: 'after=0' })]
+    expect(alice2.welcome.participants.map(({ id }) => id)).toEqual(['alice', 'bob', 'carol'])
+    await stillKnows(alice2, bob2)
+    await bob2.accepted({ kind: 'mcp.response', correlationId: 'ask', payload: { result: {} } })
+    const twice = await bob2.refused({ kind: 'mcp.response', correlationId: 'ask', payload: { result: {} } })
+    expect(twice).toMatchObject({ code: 'forbidden' })
+    await alice2.accepted({ kind: 'reasoning.conclusion', context: 'run' })
+    const { seq } = await bob2.accepted(chat())
+    expect(seqs(bob2.frames.slice(1))).toEqual(range(again.log.oldest, seq))
+    expect(bob2.frames.some(({ payload }) => payload.event === 'configured')).toBe(false)
+  })
+
+  test('is pruned at the start, and the newest row never', async () => {
+    const path = temporaryFile('log.db')
+    const { close, clock, alice, bob } = await withOldPart({ store: await sqliteStore({ path }) })
+    await Promise.all([alice.close(), bob.close()])
+    await close()
+    clock.advance(100 * day)
+    const { log } = await space({ store: await sqliteStore({ path }), clock })
+    await expect.poll(() => log.oldest).toBeGreaterThan(1)
+    const [oldest, record] = await log.read({ limit: 9 })
+    expect(oldest?.ts, 'the newest that there was').toBe('2026-01-10T00:00:00.000Z')
+    expect(record?.kind).toBe('system.space')
+    expect(log.head).toBe(log.oldest + 1)
+  })
+
+  test.for([0, 30])('is nothing with %i days to keep', async (days) => {
+    const { alice, bob, clock, log } = await withOldPart({ retention: { days } })
+    for (const _ of range(1, 48)) {
+      clock.advance(hour)
+      await alice.accepted(chat())
+    }
+    await bob.subscribe({})
+    expect(log.oldest).toBe(1)
+    expect([...alice.frames, ...bob.frames].some(isPruned)).toBe(false)
+  })
+})
+
+/** A store whose logs can be told not to prune. */
+function reluctant(inner: LogStore) {
+  const fault = { refuses: true }
+  const store: LogStore = {
+    async open(name) {
+      const log = await inner.open(name)
+      const faults: Pick<EnvelopeLog, 'prune'> = {
+        prune: (through, bytes) =>
+          fault.refuses ? Promise.reject(new Error('not now')) : log.prune(through, bytes),
+      }
+      return Object.assign(Object.create(log) as EnvelopeLog, faults)
+    },
+    close: () => inner.close(),
+  }
+  return { store, fault }
+}
+
+describe('a pruning that fails after its record', () => {
+  test('is told to the operator and done again an hour later', async () => {
+    const errors: unknown[] = []
+    const logger = { info: () => {}, warn: () => {}, error: (fields: object) => errors.push(fields) }
+    const { store, fault } = reluctant(memoryStore())
+    const { alice, clock, log, old, pruned } = await withOldPart({ store, logger })
+    await hoursUntil(clock, () => errors.length > 0)
+    expect(errors[0]).toMatchObject({ space: 'test', err: new Error('not now') })
+    const first = await alice.next(isPruned)
+    expect(log.oldest).toBe(1)
+    await alice.accepted(chat())
+    fault.refuses = false
+    await pruned()
+    expect(log.oldest).toBe(old.seq + 1)
+    expect((await alice.next(isPruned)).payload).toEqual(first.payload)
+  })
+
+  test('is done by the next start where it was cut off', async () => {
+    const spaces = new Map()
+    const { store } = reluctant(memoryStore(spaces))
+    const { alice, clock, close, old } = await withOldPart({ store })
+    await hoursUntil(clock, () => alice.frames.some(isPruned))
+    await close()
+    const { log } = await space({ store: memoryStore(spaces), clock })
+    await expect.poll(() => log.oldest).toBe(old.seq + 1)
+  })
+})

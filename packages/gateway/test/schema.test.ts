@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { sqliteStore } from '@meup/gateway'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { temporaryFile } from './support.js'
+import { contentOf, writeVersion1 } from './version-1.js'
+
+const current = { version: 2, tables: ['envelopes', 'pruned', 'spaces'] }
+
+async function migrated(rows: number) {
+  const path = temporaryFile('log.db')
+  writeVersion1(path, rows)
+  const before = contentOf(path)
+  const store = await sqliteStore({ path })
+  return { path, before, store }
+}
+
+const draft = (seq: number) => {
+  const body = Buffer.from(`"id":"e${seq}"}`)
+  return {
+    seq,
+    id: `e${seq}`,
+    ts: '2026-05-04T03:02:01.000Z',
+    from: 'ada',
+    kind: 'chat',
+    body,
+    content: body,
+  }
+}
+
+describe('a file of schema version 1', () => {
+  test('is brought to the current one, and not a byte of its data changes', async () => {
+    const { path, before, store } = await migrated(500)
+    expect(before).toMatchObject({ version: 1, tables: ['envelopes', 'spaces'] })
+    await store.close()
+    expect(contentOf(path)).toEqual({ ...current, data: before.data })
+  })
+
+  test('gives its rows as ever, goes on, and can be pruned', async () => {
+    const { store } = await migrated(500)
+    const log = await store.open('main')
+    expect(log).toMatchObject({ epoch: 'epoch of main', head: 500, oldest: 1, snapshot: undefined })
+    const rows = await log.read({ limit: 1000 })
+    expect(rows).toHaveLength(500)
+    expect(rows[5]).toMatchObject({ seq: 6, to: ['ben'], context: 'run', correlationId: 'e5' })
+    expect(rows[6]).not.toHaveProperty('to')
+    await log.append([draft(501)])
+    await log.prune(300, Buffer.from('state'))
+    expect(await log.read({ limit: 1 })).toEqual([rows[300]])
+    await expect(log.append([draft(502), draft(500)])).rejects.toMatchObject({ code: 'gap' })
+    await store.close()
+  })
+
+  test('is migrated once: opening it again changes nothing in it', async () => {
+    const { path, store } = await migrated(10)
+    await store.close()
+    const bytes = readFileSync(path)
+    await (await sqliteStore({ path })).close()
+    expect(readFileSync(path).equals(bytes)).toBe(true)
+  })
+
+  test('that cannot be migrated stays what it is', async () => {
+    const path = temporaryFile('log.db')
+    writeVersion1(path, 10)
+    const db = new Database(path)
+    db.exec('CREATE TABLE pruned (something TEXT)')
+    const before = contentOf(path)
+    await expect(sqliteStore({ path })).rejects.toMatchObject({ name: 'LogError', code: 'io' })
+    expect(contentOf(path)).toEqual(before)
+    db.exec('DROP TABLE pruned')
+    db.close()
+    const store = await sqliteStore({ path })
+    expect((await store.open('main')).head).toBe(10)
+    await store.close()
+    expect(contentOf(path)).toEqual({ ...current, data: before.data })
+  })
+})
+
+test('a new file has the current schema', async () => {
+  const path = temporaryFile('log.db')
+  await (await sqliteStore({ path })).close()
+  expect(contentOf(path)).toEqual({ ...current, data: { spaces: [], envelopes: [] } })
+})
