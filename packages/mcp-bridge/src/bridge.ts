@@ -1,8 +1,8 @@
 import type { Space } from '@meup/agent-sdk'
 import { Kind, type McpRequestPayload } from '@meup/protocol'
-import { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
+import { type McpServerOptions, startMcpServer } from './start-mcp-server.js'
 
-export interface BridgeOptions extends Omit<McpServerOptions, 'onNotification'> {
+export type BridgeOptions = McpServerOptions & {
   /** Takes the seat of the participant that the server becomes; called once the server is ready to answer. */
   readonly connect: () => Promise<Space>
 }
@@ -19,7 +19,7 @@ export interface Bridge {
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
   let announce = (_payload: McpRequestPayload): void => {} // Nobody is there to be told before the seat is taken.
-  const relay = await startMcpServer({ ...options, onNotification: (payload) => announce(payload) })
+  const relay = await startMcpServer(options, (payload) => announce(payload))
   let space: Space
   try {
     space = await connect()
@@ -29,11 +29,13 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
   }
   announce = (payload) => {
     space.send({ kind: Kind.mcpRequest, payload }).catch((error: Error) => {
-      options.onStderr?.(`the notification ${payload.method} was refused: ${error.message}`)
+      options.log?.(`the notification ${payload.method} was refused: ${error.message}`)
     })
   }
-  space.serve(async ({ payload }, signal) => {
-    if (!payload.method.startsWith('notifications/')) return relay.request(payload, { signal })
+  space.serve(async ({ payload }, signal, report) => {
+    if (!payload.method.startsWith('notifications/')) {
+      return relay.request(payload, { signal, onProgress: ({ params = {} }) => report(params) })
+    }
     await relay.notify(payload)
     return undefined
   })

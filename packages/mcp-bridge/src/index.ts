@@ -6,4 +6,4 @@ export {
   spawnChild,
 } from './child/spawn-child.js'
 export type { McpRelay } from './relay/relay.js'
-export { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
+export { type McpServerOptions, startMcpServer } from './start-mcp-server.js'

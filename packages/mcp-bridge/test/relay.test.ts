@@ -8,7 +8,7 @@ describe('an SDK server', () => {
     const list = await relay.request({ jsonrpc: '2.0', id: 'l', method: 'tools/list' })
     expect(list).toMatchObject({
       id: 'l',
-      result: { tools: [{ name: 'add' }, { name: 'fail' }, { name: 'grow' }] },
+      result: { tools: [{ name: 'add' }, { name: 'count' }, { name: 'fail' }, { name: 'grow' }] },
     })
     const sum = await relay.request(call('add', { a: 2, b: 3 }))
     expect(sum).toMatchObject({ jsonrpc: '2.0', id: 7, result: { content: [{ type: 'text', text: '5' }] } })
@@ -98,7 +98,7 @@ describe('a request', () => {
     const request = call(
       'mirror',
       { z: 1, a: { '2': 1, '1': 2 } },
-      { _meta: { progressToken: 'p', 'x/y': 1 }, more: [] },
+      { _meta: { 'x/y': 1, progressToken: [] }, more: [] },
     )
     const { result } = await relay.request({ ...request, ...{ comment: 'not JSON-RPC' } })
     const { id: _, ...received } = (result?.request ?? {}) as { id?: unknown }
@@ -177,7 +177,7 @@ describe('what the server starts itself', () => {
   test('notifications are passed on as they are', async () => {
     const { relay, notifications, lines } = await serve('rawServer')
     const told = [
-      '{"params":{"progressToken":"p","progress":1,"extra":{"z":1,"a":2}},"jsonrpc":"2.0","method":"notifications/progress"}',
+      '{"params":{"extra":{"z":1,"a":2}},"jsonrpc":"2.0","method":"notifications/tools/list_changed"}',
       '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"odd","data":[]}}',
       '{"jsonrpc":"2.0","method":"notifications/x-own"}',
     ]

@@ -1,6 +1,8 @@
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
-import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import type { JSONRPCMessage, TransportSendOptions } from '@modelcontextprotocol/client'
 import { messageOf } from '../errors.js'
+import { describeFailure } from './failures.js'
+import { tokenOf, underToken, withToken } from './progress.js'
 import { addressTo, failure, RelayError } from './responses.js'
 
 /** Ids of relayed requests start above those of the SDK's own, which are few and count from 0. */
@@ -11,6 +13,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** How long to wait for the response, in ms; default 300000. */
   readonly timeoutMs?: number
+  /** Gets the server's progress notifications about this request, with the token that the request came with. */
+  readonly onProgress?: (notification: McpRequestPayload) => void
 }
 
 export interface Calls {
@@ -18,24 +22,34 @@ export interface Calls {
   request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload>
   /** Sends a notification; rejects when the server has ended. */
   notify(payload: McpRequestPayload): Promise<void>
-  /** Takes a message of the server's if it is the response to a relayed request, even to one given up. */
+  /** Takes a message of the server's if it is about a relayed request, even about one given up. */
   take(message: JSONRPCMessage): boolean
   /** The server has ended: answers what is pending, and from now on every request at once. */
   end(reason: string): void
 }
 
+interface Pending {
+  settle(response: McpResponsePayload): void
+  progress(notification: McpRequestPayload): void
+}
+
+type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
+
 /** Requests on their way, between many askers and the server called `name`. */
-export function relayedCalls(name: string, send: (message: JSONRPCMessage) => Promise<void>): Calls {
-  const pending = new Map<number, (response: McpResponsePayload) => void>()
+export function relayedCalls(name: string, send: Send): Calls {
+  const pending = new Map<unknown, Pending>()
   const server = `the tool server "${name}"`
   let nextId = FIRST_ID
   let endedBecause: string | undefined
 
   const hasEnded = () => endedBecause && `${server} has ended: it ${endedBecause}`
 
-  const exchange = (payload: McpRequestPayload, { signal, timeoutMs = 300_000 }: CallOptions) =>
+  const exchange = (payload: McpRequestPayload, options: CallOptions) =>
     new Promise<McpResponsePayload>((resolve) => {
+      const { signal, timeoutMs = 300_000, onProgress } = options
       const id = nextId++
+      const token = tokenOf(payload)
+      const reply = new AbortController()
       const settle = (response: McpResponsePayload) => {
         pending.delete(id)
         clearTimeout(timer)
@@ -47,16 +61,40 @@ export function relayedCalls(name: string, send: (message: JSONRPCMessage) => Pr
         const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
         // If it cannot be sent the server is ending, and there is nothing left to cancel.
         send(notice).catch(() => {})
+        // Where each reply has a stream of its own, to leave it is another way to say so.
+        reply.abort(reason)
       }
       const abort = () => giveUp(RelayError.cancelled, cancelled(signal))
       const expire = () => giveUp(RelayError.timedOut, `${server} did not answer within ${timeoutMs} ms`)
       const timer = setTimeout(expire, Math.min(timeoutMs, LONGEST_TIMER_MS))
       signal?.addEventListener('abort', abort, { once: true })
-      pending.set(id, settle)
-      send({ ...toMessage(payload), id }).catch((error: Error) => {
-        settle(failure(RelayError.serverEnded, `${server} could not be reached: ${error.message}`))
+      pending.set(id, {
+        settle,
+        progress: (notification) => token !== undefined && onProgress?.(underToken(notification, token)),
+      })
+      send(
+        { ...toMessage(withToken(payload, id)), id },
+        {
+          requestSignal: reply.signal,
+          onRequestStreamEnd: () => settle(failure(RelayError.serverEnded, `${server} broke off its reply`)),
+        },
+      ).catch((error: unknown) => {
+        settle(
+          failure(RelayError.serverEnded, `${server} did not take the call: it ${describeFailure(error)}`),
+        )
       })
     })
+
+  const takeNotification = (notification: McpRequestPayload): boolean => {
+    const { method, params } = notification
+    if (method === 'notifications/progress') {
+      pending.get(params?.progressToken)?.progress(notification)
+      return true
+    }
+    const call = method === 'notifications/cancelled' ? pending.get(params?.requestId) : undefined
+    call?.settle(failure(RelayError.cancelled, `${server} cancelled the call: ${String(params?.reason)}`))
+    return call !== undefined
+  }
 
   return {
     async request(payload, options) {
@@ -72,17 +110,20 @@ export function relayedCalls(name: string, send: (message: JSONRPCMessage) => Pr
       await send(toMessage(payload))
     },
     take(message) {
-      if ('method' in message || typeof message.id !== 'number' || message.id < FIRST_ID) return false
-      pending.get(message.id)?.(
-        'result' in message || 'error' in message
-          ? (message as McpResponsePayload)
-          : failure(RelayError.noOutcome, `${server} answered with neither a result nor an error`),
-      )
+      if ('method' in message) return !('id' in message) && takeNotification(message as McpRequestPayload)
+      if (typeof message.id !== 'number' || message.id < FIRST_ID) return false
+      pending
+        .get(message.id)
+        ?.settle(
+          'result' in message || 'error' in message
+            ? (message as McpResponsePayload)
+            : failure(RelayError.noOutcome, `${server} answered with neither a result nor an error`),
+        )
       return true
     },
     end(reason) {
       endedBecause = reason
-      for (const settle of [...pending.values()]) {
+      for (const { settle } of [...pending.values()]) {
         settle(failure(RelayError.serverEnded, `${server} ended while the call was running: it ${reason}`))
       }
     },

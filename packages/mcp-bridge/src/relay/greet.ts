@@ -1,12 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PROTOCOL } from '@meup/protocol'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   Client,
+  type McpSubscription,
   PROTOCOL_VERSION_META_KEY,
   type Transport,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
+import { describeFailure } from './failures.js'
 
 export interface McpServerInfo {
   readonly name: string
@@ -31,6 +34,7 @@ interface GreetOptions {
   readonly onTrouble: (message: string) => void
 }
 
+const LISTEN_AGAIN_MS = 1000
 const clientInfo = { name: 'meup', version: PROTOCOL }
 
 /**
@@ -39,9 +43,7 @@ const clientInfo = { name: 'meup', version: PROTOCOL }
  */
 export async function greet(transport: Transport, options: GreetOptions): Promise<Greeting> {
   const client = new Client(clientInfo, { versionNegotiation: { mode: options.mode } })
-  client.onerror = (error) => options.onTrouble(error.message)
-  // Progress belongs to relayed requests, of which the client knows nothing.
-  client.setNotificationHandler('notifications/progress', () => {})
+  client.onerror = (error) => options.onTrouble(describeFailure(error))
 
   const watch = transport.onmessage
   let answer: Record<string, unknown> | undefined
@@ -83,7 +85,23 @@ async function subscribe(client: Client, { timeoutMs, onTrouble }: GreetOptions)
     ...(resources?.listChanged && { resourcesListChanged: true }),
   }
   if (Object.keys(filter).length === 0) return
-  await client.listen(filter, { timeout: timeoutMs }).catch((error: Error) => {
-    onTrouble(`no news of changes: ${error.message}`)
-  })
+  const listen = () => client.listen(filter, { timeout: timeoutMs })
+  const trouble = (error: Error) => onTrouble(`no news of changes: ${describeFailure(error)}`)
+  try {
+    keepListening(await listen(), client, listen).catch(trouble)
+  } catch (error) {
+    trouble(error as Error)
+  }
+}
+
+/** A subscription is a stream, and may be cut off on its way while the server is well. */
+async function keepListening(
+  first: McpSubscription,
+  client: Client,
+  listen: () => Promise<McpSubscription>,
+): Promise<void> {
+  for (let subscription = first; (await subscription.closed) !== 'local'; subscription = await listen()) {
+    await sleep(LISTEN_AGAIN_MS, undefined, { ref: false })
+    if (client.transport === undefined) return
+  }
 }

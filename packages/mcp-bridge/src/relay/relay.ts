@@ -1,17 +1,17 @@
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
 import type { JSONRPCMessage, VersionNegotiationMode } from '@modelcontextprotocol/client'
 import { type CallOptions, relayedCalls } from './calls.js'
-import type { ChildTransport } from './child-transport.js'
 import { greet, type McpServerInfo } from './greet.js'
 import { addressTo } from './responses.js'
+import type { RelayTransport } from './transport.js'
 
 export interface McpRelay extends AsyncDisposable {
   /** What the server said of itself at its start. */
   readonly server: McpServerInfo
   /**
    * Relays one JSON-RPC request as it stands; gives back the response under the id of the request. Never rejects:
-   * a server that has ended (-32000), a timeout (-32001) and an abort (-32800) are JSON-RPC errors too.
-   * `initialize` is answered from what the server said at its start.
+   * a server that has ended or is out of reach (-32000), a timeout (-32001) and an abort (-32800) are JSON-RPC errors
+   * too. `initialize` is answered from what the server said at its start.
    */
   request(payload: McpRequestPayload, options?: CallOptions): Promise<McpResponsePayload>
   /**
@@ -25,39 +25,57 @@ export interface McpRelay extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** Gets what the server announces, as it stands. */
+export type OnNotification = (payload: McpRequestPayload) => void
+
 export interface RelayOptions {
   readonly name: string
-  readonly transport: ChildTransport
+  readonly transport: RelayTransport
   readonly mode: VersionNegotiationMode
   readonly startTimeoutMs: number
-  readonly onNotification: ((payload: McpRequestPayload) => void) | undefined
+  readonly signal: AbortSignal | undefined
+  readonly onNotification: OnNotification | undefined
   readonly onTrouble: (message: string) => void
 }
 
 const notRelayed = ['notifications/initialized', 'notifications/cancelled']
+
+/** What concerns a single request, or only the conversation with us. */
+const notAnnounced = [
+  'notifications/progress',
+  'notifications/cancelled',
+  'notifications/subscriptions/acknowledged',
+]
 
 /**
  * Starts an MCP conversation and relays over it. The SDK's client does the greeting and what the server asks of us;
  * relayed messages pass it by, for it knows the kinds of results and drops or refuses what it does not know.
  */
 export async function openRelay(options: RelayOptions): Promise<McpRelay> {
-  const { name, transport, onNotification } = options
+  const { name, transport, signal, onNotification } = options
   transport.onmessage = (message) => {
-    if ('method' in message && !('id' in message)) onNotification?.(message as McpRequestPayload)
+    if (!('method' in message) || 'id' in message || notAnnounced.includes(message.method)) return
+    onNotification?.(message as McpRequestPayload)
   }
-  const { server, initializeResult, meta } = await greet(transport, {
+  const giveUp = () => void transport.close()
+  signal?.addEventListener('abort', giveUp)
+  const greeted = greet(transport, {
     mode: options.mode,
     timeoutMs: options.startTimeoutMs,
     onTrouble: options.onTrouble,
   })
+  const { server, initializeResult, meta } = await greeted.finally(() => {
+    signal?.removeEventListener('abort', giveUp)
+  })
 
-  const calls = relayedCalls(name, (message) => transport.send(withMeta(message, meta)))
+  const calls = relayedCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
   const toClient = transport.onmessage
   transport.onmessage = (message, extra) => {
     if (!calls.take(message)) toClient(message, extra)
   }
-  const closed = transport.ended.then((outcome) => {
+  const closed = transport.ended.then(async (outcome) => {
     calls.end(outcome.reason)
+    await transport.close()
     return outcome
   })
   const close = async () => {

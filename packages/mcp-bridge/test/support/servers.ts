@@ -3,7 +3,8 @@ import type { McpRequestPayload } from '@meup/protocol'
 import { afterEach } from 'vitest'
 import { fixtures } from './processes.js'
 
-type Options = Partial<McpServerOptions> & { argument?: string }
+type CommandOptions = Extract<McpServerOptions, { command: string }>
+type Options = Partial<CommandOptions> & { argument?: string }
 
 export interface Running {
   readonly relay: McpRelay
@@ -24,15 +25,17 @@ export async function serve(
 ): Promise<Running> {
   const lines: string[] = []
   const notifications: McpRequestPayload[] = []
-  const relay = await startMcpServer({
-    name: 'files',
-    command: process.execPath,
-    args: [fixtures[program], ...(argument ? [argument] : [])],
-    env: {},
-    onStderr: (line) => lines.push(line),
-    onNotification: (payload) => notifications.push(payload),
-    ...options,
-  })
+  const relay = await startMcpServer(
+    {
+      name: 'files',
+      command: process.execPath,
+      args: [fixtures[program], ...(argument ? [argument] : [])],
+      env: {},
+      log: (line) => lines.push(line),
+      ...options,
+    },
+    (payload) => notifications.push(payload),
+  )
   relays.push(relay)
   return { relay, lines, notifications }
 }

@@ -3,28 +3,23 @@ import {
   type JSONRPCMessage,
   STDIO_DEFAULT_MAX_BUFFER_SIZE,
   serializeMessage,
-  type Transport,
 } from '@modelcontextprotocol/client'
 import type { ChildExit } from '../child/messages.js'
 import { settlesWithin } from '../child/settles-within.js'
 import type { SupervisedChild } from '../child/spawn-child.js'
 import { messageOf } from '../errors.js'
 import { linesOf } from '../lines.js'
+import type { RelayTransport } from '../relay/transport.js'
 
 /** How long the end of the output may take to arrive once nobody is left who could write any. */
 const LAST_OUTPUT_MS = 1000
 const LINE_LIMIT = { maxBytes: STDIO_DEFAULT_MAX_BUFFER_SIZE, longer: 'fail' } as const
 
-export interface ChildTransport extends Transport {
-  /** Resolves when the server is gone and its last message is delivered; the reason reads "exited with code 1". */
-  readonly ended: Promise<{ reason: string }>
-}
-
 /**
  * MCP over the pipes of a child process. Unlike the SDK's own transport it parses each line and nothing more:
  * a message arrives with all that the server wrote. A line that is no message goes to `onNoise`.
  */
-export function childTransport(child: SupervisedChild, onNoise: (line: string) => void): ChildTransport {
+export function childTransport(child: SupervisedChild, onNoise: (line: string) => void): RelayTransport {
   const { stdin, stdout } = child
   if (!stdin || !stdout) throw new Error('an MCP server needs pipes for its stdin and stdout')
   let open = () => {}
@@ -54,7 +49,7 @@ export function childTransport(child: SupervisedChild, onNoise: (line: string) =
     return { reason: trouble ?? describeExit(exit) }
   }
 
-  const transport: ChildTransport = {
+  const transport: RelayTransport = {
     ended: opened.then(finish),
     start: async () => open(),
     send: (message) =>
@@ -62,9 +57,7 @@ export function childTransport(child: SupervisedChild, onNoise: (line: string) =
         stdin.write(serializeMessage(message), (error) => {
           if (!error) return resolve()
           // Nor is one that hears nothing more; how it ended says more than a broken pipe.
-          child
-            .close()
-            .then((exit) => reject(new Error(`the server ${describeExit(exit)}`, { cause: error })), reject)
+          child.close().then((exit) => reject(new Error(describeExit(exit), { cause: error })), reject)
         })
       }),
     close: async () => void (await child.close()),

@@ -1,4 +1,3 @@
-import type { McpRequestPayload } from '@meup/protocol'
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -9,45 +8,45 @@ import {
 import { type SupervisedChild, spawnChild } from '../child/spawn-child.js'
 import { messageOf } from '../errors.js'
 import { linesOf } from '../lines.js'
+import { type McpRelay, type OnNotification, openRelay } from '../relay/relay.js'
+import type { ServerOptions } from '../relay/server-options.js'
 import { childTransport } from './child-transport.js'
-import { type McpRelay, openRelay } from './relay.js'
 
-export interface McpServerOptions {
-  /** What the server is called in messages about it. */
-  readonly name: string
+export interface CommandServerOptions extends ServerOptions {
   readonly command: string
   readonly args?: readonly string[]
   /** The whole environment of the server. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** How long the server may take to answer its first request, in ms; default 60000. */
-  readonly startTimeoutMs?: number
-  /** A line for the log: of the server's stderr, or about something odd that it did. */
-  readonly onStderr?: (line: string) => void
-  /** What the server announces, as it stands. */
-  readonly onNotification?: (payload: McpRequestPayload) => void
 }
 
 const STDERR_LIMIT = { maxBytes: 64 * 1024, longer: 'split' } as const
 
-/** Starts an MCP server as a child process. Rejects with CannotStartError, or with an error naming the server. */
-export async function startMcpServer(options: McpServerOptions): Promise<McpRelay> {
+/** Starts a server as a child process. Rejects with CannotStartError, or with an error naming the server. */
+export async function startCommandServer(
+  options: CommandServerOptions,
+  onNotification?: OnNotification,
+): Promise<McpRelay> {
   try {
-    return await launch(options, 'legacy')
+    return await launch(options, 'legacy', onNotification)
   } catch (error) {
     if (!knowsNoInitialize(error)) throw error
   }
-  return launch(options, 'auto')
+  return launch(options, 'auto', onNotification)
 }
 
-async function launch(options: McpServerOptions, mode: VersionNegotiationMode): Promise<McpRelay> {
-  const { name, command, args = [], env, cwd = '.', startTimeoutMs = 60_000, onNotification } = options
-  const log = (line: string) => options.onStderr?.(line)
+async function launch(
+  options: CommandServerOptions,
+  mode: VersionNegotiationMode,
+  onNotification: OnNotification | undefined,
+): Promise<McpRelay> {
+  const { name, command, args = [], env, cwd = '.', startTimeoutMs = 60_000, signal } = options
+  const log = (line: string) => options.log?.(line)
   const child = await spawnChild({ command, args, env, cwd })
   void logStderr(child, log)
   const transport = childTransport(child, (line) => log(`not JSON-RPC on stdout: ${line}`))
   try {
-    return await openRelay({ name, transport, mode, startTimeoutMs, onNotification, onTrouble: log })
+    return await openRelay({ name, transport, mode, startTimeoutMs, signal, onNotification, onTrouble: log })
   } catch (error) {
     await child.close()
     const reason = isClosed(error) ? `it ${(await transport.ended).reason}` : messageOf(error)

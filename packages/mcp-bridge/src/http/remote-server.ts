@@ -1,0 +1,60 @@
+import { describeFailure } from '../relay/failures.js'
+import { type McpRelay, type OnNotification, openRelay } from '../relay/relay.js'
+import type { ServerOptions } from '../relay/server-options.js'
+import { httpTransport } from './http-transport.js'
+
+export interface RemoteServerOptions extends ServerOptions {
+  /** Where the server speaks MCP over Streamable HTTP. */
+  readonly url: string
+  /** Sent with each request, and never told to anyone else. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Opens a conversation with a server elsewhere. Rejects with an error naming it. */
+export async function connectRemoteServer(
+  options: RemoteServerOptions,
+  onNotification?: OnNotification,
+): Promise<McpRelay> {
+  const { name, url: address, headers = {}, startTimeoutMs = 60_000, signal } = options
+  const url = readAddress(name, address)
+  checkHeaders(name, headers)
+  const transport = httpTransport({ url, headers, greetingMs: startTimeoutMs })
+  const onTrouble = (message: string) => options.log?.(message)
+  try {
+    return await openRelay({
+      name,
+      transport,
+      mode: 'auto',
+      startTimeoutMs,
+      signal,
+      onNotification,
+      onTrouble,
+    })
+  } catch (error) {
+    await transport.close()
+    const place = `${url.origin}${url.pathname}` // The rest of an address may be a secret.
+    throw new Error(`the tool server "${name}" at ${place} is not available: it ${describeFailure(error)}`)
+  }
+}
+
+function readAddress(name: string, address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(`the tool server "${name}" needs an address such as https://tools.example/mcp`)
+  }
+  if (url.username || url.password) {
+    throw new TypeError(`the address of the tool server "${name}" holds a password; give it in a header`)
+  }
+  return url
+}
+
+/** The error of the platform would quote what it refuses. */
+function checkHeaders(name: string, headers: Readonly<Record<string, string>>): void {
+  for (const [header, value] of Object.entries(headers)) {
+    try {
+      new Headers().set(header, value)
+    } catch {
+      throw new TypeError(`the header ${header} for the tool server "${name}" holds what no header can`)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
+import { messageOf } from '../errors.js'
+
+const LONGEST_QUOTE = 200
+
+/** What a server did instead of answering, as the end of a sentence that begins with "it". */
+export function describeFailure(error: unknown): string {
+  // Errors of a first exchange are wrapped in one that says no more.
+  if (error instanceof SdkError && error.cause !== undefined) return describeFailure(error.cause)
+  if (error instanceof SdkHttpError) return describeStatus(error)
+  if (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
+    return `answered with neither JSON nor an event stream; ${isItMcp}`
+  }
+  const name = error instanceof Error ? error.name : ''
+  if (['SyntaxError', 'ZodError', '$ZodError'].includes(name)) {
+    return `answered with something that is not JSON-RPC; ${isItMcp}`
+  }
+  return isNetworkFailure(error) ? describeNetwork(error) : messageOf(error)
+}
+
+const isItMcp = 'is this the address of an MCP server?'
+
+function describeStatus({ status, data, message }: SdkHttpError): string {
+  if (status === 401) return 'asks for authorization (HTTP 401); give a valid one in its headers'
+  if (status === 403) return 'denies access (HTTP 403); check what its headers say'
+  const answered = `answered HTTP ${status}`
+  // Where a redirect leads is told in the message alone.
+  const text = status < 400 ? message.replace(/^.*?: /, '') : quote(data.text)
+  return status === 404 || status === 405 ? `${answered}; ${isItMcp}` : answered + (text && `: ${text}`)
+}
+
+/** The words of a JSON-RPC error, or of a plain text; a page for browsers says nothing here. */
+function quote(body: unknown): string {
+  if (typeof body !== 'string' || body.trimStart().startsWith('<')) return ''
+  return (errorIn(body)?.message ?? body.trim()).slice(0, LONGEST_QUOTE).toWellFormed()
+}
+
+interface ErrorBody {
+  readonly id: unknown
+  readonly message: string
+}
+
+/** The JSON-RPC error that is the body of an HTTP error, if it is one. */
+export function errorIn(body: unknown): ErrorBody | undefined {
+  try {
+    const { id, error } = JSON.parse(String(body)) as { id?: unknown; error?: { message?: unknown } }
+    return typeof error?.message === 'string' ? { id, message: error.message } : undefined
+  } catch {
+    return undefined // Other servers, such as proxies, answer with other things.
+  }
+}
+
+/** Fetch fails like this when there was no HTTP answer at all. */
+export function isNetworkFailure(error: unknown): error is TypeError & { readonly cause: Error } {
+  return error instanceof TypeError && error.cause instanceof Error
+}
+
+function describeNetwork({ cause }: { readonly cause: Error & { readonly code?: string } }): string {
+  return `could not be reached: ${cause.message || cause.code}`
+}

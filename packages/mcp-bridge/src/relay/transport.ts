@@ -1,0 +1,7 @@
+import type { Transport } from '@modelcontextprotocol/client'
+
+/** A way to one server. */
+export interface RelayTransport extends Transport {
+  /** Resolves when the server is gone and its last message is delivered; the reason reads "exited with code 1". */
+  readonly ended: Promise<{ reason: string }>
+}

@@ -1,0 +1,151 @@
+import { type Progress, type Space, ToolError } from '@meup/agent-sdk'
+import { createTestSpace } from '@meup/agent-sdk/testing'
+import { bridgeMcpServer, type McpServerOptions } from '@meup/mcp-bridge'
+import type { AnyEnvelope } from '@meup/protocol'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { serveHttp } from './support/http-server.js'
+import { fixtures } from './support/processes.js'
+
+const run = (program: 'rawServer' | 'sdkServer'): McpServerOptions => ({
+  name: 'files',
+  command: process.execPath,
+  args: [fixtures[program]],
+  env: {},
+})
+
+async function bridged(server = run('rawServer')) {
+  const files = ['mcp.response', { kind: 'mcp.request', payload: { method: 'notifications/**' } }]
+  const space = await createTestSpace({ participants: { ana: ['*'], eve: ['*'], files } })
+  const [ana, eve, seat] = [await space.join('ana'), await space.join('eve'), await space.join('files')]
+  const broken: string[] = []
+  for (const each of [ana, seat]) each.on('reconnecting', (_, reason) => broken.push(reason))
+  const bridge = await bridgeMcpServer({ ...server, connect: async () => seat })
+  onTestFinished(async () => {
+    await bridge.close()
+    await space.close()
+  })
+  return { ana, eve, broken }
+}
+
+function heardBy(seat: Space): AnyEnvelope[] {
+  const heard: AnyEnvelope[] = []
+  seat.on('envelope', (envelope) => heard.push(envelope))
+  return heard
+}
+
+describe('progress', () => {
+  test('of two askers with the same token goes to each of them, where they asked', async () => {
+    const { ana, eve } = await bridged()
+    const heard = heardBy(ana)
+    const reports =
+      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$TOKEN,"progress":1}}'
+    const line = `${reports}\n{"jsonrpc":"2.0","id":$ID,"result":{}}`
+    const ask = async (asker: Space, context: string, progressToken: string | number) => {
+      const params = { name: 'line', arguments: { line }, _meta: { progressToken } }
+      const payload = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+      return asker.send({ kind: 'mcp.request', to: ['files'], context, payload })
+    }
+    const asked = [await ask(ana, 'a', 'same'), await ask(eve, 'b', 'same'), await ask(eve, 'c', 7)]
+    await until(() => heard.filter(({ kind }) => kind === 'mcp.response').length === 3)
+    const told = heard.filter(
+      ({ payload }) => 'method' in payload && payload.method === 'notifications/progress',
+    )
+    expect(told).toMatchObject(
+      (['same', 'same', 7] as const).map((progressToken, i) => ({
+        from: 'files',
+        to: [asked[i]?.from],
+        context: asked[i]?.context,
+        correlationId: asked[i]?.id,
+        payload: { params: { progressToken, progress: 1 } },
+      })),
+    )
+  })
+
+  test.for(['stdio', 'http'] as const)('reaches whoever called with onProgress: %s', async (way) => {
+    const { ana, eve } = await bridged(
+      way === 'stdio' ? run('sdkServer') : { name: 'files', url: (await serveHttp('modern')).url },
+    )
+    const told: Progress[][] = [[], []]
+    const calls = [ana, eve].map((asker, i) =>
+      asker.call('files/count', { to: 3 }, { onProgress: (progress) => told[i]?.push(progress) }),
+    )
+    await Promise.all(calls)
+    for (const progress of told) {
+      expect(progress).toMatchObject([1, 2, 3].map((n) => ({ progress: n, total: 3 })))
+    }
+  })
+})
+
+describe('news of a server', () => {
+  test('that are about no call are told to everyone', async () => {
+    const { eve, ana } = await bridged(run('sdkServer'))
+    const heard = heardBy(eve)
+    await ana.call('files/grow')
+    await until(() =>
+      heard.some(
+        ({ payload }) => 'method' in payload && payload.method === 'notifications/tools/list_changed',
+      ),
+    )
+    expect(heard.find(({ from, kind }) => from === 'files' && kind === 'mcp.request')).not.toHaveProperty(
+      'to',
+    )
+  })
+})
+
+describe('a result that the space does not take', () => {
+  const line = (result: string) => ({
+    name: 'line',
+    arguments: { line: `{"jsonrpc":"2.0","id":$ID,"result":${result}}` },
+  })
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  const results = [
+    ['of 300 KiB', { name: 'large', arguments: { size: 300 * 1024 } }, /has \d+ bytes; send at most 262144/],
+    [
+      'of 1 MiB, more than a connection survives',
+      { name: 'large', arguments: { size: 1024 * 1024 } },
+      /bytes/,
+    ],
+    ['of 8 MiB', { name: 'large', arguments: { size: 8 * 1024 * 1024 } }, /bytes/],
+    ['nested 40 deep', line(`{"deep":${nested(40)}}`), /nested more than 32/],
+    ['with a key __proto__', line('{"a":{"__proto__":{"b":1}}}'), /a key __proto__ at \/payload\/result\/a/],
+    ['with a lone surrogate', line('{"text":"\\ud800"}'), /a lone surrogate at \/payload\/result\/text/],
+    ['with a lone surrogate in a key', line('{"\\udc00":1}'), /a lone surrogate in a key/],
+  ] as const
+
+  test.for(results)('%s: its asker gets an error, and the connection goes on', async ([, params, reason]) => {
+    const { ana, broken } = await bridged()
+    const error = await ana.request('files', 'tools/call', params).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ToolError)
+    expect(error).toMatchObject({
+      code: -32603,
+      message: expect.stringMatching(/^the response was refused: /),
+    })
+    expect(error).toMatchObject({ message: expect.stringMatching(reason) })
+    expect(await ana.request('files', 'tools/call', line('{"fine":true}'))).toEqual({ fine: true })
+    expect(broken).toEqual([])
+  })
+
+  test('and so does a request: it never leaves', async () => {
+    const { ana, broken } = await bridged()
+    for (const size of [300 * 1024, 2 * 1024 * 1024]) {
+      const asking = ana.call('files/mirror', { text: 'x'.repeat(size) })
+      await expect(asking).rejects.toMatchObject({ name: 'ProtocolError', code: 'payload_too_large' })
+    }
+    expect(await ana.request('files', 'tools/call', line('{"fine":true}'))).toEqual({ fine: true })
+    expect(broken).toEqual([])
+  })
+
+  test('because too much was answered at once is sent when there is room again', async () => {
+    const { ana } = await bridged()
+    const params = { name: 'large', arguments: { size: 250 * 1024 } }
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => ana.request('files', 'tools/call', params)),
+    )
+    expect(answers.map(({ text }) => String(text).length)).toEqual(answers.map(() => 250 * 1024))
+  })
+})
+
+/** Looks again with every turn of the event loop. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,41 @@
+import { type McpRelay, startMcpServer } from '@meup/mcp-bridge'
+import type { McpRequestPayload } from '@meup/protocol'
+import { onTestFinished } from 'vitest'
+import type { HttpServer } from './http-server.js'
+import { eventually } from './processes.js'
+
+export interface Connected {
+  readonly relay: McpRelay
+  readonly lines: string[]
+  readonly notifications: McpRequestPayload[]
+}
+
+export interface ConnectOptions {
+  readonly headers?: Record<string, string>
+  readonly startTimeoutMs?: number
+}
+
+/** Connects to a server as the one called `remote`, until the test is over. */
+export async function relayTo(
+  { url }: Pick<HttpServer, 'url'>,
+  options: ConnectOptions = {},
+): Promise<Connected> {
+  const lines: string[] = []
+  const notifications: McpRequestPayload[] = []
+  const relay = await startMcpServer(
+    { name: 'remote', url, log: (line) => lines.push(line), ...options },
+    (payload) => notifications.push(payload),
+  )
+  onTestFinished(() => relay.close())
+  return { relay, lines, notifications }
+}
+
+/** Has the server tell of changes until one more is heard: of those that it tells of to no open stream nobody hears. */
+export async function untilTold(server: HttpServer, notifications: readonly unknown[]): Promise<void> {
+  const known = notifications.length
+  const isTold = await eventually(() => {
+    server.happenings.emit('changed')
+    return notifications.length > known
+  })
+  if (!isTold) throw new Error('nobody was told of the change')
+}

@@ -1,0 +1,46 @@
+import { EventEmitter, once } from 'node:events'
+import { fromJsonSchema, McpServer, type ServerContext } from '@modelcontextprotocol/server'
+
+const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
+const input = <Args>(properties: Record<string, { type: string }>) =>
+  fromJsonSchema<Args>({ type: 'object', properties })
+
+/** What happens in the tools of every server of a test; `changed` makes the servers tell that their tools have. */
+export class Happenings extends EventEmitter<{ begun: []; cancelled: []; changed: [] }> {
+  /** How many calls of `wait` have been cancelled. */
+  cancelled = 0
+
+  constructor() {
+    super()
+    this.on('cancelled', () => this.cancelled++)
+  }
+}
+
+/** A server on the official SDK, with tools that try what a connection can do. */
+export function createServer(happenings: Happenings): McpServer {
+  const server = new McpServer({ name: 'tried', version: '1.2.3' }, { capabilities: { logging: {} } })
+  server.registerTool(
+    'add',
+    { inputSchema: input<{ a: number; b: number }>({ a: { type: 'number' }, b: { type: 'number' } }) },
+    async ({ a, b }) => text(String(a + b)),
+  )
+  server.registerTool('count', { inputSchema: input<{ to: number }>({ to: { type: 'number' } }) }, count)
+  server.registerTool('wait', {}, async (context) => {
+    const { signal } = context.mcpReq
+    happenings.emit('begun')
+    if (!signal.aborted) await once(signal, 'abort')
+    happenings.emit('cancelled')
+    return text('cancelled')
+  })
+  return server
+}
+
+/** Reports each number, and under which token. */
+async function count({ to }: { to: number }, { mcpReq }: ServerContext) {
+  const progressToken = mcpReq._meta?.progressToken
+  for (let progress = 1; progress <= to && progressToken !== undefined; progress++) {
+    const params = { progressToken, progress, total: to, message: `${progress} of ${to}` }
+    await mcpReq.notify({ method: 'notifications/progress', params })
+  }
+  return text(String(progressToken))
+}
