@@ -13,13 +13,13 @@ export interface ConnectionFlags {
 }
 
 /** The flags of every command that enters a space. */
-export const withConnection = (command: Command): Command =>
+export const withConnection = (command: Command, json = 'print envelopes as JSON, one a line'): Command =>
   command
     .option('--url <url>', 'address of the gateway (default: MEUP_URL, or the one running in this folder)')
     .option('--space <name>', 'space to enter (default: MEUP_SPACE, or its only one)')
     .option('--as <participant>', 'whom to be (default: MEUP_PARTICIPANT, or the first person of the space)')
     .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
-    .option('--json', 'print envelopes as JSON, one a line')
+    .option('--json', json)
 
 /** Enters the space the flags name. */
 export function enter(

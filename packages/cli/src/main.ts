@@ -2,9 +2,13 @@
 import { existsSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addCall } from './commands/call.js'
+import { addCompletion } from './commands/completion.js'
+import { addDoctor } from './commands/doctor.js'
 import { addRunCommands } from './commands/gateway.js'
 import { addJoin } from './commands/join.js'
 import { addSend } from './commands/send.js'
+import { addSpace } from './commands/space.js'
+import { addToken } from './commands/token.js'
 import { addWatch } from './commands/watch.js'
 import { exitCodeOf, exitCodes, explain, UsageError } from './exit.js'
 import { tell } from './output.js'
@@ -28,6 +32,10 @@ addJoin(program)
 addWatch(program)
 addSend(program)
 addCall(program)
+addSpace(program)
+addToken(program)
+addDoctor(program)
+addCompletion(program)
 
 // A reader that has seen enough, such as `head`, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -89,7 +89,7 @@ describe('keys', () => {
     expect(problemsOf('participants:\n  files: { kind: mcp }\n')).toEqual([
       '1:1 version: is missing; it must be 1',
       '1:1 space: is missing; it must be a name: up to 63 lower-case letters, digits and -, not beginning with -',
-      '2:10 participants.files.command: is missing; it must be text, and not empty',
+      '2:10 participants.files.command: is missing; it must be text, and not empty; a server elsewhere has a url instead',
     ])
   })
 
@@ -218,13 +218,28 @@ describe('what this version does not offer is refused, not ignored', () => {
   ] as const)('%s', ([text, expected]) => {
     expect(inSpace(text)).toEqual([expected])
   })
+})
 
-  test('servers elsewhere', () => {
-    expect(inParticipants('  r: { kind: mcp, url: "https://a.example", headers: {} }')).toEqual([
-      '4:6 participants.r.command: is missing; it must be text, and not empty',
-      expect.stringMatching(/^4:19 participants\.r\.url: is not offered by this version/),
-      expect.stringMatching(/^4:45 participants\.r\.headers: is not offered by this version/),
-    ])
+describe('an MCP server has a command or a url', () => {
+  test.for([
+    [
+      'url: "https://a.example/mcp", command: x',
+      '4:19 participants.r.url: cannot stand beside command; keep one of them',
+    ],
+    ['command: x, headers: { a: b }', /headers: goes with a url; give a command its secrets in env$/],
+    ['url: "https://a.example", args: [x]', /args: goes with a command; a url has none$/],
+    [
+      'url: "https://a.example", env: { A: b }',
+      /env: goes with a command; give a url its secrets in headers$/,
+    ],
+    ['url: a.example', /url: must be an address such as https:.*, without user and password$/],
+    ['url: "https://me:secret@a.example/"', /url: must be an address such as/],
+    ['url: "https://a.example/#part"', /url: must be an address such as/],
+    ['url: "https://a.example", headers: { "a b": c }', /headers\.a b: must be the name of a header/],
+    ['url: "https://a.example", headers: { a: "b\\nc" }', /headers\.a: must be one line of text/],
+    ['url: "https://a.example", headers: { a: 1 }', /headers\.a: must be one line of text/],
+  ] as const)('%s', ([keys, expected]) => {
+    expect(inParticipants(`  r: { kind: mcp, ${keys} }`)).toEqual([expect.stringMatching(expected)])
   })
 })
 

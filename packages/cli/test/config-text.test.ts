@@ -63,7 +63,8 @@ describe('the environment', () => {
   const env = { A: 'one', EMPTY: '', YAML: '"], kind: human, x: ["', REFERENCE: '${A}' }
   const args = (...values: string[]) => {
     const text = `${head}participants: { p: { kind: process, command: p, args: ${JSON.stringify(values)} } }`
-    return parseConfig(text, { file: 'space.yaml', env }).spaces[0]?.programs.p?.args
+    const program = parseConfig(text, { file: 'space.yaml', env }).spaces[0]?.programs.p
+    return program?.kind === 'process' ? program.args : undefined
   }
 
   test('fills in text, in whole or in part', () => {

@@ -46,6 +46,7 @@ participants:
     limits: { rates: { chat: { perSecond: 1, burst: 2 } } }
   files:    { kind: mcp, command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", ./repo] }
   tools:    { kind: mcp, command: ./bin/tools, env: { KEY: "\${TOOLS_KEY}" }, capabilities: [mcp.response] }
+  remote:   { kind: mcp, url: "https://tools.example/mcp", headers: { authorization: "Bearer \${TOOLS_KEY}" } }
   worker:   { kind: process, command: node, args: [worker.js], restart: always, env: { MODE: fast } }
 `
 
@@ -70,7 +71,6 @@ describe('a file that says everything', () => {
   })
 
   test('the space', () => {
-    expect(space?.retentionDays).toBe(7)
     expect(space?.config).toEqual({
       name: 'demo',
       guest: { capabilities: ['chat'] },
@@ -88,6 +88,7 @@ describe('a file that says everything', () => {
       },
       reasoning: { collaborative: false, abandonAfterMs: 300_000 },
       mcp: { visibility: 'addressees' },
+      retention: { days: 7 },
       participants: {
         ana: { kind: 'human', capabilities: ['*'] },
         ben: { kind: 'human', capabilities: ['chat', 'reasoning.*'] },
@@ -98,6 +99,7 @@ describe('a file that says everything', () => {
         },
         files: { kind: 'mcp', capabilities: mcpDefaults },
         tools: { kind: 'mcp', capabilities: ['mcp.response'] },
+        remote: { kind: 'mcp', capabilities: mcpDefaults },
         worker: { kind: 'process', capabilities: ['chat', 'reasoning.*'] },
       },
     })
@@ -112,6 +114,7 @@ describe('a file that says everything', () => {
         env: {},
       },
       tools: { kind: 'mcp', command: '/srv/demo/bin/tools', args: [], env: { KEY: 'k1' } },
+      remote: { kind: 'mcp', url: 'https://tools.example/mcp', headers: { authorization: 'Bearer k1' } },
       worker: {
         kind: 'process',
         command: 'node',
@@ -138,9 +141,9 @@ test('a file that says as little as it may', () => {
           limits: defaultLimits,
           reasoning: { collaborative: true, abandonAfterMs: 60_000 },
           mcp: { visibility: 'everyone' },
+          retention: { days: 30 },
         },
         programs: {},
-        retentionDays: 30,
       },
     ],
   })
@@ -178,17 +181,17 @@ spaces:
   expect(config.several).toBe(true)
   expect(config.gateway).toMatchObject({ host: '::1', port: 0 })
   expect(
-    config.spaces.map(({ config: { name, participants }, programs, retentionDays }) => [
+    config.spaces.map(({ config: { name, participants, retention }, programs }) => [
       name,
       participants,
       Object.keys(programs),
-      retentionDays,
+      retention.days,
     ]),
   ).toEqual([
     ['a', { ana: { kind: 'human', capabilities: ['chat'] } }, [], 0],
     ['b', { ana: { kind: 'agent', capabilities: [] }, w: { kind: 'process', capabilities: [] } }, ['w'], 30],
   ])
-  expect(config.spaces[1]?.programs.w?.command).toBe('/srv/w')
+  expect(config.spaces[1]?.programs.w).toMatchObject({ command: '/srv/w' })
 })
 
 test('a list may be shared by an anchor', () => {

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ensureTokens, TokenError } from '../src/config/tokens.js'
 
 let directory: string
@@ -93,6 +93,47 @@ test('refuses one token for two participants', () => {
   write('ana', 'the-same-token-for-both')
   write('ben', 'the-same-token-for-both')
   expect(() => ensureTokens(directory, ['ana', 'ben'])).toThrow('ana and ben have the same token')
+})
+
+test('leaves out whose token is revoked, and makes no other', () => {
+  const file = write('ana', 'revoked\n')
+  expect(Object.keys(ensureTokens(directory, ['ana', 'ben']))).toEqual(['ben'])
+  expect(readFileSync(file, 'utf8')).toBe('revoked\n')
+})
+
+describe('where it is told what to use instead', () => {
+  const previous: Record<string, string> = { ana: 'what-ana-had-before', ben: 'what-ben-had-before' }
+
+  test('goes on with it, for those alone whose token cannot be used', () => {
+    write('ana', 'short')
+    write('ben', 'the-new-token-of-ben')
+    write('cem', 'two words of a token')
+    const told: string[] = []
+    const tokens = ensureTokens(directory, ['ana', 'ben', 'cem'], {
+      instead: (id, error) => {
+        told.push(`${id}: ${error.message}`)
+        return previous[id]
+      },
+    })
+    expect(tokens).toEqual({ ana: previous.ana, ben: 'the-new-token-of-ben' })
+    expect(told).toEqual([
+      expect.stringMatching(/^ana: .* is shorter/),
+      expect.stringMatching(/^cem: .* one word/),
+    ])
+  })
+
+  test('of several with one token none gets it', () => {
+    for (const id of ['ana', 'ben', 'cem']) write(id, 'the-same-token-for-all')
+    const instead = (id: string) => previous[id]
+    expect(ensureTokens(directory, ['ana', 'ben', 'cem'], { instead })).toEqual(previous)
+  })
+
+  test('nor does anybody where that one, too, is shared', () => {
+    write('ana', 'short')
+    write('ben', previous.ana ?? '')
+    const instead = (id: string) => previous[id === 'ben' ? 'ana' : id]
+    expect(ensureTokens(directory, ['ana', 'ben'], { instead })).toEqual({})
+  })
 })
 
 test('warns of a token that others may read, and of one that browsers cannot send', () => {

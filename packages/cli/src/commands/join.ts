@@ -29,9 +29,13 @@ export function addJoin(program: Command): void {
       lines.on('line', (line) => {
         if (line.trim() !== '') said.push(say(line))
       })
-      await left
-      await Promise.all(said)
-      space.close()
+      try {
+        await left
+        await Promise.all(said)
+      } finally {
+        lines.close()
+        space.close()
+      }
 
       async function say(line: string): Promise<void> {
         try {

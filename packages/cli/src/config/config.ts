@@ -29,11 +29,9 @@ export interface SpaceEntry {
   readonly config: SpaceConfig
   /** What is to be run, by the participant that it is. */
   readonly programs: Readonly<Record<string, Program>>
-  /** 0 = keep everything. */
-  readonly retentionDays: number
 }
 
-export type Program = McpProgram | ProcessProgram
+export type Program = McpProgram | RemoteProgram | ProcessProgram
 
 interface Command {
   /** A name to be looked up in PATH, or an absolute path. */
@@ -46,6 +44,14 @@ interface Command {
 /** An MCP server over stdio. */
 export interface McpProgram extends Command {
   readonly kind: 'mcp'
+}
+
+/** An MCP server elsewhere, over HTTP. */
+export interface RemoteProgram {
+  readonly kind: 'mcp'
+  readonly url: string
+  /** Sent with each request; they may hold secrets. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** A program that joins the space by itself. */

@@ -5,17 +5,38 @@ import { ConfigError } from './config-error.js'
 import { expandVariables } from './expand.js'
 import { plainValue, readYaml } from './read-yaml.js'
 import { type FileShared, type FileSpace, OneSpaceFile, SeveralSpacesFile } from './schema.js'
-import { type Finding, locate } from './source.js'
+import { type Finding, locate, type Source } from './source.js'
 import { toGateway, toSpaceEntry, toStorage } from './to-config.js'
 import { isMapValue, validate } from './validate.js'
 
-/** Reads a configuration file. Throws `ConfigError` with everything that is wrong with it. */
-export function loadConfig(path: string, env: NodeJS.ProcessEnv = process.env): Config {
-  return parseConfig(readText(path), { file: path, env })
+/** What a file says, and where it says it. */
+export interface ConfigFile {
+  readonly config: Config
+  readonly source: Source
 }
 
-/** The same for a text: `file` is what errors call it and where relative paths start; it need not exist. */
-export function parseConfig(text: string, options: { file: string; env: NodeJS.ProcessEnv }): Config {
+interface ReadOptions {
+  /** What errors call it and where relative paths start; it need not exist. */
+  readonly file: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** Reads a configuration file. Throws `ConfigError` with everything that is wrong with it. */
+export function loadConfig(path: string, env: NodeJS.ProcessEnv = process.env): Config {
+  return readConfig(path, env).config
+}
+
+/** The same, with the places of what it says. */
+export function readConfig(path: string, env: NodeJS.ProcessEnv = process.env): ConfigFile {
+  return parseFile(readText(path), { file: path, env })
+}
+
+/** The same for a text. */
+export function parseConfig(text: string, options: ReadOptions): Config {
+  return parseFile(text, options).config
+}
+
+export function parseFile(text: string, options: ReadOptions): ConfigFile {
   const { source, problems, readable } = readYaml(text)
   if (!readable) throw new ConfigError(options.file, problems)
 
@@ -33,7 +54,7 @@ export function parseConfig(text: string, options: { file: string; env: NodeJS.P
   const { shared, spaces, several } = checked
   const file = resolve(options.file)
   const directory = dirname(file)
-  return {
+  const config: Config = {
     file,
     directory,
     gateway: toGateway(shared.gateway ?? {}),
@@ -41,6 +62,7 @@ export function parseConfig(text: string, options: { file: string; env: NodeJS.P
     spaces: spaces.map(([name, space]) => toSpaceEntry(name, space, directory)),
     several,
   }
+  return { config, source }
 }
 
 interface Checked {

@@ -2,6 +2,12 @@
 export const listenPattern =
   '^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+):(\\d{1,4}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])$'
 
+/** An absolute address that fetch takes, and that holds no secret but perhaps in its query. */
+export const addressPattern = '^https?://[^/?#@\\s]+([/?][^#\\s]*)?$'
+
+/** What fits into the value of an HTTP header. */
+export const headerPattern = '^[\\t\\x20-\\x7e\\x80-\\xff]*$'
+
 /** A whole number and its unit. So few digits keep it below the 24 days that a timer can wait. */
 export const durationPattern = '^(\\d{1,9}ms|\\d{1,6}s|\\d{1,4}m|\\d{1,2}h)$'
 

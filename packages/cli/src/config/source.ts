@@ -37,6 +37,16 @@ export function locate(
   return { line, column: col }
 }
 
+/** What stands under a path; `undefined` = nothing does. */
+export function find({ document }: Source, path: Path): { key: unknown; value: unknown } | undefined {
+  let found: { key: unknown; value: unknown } | undefined = { key: undefined, value: document.contents }
+  for (const segment of path) {
+    found = childOf(found.value, segment, document)
+    if (found === undefined) return undefined
+  }
+  return found
+}
+
 export const keyOf = (key: unknown): string => String(isScalar(key) ? key.value : key)
 
 const startOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined)

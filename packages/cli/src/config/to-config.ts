@@ -42,9 +42,9 @@ export function toSpaceEntry(name: string, space: FileSpace, directory: string):
       limits: toLimits(space.limits ?? {}),
       reasoning: { collaborative, abandonAfterMs: parseDuration(abandonAfter) },
       mcp: { visibility: space.mcp?.visibility ?? 'everyone' },
+      retention: { days: space.retention?.days ?? 30 },
     },
     programs: Object.fromEntries(programs),
-    retentionDays: space.retention?.days ?? 30,
   }
 }
 
@@ -66,6 +66,10 @@ function toParticipant(
 
 function toProgram(participant: FileParticipant, directory: string): Program | undefined {
   if (participant.kind !== 'mcp' && participant.kind !== 'process') return undefined
+  if ('url' in participant) {
+    const { url, headers = {} } = participant
+    return { kind: 'mcp', url, headers }
+  }
   const { args = [], env = {} } = participant
   const common = { command: toCommand(participant.command, directory), args, env }
   if (participant.kind === 'mcp') return { kind: 'mcp', ...common }

@@ -47,9 +47,12 @@ function explainOne(error: ValueError): Finding[] {
 /** A mistake in the variant that `kind` names, or in `kind` itself and in what it does not change. */
 function explainByKind(error: ValueError, value: Record<string, unknown>, path: Path): Finding[] {
   const variants: readonly TObject[] = error.schema.anyOf
-  const chosen = variants.findIndex(({ properties: { kind } }) => kind && Value.Check(kind, value.kind))
-  const inside = error.errors[chosen]
-  if (inside !== undefined) return explain(inside)
+  const chosen = variants.flatMap(({ properties: { kind } }, i) =>
+    kind && Value.Check(kind, value.kind) ? [explain(error.errors[i] ?? [])] : [],
+  )
+  // Of several variants of a kind the one is meant that fits best.
+  const [inside] = chosen.sort((a, b) => a.length - b.length)
+  if (inside !== undefined) return inside
   const missing = value.kind === undefined
   const message = `${missing ? 'is missing; it ' : ''}must be ${error.schema.kinds}`
   const [last = [], ...others] = error.errors.map(explain).reverse()

@@ -10,7 +10,8 @@ export interface Running {
 export interface KeepOptions {
   readonly name: string
   readonly restart: 'never' | 'on-failure' | 'always'
-  readonly start: () => Promise<Running>
+  /** Gives up, and rejects, when the signal is aborted. */
+  readonly start: (signal: AbortSignal) => Promise<Running>
   readonly logger: Logger
 }
 
@@ -26,7 +27,7 @@ export function keepRunning({ name, restart, start, logger }: KeepOptions): {
   let running: Running | undefined
 
   async function run(): Promise<{ failed: boolean; reason: string }> {
-    running = await start()
+    running = await start(stop.signal)
     if (stop.signal.aborted) await running.close()
     return await running.ended
   }
@@ -46,6 +47,7 @@ export function keepRunning({ name, restart, start, logger }: KeepOptions): {
       if (!again) return
       if (Date.now() - began > settled) wait = firstWait
       await pause(wait, stop.signal)
+      if (stop.signal.aborted) return
       wait = Math.min(longestWait, wait * 2)
       attempt = run()
     }
@@ -53,7 +55,7 @@ export function keepRunning({ name, restart, start, logger }: KeepOptions): {
 
   let looping: Promise<void> = Promise.resolve()
   const started = (async () => {
-    running = await start()
+    running = await start(stop.signal)
     looping = loop(running.ended)
   })()
   return {

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { connect } from '@meup/agent-sdk'
 import type { Logger } from '@meup/gateway'
 import { bridgeMcpServer, spawnChild } from '@meup/mcp-bridge'
-import type { McpProgram, ProcessProgram, Program } from '../config/config.js'
+import type { McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
 import { keepRunning, type Running } from './keep-running.js'
 
 export interface Seat {
@@ -15,35 +15,45 @@ export interface Seat {
   readonly logger: Logger
 }
 
-/** Starts a participant that is a program, and keeps it running. */
+/** Starts a participant that is a program, once its seat is free, and keeps it running. */
 export function startProgram(
   program: Program,
   seat: Seat,
+  free: Promise<void> = Promise.resolve(),
 ): { started: Promise<void>; close(): Promise<void> } {
-  const { participant: name, logger } = seat
-  return program.kind === 'mcp'
-    ? keepRunning({ name, logger, restart: 'on-failure', start: () => startMcp(program, seat) })
-    : keepRunning({ name, logger, restart: program.restart, start: () => startProcess(program, seat) })
+  return keepRunning({
+    name: seat.participant,
+    logger: seat.logger,
+    restart: program.kind === 'mcp' ? 'on-failure' : program.restart,
+    async start(signal) {
+      await free
+      return program.kind === 'mcp' ? startMcp(program, seat, signal) : startProcess(program, seat)
+    },
+  })
 }
 
 /** What every program gets to see of this process's environment. */
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ'] as const
 
-function environmentOf({ env }: Program): Record<string, string> {
+function environmentOf({ env }: McpProgram | ProcessProgram): Record<string, string> {
   const kept = inherited.map((name) => [name, process.env[name]])
   return { ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)), ...env }
 }
 
-async function startMcp(program: McpProgram, seat: Seat): Promise<Running> {
+async function startMcp(
+  program: McpProgram | RemoteProgram,
+  seat: Seat,
+  signal: AbortSignal,
+): Promise<Running> {
   const { url, space: name, token, participant, directory, logger } = seat
   const bridge = await bridgeMcpServer({
     connect: () => connect({ url, space: name, token }),
     name: participant,
-    command: program.command,
-    args: program.args,
-    env: environmentOf(program),
-    cwd: directory,
-    onStderr: (line) => logger.info({ participant, line }, 'the tool server says'),
+    signal,
+    ...('url' in program
+      ? { url: program.url, headers: program.headers }
+      : { command: program.command, args: program.args, env: environmentOf(program), cwd: directory }),
+    log: (line) => logger.info({ participant, line }, 'the tool server says'),
   })
   return {
     ended: bridge.ended.then(({ reason }) => ({ failed: true, reason })),

@@ -5,7 +5,9 @@ import { parseListen } from '../config/notation.js'
 import { UsageError } from '../exit.js'
 import { operatorLog } from '../logger.js'
 import { print, tell } from '../output.js'
+import { reloadOnDemand } from './reload-on-demand.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
+import { endHungUp, findTerminal } from './terminal.js'
 import { untilSignal } from './until-signal.js'
 import { up } from './up.js'
 
@@ -14,18 +16,28 @@ export interface RunFlags {
   readonly listen?: string
   readonly json?: boolean
   readonly verbose?: boolean
+  readonly watch?: boolean
 }
 
 /** Runs the gateway, alone or with everything in its configuration, until a signal ends it. */
 export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<void> {
+  const file = resolve(flags.config)
+  const read = (): Config => withListen(loadConfig(file), flags.listen)
+  const terminal = findTerminal()
   const start = command === 'up' ? up : startGateway
-  const config = withListen(loadConfig(resolve(flags.config)), flags.listen)
-  const running = await start(config, operatorLog(flags.verbose ? 'info' : 'warn'))
+  const starting = start(read(), operatorLog(flags.verbose ? 'info' : 'warn'))
+  const reloading = reloadOnDemand(starting, read, { json: flags.json ?? false, terminal })
+  const running = await starting
+  if (flags.watch) await reloading.watch(running.config)
   announce(running, flags.json)
-  await untilSignal(running.close)
+  await untilSignal(async () => {
+    await reloading.stop()
+    await running.close()
+  })
+  if (terminal.isGone) endHungUp()
 }
 
-function withListen(config: Config, listen: string | undefined): Config {
+export function withListen(config: Config, listen: string | undefined): Config {
   if (listen === undefined) return config
   try {
     return { ...config, gateway: { ...config.gateway, ...parseListen(listen) } }

@@ -8,35 +8,33 @@ import {
   tokenAuthenticator,
 } from '@meup/gateway'
 import type { Config } from '../config/config.js'
-import { ensureTokens } from '../config/tokens.js'
+import { ensureTokens, type TokenOptions } from '../config/tokens.js'
 import { removeGatewayFile, writeGatewayFile } from './gateway-file.js'
+
+/** space → participant → token */
+export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export interface RunningGateway {
   readonly url: string
   readonly spaces: readonly string[]
-  /** space → participant → token */
-  readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** What runs at present. */
+  readonly config: Config
+  readonly tokens: Tokens
+  /**
+   * Goes over to another version of its configuration, as `applicable` gives it, and reads the tokens again. Gives what
+   * is wrong with single tokens; they are left as they were. Rejects where the log of a space takes nothing.
+   */
+  reload(next: Config): Promise<string[]>
   close(): Promise<void>
 }
 
 /** Opens the log, the tokens and the address of a configuration. */
 export async function startGateway(config: Config, logger: Logger): Promise<RunningGateway> {
-  const tokens = Object.fromEntries(
-    config.spaces.map(({ config: space }) => [
-      space.name,
-      ensureTokens(config.directory, Object.keys(space.participants), {
-        ...(config.several && { space: space.name }),
-        warn: (message: string) => logger.warn({}, message),
-      }),
-    ]),
-  )
+  let current = config
+  let tokens = readTokens(config, logger)
   const store = config.storage.kind === 'memory' ? memoryStore() : await sqliteStore(config.storage)
-  const gateway = await createGateway({
-    spaces: config.spaces.map((space) => space.config),
-    store,
-    authenticator: tokenAuthenticator(tokens),
-    logger,
-  })
+  const authenticator = tokenAuthenticator(tokens)
+  const gateway = await createGateway({ spaces: configsOf(config), store, authenticator, logger })
   let served: Served
   try {
     served = await serve({ gateway, logger, ...config.gateway })
@@ -44,24 +42,62 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     await gateway.close()
     throw error
   }
-  writeGatewayFile(config.directory, {
-    url: served.url,
-    spaces: gateway.spaces,
-    pid: process.pid,
-    people: Object.fromEntries(
-      config.spaces.map(({ config: space }) => [space.name, peopleOf(space.participants)]),
-    ),
-  })
+  const { url } = served
+  const announce = (): void => {
+    const people = current.spaces.map(({ config: { name, participants } }) => [name, peopleOf(participants)])
+    writeGatewayFile(config.directory, {
+      url,
+      spaces: gateway.spaces,
+      pid: process.pid,
+      people: Object.fromEntries(people),
+    })
+  }
+  announce()
   return {
-    url: served.url,
+    url,
     spaces: gateway.spaces,
-    tokens,
+    get config() {
+      return current
+    },
+    get tokens() {
+      return tokens
+    },
+    async reload(next) {
+      const problems: string[] = []
+      tokens = readTokens(next, logger, (space, participant, error) => {
+        problems.push(error.message)
+        return tokens[space]?.[participant]
+      })
+      authenticator.replace(tokens)
+      await gateway.reconfigure(configsOf(next))
+      current = next
+      announce()
+      return problems
+    },
     async close() {
       removeGatewayFile(config.directory, process.pid)
       await served.close()
     },
   }
 }
+
+function readTokens(
+  { directory, spaces, several }: Config,
+  logger: Logger,
+  instead?: (space: string, participant: string, error: Error) => string | undefined,
+): Tokens {
+  const tokens = spaces.map(({ config: { name, participants } }) => {
+    const options: TokenOptions = {
+      ...(several && { space: name }),
+      ...(instead && { instead: (participant, error) => instead(name, participant, error) }),
+      warn: (message) => logger.warn({}, message),
+    }
+    return [name, ensureTokens(directory, Object.keys(participants), options)]
+  })
+  return Object.fromEntries(tokens)
+}
+
+const configsOf = ({ spaces }: Config) => spaces.map(({ config }) => config)
 
 const peopleOf = (participants: Config['spaces'][number]['config']['participants']): string[] =>
   Object.entries(participants)

@@ -1,0 +1,82 @@
+import type { Command } from 'commander'
+import { type Place, placesOf, valuedOptions } from './tree.js'
+
+export const shells = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof shells)[number]
+
+/** A script that completes the commands of this program; each walks the words to the command that they name. */
+export function completionScript(program: Command, shell: Shell): string {
+  const places = placesOf(program)
+  const valued = valuedOptions(program)
+  return { bash, zsh, fish }[shell](places, valued)
+}
+
+const steps = (places: readonly Place[]): string[] => places.slice(1).map(({ path }) => `"${path}"`)
+
+const bash = (places: readonly Place[], valued: readonly string[]): string => `\
+# meup completion bash: put  source <(meup completion bash)  into ~/.bashrc
+_meup() {
+  local at=meup word words= current="\${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=()
+  case "\${COMP_WORDS[COMP_CWORD-1]}" in ${valued.join('|')}) return ;; esac
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$at $word" in ${steps(places).join('|')}) at="$at $word" ;; esac
+  done
+  case "$at" in
+${places.map(({ path, words }) => `    "${path}") words="${words.map(({ text }) => text).join(' ')}" ;;`).join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _meup meup
+`
+
+const zsh = (places: readonly Place[], valued: readonly string[]): string => `\
+#compdef meup
+# meup completion zsh: put  source <(meup completion zsh)  into ~/.zshrc, after compinit
+_meup() {
+  local at=meup word
+  local -a candidates
+  case "$words[CURRENT-1]" in ${valued.join('|')}) _files; return ;; esac
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "$at $word" in ${steps(places).join('|')}) at="$at $word" ;; esac
+  done
+  case "$at" in
+${places.map(({ path, words }) => `    "${path}") candidates=(${words.map(zshCandidate).join(' ')}) ;;`).join('\n')}
+  esac
+  _describe meup candidates || _files
+}
+compdef _meup meup
+`
+
+const zshCandidate = ({ text, about }: Place['words'][number]): string =>
+  quote(`${text.replaceAll(':', '\\:')}:${about}`)
+
+const fish = (places: readonly Place[], valued: readonly string[]): string => `\
+# meup completion fish: meup completion fish > ~/.config/fish/completions/meup.fish
+function __meup_at
+  set -l at meup
+  for word in (commandline -opc)[2..]
+    switch "$at $word"
+      case ${steps(places).join(' ')}
+        set at "$at $word"
+    end
+  end
+  test "$at" = "$argv[1]"
+end
+${places.flatMap((place) => place.words.map((word) => fishLine(place.path, word, valued))).join('\n')}
+`
+
+function fishLine(
+  path: string,
+  { text, about, isCommand }: Place['words'][number],
+  valued: readonly string[],
+) {
+  const flag = /^(-+)(.+)$/.exec(text)
+  const what =
+    flag === null
+      ? `${isCommand ? '-f ' : ''}-a ${quote(text)}`
+      : `${flag[1] === '--' ? '-l' : '-s'} ${quote(flag[2] ?? '')}${valued.includes(text) ? ' -r' : ''}`
+  return `complete -c meup -n ${quote(`__meup_at "${path}"`)} ${what} -d ${quote(about)}`
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,0 +1,113 @@
+import { dirname, resolve } from 'node:path'
+import { ConfigError } from '../config/config-error.js'
+import { type ConfigFile, readConfig } from '../config/load.js'
+import type { ConnectionFlags } from '../connection.js'
+import { exitCodes } from '../exit.js'
+import { print } from '../output.js'
+import { readGatewayFile } from '../run/gateway-file.js'
+import { withListen } from '../run/run.js'
+import { findGateway } from '../run/running-gateway.js'
+import { type Address, addressOf, type Sourced } from './address.js'
+import { type Check, fail, pass } from './checks/check.js'
+import { gatewayChecks } from './checks/gateway.js'
+import { logCheck } from './checks/log.js'
+import { clockCheck, nodeCheck } from './checks/machine.js'
+import { modeChecks } from './checks/modes.js'
+import { portCheck } from './checks/port.js'
+import { programChecks } from './checks/programs.js'
+import { tokenChecks } from './checks/tokens.js'
+import { type Setting, settingsOf } from './settings.js'
+import { table } from './table.js'
+
+export interface DoctorFlags extends ConnectionFlags {
+  /** Absent = the default. */
+  readonly config?: string
+  readonly listen?: string
+}
+
+/** `meup doctor`: what counts and why, then what is wrong and what to do. */
+export async function doctor(flags: DoctorFlags): Promise<void> {
+  const path = flags.config ?? 'space.yaml'
+  const directory = dirname(resolve(path))
+  const file = read(path, flags.listen)
+  const address = addressOf(flags, process.env, readGatewayFile(directory), directory)
+  const settings = [
+    say('config', resolve(path), flags.config === undefined ? 'default' : 'flag --config'),
+    ...('source' in file ? configSettings(file, flags.listen) : []),
+    ...addressSettings(address),
+  ]
+  const checks = await examine(file, address, directory)
+  const ok = checks.every((check) => check.ok)
+  if (flags.json) print(JSON.stringify({ ok, settings, checks }))
+  else for (const line of [...settingLines(settings), '', ...checkLines(checks)]) print(line)
+  if (!ok) process.exitCode = exitCodes.error
+}
+
+/** The configuration, or the mistakes in it. */
+function read(path: string, listen: string | undefined): ConfigFile | ConfigError {
+  try {
+    const file = readConfig(path)
+    return { ...file, config: withListen(file.config, listen) }
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+}
+
+async function examine(
+  file: ConfigFile | ConfigError,
+  address: Address,
+  directory: string,
+): Promise<Check[]> {
+  const running = await findGateway(directory)
+  const { checks, time: present } = await gatewayChecks(address, readGatewayFile(directory))
+  const node = nodeCheck(process.versions.node)
+  if (file instanceof ConfigError) {
+    const mistakes = file.message.split('\n').map((line) => fail('config', line, 'correct the file'))
+    const clock = clockCheck(Date.now(), { present, past: undefined })
+    return [node, ...mistakes, ...modeChecks(directory, undefined), ...checks, clock]
+  }
+  const { config } = file
+  const log = logCheck(config, running)
+  const logFile = config.storage.kind === 'memory' ? undefined : config.storage.path
+  return [
+    node,
+    pass('config', 'has no mistakes'),
+    ...modeChecks(directory, logFile),
+    await portCheck(config, running),
+    log.check,
+    ...programChecks(config),
+    ...tokenChecks(config, running !== undefined),
+    ...checks,
+    clockCheck(Date.now(), { present, past: log.newest }),
+  ]
+}
+
+function configSettings(file: ConfigFile, listen: string | undefined): Setting[] {
+  return settingsOf(file, process.env).map((setting) =>
+    listen !== undefined && setting.name === 'gateway.listen'
+      ? { ...setting, from: 'flag --listen' }
+      : setting,
+  )
+}
+
+function addressSettings({ url, space, participant, token }: Address): Setting[] {
+  const shown = ({ value }: Sourced): string => value ?? 'none'
+  return [
+    say('commands go to', shown(url), url.from),
+    say('commands enter', shown(space), space.from),
+    say('commands act as', participant.value ?? 'whoever has the token', participant.from),
+    say('with the token', token.value === undefined ? 'none' : '(hidden)', token.from),
+  ]
+}
+
+const say = (name: string, value: string, from: string): Setting => ({ name, value, from })
+
+const settingLines = (settings: readonly Setting[]): string[] =>
+  table(settings.map(({ name, value, from }) => [name, value, from]))
+
+const checkLines = (checks: readonly Check[]): string[] =>
+  checks.flatMap(({ name, ok, detail, advice }) => [
+    `${ok ? '✓' : '✗'} ${name}: ${detail}`,
+    ...(advice === undefined ? [] : [`  → ${advice}`]),
+  ])

@@ -1,0 +1,95 @@
+import { basename } from 'node:path'
+import type { Rate } from '@meup/protocol'
+import type { SpaceEntry } from '../config/config.js'
+import type { ConfigFile } from '../config/load.js'
+import { asWritten, originOf } from '../config/origin.js'
+import type { Path } from '../config/source.js'
+import { listenOf, participantsPath, wordsOf } from './summary.js'
+
+/** A setting as it counts, and where it comes from. */
+export interface Setting {
+  readonly name: string
+  readonly value: string
+  readonly from: string
+}
+
+/** Every setting of a configuration, those that the file leaves out as well. No secret is among the values. */
+export function settingsOf(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] {
+  const { config } = file
+  const { gateway, storage } = config
+  const say = (path: Path, value: unknown, from = placeOf(file, path, env)): Setting => {
+    return { name: path.join('.'), value: String(value), from }
+  }
+  return [
+    say(['gateway', 'listen'], listenOf(config)),
+    say(['gateway', 'origins'], gateway.origins.join(' ') || 'none'),
+    say(['gateway', 'trustProxy'], gateway.trustProxy),
+    say(['storage', 'kind'], storage.kind),
+    ...(storage.kind === 'memory'
+      ? []
+      : [say(['storage', 'path'], storage.path), say(['storage', 'durability'], storage.durability)]),
+    ...config.spaces.flatMap((entry) => spaceSettings(file, entry, say)),
+  ]
+}
+
+type Say = (path: Path, value: unknown, from?: string) => Setting
+
+function spaceSettings(file: ConfigFile, entry: SpaceEntry, say: Say): Setting[] {
+  const { name, limits, reasoning, mcp, retention, guest } = entry.config
+  const { rates, ...sizes } = limits
+  const root = file.config.several ? ['spaces', name] : []
+  return [
+    file.config.several ? say(root, name) : say(['space'], name),
+    say([...root, 'retention', 'days'], retention.days || 'kept'),
+    ...Object.entries(sizes).map(([key, value]) => say([...root, 'limits', key], value)),
+    ...rateSettings([...root, 'limits', 'rates'], rates, say),
+    say([...root, 'reasoning', 'collaborative'], reasoning.collaborative),
+    say([...root, 'reasoning', 'abandonAfter'], `${reasoning.abandonAfterMs / 1000}s`),
+    say([...root, 'mcp', 'visibility'], mcp.visibility),
+    say([...root, 'guest'], guest === undefined ? 'none' : listOf(guest.capabilities)),
+    ...Object.keys(entry.config.participants).flatMap((id) => participantSettings(file, entry, id, say)),
+  ]
+}
+
+function participantSettings(file: ConfigFile, entry: SpaceEntry, id: string, say: Say): Setting[] {
+  const { source, config } = file
+  const { kind, capabilities, rates } = entry.config.participants[id] ?? { kind: '', capabilities: [] }
+  const program = entry.programs[id]
+  const path = [...participantsPath(config, entry), id]
+  const usual = [...participantsPath(config, entry).slice(0, -1), 'defaults', 'capabilities']
+  const isUsual = originOf(source, [...path, 'capabilities']) === undefined && kind !== 'mcp'
+  const written = (key: string): Setting[] =>
+    originOf(source, [...path, key]) === undefined
+      ? []
+      : [say([...path, key], asWritten(source, [...path, key]))]
+  return [
+    say([...path, 'kind'], kind),
+    {
+      ...say(isUsual ? usual : [...path, 'capabilities'], listOf(capabilities)),
+      name: [...path, 'capabilities'].join('.'),
+    },
+    ...(rates ? rateSettings([...path, 'limits', 'rates'], rates, say) : []),
+    ...['command', 'args', 'url'].flatMap(written),
+    ...(program !== undefined && 'env' in program && Object.keys(program.env).length > 0
+      ? [say([...path, 'env'], Object.keys(program.env).join(' '))]
+      : []),
+    ...(program?.kind === 'process' ? [say([...path, 'restart'], program.restart)] : []),
+  ]
+}
+
+const rateSettings = (path: Path, rates: Readonly<Record<string, Rate>>, say: Say): Setting[] =>
+  Object.entries(rates).map(([rateClass, { perSecond, burst }]) =>
+    say([...path, rateClass], `${perSecond} per second, burst ${burst}`),
+  )
+
+const listOf = (capabilities: Parameters<typeof wordsOf>[0][] | readonly Parameters<typeof wordsOf>[0][]) =>
+  capabilities.map(wordsOf).join(' ') || 'none'
+
+function placeOf({ config, source }: ConfigFile, path: Path, env: NodeJS.ProcessEnv): string {
+  const origin = originOf(source, path)
+  if (origin === undefined) return 'default'
+  const variables = origin.variables.map((name) =>
+    env[name] === undefined ? `${name} is not set` : `environment ${name}`,
+  )
+  return [`${basename(config.file)}:${origin.line}`, ...variables].join(', ')
+}
