@@ -139,10 +139,9 @@ const faults = [
   ['a write for which there is no room', 'pwrite64', 'process', 'error=ENOSPC:when=300..303'],
 ] as const
 
-test.for(faults)(
-  '%s: what it was for is refused, and it goes on by itself',
-  { timeout: 60_000 },
-  ([, calls, durability, fault], context) =>
+for (const [name, calls, durability, fault] of faults) {
+  test(
+    `${name}: what it was for is refused, and it goes on by itself`,
     withStrace(async () => {
       const { gateway, folder, path, ben, say, accepted, refused } = await running({
         durability,
@@ -150,20 +149,24 @@ test.for(faults)(
       })
       await saysUntil(say, false)
       await saysUntil(say, true)
+      const before = tracedCalls(join(folder, 'trace'))
+      expect(before.filter(({ injected }) => injected).length, 'attempts that failed').toBeGreaterThan(1)
       await says(say, 20)
+      const after = tracedCalls(join(folder, 'trace'))
+      expect(after.length - before.length, 'as durable as ever').toBeGreaterThanOrEqual(20)
       await expect.poll(() => ben.seen.at(-1)?.seq).toBe(accepted.at(-1)?.seq)
-      expect(tracedCalls(join(folder, 'trace')).filter(({ injected }) => injected).length).toBeGreaterThan(1)
       await expectKept(gateway, path, { accepted, refused })
-    })(context),
-)
+    }),
+    60_000,
+  )
+}
 
-test.for([
+for (const [durability, syncs] of [
   ['power', 20],
   ['process', 0],
-] as const)(
-  'durability %s syncs %i of 20 acknowledged envelopes, after a fault as well',
-  { timeout: 60_000 },
-  ([durability, syncs], context) =>
+] as const) {
+  test(
+    `durability ${durability}: ${syncs} of 20 acknowledged envelopes are synced to the disk`,
     withStrace(async () => {
       const { folder, say } = await running({
         durability,
@@ -174,5 +177,7 @@ test.for([
       const before = count()
       await says(say, 20)
       expect(count() - before).toBe(syncs)
-    })(context),
-)
+    }),
+    60_000,
+  )
+}

@@ -44,6 +44,24 @@ export function meup(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })))
 }
 
+/** Runs `meup` for as long as the test takes, with nothing typed. */
+export function spawnMeup(args: readonly string[], cwd: string) {
+  const child = spawn(process.execPath, [entry, ...args], { cwd, env: environment({}) })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => {
+    said.stdout += chunk
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    said.stderr += chunk
+  })
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return { process: child, said, ended }
+}
+
+/** A command line for `meup`, for a shell. */
+export const commandLine = (args: string): string => `'${process.execPath}' '${entry}' ${args}`
+
 export interface RunningSpace {
   readonly url: string
   readonly process: ChildProcess

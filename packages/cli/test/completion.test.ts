@@ -27,7 +27,7 @@ COMP_WORDS=(meup "$@"); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); _meup; printf 
 
 describe('bash', () => {
   test.for([
-    [[''], ['up', 'token', 'completion', '--version', '-C', '--help']],
+    [[''], ['up', 'token', 'completion', '-C', '--version', '--help']],
     [['t'], ['token']],
     [
       ['token', ''],

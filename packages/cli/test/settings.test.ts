@@ -8,7 +8,7 @@ const text = `version: 1
 space: demo
 gateway: { listen: "127.0.0.1:\${PORT}", trustProxy: true }
 storage: { kind: memory }
-limits: { contextDepth: "\${DEPTH:-3}" }
+limits: { contextDepth: 3 }
 defaults:
   capabilities: [chat, "reasoning.*"]
 participants:
@@ -19,7 +19,7 @@ participants:
     command: node
     args: [server.js, --token, "\${TOOL_TOKEN}"]
     env: { API_KEY: "\${KEY}", OTHER: plain-secret }
-`.replace('"${DEPTH:-3}"', '3')
+`
 
 function settings(yaml = text) {
   const all = settingsOf(configIn('/srv', yaml, env), env)
@@ -40,7 +40,7 @@ test.for([
   ['participants.ana.capabilities', '*', 'space.yaml:9'],
   ['participants.ben.capabilities', 'chat reasoning.*', 'space.yaml:7'],
   ['participants.files.command', 'node', 'space.yaml:13'],
-  ['participants.files.args', 'server.js --token ${TOOL_TOKEN}', 'space.yaml:14, environment TOOL_TOKEN'],
+  ['participants.files.args', `server.js --token \${TOOL_TOKEN}`, 'space.yaml:14, environment TOOL_TOKEN'],
   ['participants.files.env', 'API_KEY OTHER', 'space.yaml:15, environment KEY'],
 ] as const)('%s is %s (%s)', ([name, value, from]) => {
   expect(settings().of(name)).toEqual({ name, value, from })
@@ -73,7 +73,7 @@ spaces:
 })
 
 test('a variable that is not set is told from one that is', () => {
-  const yaml = 'version: 1\nspace: demo\ngateway: { listen: "127.0.0.1:${NO_PORT:-8081}" }\n'
+  const yaml = `version: 1\nspace: demo\ngateway: { listen: "127.0.0.1:\${NO_PORT:-8081}" }\n`
   expect(settings(yaml).of('gateway.listen')).toMatchObject({
     value: '127.0.0.1:8081',
     from: 'space.yaml:3, NO_PORT is not set',

@@ -17,7 +17,16 @@ export type { Message, Parcel } from './outbox/parcel.js'
 export { pipeline } from './pipeline/index.js'
 export type { Authenticator, Identity } from './ports/authenticator.js'
 export { type Clock, systemClock } from './ports/clock.js'
-export type { Connection } from './ports/connection.js'
-export type { Draft, Entry, EnvelopeLog, LogStore, Query, Row } from './ports/envelope-log.js'
+export type { Connection, Feed } from './ports/connection.js'
+export type {
+  Draft,
+  Entry,
+  EnvelopeLog,
+  Filter,
+  LogStore,
+  Query,
+  Row,
+  Snapshot,
+} from './ports/envelope-log.js'
 export type { Logger } from './ports/logger.js'
 export type { ParticipantConfig, SpaceConfig } from './space/config.js'

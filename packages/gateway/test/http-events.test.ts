@@ -1,3 +1,4 @@
+import { testSpaceConfig } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { byId, range, type Sent, seqs } from './client.js'
@@ -177,6 +178,26 @@ describe('GET events', () => {
     const { url } = await start({ participants, eventHeartbeatMs: 5 })
     const stream = await asking(url, 'bob').events()
     for (let beat = 0; beat < 3; beat++) expect(await stream.comment()).toMatch(/^:/)
+  })
+
+  test('ends when its participant is let in no more, and shows what its participant may read by now', async () => {
+    const { url, connect, gateway } = await start({ participants })
+    const alice = await connect('alice')
+    const [bob, carol] = [await asking(url, 'bob').events(), await asking(url, 'carol').events()]
+    const psst = { ...chat(), to: ['alice'] }
+    await alice.accepted({ id: 'before', ...psst })
+    const changed = { alice: ['*'], bob: ['observe.targeted'] }
+    await gateway.reconfigure([testSpaceConfig({ participants: changed })])
+    await alice.accepted({ id: 'after', ...psst })
+
+    const goodbye = (await carol.rest()).at(-1)
+    expect([goodbye?.event, JSON.parse(goodbye?.data ?? '')]).toMatchObject(['error', { code: 4401 }])
+    const shown = await bob.envelopesUntil('after')
+    expect(shown.map(({ kind, id }) => (kind === 'chat' ? id : kind))).toEqual([
+      'system.space',
+      'system.presence',
+      'after',
+    ])
   })
 
   test('ends with a word when the gateway stops', async () => {

@@ -179,6 +179,17 @@ describe('POST envelopes', () => {
 })
 
 describe('other routes', () => {
+  test('is not for guests, who are known by their connection: 401', async () => {
+    const { url } = await start({ participants, guest: { capabilities: ['chat'] } })
+    const body = JSON.stringify(chat())
+    const response = await fetch(`${url}/spaces/test/envelopes`, { method: 'POST', body })
+    expect(response.status).toBe(401)
+    expect(await response.json()).toMatchObject({
+      code: 'unauthorized',
+      detail: expect.stringContaining('socket'),
+    })
+  })
+
   test('healthz needs no token', async () => {
     const { url } = await start({ participants })
     const response = await fetch(`${url}/healthz`)

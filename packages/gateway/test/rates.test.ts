@@ -167,10 +167,10 @@ describe('who pays', () => {
     expect(await bob.refused(chat())).toMatchObject({ code: 'rate_limited' })
   })
 
-  test('is the address where guests come from', async () => {
+  test('is the address where guests come from, as the proxy says, not as they say', async () => {
     const guests = { guest: { capabilities: ['chat'] }, trustProxy: true }
     const { alice, dial } = await withRates({ chat: { perSecond: 1, burst: 2 } }, guests)
-    const from = (address: string) => dial({ headers: { 'x-forwarded-for': `${address}, 10.0.0.1` } })
+    const from = (address: string) => dial({ headers: { 'x-forwarded-for': `10.0.0.1, ${address}` } })
     const [one, two, elsewhere] = [await from('192.0.2.1'), await from('192.0.2.1'), await from('192.0.2.2')]
     await one.accepted(chat())
     await two.accepted(chat())

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Place, placesOf, valuedOptions } from './tree.js'
+import { type Place, placesOf, valuedOptions, type Word } from './tree.js'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
@@ -48,8 +48,7 @@ ${places.map(({ path, words }) => `    "${path}") candidates=(${words.map(zshCan
 compdef _meup meup
 `
 
-const zshCandidate = ({ text, about }: Place['words'][number]): string =>
-  quote(`${text.replaceAll(':', '\\:')}:${about}`)
+const zshCandidate = ({ text, about }: Word): string => quote(`${text.replaceAll(':', '\\:')}:${about}`)
 
 const fish = (places: readonly Place[], valued: readonly string[]): string => `\
 # meup completion fish: meup completion fish > ~/.config/fish/completions/meup.fish
@@ -66,16 +65,11 @@ end
 ${places.flatMap((place) => place.words.map((word) => fishLine(place.path, word, valued))).join('\n')}
 `
 
-function fishLine(
-  path: string,
-  { text, about, isCommand }: Place['words'][number],
-  valued: readonly string[],
-) {
-  const flag = /^(-+)(.+)$/.exec(text)
+function fishLine(path: string, { text, about }: Word, valued: readonly string[]): string {
+  const [, dashes, name = ''] = /^(-+)(.+)$/.exec(text) ?? []
+  const value = valued.includes(text) ? ' -r' : ''
   const what =
-    flag === null
-      ? `${isCommand ? '-f ' : ''}-a ${quote(text)}`
-      : `${flag[1] === '--' ? '-l' : '-s'} ${quote(flag[2] ?? '')}${valued.includes(text) ? ' -r' : ''}`
+    dashes === undefined ? `-f -a ${quote(text)}` : `${dashes === '--' ? '-l' : '-s'} ${quote(name)}${value}`
   return `complete -c meup -n ${quote(`__meup_at "${path}"`)} ${what} -d ${quote(about)}`
 }
 

@@ -10,8 +10,6 @@ export interface Place {
 export interface Word {
   readonly text: string
   readonly about: string
-  /** Whether it is a command of its own, after which others may stand. */
-  readonly isCommand: boolean
 }
 
 /** Every command of the tree with what may follow it, as commander knows it. */
@@ -20,7 +18,7 @@ export function placesOf(command: Command, path = command.name()): Place[] {
     .createHelp()
     .visibleOptions(command)
     .map(({ long, short, description }) => word(long ?? short ?? '', description))
-  const subcommands = command.commands.map((each) => word(each.name(), each.description(), true))
+  const subcommands = command.commands.map((each) => word(each.name(), each.description()))
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? [])
   return [
     { path, words: [...subcommands, ...choices.map((choice) => word(choice, '')), ...options] },
@@ -36,4 +34,4 @@ export function valuedOptions(command: Command): string[] {
   return [...new Set([...own, ...command.commands.flatMap(valuedOptions)])].sort()
 }
 
-const word = (text: string, about: string, isCommand = false): Word => ({ text, about, isCommand })
+const word = (text: string, about: string): Word => ({ text, about })

@@ -58,7 +58,7 @@ export const participantsPath = ({ several }: Config, { config }: SpaceEntry): P
 export const listenOf = ({ gateway: { host, port } }: Config): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
-export const storageOf = ({ storage }: Config): string =>
+const storageOf = ({ storage }: Config): string =>
   storage.kind === 'sqlite' ? `${storage.path} (sqlite, ${storage.durability})` : storage.kind
 
 export const wordsOf = (capability: Capability): string =>

@@ -31,9 +31,10 @@ export function readUpgrade(
   return { space, remote: remoteOf(request, options.trustProxy), resume, ...(token && { token }) }
 }
 
+/** Behind a proxy: the address that it has added itself. What stands before is the client's own word. */
 export function remoteOf(request: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? request.headers['x-forwarded-for'] : undefined
-  const client = (Array.isArray(forwarded) ? forwarded[0] : forwarded)?.split(',')[0]?.trim()
+  const client = (Array.isArray(forwarded) ? forwarded.at(-1) : forwarded)?.split(',').at(-1)?.trim()
   return client || (request.socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '')
 }
 

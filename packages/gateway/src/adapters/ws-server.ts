@@ -18,6 +18,16 @@ export interface WsServerOptions {
   readonly logger: Logger
 }
 
+declare module 'ws' {
+  interface ServerOptions {
+    /** Milliseconds; ws has it, its types do not say so. */
+    closeTimeout?: number
+  }
+}
+
+/** How long a peer may take to answer a close: one that reads nothing is gone soon after it was told. */
+const closeGraceMs = 2000
+
 /** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
 export class WsServer {
   readonly #options: WsServerOptions
@@ -60,6 +70,7 @@ export class WsServer {
         clientTracking: false,
         maxPayload,
         perMessageDeflate: false,
+        closeTimeout: closeGraceMs,
         handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
       })
       this.#servers.set(maxPayload, server)

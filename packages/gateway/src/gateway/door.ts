@@ -83,7 +83,8 @@ export async function identify(
 /** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
 export function turnAway({ participant, payer }: Visitor, space: Space): Denial | undefined {
   const most = space.config.limits.connectionsPerParticipant
-  if (space.connectionsOf(participant) >= most) {
+  const connections = [...space.sessions].filter((session) => session.participant === participant)
+  if (connections.length >= most) {
     return deny('rate_limited', 429, `${participant} has ${most} connections already; close one first`)
   }
   const retryAfterMs = space.rates.take(payer, 'control', 1, space.clock.now())

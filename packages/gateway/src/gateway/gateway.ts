@@ -5,9 +5,10 @@ import type { Connection, Feed } from '../ports/connection.js'
 import type { LogStore } from '../ports/envelope-log.js'
 import { type Logger, silent } from '../ports/logger.js'
 import type { SpaceConfig } from '../space/config.js'
+import { reportOf, type SpaceReport } from '../space/report.js'
 import type { Selection } from '../space/selection.js'
 import type { Session, Visitor } from '../space/session.js'
-import { Space, type SpaceReport } from '../space/space.js'
+import { Space } from '../space/space.js'
 import { Counts } from '../space/tally.js'
 import { type Denial, deny, identify, isDenial, type Resume, turnAway } from './door.js'
 import { Room } from './room.js'
@@ -117,7 +118,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get failedLogins() {
       return failedLogins
     },
-    report: () => [...rooms.values()].map(({ space }) => space.report()),
+    report: () => [...rooms.values()].map(({ space }) => reportOf(space)),
 
     frameLimit: (space) => 4 * (rooms.get(space)?.space.config.limits.maxEnvelopeBytes ?? 0),
 

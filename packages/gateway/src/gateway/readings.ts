@@ -1,4 +1,4 @@
-import type { SpaceReport } from '../space/space.js'
+import type { SpaceReport } from '../space/report.js'
 import type { Counts, Spread } from '../space/tally.js'
 import type { Gateway } from './gateway.js'
 

@@ -10,7 +10,12 @@ import { denied, problem, problemOf, retryAfter } from './problem.js'
 export async function postEnvelopes(context: Context, options: HttpOptions): Promise<Response> {
   const visitor = await options.gateway.identify(knockOf(context, options))
   if (isDenial(visitor)) return denied(visitor)
-
+  if (!visitor.space.state.participants.has(visitor.participant)) {
+    // A guest is known by its connection, and has none here.
+    return problem(
+      problemOf({ code: 'unauthorized', message: 'a token is required to post; guests use a socket' }),
+    )
+  }
   const frames = framesOf(new Uint8Array(await context.req.arrayBuffer()))
   if (typeof frames === 'string') return problem(problemOf({ code: 'invalid_json', message: frames }))
   if (frames.length > maxPost) {

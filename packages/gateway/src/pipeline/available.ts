@@ -1,8 +1,12 @@
+import { Kind } from '@meup/protocol'
 import type { Admission, Outcome, Passage } from './passage.js'
 
-/** Nothing is admitted while the gateway stops, nor while the log fails or falls behind: `unavailable` [MEUP-4.10]. */
-export function available(_passage: Passage, { stopped }: Admission): Outcome {
-  return stopped === undefined
+/**
+ * Nothing is admitted while the gateway stops, nor while the log fails or falls behind: `unavailable` [MEUP-4.10]. To
+ * read is possible all the same.
+ */
+export function available({ envelope }: Passage, { stopped }: Admission): Outcome {
+  return stopped === undefined || envelope.kind === Kind.observeSubscribe
     ? undefined
     : { code: 'unavailable', message: `${stopped}; send it again later` }
 }

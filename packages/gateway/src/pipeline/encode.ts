@@ -1,4 +1,5 @@
 import { type Envelope, PROTOCOL } from '@meup/protocol'
+import type { Draft } from '../ports/envelope-log.js'
 
 /** An envelope as bytes. */
 export interface Encoded {
@@ -19,6 +20,23 @@ export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
   body.set(payload, fields.length)
   body[body.length - 1] = closing
   return { body, content: body.subarray(head.length) }
+}
+
+/** The envelope as the log takes it. */
+export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): Draft {
+  const { id, ts, from, kind, to, context, correlationId } = envelope
+  return {
+    seq,
+    id,
+    ts,
+    from,
+    kind,
+    ...(to && { to }),
+    ...(context !== undefined && { context }),
+    ...(correlationId !== undefined && { correlationId }),
+    body,
+    content,
+  }
 }
 
 function fieldsOf(envelope: Envelope): string {

@@ -129,7 +129,7 @@ export class Contexts {
   #count(envelope: Envelope): void {
     const { kind, from, context } = envelope
     if (context === undefined) return
-    const rules = { mcpVisibility: this.#mcpVisibility, senderOf: () => undefined }
+    const rules = { mcpVisibility: this.#mcpVisibility, originOf: () => undefined }
     if (audienceOf(envelope, rules) !== undefined) return
     const isThought = !isShown('boundaries', { kind, context })
     for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {

@@ -31,8 +31,8 @@ export class KnownIds {
     return same ? { seq: row.seq, message: messageOf(row) } : 'other'
   }
 
-  senderOf(id: string): string | undefined {
-    return (this.#inFlight.get(id) ?? this.#log.find(id))?.from
+  originOf(id: string): Pick<Draft, 'from' | 'kind'> | undefined {
+    return this.#inFlight.get(id) ?? this.#log.find(id)
   }
 
   admit(draft: Draft): void {

@@ -11,8 +11,8 @@ export type Audience = ReadonlySet<string> | undefined
 
 export interface AudienceRules {
   readonly mcpVisibility: 'everyone' | 'addressees'
-  /** Sender of an admitted envelope. */
-  senderOf(id: string): string | undefined
+  /** Who sent an admitted envelope, and of which kind it is. */
+  originOf(id: string): Pick<Entry, 'from' | 'kind'> | undefined
 }
 
 /** What decides who may read an envelope. */
@@ -24,15 +24,21 @@ export function audienceOf(entry: Addressed, rules: AudienceRules): Audience {
   return entry.to && new Set([...entry.to, entry.from])
 }
 
+/** What a request fulfils, and what a response answers: their senders read along. */
+const answered: Partial<Record<string, string>> = {
+  [Kind.mcpRequest]: Kind.mcpProposal,
+  [Kind.mcpResponse]: Kind.mcpRequest,
+}
+
 /** `to` names who must act; with `addressees` a request and its responses are theirs and the asker's alone. */
-function mcpAudience(entry: Addressed, { mcpVisibility, senderOf }: AudienceRules): Audience {
+function mcpAudience(entry: Addressed, { mcpVisibility, originOf }: AudienceRules): Audience {
   if (mcpVisibility === 'everyone') return undefined
   if (entry.kind !== Kind.mcpRequest && entry.kind !== Kind.mcpResponse) return undefined
   if (entry.kind === Kind.mcpRequest && entry.to === undefined) return undefined
   const audience = new Set([...(entry.to ?? []), entry.from])
   for (const id of correlations(entry)) {
-    const sender = senderOf(id)
-    if (sender !== undefined) audience.add(sender)
+    const origin = originOf(id)
+    if (origin?.kind === answered[entry.kind]) audience.add(origin?.from ?? '')
   }
   return audience
 }

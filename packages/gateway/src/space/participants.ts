@@ -106,7 +106,9 @@ export class Participants {
     const { id, capabilities = [] } = participant
     // Whoever leaves after having been removed does not become known again.
     const known = this.#known.get(id) ?? (event === 'join' ? this.#set(id, capabilities) : undefined)
-    if (known !== undefined && event !== 'update') known.present = event === 'join'
+    if (known === undefined || event === 'update') return
+    known.present = event === 'join'
+    if (!known.present && !known.named) this.#known.delete(id) // A guest never comes back under this name.
   }
 
   #set(id: string, capabilities: readonly Capability[]): Known {

@@ -1,10 +1,11 @@
 import { type Envelope, GATEWAY, PROTOCOL } from '@meup/protocol'
 import { nanoid } from 'nanoid'
+import { LogError } from '../log/error.js'
 import { broadcast, Delivery } from '../outbox/broadcast.js'
 import { messageFrom } from '../outbox/parcel.js'
-import { type Encoded, encode } from '../pipeline/encode.js'
+import { type Encoded, encode, toDraft } from '../pipeline/encode.js'
 import { pass } from '../pipeline/index.js'
-import { isRefusal, type Passage, type Receipt, type Refusal } from '../pipeline/passage.js'
+import { isRefusal, type Outcome, type Passage, type Receipt, type Refusal } from '../pipeline/passage.js'
 import type { Clock } from '../ports/clock.js'
 import type { Draft, Entry, EnvelopeLog } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
@@ -25,21 +26,6 @@ export interface SpacePorts {
   readonly log: EnvelopeLog
   readonly clock: Clock
   readonly logger: Logger
-}
-
-/** How a space is doing, for its operator. */
-export interface SpaceReport {
-  readonly space: string
-  /** Why nothing is admitted at present; `undefined` = all is well. */
-  readonly stopped: string | undefined
-  /** Last seq that was delivered. */
-  readonly head: number
-  readonly connections: number
-  /** Bytes that clients have not taken yet. */
-  readonly unsentBytes: number
-  /** Admitted, and on no way to the log yet. */
-  readonly waiting: { readonly envelopes: number; readonly bytes: number }
-  readonly tally: Tally
 }
 
 /** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
@@ -104,7 +90,7 @@ export class Space {
     const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
     const nothing = { body: frame, content: frame }
     const passage: Passage = { sender, frame, isBinary, now, envelope, payload: frame, encoded: nothing }
-    const outcome = pass(passage, this)
+    const outcome = this.#pass(passage)
     if (outcome === undefined) return { id: passage.envelope.id, seq: this.#admitted }
     if (isRefusal(outcome)) this.#reject(outcome, passage)
     return outcome
@@ -124,17 +110,11 @@ export class Space {
   admit(envelope: Envelope, encoded: Encoded, sender?: Sender): void {
     const seq = ++this.#admitted
     envelope.seq = seq
-    const draft: Draft = { ...entryFields(envelope, seq), ...encoded }
+    const draft = toDraft(envelope, seq, encoded)
     this.ids.admit(draft)
     if (sender !== undefined) this.#waiting.set(seq, sender)
     this.state.apply(envelope)
     this.#commit.add(draft)
-  }
-
-  connectionsOf(participant: string): number {
-    let connections = 0
-    for (const session of this.sessions) if (session.participant === participant) connections++
-    return connections
   }
 
   /** What somebody may read, as of now. */
@@ -144,7 +124,7 @@ export class Space {
 
   deliveryOf(entry: Entry): Delivery {
     const mcpVisibility = this.config.mcp.visibility
-    return new Delivery(entry, audienceOf(entry, { mcpVisibility, senderOf: (id) => this.ids.senderOf(id) }))
+    return new Delivery(entry, audienceOf(entry, { mcpVisibility, originOf: (id) => this.ids.originOf(id) }))
   }
 
   /** RFC 3339 with milliseconds; formatted once per millisecond. */
@@ -185,12 +165,20 @@ export class Space {
     )
   }
 
-  report(): SpaceReport {
-    const { config, stopped, delivered: head, sessions, tally } = this
-    let unsentBytes = 0
-    for (const { connection } of sessions) unsentBytes += connection.pending
-    const { waiting } = this.#commit
-    return { space: config.name, stopped, head, connections: sessions.size, unsentBytes, waiting, tally }
+  /** What is admitted, and not on its way to the log yet. */
+  get waiting(): { readonly envelopes: number; readonly bytes: number } {
+    return this.#commit.waiting
+  }
+
+  /** A log that cannot be asked for an id: nothing has been changed yet, and the sender may try again. */
+  #pass(passage: Passage): Outcome {
+    try {
+      return pass(passage, this)
+    } catch (err) {
+      if (!(err instanceof LogError)) throw err
+      this.logger.error({ space: this.config.name, err }, 'the log could not be read')
+      return { code: 'unavailable', message: 'the log cannot be read; send it again later' }
+    }
   }
 
   #reject(refusal: Refusal, { sender, envelope, now }: Passage): void {
@@ -265,20 +253,5 @@ export class Space {
       this.#deliver(rows)
     }
     this.#admitted = this.delivered
-  }
-}
-
-/** What the log indexes of an envelope. */
-function entryFields(envelope: Envelope, seq: number): Omit<Entry, 'body'> {
-  const { id, ts, from, kind, to, context, correlationId } = envelope
-  return {
-    seq,
-    id,
-    ts,
-    from,
-    kind,
-    ...(to && { to }),
-    ...(context !== undefined && { context }),
-    ...(correlationId !== undefined && { correlationId }),
   }
 }

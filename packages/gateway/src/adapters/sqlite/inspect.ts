@@ -15,7 +15,7 @@ export interface LogReport {
   readonly isLocked: boolean
 }
 
-export interface LoggedSpace {
+interface LoggedSpace {
   readonly name: string
   readonly epoch: string
   /** The last seq; 0 = none. */

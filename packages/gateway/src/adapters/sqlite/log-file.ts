@@ -51,5 +51,10 @@ export class LogFile {
 
 function open({ path, durability }: WriterOptions, how: { create: boolean }): Opened {
   const db = openForWriting(path, durability, how)
-  return { db, ledger: new Ledger(db), pruning: new Pruning(db) }
+  try {
+    return { db, ledger: new Ledger(db), pruning: new Pruning(db) }
+  } catch (error) {
+    db.close()
+    throw error
+  }
 }

@@ -142,6 +142,7 @@ const history = {
 
 const post = {
   ...ofSpace,
+  security: [{ token: [] }],
   operationId: 'post',
   summary: 'Sends envelopes, one or an array',
   requestBody: {

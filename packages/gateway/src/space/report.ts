@@ -1,0 +1,31 @@
+import type { Space } from './space.js'
+import type { Tally } from './tally.js'
+
+/** How a space is doing, for its operator. */
+export interface SpaceReport {
+  readonly space: string
+  /** Why nothing is admitted at present; `undefined` = all is well. */
+  readonly stopped: string | undefined
+  /** Last seq that was delivered. */
+  readonly head: number
+  readonly connections: number
+  /** Bytes that clients have not taken yet. */
+  readonly unsentBytes: number
+  /** What is admitted, and not on its way to the log yet. */
+  readonly waiting: { readonly envelopes: number; readonly bytes: number }
+  readonly tally: Tally
+}
+
+export function reportOf({ config, stopped, delivered, sessions, waiting, tally }: Space): SpaceReport {
+  let unsentBytes = 0
+  for (const { connection } of sessions) unsentBytes += connection.pending
+  return {
+    space: config.name,
+    stopped,
+    head: delivered,
+    connections: sessions.size,
+    unsentBytes,
+    waiting,
+    tally,
+  }
+}

@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { sqliteStore } from '@meup/gateway'
+import { expect, test } from 'vitest'
+import { contentOf, writeVersion1 } from '../../packages/gateway/test/version-1.js'
+import { temporaryFolder } from '../support/cli.js'
+import { hasStrace } from '../support/faults.js'
+import { needing } from '../verifies.js'
+
+const withStrace = needing('strace, and the right to trace', hasStrace)
+const script = fileURLToPath(new URL('../../packages/gateway/test/fixtures/open-log.mjs', import.meta.url))
+
+/** What changes a file or makes sure of it. */
+const calls = 'pwrite64,fsync,fdatasync,ftruncate,unlink'
+
+/** Opens the log, and is killed as its n-th call of these begins. Gives whether there were fewer. */
+function openUntilCall(path: string, n: number): boolean {
+  const inject = `inject=${calls}:signal=KILL:when=${n}`
+  const args = ['-f', '--seccomp-bpf', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', inject]
+  const { status, signal } = spawnSync('strace', [...args, process.execPath, script, path], {
+    stdio: 'inherit',
+  })
+  if (status !== 0 && signal !== 'SIGKILL') throw new Error(`the script ended with ${status ?? signal}`)
+  return status === 0
+}
+
+test(
+  'a migration that is killed, wherever it is, leaves the old schema or the new one, and all data',
+  withStrace(async () => {
+    const folder = temporaryFolder()
+    const original = join(folder, 'original.db')
+    writeVersion1(original, 50)
+    const { data } = contentOf(original)
+    const found = new Set<unknown>()
+    for (let n = 1, isThrough = false; !isThrough; n++) {
+      const path = join(folder, `${n}.db`)
+      copyFileSync(original, path)
+      isThrough = openUntilCall(path, n)
+      const { version, ...content } = contentOf(path)
+      found.add(version)
+      const tables = version === 1 ? ['envelopes', 'spaces'] : ['envelopes', 'pruned', 'spaces']
+      expect(content, `killed at call ${n}`).toEqual({ tables, data })
+
+      const store = await sqliteStore({ path })
+      expect((await store.open('main')).head).toBe(50)
+      await store.close()
+      expect(contentOf(path)).toMatchObject({ version: 2, data })
+    }
+    expect([...found].sort(), 'both were seen').toEqual([1, 2])
+  }),
+  120_000,
+)
