@@ -12,6 +12,8 @@ import { needing } from '../verifies.js'
 const onSmallDisk = needing('the right to mount a disk in memory (root)', () => mountSmallDisk(3))
 const withStrace = needing('strace, and the right to trace', hasStrace)
 
+/** A fault may be tried again after ten seconds. */
+const patient = { timeout: 15_000 }
 const plenty = '{ perSecond: 100000, burst: 100000 }'
 const config = (path: string, durability: string) => `
 version: 1
@@ -97,17 +99,17 @@ test(
 
     const late = await enter('late', { after: 0 })
     const last = accepted.at(-1)?.seq ?? 0
-    await expect.poll(() => late.seen.at(-1)?.seq).toBe(last)
+    await expect.poll(() => late.seen.at(-1)?.seq, patient).toBe(last)
     expect(late.seen.map(({ seq }) => seq)).toEqual(Array.from({ length: last }, (_, i) => i + 1))
     expect(await say()).toBe(false)
     expect(ben.seen.at(-1)?.seq).toBe(last)
 
     disk.clear()
     // It is logged that somebody came during the fault, though nobody sends: the log is tried again.
-    await expect.poll(() => ben.seen.at(-1)?.seq, { timeout: 15_000 }).toBeGreaterThan(last)
+    await expect.poll(() => ben.seen.at(-1)?.seq, patient).toBeGreaterThan(last)
     await says(say, 20)
     for (const { seen } of [ben, late]) {
-      await expect.poll(() => seen.at(-1)?.seq).toBe(accepted.at(-1)?.seq)
+      await expect.poll(() => seen.at(-1)?.seq, patient).toBe(accepted.at(-1)?.seq)
       expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, i) => (seen[0]?.seq ?? 0) + i))
     }
     await expectKept(gateway, database, { accepted, refused })
@@ -154,7 +156,7 @@ for (const [name, calls, durability, fault] of faults) {
       await says(say, 20)
       const after = tracedCalls(join(folder, 'trace'))
       expect(after.length - before.length, 'as durable as ever').toBeGreaterThanOrEqual(20)
-      await expect.poll(() => ben.seen.at(-1)?.seq).toBe(accepted.at(-1)?.seq)
+      await expect.poll(() => ben.seen.at(-1)?.seq, patient).toBe(accepted.at(-1)?.seq)
       await expectKept(gateway, path, { accepted, refused })
     }),
     60_000,

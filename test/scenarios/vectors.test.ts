@@ -44,7 +44,7 @@ describe('the gateway answers as the vectors say', () => {
 
 describe('the SDK tells its caller the same', () => {
   const refused = vectors('envelopes').flatMap(({ title, input, expect: expected }) =>
-    typeof expected === 'object' && expected.code !== 'invalid_json'
+    typeof expected === 'object' && expected.code !== 'invalid_json' && !/"id":null/.test(input)
       ? [{ title, draft: JSON.parse(input) as Draft, code: expected.code }]
       : [],
   )

@@ -1,4 +1,4 @@
-import { ConnectionError, type Dial, type DialRequest, Space } from '@meup/agent-sdk'
+import { type Dial, type DialRequest, Space } from '@meup/agent-sdk'
 import { type AnyEnvelope, closeCodes, ProtocolError } from '@meup/protocol'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
@@ -144,12 +144,17 @@ describe('a line that comes back', () => {
 })
 
 describe('the end of a line', () => {
-  test.each([4400, 4401, 4403, 4404])('close code %i ends it for good', async (code) => {
+  test.each([
+    [4400, 'invalid_request'],
+    [4401, 'unauthorized'],
+    [4403, 'forbidden'],
+    [4404, 'not_found'],
+  ] as const)('close code %i ends it for good: %s', async (code, refusal) => {
     const { seat, first, lines } = await seated()
     const sending = seat.send({ kind: 'chat', payload: { message: 'too late' } })
     const closed = event(seat, 'closed')
     first.close(code, 'go away')
-    const error = new ConnectionError('closed', `go away (${code})`)
+    const error = new ProtocolError(refusal, `go away (${code})`)
     await expect(sending).rejects.toEqual(error)
     expect(await closed).toEqual([error])
     await expect(seat.send({ kind: 'chat', payload: { message: 'later' } })).rejects.toMatchObject({

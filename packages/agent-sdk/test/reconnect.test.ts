@@ -201,11 +201,14 @@ describe('a gateway that closes for a reason', () => {
     return { url: `http://127.0.0.1:${port}`, connections: () => connections, close: () => server.close() }
   }
 
-  test.each([4401, 4403])('%i is the end', async (code) => {
+  test.each([
+    [4401, 'unauthorized'],
+    [4403, 'forbidden'],
+  ])('%i is the end: %s', async (code, refusal) => {
     const server = await closing(code)
     const ana = await enter(server.url, 'ana')
     const closed = new Promise((resolve) => ana.once('closed', resolve))
-    await expect(ana.chat('hello')).rejects.toMatchObject({ name: 'ConnectionError', code: 'closed' })
+    await expect(ana.chat('hello')).rejects.toMatchObject({ name: 'ProtocolError', code: refusal })
     expect(await closed).toMatchObject({ message: `because (${code})` })
     expect(server.connections()).toBe(1)
     server.close()

@@ -1,4 +1,4 @@
-import { Space } from '@meup/agent-sdk'
+import { ConnectionError, Space } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { closeCodes, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
@@ -78,13 +78,36 @@ describe('envelopes', () => {
   test('throw what ended the space', async () => {
     const { seat, first } = await scripted()
     const [envelopes, turns] = [seat.envelopes().next(), seat.turns().next()]
-    const ended = expect(envelopes).rejects.toMatchObject({ name: 'ConnectionError', code: 'closed' })
+    const ended = expect(envelopes).rejects.toMatchObject({ name: 'ProtocolError', code: 'forbidden' })
     const noTurns = expect(turns).rejects.toMatchObject({ message: 'kicked (4403)' })
     first.close(closeCodes.forbidden, 'kicked')
     await Promise.all([ended, noTurns])
     await expect(seat.envelopes().next()).rejects.toMatchObject({ message: 'kicked (4403)' })
     await expect(seat.eachTurn(async () => {})).rejects.toMatchObject({ message: 'kicked (4403)' })
     expect(seat.ended?.error).toMatchObject({ message: 'kicked (4403)' })
+  })
+})
+
+describe('status and closed', () => {
+  test('tell how the connection stands, and how it ended', async () => {
+    const { seat, first } = await scripted()
+    const status = seat.status()
+    expect((await status.next()).value).toEqual({ state: 'connected' })
+    first.close(1006, 'gone')
+    expect((await status.next()).value).toMatchObject({ state: 'reconnecting', reason: 'gone (1006)' })
+    const closed = seat.closed()
+    seat.close()
+    expect(await closed).toBeUndefined()
+    expect((await status.next()).done).toBe(true)
+    expect(await seat.closed()).toBeUndefined()
+  })
+
+  test('a local error says whether to try again, and what to do', () => {
+    const errors = (['unreachable', 'closed', 'not_configured'] as const).map(
+      (code) => new ConnectionError(code, ''),
+    )
+    expect(errors.map(({ retryable }) => retryable)).toEqual([true, false, false])
+    expect(errors.map(({ hint }) => hint)).not.toContain('')
   })
 })
 

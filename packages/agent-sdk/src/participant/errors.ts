@@ -9,6 +9,16 @@ export type LocalErrorCode =
   | 'queue_full'
   | 'not_configured'
 
+const hints: Readonly<Record<LocalErrorCode, string>> = {
+  unreachable: 'check the address, and that the gateway runs',
+  closed: 'connect anew',
+  timeout: 'try again, or allow more time',
+  aborted: 'nothing: it was asked for',
+  queue_full: 'await what send() returns before sending more',
+  not_configured: 'set what the message names',
+}
+const passing: ReadonlySet<LocalErrorCode> = new Set(['unreachable', 'timeout', 'queue_full'])
+
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   constructor(
@@ -17,6 +27,16 @@ export class ConnectionError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options)
+  }
+
+  /** Whether the same may succeed later. */
+  get retryable(): boolean {
+    return passing.has(this.code)
+  }
+
+  /** What to do about it. */
+  get hint(): string {
+    return hints[this.code]
   }
 }
 

@@ -1,6 +1,7 @@
-import { ProtocolError, readObject } from '@meup/protocol'
+import { EnvelopeId, ProtocolError, readObject } from '@meup/protocol'
 
 const encoder = new TextEncoder()
+const legalId = new RegExp(EnvelopeId.pattern ?? '')
 
 /**
  * An envelope as a text frame. Throws the `ProtocolError` of the gateway where it could not read the frame: it would
@@ -15,5 +16,12 @@ export function frameOf(envelope: object, maxBytes: number): string {
   }
   const object = readObject(bytes)
   if (typeof object === 'string') throw new ProtocolError('invalid_json', object)
+  const { id } = object.value
+  if (id !== undefined && !(typeof id === 'string' && legalId.test(id))) {
+    throw new ProtocolError(
+      'invalid_envelope',
+      `/id must be 1 to 64 of A-Z a-z 0-9 _ -, not ${JSON.stringify(id)}`,
+    )
+  }
   return text
 }

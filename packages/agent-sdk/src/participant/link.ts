@@ -1,6 +1,7 @@
 import {
   type AnyEnvelope,
   closeCodes,
+  type ErrorCode,
   Kind,
   type Limits,
   ProtocolError,
@@ -25,11 +26,11 @@ export interface LinkEvents {
 const [firstWait, longestWait] = [250, 30_000]
 
 /** Closes after which another try cannot help. */
-const final: ReadonlySet<number> = new Set([
-  closeCodes.badRequest,
-  closeCodes.unauthorized,
-  closeCodes.forbidden,
-  closeCodes.noSuchSpace,
+const final: ReadonlyMap<number, ErrorCode> = new Map([
+  [closeCodes.badRequest, 'invalid_request'],
+  [closeCodes.unauthorized, 'unauthorized'],
+  [closeCodes.forbidden, 'forbidden'],
+  [closeCodes.noSuchSpace, 'not_found'],
 ])
 
 /** A line to a space that comes back by itself, misses nothing and repeats nothing [MEUP-5.3]. */
@@ -154,12 +155,14 @@ export class Link {
   #down(code: number, reason: string): void {
     this.#transport = undefined
     const why = `${reason || 'the connection was lost'} (${code})`
-    const error = new ConnectionError(final.has(code) ? 'closed' : 'unreachable', why)
+    const refusal = final.get(code)
+    const error =
+      refusal === undefined ? new ConnectionError('unreachable', why) : new ProtocolError(refusal, why)
     if (this.#welcomed !== undefined) {
       this.#welcomed.reject(error)
       this.#welcomed = undefined
     } else if (!this.#over) {
-      if (error.code === 'closed') this.#end(error)
+      if (refusal !== undefined) this.#end(error)
       else this.#retry(why)
     }
   }
@@ -185,6 +188,4 @@ export class Link {
   }
 }
 
-const isFinal = (error: unknown): error is Error =>
-  (error instanceof ProtocolError && !error.retryable) ||
-  (error instanceof ConnectionError && error.code === 'closed')
+const isFinal = (error: unknown): error is ProtocolError => error instanceof ProtocolError && !error.retryable

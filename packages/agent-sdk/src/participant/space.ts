@@ -27,7 +27,14 @@ import { Subscriptions } from './subscriptions.js'
 import type { Dial, DialRequest } from './transport.js'
 import type { WaitOptions } from './wait.js'
 
+/** How the connection stands. */
+export type ConnectionStatus =
+  | { readonly state: 'connected' }
+  | { readonly state: 'reconnecting'; readonly inMs: number; readonly reason: string }
+
 export interface SpaceEvents {
+  /** The line is there again. */
+  connected: []
   /** Every logged envelope this participant gets, in order, and errors that answer nothing it awaits. */
   envelope: [AnyEnvelope]
   /** What is known of the space; again whenever it is told anew. */
@@ -203,6 +210,24 @@ export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDispo
     return this.#subscriptions.change(asked)
   }
 
+  /** How the connection stands, now and whenever that changes. Ends when the space is closed, throws if by an error. */
+  status(): AsyncIterableIterator<ConnectionStatus> {
+    return stream<ConnectionStatus>(this, (push) => {
+      const connected = (): void => push({ state: 'connected' })
+      const reconnecting = (inMs: number, reason: string): void =>
+        push({ state: 'reconnecting', inMs, reason })
+      connected()
+      this.on('connected', connected).on('reconnecting', reconnecting)
+      return () => this.off('connected', connected).off('reconnecting', reconnecting)
+    })
+  }
+
+  /** Resolves when the space is closed: with what closed it, or nothing where that was asked for. */
+  closed(): Promise<Error | undefined> {
+    if (this.#ended !== undefined) return Promise.resolve(this.#ended.error)
+    return new Promise((resolve) => this.once('closed', resolve))
+  }
+
   close(): void {
     this.#link.close()
   }
@@ -235,6 +260,7 @@ export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDispo
     this.#people.tell(welcome)
     if (fresh) this.#subscriptions.renew()
     else this.#subscriptions.granted(welcome)
+    if (fresh) this.emit('connected')
     if (welcome.resume.status === 'lost') this.emit('lost', welcome)
     this.emit('welcome', welcome)
   }
