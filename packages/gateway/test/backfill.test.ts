@@ -48,7 +48,7 @@ test('a reader whose next page is pruned before it takes it is closed, to be tol
   const { connection, seqs, closed, takeAll } = slowPeer()
   const ticket = (await gateway.admit({ space: 'test', token: testToken('ana'), remote: 'test' })) as Ticket
   await ticket.open(connection, { after: 0 })
-  await expect.poll(() => seqs.length).toBe(256)
+  await expect.poll(() => seqs.length, { timeout: 10_000 }).toBe(256)
   await log.prune(400, Buffer.from('state'))
   takeAll()
   expect(await closed).toMatchObject({ code: closeCodes.tooSlow, reason: expect.stringContaining('pruned') })

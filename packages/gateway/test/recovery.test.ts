@@ -65,7 +65,7 @@ describe('a log that goes on failing', () => {
     await tried(9)
     const waits = () => errors.flatMap(({ retryMs }) => retryMs ?? [])
     const expected = [500, 1000, 2000, 4000, 8000, 10_000, 10_000, 10_000, 10_000]
-    await expect.poll(waits).toEqual(expected)
+    await expect.poll(waits, { timeout: 10_000 }).toEqual(expected)
     const waited = expected.slice(0, 8).reduce((sum, ms) => sum + ms)
     expect(clock.now() - start, 'no sooner and no later').toBe(waited)
     expect(await bob.refused(chat())).toMatchObject({ code: 'unavailable' })
@@ -135,7 +135,7 @@ describe('a log that goes on failing', () => {
     disk.mode = 'works'
     disk.lost = 1
     await tried(3)
-    await expect.poll(() => errors.length).toBe(4)
+    await expect.poll(() => errors.length, { timeout: 10_000 }).toBe(4)
     expect(errors[3]?.err?.message).toContain('has been acknowledged')
     expect(await alice.refused(chat())).toMatchObject({ code: 'unavailable' })
   })
