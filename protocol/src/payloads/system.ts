@@ -52,7 +52,7 @@ export const ErrorPayload = Type.Object({
   attemptedKind: Type.Optional(Type.String()),
   capabilities: Type.Optional(capabilities),
   retryAfterMs: Type.Optional(Type.Integer({ minimum: 0 })),
-  details: Type.Optional(Type.Object({})),
+  details: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object' })),
 })
 export type ErrorPayload = Static<typeof ErrorPayload>
 
