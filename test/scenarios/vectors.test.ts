@@ -1,7 +1,7 @@
 import type { Draft } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
-import type { Envelope, ErrorPayload } from '@meup/protocol'
+import type { Capability, Envelope, ErrorPayload, ProtocolError } from '@meup/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { vectors } from '../../protocol/test/vectors.js'
 
@@ -39,6 +39,42 @@ describe('the gateway answers as the vectors say', () => {
     const answer = await answerTo(input)
     if (expected === 'ok') expect(frameCodes).not.toContain(answer?.code)
     else expect({ code: answer?.code, path: answer?.details?.path }).toMatchObject({ ...expected })
+  })
+})
+
+describe('the gateway decides as the vectors say', () => {
+  /** The code that one participant's envelope is refused with. */
+  async function refusalOf(capabilities: Capability[], draft: Draft): Promise<string | undefined> {
+    await using space = await createTestSpace({ participants: { ana: capabilities } })
+    const ana = await space.join('ana')
+    return await ana.send(draft).then(
+      () => undefined,
+      (error: ProtocolError) => error.code,
+    )
+  }
+
+  test.each(vectors('capabilities'))('capabilities: $title', async ({ input, expect: allowed }) => {
+    const { kind, payload, ...rest } = input.envelope
+    const wireKind = kind.replaceAll('/', '.')
+    const draft = { ...rest, kind: wireKind, payload: payload as object }
+    const code = await refusalOf(input.capabilities as Capability[], draft)
+    // What the gateway refuses before it comes to capabilities says nothing of them.
+    if (['invalid_envelope', 'reserved_kind', 'invalid_json'].includes(code ?? '')) return
+    expect(code === 'capability_violation').toBe(!allowed)
+  })
+
+  const paths = vectors('contexts').flatMap(({ title, input, expect: expected }) =>
+    typeof input.parse === 'string' && (expected === null || Array.isArray(expected))
+      ? [{ title, path: input.parse, isLegal: expected !== null }]
+      : [],
+  )
+  test.each(paths)('contexts: $title', async ({ path, isLegal }) => {
+    const draft = { kind: 'chat', context: path, payload: { message: 'here' } }
+    expect(await refusalOf(['*'], draft)).toBe(isLegal ? undefined : 'invalid_context')
+  })
+
+  test('there are enough of them to mean something', () => {
+    expect(paths.length).toBeGreaterThan(5)
   })
 })
 
