@@ -4,6 +4,7 @@ import { totalsReporter } from './test/support/reporter.js'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+    setupFiles: ['test/support/seed.ts'],
     reporters: ['default', totalsReporter],
     testTimeout: 20_000,
     hookTimeout: 30_000,

@@ -17,6 +17,7 @@ function normalised(frame: string) {
 const payload = fc
   .dictionary(fc.string({ unit: 'binary', maxLength: 6 }), fc.jsonValue({ stringUnit: 'binary' }))
   .filter((object) => !JSON.stringify(object).includes('"__proto__"'))
+  .map((object) => JSON.parse(JSON.stringify(object)) as Record<string, unknown>) // JSON has no -0
 
 test('payload bytes pass unchanged, wherever the payload stands and however it is written', () => {
   fc.assert(

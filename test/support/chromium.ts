@@ -55,10 +55,11 @@ export async function servePage(script: (origin: string) => Promise<string>): Pr
 /** Opens a page in a browser until the test is over. */
 export function openPage(chromium: string, { url }: Page): void {
   const args = [...flags, `--user-data-dir=${temporaryFolder()}`, url]
-  const browser = spawn(chromium, args, { stdio: 'ignore' })
+  const browser = spawn(chromium, args, { stdio: 'ignore', detached: true })
   const ended = new Promise((resolve) => browser.on('close', resolve))
   onTestFinished(async () => {
-    browser.kill('SIGKILL')
+    // Its helpers write to the profile until they are gone too.
+    if (browser.pid !== undefined && browser.exitCode === null) process.kill(-browser.pid, 'SIGKILL')
     await ended
   })
 }
