@@ -107,6 +107,8 @@ async function logOf(envelopes: readonly Envelope[]) {
   return log
 }
 
+const noBytes = new Uint8Array()
+
 const textOf = (state: SpaceState): string => Buffer.from(state.toSnapshot()).toString()
 
 /** What the gateway asks a state. */
@@ -178,9 +180,9 @@ describe('a state from a snapshot', () => {
       from: 'ana',
       payload: {},
     }
-    state.apply({ ...common, id: 'run', kind: Kind.reasoningStart })
+    state.apply({ ...common, id: 'run', kind: Kind.reasoningStart }, noBytes)
     const copy = SpaceState.from(state.toSnapshot())
-    state.apply({ ...common, id: 'end', kind: Kind.reasoningConclusion, context: 'run' })
+    state.apply({ ...common, id: 'end', kind: Kind.reasoningConclusion, context: 'run' }, noBytes)
     expect(state.contexts.get('run')?.state).toBe('concluded')
     expect(copy.contexts.get('run')?.state).toBe('open')
   })

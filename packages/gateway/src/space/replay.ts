@@ -15,7 +15,7 @@ export async function replay(log: EnvelopeLog, through = log.head): Promise<Spac
     if (rows[0]?.seq !== last + 1)
       throw new Error(`row ${last + 1} of the log is missing, or has just been pruned`)
     for (const row of rows) {
-      state.apply(envelopeOf(row))
+      state.apply(envelopeOf(row), row.body)
       last = row.seq
     }
   }

@@ -113,7 +113,7 @@ export class Space {
     const draft = toDraft(envelope, seq, encoded)
     this.ids.admit(draft)
     if (sender !== undefined) this.#waiting.set(seq, sender)
-    this.state.apply(envelope)
+    this.state.apply(envelope, encoded.body)
     this.#commit.add(draft)
   }
 
@@ -249,7 +249,7 @@ export class Space {
     }
     while (this.delivered < log.head) {
       const rows = await log.read({ after: this.delivered, limit: 1000 })
-      for (const row of rows) this.state.apply(envelopeOf(row))
+      for (const row of rows) this.state.apply(envelopeOf(row), row.body)
       this.#deliver(rows)
     }
     this.#admitted = this.delivered

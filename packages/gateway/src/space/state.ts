@@ -1,18 +1,17 @@
 import { type Envelope, Kind } from '@meup/protocol'
-import { Contexts, type ContextsSnapshot } from './contexts.js'
-import { Participants, type ParticipantsSnapshot } from './participants.js'
-import { Requests, type RequestsSnapshot } from './requests.js'
+import { Contexts } from './contexts.js'
+import type { Fold } from './fold.js'
+import { Participants } from './participants.js'
+import { Requests } from './requests.js'
 
 interface Snapshot {
   readonly version: number
-  readonly participants: ParticipantsSnapshot
-  readonly contexts: ContextsSnapshot
-  readonly requests: RequestsSnapshot
   readonly configured?: Readonly<Record<string, unknown>>
+  readonly [fold: string]: unknown
 }
 
 /** Of the format of snapshots. A later version reads the earlier ones too, as logs hold them. */
-const version = 1
+const version = 2
 
 /**
  * Everything the gateway decides by. It is changed by `apply` alone, with each envelope in log order: when one is
@@ -25,36 +24,42 @@ export class SpaceState {
   /** What the operator configured, as it was last recorded. */
   configured: Readonly<Record<string, unknown>> | undefined
 
+  /** In the order in which they take an envelope, by their names in snapshots. */
+  readonly #folds: Readonly<Record<string, Fold>> = {
+    participants: this.participants,
+    contexts: this.contexts,
+    requests: this.requests,
+  }
+  readonly #inOrder = Object.values(this.#folds)
+
   /** The state of which `toSnapshot` gave these bytes. Throws where a newer gateway wrote them. */
   static from(bytes: Uint8Array): SpaceState {
     const snapshot = JSON.parse(new TextDecoder().decode(bytes)) as Snapshot
-    if (snapshot.version !== version) {
+    if (snapshot.version > version) {
       const found = `The snapshot of the log has the format ${snapshot.version}; this gateway knows ${version}.`
       throw new Error(`${found} Start the newer gateway.`)
     }
     const state = new SpaceState()
-    state.participants.restore(snapshot.participants)
-    state.contexts.restore(snapshot.contexts)
-    state.requests.restore(snapshot.requests)
+    for (const [name, fold] of Object.entries(state.#folds)) {
+      if (snapshot[name] !== undefined) fold.restore(snapshot[name] as never)
+    }
     state.configured = snapshot.configured
     return state
   }
 
-  apply(envelope: Envelope): void {
-    this.participants.apply(envelope)
-    this.contexts.apply(envelope)
-    this.requests.apply(envelope)
+  /** `body`: the envelope's bytes, for what the parsed envelope does not tell. */
+  apply(envelope: Envelope, body: Uint8Array): void {
+    for (const fold of this.#inOrder) fold.apply(envelope, body)
     if (envelope.kind === Kind.systemSpace && envelope.payload.event === 'configured')
       this.configured = envelope.payload
   }
 
   /** All of it, to stand for the envelopes that made it [MEUP-10.3]: equal states give equal bytes. */
   toSnapshot(): Uint8Array {
+    const folds = Object.entries(this.#folds).map(([name, fold]) => [name, fold.snapshot()])
     const snapshot: Snapshot = {
       version,
-      participants: this.participants.snapshot(),
-      contexts: this.contexts.snapshot(),
-      requests: this.requests.snapshot(),
+      ...Object.fromEntries(folds),
       ...(this.configured && { configured: this.configured }),
     }
     return new TextEncoder().encode(JSON.stringify(snapshot))

@@ -1,0 +1,7 @@
+export {
+  defaultSafety,
+  type LeakAction,
+  type PolicyRule,
+  type SafetySettings,
+  type SecretRule,
+} from './settings.js'
