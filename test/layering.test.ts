@@ -7,7 +7,7 @@ import { packages, readText, testFiles } from './support/packages.js'
 const mayImport: Record<string, readonly string[]> = {
   '@meup/protocol': [],
   '@meup/safety': ['@meup/protocol'],
-  '@meup/views': ['@meup/protocol'],
+  '@meup/views': ['@meup/protocol', '@meup/safety'],
   '@meup/gateway': ['@meup/protocol', '@meup/safety', '@meup/views'],
   '@meup/agent-sdk': ['@meup/protocol', '@meup/safety', '@meup/views'],
   '@meup/mcp-bridge': ['@meup/agent-sdk', '@meup/protocol'],

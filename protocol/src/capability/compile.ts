@@ -1,6 +1,8 @@
 import { READ_TARGETED } from '../kinds.js'
 import { parseStrings } from './parse.js'
 import type { Capability, Pattern } from './pattern.js'
+import { compilePayload } from './payload.js'
+import { Places } from './places.js'
 import { dotted, parseRules, type Rule } from './rules.js'
 import { compileNode, type Test } from './value.js'
 
@@ -37,7 +39,8 @@ const REMEMBERED_LENGTH = 128
 
 /** Compiles what one participant holds [MEUP-4]. Throws `PatternError` for a bad pattern. */
 export function compileCapabilities(list: readonly Capability[]): Capabilities {
-  const rules = parseRules(list).map(compileRule)
+  const places = new Places()
+  const rules = parseRules(list).map((rule, index) => compileRule(rule, index, places))
   const byKind = new Map<string, readonly CompiledRule[]>()
 
   function rulesFor(kind: string): readonly CompiledRule[] {
@@ -53,8 +56,17 @@ export function compileCapabilities(list: readonly Capability[]): Capabilities {
   return {
     list,
     allows(envelope) {
-      for (const rule of rulesFor(envelope.kind)) if (rule.fits(envelope)) return rule.decision
-      return DENIED
+      const candidates = rulesFor(envelope.kind)
+      if (candidates.length === 0) return DENIED
+      places.enter(envelope.payload)
+      let decision = DENIED
+      for (const rule of candidates) {
+        if (!rule.fits(envelope)) continue
+        decision = rule.decision
+        break
+      }
+      places.leave()
+      return decision
     },
   }
 }
@@ -84,21 +96,23 @@ export function holdsLiteral(list: readonly Capability[], kind: string): boolean
   })
 }
 
-function compileRule(rule: Rule, index: number): CompiledRule {
+function compileRule(rule: Rule, index: number, places: Places): CompiledRule {
   const kind = compileNode(rule.kind)
   const to = rule.to && compileNode(rule.to)
   const context = rule.context && compileNode(rule.context)
-  const payload = rule.payload && compileNode(rule.payload)
+  const payload = rule.payload && compilePayload(rule.payload, places)
   return {
     decision: Object.freeze({ allowed: true, matched: index }),
     ofKind: (value) => (value === READ_TARGETED ? rule.targeted : kind(value)),
     fits: (envelope) =>
       (to === undefined || everyAddressee(envelope.to, to)) &&
       (context === undefined || context(envelope.context)) &&
-      (payload === undefined || payload(envelope.payload)),
+      (payload === undefined || payload()),
   }
 }
 
 function everyAddressee(to: readonly string[] | undefined, test: Test): boolean {
-  return to !== undefined && to.length > 0 && to.every((id) => test(id))
+  if (to === undefined || to.length === 0) return false
+  for (const id of to) if (!test(id)) return false
+  return true
 }
