@@ -1,5 +1,6 @@
 export type { AnyEnvelope, EnvelopeOf } from './any-envelope.js'
 export { isKind } from './any-envelope.js'
+export { canonicalJson } from './canonical.js'
 export {
   type Capabilities,
   Capability,
@@ -7,6 +8,7 @@ export {
   compilePattern,
   covers,
   type Decision,
+  firstUncovered,
   holdsLiteral,
   Pattern,
   PatternError,
@@ -39,8 +41,12 @@ export {
 } from './envelope.js'
 export type { ErrorCode } from './errors.js'
 export { closeCodes, errorCodes, errors, ProtocolError } from './errors.js'
+export type { GuardedParts, GuardFinding, TextGuard, Utterance } from './guard/guard-envelope.js'
+export { FALLBACK_RATIONALE, guardEnvelope, isGuarded } from './guard/guard-envelope.js'
+export { mapStrings } from './guard/map-strings.js'
+export { RecentlySaid, type TailOf } from './guard/recently-said.js'
 export type { JsonObject, Member } from './json.js'
-export { readElements, readObject } from './json.js'
+export { memberOf, readElements, readObject } from './json.js'
 export type { JsonSchema } from './json-schemas.js'
 export { jsonSchemas, plainSchema, schemaDocument } from './json-schemas.js'
 export type { KindRule, Payloads } from './kind-rules.js'
@@ -58,6 +64,15 @@ export { defaultLimits, defaultRates, maxNesting, maxPost, rateClasses } from '.
 export type { Normalised } from './normalise.js'
 export { normalise } from './normalise.js'
 export {
+  GrantAckPayload,
+  GrantPayload,
+  InviteAckPayload,
+  InvitePayload,
+  KickPayload,
+  PausePayload,
+  RevokePayload,
+} from './payloads/control.js'
+export {
   ChatPayload,
   McpProposalPayload,
   McpRequestPayload,
@@ -71,6 +86,7 @@ export {
 } from './payloads/conversation.js'
 export {
   ContextInfo,
+  DecisionPayload,
   ErrorPayload,
   ParticipantInfo,
   PresencePayload,

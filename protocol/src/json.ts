@@ -58,6 +58,14 @@ export function readElements(bytes: Uint8Array): Uint8Array[] | string {
   return scanned.members.map(({ valueStart, valueEnd }) => bytes.subarray(valueStart, valueEnd))
 }
 
+/** The bytes of one member of a well-formed JSON object; `undefined` where it has none of this name. */
+export function memberOf(object: Uint8Array, name: string): Uint8Array | undefined {
+  const scanned = scan(object, Number.POSITIVE_INFINITY)
+  if (typeof scanned === 'string') return undefined
+  const member = scanned.members.find((each) => isNamed(each, name, object))
+  return member && object.subarray(member.valueStart, member.valueEnd)
+}
+
 /** A key as a segment of a JSON pointer. */
 export const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 

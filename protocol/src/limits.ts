@@ -27,6 +27,8 @@ export interface Limits {
   /** Characters in a context. */
   readonly contextLength: number
   readonly connectionsPerParticipant: number
+  /** Chats from agent to agent with neither a human's chat nor a tool's result between [MEUP-7.4]. */
+  readonly agentHops: number
   readonly rates: Readonly<Record<RateClass, Rate>>
 }
 
@@ -36,6 +38,7 @@ export const defaultLimits: Limits = {
   contextDepth: 5,
   contextLength: 255,
   connectionsPerParticipant: 8,
+  agentHops: 32,
   rates: defaultRates,
 }
 

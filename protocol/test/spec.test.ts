@@ -44,14 +44,21 @@ test('clauses stand in their section and are short', () => {
 })
 
 describe('numbers in the text are those of the code:', () => {
-  const { maxEnvelopeBytes, sendBufferBytes, contextDepth, contextLength, connectionsPerParticipant } =
-    defaultLimits
+  const {
+    maxEnvelopeBytes,
+    sendBufferBytes,
+    contextDepth,
+    contextLength,
+    connectionsPerParticipant,
+    agentHops,
+  } = defaultLimits
   test.for<[number, number, string]>([
     [1, 8, `more than ${maxNesting} deep`],
     [1, 13, `(default ${maxEnvelopeBytes})`],
     [2, 1, `at most ${contextDepth} segments and ${contextLength} characters`],
     [5, 8, `(default ${sendBufferBytes})`],
     [5, 13, `by default up to ${connectionsPerParticipant}`],
+    [7, 4, `(default ${agentHops})`],
     [11, 2, `up to ${maxPost}`],
     ...Object.values(closeCodes).map((code): [number, number, string] => [5, 6, `${code} (`]),
   ])('[MEUP-%i.%i] %s', ([section, number, text]) => {

@@ -1,5 +1,5 @@
 import { READ_TARGETED } from '../kinds.js'
-import { parseStrings } from './parse.js'
+import { type Node, parseStrings } from './parse.js'
 import type { Capability, Pattern } from './pattern.js'
 import { compilePayload } from './payload.js'
 import { Places } from './places.js'
@@ -98,21 +98,25 @@ export function holdsLiteral(list: readonly Capability[], kind: string): boolean
 
 function compileRule(rule: Rule, index: number, places: Places): CompiledRule {
   const kind = compileNode(rule.kind)
-  const to = rule.to && compileNode(rule.to)
+  const to = rule.to && compileAddressees(rule.to)
   const context = rule.context && compileNode(rule.context)
   const payload = rule.payload && compilePayload(rule.payload, places)
   return {
     decision: Object.freeze({ allowed: true, matched: index }),
     ofKind: (value) => (value === READ_TARGETED ? rule.targeted : kind(value)),
     fits: (envelope) =>
-      (to === undefined || everyAddressee(envelope.to, to)) &&
+      (to === undefined || (envelope.to !== undefined && to(envelope.to))) &&
       (context === undefined || context(envelope.context)) &&
       (payload === undefined || payload()),
   }
 }
 
-function everyAddressee(to: readonly string[] | undefined, test: Test): boolean {
-  if (to === undefined || to.length === 0) return false
-  for (const id of to) if (!test(id)) return false
-  return true
+/** Every addressee matches, and there is one. */
+function compileAddressees(pattern: Node): (to: readonly string[]) => boolean {
+  const only = pattern.type === 'glob' ? pattern.text : undefined
+  const test: Test = only === undefined ? compileNode(pattern) : (id) => id === only
+  return (to) => {
+    if (to.length === 1) return only === undefined ? test(to[0]) : to[0] === only
+    return to.length > 0 && to.every(test)
+  }
 }

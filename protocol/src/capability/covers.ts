@@ -16,9 +16,21 @@ const MAX_EFFORT = 2 ** 23
  * `PatternError` for a bad pattern in either list, save that regular expressions are not compiled.
  */
 export function covers(held: readonly Capability[], asked: readonly Capability[]): boolean {
+  return firstUncovered([held], asked) === -1
+}
+
+/**
+ * Index of the first asked capability that what is held does not provably cover; -1 = all are covered. `held`: lists
+ * that count together, each within the limits of a list.
+ */
+export function firstUncovered(
+  held: readonly (readonly Capability[])[],
+  asked: readonly Capability[],
+): number {
   const effort = { left: MAX_EFFORT }
-  const rules = parseRules(held)
-  return parseRules(asked).every((rule) => rules.some((candidate) => ruleIncludes(candidate, rule, effort)))
+  const rules = held.flatMap((list) => parseRules(list))
+  const isCovered = (rule: Rule) => rules.some((candidate) => ruleIncludes(candidate, rule, effort))
+  return parseRules(asked).findIndex((rule) => !isCovered(rule))
 }
 
 /** A field that `held` leaves out is free; one that `asked` alone leaves out is wider than any pattern. */

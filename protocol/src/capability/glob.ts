@@ -41,8 +41,8 @@ export function compileGlob({ tokens, separator, text }: Glob): (value: unknown)
   if (text !== undefined) return (value) => value === text
   const first = tokens.findIndex(isWild)
   const last = tokens.findLastIndex(isWild)
-  const head = String.fromCodePoint(...tokens.slice(0, first))
-  const tail = String.fromCodePoint(...tokens.slice(last + 1))
+  const head = textOf(tokens.slice(0, first))
+  const tail = textOf(tokens.slice(last + 1))
   const middle = tokens.slice(first, last + 1)
   const framed = (value: unknown): value is string =>
     typeof value === 'string' &&
@@ -60,6 +60,15 @@ export function compileGlob({ tokens, separator, text }: Glob): (value: unknown)
   const matches = automaton(middle, code(separator))
   return (value) => framed(value) && matches(codes(value, head.length, value.length - tail.length))
 }
+
+/** What every match of the glob begins with. */
+export function headOf(glob: Glob | undefined): string {
+  if (glob === undefined) return ''
+  const wild = glob.tokens.findIndex(isWild)
+  return textOf(wild === -1 ? glob.tokens : glob.tokens.slice(0, wild))
+}
+
+const textOf = (tokens: readonly number[]): string => String.fromCodePoint(...tokens)
 
 /** Whether the glob is `**`, or `*` for a kind. */
 export function matchesAll({ tokens }: Glob): boolean {
@@ -86,7 +95,7 @@ function makeGlob(tokens: readonly number[], separator: Separator): Glob {
     type: 'glob',
     tokens,
     separator,
-    text: tokens.some(isWild) ? undefined : String.fromCodePoint(...tokens),
+    text: tokens.some(isWild) ? undefined : textOf(tokens),
   }
 }
 

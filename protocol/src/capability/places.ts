@@ -50,7 +50,8 @@ export class Places {
 
   /** Lets go of the payload. */
   leave(): void {
-    for (const place of this.#read) this.#values[place] = UNREAD
-    this.#read.length = 0
+    for (let place = this.#read.pop(); place !== undefined; place = this.#read.pop()) {
+      this.#values[place] = UNREAD
+    }
   }
 }

@@ -1,0 +1,245 @@
+import { FALLBACK_RATIONALE, guardEnvelope, isGuarded, RecentlySaid, type Utterance } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+
+/** Hides `secret`, also what completes it; withholds what holds `evil`. */
+const safety = {
+  guard(text: string, before = '') {
+    if (text.includes('evil')) return { text: '', isWithheld: true, findings: [found('evil', 'block')] }
+    const at = `${before}${text}`.lastIndexOf('secret')
+    if (at === -1) return { text, isWithheld: false, findings: [] }
+    const [start, end] = [Math.max(0, at - before.length), at + 'secret'.length - before.length]
+    if (end <= 0) return { text, isWithheld: false, findings: [] }
+    return {
+      text: `${text.slice(0, start)}[redacted]${text.slice(end)}`,
+      isWithheld: false,
+      findings: [found('word', 'mask')],
+    }
+  },
+}
+const found = (rule: string, action: string) => ({ rule, action })
+
+function guardian() {
+  const said = new RecentlySaid((before, text) => (before + text).slice(-100))
+  let ids = 0
+  return (fields: Partial<Utterance>) => {
+    const envelope = { id: `e${++ids}`, from: 'ana', kind: 'reasoning.thought', payload: {}, ...fields }
+    const json = JSON.stringify(envelope.payload)
+    const { payload, ...parts } = guardEnvelope(envelope, json, { safety, said })
+    return { ...parts, ...(payload !== undefined && { payload: JSON.parse(payload) as unknown }) }
+  }
+}
+const nothing = { findings: [], withheld: 0 }
+const thought = (message: string, fields: Partial<Utterance> = {}) => ({
+  context: 'run',
+  payload: { message },
+  ...fields,
+})
+
+describe('of reasoning', () => {
+  test('every string is guarded, keys included', () => {
+    const payload = { message: 'a secret', deep: [{ secret: 'my secret' }], metadata: { model: 'x', n: 1 } }
+    expect(guardian()({ kind: 'reasoning.observation', context: 'run', payload })).toEqual({
+      payload: {
+        message: 'a [redacted]',
+        deep: [{ '[redacted]': 'my [redacted]' }],
+        metadata: { model: 'x', n: 1 },
+      },
+      findings: [found('word', 'mask')],
+      withheld: 0,
+    })
+  })
+
+  test('nothing changes where nothing is found', () => {
+    expect(guardian()(thought('all is well'))).toEqual(nothing)
+  })
+
+  test('a blocked message is emptied and marked, other texts are emptied', () => {
+    const payload = { n: 1, message: 'evil', phase: 'plan', note: 'evil', metadata: { model: 'x', withheld: 0 } }
+    expect(guardian()({ context: 'run', payload })).toEqual({
+      payload: {
+        n: 1,
+        message: '',
+        phase: 'plan',
+        note: '',
+        metadata: { model: 'x', withheld: true },
+      },
+      findings: [found('evil', 'block')],
+      withheld: 2,
+    })
+    expect(guardian()(thought('evil')).payload).toEqual({ message: '', metadata: { withheld: true } })
+    const odd = { kind: 'reasoning.odd', payload: { message: 'evil', metadata: 'text' } }
+    expect(guardian()({ ...odd, context: 'run' }).payload).toEqual({
+      message: '',
+      metadata: { withheld: true },
+    })
+    const cancel = { kind: 'reasoning.cancel', context: 'run', payload: { reason: 'evil' } }
+    expect(guardian()(cancel).payload).toEqual({ reason: '' })
+  })
+})
+
+describe('of other kinds', () => {
+  test('the metadata is guarded, and nothing else', () => {
+    const payload = { message: 'secret', metadata: { note: 'secret', evil: ['evil'] }, metadata2: 'secret' }
+    expect(guardian()({ kind: 'chat', payload })).toEqual({
+      payload: { message: 'secret', metadata: { note: '[redacted]', '': [''] }, metadata2: 'secret' },
+      findings: [found('word', 'mask'), found('evil', 'block')],
+      withheld: 2,
+    })
+    expect(guardian()({ kind: 'acme.thing', payload: { metadata: 'secret' } }).payload).toEqual({
+      metadata: '[redacted]',
+    })
+  })
+
+  test('MCP payloads are left alone, whatever they are called', () => {
+    const payload = { result: { secret: 'secret' }, metadata: { secret: 'secret' } }
+    expect(guardian()({ kind: 'mcp.response', payload })).toEqual(nothing)
+  })
+})
+
+describe('a rationale', () => {
+  const call = (fields: Partial<Utterance> = {}) => ({
+    kind: 'mcp.request',
+    payload: { method: 'tools/call', params: { name: 'secret' } },
+    ...fields,
+  })
+
+  test.for(['mcp.request', 'mcp.proposal'])('of a tool call is there in any case: %s', (kind) => {
+    const guard = guardian()
+    const fallback = { ...nothing, rationale: FALLBACK_RATIONALE }
+    expect(guard(call({ kind }))).toEqual(fallback)
+    for (const rationale of ['', ' \n\t', '\u2003']) expect(guard(call({ kind, rationale }))).toEqual(fallback)
+    expect(guard(call({ kind, rationale: 'evil' })).rationale).toBe(FALLBACK_RATIONALE)
+    expect(guard(call({ kind, rationale: 'it decides' }))).toEqual(nothing)
+    expect(guard(call({ kind, rationale: 'a secret decides' })).rationale).toBe('a [redacted] decides')
+    expect(FALLBACK_RATIONALE).toBe('Tool selected to satisfy the current subtask.')
+  })
+
+  test('of anything else is none where it is blocked', () => {
+    const list = { kind: 'mcp.request', payload: { method: 'tools/list' } }
+    expect(guardian()(list)).toEqual(nothing)
+    expect(guardian()({ ...list, rationale: 'evil' }).rationale).toBe('')
+    expect(guardian()({ ...list, rationale: '' })).toEqual(nothing)
+  })
+})
+
+describe('a secret that is split', () => {
+  const masked = { payload: { message: '[redacted] it is' } }
+
+  test('over two thoughts of a run is masked where it is completed, whoever completes it', () => {
+    for (const from of ['ana', 'ben']) {
+      const guard = guardian()
+      expect(guard(thought('the sec'))).toEqual(nothing)
+      expect(guard(thought('ret it is', { from }))).toMatchObject(masked)
+    }
+  })
+
+  test('over a start and the first thought', () => {
+    const guard = guardian()
+    guard({ id: 'run', kind: 'reasoning.start', payload: { message: 'sec' } })
+    expect(guard(thought('ret it is', { context: 'run/below' }))).toMatchObject(masked)
+  })
+
+  test('with other texts between: metadata, a rationale, what somebody else thinks', () => {
+    const guard = guardian()
+    guard({ context: 'run', payload: { message: 'the sec', metadata: { model: 'm1' } } })
+    guard({ kind: 'mcp.request', context: 'run', rationale: 'look', payload: { method: 'tools/call' } })
+    guard(thought('I agree', { from: 'ben' }))
+    expect(guard(thought('ret it is'))).toMatchObject(masked)
+  })
+
+  test('over different places of one envelope, or of two', () => {
+    expect(
+      guardian()({ context: 'run', payload: { message: 'the sec', metadata: { note: 'ret it is' } } }),
+    ).toMatchObject({ payload: { message: 'the sec', metadata: { note: '[redacted] it is' } } })
+    const guard = guardian()
+    guard(thought('sec'))
+    const call = { kind: 'mcp.request', context: 'run', payload: { method: 'tools/call' } }
+    expect(guard({ ...call, rationale: 'ret it is' }).rationale).toBe('[redacted] it is')
+  })
+
+  test('over the elements of a list', () => {
+    const payload = { questions: ['the sec', 'ret it is'] }
+    expect(guardian()({ kind: 'reasoning.question', context: 'run', payload })).toMatchObject({
+      payload: { questions: ['the sec', '[redacted] it is'] },
+    })
+  })
+
+  test('in the main conversation, where one sender goes on', () => {
+    const call = { kind: 'mcp.request', payload: { method: 'tools/call' } }
+    for (const [from, rationale] of [
+      ['ana', '[redacted]'],
+      ['ben', undefined],
+    ] as const) {
+      const guard = guardian()
+      guard({ ...call, rationale: 'sec' })
+      expect(guard({ ...call, from, rationale: 'ret' }).rationale).toBe(rationale)
+    }
+  })
+
+  test('but not over different runs', () => {
+    const guard = guardian()
+    guard(thought('sec'))
+    expect(guard(thought('ret it is', { context: 'other' }))).toEqual(nothing)
+  })
+})
+
+test('a value is also looked at under its name', () => {
+  const named = {
+    guard: (text: string, before = '') => ({
+      text: before.endsWith('password: ') ? '[redacted]' : text,
+      isWithheld: false,
+      findings: [],
+    }),
+  }
+  const payload = { message: 'password: ', password: 'x', metadata: { deep: [{ password: 'y' }], other: 'z' } }
+  const envelope = { id: 'e1', from: 'ana', kind: 'reasoning.thought', context: 'run', payload }
+  const said = new RecentlySaid((before, text) => (before + text).slice(-4))
+  const guarded = guardEnvelope(envelope, JSON.stringify(payload), { safety: named, said })
+  expect(JSON.parse(guarded.payload ?? '')).toEqual({
+    message: 'password: ',
+    password: '[redacted]',
+    metadata: { deep: [{ password: '[redacted]' }], other: 'z' },
+  })
+})
+
+describe('what was said', () => {
+  const tailOf = (before: string, text: string): string => (before + text).slice(-3)
+
+  test('is kept as far as its tail goes, by voice and by run', () => {
+    const said = new RecentlySaid(tailOf)
+    expect(said.before('run', 'ana')).toEqual([])
+    said.add('run', 'ana', 'abcd')
+    expect(said.before('run', 'ana')).toEqual(['bcd'])
+    said.add('run', 'ben', 'x')
+    expect(said.before('run', 'ana')).toEqual(['bcd', 'cdx'])
+    expect(said.before('run', 'cleo')).toEqual(['cdx'])
+    expect(said.before('other', 'ana')).toEqual([])
+  })
+
+  test('of a thousand runs and of sixteen voices in each, those that spoke last', () => {
+    const said = new RecentlySaid(tailOf)
+    for (let n = 0; n < 1001; n++) {
+      said.add(`run${n}`, 'ana', 'x')
+      said.add('run0', 'ana', 'x')
+    }
+    expect(said.before('run0', 'ana')).toEqual(['xxx'])
+    expect(said.before('run1', 'ana')).toEqual([])
+    expect(said.before('run2', 'ana')).toEqual(['x'])
+    for (let n = 0; n < 16; n++) said.add('run2', `voice${n}`, 'y')
+    expect(said.before('run2', 'ana')).toEqual(['yyy'])
+    expect(said.before('run2', 'voice0')).toEqual(['y', 'yyy'])
+  })
+})
+
+test.for([
+  [{ kind: 'reasoning.thought' }, true],
+  [{ kind: 'reasoning.new' }, true],
+  [{ kind: 'chat', payload: { message: 'hi' } }, false],
+  [{ kind: 'chat', payload: { message: 'hi', metadata: {} } }, true],
+  [{ kind: 'mcp.request', payload: { method: 'tools/call' } }, true],
+  [{ kind: 'mcp.request', payload: { method: 'tools/list' } }, false],
+  [{ kind: 'mcp.request', rationale: 'x', payload: { method: 'tools/list' } }, true],
+  [{ kind: 'mcp.response', payload: { result: {}, metadata: {} } }, false],
+] as const)('%j has something to guard: %s', ([fields, expected]) => {
+  expect(isGuarded({ id: 'e1', from: 'ana', payload: {}, ...fields })).toBe(expected)
+})
