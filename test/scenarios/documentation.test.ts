@@ -1,38 +1,19 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { loadConfig } from 'meup'
 import { expect, onTestFinished, test } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
-
-interface Snippet {
-  readonly language: string
-  /** The file it belongs in, where it names one. */
-  readonly file: string | undefined
-  readonly text: string
-}
-
-const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
-
-function snippetsOf(page: string): Snippet[] {
-  return [...read(page).matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(
-    ([, language = '', file, text = '']) => ({ language, file, text }),
-  )
-}
+import { type Snippet, snippetsOf, writeSnippets } from '../support/snippets.js'
 
 /** The folder of "Your first agent": in the repository, as the page says. */
 function folderOf(snippets: readonly Snippet[]): string {
   const folder = join(repositoryRoot, 'my-space')
   rmSync(folder, { recursive: true, force: true })
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  for (const { file, text } of snippets) {
-    if (file === undefined) continue
-    const path = join(repositoryRoot, file)
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, text)
-  }
+  writeSnippets(snippets, repositoryRoot)
   return folder
 }
 

@@ -15,11 +15,33 @@ export type { InputSchema, StandardSchema } from './agent/schema.js'
 export type { Fallback, ToolContext, ToolDefinition, ToolHandler } from './agent/tools.js'
 export { Turn } from './agent/turn.js'
 export type { TurnOptions } from './agent/turns.js'
+export type { UpkeepHooks } from './agent/upkeep.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './participant/errors.js'
+export type { ConnectionStatus, SpaceEvents } from './participant/events.js'
+export type { Pause } from './participant/pauses.js'
 export type { Progress } from './participant/progress.js'
 export type { CallOptions, ChatOptions, Draft, Seat } from './participant/seat.js'
-export { type ConnectionStatus, Space, type SpaceEvents } from './participant/space.js'
+export { Space } from './participant/space.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './participant/transport.js'
 export type { WaitOptions } from './participant/wait.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './reasoning/reasoning.js'
 export type { ToolResult } from './tool-call/tool-result.js'
+export type { Grant, GrantOptions, Revocable } from './trust/grants.js'
+export type {
+  Invitation,
+  KickOptions,
+  PauseOptions,
+  Status,
+  StatusOptions,
+} from './trust/management.js'
+export type { OpenProposal } from './trust/open-proposal.js'
+export type { ProposalsEvents } from './trust/open-proposals.js'
+export {
+  type Proposal,
+  type ProposalDraft,
+  ProposalError,
+  type ProposalOutcome,
+  type ProposeOptions,
+  type Settlement,
+} from './trust/proposal.js'
+export type { ApproveOptions, Proposals, Rejection } from './trust/proposals.js'

@@ -1,6 +1,6 @@
 import { ConnectionError, type Space, ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
-import type { Capability } from '@meup/protocol'
+import { type Capability, FALLBACK_RATIONALE } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { fakeSchema } from './support/fake-schema.js'
@@ -56,9 +56,10 @@ describe('a request', () => {
     here.files.tool('look', {}, () => 'seen')
     await here.ana.call('files/look')
     const asked = await heard.until(byKind('mcp.request'))
-    for (const field of ['context', 'correlationId', 'rationale', 'parallelGroup']) {
+    for (const field of ['context', 'correlationId', 'parallelGroup']) {
       expect(asked).not.toHaveProperty(field)
     }
+    expect(asked.rationale).toBe(FALLBACK_RATIONALE) // What the gateway says for a tool call without a reason.
   })
 
   test('several at once get each their own answer, in whatever order they come', async () => {

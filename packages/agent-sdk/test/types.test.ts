@@ -1,5 +1,22 @@
-import type { Reasoning, Space, ToolContext, ToolResult, Turn } from '@meup/agent-sdk'
-import { type AnyEnvelope, type EnvelopeOf, isKind, Kind, type WelcomePayload } from '@meup/protocol'
+import type {
+  Grant,
+  Proposal,
+  ProposalError,
+  ProposalOutcome,
+  Reasoning,
+  Space,
+  ToolContext,
+  ToolResult,
+  Turn,
+} from '@meup/agent-sdk'
+import {
+  type AnyEnvelope,
+  type EnvelopeOf,
+  isKind,
+  Kind,
+  type McpResponsePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { describe, expectTypeOf, test } from 'vitest'
 import type { FakeSchema } from './support/fake-schema.js'
@@ -80,6 +97,31 @@ describe('what comes back', () => {
       void run.call('files/read', {}, {})
     }
     expectTypeOf(call).toBeFunction()
+  })
+})
+
+describe('what becomes of a proposal', () => {
+  test('is told apart by its state', () => {
+    const read = (outcome: ProposalOutcome): void => {
+      if (outcome.state === 'approved') {
+        expectTypeOf(outcome.by).toEqualTypeOf<string>()
+        expectTypeOf(outcome.response).toEqualTypeOf<McpResponsePayload>()
+      } else if (outcome.state === 'rejected') expectTypeOf(outcome.reason).toEqualTypeOf<string>()
+      else expectTypeOf(outcome.state).toEqualTypeOf<'withdrawn' | 'expired'>()
+    }
+    expectTypeOf(read).toBeFunction()
+    expectTypeOf<Space['propose']>().returns.resolves.toEqualTypeOf<Proposal>()
+    expectTypeOf<ProposalError['outcome']['state']>().toEqualTypeOf<'rejected' | 'withdrawn' | 'expired'>()
+  })
+
+  test('a grant is what is revoked', () => {
+    const takeBack = (space: Space, grant: Grant): void => {
+      void space.revoke(grant)
+      void space.revoke({ recipient: 'bot', capabilities: ['chat'] })
+      // @ts-expect-error neither which grant nor which capabilities
+      void space.revoke({ recipient: 'bot' })
+    }
+    expectTypeOf(takeBack).toBeFunction()
   })
 })
 

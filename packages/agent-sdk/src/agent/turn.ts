@@ -1,4 +1,5 @@
 import { type AnyEnvelope, type EnvelopeOf, Kind } from '@meup/protocol'
+import { afterPause } from '../participant/active.js'
 import type { ChatOptions, Seat } from '../participant/seat.js'
 import { Batches } from '../reasoning/batches.js'
 import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
@@ -44,10 +45,14 @@ export class Turn {
     return run
   }
 
-  /** Answers in the main conversation; a question that was put to some is answered to its asker. */
+  /**
+   * Answers in the main conversation; a question that was put to some is answered to its asker. Who is paused answers
+   * after that.
+   */
   reply(message: string, options: Pick<ChatOptions, 'to' | 'format'> = {}): Promise<AnyEnvelope> {
     const to = this.trigger.to === undefined ? {} : { to: [this.trigger.from] }
-    return this.space.chat(message, { ...to, ...options, correlationId: this.trigger.id })
+    const answer = { ...to, ...options, correlationId: this.trigger.id }
+    return afterPause(this.space, () => this.space.chat(message, answer), this.signal)
   }
 
   /** Takes note of a message without answering it. */

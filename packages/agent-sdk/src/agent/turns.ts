@@ -1,7 +1,9 @@
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
+import { active } from '../participant/active.js'
 import type { Seat } from '../participant/seat.js'
 import { stream } from '../participant/stream.js'
 import { Turn } from './turn.js'
+import type { Workload } from './workload.js'
 
 export interface TurnOptions {
   /** Which messages of others begin a turn; default: those put to this participant, and questions put to everyone. */
@@ -19,11 +21,13 @@ const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: Seat): boolean =>
 export class Turns {
   readonly #space: Seat
   readonly #options: TurnOptions
+  readonly #workload: Workload
   readonly #open = new Set<Turn>()
 
-  constructor(space: Seat, options: TurnOptions) {
+  constructor(space: Seat, options: TurnOptions, workload: Workload) {
     this.#space = space
     this.#options = options
+    this.#workload = workload
   }
 
   /** One after the other: a turn has ended when the next one is asked for. */
@@ -46,28 +50,44 @@ export class Turns {
   }
 
   #arrivals(): AsyncIterableIterator<Turn> {
-    return stream<Turn>(this.#space, (push) => this.#listen(push))
+    return this.#inTime(stream<Turn>(this.#space, (push) => this.#listen(push)))
+  }
+
+  /** Whoever is paused could not answer: what is asked meanwhile is taken up after it. */
+  async *#inTime(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
+    for await (const turn of turns) {
+      await active(this.#space)
+      if (this.#workload.isClosed) return
+      yield turn
+    }
   }
 
   async *#oneByOne(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
     for await (const turn of turns) {
+      this.#workload.begin(turn)
       try {
         yield turn
       } finally {
-        this.#open.delete(turn)
+        this.#end(turn)
       }
     }
   }
 
   async #handle(turn: Turn, handler: (turn: Turn) => Promise<void>): Promise<void> {
+    this.#workload.begin(turn)
     try {
       await handler(turn)
     } catch (error) {
       const { onError = (failure) => console.error('a turn failed:', failure) } = this.#options
       onError(error, turn)
     } finally {
-      this.#open.delete(turn)
+      this.#end(turn)
     }
+  }
+
+  #end(turn: Turn): void {
+    this.#open.delete(turn)
+    this.#workload.end(turn)
   }
 
   #listen(push: (turn: Turn) => void): () => void {

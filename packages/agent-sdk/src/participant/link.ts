@@ -2,6 +2,7 @@ import {
   type AnyEnvelope,
   closeCodes,
   type ErrorCode,
+  type ErrorPayload,
   Kind,
   type Limits,
   ProtocolError,
@@ -13,7 +14,10 @@ import { Pending } from './pending.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
 
 export interface LinkEvents {
-  envelope(envelope: AnyEnvelope): void
+  /** `text` = as it was sent. */
+  envelope(envelope: AnyEnvelope, text: string): void
+  /** In the order of what is received, whoever waits for it. */
+  refused(error: ErrorPayload): void
   /** `fresh` = the first of a connection. */
   welcome(welcome: WelcomePayload, fresh: boolean): void
   /** The line is down; another try follows in this many milliseconds. */
@@ -82,6 +86,11 @@ export class Link {
     this.#transport?.send(frameOf(envelope, this.#maxBytes))
   }
 
+  /** Takes the line anew. It resumes as after any other loss: nothing is missed, nothing repeated. */
+  renew(): void {
+    this.#transport?.close(1000, 'taken anew')
+  }
+
   close(): void {
     this.#end(undefined)
     this.#transport?.close(1000, '')
@@ -125,6 +134,7 @@ export class Link {
       return
     }
     if (envelope.kind === Kind.systemError) {
+      this.#events.refused(envelope.payload)
       const [id = ''] = [envelope.correlationId ?? []].flat()
       if (this.#pending.refuse(id, envelope.payload)) return
     }
@@ -134,7 +144,7 @@ export class Link {
       if (seq <= (this.#lastSeq ?? 0)) return // The original of something sent again.
       this.#lastSeq = seq
     }
-    this.#events.envelope(envelope)
+    this.#events.envelope(envelope, text)
   }
 
   #welcome(welcome: WelcomePayload): void {

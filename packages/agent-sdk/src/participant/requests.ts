@@ -11,10 +11,12 @@ import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 type Response = EnvelopeOf<typeof Kind.mcpResponse>
 
-/** A request, and who hears of it; its progress token is its id. */
+/** A request, and who hears of it. */
 export interface Asked {
   readonly id: string
-  readonly to: string
+  /** What progress is reported under: the id of the request, or of the proposal that it carries out. */
+  readonly token: string
+  readonly to: readonly string[]
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -59,7 +61,7 @@ export class Requests {
     if (method !== 'notifications/progress') return false
     const known = correlations(notification).flatMap((id) => this.#waiting.get(id) ?? [])
     for (const { asked } of known) {
-      const progress = asked.to === notification.from ? readProgress(params, asked.id) : undefined
+      const progress = asked.to.includes(notification.from) ? readProgress(params, asked.token) : undefined
       if (progress !== undefined) asked.onProgress?.(progress)
     }
     return known.length > 0

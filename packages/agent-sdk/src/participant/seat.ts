@@ -1,5 +1,7 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import type { ToolResult } from '../tool-call/tool-result.js'
+import type { Proposal } from '../trust/proposal.js'
+import type { Pause } from './pauses.js'
 import type { Progress } from './progress.js'
 import type { WaitOptions } from './wait.js'
 
@@ -17,7 +19,7 @@ export interface Draft {
 
 export type ChatOptions = Omit<Draft, 'kind' | 'payload'> & { readonly format?: 'plain' | 'markdown' }
 
-/** Where in the conversation a request stands, and why it is made. */
+/** Where in the conversation a request stands, and why it is made. `timeoutMs` is for the response. */
 export interface CallOptions extends WaitOptions {
   readonly context?: string
   readonly correlationId?: string
@@ -27,10 +29,18 @@ export interface CallOptions extends WaitOptions {
   readonly parallelGroup?: number
   /** Called each time that the one who was asked reports progress. */
   readonly onProgress?: (progress: Progress) => void
+  /** `false`: what this participant may not do itself is not proposed to others, but refused. */
+  readonly propose?: boolean
+  /** Milliseconds that a proposal stays open for somebody to approve; default 600,000; `Infinity` = any time. */
+  readonly approvalMs?: number
+  /** Told of the proposal that the call has become. */
+  readonly onProposal?: (proposal: Proposal) => void
 }
 
 interface Heard {
   envelope: [AnyEnvelope]
+  paused: [Pause]
+  resumed: []
   closed: [Error | undefined]
 }
 
@@ -40,6 +50,10 @@ export interface Seat {
   readonly id: string
   /** Why it is over, for good; `undefined` while it goes on. */
   readonly ended: { readonly error: Error | undefined } | undefined
+  /** Why this participant may do little more than answer; `undefined` = it is not paused, as far as it knows. */
+  readonly paused: Pause | undefined
+  /** Whether a capability of this participant allows it. The gateway has the last word. */
+  can(draft: Draft): boolean
   send(draft: Draft): Promise<AnyEnvelope>
   chat(message: string, options?: ChatOptions): Promise<AnyEnvelope>
   call(tool: string, args?: object, options?: CallOptions): Promise<ToolResult>

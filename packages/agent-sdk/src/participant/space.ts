@@ -1,165 +1,84 @@
-import {
-  type AnyEnvelope,
-  type Capability,
-  type ContextInfo,
-  Kind,
-  type McpRequestPayload,
-  type ParticipantInfo,
-  type SubscribePayload,
-  type WelcomePayload,
-} from '@meup/protocol'
-import { EventEmitter } from 'eventemitter3'
-import { nanoid } from 'nanoid'
+import { type AnyEnvelope, type Capability, Kind, type WelcomePayload } from '@meup/protocol'
 import type { InputSchema } from '../agent/schema.js'
 import { type Fallback, type ToolDefinition, type ToolHandler, Tools } from '../agent/tools.js'
 import type { Turn } from '../agent/turn.js'
 import { type TurnOptions, Turns } from '../agent/turns.js'
+import { Upkeep, type UpkeepHooks } from '../agent/upkeep.js'
+import { Workload } from '../agent/workload.js'
 import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
 import { readToolResult, type ToolResult } from '../tool-call/tool-result.js'
+import { type Grant, type GrantOptions, grant, type Revocable, revoke } from '../trust/grants.js'
+import {
+  type Invitation,
+  invite,
+  type KickOptions,
+  kick,
+  type PauseOptions,
+  pause,
+  requestStatus,
+  resume,
+  type Status,
+  type StatusOptions,
+} from '../trust/management.js'
+import { OpenProposals } from '../trust/open-proposals.js'
+import type { Proposal, ProposalDraft, ProposeOptions } from '../trust/proposal.js'
+import { Proposals } from '../trust/proposals.js'
+import { Proposing } from '../trust/proposing.js'
+import { Calls } from './calls.js'
 import { ConnectionError } from './errors.js'
-import { Link } from './link.js'
-import { People } from './people.js'
-import { withProgressToken } from './progress.js'
-import { Requests, resultOf } from './requests.js'
-import type { CallOptions, ChatOptions, Draft, Seat } from './seat.js'
-import { stream } from './stream.js'
-import { Subscriptions } from './subscriptions.js'
+import { Membership } from './membership.js'
+import { Replies } from './replies.js'
+import { Requests } from './requests.js'
+import type { CallOptions, Seat } from './seat.js'
 import type { Dial, DialRequest } from './transport.js'
 import type { WaitOptions } from './wait.js'
 
-/** How the connection stands. */
-export type ConnectionStatus =
-  | { readonly state: 'connected' }
-  | { readonly state: 'reconnecting'; readonly inMs: number; readonly reason: string }
-
-export interface SpaceEvents {
-  /** The line is there again. */
-  connected: []
-  /** Every logged envelope this participant gets, in order, and errors that answer nothing it awaits. */
-  envelope: [AnyEnvelope]
-  /** What is known of the space; again whenever it is told anew. */
-  welcome: [WelcomePayload]
-  reconnecting: [inMs: number, reason: string]
-  /** The log this participant followed is gone; what follows starts at the oldest envelope. */
-  lost: [WelcomePayload]
-  /** A request that could not be answered, such as for lack of the capability `mcp.response`. */
-  trouble: [error: unknown, request: AnyEnvelope]
-  closed: [Error | undefined]
-}
-
-/** A participant's seat in a space. */
-export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDisposable {
-  readonly #link: Link
+/** A participant's seat in a space: it asks and answers, thinks, and decides what others may do. */
+export class Space extends Membership implements Seat {
   readonly #requests = new Requests()
-  readonly #tools: Tools
-  readonly #people = new People()
-  readonly #subscriptions = new Subscriptions((envelope) => this.#link.post(envelope))
-  #welcome: WelcomePayload | undefined
-  #ended: { readonly error: Error | undefined } | undefined
-
-  private constructor(dial: Dial, request: DialRequest) {
-    super()
-    this.#tools = new Tools(this, (error, request) => this.#trouble(error, request))
-    this.#link = new Link(dial, request, {
-      envelope: (envelope) => this.#receive(envelope),
-      welcome: (welcome, fresh) => this.#told(welcome, fresh),
-      reconnecting: (inMs, reason) => this.emit('reconnecting', inMs, reason),
-      closed: (error) => this.#closed(error),
-    })
-  }
+  readonly #proposing = new Proposing(this, this.#requests)
+  readonly #calls = new Calls(this, this.#requests, this.#proposing)
+  readonly #replies = new Replies(this)
+  readonly #openProposals = new OpenProposals(this)
+  readonly #tools = new Tools(this, (error, request) => this.#trouble(error, request))
+  readonly #workload = new Workload()
+  readonly #upkeep = new Upkeep(this, this.#workload, {
+    reconnect: () => this.reconnect(),
+    leave: () => this.leave(),
+    trouble: (error, request) => this.#trouble(error, request),
+  })
+  /** What others propose, and what this participant decides about it. */
+  readonly proposals = new Proposals(this, this.#requests, this.#openProposals)
 
   /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
   static async open(dial: Dial, request: DialRequest): Promise<Space> {
     const space = new Space(dial, request)
-    await space.#link.open()
+    await space.enter()
     return space
   }
 
-  get welcome(): WelcomePayload {
-    if (this.#welcome === undefined) throw new ConnectionError('closed', 'the space has not been entered yet')
-    return this.#welcome
-  }
-
-  /** Why it is over, for good; `undefined` while it goes on. */
-  get ended(): { readonly error: Error | undefined } | undefined {
-    return this.#ended
-  }
-
-  /** This participant's id. */
-  get id(): string {
-    return this.welcome.you.id
-  }
-
-  get capabilities(): readonly Capability[] {
-    return this.welcome.you.capabilities
-  }
-
-  /** Everybody the space knows, and who is there now. */
-  get participants(): readonly ParticipantInfo[] {
-    return this.#people.list()
-  }
-
-  /** Resolves when all of these are there. Rejects with `ConnectionError` when it takes too long. */
-  async whenPresent(ids: readonly string[], options: WaitOptions = {}): Promise<void> {
-    this.#mustGoOn()
-    await this.#people.whenPresent(ids, options)
-  }
-
-  /** The contexts that were open at the last welcome. */
-  get contexts(): readonly ContextInfo[] {
-    return this.welcome.contexts
-  }
-
-  /** Sends an envelope; resolves with it as the space accepted it, rejects with the gateway's `ProtocolError`. */
-  send(draft: Draft): Promise<AnyEnvelope> {
-    const id = draft.id ?? nanoid()
-    return this.#link.send(id, { ...draft, id })
-  }
-
-  /** Says something in the main conversation. */
-  chat(message: string, options: ChatOptions = {}): Promise<AnyEnvelope> {
-    const { format, ...fields } = options
-    return this.send({ ...fields, kind: Kind.chat, payload: { message, ...(format && { format }) } })
-  }
-
-  /** Makes an MCP request of a participant; gives back its result, throws `ToolError` for its error. */
+  /**
+   * Makes an MCP request of a participant; gives back its result, throws `ToolError` for its error. Where this
+   * participant may propose the request but not make it, it is proposed: then it takes as long as somebody needs to
+   * decide, and throws `ProposalError` unless it is approved.
+   */
   async request(to: string, method: string, params: object = {}, options: CallOptions = {}) {
-    const { context, correlationId, why, parallelGroup, onProgress, ...wait } = options
-    if (wait.signal?.aborted) throw new ConnectionError('aborted', `aborted: ${String(wait.signal.reason)}`)
-    const id = nanoid()
-    const response = this.#requests.response({ id, to, onProgress }, wait)
-    const fields = {
-      to: [to],
-      ...(context !== undefined && { context }),
-      ...(correlationId !== undefined && { correlationId }),
-    }
-    const payload = {
-      jsonrpc: '2.0',
-      id,
-      method,
-      params: onProgress === undefined ? params : withProgressToken(params, id),
-    }
-    const tool = {
-      ...(why !== undefined && { rationale: why }),
-      ...(parallelGroup !== undefined && { parallelGroup }),
-    }
-    this.send({ id, kind: Kind.mcpRequest, ...fields, ...tool, payload }).catch((error: Error) =>
-      this.#requests.fail(id, error),
-    )
-    try {
-      return resultOf((await response).payload)
-    } catch (error) {
-      if (error instanceof ConnectionError) this.#giveUp(id, fields, error.message)
-      throw error
-    }
+    const { result } = await this.#calls.make(to, method, params, options)
+    return result
   }
 
-  /** Calls a tool by `participant/tool`. Throws `ToolError` when the tool fails. */
+  /** Calls a tool by `participant/tool`, as `request` does. Throws `ToolError` when the tool fails. */
   async call(tool: string, args: object = {}, options: CallOptions = {}): Promise<ToolResult> {
     const slash = tool.indexOf('/')
     if (slash < 1) throw new TypeError(`name a tool as participant/tool, not ${JSON.stringify(tool)}`)
     const params = { name: tool.slice(slash + 1), arguments: args }
-    return readToolResult(await this.request(tool.slice(0, slash), 'tools/call', params, options))
+    const { result, approvedBy } = await this.#calls.make(tool.slice(0, slash), 'tools/call', params, options)
+    return { ...readToolResult(result), ...(approvedBy !== undefined && { approvedBy }) }
+  }
+
+  /** Asks whoever may to make a request. Resolves when the space has it, rejects with the gateway's refusal. */
+  propose(draft: ProposalDraft, options: ProposeOptions = {}): Promise<Proposal> {
+    return this.#proposing.propose(draft, options)
   }
 
   /** Offers a tool to the space. It is served in every context, whatever this connection filters. */
@@ -185,7 +104,7 @@ export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDispo
 
   /** What others ask of this participant, one turn after the other. Ends when the space is closed. */
   turns(options: TurnOptions = {}): AsyncIterableIterator<Turn> {
-    return new Turns(this, options).sequence()
+    return this.#turns(options).sequence()
   }
 
   /** Handles turns as they come, several at once. Resolves when the space is closed. */
@@ -193,43 +112,52 @@ export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDispo
     handler: (turn: Turn) => Promise<void>,
     options: TurnOptions & { concurrency?: number } = {},
   ): Promise<void> {
-    return new Turns(this, options).each(handler, options.concurrency ?? Number.POSITIVE_INFINITY)
+    return this.#turns(options).each(handler, options.concurrency ?? Number.POSITIVE_INFINITY)
   }
 
-  /** Every envelope from now on. Ends when the space is closed; throws if it was closed by an error. */
-  envelopes(): AsyncIterableIterator<AnyEnvelope> {
-    return stream<AnyEnvelope>(this, (push) => {
-      this.on('envelope', push)
-      return () => this.off('envelope', push)
-    })
+  /** What to do when this participant is asked for its status, to forget, to end; `turns` answers without, too. */
+  upkeep(hooks: UpkeepHooks): this {
+    this.#upkeep.begin(hooks)
+    return this
   }
 
-  /** Changes what this connection is shown; what is cut is cut in the gateway. */
-  async subscribe(asked: SubscribePayload): Promise<WelcomePayload> {
-    this.#mustGoOn()
-    return this.#subscriptions.change(asked)
+  /** Gives somebody capabilities that this participant holds. Rejects with `grant_exceeds_own` for others. */
+  grant(recipient: string, capabilities: readonly Capability[], options: GrantOptions = {}): Promise<Grant> {
+    return grant(this, recipient, capabilities, options)
   }
 
-  /** How the connection stands, now and whenever that changes. Ends when the space is closed, throws if by an error. */
-  status(): AsyncIterableIterator<ConnectionStatus> {
-    return stream<ConnectionStatus>(this, (push) => {
-      const connected = (): void => push({ state: 'connected' })
-      const reconnecting = (inMs: number, reason: string): void =>
-        push({ state: 'reconnecting', inMs, reason })
-      connected()
-      this.on('connected', connected).on('reconnecting', reconnecting)
-      return () => this.off('connected', connected).off('reconnecting', reconnecting)
-    })
+  /** Takes a grant back, or all grants to somebody that these capabilities cover. It is effective at once. */
+  revoke(what: Revocable, reason?: string): Promise<AnyEnvelope> {
+    return revoke(this, what, reason)
   }
 
-  /** Resolves when the space is closed: with what closed it, or nothing where that was asked for. */
-  closed(): Promise<Error | undefined> {
-    if (this.#ended !== undefined) return Promise.resolve(this.#ended.error)
-    return new Promise((resolve) => this.once('closed', resolve))
+  /** Makes a new participant, with capabilities as `grant` gives them, and a token to enter with. */
+  invite(
+    participantId: string,
+    capabilities: readonly Capability[],
+    options: GrantOptions & WaitOptions = {},
+  ): Promise<Invitation> {
+    return invite(this.#replies, participantId, capabilities, options)
   }
 
-  close(): void {
-    this.#link.close()
+  /** Closes a participant out. */
+  kick(participantId: string, options: KickOptions = {}): Promise<AnyEnvelope> {
+    return kick(this, participantId, options)
+  }
+
+  /** Stops participants from doing more than answering. */
+  pause(ids: readonly string[], options: PauseOptions = {}): Promise<AnyEnvelope> {
+    return pause(this, ids, options)
+  }
+
+  /** Lets them go on. */
+  resume(ids: readonly string[], reason?: string): Promise<AnyEnvelope> {
+    return resume(this, ids, reason)
+  }
+
+  /** Asks an agent how it is doing. Rejects with `ConnectionError` when it does not answer in time. */
+  requestStatus(id: string, options: StatusOptions = {}): Promise<Status> {
+    return requestStatus(this.#replies, id, options)
   }
 
   /** Answers what is still being asked of this participant, for so many milliseconds at most, then closes. */
@@ -243,55 +171,38 @@ export class Space extends EventEmitter<SpaceEvents> implements Seat, AsyncDispo
     this.close()
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.close()
+  protected take(envelope: AnyEnvelope, frame: string): boolean {
+    if (this.#replies.take(envelope)) return envelope.kind === Kind.spaceInviteAck // It holds a token.
+    const isAwaited = this.#requests.take(envelope)
+    this.#proposing.take(envelope)
+    this.#openProposals.take(envelope, frame)
+    this.#workload.take(envelope, this.id)
+    this.#upkeep.take(envelope)
+    if (envelope.kind === Kind.mcpRequest && !isAwaited) this.#tools.take(envelope)
+    return false
   }
 
-  #receive(envelope: AnyEnvelope): void {
-    if (envelope.kind === Kind.systemError && this.#subscriptions.refused(envelope)) return
-    const awaited = this.#requests.take(envelope)
-    this.#people.take(envelope)
-    if (envelope.kind === Kind.mcpRequest && !awaited) this.#tools.take(envelope)
-    this.emit('envelope', envelope)
+  protected told(welcome: WelcomePayload): void {
+    if (welcome.resume.status === 'lost') this.#openProposals.clear()
+    this.#upkeep.tell(welcome)
   }
 
-  #told(welcome: WelcomePayload, fresh: boolean): void {
-    this.#welcome = welcome
-    this.#people.tell(welcome)
-    if (fresh) this.#subscriptions.renew()
-    else this.#subscriptions.granted(welcome)
-    if (fresh) this.emit('connected')
-    if (welcome.resume.status === 'lost') this.emit('lost', welcome)
-    this.emit('welcome', welcome)
-  }
-
-  #closed(error: Error | undefined): void {
-    this.#ended = { error }
-    const reason = error ?? new ConnectionError('closed', 'the connection was closed')
+  protected end(reason: Error): void {
     this.#requests.failAll(reason)
-    this.#subscriptions.fail(reason)
-    this.#people.fail(reason)
+    this.#proposing.failAll(reason)
+    this.#replies.failAll(reason)
+    this.#openProposals.clear()
     this.#tools.close()
-    this.emit('closed', error)
+  }
+
+  #turns(options: TurnOptions): Turns {
+    this.#upkeep.begin()
+    return new Turns(this, options, this.#workload)
   }
 
   /** Said aloud where nobody listens: an asker waits in vain. A closed connection is told by `closed`. */
   #trouble(error: unknown, request: AnyEnvelope): void {
     if (error instanceof ConnectionError) return
     if (!this.emit('trouble', error, request)) console.error(`request ${request.id} was not answered:`, error)
-  }
-
-  #mustGoOn(): void {
-    if (this.#ended !== undefined) throw new ConnectionError('closed', 'the connection is closed')
-  }
-
-  /** Tells the other side that nobody waits any more; if it cannot be told, it works in vain. */
-  #giveUp(requestId: string, fields: object, reason: string): void {
-    const payload: McpRequestPayload = {
-      jsonrpc: '2.0',
-      method: 'notifications/cancelled',
-      params: { requestId, reason },
-    }
-    this.send({ ...fields, kind: Kind.mcpRequest, payload }).catch(() => {})
   }
 }

@@ -1,12 +1,14 @@
 import { ConnectionError } from './errors.js'
+import { after } from './timer.js'
 
 export interface WaitOptions {
   readonly signal?: AbortSignal
-  /** Milliseconds until waiting is given up; default 60,000. */
+  /** Milliseconds until waiting is given up; default 60,000; `Infinity` = never. */
   readonly timeoutMs?: number
 }
 
-const defaultTimeout = 60_000
+/** Milliseconds. */
+export const defaultTimeout = 60_000
 
 /** Someone who waits for a value; the first settling counts. */
 export interface Waiter<Value> {
@@ -26,7 +28,7 @@ export function wait<Value>(
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
     const finish = (): void => {
-      clearTimeout(timer)
+      cancel()
       signal?.removeEventListener('abort', aborted)
       end(waiter)
     }
@@ -44,7 +46,7 @@ export function wait<Value>(
       waiter.reject(new ConnectionError('aborted', `aborted: ${String(signal?.reason)}`))
     const late = (): void =>
       waiter.reject(new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`))
-    const timer = setTimeout(late, timeoutMs)
+    const cancel = after(timeoutMs, late)
     begin(waiter)
     if (signal?.aborted) aborted()
     else signal?.addEventListener('abort', aborted)

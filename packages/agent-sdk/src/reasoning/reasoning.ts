@@ -1,9 +1,11 @@
-import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
+import { type AnyEnvelope, joinContext, Kind, type Phase } from '@meup/protocol'
 import { nanoid } from 'nanoid'
+import { afterPause } from '../participant/active.js'
 import { ConnectionError } from '../participant/errors.js'
 import type { CallOptions, Draft, Seat } from '../participant/seat.js'
 import type { ToolResult } from '../tool-call/tool-result.js'
 import { Batches } from './batches.js'
+import { breakOff } from './break-off.js'
 
 export interface ReasonOptions {
   /** Ids of earlier envelopes, or names of data, that this builds on. */
@@ -38,7 +40,7 @@ type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readon
 
 /**
  * An open context: thoughts and tool calls in it are seen by everyone who looks [MEUP-2.2]. Conclude it; a context
- * that is left without a conclusion is cancelled, and says why.
+ * that is left without a conclusion is cancelled, and says why. While its participant is paused, it waits.
  */
 export class Reasoning implements AsyncDisposable {
   /** Path of this context. */
@@ -126,10 +128,7 @@ export class Reasoning implements AsyncDisposable {
     const why = this.signal.aborted ? String(this.signal.reason) : this.#lastFailure
     const reason = why === undefined ? 'left without a conclusion' : `left without a conclusion: ${why}`
     try {
-      await this.cancel(reason).catch((error: unknown) => {
-        if (!(error instanceof ProtocolError) || error.code !== 'capability_violation') throw error
-        return this.conclude(reason, { metadata: { cancelled: true } }) // What an agent of the core kinds may send.
-      })
+      await this.#end(() => breakOff(this.#space, this.context, reason))
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error
     }
@@ -138,7 +137,8 @@ export class Reasoning implements AsyncDisposable {
   async #call(tool: string, args: object, options: CallOptions): Promise<ToolResult> {
     const signal = options.signal === undefined ? this.signal : AbortSignal.any([options.signal, this.signal])
     try {
-      return await this.#space.call(tool, args, { ...options, signal, context: this.context })
+      const call = { ...options, signal, context: this.context }
+      return await afterPause(this.#space, () => this.#space.call(tool, args, call), signal)
     } catch (error) {
       this.#lastFailure = `${tool}: ${messageOf(error)}`
       throw error
@@ -153,7 +153,8 @@ export class Reasoning implements AsyncDisposable {
   ): Promise<this> {
     const payload = { ...(message !== undefined && { message }), ...options }
     try {
-      await this.#space.send({ ...fields, kind: Kind.reasoningStart, payload })
+      const start = { ...fields, kind: Kind.reasoningStart, payload }
+      await afterPause(this.#space, () => this.#space.send(start), this.signal)
     } catch (error) {
       this.#unlisten()
       throw error
@@ -161,11 +162,15 @@ export class Reasoning implements AsyncDisposable {
     return this
   }
 
+  #close(kind: string, payload: object): Promise<AnyEnvelope> {
+    return this.#end(() => this.#say(kind, payload))
+  }
+
   /** Where the end is refused, the context is still open, and must still be closed. */
-  async #close(kind: string, payload: object): Promise<AnyEnvelope> {
+  async #end(close: () => Promise<AnyEnvelope>): Promise<AnyEnvelope> {
     this.#over = true
     try {
-      const echo = await this.#say(kind, payload)
+      const echo = await close()
       this.#unlisten()
       return echo
     } catch (error) {
@@ -176,15 +181,21 @@ export class Reasoning implements AsyncDisposable {
   }
 
   #say(kind: string, payload: object, fields: object = {}): Promise<AnyEnvelope> {
-    return this.#space.send({ ...fields, kind, context: this.context, payload })
+    const draft = { ...fields, kind, context: this.context, payload }
+    return afterPause(this.#space, () => this.#space.send(draft), this.signal)
   }
 
-  /** Somebody else's cancel is a request to stop; the gateway's own says that the context is closed. */
+  /** Somebody else's cancel is a request to stop; the gateway's, or one of this participant's, has closed it already. */
   #heed(envelope: AnyEnvelope): void {
-    if (envelope.kind !== Kind.reasoningCancel || envelope.from === this.#space.id) return
-    const { context, from, payload } = envelope
-    if (context !== this.context) return
-    this.#abort.abort(`interrupted by ${from}${payload.reason ? `: ${payload.reason}` : ''}`)
+    if (envelope.kind !== Kind.reasoningCancel || envelope.context !== this.context) return
+    const { from, payload } = envelope
+    if (from !== this.#space.id) {
+      this.#abort.abort(`interrupted by ${from}${payload.reason ? `: ${payload.reason}` : ''}`)
+    } else if (!this.#over) {
+      this.#over = true
+      this.#unlisten()
+      this.#abort.abort(payload.reason ?? 'cancelled')
+    }
   }
 }
 

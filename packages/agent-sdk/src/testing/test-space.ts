@@ -3,8 +3,8 @@ import { Space } from '../participant/space.js'
 import type { Dial, DialRequest } from '../participant/transport.js'
 
 export interface TestSpace extends AsyncDisposable {
-  /** Enters the space as one of its participants. */
-  join(participant: string, resume?: Pick<DialRequest, 'after' | 'tail' | 'epoch'>): Promise<Space>
+  /** Enters the space as one of its participants; whoever was invited needs its token. */
+  join(participant: string, how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch'>): Promise<Space>
   /** Stops the gateway, then closes every seat: none of them tries to come back. */
   close(): Promise<void>
 }
@@ -20,8 +20,8 @@ export async function createTestSpace(options: TestSpaceOptions): Promise<TestSp
     for (const seat of seats) seat.close()
   }
   return {
-    async join(participant, resume = {}) {
-      const seat = await Space.open(dial, { ...where, ...resume, token: testToken(participant) })
+    async join(participant, how = {}) {
+      const seat = await Space.open(dial, { ...where, token: testToken(participant), ...how })
       seats.push(seat)
       return seat
     },

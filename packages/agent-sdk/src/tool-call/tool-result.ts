@@ -8,6 +8,8 @@ export interface ToolResult {
   readonly content: readonly Record<string, unknown>[]
   /** `structuredContent`, where the tool sends it. */
   readonly data: unknown
+  /** Who made the request, where the asker may not and somebody approved its proposal. */
+  readonly approvedBy?: string
 }
 
 /** Reads an MCP tool result; throws `ToolError` where the tool says that it failed. */

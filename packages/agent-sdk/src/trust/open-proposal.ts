@@ -1,0 +1,51 @@
+import { type EnvelopeOf, type Kind, memberOf } from '@meup/protocol'
+
+/** A proposal that waits for somebody who may do it. */
+export interface OpenProposal {
+  readonly id: string
+  readonly from: string
+  /** When it was made, RFC 3339. */
+  readonly ts: string
+  /** Whom the request would be for; absent = everyone. */
+  readonly to?: readonly string[]
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>>
+  /** Why its proposer wants it. */
+  readonly rationale?: string
+  readonly context?: string
+  readonly correlationId?: string | readonly string[]
+  readonly parallelGroup?: number
+  readonly expiresAt?: string
+  /** How often it can still be carried out. */
+  readonly usesLeft: number
+  /** Who does not want it; others may approve it all the same. */
+  readonly rejectedBy: readonly string[]
+}
+
+/** A proposal as somebody else may see it, with what it takes to carry it out to the letter. */
+export interface Seen {
+  readonly proposal: OpenProposal
+  /** JSON. */
+  readonly params: string | undefined
+}
+
+const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
+
+/** `frame` = the envelope as it was received. */
+export function see(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: string): Seen {
+  const { id, from, ts, to, rationale, context, correlationId, parallelGroup, payload } = envelope
+  const { method, params, expiresAt, uses = 1 } = payload
+  const proposal: OpenProposal = {
+    ...{ id, from, ts, method, usesLeft: uses, rejectedBy: [] },
+    ...(to && { to }),
+    ...(params && { params }),
+    ...(rationale !== undefined && { rationale }),
+    ...(context !== undefined && { context }),
+    ...(correlationId !== undefined && { correlationId }),
+    ...(parallelGroup !== undefined && { parallelGroup }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
+  const sent = memberOf(encoder.encode(frame), 'payload')
+  const text = sent && memberOf(sent, 'params')
+  return { proposal, params: text && decoder.decode(text) }
+}

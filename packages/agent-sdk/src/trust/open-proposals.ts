@@ -1,0 +1,105 @@
+import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
+import { EventEmitter } from 'eventemitter3'
+import { after } from '../participant/timer.js'
+import { type OpenProposal, type Seen, see } from './open-proposal.js'
+import { reasonsOf, type Settlement } from './proposal.js'
+
+interface Kept extends Seen {
+  /** Of its frame, in characters. */
+  readonly size: number
+  cancelExpiry(): void
+}
+
+export interface ProposalsEvents {
+  /** Somebody asks for something to be done. */
+  proposal: [OpenProposal]
+  /** It is no longer open: for everyone, or, once this participant has rejected it, for this one. */
+  settled: [OpenProposal, Settlement]
+}
+
+/** Proposals past this many, or this many characters in all, are forgotten, oldest first. */
+const [most, mostCharacters] = [1000, 8_000_000]
+
+/** The proposals that can still be carried out, as far as this connection was shown them. */
+export class OpenProposals extends EventEmitter<ProposalsEvents> {
+  readonly #seat: { readonly id: string }
+  readonly #open = new Map<string, Kept>()
+  #characters = 0
+
+  constructor(seat: { readonly id: string }) {
+    super()
+    this.#seat = seat
+  }
+
+  list(): Seen[] {
+    return [...this.#open.values()]
+  }
+
+  get(id: string): Seen | undefined {
+    return this.#open.get(id)
+  }
+
+  /** `frame` = the envelope as it was received. */
+  take(envelope: AnyEnvelope, frame: string): void {
+    if (envelope.kind === Kind.mcpProposal) this.#add(see(envelope, frame), frame.length)
+    else if (this.#open.size > 0) {
+      for (const id of new Set(correlations(envelope))) {
+        const kept = this.#open.get(id)
+        if (kept !== undefined) this.#decide(id, kept, envelope)
+      }
+    }
+  }
+
+  /** Nothing that was known is true any more. */
+  clear(): void {
+    for (const [id, kept] of this.#open) this.#forget(id, kept)
+  }
+
+  #add(seen: Seen, size: number): void {
+    const { proposal } = seen
+    const { id, expiresAt } = proposal
+    const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - Date.now()
+    if (left <= 0) return
+    const cancelExpiry = after(left, () => this.#settle(id, { state: 'expired' }))
+    this.#open.set(id, { ...seen, size, cancelExpiry })
+    this.#characters += size
+    for (const [oldest, kept] of this.#open) {
+      if (this.#open.size <= most && this.#characters <= mostCharacters) break
+      this.#forget(oldest, kept)
+    }
+    this.emit('proposal', proposal)
+  }
+
+  #decide(id: string, kept: Kept, envelope: AnyEnvelope): void {
+    const { proposal } = kept
+    const { from } = envelope
+    const change = (fields: Partial<OpenProposal>): void => {
+      this.#open.set(id, { ...kept, proposal: { ...proposal, ...fields } })
+    }
+    if (envelope.kind === Kind.mcpRequest) {
+      const usesLeft = proposal.usesLeft - 1
+      change({ usesLeft })
+      if (usesLeft === 0) this.#settle(id, { state: 'approved', by: from, requestId: envelope.id })
+    } else if (envelope.kind === Kind.mcpReject) {
+      change({ rejectedBy: [...new Set([...proposal.rejectedBy, from])] })
+      if (from === this.#seat.id) {
+        this.#settle(id, { state: 'rejected', by: from, ...reasonsOf(envelope.payload) })
+      }
+    } else if (envelope.kind === Kind.mcpWithdraw && from === proposal.from) {
+      this.#settle(id, { state: 'withdrawn', ...reasonsOf(envelope.payload) })
+    }
+  }
+
+  #settle(id: string, settlement: Settlement): void {
+    const kept = this.#open.get(id)
+    if (kept === undefined) return
+    this.#forget(id, kept)
+    this.emit('settled', kept.proposal, settlement)
+  }
+
+  #forget(id: string, { size, cancelExpiry }: Kept): void {
+    cancelExpiry()
+    this.#open.delete(id)
+    this.#characters -= size
+  }
+}

@@ -1,0 +1,117 @@
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import type { Requests } from '../participant/requests.js'
+import type { Draft, Seat } from '../participant/seat.js'
+import { after } from '../participant/timer.js'
+import { type Proposal, type ProposalOutcome, type ProposeOptions, reasonsOf } from './proposal.js'
+
+export type Proposer = Pick<Seat, 'id' | 'send' | 'can'>
+
+interface Terms extends ProposeOptions {
+  readonly to: readonly string[]
+  readonly expiresAt?: string | undefined
+}
+
+/** Milliseconds in which what was approved just in time is heard of. */
+const grace = 1000
+
+/** One proposal of this participant's, until it is settled [MEUP-4.17]. */
+export class OwnProposal implements Proposal {
+  readonly id: string
+  readonly outcome: Promise<ProposalOutcome>
+  readonly #seat: Proposer
+  readonly #requests: Requests
+  readonly #terms: Terms
+  #cancelExpiry = (): void => {}
+  #resolve: (outcome: ProposalOutcome) => void = () => {}
+  #reject: (error: Error) => void = () => {}
+  #isDecided = false
+  #isLate = false
+
+  constructor(id: string, seat: Proposer, requests: Requests, terms: Terms) {
+    this.id = id
+    this.#seat = seat
+    this.#requests = requests
+    this.#terms = terms
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    this.outcome.catch(() => {}) // Whoever does not ask for the outcome need not hear that there is none.
+  }
+
+  /** The space has it: from now on its time runs. */
+  begin(): void {
+    const { expiresAt } = this.#terms
+    if (expiresAt === undefined || this.#isDecided) return
+    this.#cancelExpiry = after(Date.parse(expiresAt) - Date.now(), () => void this.#expire())
+  }
+
+  async withdraw(reason = 'no longer needed'): Promise<void> {
+    await this.#seat.send(this.#withdrawal(reason))
+  }
+
+  /** An envelope that correlates to it. */
+  take(envelope: AnyEnvelope): void {
+    if (this.#isDecided) return
+    const { from } = envelope
+    if (envelope.kind === Kind.mcpRequest) this.#approved(from, envelope.id)
+    else if (envelope.kind === Kind.mcpReject) this.#rejected(from, envelope.payload)
+    else if (envelope.kind === Kind.mcpWithdraw && from === this.#seat.id) {
+      const withdrawn = { state: 'withdrawn', ...reasonsOf(envelope.payload) } as const
+      this.#decide(this.#isLate ? { state: 'expired' } : withdrawn)
+    }
+  }
+
+  fail(error: Error): void {
+    this.#close()
+    this.#reject(error)
+  }
+
+  /** The response is waited for in this very moment: it may come right behind. */
+  #approved(by: string, requestId: string): void {
+    this.#close()
+    const { to, onProgress, timeoutMs = Number.POSITIVE_INFINITY } = this.#terms
+    const asked = { id: requestId, token: this.id, to, onProgress }
+    this.#requests.response(asked, { timeoutMs }).then(
+      ({ payload }) => this.#resolve({ state: 'approved', by, requestId, response: payload }),
+      (error: Error) => this.#reject(error),
+    )
+  }
+
+  /** One `no` is enough for whoever asked; so that nobody else says `yes` later, the proposal is taken back. */
+  #rejected(by: string, payload: { reason: string; message?: string }): void {
+    this.#decide({ state: 'rejected', by, ...reasonsOf(payload) })
+    void this.#retire('rejected')
+  }
+
+  /** The echo of a withdrawal comes behind everything that was approved before; without one, time must tell. */
+  async #expire(): Promise<void> {
+    this.#isLate = true
+    if ((await this.#retire('expired')) || this.#isDecided) return
+    this.#cancelExpiry = after(grace, () => this.#decide({ state: 'expired' }))
+  }
+
+  /** Whether the space has taken it back; where that is refused, it is over by other means, or runs out. */
+  async #retire(reason: string): Promise<boolean> {
+    const withdrawal = this.#withdrawal(reason)
+    if (!this.#seat.can(withdrawal)) return false
+    return this.#seat.send(withdrawal).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  #withdrawal(reason: string): Draft {
+    return { kind: Kind.mcpWithdraw, correlationId: this.id, payload: { reason } }
+  }
+
+  #decide(outcome: ProposalOutcome): void {
+    this.#close()
+    this.#resolve(outcome)
+  }
+
+  #close(): void {
+    this.#isDecided = true
+    this.#cancelExpiry()
+  }
+}

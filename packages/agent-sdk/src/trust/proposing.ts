@@ -1,0 +1,54 @@
+import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
+import { nanoid } from 'nanoid'
+import { withProgressToken } from '../participant/progress.js'
+import type { Requests } from '../participant/requests.js'
+import { OwnProposal, type Proposer } from './own-proposal.js'
+import type { Proposal, ProposalDraft, ProposeOptions } from './proposal.js'
+
+/** The proposals that this participant has made, until they are settled. */
+export class Proposing {
+  readonly #seat: Proposer
+  readonly #requests: Requests
+  readonly #open = new Map<string, OwnProposal>()
+
+  constructor(seat: Proposer, requests: Requests) {
+    this.#seat = seat
+    this.#requests = requests
+  }
+
+  /** Resolves when the space has it; rejects with the gateway's refusal. */
+  async propose(draft: ProposalDraft, options: ProposeOptions): Promise<Proposal> {
+    const { to, method, params, uses, expiresAt, ...fields } = draft
+    const id = nanoid()
+    const addressees = [to].flat()
+    const asked = options.onProgress === undefined ? params : withProgressToken(params ?? {}, id)
+    const terms = { ...options, to: addressees, expiresAt }
+    const proposal = new OwnProposal(id, this.#seat, this.#requests, terms)
+    this.#open.set(id, proposal)
+    const forget = (): void => void this.#open.delete(id)
+    proposal.outcome.then(forget, forget)
+    const payload = {
+      method,
+      ...(asked && { params: asked }),
+      ...(uses !== undefined && { uses }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    }
+    try {
+      await this.#seat.send({ ...fields, id, kind: Kind.mcpProposal, to: addressees, payload })
+    } catch (error) {
+      proposal.fail(error as Error)
+      throw error
+    }
+    proposal.begin()
+    return proposal
+  }
+
+  take(envelope: AnyEnvelope): void {
+    if (this.#open.size === 0) return
+    for (const id of correlations(envelope)) this.#open.get(id)?.take(envelope)
+  }
+
+  failAll(error: Error): void {
+    for (const proposal of this.#open.values()) proposal.fail(error)
+  }
+}

@@ -1,0 +1,139 @@
+import { ProposalError, Space } from '@meup/agent-sdk'
+import { Kind } from '@meup/protocol'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { eventually } from './support/eventually.js'
+import { accepted, fromGateway, type ScriptedLine, scriptedDial, welcomeOf } from './support/scripted-line.js'
+
+/** What depends on the order in which things arrive, with the test at the gateway's end of the line. */
+
+/** The waits between tries are drawn between nothing and a bound. */
+beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
+afterEach(() => void vi.restoreAllMocks())
+
+const may = (...capabilities: string[]) => ({ you: { id: 'bot', capabilities } })
+
+async function seated(...capabilities: string[]) {
+  const line = scriptedDial('bot')
+  const opening = Space.open(line.dial, { url: 'memory:', space: 'test' })
+  const first = await line.next()
+  first.welcome(may(...capabilities))
+  return { ...line, first, seat: await opening }
+}
+
+/** The nth thing that was sent, as soon as it is. */
+async function sent(line: ScriptedLine, index: number) {
+  await eventually(() => expect(line.sent.length).toBeGreaterThan(index))
+  const envelope = line.sent[index]
+  if (envelope === undefined) throw new Error('it was just there')
+  return envelope
+}
+
+const approval = (proposalId: string, seq: number) =>
+  accepted('ana', { id: 'approval', kind: Kind.mcpRequest, to: ['tools'], correlationId: proposalId }, seq)
+const response = (seq: number) => {
+  const payload = { result: { content: [{ type: 'text', text: 'done' }] } }
+  return accepted(
+    'tools',
+    { id: 'r', kind: Kind.mcpResponse, to: ['ana'], correlationId: 'approval', payload },
+    seq,
+  )
+}
+
+test('what turns out to be forbidden is proposed after all', async () => {
+  const { first, seat } = await seated('mcp.*')
+  const call = seat.call('tools/act', {}, { why: 'because' })
+  const request = await sent(first, 0)
+  expect(request.kind).toBe(Kind.mcpRequest)
+  const refusal = { code: 'capability_violation', message: 'no longer' }
+  first.deliver(fromGateway(Kind.systemError, refusal, { correlationId: request.id }))
+  const proposal = await sent(first, 1)
+  expect(proposal).toMatchObject({ kind: Kind.mcpProposal, to: ['tools'], rationale: 'because' })
+  first.deliver(accepted('bot', proposal, 1), approval(proposal.id, 2), response(3))
+  expect((await call).text).toBe('done')
+  seat.close()
+})
+
+test('a decision that comes in one packet with the acknowledgement is not missed', async () => {
+  const { first, seat } = await seated('mcp.proposal')
+  const call = seat.call('tools/act')
+  const proposal = await sent(first, 0)
+  first.deliver(accepted('bot', proposal, 1), approval(proposal.id, 2), response(3))
+  expect(await call).toMatchObject({ text: 'done', approvedBy: 'ana' })
+  seat.close()
+})
+
+test('a decision that was taken while the line was down is found when it is back', async () => {
+  const { first, seat, next } = await seated('mcp.proposal')
+  const call = seat.call('tools/act')
+  const proposal = await sent(first, 0)
+  first.accept(proposal, 1)
+  first.close(1006)
+  const second = await next()
+  expect(second.request).toMatchObject({ after: 1 })
+  second.welcome({ ...may('mcp.proposal'), resume: { status: 'replaying', from: 2, to: 3 } })
+  second.deliver(approval(proposal.id, 2), response(3))
+  expect((await call).text).toBe('done')
+  seat.close()
+})
+
+test('what was approved just in time counts, though the news comes late', async () => {
+  const { first, seat } = await seated('mcp.proposal', 'mcp.withdraw')
+  const call = seat.call('tools/act', {}, { approvalMs: 10 })
+  const proposal = await sent(first, 0)
+  first.accept(proposal, 1)
+  const withdrawal = await sent(first, 1)
+  expect(withdrawal).toMatchObject({ kind: Kind.mcpWithdraw, correlationId: proposal.id })
+  const refusal = { code: 'proposal_not_found', message: 'it was used up' }
+  first.deliver(fromGateway(Kind.systemError, refusal, { correlationId: withdrawal.id }))
+  first.deliver(approval(proposal.id, 2), response(3))
+  expect((await call).text).toBe('done')
+  seat.close()
+})
+
+test('an answer to another proposal, or a withdrawal by somebody else, decides nothing', async () => {
+  const { first, seat } = await seated('mcp.proposal', 'mcp.withdraw')
+  const call = seat.call('tools/act')
+  const proposal = await sent(first, 0)
+  const about = (correlationId: string) => ({ correlationId, payload: { reason: 'no' } })
+  first.deliver(
+    accepted('bot', proposal, 1),
+    accepted('ana', { id: 'x', kind: Kind.mcpReject, ...about('another') }, 2),
+    accepted('ana', { id: 'y', kind: Kind.mcpWithdraw, ...about(proposal.id) }, 3),
+    accepted('ana', { id: 'z', kind: Kind.mcpReject, ...about(proposal.id) }, 4),
+  )
+  const error: unknown = await call.catch((failure: unknown) => failure)
+  expect(error).toBeInstanceOf(ProposalError)
+  expect(error).toMatchObject({ outcome: { state: 'rejected', by: 'ana' } })
+  seat.close()
+})
+
+test('what is granted on the way is used at once, and told', async () => {
+  const { first, seat } = await seated('mcp.proposal')
+  const changes: unknown[] = []
+  seat.on('capabilities', (capabilities) => void changes.push(capabilities))
+  const request = { kind: Kind.mcpRequest, to: ['tools'], payload: { method: 'tools/call' } }
+  expect([seat.can(request), seat.capabilities]).toEqual([false, ['mcp.proposal']])
+  first.welcome(may('mcp.proposal', 'mcp.request'))
+  first.welcome({ ...may('mcp.proposal', 'mcp.request'), subscription: welcomeOf('bot').subscription })
+  await eventually(() => expect(seat.can(request)).toBe(true))
+  expect(changes).toEqual([['mcp.proposal', 'mcp.request']])
+  const call = seat.call('tools/act').catch(() => {})
+  expect(await sent(first, 0)).toMatchObject({ kind: Kind.mcpRequest })
+  seat.close()
+  await call
+})
+
+test('what was open in a log that is gone is open no more', async () => {
+  const { first, seat, next } = await seated('*')
+  const proposal = (id: string) => ({ id, kind: Kind.mcpProposal, payload: { method: 'ping' } })
+  first.deliver(accepted('other', proposal('old'), 1))
+  await eventually(() => expect(seat.proposals.list()).toHaveLength(1))
+  first.close(1006)
+  const second = await next()
+  const space = { id: 'test', epoch: 'epoch-2', head: 1 }
+  second.welcome({ ...may('*'), space, resume: { status: 'lost', from: 1, to: 1 } })
+  second.deliver(accepted('other', proposal('new'), 1))
+  expect(seat.proposals.list().map(({ id }) => id)).toEqual(['new'])
+  seat.close()
+  expect(seat.proposals.list()).toEqual([])
+})

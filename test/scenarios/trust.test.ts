@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type Space } from '@meup/agent-sdk'
+import { expect, onTestFinished, test } from 'vitest'
+import { startMeup, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+import { snippetsOf, writeSnippets } from '../support/snippets.js'
+
+/** The folder of the page, below one that stands for the clone. */
+function guardedFolder(): string {
+  const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
+  symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
+  writeSnippets(snippetsOf('docs/trust.md'), clone)
+  mkdirSync(join(clone, 'guarded/files'))
+  return join(clone, 'guarded')
+}
+
+interface Program {
+  readonly process: ChildProcess
+  stdout: string
+}
+
+function run(folder: string, file: string): Program {
+  const child = spawn(process.execPath, ['--import', 'tsx', file], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const program = { process: child, stdout: '' }
+  child.stdout.on('data', (chunk: Buffer) => {
+    program.stdout += chunk
+  })
+  return program
+}
+
+async function answerTo(space: Space, question: string): Promise<string> {
+  const envelopes = space.envelopes()
+  const { id } = await space.chat(question, { to: ['helper'] })
+  for await (const envelope of envelopes) {
+    if (envelope.kind === 'chat' && envelope.correlationId === id) return envelope.payload.message
+  }
+  throw new Error('the space was closed')
+}
+
+test('the page leads to an agent that asks, a guard that decides, and to everything between them', async () => {
+  const folder = guardedFolder()
+  const running = await startMeup('up', folder, ['--listen', '127.0.0.1:0'])
+  run(folder, 'helper.ts')
+  const guard = run(folder, 'guard.ts')
+  const ana = await connect({ url: running.url, space: 'demo', as: 'ana', directory: folder })
+  onTestFinished(() => ana.close())
+  await ana.whenPresent(['helper', 'guard', 'files'], { timeoutMs: 30_000 })
+  const note = (): string | false =>
+    existsSync(join(folder, 'files/note.txt')) && readFileSync(join(folder, 'files/note.txt'), 'utf8')
+
+  expect(await answerTo(ana, 'my password is secret')).toBe(
+    'I may not: rejected by guard: policy (no passwords in notes)',
+  )
+  expect(note()).toBe(false)
+  expect(await answerTo(ana, 'buy milk')).toBe('Written, with the leave of guard.')
+  expect(note()).toBe('buy milk')
+  expect(await answerTo(ana, 'always buy milk')).toBe('Written, with the leave of guard.')
+  expect(await answerTo(ana, 'buy bread')).toBe('Written.')
+  expect(note()).toBe('buy bread')
+  expect(guard.stdout).toMatch(/helper proposes tools\/call: always buy milk\nhelper has the grant \S+\n$/)
+
+  const manage = run(folder, 'manage.ts')
+  const [code] = await once(manage.process, 'close')
+  expect(code).toBe(0)
+  expect(manage.stdout).toMatch(/^ProtocolError: kicked by ana: the visit is over \(4403\)\n/)
+  expect(manage.stdout).toContain("{ status: 'paused', tokens: 1200 }")
+  expect(await answerTo(ana, 'buy butter')).toBe('Written.')
+})
