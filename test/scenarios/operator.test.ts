@@ -129,7 +129,7 @@ describe('tokens of a running gateway', () => {
     await startMeup('gateway', cwd)
     await expect(enter('ben')).rejects.toMatchObject({ code: 'unauthorized' })
     expect(tokenOf('ben')).toBe('revoked')
-    const list = await meup(['token', 'list', '--json'], { cwd })
+    const list = await meup(['token', 'ls', '--json'], { cwd })
     expect(JSON.parse(list.stdout).tokens).toMatchObject([
       { participant: 'ana', kind: 'human', state: 'valid' },
       { participant: 'ben', kind: 'agent', state: 'revoked' },

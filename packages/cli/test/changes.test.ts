@@ -14,7 +14,10 @@ const base = parse(text)
 
 test('what can change while it runs is taken over', () => {
   const next = parse(
-    text.replace('[chat]', '["*"]').replace('space: demo', 'space: demo\nmcp: { visibility: addressees }'),
+    text
+      .replace('[chat]', '["*"]')
+      .replace('space: demo', 'space: demo\nmcp: { visibility: addressees }')
+      .replace('space: demo', 'space: demo\nauth: { jwt: { issuer: a, audience: b, jwks: c.json } }'),
   )
   expect(applicable(base, next)).toEqual({ config: next, later: [] })
 })
@@ -56,8 +59,10 @@ test.for([
   ['  ana', '  ben: { kind: agent }\n  ana', ['ben was added']],
   ['  ana: { kind: human, capabilities: [chat] }\n', '', ['ana was removed']],
   ['space: demo', 'space: demo\nlimits: { contextDepth: 3 }', ['limits changed']],
+  ['space: demo', 'space: demo\ndefaults: { capabilities: [] }', ['defaults changed']],
   ['space: demo', 'space: demo\nguest: {}', ['guest changed']],
   ['space: demo', 'space: demo\nretention: { days: 1 }', ['retention changed']],
+  ['space: demo', 'space: demo\nsafety: { onLeak: block }', ['safety changed']],
   ['space: demo', '# nothing\nspace: demo', []],
 ] as const)('tells the change from %j to %j', ([from, to, changes]) => {
   expect(text).toContain(from)

@@ -19,17 +19,17 @@ const inSpace = (text: string) => problemsOf(head + text)
 const inParticipants = (text: string) => problemsOf(`${head}participants:\n${text}`)
 
 test('an error gives its problems as data and as lines, in their order', () => {
-  const text = 'version: 1\nspace: demo\nsafety: {}\nparticipants:\n  ana: { kind: x }\nauth: {}\n'
+  const text = 'version: 1\nspace: demo\nsaefty: {}\nparticipants:\n  ana: { kind: x }\nauth: x\n'
   const error = catchError(() => parseConfig(text, { file: 'dir/space.yaml', env: {} }))
   expect(error.problems).toEqual([
-    { line: 3, column: 1, path: 'safety', message: 'is not offered by this version; leave it out' },
+    { line: 3, column: 1, path: 'saefty', message: 'is not known here; did you mean safety?' },
     {
       line: 5,
       column: 16,
       path: 'participants.ana.kind',
       message: 'must be one of human, agent, mcp, process',
     },
-    { line: 6, column: 1, path: 'auth', message: 'is not offered by this version; leave it out' },
+    { line: 6, column: 7, path: 'auth', message: 'must be a map of keys and values' },
   ])
   expect(error.message.split('\n')[1]).toBe(
     'dir/space.yaml:5:16 participants.ana.kind: must be one of human, agent, mcp, process',
@@ -62,7 +62,9 @@ describe('keys', () => {
   })
 
   test('nothing is suggested that would be refused', () => {
-    expect(inSpace('limits: { agentHop: 1 }').join()).not.toContain('agentHops')
+    const [problem] = inParticipants('  files: { kind: mcp, url: "https://tools.example", arg: [x] }')
+    expect(problem).toContain('participants.files.arg: is not known here')
+    expect(problem).not.toContain('args')
   })
 
   test('a misspelt kind is told together with what no kind has', () => {
@@ -204,20 +206,10 @@ describe('capabilities', () => {
   })
 })
 
-describe('what this version does not offer is refused, not ignored', () => {
-  const notOffered = 'is not offered by this version; leave it out'
-
-  test.for([
-    ['safety: { onLeak: mask }', `3:1 safety: ${notOffered}`],
-    ['auth: { jwt: {} }', `3:1 auth: ${notOffered}`],
-    ['limits: { agentHops: 32 }', `3:11 limits.agentHops: ${notOffered}`],
-    [
-      'storage: { kind: jetstream, servers: ["nats://127.0.0.1:4222"], replicas: 1 }',
-      '3:18 storage.kind: must be memory or sqlite; jetstream is not offered by this version',
-    ],
-  ] as const)('%s', ([text, expected]) => {
-    expect(inSpace(text)).toEqual([expected])
-  })
+test('what this version does not offer is refused, not ignored', () => {
+  expect(inSpace('storage: { kind: jetstream, replicas: 1 }')).toEqual([
+    '3:18 storage.kind: must be memory or sqlite; jetstream is not offered by this version',
+  ])
 })
 
 describe('an MCP server has a command or a url', () => {
@@ -243,6 +235,52 @@ describe('an MCP server has a command or a url', () => {
   })
 })
 
+describe('the rules of safety', () => {
+  test('every bad one is told where it stands', () => {
+    expect(
+      inSpace(`safety:
+  onLeak: hide
+  policy:
+    - { name: A, pattern: x, action: forbid }
+  rules:
+    - { name: fine, pattern: "EXK-[0-9]{4}" }
+    - { pattern: x }
+`),
+    ).toEqual([
+      '4:11 safety.onLeak: must be one of mask, block',
+      '6:15 safety.policy.0.name: must be a name: up to 64 lower-case letters, digits and -',
+      '6:38 safety.policy.0.action: must be one of allow, sanitize, review, block',
+      '9:7 safety.rules.1.name: is missing; it must be a name: up to 64 lower-case letters, digits and -',
+    ])
+  })
+
+  test('patterns that cannot be used', () => {
+    expect(
+      inSpace(`safety:
+  policy: [{ name: p, pattern: "(?!x)y", action: block }]
+  rules:
+    - { name: fine, pattern: "EXK-[0-9]{4}" }
+    - name: open
+      pattern: "a("
+    - { name: empty, pattern: "x*" }
+    - { name: loud, pattern: EXK, keywords: [EXK] }
+`),
+    ).toEqual([
+      expect.stringMatching(/^4:32 safety\.policy\.0\.pattern: is not a regular expression in RE2 syntax: /),
+      expect.stringMatching(/^8:16 safety\.rules\.1\.pattern: is not a regular expression in RE2 syntax: /),
+      expect.stringMatching(/^9:31 safety\.rules\.2\.pattern: matches the empty text/),
+      expect.stringMatching(/^10:46 safety\.rules\.3\.keywords\.0: is not lower-case/),
+    ])
+  })
+
+  test('names that are taken', () => {
+    const rule = '{ name: twice, pattern: x }'
+    expect(inSpace(`safety: { rules: [${rule}, ${rule}] }`)).toEqual([
+      expect.stringMatching(/^3:56 safety\.rules\.1\.name: is taken by another rule: twice/),
+    ])
+  })
+})
+
 test('beside several spaces nothing is said of one', () => {
   expect(
     problemsOf('version: 1\nspace: a\nspaces: { a: {}, b: { storage: {} } }\nparticipants: {}\nsafety: {}\n'),
@@ -250,7 +288,7 @@ test('beside several spaces nothing is said of one', () => {
     '2:1 space: cannot stand beside spaces; keep one of them',
     expect.stringMatching(/^3:23 spaces\.b\.storage: is not known here/),
     '4:1 participants: belongs in each of the spaces; move it there',
-    '5:1 safety: is not offered by this version; leave it out',
+    '5:1 safety: belongs in each of the spaces; move it there',
   ])
   expect(problemsOf('version: 1\nspaces: {}\n')).toEqual([
     '2:9 spaces: must be a map of names and values, with 1 or more',

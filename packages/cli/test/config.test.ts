@@ -23,13 +23,22 @@ gateway:
   origins: ["https://app.example", "http://localhost:5173"]
   trustProxy: true
 storage: { kind: sqlite, path: data/space.db, durability: power }
+auth: { jwt: { issuer: "https://id.example", audience: meup, jwks: keys/id.json } }
 retention: { days: 7 }
+safety:
+  onLeak: block
+  maxLength: 4000
+  policy: [{ name: customers, pattern: ACME, action: review }]
+  rules:
+    - { name: badge, pattern: "B-[0-9]{6}" }
+    - { name: door, pattern: "D-[0-9]{4}", keywords: [d-], action: block }
 limits:
   maxEnvelopeBytes: 65536
   sendBufferBytes: 1048576
   contextDepth: 4
   contextLength: 200
   connectionsPerParticipant: 2
+  agentHops: 7
   rates:
     reasoning: { perSecond: 5, burst: 10 }
     bytes: { perSecond: 0.5, burst: 2097152 }
@@ -60,6 +69,9 @@ describe('a file that says everything', () => {
       directory: '/srv/demo',
       several: false,
       storage: { kind: 'sqlite', path: '/srv/demo/data/space.db', durability: 'power' },
+      auth: {
+        jwt: { issuer: 'https://id.example', audience: 'meup', jwks: '/srv/demo/keys/id.json' },
+      },
     })
     expect(config.gateway).toEqual({
       host: '0.0.0.0',
@@ -73,6 +85,7 @@ describe('a file that says everything', () => {
   test('the space', () => {
     expect(space?.config).toEqual({
       name: 'demo',
+      defaults: { capabilities: ['chat', 'reasoning.*'] },
       guest: { capabilities: ['chat'] },
       limits: {
         maxEnvelopeBytes: 65536,
@@ -80,6 +93,7 @@ describe('a file that says everything', () => {
         contextDepth: 4,
         contextLength: 200,
         connectionsPerParticipant: 2,
+        agentHops: 7,
         rates: {
           ...defaultRates,
           reasoning: { perSecond: 5, burst: 10 },
@@ -87,6 +101,15 @@ describe('a file that says everything', () => {
         },
       },
       reasoning: { collaborative: false, abandonAfterMs: 300_000 },
+      safety: {
+        onLeak: 'block',
+        maxLength: 4000,
+        policy: [{ name: 'customers', pattern: 'ACME', action: 'review' }],
+        rules: [
+          { name: 'badge', pattern: 'B-[0-9]{6}', action: 'mask' },
+          { name: 'door', pattern: 'D-[0-9]{4}', keywords: ['d-'], action: 'block' },
+        ],
+      },
       mcp: { visibility: 'addressees' },
       retention: { days: 7 },
       participants: {
@@ -133,13 +156,16 @@ test('a file that says as little as it may', () => {
     several: false,
     gateway: { host: '127.0.0.1', port: 8080, origins: [], trustProxy: false },
     storage: { kind: 'sqlite', path: '/srv/demo/.meup/space.db', durability: 'process' },
+    auth: {},
     spaces: [
       {
         config: {
           name: 'demo',
+          defaults: { capabilities: ['chat'] },
           participants: {},
           limits: defaultLimits,
           reasoning: { collaborative: true, abandonAfterMs: 60_000 },
+          safety: { onLeak: 'mask', maxLength: 8192, policy: [], rules: [] },
           mcp: { visibility: 'everyone' },
           retention: { days: 30 },
         },

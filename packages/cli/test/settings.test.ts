@@ -19,6 +19,7 @@ participants:
     command: node
     args: [server.js, --token, "\${TOOL_TOKEN}"]
     env: { API_KEY: "\${KEY}", OTHER: plain-secret }
+safety: { maxLength: 100, rules: [{ name: badge, pattern: B-secret }, { name: door, pattern: D }] }
 `
 
 function settings(yaml = text) {
@@ -31,11 +32,16 @@ test.for([
   ['gateway.trustProxy', 'true', 'space.yaml:3'],
   ['gateway.origins', 'none', 'default'],
   ['storage.kind', 'memory', 'space.yaml:4'],
+  ['auth', 'tokens in files alone', 'default'],
   ['space', 'demo', 'space.yaml:2'],
   ['limits.contextDepth', '3', 'space.yaml:5'],
   ['limits.contextLength', '255', 'default'],
   ['limits.rates.chat', '10 per second, burst 30', 'default'],
   ['retention.days', '30', 'default'],
+  ['safety.onLeak', 'mask', 'default'],
+  ['safety.maxLength', '100', 'space.yaml:16'],
+  ['safety.policy', 'none', 'default'],
+  ['safety.rules', 'badge door', 'space.yaml:16'],
   ['guest', 'none', 'default'],
   ['participants.ana.capabilities', '*', 'space.yaml:9'],
   ['participants.ben.capabilities', 'chat reasoning.*', 'space.yaml:7'],

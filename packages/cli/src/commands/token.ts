@@ -37,7 +37,7 @@ export function addToken(program: Command): void {
         await runTokenChange(verb, participant, flags)
       })
   }
-  withFlags(group.command('list'), true)
+  withFlags(group.command('list').alias('ls'), true)
     .description('show who has a token, where it lies, and what is wrong with it')
     .argument('[participant]', 'whose token')
     .action(async (participant: string | undefined, flags: TokenFlags) => {

@@ -8,6 +8,7 @@ export interface Config {
   readonly directory: string
   readonly gateway: GatewaySettings
   readonly storage: StorageSettings
+  readonly auth: AuthSettings
   readonly spaces: readonly SpaceEntry[]
   /** Whether the file says `spaces`, not `space`: then their tokens lie in a folder each. */
   readonly several: boolean
@@ -24,6 +25,16 @@ export interface GatewaySettings {
 export type StorageSettings =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string; readonly durability: 'process' | 'power' }
+
+export interface AuthSettings {
+  /** Tokens of an issuer are taken beside those of the files. */
+  readonly jwt?: {
+    readonly issuer: string
+    readonly audience: string
+    /** Address of its public keys, or the absolute path of a file. */
+    readonly jwks: string
+  }
+}
 
 export interface SpaceEntry {
   readonly config: SpaceConfig

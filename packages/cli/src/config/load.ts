@@ -6,7 +6,7 @@ import { expandVariables } from './expand.js'
 import { plainValue, readYaml } from './read-yaml.js'
 import { type FileShared, type FileSpace, OneSpaceFile, SeveralSpacesFile } from './schema.js'
 import { type Finding, locate, type Source } from './source.js'
-import { toGateway, toSpaceEntry, toStorage } from './to-config.js'
+import { toAuth, toGateway, toSpaceEntry, toStorage } from './to-config.js'
 import { isMapValue, validate } from './validate.js'
 
 /** What a file says, and where it says it. */
@@ -59,6 +59,7 @@ export function parseFile(text: string, options: ReadOptions): ConfigFile {
     directory,
     gateway: toGateway(shared.gateway ?? {}),
     storage: toStorage(shared.storage ?? { kind: 'sqlite' }, directory),
+    auth: toAuth(shared.auth ?? {}, directory),
     spaces: spaces.map(([name, space]) => toSpaceEntry(name, space, directory)),
     several,
   }

@@ -5,6 +5,10 @@ export const listenPattern =
 /** An absolute address that fetch takes, and that holds no secret but perhaps in its query. */
 export const addressPattern = '^https?://[^/?#@\\s]+([/?][^#\\s]*)?$'
 
+/** Where public keys are: an address that nobody on the way can answer for, or a path. */
+export const keysPattern =
+  '^(https://[^/?#@\\s]+([/?][^#\\s]*)?|http://(localhost|127(\\.\\d{1,3}){3}|\\[::1\\])(:\\d+)?([/?][^#\\s]*)?|(?![A-Za-z][\\w+.-]*://).+)$'
+
 /** What fits into the value of an HTTP header. */
 export const headerPattern = '^[\\t\\x20-\\x7e\\x80-\\xff]*$'
 
@@ -21,6 +25,9 @@ export function parseListen(text: string): { host: string; port: number } {
     throw new RangeError(`${text} is not HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080`)
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
+
+/** Whether it is an address, and not a path. */
+export const isAddress = (text: string): boolean => /^https?:\/\//.test(text)
 
 /** Reads `500ms`, `60s`, `5m` or `2h` and gives milliseconds. Throws `RangeError`. */
 export function parseDuration(text: string): number {

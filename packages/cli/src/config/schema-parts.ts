@@ -1,5 +1,6 @@
 import { Kind, type TProperties, type TSchema, type TString, Type, TypeRegistry } from '@sinclair/typebox'
 import { type CapabilityList, capabilityProblems } from './capability-problems.js'
+import type { ProblemInside } from './problem-inside.js'
 
 // A description completes the sentence "must be …", which validate.ts writes.
 
@@ -36,9 +37,10 @@ export const byKind = <T extends TSchema[]>(kinds: string, variants: [...T]) =>
 
 /** A key that may not be there; the description is all that there is to say. */
 export const refused = (description: string) => Type.Optional(Type.Never({ description }))
-export const notOffered = refused('is not offered by this version; leave it out')
 
-const CAPABILITIES = 'meup.capabilities'
-TypeRegistry.Set(CAPABILITIES, (_schema, value) => capabilityProblems(value).length === 0)
-/** The only schema of a kind of its own: `capabilityProblems` says what is wrong inside. */
-export const capabilities = Type.Unsafe<CapabilityList>({ [Kind]: CAPABILITIES, description: 'a list' })
+/** A schema of a kind of its own: `problemsIn` says what is wrong with a value. */
+export function checked<T>(name: string, problemsIn: (value: unknown) => ProblemInside[]) {
+  TypeRegistry.Set(name, (_schema, value) => problemsIn(value).length === 0)
+  return Type.Unsafe<T>({ [Kind]: name, problemsIn })
+}
+export const capabilities = checked<CapabilityList>('meup.capabilities', capabilityProblems)

@@ -2,8 +2,9 @@ import { ParticipantId, SpaceName } from '@meup/protocol'
 import { type Static, Type } from '@sinclair/typebox'
 import { durationPattern } from './notation.js'
 import { participant, rates } from './participant-schema.js'
-import { atLeast, capabilities, flag, map, named, notOffered, oneOf, refused } from './schema-parts.js'
-import { gateway, storage } from './server-schema.js'
+import { safety } from './safety-schema.js'
+import { atLeast, capabilities, flag, map, named, oneOf, refused } from './schema-parts.js'
+import { auth, gateway, storage } from './server-schema.js'
 
 const spaceName = 'a name: up to 63 lower-case letters, digits and -, not beginning with -'
 const participantId = 'an id: up to 64 letters, digits and . _ -, beginning with a letter or digit'
@@ -15,8 +16,8 @@ const limits = map({
   contextDepth: count,
   contextLength: count,
   connectionsPerParticipant: count,
+  agentHops: count,
   rates: Type.Optional(rates),
-  agentHops: notOffered,
 })
 export type FileLimits = Static<typeof limits>
 
@@ -33,7 +34,7 @@ const space = {
   reasoning: Type.Optional(
     map({ collaborative: Type.Optional(flag), abandonAfter: Type.Optional(duration) }),
   ),
-  safety: notOffered,
+  safety: Type.Optional(safety),
   mcp: Type.Optional(map({ visibility: Type.Optional(oneOf('everyone', 'addressees')) })),
   guest: held,
   defaults: held,
@@ -43,7 +44,7 @@ const oneSpace = map(space)
 export type FileSpace = Static<typeof oneSpace>
 
 /** What is said of all of them together. */
-const shared = { version: Type.Literal(1, { description: '1' }), gateway, storage, auth: notOffered }
+const shared = { version: Type.Literal(1, { description: '1' }), gateway, storage, auth }
 
 export const OneSpaceFile = map({
   ...shared,
@@ -60,7 +61,7 @@ export const SeveralSpacesFile = map({
   retention: inside,
   limits: inside,
   reasoning: inside,
-  safety: notOffered,
+  safety: inside,
   mcp: inside,
   guest: inside,
   defaults: inside,

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { listenPattern } from './notation.js'
+import { keysPattern, listenPattern } from './notation.js'
 import { byKind, flag, list, map, oneOf, word } from './schema-parts.js'
 
 const listen = Type.String({
@@ -28,4 +28,12 @@ export const storage = Type.Optional(
       durability: Type.Optional(oneOf('process', 'power')),
     }),
   ]),
+)
+
+const keys = Type.String({
+  pattern: keysPattern,
+  description: 'an https address (http on this machine alone), or the path of a file',
+})
+export const auth = Type.Optional(
+  map({ jwt: Type.Optional(map({ issuer: word, audience: word, jwks: keys })) }),
 )

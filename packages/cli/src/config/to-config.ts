@@ -1,9 +1,11 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { ParticipantConfig } from '@meup/gateway'
 import { type Capability, defaultLimits, defaultRates, Kind, type Limits } from '@meup/protocol'
-import type { GatewaySettings, Program, SpaceEntry, StorageSettings } from './config.js'
-import { parseDuration, parseListen } from './notation.js'
+import { defaultSafety, type SafetySettings } from '@meup/safety'
+import type { AuthSettings, GatewaySettings, Program, SpaceEntry, StorageSettings } from './config.js'
+import { isAddress, parseDuration, parseListen } from './notation.js'
 import type { FileParticipant } from './participant-schema.js'
+import { type FileSafety, toRules } from './safety-schema.js'
 import type { FileLimits, FileShared, FileSpace } from './schema.js'
 
 const defaultCapabilities: readonly Capability[] = [Kind.chat]
@@ -27,6 +29,11 @@ export function toStorage(storage: NonNullable<FileShared['storage']>, directory
   return { kind: 'sqlite', path: resolve(directory, path), durability }
 }
 
+export function toAuth({ jwt }: NonNullable<FileShared['auth']>, directory: string): AuthSettings {
+  if (jwt === undefined) return {}
+  return { jwt: { ...jwt, jwks: isAddress(jwt.jwks) ? jwt.jwks : resolve(directory, jwt.jwks) } }
+}
+
 export function toSpaceEntry(name: string, space: FileSpace, directory: string): SpaceEntry {
   const { reasoning: { collaborative = true, abandonAfter = '60s' } = {}, participants = {} } = space
   const usual = space.defaults?.capabilities ?? defaultCapabilities
@@ -38,9 +45,11 @@ export function toSpaceEntry(name: string, space: FileSpace, directory: string):
     config: {
       name,
       participants: mapValues(participants, (participant) => toParticipant(participant, usual)),
+      defaults: { capabilities: usual },
       ...(space.guest && { guest: { capabilities: space.guest.capabilities ?? [] } }),
       limits: toLimits(space.limits ?? {}),
       reasoning: { collaborative, abandonAfterMs: parseDuration(abandonAfter) },
+      safety: toSafety(space.safety ?? {}),
       mcp: { visibility: space.mcp?.visibility ?? 'everyone' },
       retention: { days: space.retention?.days ?? 30 },
     },
@@ -51,6 +60,8 @@ export function toSpaceEntry(name: string, space: FileSpace, directory: string):
 function toLimits({ rates, ...sizes }: FileLimits): Limits {
   return { ...defaultLimits, ...sizes, rates: { ...defaultRates, ...rates } }
 }
+
+const toSafety = (safety: FileSafety): SafetySettings => ({ ...defaultSafety, ...safety, ...toRules(safety) })
 
 function toParticipant(
   { kind, capabilities, limits }: FileParticipant,

@@ -1,6 +1,6 @@
 import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
-import { capabilityProblems } from './capability-problems.js'
+import type { ProblemInside } from './problem-inside.js'
 import type { Finding, Path } from './source.js'
 import { suggest } from './suggest.js'
 
@@ -35,9 +35,11 @@ function explainOne(error: ValueError): Finding[] {
     case ValueErrorType.ObjectAdditionalProperties:
       return [explainKey(schema, path)]
     case ValueErrorType.Kind:
-      return capabilityProblems(value).map(({ pointer, message }) => {
+      return (schema.problemsIn(value) as ProblemInside[]).map(({ pointer, message }) => {
         return { path: [...path, ...pathOf(pointer)], message, at: 'value' }
       })
+    case ValueErrorType.Intersect:
+      return [] // Its parts have said what is wrong.
     case ValueErrorType.Union:
       if (typeof schema.kinds === 'string' && isMapValue(value)) return explainByKind(error, value, path)
   }

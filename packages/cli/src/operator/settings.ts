@@ -16,7 +16,7 @@ export interface Setting {
 /** Every setting of a configuration, those that the file leaves out as well. No secret is among the values. */
 export function settingsOf(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] {
   const { config } = file
-  const { gateway, storage } = config
+  const { gateway, storage, auth } = config
   const say = (path: Path, value: unknown, from = placeOf(file, path, env)): Setting => {
     return { name: path.join('.'), value: String(value), from }
   }
@@ -28,6 +28,9 @@ export function settingsOf(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] 
     ...(storage.kind === 'memory'
       ? []
       : [say(['storage', 'path'], storage.path), say(['storage', 'durability'], storage.durability)]),
+    ...(auth.jwt === undefined
+      ? [say(['auth'], 'tokens in files alone')]
+      : Object.entries(auth.jwt).map(([key, value]) => say(['auth', 'jwt', key], value))),
     ...config.spaces.flatMap((entry) => spaceSettings(file, entry, say)),
   ]
 }
@@ -35,7 +38,7 @@ export function settingsOf(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] 
 type Say = (path: Path, value: unknown, from?: string) => Setting
 
 function spaceSettings(file: ConfigFile, entry: SpaceEntry, say: Say): Setting[] {
-  const { name, limits, reasoning, mcp, retention, guest } = entry.config
+  const { name, limits, reasoning, safety, mcp, retention, guest } = entry.config
   const { rates, ...sizes } = limits
   const root = file.config.several ? ['spaces', name] : []
   return [
@@ -45,6 +48,10 @@ function spaceSettings(file: ConfigFile, entry: SpaceEntry, say: Say): Setting[]
     ...rateSettings([...root, 'limits', 'rates'], rates, say),
     say([...root, 'reasoning', 'collaborative'], reasoning.collaborative),
     say([...root, 'reasoning', 'abandonAfter'], `${reasoning.abandonAfterMs / 1000}s`),
+    say([...root, 'safety', 'onLeak'], safety.onLeak),
+    say([...root, 'safety', 'maxLength'], safety.maxLength),
+    say([...root, 'safety', 'policy'], namesOf(safety.policy)),
+    say([...root, 'safety', 'rules'], namesOf(safety.rules)),
     say([...root, 'mcp', 'visibility'], mcp.visibility),
     say([...root, 'guest'], guest === undefined ? 'none' : listOf(guest.capabilities)),
     ...Object.keys(entry.config.participants).flatMap((id) => participantSettings(file, entry, id, say)),
@@ -81,6 +88,9 @@ const rateSettings = (path: Path, rates: Readonly<Record<string, Rate>>, say: Sa
   Object.entries(rates).map(([rateClass, { perSecond, burst }]) =>
     say([...path, rateClass], `${perSecond} per second, burst ${burst}`),
   )
+
+const namesOf = (rules: readonly { readonly name: string }[]) =>
+  rules.map(({ name }) => name).join(' ') || 'none'
 
 const listOf = (capabilities: Parameters<typeof wordsOf>[0][] | readonly Parameters<typeof wordsOf>[0][]) =>
   capabilities.map(wordsOf).join(' ') || 'none'

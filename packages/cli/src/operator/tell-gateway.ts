@@ -8,8 +8,8 @@ export interface TokenChange {
   readonly shuts: readonly string[]
 }
 
-/** Milliseconds; far more than a reload takes. */
-const [patienceMs, pollMs] = [5000, 25]
+/** Milliseconds; far more than a reload takes, and how long it is given before the first look. */
+const [patienceMs, firstLookMs] = [5000, 25]
 
 /**
  * Has the gateway that runs for this folder read its files again, and waits until it does as they say.
@@ -25,14 +25,17 @@ export async function tellGateway(
   if (gateway === undefined || !gateway.spaces.includes(change.space)) return 'none'
   // Where there are no such signals, this would end it; there, it may be watching.
   if (process.platform !== 'win32') process.kill(gateway.pid, 'SIGHUP')
-  for (const deadline = Date.now() + patienceMs; Date.now() < deadline; await pause(pollMs)) {
+  const deadline = Date.now() + patienceMs
+  // Ever more seldom: a token that does not open yet is a failed login, and gateways take only so many of those.
+  for (let wait = firstLookMs; Date.now() < deadline; wait *= 2) {
+    await pause(wait)
     if (await isApplied(gateway.url, change)) return 'applied'
   }
   return 'silent'
 }
 
 async function isApplied(url: string, { space, opens, shuts }: TokenChange): Promise<boolean> {
-  for (const token of opens) if (!(await letsIn(url, space, token))) return false
   for (const token of shuts) if (await letsIn(url, space, token)) return false
+  for (const token of opens) if (!(await letsIn(url, space, token))) return false
   return true
 }

@@ -7,7 +7,7 @@ export interface Applicable {
   readonly later: readonly string[]
 }
 
-/** Participants, capabilities and limits change while a gateway runs; its address, its log and its spaces do not. */
+/** Who may enter and do what changes while a gateway runs; its address, its log and its spaces do not. */
 export function applicable(current: Config, next: Config): Applicable {
   const later = (['gateway', 'storage', 'several'] as const).filter((key) => !isSame(current[key], next[key]))
   const named = new Map(next.spaces.map((entry) => [entry.config.name, entry]))
@@ -16,7 +16,7 @@ export function applicable(current: Config, next: Config): Applicable {
   const removed = running.filter((name) => !named.has(name))
   const spaces = current.spaces.map((entry) => named.get(entry.config.name) ?? entry)
   return {
-    config: { ...current, spaces },
+    config: { ...current, auth: next.auth, spaces },
     later: [
       ...later.map((key) => labels[key]),
       ...added.map((name) => `the new space ${name}`),
@@ -60,7 +60,7 @@ function peopleChanges(before: SpaceEntry, after: SpaceEntry): string[] {
 }
 
 const settingChanges = ({ config: was }: SpaceEntry, { config: is }: SpaceEntry): string[] =>
-  (['limits', 'reasoning', 'mcp', 'guest', 'retention'] as const)
+  (['limits', 'reasoning', 'safety', 'mcp', 'defaults', 'guest', 'retention'] as const)
     .filter((key) => !isSame(was[key], is[key]))
     .map((key) => `${key} changed`)
 

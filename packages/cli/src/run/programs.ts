@@ -76,8 +76,10 @@ async function startProcess(program: ProcessProgram, seat: Seat): Promise<Runnin
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  logLines(child.stdout, (line) => logger.info({ participant, line }, 'the program says'))
-  logLines(child.stderr, (line) => logger.warn({ participant, line }, 'the program says'))
+  // It may well print its environment.
+  const hidden = (line: string): string => line.replaceAll(token, '[token]')
+  logLines(child.stdout, (line) => logger.info({ participant, line: hidden(line) }, 'the program says'))
+  logLines(child.stderr, (line) => logger.warn({ participant, line: hidden(line) }, 'the program says'))
   return {
     ended: child.exited.then(({ code, signal }) => ({
       failed: code !== 0,

@@ -13,13 +13,14 @@ export interface ReloadReport {
 
 /** Goes over to what the file says now. One with mistakes changes nothing; tokens are read again all the same. */
 export async function reload(running: RunningGateway, read: () => Config): Promise<ReloadReport> {
-  const { config, tokens } = running
+  const { config, tokens, jwt } = running
   const { next, later, mistakes } = attempt(config, read)
   try {
     const problems = await running.reload(next)
     const changes = [
       ...changesBetween(config, running.config),
       ...tokenChanges(tokens, running.tokens, running.config),
+      ...(JSON.stringify(jwt) === JSON.stringify(running.jwt) ? [] : ['auth.jwt or its keys changed']),
     ]
     return { changes, later, problems: [...mistakes, ...problems] }
   } catch (error) {

@@ -1,5 +1,8 @@
 import {
   createGateway,
+  firstOf,
+  type JwtSettings,
+  jwtAuthenticator,
   type Logger,
   memoryStore,
   type Served,
@@ -9,7 +12,9 @@ import {
 } from '@meup/gateway'
 import type { Config } from '../config/config.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
+import { explain } from '../exit.js'
 import { removeGatewayFile, writeGatewayFile } from './gateway-file.js'
+import { takeJwt } from './jwt-settings.js'
 
 /** space → participant → token */
 export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -20,9 +25,11 @@ export interface RunningGateway {
   /** What runs at present. */
   readonly config: Config
   readonly tokens: Tokens
+  /** Whose tokens are taken beside those; absent = nobody's. */
+  readonly jwt: JwtSettings | undefined
   /**
-   * Goes over to another version of its configuration, as `applicable` gives it, and reads the tokens again. Gives what
-   * is wrong with single tokens; they are left as they were. Rejects where the log of a space takes nothing.
+   * Goes over to another version of its configuration, as `applicable` gives it, and reads tokens and keys again. Gives
+   * what is wrong with any of them; those are left as they were. Rejects where the log of a space takes nothing.
    */
   reload(next: Config): Promise<string[]>
   close(): Promise<void>
@@ -32,8 +39,11 @@ export interface RunningGateway {
 export async function startGateway(config: Config, logger: Logger): Promise<RunningGateway> {
   let current = config
   let tokens = readTokens(config, logger)
+  const files = tokenAuthenticator(tokens)
+  const jwt = jwtAuthenticator(undefined, { logger })
+  takeJwt(jwt, config)
   const store = config.storage.kind === 'memory' ? memoryStore() : await sqliteStore(config.storage)
-  const authenticator = tokenAuthenticator(tokens)
+  const authenticator = firstOf([files, jwt])
   const gateway = await createGateway({ spaces: configsOf(config), store, authenticator, logger })
   let served: Served
   try {
@@ -62,13 +72,21 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     get tokens() {
       return tokens
     },
+    get jwt() {
+      return jwt.settings
+    },
     async reload(next) {
       const problems: string[] = []
       tokens = readTokens(next, logger, (space, participant, error) => {
         problems.push(error.message)
         return tokens[space]?.[participant]
       })
-      authenticator.replace(tokens)
+      files.replace(tokens)
+      try {
+        takeJwt(jwt, next)
+      } catch (error) {
+        problems.push(explain(error))
+      }
       await gateway.reconfigure(configsOf(next))
       current = next
       announce()

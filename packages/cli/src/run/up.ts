@@ -35,6 +35,9 @@ export async function up(config: Config, logger: Logger): Promise<RunningGateway
     get tokens() {
       return gateway.tokens
     },
+    get jwt() {
+      return gateway.jwt
+    },
     async reload(next) {
       // First, so that a program which is to go does not see its connection closed and call that a failure.
       fleet.stopOthers(assignmentsOf({ ...gateway, config: next }, logger))

@@ -4,8 +4,9 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Gateway } from '../gateway/gateway.js'
 import { createHttpApp } from '../http/app.js'
 import { type Logger, silent } from '../ports/logger.js'
+import { remoteOf } from './address.js'
+import { Doorstep } from './doorstep.js'
 import { metricsOf } from './metrics.js'
-import { remoteOf } from './upgrade.js'
 import { WsServer } from './ws-server.js'
 
 export interface ServeOptions {
@@ -19,6 +20,10 @@ export interface ServeOptions {
   readonly heartbeatMs?: number
   /** Milliseconds between the comments in streams of events; default 15,000. */
   readonly eventHeartbeatMs?: number
+  /** Milliseconds that a client may take to say what it wants, and who it is; default 10,000. */
+  readonly patienceMs?: number
+  /** Connections of all clients together; default 10,000. */
+  readonly mostConnections?: number
   readonly logger?: Logger
 }
 
@@ -31,6 +36,12 @@ export interface Served {
 
 /** How long clients may take to answer the close of their connection. */
 const farewellMs = 1000
+/** How long a request may take to arrive, with its body. */
+const requestMs = 120_000
+/** How long a connection may be idle between two requests. */
+const idleMs = 5000
+/** Bytes of all headers together; the longest tokens fit in. */
+const maxHeaderSize = 16 * 1024
 
 /** Serves a gateway over HTTP and WebSocket. Rejects when the address cannot be listened on. */
 export async function serve(options: ServeOptions): Promise<Served> {
@@ -42,8 +53,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
     trustProxy = false,
     heartbeatMs = 20_000,
     eventHeartbeatMs = 15_000,
+    patienceMs = 10_000,
+    mostConnections = 10_000,
     logger = silent,
   } = options
+  const doorstep = new Doorstep({ gateway, mostConnections, trustProxy })
   const app = createHttpApp({
     gateway,
     logger,
@@ -51,10 +65,23 @@ export async function serve(options: ServeOptions): Promise<Served> {
     eventHeartbeatMs,
     metrics: metricsOf(gateway),
     remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
+    letIn: ({ env }) => doorstep.letIn((env as HttpBindings).incoming.socket as Socket),
     hangUp: ({ env }) => (env as HttpBindings).outgoing.destroy(),
   })
-  const sockets = new WsServer({ gateway, origins, trustProxy, heartbeatMs, logger })
-  const server = createServer(getRequestListener(app.fetch))
+  const letIn = (socket: Socket): void => doorstep.letIn(socket)
+  const sockets = new WsServer({ gateway, origins, trustProxy, heartbeatMs, patienceMs, logger, letIn })
+  const server = createServer({
+    headersTimeout: patienceMs,
+    requestTimeout: Math.max(patienceMs, requestMs),
+    keepAliveTimeout: idleMs,
+    connectionsCheckingInterval: Math.min(patienceMs, 1000),
+    maxHeaderSize,
+  })
+  server.on('connection', (socket) => doorstep.arrived(socket))
+  const answer = getRequestListener(app.fetch)
+  server.on('request', (request, response) => {
+    if (doorstep.mayAsk(request, response)) void answer(request, response)
+  })
   server.on('upgrade', (request, socket, head) => {
     sockets.upgrade(request, socket as Socket, head).catch((err: unknown) => {
       logger.error({ err }, 'an upgrade failed')

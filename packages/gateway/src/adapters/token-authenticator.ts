@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Authenticator } from '../ports/authenticator.js'
 
 /** space → participant → token */
@@ -9,28 +9,52 @@ export interface TokenAuthenticator extends Authenticator {
   replace(tokens: Tokens): void
 }
 
-/** Tokens known beforehand. Only their hashes are kept and compared. */
+interface Owner {
+  readonly participant: string
+  readonly digest: Buffer
+}
+
+// Tokens are looked up by a digest under a key that this process alone knows. So nobody can choose tokens whose digests
+// begin alike, and how long a look-up takes says nothing about any token; what is found is compared in constant time.
+const key = randomBytes(32)
+const digestOf = (space: string, token: string): Buffer =>
+  createHmac('sha256', key).update(`${space} ${token}`).digest()
+
+/** Tokens known beforehand. Only their digests are kept and compared. */
 export function tokenAuthenticator(tokens: Tokens): TokenAuthenticator {
   let known = index(tokens)
+  let secrets = secretsOf(tokens)
+  const ownerOf = (digest: Buffer): string | undefined => {
+    const owner = known.get(digest.toString('latin1'))
+    return owner && timingSafeEqual(owner.digest, digest) ? owner.participant : undefined
+  }
   return {
     async authenticate(space, token) {
-      const key = keyOf(space, token)
-      const participant = known.get(key)
+      const digest = digestOf(space, token)
+      const participant = ownerOf(digest)
       if (participant === undefined) return undefined
-      return { participant, isCurrent: () => known.get(key) === participant }
+      return { participant, isCurrent: () => ownerOf(digest) === participant }
     },
+    isToken: (candidate) => secrets.has(digestOf('', candidate).toString('latin1')),
     replace(tokens) {
       known = index(tokens)
+      secrets = secretsOf(tokens)
     },
   }
 }
 
-function index(tokens: Tokens): Map<string, string> {
+function index(tokens: Tokens): Map<string, Owner> {
   const owners = Object.entries(tokens).flatMap(([space, participants]) =>
-    Object.entries(participants).map(([participant, token]) => [keyOf(space, token), participant] as const),
+    Object.entries(participants).map(([participant, token]) => {
+      const digest = digestOf(space, token)
+      return [digest.toString('latin1'), { participant, digest }] as const
+    }),
   )
   return new Map(owners)
 }
 
-const keyOf = (space: string, token: string): string =>
-  `${space} ${createHash('sha256').update(token).digest('hex')}`
+/** The digests of all tokens, whatever space they are of. */
+function secretsOf(tokens: Tokens): ReadonlySet<string> {
+  const all = Object.values(tokens).flatMap((participants) => Object.values(participants))
+  return new Set(all.map((token) => digestOf('', token).toString('latin1')))
+}

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { SUBPROTOCOL } from '@meup/protocol'
 import { bearerOf, type Denial, deny, inspect, isDenial, type Resume } from '../gateway/door.js'
 import type { Knock } from '../gateway/gateway.js'
+import { remoteOf } from './address.js'
 
 export interface Upgrade extends Knock {
   readonly resume: Resume
@@ -29,13 +30,6 @@ export function readUpgrade(
   const resume = readResume(url.searchParams)
   if (isDenial(resume)) return resume
   return { space, remote: remoteOf(request, options.trustProxy), resume, ...(token && { token }) }
-}
-
-/** Behind a proxy: the address that it has added itself. What stands before is the client's own word. */
-export function remoteOf(request: IncomingMessage, trustProxy: boolean): string {
-  const forwarded = trustProxy ? request.headers['x-forwarded-for'] : undefined
-  const client = (Array.isArray(forwarded) ? forwarded.at(-1) : forwarded)?.split(',').at(-1)?.trim()
-  return client || (request.socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '')
 }
 
 function readResume(query: URLSearchParams): Resume | Denial {

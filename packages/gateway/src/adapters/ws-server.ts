@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { closeCodes, SUBPROTOCOL } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type Denial, isDenial } from '../gateway/door.js'
+import { isDenial } from '../gateway/door.js'
 import type { Gateway, Line, Ticket } from '../gateway/gateway.js'
-import { problemOf } from '../http/problem.js'
 import type { Logger } from '../ports/logger.js'
+import { refuse } from './refuse.js'
 import { readUpgrade, type Upgrade } from './upgrade.js'
 import { bytesOf, WsConnection } from './ws-connection.js'
 
@@ -15,7 +15,11 @@ export interface WsServerOptions {
   readonly origins: readonly string[]
   readonly trustProxy: boolean
   readonly heartbeatMs: number
+  /** Milliseconds that it may take to find out who asks for a socket. */
+  readonly patienceMs: number
   readonly logger: Logger
+  /** Called when somebody may open a socket here. */
+  letIn(socket: Socket): void
 }
 
 declare module 'ws' {
@@ -27,14 +31,24 @@ declare module 'ws' {
 
 /** How long a peer may take to answer a close: one that reads nothing is gone soon after it was told. */
 const closeGraceMs = 2000
+/** Pings and pongs that a peer may send between two of ours. */
+const mostControlFrames = 200
+/** Of the standard, and of `ws`, which closes so when a message comes in too many pieces. */
+const policyViolation = 1008
+
+/** What is known of the far end of a socket since our last ping. */
+interface Peer {
+  /** Pings that it has left unanswered. */
+  missed: number
+  controlFrames: number
+}
 
 /** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
 export class WsServer {
   readonly #options: WsServerOptions
   /** By the largest frame each takes. */
   readonly #servers = new Map<number, WebSocketServer>()
-  /** Pings each socket has left unanswered. */
-  readonly #silent = new Map<WebSocket, number>()
+  readonly #peers = new Map<WebSocket, Peer>()
   readonly #heartbeat: NodeJS.Timeout
 
   constructor(options: WsServerOptions) {
@@ -46,20 +60,24 @@ export class WsServer {
   /** For the `upgrade` event of an HTTP server. */
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy())
+    const { gateway, patienceMs, letIn } = this.#options
     const upgrade = readUpgrade(request, this.#options)
     if (isDenial(upgrade)) {
-      this.#options.gateway.refusedJoins.add(upgrade.code)
+      gateway.refusedJoins.add(upgrade.code)
       return refuse(socket, upgrade)
     }
-    const ticket = await this.#options.gateway.admit(upgrade)
+    const overdue = setTimeout(() => socket.destroy(), patienceMs)
+    socket.once('close', () => clearTimeout(overdue))
+    const ticket = await gateway.admit({ ...upgrade, letIn: () => letIn(socket) })
+    clearTimeout(overdue)
     if (isDenial(ticket)) return refuse(socket, ticket)
-    const server = this.#serverFor(this.#options.gateway.frameLimit(upgrade.space))
+    const server = this.#serverFor(gateway.frameLimit(upgrade.space))
     server.handleUpgrade(request, socket, head, (ws) => this.#serve(ws, socket, upgrade, ticket))
   }
 
   close(): void {
     clearInterval(this.#heartbeat)
-    for (const ws of this.#silent.keys()) ws.terminate()
+    for (const ws of this.#peers.keys()) ws.terminate()
   }
 
   #serverFor(maxPayload: number): WebSocketServer {
@@ -69,6 +87,9 @@ export class WsServer {
         noServer: true,
         clientTracking: false,
         maxPayload,
+        // Pieces of 1 KiB and packets of 256 bytes are small already; each costs more than what it carries.
+        maxFragments: Math.max(1024, maxPayload / 1024),
+        maxBufferedChunks: Math.max(4096, maxPayload / 256),
         perMessageDeflate: false,
         closeTimeout: closeGraceMs,
         handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
@@ -83,16 +104,26 @@ export class WsServer {
     const { logger } = this.#options
     const connection = new WsConnection(ws, socket, upgrade.remote)
     let line: Line | undefined
-    this.#silent.set(ws, 0)
+    const peer: Peer = { missed: 0, controlFrames: 0 }
+    this.#peers.set(ws, peer)
     ws.pause()
     ws.on('message', (data, isBinary) => {
-      this.#silent.set(ws, 0)
+      peer.missed = 0
       line?.receive(bytesOf(data), isBinary)
     })
-    ws.on('pong', () => this.#silent.set(ws, 0))
+    const takeControlFrame = (): void => {
+      if (++peer.controlFrames !== mostControlFrames + 1) return
+      ws.close(policyViolation, 'too many pings')
+      line?.closed()
+    }
+    ws.on('ping', takeControlFrame)
+    ws.on('pong', () => {
+      peer.missed = 0
+      takeControlFrame()
+    })
     ws.on('error', (err) => logger.warn({ participant: ticket.participant, err }, 'a connection failed'))
     ws.on('close', () => {
-      this.#silent.delete(ws)
+      this.#peers.delete(ws)
       line?.closed()
     })
     ticket.open(connection, upgrade.resume).then(
@@ -110,26 +141,15 @@ export class WsServer {
 
   /** Gone after two silent pings [MEUP-5.7]. */
   #ping(): void {
-    for (const [ws, missed] of this.#silent) {
-      if (missed >= 2) {
+    for (const [ws, peer] of this.#peers) {
+      if (peer.missed >= 2) {
         ws.close(closeCodes.heartbeatLost, 'no answer to two pings')
         ws.terminate()
       } else {
-        this.#silent.set(ws, missed + 1)
+        peer.missed++
+        peer.controlFrames = 0
         ws.ping()
       }
     }
   }
-}
-
-function refuse(socket: Socket, denial: Denial): void {
-  const body = JSON.stringify(problemOf(denial))
-  const lines = [
-    `HTTP/1.1 ${denial.status} ${denial.code}`,
-    'Connection: close',
-    'Content-Type: application/problem+json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    ...(denial.retryAfterMs ? [`Retry-After: ${Math.ceil(denial.retryAfterMs / 1000)}`] : []),
-  ]
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }

@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+
+/**
+ * What counts as one address for limits: an IPv4 address, mapped into IPv6 or not; of IPv6 the network of 64 bits, since
+ * whoever has one address of it has them all. `undefined` = this is no address.
+ */
+export function addressOf(text: string): string | undefined {
+  const [address = ''] = text.split('%') // What follows is the name of an interface of this machine.
+  const version = isIP(address)
+  if (version !== 6) return version === 4 ? address : undefined
+  const groups = groupsOf(address)
+  const zeros = groups.findIndex((group) => group !== '0')
+  if (zeros === 5 && groups[5] === 'ffff') return dotted(groups.slice(6))
+  if (zeros === 7 && groups[7] === '1') return '::1'
+  return `${groups.slice(0, 4).join(':')}::/64`
+}
+
+/** Behind a proxy: the address that it has added itself. What stands before is the client's own word. */
+export function remoteOf(request: IncomingMessage, trustProxy: boolean): string {
+  const forwarded = trustProxy ? request.headers['x-forwarded-for'] : undefined
+  const client = [forwarded].flat().at(-1)?.split(',').at(-1)?.trim() ?? ''
+  return addressOf(withoutPort(client)) ?? addressOf(request.socket.remoteAddress ?? '') ?? 'unknown'
+}
+
+/** The eight groups of an IPv6 address, as hexadecimal numbers without zeros in front. */
+function groupsOf(address: string): string[] {
+  const shortest = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [head = [], tail] = shortest.split('::').map((part) => (part === '' ? [] : part.split(':')))
+  if (tail === undefined) return head
+  return [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail]
+}
+
+const dotted = (groups: readonly string[]): string =>
+  groups
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((group) => [group >> 8, group & 255])
+    .join('.')
+
+/** Some proxies add the port, and brackets around IPv6. */
+const withoutPort = (text: string): string =>
+  /^\[(.*)\](:\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text

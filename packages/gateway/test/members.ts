@@ -1,0 +1,92 @@
+import {
+  createGateway,
+  firstOf,
+  jwtAuthenticator,
+  memoryStore,
+  serve,
+  tokenAuthenticator,
+} from '@meup/gateway'
+import { FakeClock, type TestSpaceOptions, testSpaceConfig, testToken } from '@meup/gateway/testing'
+import type { Capability, Envelope } from '@meup/protocol'
+import type { JWTPayload } from 'jose'
+import { onTestFinished } from 'vitest'
+import { WebSocket } from 'ws'
+import { audience, issuer, keySetOf, newKey, tokenOf } from '../../../test/support/issuer.js'
+import { Client } from './client.js'
+import { openEvents } from './http-client.js'
+
+const participants: Readonly<Record<string, readonly Capability[]>> = { alice: ['*'], ben: ['chat'] }
+const key = await newKey('a')
+
+/** A gateway that knows alice and ben by their tokens, and trusts an issuer; others may chat. Its clock stands still. */
+export async function open(options: Partial<TestSpaceOptions> = {}, store = memoryStore()) {
+  const clock = new FakeClock(Date.now())
+  const config = { ...testSpaceConfig({ participants, ...options }), defaults: { capabilities: ['chat'] } }
+  const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
+  const jwt = jwtAuthenticator({ issuer, audience, jwks: keySetOf(key) }, { clock })
+  const authenticator = firstOf([tokenAuthenticator({ test: tokens }), jwt])
+  const gateway = await createGateway({ spaces: [config], store, authenticator, clock })
+  const served = await serve({ gateway, host: '127.0.0.1', port: 0 })
+  onTestFinished(() => served.close())
+  const base = `${served.url}/spaces/test`
+
+  /** A token made now. */
+  const tokenFor = (sub: string, claims: JWTPayload = {}) =>
+    tokenOf(key, { now: Math.floor(clock.now() / 1000), claims: { sub, ...claims } })
+
+  const dial = (token: string): Promise<Client | number> =>
+    new Promise((resolve) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const ws = new WebSocket(`${base.replace('http', 'ws')}/ws`, ['meup.v0.3'], { headers })
+      onTestFinished(() => ws.terminate())
+      const client = new Client('somebody', ws)
+      ws.on('error', () => {}) // It is closed before it has opened, where it was refused.
+      ws.on('open', () => resolve(client))
+      ws.on('unexpected-response', (_, { statusCode = 0 }) => resolve(statusCode))
+    })
+
+  async function enter(token: string): Promise<Client> {
+    const client = await dial(token)
+    if (!(client instanceof Client)) throw new Error(`refused with ${client}`)
+    await client.next(({ kind }) => kind === 'system.welcome')
+    return client
+  }
+
+  const ask = (token: string, init: RequestInit = {}) =>
+    fetch(`${base}/${init.method === 'POST' ? 'envelopes' : 'participants'}`, {
+      ...init,
+      headers: { authorization: `Bearer ${token}` },
+    })
+
+  return {
+    gateway,
+    clock,
+    config,
+    jwt,
+    tokenFor,
+    dial,
+    enter,
+    ask,
+    served,
+    events: (token: string) => openEvents(`${base}/events`, { authorization: `Bearer ${token}` }),
+    post: async (token: string, message: string) => {
+      const body = JSON.stringify({ kind: 'chat', payload: { message } })
+      return (await ask(token, { method: 'POST', body })).status
+    },
+    /** Who is known, with what, and whether they are there. */
+    async known() {
+      const response = await ask(testToken('alice'))
+      const { participants } = (await response.json()) as { participants: Record<string, unknown>[] }
+      return participants
+    },
+  }
+}
+
+export const withRights = (...capabilities: Capability[]): JWTPayload => ({ meup: { capabilities } })
+export const presenceOf =
+  (id: string) =>
+  ({ kind, payload }: Envelope) =>
+    kind === 'system.presence' && (payload.participant as { id: string }).id === id
+/** What presence has told of somebody. */
+export const eventsOf = (frames: readonly Envelope[], id: string) =>
+  frames.filter(presenceOf(id)).map(({ payload }) => payload.event)

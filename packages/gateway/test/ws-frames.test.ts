@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { range } from './client.js'
+import { farewell, frame, RawSocket } from './raw-socket.js'
+import { start } from './support.js'
+
+const participants = { alice: ['*'], bob: ['chat'] }
+const [more, text, ping, pong] = [0, 1, 9, 10]
+/** A pong, as `ping` with this text is answered. */
+const answer = '\x8a\x05hello'
+const chat = JSON.stringify({ id: 'whole', kind: 'chat', payload: { message: 'x'.repeat(3000) } })
+
+async function enter() {
+  const { connect, url } = await start({ participants })
+  const bob = await connect('bob')
+  const alice = new RawSocket(url).upgrade()
+  await alice.until(/system\.welcome/)
+  return {
+    alice,
+    /** How the gateway ends the connection; everybody else goes on. */
+    async end() {
+      const received = await alice.closed
+      await bob.accepted({ kind: 'chat', payload: { message: 'still here' } })
+      return farewell(received)
+    },
+  }
+}
+
+const repeated = (count: number, piece: Uint8Array): Buffer => Buffer.concat(Array(count).fill(piece))
+
+describe('a message', () => {
+  test('may come in pieces', async () => {
+    const { alice } = await enter()
+    const pieces = chat.match(/.{1,10}/g) ?? []
+    alice.write(frame(text, '', false))
+    for (const piece of pieces) alice.write(frame(more, piece, false))
+    alice.write(frame(more, ''))
+    await alice.until(/"id":"whole"/)
+  })
+
+  test.for([
+    ['small', 'x'],
+    ['empty', ''],
+  ])('ends the connection where its pieces are %s and without end', async ([, piece = '']) => {
+    const { alice, end } = await enter()
+    alice.write(frame(text, '"', false)).write(repeated(2000, frame(more, piece, false)))
+    expect(await end()).toMatchObject({ code: 1008 })
+  })
+
+  test('ends the connection where it is larger than four envelopes may be', async () => {
+    const { alice, end } = await enter()
+    alice.write(frame(text, '"', false)).write(repeated(20, frame(more, 'x'.repeat(60_000), false)))
+    expect(await end()).toMatchObject({ code: 1009 })
+  })
+
+  test('that is announced and never comes waits for nobody', async () => {
+    const { alice, end } = await enter()
+    alice.write(Buffer.from([0x81, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]))
+    expect(await end()).toMatchObject({ code: 1009 })
+  })
+})
+
+describe('pings and pongs', () => {
+  test('many pings at once end the connection', async () => {
+    const { alice, end } = await enter()
+    alice.write(repeated(500, frame(ping, 'x'.repeat(100))))
+    await end()
+  })
+
+  test('so do pings without end, though their answers are taken', async () => {
+    const { alice, end } = await enter()
+    for (const count of range(1, 10)) {
+      alice.write(repeated(20, frame(ping, 'hello')))
+      await alice.until(new RegExp(`(${answer}){${20 * count}}`))
+    }
+    alice.write(frame(ping, 'hello'))
+    expect(await end()).toEqual({ code: 1008, reason: 'too many pings' })
+  })
+
+  test('and pongs that answer nothing', async () => {
+    const { alice, end } = await enter()
+    alice.write(repeated(201, frame(pong, '')))
+    expect(await end()).toEqual({ code: 1008, reason: 'too many pings' })
+  })
+
+  test('some are answered', async () => {
+    const { alice } = await enter()
+    alice.write(repeated(50, frame(ping, 'hello')))
+    await alice.until(new RegExp(`(${answer}){50}`))
+    alice.write(frame(text, chat))
+    await alice.until(/"id":"whole"/)
+  })
+})
+
+test('nothing is compressed, whatever is offered', async () => {
+  const { url } = await start({ participants })
+  const offer = ['sec-websocket-extensions: permessage-deflate; client_max_window_bits']
+  const socket = new RawSocket(url)
+  socket.ask('GET /spaces/test/ws', [
+    ...['connection: Upgrade', 'upgrade: websocket', 'sec-websocket-version: 13'],
+    ...['sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==', 'authorization: Bearer token-of-alice'],
+    ...offer,
+  ])
+  expect(await socket.until(/\r\n\r\n/)).not.toMatch(/sec-websocket-extensions/i)
+  const compressed = frame(text, chat)
+  compressed[0] = 0xc1
+  socket.write(compressed)
+  expect(farewell(await socket.closed)).toMatchObject({ code: 1002 })
+})

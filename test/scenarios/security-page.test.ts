@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, chownSync, readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { commandLine, type RunningSpace, startMeup, temporaryFolder } from '../support/cli.js'
+import { keySetOf, newKey, tokenOf } from '../support/issuer.js'
+import { snippetsOf, writeSnippets } from '../support/snippets.js'
+import { needing } from '../verifies.js'
+
+const snippets = snippetsOf('docs/security.md')
+const textOf = (language: string): string[] =>
+  snippets.filter((snippet) => snippet.language === language).map(({ text }) => text)
+const [asStranger = '', tokens = ''] = textOf('sh')
+
+/** The gateway of the page, on a free port, and the key of its issuer. */
+async function start() {
+  const cwd = temporaryFolder()
+  const key = await newKey('issuer')
+  writeSnippets(snippets, cwd)
+  writeFileSync(join(cwd, 'issuer-keys.json'), JSON.stringify(keySetOf(key)))
+  const running = await startMeup('gateway', cwd, ['--listen', '127.0.0.1:0'])
+  const tokenFileOf = (id: string) => join(cwd, '.meup/tokens', id)
+  return {
+    cwd,
+    key,
+    running,
+    tokenFileOf,
+    tokenIn: (id: string) => readFileSync(tokenFileOf(id), 'utf8').trim(),
+  }
+}
+
+/** Runs lines of the page as a shell would; `prelude` says what its commands are here. */
+function shell(lines: string, cwd: string, prelude = ''): Promise<{ code: number | null; output: string }> {
+  const script = `set -e\nmeup() { ${commandLine('"$@"')}; }\n${prelude}\n${lines}`
+  const child = spawn('bash', ['-c', script], { cwd })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk
+    })
+  }
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
+}
+
+/** A user without any rights, as there is one on every machine of this kind. */
+const nobody = 65_534
+
+/** Says what it could read of others, then speaks in the space. */
+const agent = `
+  const { readFileSync } = require('node:fs')
+  const { MEUP_URL, MEUP_SPACE, MEUP_TOKEN } = process.env
+  let message = 'read it'
+  try { readFileSync(process.env.FORBIDDEN) } catch (error) { message = error.code }
+  const headers = { authorization: 'Bearer ' + MEUP_TOKEN }
+  const body = JSON.stringify({ kind: 'chat', payload: { message } })
+  fetch(MEUP_URL + '/spaces/' + MEUP_SPACE + '/envelopes', { method: 'POST', headers, body })
+    .then(async (response) => console.log(response.status, await response.text()))
+`
+
+test(
+  'a program of another user has its own token, and cannot read those of others',
+  needing(
+    'to be root, and setpriv',
+    () => process.getuid?.() === 0 && process.platform === 'linux',
+  )(async () => {
+    const { cwd, running, tokenFileOf } = await start()
+    const home = temporaryFolder({ 'agent.js': agent })
+    chmodSync(home, 0o755)
+    chownSync(home, nobody, nobody)
+    const ana = await connect({ as: 'ana', directory: cwd })
+    onTestFinished(() => ana.close())
+    const said = ana.envelopes()
+    // The token is there already: the gateway has made it when it started.
+    const [create = '', ...others] = asStranger.trim().split('\n')
+    expect(create).toBe('meup token create stranger')
+    const lines = others
+      .join('\n')
+      .replaceAll('/home/sandbox', home)
+      .replaceAll('sandbox', 'nobody')
+      .replaceAll('http://127.0.0.1:8080', running.url)
+    const sudo = `sudo() { if [ "$1" = -u ]; then shift 2; (cd / && setpriv --reuid=${nobody} --regid=${nobody} --clear-groups "$@"); else "$@"; fi; }`
+    const prelude = `${sudo}\nexport FORBIDDEN='${tokenFileOf('ana')}'`
+    expect(await shell(lines, cwd, prelude)).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^201 /),
+    })
+    for await (const { from, payload } of said) {
+      if (from !== 'stranger') continue
+      expect(payload).toMatchObject({ message: 'EACCES' })
+      break
+    }
+  }),
+)
+
+test('tokens are made, replaced, revoked and listed as the page says', async () => {
+  const { cwd, tokenIn } = await start()
+  const stranger = await connect({ as: 'stranger', directory: cwd })
+  onTestFinished(() => stranger.close())
+  const closed = new Promise<string>((resolve) =>
+    stranger.on('closed', (error) => resolve(`${error?.message}`)),
+  )
+  const { code, output } = await shell(tokens, cwd)
+  expect([code, await closed]).toEqual([0, expect.stringContaining('4401')])
+  expect(output).toMatch(/stranger: replaced[\s\S]*stranger: revoked[\s\S]*stranger +agent +revoked/)
+  expect(tokenIn('stranger')).toBe('revoked')
+  const again = await shell(asStranger.split('\n')[0] ?? '', cwd)
+  expect([again.code, tokenIn('stranger')]).toEqual([0, expect.stringMatching(/^[\w-]{43}$/)])
+})
+
+test('the token of an issuer with the claims of the page lets its holder in', async () => {
+  const { key, running } = await start()
+  const claims = JSON.parse(textOf('json')[0] ?? '') as { iat: number; exp: number }
+  const now = Math.floor(Date.now() / 1000)
+  const token = await tokenOf(key, { claims: { ...claims, iat: now, exp: now + claims.exp - claims.iat } })
+  const dan = await connect({ url: running.url, space: 'demo', token })
+  onTestFinished(() => dan.close())
+  expect([dan.id, dan.capabilities]).toEqual(['dan', ['chat', 'reasoning.*']])
+  const stale = await tokenOf(key, { claims })
+  await expect(connect({ url: running.url, space: 'demo', token: stale })).rejects.toMatchObject({
+    code: 'unauthorized',
+  })
+})
+
+describe('behind the proxy of the page', () => {
+  /** What nginx would send for a request of this client, by the page's own lines. */
+  function headersFor(client: string, sent: Record<string, string>): Record<string, string> {
+    const values: Record<string, string> = {
+      $host: 'meup.example',
+      $http_upgrade: 'websocket',
+      $connection_upgrade: 'upgrade',
+      $proxy_add_x_forwarded_for: [sent['x-forwarded-for'], client].filter(Boolean).join(', '),
+    }
+    const set = [...(textOf('nginx')[0] ?? '').matchAll(/proxy_set_header (\S+) (\S+);/g)].map(
+      ([, name = '', value = '']) => [name.toLowerCase(), values[value] ?? value],
+    )
+    return { ...sent, ...Object.fromEntries(set) }
+  }
+
+  /** Asks for a socket through the proxy, and gives the status. */
+  function upgrade({ url }: RunningSpace, client: string, sent: Record<string, string>): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const headers = {
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        ...headersFor(client, sent),
+      }
+      const asked = request(new URL('/spaces/demo/ws', url), { headers })
+      asked.on('error', reject)
+      asked.on('upgrade', (_, socket) => {
+        socket.destroy()
+        resolve(101)
+      })
+      asked.on('response', ({ statusCode = 0 }) => {
+        asked.destroy()
+        resolve(statusCode)
+      })
+      asked.end()
+    })
+  }
+
+  test('its own pages get in, others do not, and each client fails for itself', async () => {
+    const { running, tokenIn } = await start()
+    const authorization = `Bearer ${tokenIn('ana')}`
+    const pages = {
+      'https://meup.example': 101,
+      'https://meup.example.evil.example': 403,
+      'http://127.0.0.1': 403,
+    }
+    for (const [origin, status] of Object.entries(pages)) {
+      expect([origin, await upgrade(running, '203.0.113.1', { authorization, origin })]).toEqual([
+        origin,
+        status,
+      ])
+    }
+    const wrong = { authorization: 'Bearer of-nobody', 'x-forwarded-for': '198.51.100.1' }
+    for (let n = 0; n < 10; n++) expect(await upgrade(running, '203.0.113.1', wrong)).toBe(401)
+    expect(await upgrade(running, '203.0.113.1', wrong)).toBe(429)
+    expect(await upgrade(running, '203.0.113.2', wrong)).toBe(401)
+    expect(await upgrade(running, '203.0.113.1', { authorization })).toBe(101)
+  })
+
+  test('goes where the gateway of the page listens', () => {
+    const [yaml = ''] = textOf('yaml')
+    const [, listen] = /listen: ([\d.:]+)/.exec(yaml) ?? []
+    expect(textOf('nginx')[0]).toContain(`proxy_pass http://${listen};`)
+    expect(yaml).toContain('trustProxy: true')
+    expect(asStranger).toContain(`MEUP_URL=http://${listen} `)
+  })
+})
