@@ -13,6 +13,11 @@ export const EnvelopeId = Type.String({
 })
 export type EnvelopeId = Static<typeof EnvelopeId>
 
+const legalId = new RegExp(EnvelopeId.pattern ?? '')
+
+/** What somebody calls the id of an envelope may be anything. */
+export const isEnvelopeId = (id: unknown): id is string => typeof id === 'string' && legalId.test(id)
+
 export const ParticipantId = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' })
 export type ParticipantId = Static<typeof ParticipantId>
 

@@ -101,7 +101,12 @@ const rules = {
   },
   [Kind.capabilityGrant]: { payload: GrantPayload, meaning: 'gives capabilities; its id is the grant id' },
   [Kind.capabilityRevoke]: { payload: RevokePayload, meaning: 'takes granted capabilities back' },
-  [Kind.capabilityGrantAck]: { payload: GrantAckPayload, meaning: 'answers a grant', free: true },
+  [Kind.capabilityGrantAck]: {
+    payload: GrantAckPayload,
+    meaning: 'answers a grant',
+    free: true,
+    ...correlated,
+  },
   [Kind.spaceInvite]: { payload: InvitePayload, meaning: 'makes a new participant' },
   [Kind.spaceInviteAck]: {
     payload: InviteAckPayload,

@@ -26,7 +26,7 @@ describe('the canonical text', () => {
     ['"é"', '"\\u00e9"'],
     ['"\\u001f"', '"\\u001F"'],
     ['"\\n"', '"\\u000a"'],
-  ])('is one for %s and %s', ([one, other]) => {
+  ] as const)('is one for %s and %s', ([one, other]) => {
     expect(canonical(one)).toBe(canonical(other))
   })
 

@@ -16,21 +16,33 @@ const MAX_EFFORT = 2 ** 23
  * `PatternError` for a bad pattern in either list, save that regular expressions are not compiled.
  */
 export function covers(held: readonly Capability[], asked: readonly Capability[]): boolean {
-  return firstUncovered([held], asked) === -1
+  return new Coverage().firstGap([held], asked) === -1
 }
 
-/**
- * Index of the first asked capability that what is held does not provably cover; -1 = all are covered. `held`: lists
- * that count together, each within the limits of a list.
- */
-export function firstUncovered(
-  held: readonly (readonly Capability[])[],
-  asked: readonly Capability[],
-): number {
-  const effort = { left: MAX_EFFORT }
-  const rules = held.flatMap((list) => parseRules(list))
-  const isCovered = (rule: Rule) => rules.some((candidate) => ruleIncludes(candidate, rule, effort))
-  return parseRules(asked).findIndex((rule) => !isCovered(rule))
+/** Compares with lists that come up again and again: reads each of them once, and keeps it. */
+export class Coverage {
+  readonly #read = new Map<readonly Capability[], readonly Rule[]>()
+
+  /**
+   * Index of the first asked capability that what is held does not provably cover; -1 = all are covered. `held`: lists
+   * that count together, each within the limits of a list. Throws as `covers` does.
+   */
+  firstGap(held: readonly (readonly Capability[])[], asked: readonly Capability[]): number {
+    const effort = { left: MAX_EFFORT }
+    const lists = held.map((list) => this.#rulesOf(list))
+    const covered = (rule: Rule) =>
+      lists.some((rules) => rules.some((candidate) => ruleIncludes(candidate, rule, effort)))
+    return parseRules(asked).findIndex((rule) => !covered(rule))
+  }
+
+  #rulesOf(list: readonly Capability[]): readonly Rule[] {
+    let rules = this.#read.get(list)
+    if (rules === undefined) {
+      rules = parseRules(list)
+      this.#read.set(list, rules)
+    }
+    return rules
+  }
 }
 
 /** A field that `held` leaves out is free; one that `asked` alone leaves out is wider than any pattern. */

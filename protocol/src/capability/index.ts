@@ -6,5 +6,5 @@ export {
   holdsLiteral,
   type Subject,
 } from './compile.js'
-export { covers, firstUncovered } from './covers.js'
+export { Coverage, covers } from './covers.js'
 export { Capability, Pattern, PatternError, PayloadPattern, patternLimits } from './pattern.js'

@@ -31,10 +31,20 @@ export class RecentlySaid {
 
   add(run: string, voice: string, text: string): void {
     const { all, voices } = this.#runs.get(run) ?? { all: '', voices: new Map<string, string>() }
-    renew(voices, voice, this.#tailOf(voices.get(voice) ?? '', text), rememberedVoices)
-    renew(this.#runs, run, { all: this.#tailOf(all, text), voices }, rememberedRuns)
+    const own = voices.get(voice) ?? ''
+    const tail = alone(this.#tailOf(own, text))
+    renew(voices, voice, tail, rememberedVoices)
+    renew(
+      this.#runs,
+      run,
+      { all: own === all ? tail : alone(this.#tailOf(all, text)), voices },
+      rememberedRuns,
+    )
   }
 }
+
+/** A piece of a string would keep all of it in memory; a copy does not. */
+const alone = (piece: string): string => JSON.parse(JSON.stringify(piece)) as string
 
 interface Run {
   readonly all: string

@@ -63,6 +63,12 @@ export const PresencePayload = Type.Object({
     capabilities: Type.Optional(capabilities),
     status: Type.Optional(Type.String()),
   }),
+  vouched: Type.Optional(
+    Type.Object(
+      { issuedAt: Type.Number({ description: 'seconds since the epoch' }), capabilities },
+      { description: 'what the token of an issuer gives a participant that the operator has not configured' },
+    ),
+  ),
 })
 export type PresencePayload = Static<typeof PresencePayload>
 

@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
+import { getAudit } from './audit.js'
 import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
 import { postEnvelopes } from './envelopes.js'
 import { getEvents } from './events.js'
@@ -12,19 +12,11 @@ import { getContext, getContexts, getParticipants } from './state.js'
 
 type Handler = (context: Context, options: HttpOptions) => Response | Promise<Response>
 
-/** Bytes of a request's body. */
-const maxSize = 16 * 1024 * 1024
-
-const tooLarge = (): Response =>
-  problem(problemOf({ code: 'payload_too_large', message: `post at most ${maxSize} bytes at once` }))
-
 /** The gateway over HTTP [MEUP-11]. */
 export function createHttpApp(options: HttpOptions): Hono {
   const app = new Hono()
   app.use('/spaces/*', guard(options.origins))
-  app.post('/spaces/:space/envelopes', bodyLimit({ maxSize, onError: tooLarge }), (context) =>
-    postEnvelopes(context, options),
-  )
+  app.post('/spaces/:space/envelopes', (context) => postEnvelopes(context, options))
   const get = (path: string, handler: Handler, allow = 'GET, HEAD, OPTIONS') => {
     app.get(path, (context) => handler(context, options))
     app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
@@ -38,6 +30,7 @@ export function createHttpApp(options: HttpOptions): Hono {
   get('/spaces/:space/participants', getParticipants)
   get('/spaces/:space/contexts', getContexts)
   get('/spaces/:space/contexts/:path{.+}', getContext)
+  get('/spaces/:space/audit', getAudit)
   get('/spaces/:space/ws', explainSocket)
   get('/healthz', getHealth)
   get('/readyz', getReadiness)

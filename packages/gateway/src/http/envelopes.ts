@@ -16,7 +16,12 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
       problemOf({ code: 'unauthorized', message: 'a token is required to post; guests use a socket' }),
     )
   }
-  const frames = framesOf(new Uint8Array(await context.req.arrayBuffer()))
+  const body = await bodyOf(context)
+  if (body === undefined) {
+    const message = `post at most ${maxBody} bytes at once`
+    return problem(problemOf({ code: 'payload_too_large', message }), { connection: 'close' })
+  }
+  const frames = framesOf(body)
   if (typeof frames === 'string') return problem(problemOf({ code: 'invalid_json', message: frames }))
   if (frames.length > maxPost) {
     const message = `${frames.length} envelopes in one post; send at most ${maxPost}`
@@ -31,7 +36,8 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
       refusal = outcome
       break
     }
-    receipts.push({ id: outcome.id, seq: outcome.seq })
+    const { id, seq, invitation } = outcome
+    receipts.push({ id, seq, ...(invitation && { invitation }) })
   }
   const head = receipts.reduce((most, { seq }) => Math.max(most, seq), 0)
   if (!(await visitor.space.committed(head))) {
@@ -52,6 +58,25 @@ function refused(refusal: Refusal, accepted: readonly Receipt[]): Response {
     accepted,
   }
   return problem(problemOf({ code, message, details }), retryAfter(refusal))
+}
+
+/** Bytes of a post. */
+const maxBody = 16 * 1024 * 1024
+
+/** Nothing of it is read before it is known who sends it; `undefined` = it is too long, and the rest is left unread. */
+async function bodyOf({ req }: Context): Promise<Uint8Array | undefined> {
+  const announced = req.header('content-length')
+  if (announced !== undefined) {
+    return Number(announced) > maxBody ? undefined : new Uint8Array(await req.arrayBuffer())
+  }
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of req.raw.body ?? []) {
+    size += chunk.length
+    if (size > maxBody) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 const openBracket = 0x5b

@@ -14,16 +14,19 @@ export interface HttpOptions {
   metrics(): Promise<{ readonly text: string; readonly type: string }>
   /** Address of the peer of a request. */
   remoteOf(context: Context): string
+  /** Called when the sender of a request is known and may come in. */
+  letIn(context: Context): void
   /** Cuts the connection of a request, whatever still waits to be sent. */
   hangUp(context: Context): void
 }
 
 /** Who asks, and for which space. */
-export function knockOf(context: Context, { remoteOf }: HttpOptions): Knock {
+export function knockOf(context: Context, { remoteOf, letIn }: HttpOptions): Knock {
   const token = bearerOf(context.req.header('authorization'))
   return {
     space: context.req.param('space') ?? '',
     remote: remoteOf(context),
+    letIn: () => letIn(context),
     ...(token !== undefined && { token }),
   }
 }

@@ -1,4 +1,4 @@
-import { Envelope, EnvelopeId, GATEWAY, ParticipantId, parseContext } from '@meup/protocol'
+import { Envelope, EnvelopeId, GATEWAY, ParticipantId, parseContext, Timestamp } from '@meup/protocol'
 import { type Denial, deny } from '../gateway/door.js'
 
 /** One parameter of a query: what it takes, and how it is read from its texts; `undefined` = not from these. */
@@ -55,12 +55,20 @@ const pattern = ({ pattern = '' }: { pattern?: string }): ((text: string) => boo
 }
 const isParticipant = pattern(ParticipantId)
 const isId = pattern(EnvelopeId)
+const isTimestamp = pattern(Timestamp)
 
-/** Every parameter of the routes that show envelopes [MEUP-11.3, 11.4]. */
+/** In milliseconds since the epoch. */
+const time = (meaning: string): Parameter<number> =>
+  single({ takes: 'a time, such as 2026-01-02T03:04:05Z', meaning, schema: { type: 'string' } }, (text) => {
+    const ms = Date.parse(text)
+    return isTimestamp(text) && !Number.isNaN(ms) ? ms : undefined
+  })
+
+/** Every parameter of the routes that show what is in the log [MEUP-11.3, 11.4, 11.6]. */
 export const parameters = {
   after: whole(0, 'only what has a greater seq'),
   before: whole(1, 'only what has a smaller seq'),
-  limit: whole(1, 'at most so many envelopes; default 100', 1000),
+  limit: whole(1, 'at most so many of them; default 100', 1000),
   order: oneOf(['asc', 'desc'], 'by seq; default asc'),
   epoch: single(
     { takes: 'an epoch id', meaning: 'the log that `after` counts in', schema: { type: 'string' } },
@@ -92,6 +100,8 @@ export const parameters = {
     ['full', 'boundaries', 'none'],
     'full cuts no reasoning; boundaries all but starts, conclusions and cancels; none all but starts of runs',
   ),
+  since: time('only what is from then or later'),
+  until: time('only what is from before then'),
 }
 
 export type ParameterName = keyof typeof parameters

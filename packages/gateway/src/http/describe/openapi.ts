@@ -1,4 +1,5 @@
 import { type ErrorCode, errors, type JsonSchema, jsonSchemas, maxPost, SpaceName } from '@meup/protocol'
+import { auditParameters } from '../audit.js'
 import { eventParameters } from '../events.js'
 import { historyParameters, ndjson } from '../history.js'
 import { type ParameterName, parameters } from '../parameters.js'
@@ -38,6 +39,7 @@ function spacePaths(): Record<string, object> {
     ...under('/participants', { get: show('participants', 'Who belongs to the space, and who is there') }),
     ...under('/contexts', { get: show('contexts', 'The tree of contexts') }),
     ...under('/contexts/{path}', { get: show('context', 'One context and what is nested in it') }, [path]),
+    ...under('/audit', { get: audit }),
   }
 }
 
@@ -79,6 +81,7 @@ const entry: readonly ErrorCode[] = [
   'unauthorized',
   'forbidden',
   'not_found',
+  'rate_limited',
   'internal',
   'unavailable',
 ]
@@ -140,6 +143,20 @@ const history = {
   },
 }
 
+const audit = {
+  ...ofSpace,
+  operationId: 'audit',
+  summary: 'What the gateway denied, blocked, limited or passed for review, newest first',
+  parameters: inQuery(auditParameters),
+  responses: {
+    200: {
+      description: 'decisions; `Link: rel="next"` where there may be more',
+      content: json(schemaRef('audit')),
+    },
+    ...refusals(entry),
+  },
+}
+
 const post = {
   ...ofSpace,
   security: [{ token: [] }],
@@ -175,6 +192,6 @@ const events = {
       description: 'events `envelope` (id: its seq), `lost`, and `error` before the gateway ends the stream',
       content: { 'text/event-stream': { schema: text } },
     },
-    ...refusals([...entry, 'rate_limited']),
+    ...refusals(entry),
   },
 }

@@ -1,6 +1,8 @@
 import {
   ContextInfo,
+  DecisionPayload,
   errorCodes,
+  InviteAckPayload,
   type JsonSchema,
   jsonSchemas,
   ParticipantInfo,
@@ -39,7 +41,10 @@ export function answerSchemas(): Record<string, JsonSchema> {
   return {
     envelope,
     submission,
-    receipt: object({ id: text, seq: { type: 'integer', minimum: 1 } }),
+    receipt: object(
+      { id: text, seq: { type: 'integer', minimum: 1 }, invitation: plainSchema(InviteAckPayload) },
+      ['invitation'],
+    ),
     history: object(
       {
         envelopes: arrayOf(schemaRef('envelope')),
@@ -55,6 +60,32 @@ export function answerSchemas(): Record<string, JsonSchema> {
       description: 'the counts cover it and everything below it, as far as everyone may read it',
     },
     contexts: object({ contexts: arrayOf(schemaRef('context')), ...place }),
+    audit: object(
+      {
+        steps: { type: 'array', description: 'empty: this gateway derives no steps' },
+        decisions: arrayOf(schemaRef('decision')),
+        has_more: { type: 'boolean' },
+        next: { ...count, description: '`before` of the next request' },
+      },
+      ['next'],
+    ),
+    decision: object(
+      {
+        id: text,
+        seq: count,
+        ts: text,
+        participant: { ...text, description: 'whose envelope it was' },
+        decision: plainSchema(DecisionPayload.properties.decision),
+        reason_code: text,
+        message: text,
+        attempted_kind: text,
+        attempted_tool: text,
+        attempted_id: text,
+        context: text,
+        count: { type: 'integer', minimum: 1, description: 'how often, within a second' },
+      },
+      ['attempted_kind', 'attempted_tool', 'attempted_id', 'context'],
+    ),
     status: object({ status: text }),
     problem: {
       ...object({ type: text, title: text, status: count, detail: text, code: { enum: errorCodes } }),

@@ -1,0 +1,26 @@
+import { Kind } from '@meup/protocol'
+import type { Admission, Passage, Refusal } from './passage.js'
+
+/** What lets others finish, and tells how one is doing [MEUP-3.13]. */
+const allowed: ReadonlySet<string> = new Set([
+  Kind.chatAcknowledge,
+  Kind.chatCancel,
+  Kind.mcpResponse,
+  Kind.reasoningCancel,
+  Kind.reasoningConclusion,
+  Kind.participantStatus,
+  Kind.observeSubscribe,
+])
+
+/** Somebody has stopped the sender: `participant_paused`, on all its connections and over HTTP. */
+export function paused({ envelope, sender, now }: Passage, { state }: Admission): Refusal | undefined {
+  const pause = state.pauses.of(sender.participant, now)
+  if (pause === undefined || allowed.has(envelope.kind)) return undefined
+  const { by, reason, until } = pause
+  const end = until === undefined ? `${by} or another resumes it` : new Date(until).toISOString()
+  return {
+    code: 'participant_paused',
+    message: `${by} has paused ${sender.participant}${reason ? ` (${reason})` : ''}; wait until ${end}`,
+    ...(until !== undefined && { retryAfterMs: until - now }),
+  }
+}

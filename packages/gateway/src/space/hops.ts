@@ -1,0 +1,112 @@
+import { correlations, type Envelope, type InvitePayload, Kind } from '@meup/protocol'
+import type { Requests } from './requests.js'
+
+interface Configured {
+  readonly participants: Readonly<Record<string, { readonly kind: string }>>
+}
+
+export interface HopsSnapshot {
+  readonly agents: readonly (readonly [id: string, isAgent: boolean])[]
+  readonly chats: readonly { readonly id: string; readonly from: string; readonly hops?: number }[]
+  readonly informed: readonly string[]
+}
+
+/** Chats, and participants, past this many are forgotten, oldest first. */
+const remembered = 10_000
+
+/**
+ * How far chats have gone from agent to agent, so that agents which only answer each other come to an end [MEUP-7.4].
+ * A human's chat starts all counts anew. A fold over the log, to stand after that of the requests.
+ */
+export class Hops {
+  readonly #requests: Pick<Requests, 'askerOf'>
+  /** Whether it is an agent; guests, who are people, are not named anywhere. */
+  readonly #isAgent = new Map<string, boolean>()
+  /** Who sent each chat of an agent. */
+  readonly #senders = new Map<string, string>()
+  /** Of the chats that are further than 0. */
+  readonly #hops = new Map<string, number>()
+  /** Agents that a tool has answered since their last chat. */
+  readonly #informed = new Set<string>()
+
+  constructor(requests: Pick<Requests, 'askerOf'>) {
+    this.#requests = requests
+  }
+
+  apply(envelope: Envelope): void {
+    const { kind, payload } = envelope
+    if (kind === Kind.chat) {
+      if (this.#isAgent.get(envelope.from)) this.#chat(envelope)
+      else this.#hops.clear()
+    } else if (kind === Kind.mcpResponse) this.#inform(envelope)
+    else if (kind === Kind.spaceInvite) this.#invite(payload as InvitePayload)
+    else if (kind === Kind.systemSpace && payload.event === 'configured') {
+      const { participants } = payload as unknown as Configured
+      for (const [id, each] of Object.entries(participants)) this.#know(id, each.kind !== 'human')
+    }
+  }
+
+  snapshot(): HopsSnapshot {
+    const chats = [...this.#senders].map(([id, from]) => {
+      const hops = this.#hops.get(id)
+      return { id, from, ...(hops !== undefined && { hops }) }
+    })
+    return { agents: [...this.#isAgent], chats, informed: [...this.#informed] }
+  }
+
+  restore({ agents, chats, informed }: HopsSnapshot): void {
+    for (const [id, isAgent] of agents) this.#isAgent.set(id, isAgent)
+    for (const { id, from, hops } of chats) {
+      this.#senders.set(id, from)
+      if (hops !== undefined) this.#hops.set(id, hops)
+    }
+    for (const id of informed) this.#informed.add(id)
+  }
+
+  /** How far a chat goes: one further than that of another agent that it answers, else as far as its sender was. */
+  of({ from, correlationId }: Pick<Envelope, 'from' | 'correlationId'>): number {
+    if (correlationId === undefined || !this.#isAgent.get(from) || this.#informed.has(from)) return 0
+    let furthest = 0
+    for (const id of correlations({ correlationId })) {
+      const sender = this.#senders.get(id)
+      if (sender === undefined) continue
+      furthest = Math.max(furthest, (this.#hops.get(id) ?? 0) + (sender === from ? 0 : 1))
+    }
+    return furthest
+  }
+
+  #chat(chat: Envelope): void {
+    const { id, from } = chat
+    const hops = this.of(chat)
+    if (hops > 0) this.#hops.set(id, hops)
+    this.#senders.set(id, from)
+    this.#informed.delete(from)
+    for (const oldest of this.#senders.keys()) {
+      if (this.#senders.size <= remembered) break
+      this.#senders.delete(oldest)
+      this.#hops.delete(oldest)
+    }
+  }
+
+  #inform(response: Envelope): void {
+    for (const id of correlations(response)) {
+      const asker = this.#requests.askerOf(id)
+      if (asker !== undefined && this.#isAgent.get(asker)) this.#informed.add(asker)
+    }
+  }
+
+  /** Whom the operator has named stays what it is. */
+  #invite({ participantId }: InvitePayload): void {
+    if (!this.#isAgent.has(participantId)) this.#know(participantId, true)
+  }
+
+  #know(id: string, isAgent: boolean): void {
+    this.#isAgent.delete(id)
+    this.#isAgent.set(id, isAgent)
+    for (const oldest of this.#isAgent.keys()) {
+      if (this.#isAgent.size <= remembered) break
+      this.#isAgent.delete(oldest)
+      this.#informed.delete(oldest)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import { FakeClock } from '@meup/gateway/testing'
+import type { DecisionPayload, ErrorPayload } from '@meup/protocol'
+import { expect, test } from 'vitest'
+import { type Client, freshId, ofKind, range, type Sent } from '../../packages/gateway/test/client.js'
+import { start } from '../../packages/gateway/test/support.js'
+
+const names = ['ana', 'ben', 'cleo', 'dora']
+const participants = {
+  ...Object.fromEntries(names.map((name) => [name, ['chat']])),
+  flooder: ['chat'],
+  viewer: ['chat', 'observe.targeted'],
+}
+const rounds = 50
+const roundMs = 100
+/** Exactly one for each round, and nothing in store. */
+const rate = { perSecond: 1000 / roundMs, burst: 1 }
+const perRound = 10
+
+const plenty = { perSecond: 1e9, burst: 1e9 }
+const rates = { reasoning: rate, chat: rate, mcp: rate, control: plenty, other: rate, bytes: plenty }
+const chat: Sent = { kind: 'chat', payload: { message: 'hello' } }
+
+/** Whether it was accepted. */
+async function say(client: Client): Promise<boolean> {
+  const id = freshId()
+  client.send({ ...chat, id })
+  const answer = await client.next((frame) => frame.id === id || frame.correlationId === id)
+  return answer.kind === 'chat'
+}
+
+/** Sends all at once, and gives the codes of what was refused. */
+async function flood(client: Client, frame: Sent | string): Promise<string[]> {
+  for (const _ of range(1, perRound)) client.send(frame)
+  const codes: string[] = []
+  for (const _ of range(1, perRound)) {
+    const answer = await client.next(
+      ({ from, kind }) => from === client.participant || kind === 'system.error',
+    )
+    if (answer.kind === 'system.error') codes.push((answer.payload as ErrorPayload).code)
+  }
+  return codes
+}
+
+test.for<[what: string, frame: Sent | string]>([
+  ['messages', chat],
+  ['what it may not send', { kind: 'x.y' }],
+  ['what cannot be read', '{'],
+])('one that sends ten times too much costs nobody else anything: %s', async ([, frame]) => {
+  const clock = new FakeClock()
+  const limits = { rates }
+  const { connect } = await start({
+    participants,
+    clock,
+    limits,
+    others: [{ name: 'elsewhere', participants, limits }],
+  })
+  const [viewer, flooder] = [await connect('viewer'), await connect('flooder')]
+  const senders = await Promise.all([
+    ...names.map((name) => connect(name)),
+    connect('flooder', { space: 'elsewhere' }),
+  ])
+
+  /** How many of the others' messages were accepted, and what the flooder was refused. */
+  const play = async (isFlooded: boolean) => {
+    let accepted = 0
+    const refused: string[] = []
+    for (const _ of range(1, rounds)) {
+      clock.advance(roundMs)
+      const flooding = isFlooded ? flood(flooder, frame) : []
+      accepted += (await Promise.all(senders.map(say))).filter(Boolean).length
+      refused.push(...(await flooding))
+    }
+    return { accepted, refused }
+  }
+  const alone = await play(false)
+  const beside = await play(true)
+  expect(alone.accepted).toBe(senders.length * rounds)
+  expect(beside.accepted / alone.accepted).toBeGreaterThanOrEqual(0.95)
+  expect(beside.refused.length).toBeGreaterThanOrEqual((perRound - 1) * rounds)
+
+  clock.advance(1000)
+  await say(viewer)
+  const heard = viewer.frames.filter(({ kind, from }) => kind === 'chat' && names.includes(from))
+  expect(heard.length).toBeGreaterThanOrEqual(0.95 * 2 * names.length * rounds)
+
+  // Nothing of it is lost from the record, and the record does not grow with it.
+  const records = viewer.frames
+    .filter(ofKind('system.decision'))
+    .map(({ payload }) => payload as DecisionPayload)
+  const seconds = (rounds * roundMs) / 1000
+  for (const code of new Set(beside.refused)) {
+    const those = records.filter(({ reasonCode }) => reasonCode === code)
+    const isDecision = code !== 'invalid_json'
+    const total = those.reduce((sum, { count }) => sum + count, 0)
+    expect([code, total]).toEqual([
+      code,
+      isDecision ? beside.refused.filter((each) => each === code).length : 0,
+    ])
+    expect(those.length).toBeLessThanOrEqual(2 * (seconds + 1))
+  }
+  expect(beside.refused).toContain('rate_limited')
+})
