@@ -1,0 +1,33 @@
+import type { Space } from '@meup/agent-sdk'
+import { ProtocolError } from '@meup/protocol'
+
+export const kinds = ['reasoning.start', 'reasoning.thought', 'reasoning.conclusion', 'chat'] as const
+type Tried = (typeof kinds)[number]
+
+/** What the gateway answered: `accepted`, or the code with which it refused. */
+export type Answers = Readonly<Record<Tried, string>>
+
+/**
+ * Tries all of them, one after the other. Thoughts and conclusions are for the run that this agent has begun, or, where
+ * it may begin none, for `someonesRun`. Gives back the run, too.
+ */
+export async function tryAll(space: Space, someonesRun: string): Promise<{ run: string; answers: Answers }> {
+  const answers: Partial<Record<Tried, string>> = {}
+  let run = someonesRun
+  for (const kind of kinds) {
+    const isInside = kind === 'reasoning.thought' || kind === 'reasoning.conclusion'
+    const draft = { kind, payload: { message: `${space.id} tries it` }, ...(isInside && { context: run }) }
+    const foreseen = space.can(draft)
+    try {
+      const { id } = await space.send(draft)
+      answers[kind] = 'accepted'
+      if (kind === 'reasoning.start') run = id
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      answers[kind] = error.code
+    }
+    if (foreseen !== (answers[kind] === 'accepted'))
+      throw new Error(`can() is wrong about ${kind} from ${space.id}`)
+  }
+  return { run, answers: answers as Answers }
+}
