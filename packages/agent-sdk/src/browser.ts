@@ -5,6 +5,7 @@ import type { DialRequest } from './participant/transport.js'
 /** Enters a space from a browser. A page has no environment: say where and as whom. */
 export const connect = (request: DialRequest): Promise<Space> => Space.open(dialBrowser, request)
 
+export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 export { dialBrowser } from './adapters/browser-ws.js'
 export type { InputSchema, StandardSchema } from './agent/schema.js'
 export type { Fallback, ToolContext, ToolDefinition, ToolHandler } from './agent/tools.js'
@@ -16,7 +17,7 @@ export type { ConnectionStatus, SpaceEvents } from './participant/events.js'
 export type { Pause } from './participant/pauses.js'
 export type { Progress } from './participant/progress.js'
 export type { CallOptions, ChatOptions, Draft, Seat } from './participant/seat.js'
-export { Space } from './participant/space.js'
+export { type Answer, Space } from './participant/space.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './participant/transport.js'
 export type { WaitOptions } from './participant/wait.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './reasoning/reasoning.js'

@@ -9,7 +9,8 @@ import { Space } from './participant/space.js'
 export const connect = async (options: ConnectOptions = {}): Promise<Space> =>
   Space.open(dialWs, readEnvironment(options))
 
-export type { ConnectOptions } from './adapters/environment.js'
+export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+export { type ConnectOptions, readEnvironment } from './adapters/environment.js'
 export { dialWs } from './adapters/ws.js'
 export type { InputSchema, StandardSchema } from './agent/schema.js'
 export type { Fallback, ToolContext, ToolDefinition, ToolHandler } from './agent/tools.js'
@@ -21,7 +22,7 @@ export type { ConnectionStatus, SpaceEvents } from './participant/events.js'
 export type { Pause } from './participant/pauses.js'
 export type { Progress } from './participant/progress.js'
 export type { CallOptions, ChatOptions, Draft, Seat } from './participant/seat.js'
-export { Space } from './participant/space.js'
+export { type Answer, Space } from './participant/space.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './participant/transport.js'
 export type { WaitOptions } from './participant/wait.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './reasoning/reasoning.js'

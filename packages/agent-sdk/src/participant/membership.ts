@@ -99,11 +99,13 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
 
   /** Says something in the main conversation. */
   chat(message: string, options: ChatOptions = {}): Promise<AnyEnvelope> {
-    const { format, ...fields } = options
-    return this.send({ ...fields, kind: Kind.chat, payload: { message, ...(format && { format }) } })
+    return this.send(chatDraft(message, options))
   }
 
-  /** Every envelope from now on. Ends when the space is closed; throws if it was closed by an error. */
+  /**
+   * Every envelope from now on. Ends when the space is closed; throws if it was closed by an error. Whoever leaves a
+   * `for await` loop ends it too: to read on later, call `next()`.
+   */
   envelopes(): AsyncIterableIterator<AnyEnvelope> {
     return stream<AnyEnvelope>(this, (push) => {
       this.on('envelope', push)
@@ -195,3 +197,9 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
     if (this.#ended !== undefined) throw new ConnectionError('closed', 'the connection is closed')
   }
 }
+
+export const chatDraft = (message: string, { format, ...fields }: ChatOptions): Draft => ({
+  ...fields,
+  kind: Kind.chat,
+  payload: { message, ...(format && { format }) },
+})

@@ -5,8 +5,8 @@ import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 interface Awaited {
   readonly kind: Kind
-  /** Who has to answer. */
-  readonly from: string
+  /** Who has to answer; absent = anybody. */
+  readonly from?: string
   readonly waiter: Waiter<AnyEnvelope>
 }
 
@@ -19,10 +19,10 @@ export class Replies {
     this.#seat = seat
   }
 
-  /** Sends the draft; the answer is the first envelope of this kind from this sender that correlates to it. */
+  /** Sends the draft; the answer is the first envelope of this kind, from this sender, that correlates to it. */
   async ask<K extends Kind>(
     draft: Draft,
-    { kind, from }: { kind: K; from: string },
+    { kind, from }: { kind: K; from?: string },
     options: WaitOptions,
   ): Promise<EnvelopeOf<K>> {
     const id = draft.id ?? nanoid()
@@ -30,7 +30,7 @@ export class Replies {
       kind,
       options,
       (waiter) => {
-        this.#waiting.set(id, { kind, from, waiter })
+        this.#waiting.set(id, { kind, waiter, ...(from !== undefined && { from }) })
         this.#seat.send({ ...draft, id }).catch((error: Error) => waiter.reject(error))
       },
       () => this.#waiting.delete(id),
@@ -43,7 +43,7 @@ export class Replies {
     if (this.#waiting.size === 0) return false
     const answered = correlations(envelope)
       .flatMap((id) => this.#waiting.get(id) ?? [])
-      .filter(({ kind, from }) => kind === envelope.kind && from === envelope.from)
+      .filter(({ kind, from = envelope.from }) => kind === envelope.kind && from === envelope.from)
     for (const { waiter } of answered) waiter.resolve(envelope)
     return answered.length > 0
   }

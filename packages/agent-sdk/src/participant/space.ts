@@ -26,12 +26,19 @@ import { Proposals } from '../trust/proposals.js'
 import { Proposing } from '../trust/proposing.js'
 import { Calls } from './calls.js'
 import { ConnectionError } from './errors.js'
-import { Membership } from './membership.js'
+import { chatDraft, Membership } from './membership.js'
 import { Replies } from './replies.js'
 import { Requests } from './requests.js'
-import type { CallOptions, Seat } from './seat.js'
+import type { CallOptions, ChatOptions, Seat } from './seat.js'
 import type { Dial, DialRequest } from './transport.js'
 import type { WaitOptions } from './wait.js'
+
+export interface Answer {
+  /** Of the chat that answered. */
+  readonly id: string
+  readonly from: string
+  readonly text: string
+}
 
 /** A participant's seat in a space: it asks and answers, thinks, and decides what others may do. */
 export class Space extends Membership implements Seat {
@@ -74,6 +81,23 @@ export class Space extends Membership implements Seat {
     const params = { name: tool.slice(slash + 1), arguments: args }
     const { result, approvedBy } = await this.#calls.make(tool.slice(0, slash), 'tools/call', params, options)
     return { ...readToolResult(result), ...(approvedBy !== undefined && { approvedBy }) }
+  }
+
+  /**
+   * Says something, and waits for the first chat that answers it: its text, and who gave it. Rejects with
+   * `ConnectionError` when nobody answers in time (default 60,000 ms).
+   */
+  async ask(
+    message: string,
+    { timeoutMs, signal, ...options }: ChatOptions & WaitOptions = {},
+  ): Promise<Answer> {
+    const waiting = { ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) }
+    const { id, from, payload } = await this.#replies.ask(
+      chatDraft(message, options),
+      { kind: Kind.chat },
+      waiting,
+    )
+    return { id, from, text: payload.message }
   }
 
   /** Asks whoever may to make a request. Resolves when the space has it, rejects with the gateway's refusal. */
@@ -172,7 +196,7 @@ export class Space extends Membership implements Seat {
   }
 
   protected take(envelope: AnyEnvelope, frame: string): boolean {
-    if (this.#replies.take(envelope)) return envelope.kind === Kind.spaceInviteAck // It holds a token.
+    if (this.#replies.take(envelope) && envelope.kind === Kind.spaceInviteAck) return true // It holds a token.
     const isAwaited = this.#requests.take(envelope)
     this.#proposing.take(envelope)
     this.#openProposals.take(envelope, frame)
