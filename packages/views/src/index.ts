@@ -1,1 +1,49 @@
-export const views = 'begun'
+export {
+  type ContextChange,
+  type ContextFold,
+  type ContextOptions,
+  type ContextSnapshot,
+  createContextFold,
+} from './contexts/context-fold.js'
+export type { ContextNode, ContextView, Reference } from './contexts/context-view.js'
+export { contextTree } from './contexts/tree.js'
+export type { Fold } from './fold.js'
+export { jsonLines } from './json-lines.js'
+export { type Guard, type Redacted, redact } from './mcp/redact.js'
+export { type Result, type ResultSize, readResult } from './mcp/result.js'
+export {
+  createPresenceFold,
+  type PresenceFold,
+  type PresenceSnapshot,
+  type PresenceView,
+} from './presence.js'
+export { createProposalFold, type ProposalFold, type ProposalSnapshot } from './proposals/proposal-fold.js'
+export type { Fulfilment, ProposalView, Refusal } from './proposals/proposal-view.js'
+export { inlineJson } from './render/inline-json.js'
+export { inGroups, outcomeText, type ShownDecision } from './render/outcome.js'
+export { onOneLine, printable } from './render/printable.js'
+export { reasoningBlock, reasoningDetail, type ShownReasoning } from './render/reasoning.js'
+export { reasoningCommand, type ShownTurn, type Thread } from './render/reasoning-command.js'
+export { createStatusLines } from './render/status.js'
+export { colourStyle, plainStyle, type Style } from './render/style.js'
+export { everything, type MayRead, type Quoted, type Source, sourceOf } from './source.js'
+export { type ExportedStep, type ExportedTurn, exportMarkdown, exportThread } from './steps/markdown.js'
+export { type ParsedStep, parseThinking } from './steps/parse-thinking.js'
+export { isPhase, phaseLabels, phaseOfLabel } from './steps/phases.js'
+export type { ReasoningStep } from './steps/step.js'
+export { seqOfUlid } from './steps/ulid.js'
+export { fallbackRationale, isWithheld, messageOf } from './text.js'
+export { createTranscript, type Message, type Transcript, type TranscriptSnapshot } from './transcript.js'
+export { createTurnHistory, type TurnHistory } from './turns/history.js'
+export type { TurnChange } from './turns/ledger.js'
+export { type JobReasoning, type ReasoningUpdate, reasoningEvent } from './turns/reasoning-event.js'
+export type { Outcome, Run, ToolDecision, TurnRecord, TurnState } from './turns/record.js'
+export { createTurnFold, type TurnFold, type TurnOptions, type TurnSnapshot } from './turns/turn-fold.js'
+export {
+  type DetailedDecision,
+  type ToolDecisionInfo,
+  type TurnInfo,
+  type TurnReasoning,
+  turnDetail,
+  turnInfo,
+} from './turns/turn-info.js'

@@ -1,0 +1,168 @@
+import {
+  contextParent,
+  contextRoot,
+  correlations,
+  type Envelope,
+  Kind,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { type Fold, Progress } from '../fold.js'
+import { type Source, sourceOf } from '../source.js'
+import { Awaited, type AwaitedSnapshot } from './awaited.js'
+import type { ContextView } from './context-view.js'
+import { begin, count, type Draft, draftOf, end, propose, quoteFree } from './draft.js'
+import { Drafts, type DraftsSnapshot } from './drafts.js'
+import { Lifecycle, type LifecycleSnapshot, type Opened } from './lifecycle.js'
+
+export interface ContextOptions {
+  /** Whether the log has an envelope of this id; default: whether it is among the latest 50,000 of the fold. */
+  readonly isKnown?: (id: string) => boolean
+}
+
+export interface ContextChange {
+  /** The contexts of which something is new. */
+  readonly contexts: readonly ContextView[]
+  /** Whether the envelope came after the end of its context [MEUP-2.7]. */
+  readonly isLate: boolean
+}
+
+export interface ContextSnapshot {
+  readonly seq: number
+  readonly contexts: DraftsSnapshot
+  readonly lifecycle: LifecycleSnapshot
+  readonly awaited: AwaitedSnapshot
+  readonly ids: readonly string[]
+}
+
+export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
+  get(context: string): ContextView | undefined
+  /** All that are open, and those of the others that were touched last. */
+  all(): readonly ContextView[]
+  /** The final answer of the run that this context belongs to [MEUP-2.10]; `undefined`: there is none yet. */
+  answerFor(context: string): Source | undefined
+}
+
+/** The contexts: runs, what is nested in them, and free paths. `contextTree` arranges them. */
+export const createContextFold = (options: ContextOptions = {}): ContextFold => new Contexts(options)
+
+const nothing: ContextChange = { contexts: [], isLate: false }
+
+class Contexts implements ContextFold {
+  readonly #progress = new Progress()
+  readonly #lifecycle = new Lifecycle()
+  readonly #drafts = new Drafts()
+  readonly #awaited = new Awaited()
+  readonly #ids = new Bounded<true>(50_000)
+  readonly #isKnown: (id: string) => boolean
+
+  constructor({ isKnown = (id) => this.#ids.get(id) === true }: ContextOptions) {
+    this.#isKnown = isKnown
+  }
+
+  get seq(): number {
+    return this.#progress.seq
+  }
+
+  /** A welcome tells whoever comes late what is open. */
+  apply(envelope: Envelope): ContextChange {
+    if (envelope.kind === Kind.systemWelcome) this.#welcome(envelope)
+    else if (!this.#progress.advance(envelope)) return nothing
+    const { context } = envelope
+    const isLate = context !== undefined && this.#lifecycle.isOver(context)
+    for (let at = context; at !== undefined; at = contextParent(at)) {
+      count(this.#touch(at, envelope), envelope, isLate)
+    }
+    for (const opened of this.#lifecycle.apply(envelope)) this.#turn(opened, envelope)
+    if (context !== undefined) quoteFree(this.#touch(context, envelope), envelope)
+    this.#link(envelope)
+    this.#ids.set(envelope.id, true)
+    return { contexts: this.#drafts.flush(), isLate }
+  }
+
+  snapshot(): ContextSnapshot {
+    return {
+      seq: this.seq,
+      contexts: this.#drafts.snapshot(),
+      lifecycle: this.#lifecycle.snapshot(),
+      awaited: this.#awaited.snapshot(),
+      ids: [...this.#ids.keys()],
+    }
+  }
+
+  restore({ seq, contexts, lifecycle, awaited, ids }: ContextSnapshot): void {
+    this.#progress.seq = seq
+    this.#drafts.restore(contexts)
+    this.#lifecycle.restore(lifecycle)
+    this.#awaited.restore(awaited)
+    for (const id of ids) this.#ids.set(id, true)
+  }
+
+  get(context: string): ContextView | undefined {
+    return this.#drafts.get(context)
+  }
+
+  all(): readonly ContextView[] {
+    return [...this.#drafts.values()]
+  }
+
+  answerFor(context: string): Source | undefined {
+    return this.#drafts.get(contextRoot(context))?.answer ?? undefined
+  }
+
+  #touch(context: string, { ts, seq = 0 }: Envelope): Draft {
+    return this.#drafts.touch(context, ts, seq)
+  }
+
+  /** It opens, or it ends; at its end a run that was hidden is shown [MEUP-9.7]. */
+  #turn({ context, state }: Opened, envelope: Envelope): void {
+    const draft = this.#touch(context, envelope)
+    const run = this.#drafts.get(contextRoot(context))
+    if (state !== 'open') {
+      end(draft, state, envelope)
+      if (run === draft && !draft.reasoningVisible) this.#drafts.show(context, true)
+      return
+    }
+    begin(draft, envelope, this.#isKnown)
+    draft.reasoningVisible = run?.reasoningVisible ?? true
+    if (run === draft) this.#awaited.begin(envelope)
+  }
+
+  /** Answers, proposals and the switch of visibility: what concerns a context without being in it. */
+  #link(envelope: Envelope): void {
+    const { kind, context, payload } = envelope
+    if (kind === Kind.chat && context === undefined) this.#answer(envelope)
+    else if (kind === Kind.mcpProposal) {
+      for (const path of [context, ...correlations(envelope)]) this.#propose(path, envelope.id)
+    } else if (kind === Kind.observeVisibility && typeof payload.context === 'string') {
+      this.#drafts.show(payload.context, payload.reasoningVisible !== false)
+    }
+  }
+
+  /** The owner's answer; a free path belongs to nobody, and is answered by its name. */
+  #answer(chat: Envelope): void {
+    const free = correlations(chat).filter((path) => this.#drafts.get(path)?.state === 'free')
+    for (const run of [...this.#awaited.answeredBy(chat), ...free]) {
+      const draft = this.#drafts.get(run)
+      if (draft === undefined || draft.answer !== null) continue
+      draft.answer = sourceOf(chat)
+      this.#drafts.put(draft)
+    }
+  }
+
+  #propose(context: string | undefined, proposal: string): void {
+    const draft = context === undefined ? undefined : this.#drafts.get(context)
+    if (draft !== undefined && propose(draft, proposal)) this.#drafts.put(draft)
+  }
+
+  #welcome({ payload }: Envelope): void {
+    const { contexts } = payload as Partial<WelcomePayload>
+    for (const { context, owner, reasoningVisible, startedAt } of contexts ?? []) {
+      if (this.#drafts.get(context) !== undefined) continue
+      this.#lifecycle.learn({ context, starter: owner, state: 'open' })
+      const draft = draftOf(context, startedAt, 0)
+      draft.contributors.push(owner)
+      this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible })
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { Quoted, Source } from '../source.js'
+
+/** Something that reasoning builds on. */
+export interface Reference {
+  readonly id: string
+  /** Whether there is an envelope with this id. */
+  readonly isResolved: boolean
+}
+
+/** A context: one that a start has opened, or a free path, which groups envelopes and has no state [MEUP-2.8]. */
+export interface ContextView {
+  readonly context: string
+  readonly state: 'open' | 'concluded' | 'cancelled' | 'free'
+  /** Who opened it; `null` for a free path. */
+  readonly owner: string | null
+  /** Its start. */
+  readonly opening: Quoted | null
+  /** What ended it; the text is the conclusion, or why it was cancelled. */
+  readonly ending: Quoted | null
+  /** `false` while the thoughts of its run are hidden [MEUP-9.6]. */
+  readonly reasoningVisible: boolean
+  readonly metadata: Readonly<Record<string, unknown>> | null
+  readonly references: readonly Reference[]
+  /** Everybody who has said something in it or below it. */
+  readonly contributors: readonly string[]
+  /** In it and below it. `late`: after its end. */
+  readonly counts: Counts
+  /** The answer that its run led to [MEUP-2.10]. */
+  readonly answer: Source | null
+  /** Ids of the proposals that are based on it or were made in it, the latest 100. */
+  readonly proposals: readonly string[]
+  /** By the gateway's clock. A free path starts with its first envelope and never ends. */
+  readonly startedAt: string
+  /** Of the first envelope that told of it. */
+  readonly firstSeq: number
+  readonly endedAt: string | null
+  /** From start to end, in milliseconds. */
+  readonly duration: number | null
+}
+
+export interface Counts {
+  readonly envelopes: number
+  readonly thoughts: number
+  readonly calls: number
+  readonly late: number
+}
+
+/** A context and what is nested in it. */
+export interface ContextNode extends ContextView {
+  readonly children: readonly ContextNode[]
+}

@@ -1,0 +1,60 @@
+import { contextRoot } from '@meup/protocol'
+import { Register, type RegisterSnapshot } from '../register.js'
+import { type Draft, draftOf } from './draft.js'
+
+export type DraftsSnapshot = RegisterSnapshot<Draft>
+
+/** The contexts, and which of them the envelope at hand has changed. */
+export class Drafts {
+  readonly #drafts = new Register({ isOpen, weigh, capacity: { open: 32e6, over: 8e6 } })
+  readonly #changed = new Map<string, Draft>()
+
+  get(context: string): Draft | undefined {
+    return this.#changed.get(context) ?? this.#drafts.get(context)
+  }
+
+  values(): Iterable<Draft> {
+    return this.#drafts.values()
+  }
+
+  /** Counts as changed. What is new is a free path until a start is seen to open it. */
+  touch(context: string, ts: string, seq: number): Draft {
+    const draft = this.get(context) ?? draftOf(context, ts, seq)
+    this.#changed.set(context, draft)
+    return draft
+  }
+
+  put(draft: Draft): void {
+    this.#changed.set(draft.context, draft)
+  }
+
+  /** A run and all that is nested in it are hidden and shown together. */
+  show(root: string, reasoningVisible: boolean): void {
+    for (const draft of this.#drafts.values()) {
+      if (contextRoot(draft.context) !== root || draft.reasoningVisible === reasoningVisible) continue
+      draft.reasoningVisible = reasoningVisible
+      this.put(draft)
+    }
+  }
+
+  /** What has changed since the last time. */
+  flush(): Draft[] {
+    const changed = [...this.#changed.values()]
+    this.#changed.clear()
+    for (const draft of changed) this.#drafts.set(draft.context, draft)
+    return changed
+  }
+
+  snapshot(): DraftsSnapshot {
+    return this.#drafts.snapshot()
+  }
+
+  restore(snapshot: DraftsSnapshot): void {
+    this.#drafts.restore(snapshot)
+  }
+}
+
+const isOpen = ({ state }: Draft): boolean => state === 'open'
+
+const weigh = ({ weight, contributors, proposals }: Draft): number =>
+  weight + 20 * (contributors.length + proposals.length)

@@ -1,0 +1,102 @@
+import { isBlank, isObject } from '../text.js'
+import { type Guard, guarded, redact } from './redact.js'
+
+/** How much came back. `unit`: `chars`, `bytes`, or what was counted. */
+export interface ResultSize {
+  readonly count: number
+  readonly unit: string
+}
+
+export interface Result {
+  readonly outcome: 'success' | 'error'
+  /** What the tool said, redacted; the error where it failed. */
+  readonly text: string
+  readonly size: ResultSize | null
+}
+
+type Payload = Readonly<Record<string, unknown>>
+
+/** A JSON-RPC error and a tool that says it failed are errors alike. */
+export const outcomeOf = ({ result, error }: Payload): Result['outcome'] =>
+  isGiven(error) || (isObject(result) && result.isError === true) ? 'error' : 'success'
+
+/** Reads a JSON-RPC response. */
+export function readResult(payload: Payload, guard: Guard): Result {
+  const { result, error } = payload
+  if (isGiven(error)) return failure(errorText(error), guard)
+  if (!isObject(result)) {
+    const size = Array.isArray(result) ? { count: result.length, unit: 'items' } : null
+    return { outcome: 'success', text: asJson(result, guard), size }
+  }
+  const blocks = blocksOf(result.content)
+  const text = textsOf(blocks).join('\n')
+  if (outcomeOf(payload) === 'error') return failure(text, guard)
+  const said = isBlank(text)
+    ? asJson(result.structuredContent ?? withoutBlocks(result), guard)
+    : guarded(text, guard)
+  return { outcome: 'success', text: said, size: sizeOf(result, blocks) }
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
+
+const failure = (text: string, guard: Guard): Result => ({
+  outcome: 'error',
+  text: isBlank(text) ? 'failed without saying why' : guarded(text, guard),
+  size: null,
+})
+
+const errorText = (error: unknown): string =>
+  isObject(error) && typeof error.message === 'string' ? error.message : JSON.stringify(error)
+
+/** An empty result says nothing. */
+function asJson(value: unknown, guard: Guard): string {
+  if (!isGiven(value) || (isObject(value) && Object.keys(value).length === 0)) return ''
+  return JSON.stringify(redact(value, guard).value)
+}
+
+function withoutBlocks({ content, _meta, isError, ...rest }: Payload): Payload {
+  return rest
+}
+
+const blocksOf = (content: unknown): Payload[] => (Array.isArray(content) ? content.filter(isObject) : [])
+
+const textsOf = (blocks: readonly Payload[]): string[] =>
+  blocks.map(({ text }) => text).filter((text) => typeof text === 'string')
+
+function sizeOf(result: Payload, blocks: readonly Payload[]): ResultSize | null {
+  const parts = [
+    ...blocksOf(result.contents),
+    ...blocks.map(({ resource, ...block }) => resource ?? block),
+  ].filter(isObject)
+  if (parts.some(isResource)) return { count: sum(parts.map(bytesOf)), unit: 'bytes' }
+  const items =
+    soleArray(result.structuredContent) ??
+    (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
+  if (items !== undefined) return { count: items.length, unit: 'items' }
+  const texts = textsOf(blocks)
+  return texts.length === 0 ? null : { count: charactersOf(texts.join('\n')), unit: 'chars' }
+}
+
+/** A resource, an image or a sound: something whose size is told in bytes. */
+const isResource = ({ uri, data }: Payload): boolean => typeof uri === 'string' || typeof data === 'string'
+
+/** A list comes as the only array of an object: `{"tools": […]}`, `{"result": […]}`. */
+function soleArray(value: unknown): readonly unknown[] | undefined {
+  if (!isObject(value)) return undefined
+  const arrays = Object.values(value).filter((each) => Array.isArray(each))
+  return arrays.length === 1 ? arrays[0] : undefined
+}
+
+function bytesOf({ text, blob, data }: Payload): number {
+  if (typeof text === 'string') return new TextEncoder().encode(text).length
+  const base64 = typeof blob === 'string' ? blob : data
+  return typeof base64 === 'string' ? Math.floor((base64.replace(/=+$/, '').length * 3) / 4) : 0
+}
+
+function charactersOf(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)

@@ -1,0 +1,111 @@
+import {
+  type Capability,
+  type Envelope,
+  Kind,
+  type ParticipantInfo,
+  type PresencePayload,
+} from '@meup/protocol'
+import { Bounded } from './bounded.js'
+import { type Fold, Progress } from './fold.js'
+import { isObject } from './text.js'
+
+/** A participant, and since when it has been present or away; `null`: longer than the fold knows. */
+export interface PresenceView extends ParticipantInfo {
+  readonly since: string | null
+  /** Whether the operator named it: it stays known while it is away. */
+  readonly isNamed: boolean
+}
+
+export interface PresenceSnapshot {
+  readonly seq: number
+  readonly participants: readonly (readonly [id: string, participant: PresenceView])[]
+}
+
+export interface PresenceFold extends Fold<readonly PresenceView[], PresenceSnapshot> {
+  get(id: string): PresenceView | undefined
+  all(): readonly PresenceView[]
+}
+
+/** Who belongs to the space, who is there, and what each may do; a change is a list of those who are different. */
+export const createPresenceFold = (): PresenceFold => new Presence()
+
+class Presence implements PresenceFold {
+  readonly #progress = new Progress()
+  readonly #participants = new Bounded<PresenceView>(10_000)
+
+  get seq(): number {
+    return this.#progress.seq
+  }
+
+  apply(envelope: Envelope): readonly PresenceView[] {
+    if (envelope.kind === Kind.systemWelcome) return this.#welcome(envelope)
+    if (!this.#progress.advance(envelope)) return []
+    const { kind, payload, ts } = envelope
+    if (kind === Kind.systemPresence) return this.#hear(payload as PresencePayload, ts)
+    return kind === Kind.systemSpace && payload.event === 'configured' ? this.#configure(payload) : []
+  }
+
+  snapshot(): PresenceSnapshot {
+    return { seq: this.seq, participants: this.#participants.snapshot() }
+  }
+
+  restore({ seq, participants }: PresenceSnapshot): void {
+    this.#progress.seq = seq
+    this.#participants.restore(participants)
+  }
+
+  get(id: string): PresenceView | undefined {
+    return this.#participants.get(id)
+  }
+
+  all(): readonly PresenceView[] {
+    return [...this.#participants.values()]
+  }
+
+  /** Those whom nobody named are forgotten when they leave: a guest never comes back under its name. */
+  #hear({ event, participant: { id, capabilities } }: PresencePayload, ts: string): readonly PresenceView[] {
+    const known = this.#participants.get(id)
+    if (known === undefined && event !== 'join') return []
+    const before = known ?? { id, capabilities: [], isNamed: false }
+    const coming =
+      event === 'update' ? {} : ({ status: event === 'join' ? 'present' : 'away', since: ts } as const)
+    const changed: PresenceView = {
+      status: 'present',
+      since: ts,
+      ...before,
+      ...coming,
+      capabilities: capabilities ?? before.capabilities,
+    }
+    if (event === 'leave' && !changed.isNamed) this.#participants.delete(id)
+    else this.#participants.set(id, changed)
+    return [changed]
+  }
+
+  #configure({ participants }: Envelope['payload']): readonly PresenceView[] {
+    if (!isObject(participants)) return []
+    const gone = this.all().filter(({ id, isNamed }) => isNamed && !Object.hasOwn(participants, id))
+    for (const { id } of gone) this.#participants.delete(id)
+    const named = Object.entries(participants).map(([id, configured]): PresenceView => {
+      const before = this.#participants.get(id) ?? { id, status: 'away', since: null }
+      return { ...before, capabilities: capabilitiesOf(configured), isNamed: true }
+    })
+    for (const each of named) this.#participants.set(each.id, each)
+    return [...gone.map((each): PresenceView => ({ ...each, status: 'away' })), ...named]
+  }
+
+  /** The gateway's own list: it names all who belong to the space now. */
+  #welcome({ payload }: Envelope): readonly PresenceView[] {
+    const participants = (payload.participants ?? []) as readonly ParticipantInfo[]
+    const told = participants.map((each): PresenceView => {
+      const before = this.#participants.get(each.id)
+      const since = before?.status === each.status ? before.since : null
+      return { ...each, since, isNamed: before?.isNamed ?? true }
+    })
+    for (const { id } of this.all()) this.#participants.delete(id)
+    for (const each of told) this.#participants.set(each.id, each)
+    return told
+  }
+}
+
+const capabilitiesOf = (configured: unknown): Capability[] =>
+  isObject(configured) && Array.isArray(configured.capabilities) ? configured.capabilities : []

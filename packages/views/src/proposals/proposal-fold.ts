@@ -1,0 +1,160 @@
+import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
+import { type Fold, Progress } from '../fold.js'
+import { isNotification, parametersOf, toolNameOf } from '../mcp/call.js'
+import { defaultGuard } from '../mcp/guard.js'
+import { type Guard, redact } from '../mcp/redact.js'
+import { outcomeOf } from '../mcp/result.js'
+import { Register, type RegisterSnapshot } from '../register.js'
+import { sourceOf } from '../source.js'
+import { rationaleOf } from '../text.js'
+import {
+  answered,
+  fulfilled,
+  isExpired,
+  isOpen,
+  type ProposalView,
+  refusalOf,
+  rejected,
+  withdrawn,
+} from './proposal-view.js'
+
+export interface ProposalSnapshot {
+  readonly seq: number
+  readonly now: number
+  readonly proposals: RegisterSnapshot<ProposalView>
+  readonly requests: readonly (readonly [request: string, proposal: string])[]
+  readonly deadlines: DeadlinesSnapshot
+}
+
+export interface ProposalFold extends Fold<readonly ProposalView[], ProposalSnapshot> {
+  get(id: string): ProposalView | undefined
+  /** Those that may still be fulfilled at this time (milliseconds; default: that of the log). */
+  open(now?: number): readonly ProposalView[]
+}
+
+/** Proposals; a change is a list of those that are new or different. */
+export const createProposalFold = (guard: Guard = defaultGuard): ProposalFold => new Proposals(guard)
+
+class Proposals implements ProposalFold {
+  readonly #guard: Guard
+  readonly #progress = new Progress()
+  readonly #proposals = new Register({ isOpen, weigh, capacity: { open: 32e6, over: 8e6 } })
+  /** Proposals by the requests that fulfil them. */
+  readonly #requests = new Bounded<string>(10_000)
+  readonly #deadlines = new Deadlines()
+  /** Time of the log, in milliseconds. */
+  #now = 0
+
+  constructor(guard: Guard) {
+    this.#guard = guard
+  }
+
+  get seq(): number {
+    return this.#progress.seq
+  }
+
+  apply(envelope: Envelope): readonly ProposalView[] {
+    if (!this.#progress.advance(envelope)) return []
+    this.#now = Math.max(this.#now, Date.parse(envelope.ts))
+    return [...this.#keep(this.#expired()), ...this.#keep(this.#take(envelope))]
+  }
+
+  snapshot(): ProposalSnapshot {
+    return {
+      seq: this.seq,
+      now: this.#now,
+      proposals: this.#proposals.snapshot(),
+      requests: this.#requests.snapshot(),
+      deadlines: this.#deadlines.snapshot(),
+    }
+  }
+
+  restore({ seq, now, proposals, requests, deadlines }: ProposalSnapshot): void {
+    this.#progress.seq = seq
+    this.#now = now
+    this.#proposals.restore(proposals)
+    this.#requests.restore(requests)
+    this.#deadlines.restore(deadlines)
+  }
+
+  get(id: string): ProposalView | undefined {
+    return this.#proposals.get(id)
+  }
+
+  open(now = this.#now): readonly ProposalView[] {
+    return [...this.#proposals.open()].filter((each) => !isExpired(each, now))
+  }
+
+  #keep(changed: readonly ProposalView[]): readonly ProposalView[] {
+    for (const each of changed) this.#proposals.set(each.id, each)
+    return changed
+  }
+
+  #expired(): ProposalView[] {
+    const due = this.#deadlines.due(this.#now).flatMap((id) => this.#proposals.get(id) ?? [])
+    return due.filter(isOpen).map((each) => ({ ...each, state: 'expired' }))
+  }
+
+  #take(envelope: Envelope): ProposalView[] {
+    switch (envelope.kind) {
+      case Kind.mcpProposal:
+        return [this.#proposed(envelope)]
+      case Kind.mcpRequest:
+        return isNotification(envelope.payload) ? [] : this.#fulfilled(envelope)
+      case Kind.mcpResponse:
+        return this.#answered(envelope)
+      case Kind.mcpReject:
+        return this.#concerned(envelope).map((each) => rejected(each, refusalOf(envelope, this.#guard)))
+      case Kind.mcpWithdraw:
+        return this.#concerned(envelope).map((each) => withdrawn(each, refusalOf(envelope, this.#guard)))
+    }
+    return []
+  }
+
+  #concerned(envelope: Envelope): ProposalView[] {
+    return correlations(envelope).flatMap((id) => this.#proposals.get(id) ?? [])
+  }
+
+  #proposed(envelope: Envelope): ProposalView {
+    const { id, payload } = envelope
+    this.#deadlines.set(id, payload.expiresAt)
+    return {
+      id,
+      source: sourceOf(envelope),
+      tool: toolNameOf(payload),
+      parameters: redact(parametersOf(payload), this.#guard).value,
+      rationale: rationaleOf(envelope),
+      state: 'open',
+      usesLeft: typeof payload.uses === 'number' ? payload.uses : 1,
+      proposedAt: envelope.ts,
+      expiresAt: typeof payload.expiresAt === 'string' ? payload.expiresAt : null,
+      fulfilments: [],
+      rejections: [],
+      withdrawal: null,
+    }
+  }
+
+  #fulfilled(request: Envelope): ProposalView[] {
+    return this.#concerned(request).map((each) => {
+      this.#requests.set(request.id, each.id)
+      return fulfilled(each, request)
+    })
+  }
+
+  #answered(response: Envelope): ProposalView[] {
+    return correlations(response).flatMap((request) => {
+      const proposal = this.#proposals.get(this.#requests.get(request) ?? '')
+      if (proposal === undefined) return []
+      return [answered(proposal, request, outcomeOf(response.payload))]
+    })
+  }
+}
+
+const weigh = ({ rationale, parameters, fulfilments, rejections }: ProposalView): number =>
+  1000 +
+  rationale.length +
+  JSON.stringify(parameters).length +
+  200 * fulfilments.length +
+  500 * rejections.length

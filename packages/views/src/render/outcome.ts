@@ -1,0 +1,43 @@
+import type { ResultSize } from '../mcp/result.js'
+import type { ToolDecisionInfo } from '../turns/turn-info.js'
+import { inlineJson } from './inline-json.js'
+import { onOneLine, printable } from './printable.js'
+
+/** A decision to show: from a fold with the size of its result, from HTTP without. */
+export interface ShownDecision extends ToolDecisionInfo {
+  readonly size?: ResultSize | null
+}
+
+/** Characters of the parameters that are shown. */
+const longestParameters = 200
+
+/** `success (142 chars)`, `3 items`, `error`, `rejected`; `pending` as long as there is none. */
+export function outcomeText({ outcome, size }: ShownDecision): string {
+  if (outcome !== 'success' || size === undefined || size === null) return outcome ?? 'pending'
+  const { count, unit } = size
+  const number = count.toLocaleString('en')
+  if (unit === 'chars' || unit === 'bytes') return `success (${number} ${unit})`
+  return `${number} ${onOneLine(unit)}`
+}
+
+/** They were redacted when the view was made. */
+export const parametersText = ({ parameters }: ShownDecision): string =>
+  printable(inlineJson(parameters, longestParameters))
+
+export const rationaleText = ({ rationale }: ShownDecision): string => `"${onOneLine(rationale)}"`
+
+export const toolText = ({ tool_name }: ShownDecision): string => onOneLine(tool_name)
+
+/** Decisions as they are shown: those that were dispatched together stand together, where the first of them was. */
+export function inGroups<Decision extends ShownDecision>(
+  decisions: readonly Decision[],
+): readonly { readonly group: number | null; readonly decisions: readonly Decision[] }[] {
+  const groups: { group: number | null; decisions: Decision[] }[] = []
+  for (const decision of decisions) {
+    const group = decision.parallel_group
+    const known = group === null ? undefined : groups.find((each) => each.group === group)
+    if (known === undefined) groups.push({ group, decisions: [decision] })
+    else known.decisions.push(decision)
+  }
+  return groups
+}

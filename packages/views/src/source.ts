@@ -1,0 +1,34 @@
+import type { Envelope } from '@meup/protocol'
+
+/** Where something in a view was said: what decides who may read it. */
+export type Source = Pick<Envelope, 'id' | 'from' | 'kind' | 'to' | 'correlationId' | 'context'> & {
+  readonly seq: number
+}
+
+/** Whether the reader for whom a view is made may read an envelope [MEUP-8.1]. */
+export type MayRead = (source: Source) => boolean
+
+/** For a reader who may read all there is. */
+export const everything: MayRead = () => true
+
+/** A text of a view. `null`: it was withheld. */
+export interface Quoted {
+  readonly source: Source
+  readonly text: string | null
+}
+
+export function sourceOf({ id, seq = 0, from, kind, to, correlationId, context }: Envelope): Source {
+  return {
+    id,
+    seq,
+    from,
+    kind,
+    ...(to && { to }),
+    ...(correlationId !== undefined && { correlationId }),
+    ...(context !== undefined && { context }),
+  }
+}
+
+/** What this reader gets of a text: `null` where it may not read it. */
+export const shown = (quoted: Quoted | null, mayRead: MayRead): string | null =>
+  quoted !== null && mayRead(quoted.source) ? quoted.text : null

@@ -1,0 +1,97 @@
+import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { Bounded } from './bounded.js'
+import { type Fold, Progress } from './fold.js'
+import { type Source, sourceOf } from './source.js'
+import { messageOf } from './text.js'
+
+/** A chat of the main conversation. */
+export interface Message {
+  readonly source: Source
+  readonly ts: string
+  readonly text: string
+  readonly format: 'plain' | 'markdown'
+  /** Ids of what it answers. */
+  readonly answers: readonly string[]
+  /** Who took note of it, the first 100. */
+  readonly acknowledgedBy: readonly string[]
+  /** Whether its sender took it back. */
+  readonly isTakenBack: boolean
+}
+
+export interface TranscriptSnapshot {
+  readonly seq: number
+  readonly messages: readonly (readonly [id: string, message: Message])[]
+}
+
+export interface Transcript extends Fold<readonly Message[], TranscriptSnapshot> {
+  /** The latest ones, oldest first. */
+  messages(): readonly Message[]
+}
+
+/** Characters of text that are kept by default. */
+const defaultCapacity = 4e6
+const mostAcknowledgements = 100
+
+/** The main conversation. A change is a list of the messages that are new or different. */
+export const createTranscript = (capacity: number = defaultCapacity): Transcript => new Conversation(capacity)
+
+class Conversation implements Transcript {
+  readonly #progress = new Progress()
+  readonly #messages: Bounded<Message>
+
+  constructor(capacity: number) {
+    this.#messages = new Bounded<Message>(capacity, ({ text }) => 500 + text.length)
+  }
+
+  get seq(): number {
+    return this.#progress.seq
+  }
+
+  apply(envelope: Envelope): readonly Message[] {
+    if (!this.#progress.advance(envelope)) return []
+    const changed = this.#take(envelope)
+    for (const message of changed) this.#messages.set(message.source.id, message)
+    return changed
+  }
+
+  snapshot(): TranscriptSnapshot {
+    return { seq: this.seq, messages: this.#messages.snapshot() }
+  }
+
+  restore({ seq, messages }: TranscriptSnapshot): void {
+    this.#progress.seq = seq
+    this.#messages.restore(messages)
+  }
+
+  messages(): readonly Message[] {
+    return [...this.#messages.values()]
+  }
+
+  #take(envelope: Envelope): readonly Message[] {
+    const { kind, context, from } = envelope
+    if (kind === Kind.chat && context === undefined) return [toMessage(envelope)]
+    const concerned = correlations(envelope).flatMap((id) => this.#messages.get(id) ?? [])
+    if (kind === Kind.chatAcknowledge) {
+      return concerned
+        .filter(
+          ({ acknowledgedBy }) =>
+            !acknowledgedBy.includes(from) && acknowledgedBy.length < mostAcknowledgements,
+        )
+        .map((message) => ({ ...message, acknowledgedBy: [...message.acknowledgedBy, from] }))
+    }
+    if (kind !== Kind.chatCancel) return []
+    return concerned
+      .filter(({ source }) => source.from === from)
+      .map((message) => ({ ...message, isTakenBack: true }))
+  }
+}
+
+const toMessage = (envelope: Envelope): Message => ({
+  source: sourceOf(envelope),
+  ts: envelope.ts,
+  text: messageOf(envelope.payload),
+  format: envelope.payload.format === 'markdown' ? 'markdown' : 'plain',
+  answers: correlations(envelope),
+  acknowledgedBy: [],
+  isTakenBack: false,
+})

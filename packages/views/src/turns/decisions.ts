@@ -1,0 +1,105 @@
+import type { ResultSize } from '../mcp/result.js'
+import type { Source } from '../source.js'
+import { head } from '../text.js'
+import type { Outcome, ToolDecision, TurnRecord } from './record.js'
+
+/** Characters that are kept of what a tool said. */
+export const longestResult = 500
+/** Decisions that are kept of one turn, and batches that may be under way in it. */
+const remembered = { decisions: 1000, batches: 32 }
+
+export interface Dispatch {
+  readonly id: string
+  readonly source: Source
+  readonly toolName: string
+  /** Not blank. */
+  readonly rationale: string
+  readonly parameters: unknown
+  /** Characters of `parameters`. */
+  readonly size: number
+  /** The `parallelGroup` that the agent gave. */
+  readonly label?: number | undefined
+}
+
+/** How a call ended. */
+export interface End {
+  readonly outcome: Outcome
+  /** What the tool said, or why it came to nothing. */
+  readonly text?: string | undefined
+  readonly size?: ResultSize | null
+  /** Whether the tool answered; what else ends a call gives way to an answer that comes later. */
+  readonly isAnswer: boolean
+}
+
+/** Adds a call to its turn. A refused one that is tried again under the same id takes its own place. */
+export function dispatch(turn: TurnRecord, { label, size, ...call }: Dispatch): void {
+  drop(turn, ({ id }) => id === call.id)
+  const batch = batchFor(turn, label)
+  const parallelGroup = groupIn(turn, batch)
+  const weight = 1000 + size + call.rationale.length
+  const fresh = { outcome: null, result: null, error: null, size: null, isAnswered: false, isReported: false }
+  turn.decisions.push({ ...call, ...fresh, batch, parallelGroup, weight })
+  turn.weight += weight
+  if (turn.decisions.length <= remembered.decisions) return
+  if (!drop(turn, (each) => !isPending(each))) drop(turn, () => true)
+}
+
+/** Ends a call. Whether that was the last of its batch. */
+export function settle(turn: TurnRecord, id: string, { outcome, text, size = null, isAnswer }: End): boolean {
+  const decision = turn.decisions.findLast((each) => each.id === id)
+  if (decision === undefined || decision.isAnswered || (decision.outcome !== null && !isAnswer)) return false
+  const [result, error] = outcome === 'success' ? [excerpt(text), null] : [null, excerpt(text)]
+  Object.assign(decision, { outcome, result, error, size, isAnswered: isAnswer })
+  const batch = membersOf(turn, decision.batch)
+  if (decision.isReported || batch.some(isPending)) return false
+  for (const each of batch) each.isReported = true
+  if (batch.length > 1) turn.openBatches = turn.openBatches.filter((each) => each.batch !== decision.batch)
+  return true
+}
+
+/** The agent does something else than to call `label`: batches that have ended are not joined any more. */
+export function moveOn(turn: TurnRecord, label?: number): void {
+  if (turn.openBatches.length === 0) return
+  turn.openBatches = turn.openBatches.filter(
+    (each) => each.label === label || membersOf(turn, each.batch).some(isPending),
+  )
+}
+
+/**
+ * A label stands for the same batch until the agent moves on, or until the batch, if it has more than one call, has
+ * ended: agents number their batches as they like.
+ */
+function batchFor(turn: TurnRecord, label: number | undefined): number {
+  const open = turn.openBatches.find((each) => each.label === label)
+  if (open !== undefined) return open.batch
+  const batch = turn.batches++
+  if (label !== undefined)
+    turn.openBatches = [...turn.openBatches, { label, batch }].slice(-remembered.batches)
+  return batch
+}
+
+/** The second call makes a group of a batch. */
+function groupIn(turn: TurnRecord, batch: number): number | null {
+  const members = membersOf(turn, batch)
+  if (members.length === 0) return null
+  const group = members[0]?.parallelGroup ?? turn.parallelGroups++
+  for (const each of members) each.parallelGroup = group
+  return group
+}
+
+const excerpt = (text: string | undefined): string | null =>
+  text === undefined ? null : head(text, longestResult)
+
+/** Takes the first such decision out. Whether there was one. */
+function drop(turn: TurnRecord, which: (decision: ToolDecision) => boolean): boolean {
+  const at = turn.decisions.findIndex(which)
+  if (at === -1) return false
+  const [dropped] = turn.decisions.splice(at, 1)
+  turn.weight -= dropped?.weight ?? 0
+  return true
+}
+
+const membersOf = ({ decisions }: TurnRecord, batch: number): ToolDecision[] =>
+  decisions.filter((each) => each.batch === batch)
+
+const isPending = ({ outcome }: ToolDecision): boolean => outcome === null

@@ -1,0 +1,45 @@
+import { type Envelope, Kind } from '@meup/protocol'
+import { sourceOf } from '../source.js'
+import { fallbackRationale } from '../text.js'
+import { dispatch, moveOn, settle } from './decisions.js'
+import type { Ledger } from './ledger.js'
+import type { TurnRecord } from './record.js'
+import { narrate } from './runs.js'
+
+const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
+
+/** The gateway refused something, or had it reviewed: a step; a call that was refused is a decision as well. */
+export function policy(ledger: Ledger, envelope: Envelope): void {
+  const { payload, to } = envelope
+  const [participant] = to ?? []
+  if (participant === undefined) return
+  const { correlationId: _, context: __, ...rest } = envelope
+  const attempt = {
+    ...rest,
+    from: participant,
+    ...(typeof payload.context === 'string' && { context: payload.context }),
+  }
+  const turn = ledger.turnOf(attempt) ?? ledger.beginJob(participant, envelope)
+  const content = `Policy ${String(payload.reasonCode)}: ${String(payload.message)}`
+  ledger.addStep(turn, envelope, { phase: 'waiting_approval', content, linked_policy_decision: envelope.id })
+  if (turn.agent !== participant || payload.decision === 'review' || !calls.has(payload.attemptedKind)) return
+  const { attemptedId } = payload
+  const id = typeof attemptedId === 'string' && !isMade(turn, attemptedId) ? attemptedId : envelope.id
+  const toolName = String(payload.attemptedTool ?? payload.attemptedKind)
+  moveOn(turn)
+  narrate(turn, attempt.context)
+  dispatch(turn, {
+    id,
+    source: sourceOf(envelope),
+    toolName,
+    rationale: fallbackRationale,
+    parameters: {},
+    size: 0,
+  })
+  if (settle(turn, id, { outcome: 'rejected', text: String(payload.message), isAnswer: false }))
+    ledger.update(turn)
+}
+
+/** An id may be refused because a call has it already. */
+const isMade = ({ decisions }: TurnRecord, attemptedId: string): boolean =>
+  decisions.some(({ id, source }) => id === attemptedId && source.kind !== Kind.systemDecision)

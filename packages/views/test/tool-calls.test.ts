@@ -1,0 +1,194 @@
+import { createTurnFold, fallbackRationale } from '@meup/views'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
+import {
+  call,
+  cancel,
+  chat,
+  conclusion,
+  failure,
+  feed,
+  refused,
+  result,
+  start,
+  toolError,
+} from './support/log.js'
+import { decisionsOf, session, tell, turnOf } from './support/turns.js'
+
+const question = chat('user', 'search for recent project updates', { id: 'q' })
+const opening = start('agent', 'Looking', { id: 'r', correlationId: 'q' })
+const inRun = { context: 'r' }
+const answer = chat('agent', 'The latest updates include...', { correlationId: 'q' })
+const search = call(
+  'agent',
+  'memory_search',
+  { query: 'recent project updates', limit: 5 },
+  {
+    ...inRun,
+    id: 'c1',
+    rationale: "searched memory for 'recent project updates'",
+  },
+)
+
+describe('a tool call', () => {
+  test.for([
+    ['success', result('c1', 'ok'), true, false],
+    ['error', failure('c1', 'boom'), false, true],
+    ['error', toolError('c1', 'boom'), false, true],
+  ] as const)('is a %s', ([outcome, end, has_result, has_error]) => {
+    const turn = turnOf([question, opening, search, end])
+    expect(turn.reasoning?.tool_decisions[0]?.outcome).toBe(outcome)
+    expect(turn.tool_calls).toEqual([{ name: 'memory_search', has_result, has_error }])
+  })
+
+  test('is told of when it is made, and when it ends', () => {
+    const two = ['c1', 'c2'].map((id) => call('agent', id, {}, { ...inRun, id, parallelGroup: 0 }))
+    const changes = feed(createTurnFold(session), [question, opening, ...two, result('c1', 'ok')])
+    expect(changes.map(({ turns }) => turns.length)).toEqual([0, 1, 1, 1, 2])
+    expect(changes.at(-1)?.turns.map(({ agent }) => agent)).toEqual(['agent', 'tools'])
+  })
+
+  test('has no result until it is answered', () => {
+    const turn = turnOf([question, opening, search])
+    expect(turn.tool_calls).toEqual([{ name: 'memory_search', has_result: false, has_error: false }])
+    expect(turn.reasoning?.tool_decisions[0]?.outcome).toBeNull()
+  })
+
+  verifies('I27', 'that the gateway denied is rejected', () => {
+    const denied = refused('agent', { attemptedTool: 'deploy', attemptedId: 'c9', context: 'r' })
+    const turn = turnOf([question, opening, denied])
+    expect(turn.tool_calls).toEqual([{ name: 'deploy', has_result: false, has_error: true }])
+    expect(turn.reasoning?.tool_decisions).toMatchObject([
+      { tool_name: 'deploy', rationale: fallbackRationale, parameters: {}, outcome: 'rejected' },
+    ])
+  })
+
+  test('that was denied and is tried again counts once', () => {
+    const limited = refused('agent', {
+      decision: 'limited',
+      attemptedTool: 'memory_search',
+      attemptedId: 'c1',
+      context: 'r',
+    })
+    expect(decisionsOf([question, opening, limited, search, result('c1', 'ok')])).toMatchObject([
+      { outcome: 'success', rationale: "searched memory for 'recent project updates'" },
+    ])
+  })
+
+  test('that was denied because its id is taken leaves the other one alone', () => {
+    const taken = refused('agent', {
+      reasonCode: 'duplicate_id',
+      attemptedTool: 'shell',
+      attemptedId: 'c1',
+      context: 'r',
+    })
+    expect(decisionsOf([question, opening, search, taken, result('c1', 'ok')])).toMatchObject([
+      { tool_name: 'memory_search', outcome: 'success' },
+      { tool_name: 'shell', outcome: 'rejected' },
+    ])
+  })
+
+  test('that was only reviewed, or was no tool call, is no decision', () => {
+    const review = refused('agent', { decision: 'review', attemptedTool: 'deploy', context: 'r' })
+    const thoughts = refused('agent', { attemptedKind: 'reasoning.thought', context: 'r' })
+    expect(turnOf([question, opening, review, thoughts]).reasoning).toBeNull()
+  })
+
+  verifies('I27', 'is shown without the secrets among its parameters', () => {
+    const secret = call('agent', 'login', { user: 'ana', password: 'hunter2', max_tokens: 5 }, inRun)
+    expect(decisionsOf([question, opening, secret])).toMatchObject([
+      { parameters: { user: 'ana', password: '[redacted]', max_tokens: 5 } },
+    ])
+  })
+
+  test('has the method as its name where it is no tools/call', () => {
+    const read = call('agent', '', undefined, {
+      ...inRun,
+      id: 'c1',
+      payload: { method: 'resources/read', params: { uri: 'file:///a', _meta: { progressToken: 'x' } } },
+    })
+    expect(decisionsOf([question, opening, read])).toMatchObject([
+      { tool_name: 'resources/read', parameters: { uri: 'file:///a' } },
+    ])
+  })
+
+  test('outside any run belongs to the turn it is correlated with', () => {
+    const log = [
+      question,
+      call('agent', 'time', undefined, { id: 'c1', correlationId: 'q' }),
+      result('c1', 'noon'),
+      answer,
+    ]
+    expect(decisionsOf(log)).toMatchObject([{ tool_name: 'time', parameters: {}, outcome: 'success' }])
+  })
+
+  test('in a nested context belongs to the turn of the run', () => {
+    const log = [
+      question,
+      opening,
+      start('agent', 'Deeper', { ...inRun, id: 'n' }),
+      call('agent', 'shell', {}, { context: 'r/n', id: 'c1' }),
+    ]
+    expect(decisionsOf(log)).toMatchObject([{ tool_name: 'shell' }])
+  })
+
+  test('of somebody who helps in the run is not the agent’s', () => {
+    const log = [question, opening, call('helper', 'shell', {}, { ...inRun, id: 'c1' }), result('c1', 'ok')]
+    const told = tell(log)
+    expect(told.turns[0]?.reasoning).toBeNull()
+    expect(told.steps).toMatchObject([
+      { turn_id: told.records.find(({ agent }) => agent === 'agent')?.id, content: 'shell -> ok' },
+    ])
+  })
+
+  test('of an agent that works for another within its run is its own', () => {
+    const log = [
+      question,
+      opening,
+      call('agent', 'review', {}, { ...inRun, id: 'c1', to: ['helper'] }),
+      start('helper', 'Reviewing', { ...inRun, id: 'h', correlationId: 'c1' }),
+      call('helper', 'lint', {}, { context: 'r/h', id: 'c2' }),
+      result('c2', 'clean'),
+      conclusion('helper', 'Good', { context: 'r/h' }),
+      result('c1', 'good', 'helper'),
+    ]
+    expect(tell(log).turns[0]?.tool_calls.map(({ name }) => name)).toEqual(['review'])
+    expect(tell(log, 'helper').turns).toMatchObject([
+      { user_input: 'review {}', response: 'good', state: 'completed', tool_calls: [{ name: 'lint' }] },
+    ])
+  })
+
+  test('that ends after the answer is counted all the same', () => {
+    const turn = turnOf([
+      question,
+      opening,
+      search,
+      conclusion('agent', '', inRun),
+      answer,
+      result('c1', 'late'),
+    ])
+    expect(turn).toMatchObject({ state: 'completed', tool_calls: [{ has_result: true }] })
+  })
+
+  test('of a cancelled run is an error, unless it is answered after all', () => {
+    const log = [question, opening, search, cancel('agent', 'r', 'stop')]
+    expect(decisionsOf(log)).toMatchObject([{ outcome: 'error' }])
+    expect(decisionsOf([...log, result('c1', 'ok')])).toMatchObject([{ outcome: 'success' }])
+  })
+
+  test('is answered once: what a second responder says changes nothing', () => {
+    const log = [question, opening, search, result('c1', 'ok'), failure('c1', 'no', 'other')]
+    expect(decisionsOf(log)).toMatchObject([{ outcome: 'success' }])
+    expect(tell(log).events).toHaveLength(1)
+  })
+
+  test('is no notification', () => {
+    const progress = call(
+      'agent',
+      '',
+      {},
+      { ...inRun, payload: { method: 'notifications/progress', params: {} } },
+    )
+    expect(turnOf([question, opening, progress]).reasoning).toBeNull()
+  })
+})

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import {
+  call,
+  cancel,
+  chat,
+  conclusion,
+  type Fields,
+  failure,
+  result,
+  start,
+  toolError,
+} from './support/log.js'
+import { tell, turnOf } from './support/turns.js'
+
+const question = chat('user', 'search for recent project updates', { id: 'q' })
+const opening = start('agent', 'Looking', { id: 'r', correlationId: 'q' })
+const inRun = { context: 'r' }
+const answer = chat('agent', 'The latest updates include...', { correlationId: 'q' })
+const search = call(
+  'agent',
+  'memory_search',
+  { query: 'recent project updates', limit: 5 },
+  {
+    ...inRun,
+    id: 'c1',
+  },
+)
+
+describe('the state of a turn', () => {
+  test.for([
+    ['cancelled', 'agent', 'left without a conclusion: shell: no'],
+    ['cancelled', 'system:gateway', 'somebody asked for it'],
+    ['abandoned', 'system:gateway', 'abandoned'],
+  ] as const)('is %s when %s cancels its run: %s', ([state, from, reason]) => {
+    const told = tell([question, opening, cancel(from, 'r', reason)])
+    expect(told.turns[0]).toMatchObject({ state, completed_at: '2026-02-21T10:00:02.000Z' })
+    expect(told.records[0]?.error).toBe(reason)
+  })
+
+  test('does not change when somebody else asks for the end of its run', () => {
+    expect(turnOf([question, opening, cancel('user', 'r', 'stop')]).state).toBe('running')
+  })
+
+  test('is cancelled by a conclusion that says so', () => {
+    const end = conclusion('agent', 'stopped', { ...inRun, payload: { metadata: { cancelled: true } } })
+    expect(turnOf([question, opening, end]).state).toBe('cancelled')
+  })
+
+  test('is cancelled when the asker takes the question back, and stays so', () => {
+    const back: Fields = {
+      kind: 'chat.cancel',
+      from: 'user',
+      correlationId: 'q',
+      payload: { reason: 'never mind' },
+    }
+    expect(turnOf([question, opening, { ...back, from: 'other' }]).state).toBe('running')
+    const told = tell([question, opening, back, cancel('agent', 'r', 'taken back'), answer])
+    expect(told.turns[0]).toMatchObject({
+      state: 'cancelled',
+      completed_at: '2026-02-21T10:00:02.000Z',
+      response: 'The latest updates include...',
+    })
+    expect(told.records[0]?.error).toBe('never mind')
+  })
+
+  test('stays running while another run of it goes on', () => {
+    const second = start('agent', 'Another way', { id: 'r2', correlationId: 'q' })
+    expect(turnOf([question, opening, second, cancel('agent', 'r', 'no')]).state).toBe('running')
+    expect(turnOf([question, opening, cancel('agent', 'r', 'no'), second]).state).toBe('running')
+  })
+
+  test('is completed by an answer after a cancelled run, and by one before it', () => {
+    expect(turnOf([question, opening, cancel('agent', 'r', 'no'), answer]).state).toBe('completed')
+    expect(turnOf([question, opening, answer, cancel('agent', 'r', 'no')]).state).toBe('completed')
+  })
+
+  test('is not changed by the end of a nested context', () => {
+    const nested = start('agent', 'Deeper', { ...inRun, id: 'n' })
+    expect(turnOf([question, opening, nested, cancel('agent', 'r/n', 'no')]).state).toBe('running')
+  })
+})
+
+describe('a request as trigger', () => {
+  const ask = call('boss', 'review', { file: 'a.ts' }, { id: 'q', to: ['agent'] })
+
+  test('is answered by a response', () => {
+    const log = [
+      ask,
+      opening,
+      search,
+      result('c1', 'ok'),
+      chat('agent', 'soon', { correlationId: 'q' }),
+      result('q', 'fine', 'agent'),
+    ]
+    expect(turnOf(log)).toMatchObject({
+      user_input: 'review { "file": "a.ts" }',
+      response: 'fine',
+      state: 'completed',
+      tool_calls: [{ name: 'memory_search' }],
+    })
+  })
+
+  test.for([failure('q', 'no such file', 'agent'), toolError('q', 'no such file', 'agent')])(
+    'that fails is a turn in state error: %j',
+    (bad) => {
+      const told = tell([ask, bad])
+      expect(told.turns[0]).toMatchObject({ state: 'error', response: 'no such file' })
+      expect(told.records.find(({ agent }) => agent === 'agent')?.error).toBe('no such file')
+    },
+  )
+
+  test('is a turn of those alone whom it is for', () => {
+    const log = [ask, start('other', 'I look too', { id: 'o', correlationId: 'q' })]
+    expect(tell(log, 'other').turns).toEqual([])
+    expect(tell(log).jobs.map(({ jobId }) => jobId)).toEqual(['q', 'o'])
+  })
+
+  test.for(['q', 7] as const)('is taken back by a notification that names it %s', (requestId) => {
+    const numbered = { ...ask, payload: { ...ask.payload, id: 7 } }
+    const notification = call(
+      'boss',
+      '',
+      {},
+      {
+        to: ['agent'],
+        payload: { method: 'notifications/cancelled', params: { requestId, reason: 'too slow' } },
+      },
+    )
+    const told = tell([numbered, opening, notification])
+    expect(told.turns[0]?.state).toBe('cancelled')
+    expect(told.jobs[0]).toMatchObject({
+      agent: 'boss',
+      state: 'completed',
+      decisions: [{ outcome: 'error' }],
+    })
+    const late = tell([numbered, opening, notification, result('q', 'done', 'agent')])
+    expect(late.jobs[0]?.decisions[0]?.outcome).toBe('success')
+    const others = tell([numbered, opening, { ...notification, from: 'other' }])
+    expect(others.turns[0]?.state).toBe('running')
+    expect(others.jobs[0]?.decisions[0]?.outcome).toBeNull()
+  })
+})
