@@ -42,10 +42,17 @@ export {
 } from './envelope.js'
 export type { ErrorCode } from './errors.js'
 export { closeCodes, errorCodes, errors, ProtocolError } from './errors.js'
-export type { GuardedParts, GuardFinding, TextGuard, Utterance } from './guard/guard-envelope.js'
-export { FALLBACK_RATIONALE, guardEnvelope, isGuarded } from './guard/guard-envelope.js'
+export { EnvelopeGuard, FALLBACK_RATIONALE, type GuardedParts } from './guard/envelope-guard.js'
 export { mapStrings } from './guard/map-strings.js'
 export { RecentlySaid, type TailOf } from './guard/recently-said.js'
+export type {
+  GuardedText,
+  GuardFinding,
+  GuardMaker,
+  GuardSettings,
+  TextGuard,
+} from './guard/text-guard.js'
+export { isGuarded, type Utterance } from './guard/uttered-texts.js'
 export type { JsonObject, Member } from './json.js'
 export { memberOf, readElements, readObject } from './json.js'
 export type { JsonSchema } from './json-schemas.js'
@@ -55,6 +62,7 @@ export { kindRules, ruleOf } from './kind-rules.js'
 export {
   coreReasoningKinds,
   isKnownKind,
+  isThought,
   Kind,
   namespaceOf,
   READ_TARGETED,
@@ -84,6 +92,7 @@ export {
   ReasoningStartPayload,
   ReasoningThoughtPayload,
   SubscribePayload,
+  VisibilityPayload,
 } from './payloads/conversation.js'
 export {
   ContextInfo,

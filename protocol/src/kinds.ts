@@ -70,5 +70,14 @@ export function namespaceOf(kind: string): string {
   return dot === -1 ? kind : kind.slice(0, dot)
 }
 
+const boundaries: ReadonlySet<string> = new Set([
+  Kind.reasoningStart,
+  Kind.reasoningConclusion,
+  Kind.reasoningCancel,
+])
+
+/** Reasoning that neither opens nor closes a context: what a hidden run withholds [MEUP-9.6]. */
+export const isThought = (kind: string): boolean => namespaceOf(kind) === 'reasoning' && !boundaries.has(kind)
+
 const known: ReadonlySet<string> = new Set(Object.values(Kind))
 export const isKnownKind = (kind: string): kind is Kind => known.has(kind)

@@ -1,3 +1,5 @@
+export { firstOf } from './adapters/first-of.js'
+export { type JwtAuthenticator, type JwtSettings, jwtAuthenticator } from './adapters/jwt-authenticator.js'
 export { memoryStore } from './adapters/memory-log.js'
 export { type Served, type ServeOptions, serve } from './adapters/serve.js'
 export { inspectLog, type LogReport } from './adapters/sqlite/inspect.js'
@@ -15,7 +17,7 @@ export {
 export { LogError } from './log/error.js'
 export type { Message, Parcel } from './outbox/parcel.js'
 export { pipeline } from './pipeline/index.js'
-export type { Authenticator, Identity } from './ports/authenticator.js'
+export type { Authenticator, Identity, Membership } from './ports/authenticator.js'
 export { type Clock, systemClock } from './ports/clock.js'
 export type { Connection, Feed } from './ports/connection.js'
 export type {

@@ -226,6 +226,16 @@ describe('too much', () => {
     await vi.waitFor(() => connect('alice'), { timeout: 10_000 })
   })
 
+  test('the guests of one address hold so many together; participants are no guests', async () => {
+    const { connect, dial, knock } = await start({ participants, guest: { capabilities: [] } })
+    const [first] = await Promise.all(Array.from({ length: 32 }, () => dial({})))
+    const refused = await knock({})
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    await connect('alice')
+    await first?.close()
+    await vi.waitFor(() => dial({}), { timeout: 10_000 })
+  })
+
   test('joins cost the control class, and each participant has its own', async () => {
     const clock = new FakeClock()
     const rates = { control: { perSecond: 0.5, burst: 2 } }

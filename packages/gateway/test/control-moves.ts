@@ -7,7 +7,7 @@ interface Cast {
   at(seconds: number): string
 }
 
-/** Envelopes that stop and resume, propose and decide, and chats that may answer each other. */
+/** Envelopes that stop and resume, propose and decide, hide and show, and chats that may answer each other. */
 export function controlMoves({ names, at }: Cast) {
   const from = fc.constantFrom(...names)
   const some = fc.subarray([...names], { minLength: 1 })
@@ -31,5 +31,10 @@ export function controlMoves({ names, at }: Cast) {
     }),
     answer: fc.record({ from, kind: fc.constantFrom(Kind.mcpWithdraw, Kind.mcpReject) }),
     chat: fc.record({ from: fc.constantFrom('ana', 'ben', ...names), kind: fc.constant(Kind.chat) }),
+    visibility: fc.record({
+      from,
+      kind: fc.constant(Kind.observeVisibility),
+      payload: fc.record({ reasoningVisible: fc.boolean() }),
+    }),
   }
 }

@@ -107,10 +107,12 @@ describe('who gets it', () => {
     expect(await reach(running, answer, 'bob')).toEqual(['alice', 'auditor', 'bob'])
     expect(await reach(running, request)).toEqual(everyone)
 
-    const proposal = { id: 'plan', kind: 'mcp.proposal', to: ['bob'], payload: { method: 'tools/call' } }
+    const proposal = { ...request, id: 'plan', kind: 'mcp.proposal', to: ['bob'] }
     expect(await reach(running, proposal, 'carol')).toEqual(everyone)
-    const fulfilment = { ...request, to: ['bob'], correlationId: 'plan' }
+    const fulfilment = { ...request, id: 'done', to: ['bob'], correlationId: 'plan' }
     expect(await reach(running, fulfilment)).toEqual(everyone)
+    // Who proposed it gets the result as well.
+    expect(await reach(running, { ...answer, correlationId: 'done' }, 'bob')).toEqual(everyone)
   })
 
   verifies('M21', 'reasoning goes where chat goes: there is no rule of its own for it', async () => {

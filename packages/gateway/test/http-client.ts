@@ -52,7 +52,7 @@ export interface ServerSentEvent {
 }
 
 /** Opens a stream of events; it is live when this resolves, unless it was to begin earlier. */
-async function openEvents(url: string, headers: Record<string, string>): Promise<EventReader> {
+export async function openEvents(url: string, headers: Record<string, string>): Promise<EventReader> {
   const abort = new AbortController()
   onTestFinished(() => abort.abort())
   const response = await fetch(url, { headers, signal: abort.signal })

@@ -76,6 +76,7 @@ describe('GET openapi.json', () => {
       ['history', '/envelopes?limit=1'],
       ['participants', '/participants'],
       ['contexts', '/contexts'],
+      ['audit', '/audit'],
     ] as const) {
       const { required = [], properties = {} } = components.schemas[name] ?? {}
       const fields = Object.keys((await json(path)) as Json)

@@ -101,7 +101,11 @@ describe('POST envelopes', () => {
     [404, 'participant_not_found', { ...chat(), to: ['nobody'] }],
     [404, 'not_found', { kind: 'mcp.response', correlationId: 'x', payload: { result: {} } }],
     [413, 'payload_too_large', chat('x'.repeat(300_000))],
-    [503, 'unavailable', { kind: 'space.kick', payload: { participantId: 'bob' } }],
+    [
+      409,
+      'run_not_active',
+      { kind: 'observe.visibility', payload: { context: 'c', reasoningVisible: true } },
+    ],
   ])('refuses with %i %s', async ([status, code, sent]) => {
     const { connect, post } = await start({ participants })
     const bob = await connect('bob')
@@ -113,7 +117,8 @@ describe('POST envelopes', () => {
       detail: expect.stringMatching(/\w/),
       title: expect.any(String),
     })
-    expect((await bob.accepted(chat('mark'))).seq).toBe(4)
+    // What is denied leaves a record.
+    expect((await bob.accepted(chat('mark'))).seq).toBe(status === 403 ? 5 : 4)
   })
 
   test('refuses what a participant may not do: 403', async () => {

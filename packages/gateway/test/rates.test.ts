@@ -52,7 +52,8 @@ describe('a class', () => {
     expect(said(heard).filter((each) => /^h\d/.test(each))).toEqual(
       range(1, burst).map((count) => `h${count}`),
     )
-    expect(seqs(heard)).toEqual(range(seqs(heard)[0] ?? 0, seqs(heard).at(-1) ?? 0))
+    const own = seqs(alice.frames)
+    expect(own).toEqual(range(own[0] ?? 0, own.at(-1) ?? 0))
     await bob.accepted(thought)
   })
 

@@ -10,10 +10,15 @@ const utf8 = new TextEncoder()
 const nested = (levels: number): string =>
   `{"id":"deep","kind":"x.y","payload":{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}}`
 
-/** The sender goes on, everybody else notices nothing, and the log has nothing of it. */
-async function expectNothingHappened(sender: Client, other: Client, seq: number): Promise<void> {
+/** The sender goes on, everybody else notices nothing, and the log has nothing of it but records of what was denied. */
+async function expectNothingHappened(
+  sender: Client,
+  other: Client,
+  seq: number,
+  records: 0 | 1 = 0,
+): Promise<void> {
   const after = await sender.accepted({ kind: 'chat', payload: { message: 'after' } })
-  expect(after.seq).toBe(seq + 1)
+  expect(after.seq).toBe(seq + records + 1)
   expect(said(await other.until(byId(after.id)))).toEqual([after.id])
 }
 
@@ -64,6 +69,7 @@ describe('what cannot be read', () => {
 const response = { kind: 'mcp.response', payload: { jsonrpc: '2.0', id: 1, result: {} } }
 const withdrawal = { kind: 'mcp.withdraw', payload: { reason: 'late' } }
 const thought = { kind: 'reasoning.thought', payload: { message: 'hm' } }
+const pause = { kind: 'participant.pause', to: ['bob'] }
 const chat = { kind: 'chat', payload: { message: 'x' } }
 const long = 'x'.repeat(64)
 const free = { kind: 'x.y', payload: {} }
@@ -88,7 +94,7 @@ const refused: [code: string, path: string | undefined, sent: Sent][] = [
   ],
   ['invalid_envelope', '/rationale', { ...chat, rationale: 'why not' }],
   ['invalid_envelope', '/parallelGroup', { ...chat, parallelGroup: 0 }],
-  ['invalid_envelope', '/rationale', { ...withdrawal, correlationId: 'x', rationale: 'why not' }],
+  ['invalid_envelope', '/rationale', { kind: 'chat.cancel', correlationId: 'x', rationale: 'why not' }],
   ['invalid_envelope', '/correlationId', response],
   ['invalid_envelope', '/correlation_id', { ...chat, correlationId: 'a', correlation_id: 'b' }],
   ['invalid_envelope', '/payload/text', { kind: 'chat', payload: { message: 'a', text: 'b' } }],
@@ -98,6 +104,8 @@ const refused: [code: string, path: string | undefined, sent: Sent][] = [
   ['invalid_envelope', '/correlationId', { kind: 'mcp.reject', payload: { reason: 'no' } }],
   ['invalid_envelope', '/to', { kind: 'participant.request-status' }],
   ['invalid_envelope', '/to', { kind: 'participant.shutdown', to: [] }],
+  ['invalid_envelope', '/to', { kind: 'participant.pause' }],
+  ['invalid_envelope', '/to', { kind: 'participant.resume', to: [] }],
   ['invalid_context', '/context', thought],
   ['invalid_context', '/context', { kind: 'reasoning.conclusion' }],
   ['invalid_context', '/context', { kind: 'reasoning.cancel' }],
@@ -121,24 +129,42 @@ const refused: [code: string, path: string | undefined, sent: Sent][] = [
     'space.invite-ack',
   ].map((kind): [string, string, Sent] => ['reserved_kind', '/kind', { ...free, kind }]),
   [
-    'unavailable',
-    '/kind',
-    { kind: 'capability.grant', payload: { recipient: 'bob', capabilities: ['chat'] } },
+    'participant_not_found',
+    '/payload/recipient',
+    { kind: 'capability.grant', payload: { recipient: 'eve', capabilities: ['chat'] } },
   ],
-  ['unavailable', '/kind', { kind: 'capability.revoke', payload: { recipient: 'bob', grantId: 'g' } }],
-  ['unavailable', '/kind', { kind: 'capability.grant-ack', payload: { status: 'accepted' } }],
-  ['unavailable', '/kind', { kind: 'space.invite', payload: { participantId: 'eve', capabilities: [] } }],
-  ['unavailable', '/kind', { kind: 'space.kick', payload: { participantId: 'bob' } }],
-  ['unavailable', '/kind', { kind: 'participant.pause', to: ['bob'] }],
-  ['unavailable', '/kind', { kind: 'participant.resume', to: ['bob'] }],
   [
-    'unavailable',
-    '/kind',
+    'invalid_payload',
+    '/payload/capabilities/1/kind',
+    { kind: 'capability.grant', payload: { recipient: 'bob', capabilities: ['chat', { kind: 're:(' }] } },
+  ],
+  [
+    'not_found',
+    '/payload/grantId',
+    { kind: 'capability.revoke', payload: { recipient: 'bob', grantId: 'g' } },
+  ],
+  ['invalid_envelope', '/correlationId', { kind: 'capability.grant-ack', payload: { status: 'accepted' } }],
+  ['invalid_payload', '/payload/capabilities', { kind: 'space.invite', payload: { participantId: 'eve' } }],
+  [
+    'participant_not_found',
+    '/payload/participantId',
+    { kind: 'space.kick', payload: { participantId: 'eve' } },
+  ],
+  [
+    'run_not_active',
+    '/payload/context',
     { kind: 'observe.visibility', payload: { context: 'c', reasoningVisible: false } },
   ],
   ['participant_not_found', '/to/1', { ...chat, to: ['bob', 'nobody'] }],
   ['not_found', '/correlationId', { ...response, correlationId: 'never-asked' }],
   ['not_found', '/correlationId', { ...response, correlationId: ['never-asked', 'nor-this'] }],
+  ['proposal_not_found', '/correlationId', { ...withdrawal, correlationId: 'never-proposed' }],
+  [
+    'proposal_not_found',
+    '/correlationId',
+    { kind: 'mcp.reject', correlationId: 'never-proposed', payload: { reason: 'no' } },
+  ],
+  ['invalid_payload', '/payload/timeoutSeconds', { ...pause, payload: { timeoutSeconds: 0 } }],
   ['invalid_payload', '/payload/message', { kind: 'chat' }],
   ['invalid_payload', '/payload/message', { kind: 'chat', payload: { message: 7 } }],
   ['invalid_payload', '/payload/format', { kind: 'chat', payload: { message: 'x', format: 'html' } }],
@@ -170,7 +196,8 @@ describe('what is read and refused', () => {
       payload: { code, message: expect.stringMatching(/\w/), details: { path } },
     })
     expect(error).not.toHaveProperty('seq')
-    await expectNothingHappened(alice, bob, seq)
+    const isDenial = code === 'sender_mismatch' || code === 'reserved_kind'
+    await expectNothingHappened(alice, bob, seq, isDenial ? 1 : 0)
   })
 
   test.for(['', 'a b', 'ä', 'x'.repeat(65), 7, null])('an id %j is not given back', async (id) => {
@@ -194,7 +221,7 @@ describe('what is read and refused', () => {
       attemptedKind: 'mcp.request',
       capabilities: ['chat'],
     })
-    await expectNothingHappened(reader, bob, seq)
+    await expectNothingHappened(reader, bob, seq, 1)
   })
 
   test('a context may be 255 characters long', async () => {

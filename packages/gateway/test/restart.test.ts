@@ -139,6 +139,7 @@ describe('what the operator configured', () => {
         bob: { kind: 'agent', capabilities: ['*'] },
         carol: { kind: 'agent', capabilities: ['chat'] },
       },
+      defaults: { capabilities: [] },
       guest,
       limits: expect.objectContaining({ contextDepth: 5 }),
       reasoning: { collaborative: true, abandonAfterMs: 60_000 },

@@ -4,6 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { replay } from '../src/space/replay.js'
 import { SpaceState } from '../src/space/state.js'
+import { controlMoves } from './control-moves.js'
+import { tokenOf, trustMoves } from './trust-moves.js'
 
 type Fields = Pick<Envelope, 'from' | 'kind'> & Partial<Envelope>
 
@@ -15,6 +17,12 @@ const capabilities: Capability[][] = [
   [{ kind: 'mcp.request', to: ['ana', '!ben'] }],
 ]
 
+/** When a log begins; an envelope is written every so often. */
+const begin = Date.parse('2026-01-02T03:04:05.678Z')
+const everyMs = 700
+/** A time on the wire, so many seconds after that. */
+const at = (seconds: number): string => new Date(begin + seconds * 1000).toISOString()
+
 const from = fc.constantFrom(...names)
 const to = fc.option(fc.subarray(names, { minLength: 1 }), { nil: undefined })
 /** Picks one of what is there when the envelope is made. */
@@ -22,19 +30,18 @@ const choice = fc.nat(50)
 
 const configured = fc.record({
   participants: fc.subarray(names.slice(0, 3)),
+  kind: fc.constantFrom('agent', 'agent', 'agent', 'human'),
   rights: fc.constantFrom(...capabilities),
   guest: fc.option(fc.constantFrom(...capabilities), { nil: undefined }),
   visibility: fc.constantFrom('everyone', 'addressees'),
 })
 const moves = {
-  configured: configured.map(({ participants, rights, guest, visibility }) => ({
+  configured: configured.map(({ participants, kind, rights, guest, visibility }) => ({
     from: GATEWAY,
     kind: Kind.systemSpace,
     payload: {
       event: 'configured',
-      participants: Object.fromEntries(
-        participants.map((id) => [id, { kind: 'agent', capabilities: rights }]),
-      ),
+      participants: Object.fromEntries(participants.map((id) => [id, { kind, capabilities: rights }])),
       ...(guest && { guest: { capabilities: guest } }),
       mcp: { visibility },
     },
@@ -44,12 +51,13 @@ const moves = {
       event: fc.constantFrom('join', 'leave', 'update'),
       id: from,
       rights: fc.constantFrom(...capabilities),
+      issuedAt: fc.constantFrom(undefined, undefined, undefined, 1, 2, 3),
     })
-    .map(({ event, id, rights }) => ({
-      from: GATEWAY,
-      kind: Kind.systemPresence,
-      payload: { event, participant: { id, capabilities: rights } },
-    })),
+    .map(({ event, id, rights, issuedAt }) => {
+      const vouched = issuedAt && event === 'update' && { vouched: { issuedAt, capabilities: rights } }
+      const payload = { event, participant: { id, capabilities: rights }, ...vouched }
+      return { from: GATEWAY, kind: Kind.systemPresence, payload }
+    }),
   start: fc.record({ from, to, kind: fc.constant(Kind.reasoningStart) }),
   thought: fc.record({
     from,
@@ -67,30 +75,54 @@ const moves = {
     payload: fc.constantFrom({ method: 'x' }, { method: 'notifications/y' }),
   }),
   response: fc.record({ from, kind: fc.constant(Kind.mcpResponse) }),
+  ...controlMoves({ names, at }),
+  ...trustMoves({ names, capabilities, at }),
 }
+/** Those that only mean something after others of their kind come more often. */
+const weights: Partial<Record<string, number>> = { configured: 3, chat: 6, grant: 6, start: 2, visibility: 3 }
 const move = fc.oneof(
-  ...Object.values(moves).map((each) => fc.tuple(each as fc.Arbitrary<Fields>, choice, choice)),
+  ...Object.entries(moves).map(([name, each]) => ({
+    weight: weights[name] ?? 1,
+    arbitrary: fc.tuple(each as fc.Arbitrary<Fields>, choice, choice),
+  })),
 )
 
 /** Fills in contexts and correlations, mostly ones that mean something. */
 function toLog(made: readonly (readonly [Fields, number, number])[]): Envelope[] {
   const paths: (string | undefined)[] = [undefined, 'free', 'free/path']
-  const asked: string[] = ['nothing']
+  const [asked, proposed, said, given] = [['nothing'], ['nothing'], ['nothing'], ['nothing']]
+  const answerable: Partial<Record<string, string[]>> = {
+    [Kind.mcpResponse]: asked,
+    [Kind.mcpRequest]: proposed,
+    [Kind.mcpWithdraw]: proposed,
+    [Kind.mcpReject]: proposed,
+    [Kind.chat]: said,
+    [Kind.capabilityGrantAck]: given,
+  }
   return made.map(([fields, one, other], index) => {
     const id = `e${index + 1}`
     const isInContext = fields.from !== GATEWAY || fields.kind === Kind.reasoningCancel
     const context = isInContext ? paths[one % paths.length] : undefined
-    const answered = fields.kind === Kind.mcpResponse ? asked[other % asked.length] : undefined
+    const candidates = answerable[fields.kind] ?? []
+    const answered = candidates[other % candidates.length]
     if (fields.kind === Kind.reasoningStart) paths.push(context === undefined ? id : `${context}/${id}`)
     if (fields.kind === Kind.mcpRequest) asked.push(id)
+    if (fields.kind === Kind.mcpProposal) proposed.push(id)
+    if (fields.kind === Kind.chat) said.push(id)
+    if (fields.kind === Kind.capabilityGrant || fields.kind === Kind.spaceInvite) given.push(id)
+    const isOfGrant = fields.kind === Kind.capabilityRevoke && fields.payload?.capabilities === undefined
+    const grantId = isOfGrant ? given[other % given.length] : undefined
+    const shown = fields.kind === Kind.observeVisibility && { context: paths[other % paths.length] ?? 'e1' }
     return {
       protocol: 'meup/v0.3',
       id,
-      ts: '2026-01-02T03:04:05.678Z',
+      ts: new Date(begin + index * everyMs).toISOString(),
       payload: {},
       ...fields,
       ...(context !== undefined && { context }),
       ...(answered !== undefined && { correlationId: answered }),
+      ...(grantId !== undefined && { payload: { ...fields.payload, grantId } }),
+      ...(shown && { payload: { ...fields.payload, ...shown } }),
     }
   })
 }
@@ -112,22 +144,51 @@ const noBytes = new Uint8Array()
 const textOf = (state: SpaceState): string => Buffer.from(state.toSnapshot()).toString()
 
 /** What the gateway asks a state. */
-const answersOf = ({ participants, contexts, requests, configured }: SpaceState, ids: readonly string[]) => ({
+const answersOf = (state: SpaceState, ids: readonly string[]) => ({
+  ...membership(state, ids),
+  ...control(state, ids),
+  ...given(state, ids),
+})
+
+const membership = (
+  { participants, contexts, requests, configured }: SpaceState,
+  ids: readonly string[],
+) => ({
   participants: participants.list(),
   present: participants.present(),
   allowed: names.map((id) => participants.allows(id, { kind: 'chat', to: [], payload: {} })),
   contexts: names.map((participant) => contexts.report({ participant, readsTargeted: false })),
   open: contexts.open(),
   left: names.map((owner) => contexts.leftOpenBy(owner)),
+  hidden: ids.map((id) => contexts.isHidden(`${id}/below`)),
   requests: ids.map((id) => names.map((name) => requests.refusal(id, name))),
   configured,
+})
+
+const times = [0, 5000, 20_000, 60_000].map((after) => begin + after)
+
+const control = ({ pauses, proposals, hops }: SpaceState, ids: readonly string[]) => ({
+  pauses: times.map((now) => names.map((name) => pauses.of(name, now))),
+  proposals: times.map((now) => ids.map((id) => proposals.find(id, now))),
+  hops: names.map((name) => ids.map((id) => hops.of({ from: name, correlationId: id }))),
+})
+
+const given = ({ trust, participants }: SpaceState, ids: readonly string[]) => ({
+  grants: ids.map((id) => trust.grants.get(id)),
+  invited: names.map((name) => trust.invitations.get(name)),
+  tokens: names.map((name) => trust.invitations.find(tokenOf(name))),
+  kicks: names.map((name) => trust.kicks.get(name)),
+  own: names.map((name) => [participants.configured(name), participants.granted(name)]),
+  targeted: names.map((name) => participants.readsTargeted(name)),
+  untold: trust.untold(),
+  soonest: trust.soonest,
 })
 
 describe('a state from a snapshot', () => {
   test('and the rest of the log is the state of the whole log, wherever it was cut', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(move, { minLength: 2, maxLength: 60 }),
+        fc.array(move, { minLength: 2, maxLength: 60, size: 'max' }),
         choice,
         choice,
         async (made, a, b) => {
@@ -142,7 +203,7 @@ describe('a state from a snapshot', () => {
           expect(answersOf(resumed, ids)).toEqual(answersOf(whole, ids))
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 300 },
     )
   })
 
@@ -159,17 +220,33 @@ describe('a state from a snapshot', () => {
         { ...common, id: `run${i}`, kind: Kind.reasoningStart },
         { ...common, id: `ask${i}`, kind: Kind.mcpRequest, to: ['ben'] },
         { ...common, id: `end${i}`, kind: Kind.reasoningConclusion, context: `run${i}` },
+        { ...common, id: `plan${i}`, kind: Kind.mcpProposal, payload: { method: 'x' } },
+        { ...common, id: `say${i}`, kind: Kind.chat },
       ]
     }).flat()
-    const log = await logOf(made)
+    const agent = { kind: 'agent', capabilities: [] }
+    const configured = { participants: { ana: agent, ben: agent }, mcp: { visibility: 'everyone' } }
+    const begun: Envelope = {
+      protocol: 'meup/v0.3',
+      id: 'begun',
+      ts: '2026-01-02T03:04:05.678Z',
+      from: GATEWAY,
+      kind: Kind.systemSpace,
+      payload: { event: 'configured', ...configured },
+    }
+    const log = await logOf([begun, ...made])
     const whole = await replay(log)
-    await log.prune(30_500, (await replay(log, 30_500)).toSnapshot())
+    await log.prune(50_900, (await replay(log, 50_900)).toSnapshot())
     const resumed = await replay(log)
     expect(textOf(resumed)).toBe(textOf(whole))
     expect(resumed.contexts.get('run0')).toBeUndefined()
     expect(resumed.contexts.get(`run${many - 1}`)).toMatchObject({ state: 'concluded' })
     expect(resumed.requests.refusal('ask0', 'ben')).toBe('unknown')
     expect(resumed.requests.refusal(`ask${many - 1}`, 'ben')).toBeUndefined()
+    expect(resumed.proposals.find('plan0', 0)).toBeUndefined()
+    expect(resumed.proposals.find(`plan${many - 1}`, 0)).toMatchObject({ by: 'ana' })
+    expect(resumed.hops.of({ from: 'ben', correlationId: 'say0' })).toBe(0)
+    expect(resumed.hops.of({ from: 'ben', correlationId: `say${many - 1}` })).toBe(1)
   })
 
   test('shares nothing with the state that it was taken from', () => {

@@ -179,7 +179,7 @@ describe('a subscription', () => {
 
 describe('no subscription cuts', () => {
   test('mcp, presence, participant.*, main chat, what is addressed to the reader, its own', async () => {
-    const { connect } = await start({ participants })
+    const { connect, post } = await start({ participants })
     const [alice, bob] = [await connect('alice'), await connect('bob')]
     await bob.subscribe(hardest)
     const context = 'run/x'
@@ -196,7 +196,8 @@ describe('no subscription cuts', () => {
       { id: 'j', kind: 'x.y', to: ['bob'], context },
     ]
     for (const sent of kept) {
-      await alice.accepted(sent)
+      if (sent.kind === 'mcp.reject') await post('carol', sent)
+      else await alice.accepted(sent)
       await alice.accepted({ kind: 'x.y', context })
     }
     await connect('carol')

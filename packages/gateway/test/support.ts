@@ -53,6 +53,8 @@ export interface StartOptions
     Partial<Pick<GatewayOptions, 'store' | 'clock' | 'logger'>>,
     Partial<Pick<ServeOptions, 'origins' | 'trustProxy' | 'heartbeatMs' | 'eventHeartbeatMs'>> {
   readonly rates?: Readonly<Record<string, NonNullable<ParticipantConfig['rates']>>>
+  /** Who is no agent. */
+  readonly humans?: readonly string[]
   /** More spaces of the same gateway. */
   readonly others?: readonly TestSpaceOptions[]
 }
@@ -67,13 +69,15 @@ export async function start(options: StartOptions): Promise<Running> {
     heartbeatMs,
     eventHeartbeatMs,
     rates = {},
+    humans = [],
     others = [],
   } = options
   const spaces = [options, ...others].map((each) => {
     const config = testSpaceConfig(each)
     const participants = Object.entries(config.participants).map(([id, participant]) => {
       const own = rates[id]
-      return [id, own === undefined ? participant : { ...participant, rates: own }]
+      const kind = humans.includes(id) ? 'human' : participant.kind
+      return [id, { ...participant, kind, ...(own && { rates: own }) }]
     })
     return { ...config, participants: Object.fromEntries(participants) }
   })

@@ -1,55 +1,48 @@
+import { mostVoices } from './speech.js'
+
 /** Gives the end of what is said when `text` follows on `before`: as much as a secret may need that goes on behind it. */
 export type TailOf = (before: string, text: string) => string
 
+/** The end of what was said in a run, as it was sent: by all together, and by each voice. */
+export interface Said {
+  readonly all: string
+  /** A voice is one sender in one place, such as the messages of its thoughts. */
+  readonly voices: ReadonlyMap<string, string>
+}
+
+const nothing: Said = { all: '', voices: new Map() }
 /** Runs past this many are forgotten, those first in which nothing has been said for longest. */
 const rememberedRuns = 1000
-/** The same for the voices in one run. */
-const rememberedVoices = 16
 
 /**
- * The end of what was said in each run, as it was sent: a secret that is split over several texts is found where the
- * last one completes it [MEUP-6.2]. It is kept in memory alone.
+ * What was said last in each run: a secret that is split over several texts is found where the last one completes it
+ * [MEUP-6.2]. It is kept in memory alone.
  */
 export class RecentlySaid {
   readonly #tailOf: TailOf
-  readonly #runs = new Map<string, Run>()
+  readonly #runs = new Map<string, Said>()
 
   constructor(tailOf: TailOf) {
     this.#tailOf = tailOf
   }
 
-  /**
-   * What a text of this voice may go on from: its own last words, and the last words of anyone, where they differ. A
-   * voice is one sender in one place, such as the messages of its thoughts.
-   */
-  before(run: string, voice: string): string[] {
-    const said = this.#runs.get(run)
-    if (said === undefined) return []
-    const own = said.voices.get(voice)
-    return own === undefined || own === said.all ? [said.all] : [own, said.all]
+  in(run: string): Said {
+    return this.#runs.get(run) ?? nothing
   }
 
-  add(run: string, voice: string, text: string): void {
-    const { all, voices } = this.#runs.get(run) ?? { all: '', voices: new Map<string, string>() }
-    const own = voices.get(voice) ?? ''
-    const tail = alone(this.#tailOf(own, text))
-    renew(voices, voice, tail, rememberedVoices)
-    renew(
-      this.#runs,
-      run,
-      { all: own === all ? tail : alone(this.#tailOf(all, text)), voices },
-      rememberedRuns,
-    )
+  /** `spoken`: all of it; `voices`: the part of each. */
+  add(run: string, spoken: string, voices: ReadonlyMap<string, string>): void {
+    const said = this.in(run)
+    const kept = new Map(said.voices)
+    for (const [voice, words] of voices) {
+      renew(kept, voice, alone(this.#tailOf(kept.get(voice) ?? '', words)), mostVoices)
+    }
+    renew(this.#runs, run, { all: alone(this.#tailOf(said.all, spoken)), voices: kept }, rememberedRuns)
   }
 }
 
 /** A piece of a string would keep all of it in memory; a copy does not. */
 const alone = (piece: string): string => JSON.parse(JSON.stringify(piece)) as string
-
-interface Run {
-  readonly all: string
-  readonly voices: Map<string, string>
-}
 
 /** Puts an entry last, and drops the first where there are more than `most`. */
 function renew<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {

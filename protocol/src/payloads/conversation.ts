@@ -98,5 +98,9 @@ export const SubscribePayload = Type.Object(
 )
 export type SubscribePayload = Static<typeof SubscribePayload>
 
-export const VisibilityPayload = Type.Object({ context: EnvelopeId, reasoningVisible: Type.Boolean() })
+/** Whether the thoughts of a run may be seen, by whomever [MEUP-9.5]. */
+export const VisibilityPayload = Type.Object(
+  { context: EnvelopeId, reasoningVisible: Type.Boolean() },
+  { additionalProperties: false },
+)
 export type VisibilityPayload = Static<typeof VisibilityPayload>

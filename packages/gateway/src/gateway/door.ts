@@ -1,8 +1,11 @@
 import type { ErrorCode } from '@meup/protocol'
 import { nanoid } from 'nanoid'
-import type { Authenticator } from '../ports/authenticator.js'
+import type { Authenticator, Identity } from '../ports/authenticator.js'
 import type { Visitor } from '../space/session.js'
 import type { Space } from '../space/space.js'
+import { explainKick } from '../space/trust/kicks.js'
+import { GUEST } from '../space/trust/membership.js'
+import { vouch } from './vouch.js'
 
 /** What a client asks for when it connects [MEUP-5.2]. */
 export interface Resume {
@@ -36,9 +39,14 @@ export function inspect({ query, origin, host }: Approach, origins: readonly str
   if (query.has('token') || query.has('access_token')) {
     return deny('invalid_request', 400, 'a token in the URL is refused: it ends up in logs; use a header')
   }
-  if (origin === undefined || origins.includes(origin)) return undefined
-  if (URL.canParse(origin) && new URL(origin).host === host) return undefined
+  if (origin === undefined || origins.includes(origin) || isOwn(origin, host)) return undefined
   return deny('forbidden', 403, `the origin ${origin} is not allowed; add it to gateway.origins`)
+}
+
+/** Whether a page comes from where the request goes to; behind a proxy that does TLS their schemes differ. */
+function isOwn(origin: string, host = ''): boolean {
+  const isPlain = /^https?:\/\/[^/?#@]+$/i.test(origin) && URL.canParse(origin)
+  return isPlain && new URL(origin).host === host.toLowerCase()
 }
 
 /** Tells who asks, by token or as a guest. */
@@ -53,7 +61,7 @@ export async function identify(
       return deny('unauthorized', 401, 'a token is required; send it as Authorization: Bearer <token>')
     }
     return {
-      participant: `guest-${nanoid()}`,
+      participant: `${GUEST}${nanoid()}`,
       payer: `guest ${remote}`,
       get capabilities() {
         return space.config.guest?.capabilities ?? []
@@ -61,31 +69,54 @@ export async function identify(
       isWelcome: () => space.config.guest !== undefined,
     }
   }
-  const identity = await authenticator.authenticate(space.config.name, token)
+  const known = await authenticator.authenticate(space.config.name, token)
+  space.advance()
+  const identity = known ?? invited(space, token)
+  const { stopped } = space
+  if (identity !== undefined && stopped === undefined) vouch(identity, space)
   if (identity === undefined || !space.state.participants.has(identity.participant)) {
+    if (identity?.membership && stopped !== undefined) return deny('unavailable', 503, stopped)
     return deny(
       'unauthorized',
       401,
       'the token opens nothing in this space; ask the operator for a valid one',
     )
   }
-  const { participant } = identity
+  const { participant, expiresAt } = identity
+  const kick = space.state.trust.kicks.get(participant)
+  if (kick !== undefined) return deny('forbidden', 403, explainKick(kick))
   return {
     participant,
     payer: participant,
     get capabilities() {
       return space.state.participants.capabilities(participant)
     },
-    isWelcome: () => (identity.isCurrent?.() ?? true) && space.state.participants.has(participant),
+    ...(expiresAt !== undefined && { expiresAt }),
+    isWelcome: () =>
+      (identity.isCurrent?.() ?? true) &&
+      (expiresAt === undefined || space.clock.now() < expiresAt) &&
+      space.state.participants.has(participant),
   }
 }
 
+/** Whom the token of an open invitation stands for. */
+function invited(space: Space, token: string): Identity | undefined {
+  const invitation = space.state.trust.invitations.find(token)
+  if (invitation === undefined) return undefined
+  const { participant, id } = invitation
+  return { participant, isCurrent: () => space.state.trust.invitations.get(participant)?.id === id }
+}
+
+/** Connections of the guests of one address. */
+const mostGuests = 32
+
 /** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
 export function turnAway({ participant, payer }: Visitor, space: Space): Denial | undefined {
-  const most = space.config.limits.connectionsPerParticipant
-  const connections = [...space.sessions].filter((session) => session.participant === participant)
+  const isGuest = payer !== participant
+  const most = isGuest ? mostGuests : space.config.limits.connectionsPerParticipant
+  const connections = [...space.sessions].filter((session) => session.payer === payer)
   if (connections.length >= most) {
-    return deny('rate_limited', 429, `${participant} has ${most} connections already; close one first`)
+    return deny('rate_limited', 429, `${payer} has ${most} connections already; close one first`)
   }
   const retryAfterMs = space.rates.take(payer, 'control', 1, space.clock.now())
   if (retryAfterMs === 0) return undefined

@@ -10,7 +10,10 @@ import type { Selection } from '../space/selection.js'
 import type { Session, Visitor } from '../space/session.js'
 import { Space } from '../space/space.js'
 import { Counts } from '../space/tally.js'
+import { at } from './at.js'
 import { type Denial, deny, identify, isDenial, type Resume, turnAway } from './door.js'
+import { FailedLogins } from './failed-logins.js'
+import { tokenTester } from './known-tokens.js'
 import { Room } from './room.js'
 
 export interface GatewayOptions {
@@ -25,7 +28,10 @@ export interface GatewayOptions {
 export interface Knock {
   readonly space: string
   readonly token?: string
+  /** Address of the peer; failures are counted by it. */
   readonly remote: string
+  /** Called once whoever asks may come in. */
+  letIn?(): void
 }
 
 /** Leave to open one connection; it is used at once or not at all. */
@@ -70,10 +76,11 @@ export interface Gateway {
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { store, authenticator, clock = systemClock, logger = silent } = options
   const rooms = new Map<string, Room>()
+  const isToken = tokenTester(authenticator, rooms)
   try {
     for (const config of options.spaces) {
       const log = await store.open(config.name)
-      rooms.set(config.name, await furnished(await Space.open(config, { log, clock, logger })))
+      rooms.set(config.name, await furnished(await Space.open(config, { log, clock, logger, isToken })))
     }
   } catch (error) {
     for (const room of rooms.values()) room.close()
@@ -82,7 +89,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
   for (const { retention } of rooms.values()) retention.begin()
   const refusedJoins = new Counts()
-  let failedLogins = 0
+  const failedLogins = new FailedLogins(logger)
   let draining = false
 
   async function visit(knock: Knock): Promise<{ visitor: Visitor; room: Room } | Denial> {
@@ -90,9 +97,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     if (room === undefined) return deny('not_found', 404, `there is no space ${knock.space}; check the name`)
     if (draining) return deny('unavailable', 503, 'the gateway is stopping; reconnect later')
     const visitor = await identify(room.space, knock.token, knock.remote, authenticator)
-    if (!isDenial(visitor)) return { visitor, room }
-    if (visitor.code === 'unauthorized') failedLogins++
-    return visitor
+    if (isDenial(visitor)) {
+      return visitor.code === 'unauthorized' ? failedLogins.add(knock.remote, visitor) : visitor
+    }
+    knock.letIn?.()
+    return { visitor, room }
   }
 
   async function admit(knock: Knock): Promise<Ticket | Denial> {
@@ -103,7 +112,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     if (denial !== undefined) return denial
     const lineTo = (session: Session): Line => {
       if (draining) session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
-      return lineOf(session, room)
+      const { expiresAt } = visitor
+      const stay = expiresAt === undefined ? () => {} : at(expiresAt, () => room.expel(), clock)
+      return lineOf(session, room, stay)
     }
     return {
       participant: visitor.participant,
@@ -116,7 +127,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     spaces: [...rooms.keys()],
     refusedJoins,
     get failedLogins() {
-      return failedLogins
+      return failedLogins.count
     },
     report: () => [...rooms.values()].map(({ space }) => reportOf(space)),
 
@@ -164,12 +175,13 @@ async function furnished(space: Space): Promise<Room> {
   throw new Error(`the log of the space ${space.config.name} cannot be written`)
 }
 
-function lineOf(session: Session, { space, presence }: Room): Line {
+function lineOf(session: Session, { space, presence }: Room, left: () => void): Line {
   return {
     receive: (frame, isBinary) => {
       if (!session.closed) space.submit(session, frame, isBinary)
     },
     closed: () => {
+      left()
       session.closed = true
       presence.exit(session)
     },

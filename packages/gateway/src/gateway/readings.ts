@@ -43,6 +43,12 @@ export const readings: readonly Reading[] = [
     'code',
     (space) => space.tally.refused,
   ),
+  counters(
+    'meup_safety_findings_total',
+    'Envelopes in which the guard has found something, by what became of it',
+    'action',
+    (space) => space.tally.findings,
+  ),
   {
     name: commitSeconds,
     type: 'histogram',
@@ -68,6 +74,11 @@ export const readings: readonly Reading[] = [
     'meup_suppressed_bytes_total',
     'Bytes that subscriptions have cut',
     ({ tally }) => tally.suppressed.bytes,
+  ),
+  counter(
+    'meup_reasoning_suppressed_total',
+    'Thoughts of hidden runs, which went to nobody but their sender',
+    ({ tally }) => tally.withheldThoughts,
   ),
   {
     name: 'meup_joins_refused_total',

@@ -3,6 +3,7 @@ import type { SpaceConfig } from '../space/config.js'
 /** What `system.space configured` tells everyone: never tokens, environments, headers or commands [MEUP-3.6]. */
 export function recordOf({
   participants,
+  defaults,
   guest,
   limits,
   reasoning,
@@ -13,6 +14,7 @@ export function recordOf({
     participants: Object.fromEntries(
       Object.entries(participants).map(([id, { kind, capabilities }]) => [id, { kind, capabilities }]),
     ),
+    defaults,
     ...(guest && { guest }),
     limits,
     reasoning,

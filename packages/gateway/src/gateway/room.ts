@@ -1,4 +1,4 @@
-import { type Capability, closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
+import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
 import { backfill, tailStart } from '../outbox/backfill.js'
 import { messageFrom } from '../outbox/parcel.js'
 import type { Connection, Feed } from '../ports/connection.js'
@@ -11,6 +11,7 @@ import type { Selection } from '../space/selection.js'
 import { Session, type Visitor } from '../space/session.js'
 import type { Space } from '../space/space.js'
 import type { Resume } from './door.js'
+import { Enforcement } from './enforcement.js'
 import { recordOf } from './record.js'
 
 /** A space and the people in it. */
@@ -18,12 +19,19 @@ export class Room {
   readonly space: Space
   readonly presence: Presence
   readonly retention: Retention
+  readonly #enforcement: Enforcement
 
   constructor(space: Space) {
     this.space = space
     this.presence = new Presence(space)
     this.retention = new Retention(space)
-    space.recovered = () => this.presence.reconcile()
+    this.#enforcement = new Enforcement(space, this.presence, (session) =>
+      this.#welcome(session, live(space)),
+    )
+    space.recovered = () => {
+      this.#enforcement.renew()
+      this.presence.reconcile()
+    }
   }
 
   /** Records what the operator configured, where the log does not say it already, and buries ghosts [MEUP-3.5, 3.6]. */
@@ -37,6 +45,7 @@ export class Room {
     }
     this.presence.reconcile()
     this.#record(space.config)
+    this.#enforcement.renew()
   }
 
   /**
@@ -45,23 +54,35 @@ export class Room {
    */
   async reconfigure(config: SpaceConfig): Promise<void> {
     const { space } = this
-    this.#expel() // Before all else: a token that was taken away does not wait for the disk.
-    const before = rightsIn(space)
-    let last = this.#record(config)
-    for (const [id, rights] of rightsIn(space)) {
-      if (before.get(id) !== rights) last = this.presence.changed(id)
+    this.#enforcement.expel() // Before all else: a token that was taken away does not wait for the disk.
+    const guardAnew = space.safety.prepare(config.safety)
+    this.#enforcement.hold()
+    try {
+      const before = rightsIn(space)
+      let last = this.#record(config)
+      for (const [id, rights] of rightsIn(space)) {
+        if (before.get(id) !== rights) last = this.presence.changed(id)
+      }
+      if (last !== undefined && !(await space.committed(last))) {
+        throw new Error(`the log of the space ${config.name} cannot be written; nothing was changed in it`)
+      }
+      space.config = config
+      guardAnew()
+    } finally {
+      this.#enforcement.release()
     }
-    if (last !== undefined && !(await space.committed(last))) {
-      throw new Error(`the log of the space ${config.name} cannot be written; nothing was changed in it`)
-    }
-    space.config = config
-    this.#expel()
-    for (const session of space.sessions) this.#empower(session)
+    this.#enforcement.expel()
+  }
+
+  /** Closes whoever would not be let in any more. */
+  expel(): void {
+    this.#enforcement.expel()
   }
 
   /** Ends what goes on by itself. */
   close(): void {
     this.retention.close()
+    this.#enforcement.close()
     this.presence.close()
     this.space.close()
   }
@@ -106,7 +127,7 @@ export class Room {
         resubscribed: (changed) => this.#welcome(changed, live(space)),
       },
     )
-    if (!visitor.isWelcome()) session.close(closeCodes.unauthorized, notWelcome)
+    this.#enforcement.check(session)
     return session
   }
 
@@ -146,29 +167,12 @@ export class Room {
     return space.emit({ kind: Kind.systemSpace, payload: configured })
   }
 
-  #expel(): void {
-    for (const session of [...this.space.sessions]) {
-      if (session.isWelcome()) continue
-      session.close(closeCodes.unauthorized, notWelcome)
-      this.presence.exit(session)
-    }
-  }
-
-  #empower(session: Session): void {
-    const { participants } = this.space.state
-    const { participant } = session
-    const capabilities = participants.capabilities(participant)
-    if (isSame(capabilities, session.capabilities)) return
-    session.empower({ capabilities, readsTargeted: participants.readsTargeted(participant) })
-    this.#welcome(session, live(this.space))
-  }
-
   #welcome(session: Session, resume: WelcomePayload['resume']): void {
     const { space } = this
     const { participants, contexts } = space.state
-    const { participant, subscription, suppressed } = session
+    const { participant, capabilities, subscription, suppressed } = session
     const payload: WelcomePayload = {
-      you: { id: participant, capabilities: [...participants.capabilities(participant)] },
+      you: { id: participant, capabilities: [...capabilities] },
       participants: participants.list(),
       space: { id: space.config.name, epoch: space.log.epoch, head: space.delivered },
       resume,
@@ -179,11 +183,6 @@ export class Room {
     session.reply(messageFrom(welcomeFrame(participant, space.timestamp(space.clock.now()), payload)))
   }
 }
-
-const notWelcome = 'the operator has taken this access away; ask for a new token'
-
-const isSame = (a: readonly Capability[], b: readonly Capability[]): boolean =>
-  JSON.stringify(a) === JSON.stringify(b)
 
 /** By participant; equal texts are equal rights. */
 const rightsIn = ({ state }: Space): Map<string, string> =>

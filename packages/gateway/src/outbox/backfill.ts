@@ -25,7 +25,9 @@ export async function backfill(session: Session, source: Source): Promise<void> 
       session.live = true
       return
     }
-    const rows = await source.log.read({ after: session.position, limit: page })
+    // The log may have more already, of which it is not decided yet who may read it.
+    const before = source.delivered + 1
+    const rows = await source.log.read({ after: session.position, before, limit: page })
     if (rows[0]?.seq !== session.position + 1) {
       session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
       return

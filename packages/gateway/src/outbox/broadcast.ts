@@ -72,8 +72,8 @@ function cutFor({ readsTargeted, selection, subscription }: Session, batch: read
   for (const delivery of batch) {
     const { entry, audience } = delivery
     if (!selection.includes(entry)) continue
-    if (audience !== undefined && !readsTargeted) {
-      for (const participant of audience) exceptions.add(participant)
+    if (audience !== undefined && (audience.isWithheld || !readsTargeted)) {
+      for (const participant of audience.participants) exceptions.add(participant)
     } else if (subscription.passes(entry)) {
       messages.push(delivery.message)
     } else {

@@ -1,4 +1,4 @@
-import type { Filter } from '../ports/envelope-log.js'
+import type { Entry, Filter } from '../ports/envelope-log.js'
 import { mayRead, type Reader } from '../space/may-read.js'
 import { type Detail, isShown } from '../space/subscription.js'
 import type { Source } from './backfill.js'
@@ -16,6 +16,8 @@ export interface HistoryQuery {
   readonly order: 'asc' | 'desc'
   readonly filter: Filter
   readonly reasoning: Detail
+  /** What the filter cannot say; absent = everything. */
+  includes?(entry: Entry): boolean
 }
 
 /** A part of the log. */
@@ -40,6 +42,7 @@ export async function readHistory(reader: Reader, source: Source, query: History
     const rows = await source.log.read({ ...range, limit: page, order, filter })
     for (const row of rows) {
       if (messages.length === limit || bytes >= maxBytes) return { messages, head, next: row.seq - step }
+      if (query.includes?.(row) === false) continue
       bytes += row.body.length
       const delivery = source.deliveryOf(row)
       if (mayRead(reader, delivery.audience) && isShown(reasoning, row)) messages.push(delivery.message)

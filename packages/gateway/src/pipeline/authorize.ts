@@ -1,20 +1,47 @@
 import { namespaceOf, ruleOf } from '@meup/protocol'
 import type { Admission, Outcome, Passage } from './passage.js'
+import { fulfilmentRights } from './rights/fulfilments.js'
+import { answerRights, grantRights } from './rights/grants.js'
+import { hopRights } from './rights/hops.js'
+import { invitationRights } from './rights/invitations.js'
+import { kickedOut, kickRights } from './rights/kicks.js'
+import { proposalRights } from './rights/proposals.js'
 import { reasoningRights } from './rights/reasoning.js'
 import { responseRights } from './rights/responses.js'
-import type { Right } from './rights/right.js'
+import { revocationRights, revokesOwn } from './rights/revocations.js'
+import type { Exemption, Right } from './rights/right.js'
+import { decidesVisibility, visibilityRights } from './rights/visibility.js'
 
 /** What the state of the space decides beside capabilities: who owns, who was asked. */
-const rights: readonly Right[] = [reasoningRights, responseRights]
+const rights: readonly Right[] = [
+  reasoningRights,
+  responseRights,
+  proposalRights,
+  fulfilmentRights,
+  hopRights,
+  grantRights,
+  answerRights,
+  revocationRights,
+  invitationRights,
+  kickRights,
+  visibilityRights,
+]
+
+/** Who needs no capability, beside those whose kind needs none: it is about what is theirs. */
+const exemptions: readonly Exemption[] = [revokesOwn, decidesVisibility]
 
 /** Capabilities, and what only the owner of a context or the addressee of a request may do [MEUP-4.1]. */
 export function authorize(passage: Passage, space: Admission): Outcome {
-  const { kind, from } = passage.envelope
+  const { envelope } = passage
+  const { kind, from } = envelope
   const rule = ruleOf(kind)
   if (namespaceOf(kind) === 'system' || rule?.gateway) {
     return { code: 'reserved_kind', path: '/kind', message: `${kind} is sent by the gateway alone` }
   }
-  if (!rule?.free && !space.state.participants.allows(from, passage.envelope)) {
+  const out = kickedOut(passage, space)
+  if (out !== undefined) return out
+  const isAllowed = rule?.free || space.state.participants.allows(from, envelope)
+  if (!isAllowed && !exemptions.some((isExempt) => isExempt(envelope, space))) {
     return {
       code: 'capability_violation',
       message: `no capability of ${from} allows this ${kind}; propose it to one that may, or ask for a grant`,

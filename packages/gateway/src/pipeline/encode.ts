@@ -5,7 +5,7 @@ import type { Draft } from '../ports/envelope-log.js'
 export interface Encoded {
   /** The accepted envelope's exact bytes without `seq` [MEUP-10.1]. */
   readonly body: Uint8Array
-  /** The part of it that a retry must repeat: everything but `protocol`, `ts` and `from` [MEUP-1.12]. */
+  /** What a retry must repeat: all that was sent but `protocol`, `ts` and `from`, as it was before the guard [MEUP-1.12]. */
   readonly content: Uint8Array
 }
 

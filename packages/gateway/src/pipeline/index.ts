@@ -1,7 +1,10 @@
 import { authorize } from './authorize.js'
 import { available } from './available.js'
 import { decode } from './decode.js'
+import { entrust } from './entrust.js'
+import { guard, record } from './guard.js'
 import { identify } from './identify.js'
+import { invite } from './invite.js'
 import { limit } from './limit.js'
 import type { Admission, Outcome, Passage, Step } from './passage.js'
 import { recognise } from './recognise.js'
@@ -22,7 +25,11 @@ export const pipeline: readonly Step[] = [
   authorize, //  capabilities, owners, addressees
   validate, //   fields and payload by kind
   subscribe, //  observe.subscribe ends here
+  guard, //      reasoning, rationales and metadata, made fit to be seen
+  invite, //     space.invite gets a token
   sequence, //   seq, ts, state: admitted
+  record, //     what the guard decided
+  entrust, //    the token goes to the inviter, once its invitation is logged
 ]
 
 export function pass(passage: Passage, space: Admission): Outcome {

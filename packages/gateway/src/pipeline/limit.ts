@@ -1,9 +1,11 @@
 import type { RateClass } from '@meup/protocol'
 import { rateClassOf } from '../space/rates.js'
 import type { Admission, Outcome, Passage, Refusal } from './passage.js'
+import { paused } from './paused.js'
 
-/** Token buckets per participant and class: `rate_limited` [MEUP-7.1]. */
-export const limit = (passage: Passage, space: Admission): Outcome => overClassRate(passage, space)
+/** Token buckets per participant and class, and who is stopped: `rate_limited`, `participant_paused` [MEUP-7.1, 3.13]. */
+export const limit = (passage: Passage, space: Admission): Outcome =>
+  overClassRate(passage, space) ?? paused(passage, space)
 
 export const overClassRate = (passage: Passage, space: Admission): Refusal | undefined =>
   overRate(passage, space, rateClassOf(passage.envelope.kind), 1)

@@ -1,5 +1,7 @@
-import type { Envelope, ErrorCode } from '@meup/protocol'
+import type { Envelope, ErrorCode, InviteAckPayload } from '@meup/protocol'
 import type { SpaceConfig } from '../space/config.js'
+import type { Decisions, Verdict } from '../space/decisions.js'
+import type { Guard } from '../space/guard.js'
 import type { KnownIds } from '../space/known-ids.js'
 import type { Rates } from '../space/rates.js'
 import type { Sender } from '../space/sender.js'
@@ -17,10 +19,14 @@ export interface Passage {
   readonly now: number
   /** From `decode` on; complete but for `seq` after `identify`. */
   envelope: Envelope
-  /** The payload's bytes as they were sent. */
+  /** The payload's bytes as they were sent; from `guard` on, as they may be seen. */
   payload: Uint8Array
   /** From `recognise` on: the envelope as bytes. */
   encoded: Encoded
+  /** From `guard` on: what is to be recorded about it, once it is admitted. */
+  verdicts?: readonly Verdict[]
+  /** From `invite` on, where it is an invitation: what its sender alone is told. */
+  invitation?: InviteAckPayload
 }
 
 export interface Refusal {
@@ -37,6 +43,8 @@ export interface Refusal {
 export interface Receipt {
   readonly id: string
   readonly seq: number
+  /** Of what has just been accepted: who is invited, and the token for it. */
+  readonly invitation?: InviteAckPayload
 }
 
 /** The envelope was answered and goes no further; seq 0 where it is nothing for the log. */
@@ -51,12 +59,16 @@ export interface Admission {
   readonly state: SpaceState
   readonly rates: Rates
   readonly ids: KnownIds
+  readonly safety: Guard
+  readonly decisions: Decisions
   /** Why nothing is admitted at present. */
   readonly stopped: string | undefined
   /** RFC 3339 with milliseconds. */
   timestamp(ms: number): string
   /** Gives an envelope its place; from then on it is admitted. */
   admit(envelope: Envelope, encoded: Encoded, sender?: Sender): void
+  /** Resolves to whether the log has this seq, as soon as that is certain. */
+  committed(seq: number): Promise<boolean>
 }
 
 /** `undefined` = go on with the next step. */

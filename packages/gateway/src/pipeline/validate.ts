@@ -21,26 +21,7 @@ export function validate({ envelope }: Passage, space: Admission): Outcome {
   )
 }
 
-/** Kinds whose meaning this gateway does not carry out are refused rather than relayed as if it did. */
-const notOffered: ReadonlySet<string> = new Set([
-  Kind.capabilityGrant,
-  Kind.capabilityRevoke,
-  Kind.capabilityGrantAck,
-  Kind.spaceInvite,
-  Kind.spaceKick,
-  Kind.participantPause,
-  Kind.participantResume,
-  Kind.observeVisibility,
-])
-
 function checkKind({ kind }: Envelope): Refusal | undefined {
-  if (notOffered.has(kind)) {
-    return {
-      code: 'unavailable',
-      path: '/kind',
-      message: `this gateway does not offer ${kind}; leave it out`,
-    }
-  }
   const namespace = namespaceOf(kind)
   if (ruleOf(kind) !== undefined || !reservedNamespaces.has(namespace)) return undefined
   const message = `${namespace} is a reserved namespace without ${kind}; use a namespace of your own`
@@ -80,7 +61,8 @@ function checkAddressees({ to }: Envelope, { state }: Admission): Refusal | unde
   return { code: 'participant_not_found', path: `/to/${stranger}`, message }
 }
 
-function checkBody({ kind, payload }: Envelope): Refusal | undefined {
+/** The payload by its kind: `invalid_payload`. Rights that depend on a payload have it checked before all else. */
+export function checkBody({ kind, payload }: Envelope): Refusal | undefined {
   const problem = checkPayload(kind, payload)
   return (
     problem && { code: 'invalid_payload', path: problem.path, message: `${problem.path} ${problem.message}` }

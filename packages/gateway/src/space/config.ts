@@ -1,4 +1,5 @@
 import type { Capability, Limits, Rate, RateClass } from '@meup/protocol'
+import type { SafetySettings } from '@meup/safety'
 
 export interface ParticipantConfig {
   /** `human`, `agent`, `mcp` or `process`; for people and views. */
@@ -11,6 +12,8 @@ export interface ParticipantConfig {
 export interface SpaceConfig {
   readonly name: string
   readonly participants: Readonly<Record<string, ParticipantConfig>>
+  /** What a participant may do of whom nothing else is said. */
+  readonly defaults: { readonly capabilities: readonly Capability[] }
   /** Absent = a token is required. */
   readonly guest?: { readonly capabilities: readonly Capability[] }
   readonly limits: Limits
@@ -20,6 +23,8 @@ export interface SpaceConfig {
     /** How long an owner may be away before the gateway cancels what it left open. */
     readonly abandonAfterMs: number
   }
+  /** What may not be seen of reasoning, rationales and metadata. */
+  readonly safety: SafetySettings
   readonly mcp: { readonly visibility: 'everyone' | 'addressees' }
   /** Older envelopes are removed from the log; 0 = keep everything. */
   readonly retention: { readonly days: number }

@@ -4,29 +4,30 @@ import {
   contextRoot,
   type Envelope,
   GATEWAY,
+  isThought,
   Kind,
   openedContext,
+  type VisibilityPayload,
 } from '@meup/protocol'
-import { type AudienceRules, audienceOf, mayRead, type Reader } from './may-read.js'
-import { isShown } from './subscription.js'
+import {
+  type ContextCounts,
+  type Counted,
+  countContributor,
+  nothingBy,
+  shownCounts,
+} from './context-counts.js'
+import { type AudienceRules, audienceOf, mayRead, type Reader, readers } from './may-read.js'
 
-/** A context, and how much was said in it and below it of what everyone may read. */
+/** A context, and how much was said in it and below it of what everyone may read at present. */
 export interface ContextReport extends ContextInfo {
-  readonly counts: {
-    readonly envelopes: number
-    readonly thoughts: number
-    readonly contributors: number
-  }
+  readonly counts: ContextCounts
 }
 
-interface OpenedContext {
+interface OpenedContext extends Counted {
   readonly info: ContextInfo
   /** Who may read its start; absent = everyone. */
   readonly audience?: readonly string[]
   readonly nested: string[]
-  envelopes: number
-  thoughts: number
-  readonly contributors: string[]
 }
 
 interface Configured {
@@ -43,8 +44,6 @@ export interface ContextsSnapshot {
 
 /** Closed contexts past this many are forgotten; what is said in them then is said in a free path. */
 const rememberedClosed = 10_000
-/** Contributors of one context past this many are not told apart. */
-const rememberedContributors = 1000
 
 /** The contexts that reasoning opened, and who may close them [MEUP-2.2, 2.4]. A fold over the log. */
 export class Contexts {
@@ -58,6 +57,7 @@ export class Contexts {
     if (kind === Kind.reasoningStart) this.#open(envelope)
     else if (kind === Kind.reasoningConclusion) this.#closeIfStarter(envelope, 'concluded')
     else if (kind === Kind.reasoningCancel) this.#closeIfStarter(envelope, 'cancelled')
+    else if (kind === Kind.observeVisibility) this.#show(payload as VisibilityPayload)
     else if (kind === Kind.systemSpace && payload.event === 'configured') {
       this.#mcpVisibility = (payload as unknown as Configured).mcp.visibility
     }
@@ -78,6 +78,11 @@ export class Contexts {
     return this.#byPath.get(path)?.info
   }
 
+  /** Whether the thoughts of the run that this context belongs to are withheld [MEUP-9.6]. */
+  isHidden(path: string): boolean {
+    return this.#byPath.get(contextRoot(path))?.info.reasoningVisible === false
+  }
+
   /** Who runs what this context belongs to; `undefined` for a free path. */
   runOwner(path: string): string | undefined {
     return this.#byPath.get(contextRoot(path))?.info.owner
@@ -86,7 +91,7 @@ export class Contexts {
   /** The open ones; of those whose start this reader may read, where one is given. */
   open(reader?: Reader): ContextInfo[] {
     return this.#shownTo(reader)
-      .map(({ info }) => info)
+      .map(({ info }) => this.#asShown(info))
       .filter(isOpen)
   }
 
@@ -97,16 +102,21 @@ export class Contexts {
 
   /** The contexts whose start this reader may read, open and closed, oldest first. */
   report(reader: Reader): ContextReport[] {
-    return this.#shownTo(reader).map(({ info, envelopes, thoughts, contributors }) => ({
-      ...info,
-      counts: { envelopes, thoughts, contributors: contributors.length },
-    }))
+    return this.#shownTo(reader).map((opened) => {
+      const info = this.#asShown(opened.info)
+      return { ...info, counts: shownCounts(opened, !info.reasoningVisible) }
+    })
+  }
+
+  /** A nested context is as visible as its run; the flag is kept there alone. */
+  #asShown(info: ContextInfo): ContextInfo {
+    return this.isHidden(info.context) ? { ...info, reasoningVisible: false } : info
   }
 
   #shownTo(reader: Reader | undefined): OpenedContext[] {
     const all = [...this.#byPath.values()]
     if (reader === undefined) return all
-    return all.filter(({ audience }) => mayRead(reader, audience && new Set(audience)))
+    return all.filter(({ audience }) => mayRead(reader, audience && readers(audience)))
   }
 
   #open(start: Envelope): void {
@@ -118,9 +128,7 @@ export class Contexts {
       info: { context, owner: from, state: 'open', reasoningVisible: true, startedAt: ts },
       ...(to && { audience: [...to, from] }),
       nested: [],
-      envelopes: 0,
-      thoughts: 0,
-      contributors: [from],
+      ...nothingBy(from),
     })
     parent?.nested.push(context)
   }
@@ -129,17 +137,23 @@ export class Contexts {
   #count(envelope: Envelope): void {
     const { kind, from, context } = envelope
     if (context === undefined) return
-    const rules = { mcpVisibility: this.#mcpVisibility, originOf: () => undefined }
+    const rules = { mcpVisibility: this.#mcpVisibility, isHidden: () => false, originOf: () => undefined }
     if (audienceOf(envelope, rules) !== undefined) return
-    const isThought = !isShown('boundaries', { kind, context })
+    const isThinking = isThought(kind)
     for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
       const opened = this.#byPath.get(at)
       if (opened === undefined) continue
       opened.envelopes++
-      if (isThought) opened.thoughts++
-      const { contributors } = opened
-      if (from === GATEWAY || contributors.includes(from)) continue
-      if (contributors.length < rememberedContributors) contributors.push(from)
+      if (isThinking) opened.thoughts++
+      if (from !== GATEWAY) countContributor(opened, from, isThinking)
+    }
+  }
+
+  /** Only a run that goes on can be hidden; that it is over shows it [MEUP-9.7]. */
+  #show({ context, reasoningVisible }: VisibilityPayload): void {
+    const run = this.#byPath.get(context)
+    if (run !== undefined && contextParent(context) === undefined && isOpen(run.info)) {
+      run.info.reasoningVisible = reasoningVisible
     }
   }
 
@@ -151,6 +165,7 @@ export class Contexts {
   #close({ info, nested }: OpenedContext, state: 'concluded' | 'cancelled'): void {
     if (!isOpen(info)) return
     info.state = state
+    info.reasoningVisible = true
     this.#closed.push(info.context)
     for (const path of nested) {
       const inner = this.#byPath.get(path)

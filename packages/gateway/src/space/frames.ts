@@ -2,6 +2,8 @@ import {
   type Envelope,
   type ErrorPayload,
   GATEWAY,
+  type InviteAckPayload,
+  isEnvelopeId,
   Kind,
   PROTOCOL,
   type WelcomePayload,
@@ -26,7 +28,13 @@ function frame(to: string, ts: string, kind: string, payload: object, correlatio
 export const welcomeFrame = (to: string, ts: string, payload: WelcomePayload): Envelope =>
   frame(to, ts, Kind.systemWelcome, payload)
 
-const legalId = /^[A-Za-z0-9_-]{1,64}$/
+/** The token of an invitation. */
+export const inviteAckFrame = (
+  to: string,
+  ts: string,
+  payload: InviteAckPayload,
+  invitation: string,
+): Envelope => frame(to, ts, Kind.spaceInviteAck, payload, invitation)
 
 /** The one answer to a refused envelope: code, what to do, where [MEUP-12.1]. */
 export function errorFrame(
@@ -49,5 +57,5 @@ export function errorFrame(
       details: { ...(path !== undefined && { path }), ...more },
     }),
   }
-  return frame(to, ts, Kind.systemError, payload, legalId.test(refused.id) ? refused.id : undefined)
+  return frame(to, ts, Kind.systemError, payload, isEnvelopeId(refused.id) ? refused.id : undefined)
 }

@@ -1,6 +1,7 @@
 import { digestOf } from '../log/chain.js'
 import { type Message, messageOf } from '../outbox/parcel.js'
 import type { Draft, Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import type { Origin } from './may-read.js'
 
 /** Where the log has, or will have, an envelope; `message` once it is committed. */
 export interface KnownId {
@@ -31,7 +32,7 @@ export class KnownIds {
     return same ? { seq: row.seq, message: messageOf(row) } : 'other'
   }
 
-  originOf(id: string): Pick<Draft, 'from' | 'kind'> | undefined {
+  originOf(id: string): Origin | undefined {
     return this.#inFlight.get(id) ?? this.#log.find(id)
   }
 

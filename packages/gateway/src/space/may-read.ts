@@ -1,4 +1,4 @@
-import { correlations, Kind, namespaceOf } from '@meup/protocol'
+import { correlations, isThought, Kind, namespaceOf } from '@meup/protocol'
 import type { Entry } from '../ports/envelope-log.js'
 
 export interface Reader {
@@ -7,43 +7,65 @@ export interface Reader {
 }
 
 /** Who may read an envelope: `undefined` = everyone in the space. */
-export type Audience = ReadonlySet<string> | undefined
+export type Audience = Readers | undefined
+
+export interface Readers {
+  readonly participants: ReadonlySet<string>
+  /** A thought of a hidden run: not even those read it who read what is addressed to others. */
+  readonly isWithheld: boolean
+}
 
 export interface AudienceRules {
   readonly mcpVisibility: 'everyone' | 'addressees'
-  /** Who sent an admitted envelope, and of which kind it is. */
-  originOf(id: string): Pick<Entry, 'from' | 'kind'> | undefined
+  /** Whether the run that a context belongs to is hidden. */
+  isHidden(context: string): boolean
+  /** Who sent an admitted envelope, of which kind it is, and what it answers. */
+  originOf(id: string): Origin | undefined
 }
 
+export type Origin = Pick<Entry, 'from' | 'kind' | 'correlationId'>
+
 /** What decides who may read an envelope. */
-type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'correlationId'>
+type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
 
 /** Decided once per envelope, for all readers alike [MEUP-8.1]. */
 export function audienceOf(entry: Addressed, rules: AudienceRules): Audience {
-  if (namespaceOf(entry.kind) === 'mcp') return mcpAudience(entry, rules)
-  return entry.to && new Set([...entry.to, entry.from])
+  const { kind, from, to, context } = entry
+  if (namespaceOf(kind) === 'mcp') return mcpAudience(entry, rules)
+  if (context !== undefined && isThought(kind) && rules.isHidden(context)) {
+    return { participants: new Set([from]), isWithheld: true }
+  }
+  return to && readers([...to, from])
 }
 
-/** What a request fulfils, and what a response answers: their senders read along. */
-const answered: Partial<Record<string, string>> = {
-  [Kind.mcpRequest]: Kind.mcpProposal,
-  [Kind.mcpResponse]: Kind.mcpRequest,
-}
+export const readers = (participants: readonly string[]): Readers => ({
+  participants: new Set(participants),
+  isWithheld: false,
+})
 
-/** `to` names who must act; with `addressees` a request and its responses are theirs and the asker's alone. */
+/** `to` names who must act; with `addressees` a request and its responses are theirs and the askers' alone. */
 function mcpAudience(entry: Addressed, { mcpVisibility, originOf }: AudienceRules): Audience {
   if (mcpVisibility === 'everyone') return undefined
   if (entry.kind !== Kind.mcpRequest && entry.kind !== Kind.mcpResponse) return undefined
   if (entry.kind === Kind.mcpRequest && entry.to === undefined) return undefined
-  const audience = new Set([...(entry.to ?? []), entry.from])
-  for (const id of correlations(entry)) {
-    const origin = originOf(id)
-    if (origin?.kind === answered[entry.kind]) audience.add(origin?.from ?? '')
-  }
-  return audience
+  return readers([...(entry.to ?? []), ...askers(entry, originOf)])
+}
+
+/** What a response answers, and what a request fulfils: their senders read along. */
+const answered: Partial<Record<string, string>> = {
+  [Kind.mcpResponse]: Kind.mcpRequest,
+  [Kind.mcpRequest]: Kind.mcpProposal,
+}
+
+/** Its sender, that of the request it answers, and that of the proposal which the request fulfils. */
+function askers(entry: Origin, originOf: AudienceRules['originOf']): string[] {
+  const origins = correlations(entry).map(originOf)
+  const asked = origins.filter((origin) => origin !== undefined && origin.kind === answered[entry.kind])
+  return [entry.from, ...asked.flatMap((origin) => askers(origin as Origin, originOf))]
 }
 
 /** The one predicate: live delivery, replay and every view ask it and nothing else [MEUP-8.1]. */
 export function mayRead(reader: Reader, audience: Audience): boolean {
-  return audience === undefined || reader.readsTargeted || audience.has(reader.participant)
+  if (audience === undefined) return true
+  return (reader.readsTargeted && !audience.isWithheld) || audience.participants.has(reader.participant)
 }

@@ -1,82 +1,66 @@
-import {
-  type Capability,
-  compileCapabilities,
-  type Decision,
-  type Envelope,
-  holdsLiteral,
-  Kind,
-  type ParticipantInfo,
-  READ_TARGETED,
-  type Subject,
-} from '@meup/protocol'
+import type { Capability, ParticipantInfo, Subject } from '@meup/protocol'
+import { Holdings } from './trust/holdings.js'
 
 /** A participant as the log knows it. */
 interface Known {
-  capabilities: readonly Capability[]
-  allows(subject: Subject): Decision
-  readsTargeted: boolean
+  readonly holdings: Holdings
   present: boolean
-  /** By the operator; all others are guests. */
+  /** By the operator, or by the issuer of its token; the others are invited, or guests. */
   named: boolean
 }
 
-export type ParticipantsSnapshot = readonly ({ readonly id: string } & Pick<
-  Known,
-  'capabilities' | 'present' | 'named'
->)[]
+export type ParticipantsSnapshot = readonly {
+  readonly id: string
+  /** What the operator gave it. */
+  readonly capabilities: readonly Capability[]
+  readonly present: boolean
+  readonly named: boolean
+}[]
 
-/** What `system.space configured` says of them. */
-interface Configuration {
-  readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
-  readonly guest?: { readonly capabilities: readonly Capability[] }
-}
-
-/** Who belongs to the space, what each may do, and who is there. A fold over the log [MEUP-4, MEUP-5]. */
+/** Who belongs to the space, what each may do, and who is there: changed by the fold that it is part of, `Trust`. */
 export class Participants {
   readonly #known = new Map<string, Known>()
-
-  apply(envelope: Envelope): void {
-    const { payload } = envelope
-    if (envelope.kind === Kind.systemSpace && payload.event === 'configured') this.#configure(payload)
-    else if (envelope.kind === Kind.systemPresence) this.#presence(payload)
-  }
-
-  snapshot(): ParticipantsSnapshot {
-    return [...this.#known].map(([id, { capabilities, present, named }]) => ({
-      id,
-      capabilities,
-      present,
-      named,
-    }))
-  }
-
-  restore(snapshot: ParticipantsSnapshot): void {
-    for (const { id, capabilities, present, named } of snapshot) {
-      Object.assign(this.#set(id, capabilities), { present, named })
-    }
-  }
 
   has(id: string): boolean {
     return this.#known.has(id)
   }
 
-  allows(id: string, subject: Subject): boolean {
-    return this.#known.get(id)?.allows(subject).allowed ?? false
+  /** Whether the operator has configured it, or takes its issuer's word for it. */
+  isNamed(id: string): boolean {
+    return this.#known.get(id)?.named ?? false
   }
 
+  allows(id: string, subject: Subject): boolean {
+    return this.#known.get(id)?.holdings.allows(subject) ?? false
+  }
+
+  /** The same without what others have granted it. */
+  allowsByConfiguration(id: string, subject: Subject): boolean {
+    return this.#known.get(id)?.holdings.allowsByConfiguration(subject) ?? false
+  }
+
+  /** All that it has; the same array until that changes. */
   capabilities(id: string): readonly Capability[] {
-    return this.#known.get(id)?.capabilities ?? []
+    return this.#known.get(id)?.holdings.all ?? []
+  }
+
+  configured(id: string): readonly Capability[] {
+    return this.#known.get(id)?.holdings.configured ?? []
+  }
+
+  granted(id: string): readonly Capability[] {
+    return this.#known.get(id)?.holdings.granted ?? []
   }
 
   /** Whether it may read what is addressed to others [MEUP-8.1]. */
   readsTargeted(id: string): boolean {
-    return this.#known.get(id)?.readsTargeted ?? false
+    return this.#known.get(id)?.holdings.readsTargeted ?? false
   }
 
   list(): ParticipantInfo[] {
-    return [...this.#known].map(([id, { capabilities, present }]) => ({
+    return [...this.#known].map(([id, { holdings, present }]) => ({
       id,
-      capabilities: [...capabilities],
+      capabilities: [...holdings.all],
       status: present ? 'present' : 'away',
     }))
   }
@@ -85,42 +69,51 @@ export class Participants {
     return [...this.#known].filter(([, { present }]) => present).map(([id]) => id)
   }
 
-  /** The configured participants are exactly those the record names; guests stay known while they are present. */
-  #configure(payload: Record<string, unknown>): void {
-    const { participants, guest } = payload as unknown as Configuration
-    for (const [id, { named, present }] of this.#known) {
-      if (Object.hasOwn(participants, id)) continue
-      if (named || !present) this.#known.delete(id)
-      else if (guest !== undefined) this.#set(id, guest.capabilities)
-    }
-    for (const [id, { capabilities }] of Object.entries(participants)) {
-      this.#set(id, capabilities).named = true
-    }
+  isPresent(id: string): boolean {
+    return this.#known.get(id)?.present ?? false
   }
 
-  #presence(payload: Record<string, unknown>): void {
-    const { event, participant } = payload as {
-      event: 'join' | 'leave' | 'update'
-      participant: { id: string; capabilities?: Capability[] }
-    }
-    const { id, capabilities = [] } = participant
-    // Whoever leaves after having been removed does not become known again.
-    const known = this.#known.get(id) ?? (event === 'join' ? this.#set(id, capabilities) : undefined)
-    if (known === undefined || event === 'update') return
-    known.present = event === 'join'
-    if (!known.present && !known.named) this.#known.delete(id) // A guest never comes back under this name.
+  /** With nothing to begin with. */
+  add(id: string): void {
+    if (this.#known.has(id)) return
+    this.#known.set(id, { holdings: new Holdings([]), present: false, named: false })
   }
 
-  #set(id: string, capabilities: readonly Capability[]): Known {
-    const { allows } = compileCapabilities(capabilities)
-    const known: Known = {
-      capabilities,
-      allows,
-      readsTargeted: holdsLiteral(capabilities, READ_TARGETED),
-      present: this.#known.get(id)?.present ?? false,
-      named: false,
+  delete(id: string): void {
+    this.#known.delete(id)
+  }
+
+  setNamed(id: string): void {
+    const known = this.#known.get(id)
+    if (known !== undefined) known.named = true
+  }
+
+  /** Gives whether that changes anything. */
+  configure(id: string, capabilities: readonly Capability[]): boolean {
+    return this.#known.get(id)?.holdings.configure(capabilities) ?? false
+  }
+
+  endow(id: string, granted: readonly Capability[]): void {
+    this.#known.get(id)?.holdings.endow(granted)
+  }
+
+  setPresent(id: string, present: boolean): void {
+    const known = this.#known.get(id)
+    if (known !== undefined) known.present = present
+  }
+
+  snapshot(): ParticipantsSnapshot {
+    return [...this.#known].map(([id, { holdings, present, named }]) => ({
+      id,
+      capabilities: holdings.configured,
+      present,
+      named,
+    }))
+  }
+
+  restore(snapshot: ParticipantsSnapshot): void {
+    for (const { id, capabilities, present, named } of snapshot) {
+      this.#known.set(id, { holdings: new Holdings(capabilities), present, named })
     }
-    this.#known.set(id, known)
-    return known
   }
 }

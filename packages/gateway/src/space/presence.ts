@@ -30,13 +30,14 @@ export class Presence {
     }
   }
 
-  /** Logs that the capabilities of a participant are other ones from now on. Gives the seq. */
+  /** Logs that the capabilities of a participant are other ones from now on. Gives the seq; throws as `emit` does. */
   changed(id: string): number {
-    const capabilities = this.#space.state.participants.capabilities(id)
-    return this.#space.emit({
-      kind: Kind.systemPresence,
-      payload: { event: 'update', participant: { id, capabilities } },
-    })
+    return this.#space.emit(updated(id, this.#space.state.participants.capabilities(id)))
+  }
+
+  /** The same where there is time: what cannot be logged now is told when the log has recovered. */
+  tell(id: string): void {
+    this.#try(updated(id, this.#space.state.participants.capabilities(id)))
   }
 
   enter(session: Session): void {
@@ -99,6 +100,11 @@ export class Presence {
 const joined = (id: string, capabilities: readonly Capability[]): Fields => ({
   kind: Kind.systemPresence,
   payload: { event: 'join', participant: { id, capabilities, status: 'present' } },
+})
+
+const updated = (id: string, capabilities: readonly Capability[]): Fields => ({
+  kind: Kind.systemPresence,
+  payload: { event: 'update', participant: { id, capabilities } },
 })
 
 const left = (id: string): Fields => ({

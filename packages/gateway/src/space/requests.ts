@@ -1,6 +1,8 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 
 interface Request {
+  /** Absent only where a snapshot of an earlier version does not tell. */
+  readonly from?: string
   /** Absent = everyone may answer once. */
   readonly to?: ReadonlySet<string>
   readonly answeredBy: Set<string>
@@ -8,6 +10,7 @@ interface Request {
 
 export type RequestsSnapshot = readonly {
   readonly id: string
+  readonly from?: string
   readonly to?: readonly string[]
   readonly answeredBy: readonly string[]
 }[]
@@ -27,16 +30,21 @@ export class Requests {
   }
 
   snapshot(): RequestsSnapshot {
-    return [...this.#open].map(([id, { to, answeredBy }]) => ({
+    return [...this.#open].map(([id, { from, to, answeredBy }]) => ({
       id,
+      ...(from !== undefined && { from }),
       ...(to && { to: [...to] }),
       answeredBy: [...answeredBy],
     }))
   }
 
   restore(snapshot: RequestsSnapshot): void {
-    for (const { id, to, answeredBy } of snapshot) {
-      this.#open.set(id, { ...(to && { to: new Set(to) }), answeredBy: new Set(answeredBy) })
+    for (const { id, from, to, answeredBy } of snapshot) {
+      this.#open.set(id, {
+        ...(from !== undefined && { from }),
+        ...(to && { to: new Set(to) }),
+        answeredBy: new Set(answeredBy),
+      })
     }
   }
 
@@ -48,9 +56,13 @@ export class Requests {
     return request.answeredBy.has(from) ? 'answered' : undefined
   }
 
-  #ask({ id, to, payload }: Envelope): void {
+  askerOf(id: string): string | undefined {
+    return this.#open.get(id)?.from
+  }
+
+  #ask({ id, from, to, payload }: Envelope): void {
     if (typeof payload.method === 'string' && payload.method.startsWith('notifications/')) return
-    this.#open.set(id, { ...(to && { to: new Set(to) }), answeredBy: new Set() })
+    this.#open.set(id, { from, ...(to && { to: new Set(to) }), answeredBy: new Set() })
     if (this.#open.size <= remembered) return
     for (const oldest of this.#open.keys()) {
       this.#open.delete(oldest)

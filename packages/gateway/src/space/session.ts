@@ -14,6 +14,8 @@ export interface Visitor {
   readonly payer: string
   /** What it may do at present. */
   readonly capabilities: readonly Capability[]
+  /** Milliseconds since the epoch; absent = it may stay. */
+  readonly expiresAt?: number
   /** Whether it would still be let in: its token or the guest profile may have been taken away. */
   isWelcome(): boolean
 }

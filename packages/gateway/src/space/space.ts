@@ -10,8 +10,11 @@ import type { Clock } from '../ports/clock.js'
 import type { Draft, Entry, EnvelopeLog } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
+import { Decisions, verdictOn } from './decisions.js'
 import { errorFrame } from './frames.js'
 import { GroupCommit } from './group-commit.js'
+import { Guard } from './guard.js'
+import { HiddenRuns } from './hidden-runs.js'
 import { KnownIds } from './known-ids.js'
 import { audienceOf, type Reader } from './may-read.js'
 import { Rates } from './rates.js'
@@ -26,6 +29,8 @@ export interface SpacePorts {
   readonly log: EnvelopeLog
   readonly clock: Clock
   readonly logger: Logger
+  /** Whether this opens anything in this gateway. */
+  isToken(candidate: string): boolean
 }
 
 /** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
@@ -38,15 +43,22 @@ export class Space {
   readonly ids: KnownIds
   readonly sessions = new Set<Session>()
   readonly tally = new Tally()
+  readonly safety: Guard
+  readonly decisions = new Decisions(this)
   state: SpaceState
   /** Last seq that was committed and broadcast. */
   delivered: number
+  readonly #hidden: HiddenRuns
+  readonly #isHidden = (context: string): boolean => this.#hidden.has(context)
   #admitted: number
   /** Why participants' envelopes are refused; the gateway's own are still logged. */
   #closedFor: string | undefined
   #broken = false
   /** Called when the log can be written again after a failed commit; the state has been rebuilt from it. */
   recovered: () => void = () => {}
+  /** Called when a batch is in the log, before it is delivered. */
+  beforeDelivery: () => void = () => {}
+  afterDelivery: () => void = () => {}
   readonly #commit: GroupCommit
   readonly #recovery: Recovery
   /** Who is told if a commit fails. */
@@ -54,15 +66,17 @@ export class Space {
   #watchers: { seq: number; resolve(committed: boolean): void }[] = []
   #instant = { ms: -1, text: '' }
 
-  private constructor(config: SpaceConfig, { log, clock, logger }: SpacePorts, state: SpaceState) {
+  private constructor(config: SpaceConfig, { log, clock, logger, isToken }: SpacePorts, state: SpaceState) {
     this.config = config
     this.log = log
     this.clock = clock
     this.logger = logger
     this.state = state
     this.rates = new Rates(this)
+    this.safety = new Guard(config.safety, { space: config.name, clock, logger, tally: this.tally, isToken })
     this.ids = new KnownIds(log)
     this.delivered = log.head
+    this.#hidden = new HiddenRuns(state.contexts)
     this.#admitted = log.head
     this.#commit = new GroupCommit(log, {
       committed: (batch, seconds) => {
@@ -87,11 +101,12 @@ export class Space {
   /** Takes one frame through the pipeline. A refusal is answered to its sender; nobody else notices. */
   submit(sender: Sender, frame: Uint8Array, isBinary = false): Receipt | Refusal {
     const now = this.clock.now()
+    this.state.trust.advance(now)
     const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
     const nothing = { body: frame, content: frame }
     const passage: Passage = { sender, frame, isBinary, now, envelope, payload: frame, encoded: nothing }
     const outcome = this.#pass(passage)
-    if (outcome === undefined) return { id: passage.envelope.id, seq: this.#admitted }
+    if (outcome === undefined) return { id: passage.envelope.id, seq: passage.envelope.seq ?? 0 }
     if (isRefusal(outcome)) this.#reject(outcome, passage)
     return outcome
   }
@@ -113,8 +128,13 @@ export class Space {
     const draft = toDraft(envelope, seq, encoded)
     this.ids.admit(draft)
     if (sender !== undefined) this.#waiting.set(seq, sender)
-    this.state.apply(envelope, encoded.body)
+    this.#fold(envelope, encoded.body)
     this.#commit.add(draft)
+  }
+
+  /** Whatever was to last until now is over. */
+  advance(): void {
+    this.state.trust.advance(this.clock.now())
   }
 
   /** What somebody may read, as of now. */
@@ -122,9 +142,16 @@ export class Space {
     return { participant, readsTargeted: this.state.participants.readsTargeted(participant) }
   }
 
+  /** Who may read an entry that the log has, as of what was delivered last. */
   deliveryOf(entry: Entry): Delivery {
-    const mcpVisibility = this.config.mcp.visibility
-    return new Delivery(entry, audienceOf(entry, { mcpVisibility, originOf: (id) => this.ids.originOf(id) }))
+    return new Delivery(
+      entry,
+      audienceOf(entry, {
+        mcpVisibility: this.config.mcp.visibility,
+        isHidden: this.#isHidden,
+        originOf: (id) => this.ids.originOf(id),
+      }),
+    )
   }
 
   /** RFC 3339 with milliseconds; formatted once per millisecond. */
@@ -151,8 +178,9 @@ export class Space {
     this.#closedFor = why
   }
 
-  /** Gives up on a log that cannot be written. */
+  /** Ends what goes on by itself; gives up on a log that cannot be written. */
   close(): void {
+    this.decisions.close()
     this.#recovery.close()
   }
 
@@ -181,9 +209,12 @@ export class Space {
     }
   }
 
-  #reject(refusal: Refusal, { sender, envelope, now }: Passage): void {
+  #reject(refusal: Refusal, passage: Passage): void {
+    const { sender, envelope, now } = passage
     this.tally.refused.add(refusal.code)
     sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, envelope)))
+    const verdict = verdictOn(refusal)
+    if (verdict !== undefined) this.decisions.record(passage, verdict)
   }
 
   #deliver(batch: readonly Entry[]): void {
@@ -191,10 +222,19 @@ export class Space {
     for (const { seq } of batch) this.#waiting.delete(seq)
     this.delivered = batch.at(-1)?.seq ?? this.delivered
     this.#tell((seq) => seq <= this.delivered, true)
-    broadcast(
-      batch.map((entry) => this.deliveryOf(entry)),
-      this.sessions,
-    )
+    this.beforeDelivery()
+    const deliveries = batch.map((entry) => {
+      this.#hidden.advance(entry.seq)
+      return this.deliveryOf(entry)
+    })
+    for (const { audience } of deliveries) if (audience?.isWithheld) this.tally.withheldThoughts++
+    broadcast(deliveries, this.sessions)
+    this.afterDelivery()
+  }
+
+  #fold(envelope: Envelope, body: Uint8Array): void {
+    this.state.apply(envelope, body)
+    this.#hidden.note(envelope, this.state.contexts)
   }
 
   #tell(which: (seq: number) => boolean, committed: boolean): void {
@@ -212,6 +252,7 @@ export class Space {
     this.#broken = true
     this.tally.failedCommits++
     this.ids.settle(lost)
+    this.#hidden.forget()
     this.#tell(() => true, false)
     for (const draft of lost) this.#apologise(draft)
     let state: SpaceState | undefined
@@ -249,7 +290,7 @@ export class Space {
     }
     while (this.delivered < log.head) {
       const rows = await log.read({ after: this.delivered, limit: 1000 })
-      for (const row of rows) this.state.apply(envelopeOf(row), row.body)
+      for (const row of rows) this.#fold(envelopeOf(row), row.body)
       this.#deliver(rows)
     }
     this.#admitted = this.delivered

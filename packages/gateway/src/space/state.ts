@@ -1,8 +1,12 @@
 import { type Envelope, Kind } from '@meup/protocol'
 import { Contexts } from './contexts.js'
 import type { Fold } from './fold.js'
-import { Participants } from './participants.js'
+import { Hops } from './hops.js'
+import { Pauses } from './pauses.js'
+import { Proposals } from './proposals.js'
 import { Requests } from './requests.js'
+import { Trust } from './trust/trust.js'
+import { TrustFold } from './trust/trust-fold.js'
 
 interface Snapshot {
   readonly version: number
@@ -11,24 +15,31 @@ interface Snapshot {
 }
 
 /** Of the format of snapshots. A later version reads the earlier ones too, as logs hold them. */
-const version = 2
+const version = 3
 
 /**
  * Everything the gateway decides by. It is changed by `apply` alone, with each envelope in log order: when one is
  * admitted, and when the log is replayed at start. The same log always gives the same state [MEUP-3.4].
  */
 export class SpaceState {
-  readonly participants = new Participants()
+  readonly trust = new Trust()
+  readonly participants = this.trust.participants
   readonly contexts = new Contexts()
   readonly requests = new Requests()
+  readonly pauses = new Pauses()
+  readonly proposals = new Proposals()
+  readonly hops = new Hops(this.requests)
   /** What the operator configured, as it was last recorded. */
   configured: Readonly<Record<string, unknown>> | undefined
 
   /** In the order in which they take an envelope, by their names in snapshots. */
   readonly #folds: Readonly<Record<string, Fold>> = {
-    participants: this.participants,
+    participants: new TrustFold(this.trust),
     contexts: this.contexts,
     requests: this.requests,
+    pauses: this.pauses,
+    proposals: this.proposals,
+    hops: this.hops,
   }
   readonly #inOrder = Object.values(this.#folds)
 

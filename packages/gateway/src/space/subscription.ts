@@ -1,4 +1,11 @@
-import { compilePattern, contextParent, Kind, namespaceOf, type SubscribePayload } from '@meup/protocol'
+import {
+  compilePattern,
+  contextParent,
+  isThought,
+  Kind,
+  namespaceOf,
+  type SubscribePayload,
+} from '@meup/protocol'
 import type { Entry } from '../ports/envelope-log.js'
 
 /** What one connection asked to see [MEUP-9.1]. Connections with the same `key` see the same. */
@@ -11,12 +18,6 @@ export interface Subscription {
 
 /** Namespaces that no subscription cuts [MEUP-8.3]. */
 const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
-
-const boundaries: ReadonlySet<string> = new Set([
-  Kind.reasoningStart,
-  Kind.reasoningConclusion,
-  Kind.reasoningCancel,
-])
 
 /** Throws `PatternError`, its path relative to the payload, for a pattern that does not compile. */
 export function compileSubscription(asked: SubscribePayload): Subscription {
@@ -51,9 +52,7 @@ export type Detail = NonNullable<SubscribePayload['reasoning']>
 
 export function isShown(reasoning: Detail, { kind, context }: Pick<Entry, 'kind' | 'context'>): boolean {
   if (reasoning === 'full' || namespaceOf(kind) !== 'reasoning') return true
-  return reasoning === 'boundaries'
-    ? boundaries.has(kind)
-    : kind === Kind.reasoningStart && context === undefined
+  return reasoning === 'boundaries' ? !isThought(kind) : kind === Kind.reasoningStart && context === undefined
 }
 
 const isUncut = ({ kind, context }: Entry): boolean =>

@@ -43,10 +43,14 @@ export class Tally {
   /** Seconds that the log took for one batch. */
   readonly commits = new Spread([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])
   failedCommits = 0
+  /** What the guard has found, by what became of it. */
+  readonly findings = new Counts()
   /** Connections that were closed because their peer took too little. */
   slowCloses = 0
   /** What subscriptions have cut. */
   readonly suppressed = { envelopes: 0, bytes: 0 }
+  /** Thoughts of hidden runs, each counted once. */
+  withheldThoughts = 0
 
   committed(batch: readonly Draft[], seconds: number): void {
     this.commits.add(seconds)

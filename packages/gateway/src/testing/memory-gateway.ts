@@ -1,4 +1,5 @@
 import { type Capability, defaultLimits, type Limits } from '@meup/protocol'
+import { defaultSafety } from '@meup/safety'
 import { memoryStore } from '../adapters/memory-log.js'
 import { tokenAuthenticator } from '../adapters/token-authenticator.js'
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway/gateway.js'
@@ -11,6 +12,7 @@ export interface TestSpaceOptions {
   readonly limits?: Partial<Limits>
   readonly guest?: SpaceConfig['guest']
   readonly reasoning?: Partial<SpaceConfig['reasoning']>
+  readonly safety?: Partial<SpaceConfig['safety']>
   readonly mcp?: SpaceConfig['mcp']
   /** Without it everything is kept. */
   readonly retention?: SpaceConfig['retention']
@@ -18,7 +20,7 @@ export interface TestSpaceOptions {
 
 /** A space for tests. Rates are out of the way unless given. */
 export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
-  const { name = 'test', participants, limits, guest, reasoning, mcp, retention } = options
+  const { name = 'test', participants, limits, guest, reasoning, safety, mcp, retention } = options
   const plenty = { perSecond: 1e9, burst: 1e9 }
   const rates = {
     reasoning: plenty,
@@ -33,9 +35,11 @@ export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
     participants: Object.fromEntries(
       Object.entries(participants).map(([id, capabilities]) => [id, { kind: 'agent', capabilities }]),
     ),
+    defaults: { capabilities: [] },
     ...(guest && { guest }),
     limits: { ...defaultLimits, rates, ...limits },
     reasoning: { collaborative: true, abandonAfterMs: 60_000, ...reasoning },
+    safety: { ...defaultSafety, ...safety },
     mcp: mcp ?? { visibility: 'everyone' },
     retention: retention ?? { days: 0 },
   }

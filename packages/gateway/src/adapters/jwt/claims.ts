@@ -1,7 +1,7 @@
 import { type Capability, compileCapabilities, ParticipantId, PatternError } from '@meup/protocol'
 import type { JWTPayload } from 'jose'
 import type { Identity } from '../../ports/authenticator.js'
-import { GUEST } from '../../space/trust/trust-fold.js'
+import { GUEST } from '../../space/trust/membership.js'
 
 /** Why a token is not taken, in words for the operator. */
 export class RefusedToken extends Error {

@@ -1,4 +1,4 @@
-import { Kind, namespaceOf } from '@meup/protocol'
+import { contextRoot, Kind, namespaceOf } from '@meup/protocol'
 import { forbidden, type Right } from './right.js'
 
 /** Only its starter closes a context; others think along where the space lets them [MEUP-2.4, MEUP-2.5]. */
@@ -12,7 +12,9 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
   const owner = contexts.runOwner(context)
   const stranger = owner !== undefined && owner !== from && kind !== Kind.reasoningCancel
   if (stranger && !space.config.reasoning.collaborative) {
-    return forbidden(`${context} is ${owner}'s alone: this space does not let others reason in it; use chat`)
+    // The rest of the path has not been checked yet, and may be any text.
+    const run = contextRoot(context)
+    return forbidden(`${run} is ${owner}'s alone: this space does not let others reason in it; use chat`)
   }
   return undefined
 }

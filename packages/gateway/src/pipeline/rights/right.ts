@@ -1,6 +1,10 @@
+import type { Envelope } from '@meup/protocol'
 import type { Admission, Passage, Refusal } from '../passage.js'
 
 /** What a participant with the capability for an envelope may still not do; `undefined` = it may. */
 export type Right = (passage: Passage, space: Admission) => Refusal | undefined
+
+/** Whether somebody may send an envelope without a capability for it, because it is about what is its own. */
+export type Exemption = (envelope: Envelope, space: Admission) => boolean
 
 export const forbidden = (message: string): Refusal => ({ code: 'forbidden', message })

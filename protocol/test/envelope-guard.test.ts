@@ -1,30 +1,41 @@
-import { FALLBACK_RATIONALE, guardEnvelope, isGuarded, RecentlySaid, type Utterance } from '@meup/protocol'
+import {
+  EnvelopeGuard,
+  FALLBACK_RATIONALE,
+  type GuardSettings,
+  isGuarded,
+  RecentlySaid,
+  type Utterance,
+} from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 
-/** Hides `secret`, also what completes it; withholds what holds `evil`. */
-const safety = {
-  guard(text: string, before = '') {
-    if (text.includes('evil')) return { text: '', isWithheld: true, findings: [found('evil', 'block')] }
-    const at = `${before}${text}`.lastIndexOf('secret')
-    if (at === -1) return { text, isWithheld: false, findings: [] }
-    const [start, end] = [Math.max(0, at - before.length), at + 'secret'.length - before.length]
-    if (end <= 0) return { text, isWithheld: false, findings: [] }
-    return {
-      text: `${text.slice(0, start)}[redacted]${text.slice(end)}`,
-      isWithheld: false,
-      findings: [found('word', 'mask')],
-    }
-  },
-}
 const found = (rule: string, action: string) => ({ rule, action })
+const pass = (text: string) => ({ text, isWithheld: false, findings: [] })
 
-function guardian() {
-  const said = new RecentlySaid((before, text) => (before + text).slice(-100))
+/** Hides `secret`, also what completes it; withholds what holds `evil`; cuts. */
+function compile({ maxLength }: GuardSettings) {
+  return {
+    guard(text: string, before = '') {
+      if (text.includes('evil')) return { text: '', isWithheld: true, findings: [found('evil', 'block')] }
+      const at = `${before}${text}`.lastIndexOf('secret')
+      const [start, end] = [Math.max(0, at - before.length), at + 'secret'.length - before.length]
+      if (at === -1 || end <= 0) return pass(text.slice(0, maxLength))
+      return {
+        text: `${text.slice(0, start)}[redacted]${text.slice(end)}`,
+        isWithheld: false,
+        findings: [found('word', 'mask')],
+      }
+    },
+  }
+}
+const tailOf = (before: string, text: string): string => (before + text).slice(-100)
+const settings = { maxLength: 500, rules: [], policy: [] }
+
+function guardian(maker = { compile, tailOf }, by: GuardSettings = settings) {
+  const guard = new EnvelopeGuard(maker, by)
   let ids = 0
   return (fields: Partial<Utterance>) => {
     const envelope = { id: `e${++ids}`, from: 'ana', kind: 'reasoning.thought', payload: {}, ...fields }
-    const json = JSON.stringify(envelope.payload)
-    const { payload, ...parts } = guardEnvelope(envelope, json, { safety, said })
+    const { payload, ...parts } = guard.guard(envelope, JSON.stringify(envelope.payload))
     return { ...parts, ...(payload !== undefined && { payload: JSON.parse(payload) as unknown }) }
   }
 }
@@ -54,7 +65,13 @@ describe('of reasoning', () => {
   })
 
   test('a blocked message is emptied and marked, other texts are emptied', () => {
-    const payload = { n: 1, message: 'evil', phase: 'plan', note: 'evil', metadata: { model: 'x', withheld: 0 } }
+    const payload = {
+      n: 1,
+      message: 'evil',
+      phase: 'plan',
+      note: 'evil',
+      metadata: { model: 'x', withheld: 0 },
+    }
     expect(guardian()({ context: 'run', payload })).toEqual({
       payload: {
         n: 1,
@@ -107,7 +124,8 @@ describe('a rationale', () => {
     const guard = guardian()
     const fallback = { ...nothing, rationale: FALLBACK_RATIONALE }
     expect(guard(call({ kind }))).toEqual(fallback)
-    for (const rationale of ['', ' \n\t', '\u2003']) expect(guard(call({ kind, rationale }))).toEqual(fallback)
+    for (const rationale of ['', ' \n\t', '\u2003'])
+      expect(guard(call({ kind, rationale }))).toEqual(fallback)
     expect(guard(call({ kind, rationale: 'evil' })).rationale).toBe(FALLBACK_RATIONALE)
     expect(guard(call({ kind, rationale: 'it decides' }))).toEqual(nothing)
     expect(guard(call({ kind, rationale: 'a secret decides' })).rationale).toBe('a [redacted] decides')
@@ -184,50 +202,128 @@ describe('a secret that is split', () => {
 })
 
 test('a value is also looked at under its name', () => {
+  const label = /(?<=password: )\S+/
   const named = {
-    guard: (text: string, before = '') => ({
-      text: before.endsWith('password: ') ? '[redacted]' : text,
-      isWithheld: false,
-      findings: [],
-    }),
+    guard: (text: string, before = '') => {
+      const seen = (before + text).replace(label, '[redacted]').slice(before.length)
+      return { ...pass(seen), findings: seen === text ? [] : [found('label', 'mask')] }
+    },
   }
-  const payload = { message: 'password: ', password: 'x', metadata: { deep: [{ password: 'y' }], other: 'z' } }
-  const envelope = { id: 'e1', from: 'ana', kind: 'reasoning.thought', context: 'run', payload }
-  const said = new RecentlySaid((before, text) => (before + text).slice(-4))
-  const guarded = guardEnvelope(envelope, JSON.stringify(payload), { safety: named, said })
-  expect(JSON.parse(guarded.payload ?? '')).toEqual({
-    message: 'password: ',
-    password: '[redacted]',
-    metadata: { deep: [{ password: '[redacted]' }], other: 'z' },
+  const payload = { message: 'x', password: 'x', metadata: { deep: [{ password: 'y' }], other: 'z' } }
+  expect(guardian({ compile: () => named, tailOf })({ context: 'run', payload })).toMatchObject({
+    payload: {
+      message: 'x',
+      password: '[redacted]',
+      metadata: { deep: [{ password: '[redacted]' }], other: 'z' },
+    },
   })
 })
 
+test('a text is cut by itself, however short the others are', () => {
+  const payload = { message: 'short', note: 'n'.repeat(600), more: 'm'.repeat(400) }
+  const cut = { ...payload, note: 'n'.repeat(500) }
+  expect(guardian()({ context: 'run', payload })).toEqual({ ...nothing, payload: cut })
+})
+
+describe('of very many texts', () => {
+  /** Counts how often texts are looked at. */
+  function counting() {
+    const calls = { count: 0 }
+    const counted = (by: GuardSettings) => {
+      const { guard } = compile(by)
+      return {
+        guard(text: string, before?: string) {
+          calls.count++
+          return guard(text, before)
+        },
+      }
+    }
+    return { calls, guard: guardian({ compile: counted, tailOf }) }
+  }
+  const list = Array.from({ length: 5000 }, (_, index) => `text ${index}`)
+
+  test('those in which nothing is found cost a few looks', () => {
+    const { calls, guard } = counting()
+    const payload = { list, members: Object.fromEntries(list.map((text) => [text, text])) }
+    expect(guard({ context: 'run', payload })).toEqual(nothing)
+    expect(calls.count).toBeLessThanOrEqual(3)
+    calls.count = 0
+    expect(guard(thought('one text'))).toEqual(nothing)
+    expect(guard(thought('and another'))).toEqual(nothing)
+    expect(calls.count).toBeLessThanOrEqual(3)
+  })
+
+  test('the first of the others are guarded, and the rest is withheld', () => {
+    const { calls, guard } = counting()
+    const guarded = guard({ context: 'run', payload: { list: ['a secret', ...list] } })
+    expect(guarded).toMatchObject({ findings: [found('word', 'mask')], withheld: 5001 - 255 })
+    const { list: seen } = guarded.payload as { list: string[] }
+    expect(seen.slice(0, 3)).toEqual(['a [redacted]', 'text 0', 'text 1'])
+    expect(seen.filter((text) => text !== '')).toHaveLength(255) // The key is a text, too.
+    expect(calls.count).toBeLessThan(1000)
+  })
+})
+
+describe("an operator's pattern", () => {
+  /** Matches as RE2 does, as far as tests need it. */
+  const withPolicy = ({ policy }: GuardSettings) => ({
+    guard(text: string) {
+      const [{ pattern = '' } = {}] = policy
+      const [, flags = '', source = ''] = /^(?:\(\?(m)\))?(.*)$/.exec(pattern) ?? []
+      const isFound = new RegExp(source.replaceAll('\\A', '^(?<![^])'), flags).test(text)
+      return { ...pass(text), findings: isFound ? [found('own', 'review')] : [] }
+    },
+  })
+
+  test.for(['^all$', '\\Aall'])('that says where a text begins finds it among others: %s', (pattern) => {
+    const policy = [{ pattern }]
+    const guard = guardian({ compile: withPolicy, tailOf }, { ...settings, policy })
+    const payload = (note: string) => ({ message: 'some', metadata: { note, more: 'text' } })
+    expect(guard({ context: 'run', payload: payload('all') }).findings).toEqual([found('own', 'review')])
+    expect(guard({ context: 'run', payload: payload('not all') }).findings).toEqual([])
+  })
+})
+
+test('other settings are used from when they are put in force', () => {
+  const guard = new EnvelopeGuard({ compile, tailOf }, settings)
+  const lengthOf = () => {
+    const envelope = { id: 'e1', from: 'ana', kind: 'reasoning.thought', context: 'run', payload: {} }
+    return guard.guard(envelope, JSON.stringify({ message: 'x'.repeat(50) })).payload?.length
+  }
+  const replace = guard.prepare({ ...settings, maxLength: 10 })
+  expect(lengthOf()).toBe(undefined)
+  replace()
+  expect(lengthOf()).toBe(JSON.stringify({ message: 'x'.repeat(10) }).length)
+})
+
 describe('what was said', () => {
-  const tailOf = (before: string, text: string): string => (before + text).slice(-3)
+  const last = (before: string, text: string): string => (before + text).slice(-3)
+  const voices = (...names: string[]) => new Map(names.map((name) => [name, name[0] ?? '']))
 
   test('is kept as far as its tail goes, by voice and by run', () => {
-    const said = new RecentlySaid(tailOf)
-    expect(said.before('run', 'ana')).toEqual([])
-    said.add('run', 'ana', 'abcd')
-    expect(said.before('run', 'ana')).toEqual(['bcd'])
-    said.add('run', 'ben', 'x')
-    expect(said.before('run', 'ana')).toEqual(['bcd', 'cdx'])
-    expect(said.before('run', 'cleo')).toEqual(['cdx'])
-    expect(said.before('other', 'ana')).toEqual([])
+    const said = new RecentlySaid(last)
+    expect(said.in('run').all).toBe('')
+    said.add('run', 'abcd', new Map([['ana', 'abcd']]))
+    said.add('run', 'x', new Map([['ben', 'x']]))
+    expect(said.in('run')).toEqual({
+      all: 'cdx',
+      voices: new Map([
+        ['ana', 'bcd'],
+        ['ben', 'x'],
+      ]),
+    })
+    expect(said.in('other').all).toBe('')
   })
 
   test('of a thousand runs and of sixteen voices in each, those that spoke last', () => {
-    const said = new RecentlySaid(tailOf)
+    const said = new RecentlySaid(last)
     for (let n = 0; n < 1001; n++) {
-      said.add(`run${n}`, 'ana', 'x')
-      said.add('run0', 'ana', 'x')
+      said.add(`run${n}`, 'x', voices('ana'))
+      said.add('run0', 'x', voices('ana'))
     }
-    expect(said.before('run0', 'ana')).toEqual(['xxx'])
-    expect(said.before('run1', 'ana')).toEqual([])
-    expect(said.before('run2', 'ana')).toEqual(['x'])
-    for (let n = 0; n < 16; n++) said.add('run2', `voice${n}`, 'y')
-    expect(said.before('run2', 'ana')).toEqual(['yyy'])
-    expect(said.before('run2', 'voice0')).toEqual(['y', 'yyy'])
+    expect([0, 1, 2].map((n) => said.in(`run${n}`).all)).toEqual(['xxx', '', 'x'])
+    for (let n = 0; n < 16; n++) said.add('run2', 'y', voices(`b${n}`))
+    expect([...said.in('run2').voices.keys()]).toEqual(Array.from({ length: 16 }, (_, n) => `b${n}`))
   })
 })
 

@@ -1,0 +1,126 @@
+import { type Capability, closeCodes } from '@meup/protocol'
+import type { Presence } from '../space/presence.js'
+import type { Session } from '../space/session.js'
+import type { Space } from '../space/space.js'
+import { farewell } from '../space/trust/kicks.js'
+import type { Trust } from '../space/trust/trust.js'
+
+/** Clocks are put right now and then: no end is waited for longer than this without a look at the time. */
+const longestWaitMs = 60 * 60 * 1000
+
+const notWelcome = 'this access was taken away or has ended; ask for a new token'
+
+/**
+ * Carries out on what is connected what the state says of trust. Whose rights have changed reads by the new ones from
+ * the envelope on that changed them, and is welcomed anew; everybody hears of it; whoever was kicked has to leave
+ * [MEUP-3.14, 4.16]. Nothing of this happens before the log has the reason.
+ */
+export class Enforcement {
+  readonly #space: Space
+  readonly #presence: Presence
+  readonly #welcome: (session: Session) => void
+  /** What was carried out last. */
+  #done: { readonly trust: Trust; readonly revision: number } | undefined
+  /** Whose rights have changed, between `before` and `after` a delivery. */
+  #renewed: Session[] | undefined
+  #holds = 0
+  #isOver = false
+  #cancel = (): void => {}
+
+  constructor(space: Space, presence: Presence, welcome: (session: Session) => void) {
+    this.#space = space
+    this.#presence = presence
+    this.#welcome = welcome
+    space.beforeDelivery = () => this.#before()
+    space.afterDelivery = () => this.#after()
+  }
+
+  /** Carries out what there is to do, whatever was done before. */
+  renew(): void {
+    this.#done = undefined
+    this.#onTime()
+  }
+
+  /** Until `release` nothing is carried out: whoever holds it changes more than one thing at once. */
+  hold(): void {
+    this.#holds++
+  }
+
+  release(): void {
+    this.#holds--
+    this.#onTime()
+  }
+
+  /** Closes whoever would not be let in any more. */
+  expel(): void {
+    for (const session of [...this.#space.sessions]) {
+      this.check(session)
+      if (session.closed) this.#presence.exit(session)
+    }
+  }
+
+  /** Closes this one if it would not be let in any more: with 4403 where it was kicked, else with 4401. */
+  check(session: Session): void {
+    const { state, delivered } = this.#space
+    const kick = state.trust.kicks.get(session.participant)
+    if (kick !== undefined && state.trust.changedAt <= delivered) {
+      session.close(closeCodes.forbidden, farewell(kick))
+    } else if (!session.isWelcome()) {
+      session.close(closeCodes.unauthorized, notWelcome)
+    }
+  }
+
+  close(): void {
+    this.#isOver = true
+    this.#cancel()
+  }
+
+  /** Something may have come to its end. */
+  #onTime(): void {
+    this.#space.advance()
+    this.#before()
+    this.#after()
+    this.#wait()
+  }
+
+  /** The sessions get their rights; the rest follows when the batch is delivered. */
+  #before(): void {
+    const { state, delivered, sessions } = this.#space
+    const { trust, participants } = state
+    const { revision } = trust
+    const isDone = this.#done?.trust === trust && this.#done.revision === revision
+    if (this.#holds > 0 || isDone || trust.changedAt > delivered) return
+    this.#done = { trust, revision }
+    this.#renewed = []
+    for (const session of sessions) {
+      const { participant } = session
+      const capabilities = participants.capabilities(participant)
+      if (isSame(capabilities, session.capabilities)) continue
+      session.empower({ capabilities, readsTargeted: participants.readsTargeted(participant) })
+      this.#renewed.push(session)
+    }
+  }
+
+  #after(): void {
+    const renewed = this.#renewed
+    if (renewed === undefined) return
+    this.#renewed = undefined
+    this.expel()
+    for (const session of renewed) this.#welcome(session)
+    for (const id of this.#space.state.trust.untold()) this.#presence.tell(id)
+    this.#wait()
+  }
+
+  /** What ends by itself is carried out when it does. */
+  #wait(): void {
+    const { clock, state } = this.#space
+    const { soonest } = state.trust
+    this.#cancel()
+    if (this.#isOver || !Number.isFinite(soonest)) return
+    const ms = Math.min(Math.max(soonest - clock.now(), 1), longestWaitMs)
+    this.#cancel = clock.after(ms, () => this.#onTime())
+  }
+}
+
+const isSame = (a: readonly Capability[], b: readonly Capability[]): boolean =>
+  a === b || JSON.stringify(a) === JSON.stringify(b)

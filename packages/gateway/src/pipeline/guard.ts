@@ -1,0 +1,42 @@
+import { isGuarded } from '@meup/protocol'
+import type { Finding } from '@meup/safety'
+import type { Verdict } from '../space/decisions.js'
+import { encode } from './encode.js'
+import type { Admission, Outcome, Passage } from './passage.js'
+
+const decoder = new TextDecoder()
+
+/**
+ * Masks and withholds what must not be seen of reasoning, rationales and metadata [MEUP-6.1]. It rewrites and never
+ * refuses [MEUP-6.8]; an envelope that it leaves alone keeps its bytes.
+ */
+export function guard(passage: Passage, space: Admission): Outcome {
+  const { envelope, encoded } = passage
+  if (!isGuarded(envelope)) return undefined
+  const { rationale, payload, findings } = space.safety.rewrite(envelope, decoder.decode(passage.payload))
+  if (findings.length > 0) passage.verdicts = verdictsOn(findings)
+  if (rationale === undefined && payload === undefined) return undefined
+  if (rationale !== undefined) envelope.rationale = rationale
+  if (payload !== undefined) {
+    passage.payload = Buffer.from(payload)
+    envelope.payload = JSON.parse(payload) as Record<string, unknown>
+  }
+  passage.encoded = { body: encode(envelope, passage.payload).body, content: encoded.content }
+  return undefined
+}
+
+/** Records what the guard has decided, behind the envelope that it is about [MEUP-6.3]. */
+export function record(passage: Passage, space: Admission): Outcome {
+  for (const verdict of passage.verdicts ?? []) space.decisions.record(passage, verdict)
+  return undefined
+}
+
+const verdictsOn = (findings: readonly Finding[]): Verdict[] =>
+  findings.flatMap(({ rule, action }) => {
+    if (action === 'block') {
+      return { decision: 'blocked', reasonCode: rule, message: `the rule ${rule} withholds a text of it` }
+    }
+    return action === 'review'
+      ? { decision: 'review', reasonCode: rule, message: `the rule ${rule} asks for a look at it` }
+      : []
+  })

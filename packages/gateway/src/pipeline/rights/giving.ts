@@ -1,0 +1,88 @@
+import { type Capability, Coverage, compileCapabilities, PatternError, patternLimits } from '@meup/protocol'
+import type { SpaceState } from '../../space/state.js'
+import type { Refusal } from '../passage.js'
+import { notInFuture } from './future.js'
+import { forbidden } from './right.js'
+
+/** What somebody gives away, and to whom. */
+export interface Gift {
+  readonly from: string
+  readonly to: string
+  readonly capabilities: readonly Capability[]
+  readonly expiresAt?: string
+  /** What the recipient was granted before and keeps. */
+  readonly beside: readonly Capability[]
+}
+
+/** Grants that may stand in one space. */
+const mostGrants = 1000
+/** Characters of JSON in one list, of an envelope or of all that one participant was granted: lists are compared. */
+const mostText = 64 * 1024
+
+/** Nobody gives to itself, nor for a time that is over, nor what it does not provably hold [MEUP-4.13]. */
+export function giftRefusal(gift: Gift, now: number, state: SpaceState): Refusal | undefined {
+  const { from, to, capabilities, expiresAt } = gift
+  if (from === to) return forbidden(`${from} cannot give itself anything; ask one that holds more`)
+  return (
+    patternRefusal(capabilities) ??
+    notInFuture('/payload/expiresAt', expiresAt, now) ??
+    crowdRefusal(gift, state) ??
+    excessRefusal(gift, state)
+  )
+}
+
+/** What does not compile is refused where it stands [MEUP-4.8], and too much of it at once. */
+export function patternRefusal(capabilities: readonly Capability[]): Refusal | undefined {
+  if (JSON.stringify(capabilities).length > mostText) {
+    const path = '/payload/capabilities'
+    return {
+      code: 'invalid_payload',
+      path,
+      message: `${path} has more than ${mostText} characters; use globs`,
+    }
+  }
+  try {
+    compileCapabilities(capabilities)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    const path = `/payload/capabilities${error.path}`
+    return { code: 'invalid_payload', path, message: `${path}: ${error.problem}` }
+  }
+}
+
+/** Index of the first of these that a participant does not provably hold; -1 = it holds them all. */
+export function firstBeyond(
+  id: string,
+  capabilities: readonly Capability[],
+  { participants }: SpaceState,
+): number {
+  return new Coverage().firstGap([participants.configured(id), participants.granted(id)], capabilities)
+}
+
+function excessRefusal({ from, capabilities }: Gift, state: SpaceState): Refusal | undefined {
+  const index = firstBeyond(from, capabilities, state)
+  if (index === -1) return undefined
+  return {
+    code: 'grant_exceeds_own',
+    path: `/payload/capabilities/${index}`,
+    message: `${from} does not provably hold capability ${index} of these; give what your own capabilities cover`,
+    details: { index, capability: capabilities[index] },
+  }
+}
+
+/** What was granted to one participant has the limits of one list, and there is an end to grants. */
+function crowdRefusal({ to, capabilities, beside }: Gift, { trust }: SpaceState): Refusal | undefined {
+  if (trust.grants.size >= mostGrants) {
+    return forbidden(`${mostGrants} grants stand in this space already; revoke some first`)
+  }
+  const granted = [...beside, ...capabilities]
+  if (granted.length > patternLimits.capabilities) {
+    const most = `at most ${patternLimits.capabilities}`
+    return forbidden(`${to} would hold ${granted.length} granted capabilities, ${most}; revoke some first`)
+  }
+  if (beside.length === 0 || patternRefusal(granted) === undefined) return undefined
+  return forbidden(
+    `${to} would hold too many regular expressions, or too much text; revoke some grants first`,
+  )
+}

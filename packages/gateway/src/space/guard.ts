@@ -1,0 +1,90 @@
+import {
+  EnvelopeGuard,
+  FALLBACK_RATIONALE,
+  type GuardedParts,
+  type GuardedText,
+  type Utterance,
+} from '@meup/protocol'
+import { compileSafety, type Finding, SafetyError, type SafetySettings, tailOf } from '@meup/safety'
+import type { Clock } from '../ports/clock.js'
+import type { Logger } from '../ports/logger.js'
+import { Seldom } from './seldom.js'
+import type { Tally } from './tally.js'
+
+export interface GuardPorts {
+  readonly space: string
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly tally: Tally
+  /** Whether this opens anything in this gateway. */
+  isToken(candidate: string): boolean
+}
+
+/** Keeps what agents think aloud fit for the log [MEUP-6.1], and tells the operator what became of it; never the text. */
+export class Guard {
+  readonly #ports: GuardPorts
+  readonly #seldom = new Seldom()
+  readonly #guard: EnvelopeGuard<SafetySettings, Finding>
+  #settings: string
+
+  /** Throws for settings that cannot be used. */
+  constructor(settings: SafetySettings, ports: GuardPorts) {
+    this.#ports = ports
+    this.#settings = JSON.stringify(settings)
+    this.#guard = new EnvelopeGuard({ compile: (each) => compile(each, ports), tailOf }, settings)
+  }
+
+  /** Makes other settings ready; to call what it returns puts them in force. Throws for those that cannot be used. */
+  prepare(settings: SafetySettings): () => void {
+    const text = JSON.stringify(settings)
+    if (text === this.#settings) return () => {}
+    const replace = this.#guard.prepare(settings)
+    return () => {
+      this.#settings = text
+      replace()
+    }
+  }
+
+  /** What may be seen of a single text. */
+  guard(text: string): GuardedText<Finding> {
+    return this.#guard.guardText(text)
+  }
+
+  /** What may be seen of an envelope; `json` is its payload. */
+  rewrite(envelope: Utterance, json: string): GuardedParts<Finding> {
+    const parts = this.#guard.guard(envelope, json)
+    for (const { action } of parts.findings) this.#ports.tally.findings.add(action)
+    if (parts.withheld > 0) {
+      const rules = parts.findings.map(({ rule }) => rule)
+      this.#warn(envelope, { rules }, 'a text was withheld')
+    } else if (parts.rationale === FALLBACK_RATIONALE) {
+      this.#warn(envelope, {}, 'a tool call gives no reason; the usual one stands for it')
+    }
+    return parts
+  }
+
+  #warn({ id, from, kind }: Utterance, more: object, message: string): void {
+    const { space, clock, logger } = this.#ports
+    const times = this.#seldom.due(`${from} ${message}`, clock.now())
+    if (times !== undefined) logger.warn({ space, from, id, kind, ...more, times }, message)
+  }
+}
+
+function compile(settings: SafetySettings, { space, logger, isToken }: GuardPorts) {
+  try {
+    return compileSafety(settings, {
+      isKnownSecret: isToken,
+      failed: (error) => logger.warn({ space, ...withoutMessage(error) }, 'the guard failed'),
+    })
+  } catch (error) {
+    if (!(error instanceof SafetyError)) throw error
+    const message = `the safety settings of the space ${space} cannot be used: ${error.path} ${error.message}`
+    throw new Error(message, { cause: error })
+  }
+}
+
+/** The message of an error may quote the text that it is about. */
+function withoutMessage(error: unknown): object {
+  if (!(error instanceof Error)) return { error: typeof error }
+  return { error: error.name, at: error.stack?.replace(error.message, '') }
+}

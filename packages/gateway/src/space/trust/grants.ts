@@ -1,0 +1,79 @@
+import { type Capability, Coverage } from '@meup/protocol'
+
+/** Capabilities that one participant has given another [MEUP-4.14]. */
+export interface Grant {
+  /** Of the envelope that gave them: a grant, or an invitation. */
+  readonly id: string
+  readonly grantor: string
+  readonly recipient: string
+  readonly capabilities: readonly Capability[]
+  /** Milliseconds since the epoch; absent = no end. */
+  readonly expiresAt?: number
+}
+
+/** What grants rest on in the end: what the operator gave a participant; nothing for those who are unknown. */
+interface Ground {
+  configured(participant: string): readonly Capability[]
+}
+
+/** The grants that stand, in log order. */
+export class Grants {
+  readonly #ground: Ground
+  readonly #standing = new Map<string, Grant>()
+
+  constructor(ground: Ground) {
+    this.#ground = ground
+  }
+
+  get size(): number {
+    return this.#standing.size
+  }
+
+  get(id: string): Grant | undefined {
+    return this.#standing.get(id)
+  }
+
+  /** What stands for a recipient. */
+  to(recipient: string): Grant[] {
+    return [...this.#standing.values()].filter((grant) => grant.recipient === recipient)
+  }
+
+  list(): Grant[] {
+    return [...this.#standing.values()]
+  }
+
+  add(grant: Grant): void {
+    this.#standing.set(grant.id, grant)
+  }
+
+  /**
+   * Lets the grants fall that `ends` picks, and with them all that no longer stands without them. `poorer`: who has lost
+   * something else. Gives the recipients of what fell.
+   *
+   * One walk in log order is enough, because a grant rests on what its grantor was given before it, and never on what
+   * came later: so two grants cannot hold each other up, and nothing that was passed can fall after all.
+   */
+  fall(ends: (grant: Grant) => boolean, poorer: Iterable<string> = []): Set<string> {
+    const losers = new Set<string>()
+    const doubtful = new Set(poorer)
+    const given = new Map<string, (readonly Capability[])[]>()
+    const coverage = new Coverage()
+    const isBacked = ({ grantor, capabilities }: Grant): boolean => {
+      const held = [this.#ground.configured(grantor), ...(given.get(grantor) ?? [])]
+      return coverage.firstGap(held, capabilities) === -1
+    }
+    for (const grant of this.#standing.values()) {
+      const { id, recipient, capabilities } = grant
+      if (ends(grant) || (doubtful.has(grant.grantor) && !isBacked(grant))) {
+        this.#standing.delete(id)
+        losers.add(recipient)
+        doubtful.add(recipient)
+      } else {
+        const earlier = given.get(recipient)
+        if (earlier === undefined) given.set(recipient, [capabilities])
+        else earlier.push(capabilities)
+      }
+    }
+    return losers
+  }
+}

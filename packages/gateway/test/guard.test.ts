@@ -1,0 +1,392 @@
+import { createGateway, memoryStore, serve, tokenAuthenticator } from '@meup/gateway'
+import { testSpaceConfig, testToken } from '@meup/gateway/testing'
+import { type Envelope, FALLBACK_RATIONALE } from '@meup/protocol'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
+import { byId, type Client, errorFor, freshId, ofKind } from './client.js'
+import { type StartOptions, start } from './support.js'
+
+const participants = { ana: ['*'], ben: ['*'], tools: ['*'] } as const
+const key = 'EXK-0123456789AB'
+const mark = '[redacted:example-key]'
+const safety = {
+  rules: [
+    {
+      name: 'example-key',
+      pattern: 'EXK-[A-Z0-9]{12}',
+      keywords: ['exk-'],
+      action: 'mask',
+    },
+    { name: 'no-plans', pattern: 'launch code', action: 'block' },
+  ],
+} as const
+
+/** What the operator is told. */
+function operatorLog() {
+  const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
+  const log = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, message, fields: { ...fields } })
+  return { lines, logger: { info: log('info'), warn: log('warn'), error: log('error') } }
+}
+
+async function guarded(options: Partial<StartOptions> = {}) {
+  const log = operatorLog()
+  const running = await start({ participants, safety, logger: log.logger, ...options })
+  const [ana, ben] = [await running.connect('ana'), await running.connect('ben')]
+  return { running, ana, ben, lines: log.lines }
+}
+
+/** The envelope as it was sent, in the very bytes that came. */
+const bytesOf = (client: Client, frame: Envelope): string => {
+  const text = client.texts.get(frame) ?? ''
+  return text.slice(text.indexOf('"payload":'))
+}
+
+const thought = (message: string, more: object = {}) => ({
+  kind: 'reasoning.thought',
+  context: 'free',
+  payload: { message, ...more },
+})
+const call = (rationale?: string) => ({
+  kind: 'mcp.request',
+  to: ['tools'],
+  ...(rationale !== undefined && { rationale }),
+  payload: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x', arguments: { key } } },
+})
+
+describe('what agents think aloud', () => {
+  verifies('M27', 'is delivered and stored without its secrets, and the sender sees the same', async () => {
+    const { running, ana, ben } = await guarded()
+    const sent = thought(`the key is ${key}, so`, { metadata: { model: key, [key]: [key] } })
+    const seen = { message: `the key is ${mark}, so`, metadata: { model: mark, [mark]: [mark] } }
+    const { id, seq } = await ana.accepted(sent)
+    expect((await ben.next(byId(id))).payload).toEqual(seen)
+    const again = await running.connect('ben', { query: `after=${seq - 1}` })
+    expect((await again.next(byId(id))).payload).toEqual(seen)
+    for (const client of [ana, ben, again]) {
+      for (const text of client.texts.values()) expect(text).not.toContain(key)
+    }
+  })
+
+  test('keeps its bytes where there is nothing to hide, and all but the secret where there is', async () => {
+    const { ana } = await guarded()
+    const payload = (message: string) =>
+      `{ "message":"${message}" ,"n": 1.0, "big":12345678901234567890,"\\u0061":[ ]}`
+    for (const [id, sent, seen] of [
+      ['plain', 'all is w\\u0065ll', 'all is w\\u0065ll'],
+      ['masked', `it is ${key}`, `it is ${mark}`],
+    ] as const) {
+      ana.send(`{"id":"${id}","kind":"reasoning.new","context":"free","payload":${payload(sent)}}`)
+      expect(bytesOf(ana, await ana.next(byId(id)))).toBe(`"payload":${payload(seen)}}`)
+    }
+  })
+
+  test('is guarded over HTTP too', async () => {
+    const { running, ben } = await guarded()
+    const { status } = await running.post('ana', { id: 'posted', ...thought(key) })
+    expect(status).toBe(201)
+    expect((await ben.next(byId('posted'))).payload).toEqual({ message: mark })
+  })
+
+  test('of a secret that is split over two thoughts, the second part is masked', async () => {
+    const { ana, ben } = await guarded()
+    await ana.accepted(thought('the key is EXK-01234', { metadata: { model: 'x' } }))
+    const { payload } = await ana.accepted(thought('56789AB, and so on'))
+    expect(payload).toEqual({ message: `${mark}, and so on` })
+    await ben.accepted(thought('it is EXK-0'))
+    expect((await ana.accepted(thought('123456789AB'))).payload).toEqual({ message: mark })
+  })
+
+  test('may grow by its marks beyond what may be sent', async () => {
+    const limits = { maxEnvelopeBytes: 4096 }
+    const rules = [
+      { name: 'a-rule-with-a-very-long-name-indeed', pattern: 'Q[0-9]', action: 'mask' },
+    ] as const
+    const { running, ana, ben } = await guarded({ limits, safety: { rules } })
+    const { id, seq } = await ana.accepted(thought('Q1 '.repeat(1300)))
+    const text = (await ben.next(byId(id))).payload.message as string
+    expect(text.length).toBeGreaterThan(limits.maxEnvelopeBytes)
+    expect(text).not.toMatch(/Q1/)
+    const late = await running.connect('tools', { query: `after=${seq - 1}` })
+    expect((await late.next(byId(id))).payload.message).toBe(text)
+  })
+})
+
+describe('a retry', () => {
+  test('repeats what was sent, not what came of it', async () => {
+    const { ana, ben } = await guarded()
+    const sent = { id: freshId(), ...thought(key) }
+    ana.send(sent)
+    ana.send(sent) // While the first is on its way into the log.
+    const [first, second] = [await ana.next(byId(sent.id)), await ana.accepted(sent)]
+    expect(second).toEqual(first)
+    expect(second.payload).toEqual({ message: mark })
+    expect(await ana.refused({ ...sent, ...thought(mark) })).toMatchObject({ code: 'duplicate_id' })
+    await ana.accepted({ id: 'last', kind: 'chat', payload: { message: 'done' } })
+    expect((await ben.until(byId('last'))).filter(byId(sent.id))).toHaveLength(1)
+  })
+
+  test('without a rationale gets the one that it was given', async () => {
+    const { ana } = await guarded()
+    const sent = { id: freshId(), ...call() }
+    const first = await ana.accepted(sent)
+    expect(first.rationale).toBe(FALLBACK_RATIONALE)
+    expect(await ana.accepted(sent)).toEqual(first)
+    expect(await ana.refused({ ...sent, rationale: FALLBACK_RATIONALE })).toMatchObject({
+      code: 'duplicate_id',
+    })
+  })
+})
+
+describe('what is blocked', () => {
+  verifies('I09', 'of a narrative is none: the turn goes on, and a warning is logged', async () => {
+    const { ana, ben, lines } = await guarded()
+    const { id: question } = await ben.accepted({ kind: 'chat', payload: { message: 'well?' } })
+    const start = await ana.accepted({
+      kind: 'reasoning.start',
+      correlationId: question,
+      payload: { message: `the launch code is ${key}.`, metadata: { approach: 'slow' } },
+    })
+    expect(start.payload).toEqual({ message: '', metadata: { approach: 'slow', withheld: true } })
+    const inside = { context: start.id, kind: 'reasoning.thought' }
+    const { payload } = await ana.accepted({ ...inside, payload: { message: 'launch code', phase: 'plan' } })
+    expect(payload).toEqual({ message: '', phase: 'plan', metadata: { withheld: true } })
+    await ana.accepted({ ...inside, kind: 'reasoning.conclusion', payload: { message: 'done' } })
+    const answer = await ana.accepted({ kind: 'chat', correlationId: question, payload: { message: 'yes' } })
+    expect(await ben.next(byId(answer.id))).toMatchObject({ payload: { message: 'yes' } })
+
+    const warnings = lines.filter(({ message }) => message === 'a text was withheld')
+    expect(warnings).toEqual([
+      {
+        level: 'warn',
+        message: 'a text was withheld',
+        fields: {
+          space: 'test',
+          from: 'ana',
+          id: start.id,
+          kind: 'reasoning.start',
+          rules: ['no-plans', 'example-key'],
+          times: 1,
+        },
+      },
+    ])
+    expect(JSON.stringify(lines)).not.toMatch(new RegExp(`${key}|launch code`))
+  })
+
+  test('is recorded as a decision, behind the envelope; so is what is passed for review', async () => {
+    const policy = [
+      { name: 'customers', pattern: '(?i)acme corp', action: 'review' },
+      { name: 'gossip', pattern: 'gossip', action: 'block' },
+    ] as const
+    const { ana } = await guarded({ safety: { policy } })
+    const reviewed = await ana.accepted(thought('about ACME Corp'))
+    expect(reviewed.payload).toEqual({ message: 'about ACME Corp' })
+    expect(await ana.next(ofKind('system.decision'))).toMatchObject({
+      to: ['ana'],
+      payload: {
+        decision: 'review',
+        reasonCode: 'customers',
+        attemptedId: reviewed.id,
+        attemptedKind: 'reasoning.thought',
+        context: 'free',
+        count: 1,
+      },
+    })
+    const blocked = await ana.accepted(thought('some gossip'))
+    const { seq = 0, payload } = await ana.next(ofKind('system.decision'))
+    expect(payload).toMatchObject({ decision: 'blocked', reasonCode: 'gossip', attemptedId: blocked.id })
+    expect(seq).toBe(blocked.seq + 1)
+    expect(JSON.stringify(payload)).not.toContain('some')
+  })
+
+  test('is told to the operator once a minute', async () => {
+    const { ana, lines } = await guarded()
+    for (let n = 0; n < 5; n++) await ana.accepted(thought('launch code'))
+    expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
+  })
+})
+
+describe('a rationale', () => {
+  verifies(
+    'I10',
+    'of a tool call that is blocked, blank or missing becomes the fallback, and a warning is logged',
+    async () => {
+      const { ana, ben, lines } = await guarded()
+      const fallback = 'Tool selected to satisfy the current subtask.'
+      for (const rationale of [undefined, '', '  \n', '\u200b', 'launch code', `launch code ${key}`]) {
+        const { id } = await ana.accepted(call(rationale))
+        expect((await ben.next(byId(id))).rationale, String(rationale)).toBe(fallback)
+        const proposal = { kind: 'mcp.proposal', payload: { method: 'tools/call', params: { name: 'x' } } }
+        const proposed = await ana.accepted({ ...proposal, ...(rationale !== undefined && { rationale }) })
+        expect(proposed.rationale, String(rationale)).toBe(fallback)
+      }
+      const told = lines.map(({ level, message }) => `${level}: ${message}`)
+      expect(told).toEqual([
+        'warn: a tool call gives no reason; the usual one stands for it',
+        'warn: a text was withheld',
+      ])
+    },
+  )
+
+  verifies('I11', 'that is redacted stays as it is', async () => {
+    const { ana, lines } = await guarded()
+    const { rationale } = await ana.accepted(call(`${key} opens it`))
+    expect(rationale).toBe(`${mark} opens it`)
+    expect(lines).toEqual([])
+  })
+
+  test('of other methods may be absent', async () => {
+    const { ana } = await guarded()
+    const list = { kind: 'mcp.request', to: ['tools'], payload: { method: 'tools/list' } }
+    expect(await ana.accepted(list)).not.toHaveProperty('rationale')
+    expect(await ana.accepted({ ...list, rationale: 'launch code' })).toMatchObject({ rationale: '' })
+  })
+})
+
+describe('what is not guarded', () => {
+  test('MCP payloads are the very bytes that were sent, whatever they hold', async () => {
+    const { ana, ben } = await guarded()
+    const tools = await ben.accepted({ kind: 'chat', payload: { message: 'hello' } })
+    const payload = `{"jsonrpc":"2.0", "id" : 1.0,"method":"tools/call","params":{"name":"${key}","metadata":{"a":"launch code ${key}"}}}`
+    ana.send(`{"id":"asked","kind":"mcp.request","to":["ben"],"rationale":"${key}","payload":${payload}}`)
+    const request = await ben.next(byId('asked'))
+    expect(bytesOf(ben, request)).toBe(`"payload":${payload}}`)
+    expect(request.rationale).toBe(mark)
+    const result = `{"result":{"metadata":{"key":"${key}"},"content":[ {"text":"launch code"} ]}}`
+    ben.send(`{"id":"answered","kind":"mcp.response","correlationId":"asked","payload":${result}}`)
+    expect(bytesOf(ana, await ana.next(byId('answered')))).toBe(`"payload":${result}}`)
+    expect(tools.payload).toEqual({ message: 'hello' })
+  })
+
+  test('messages of chat are not, their metadata is', async () => {
+    const { ana } = await guarded()
+    const { payload } = await ana.accepted({
+      kind: 'chat',
+      payload: { message: key, note: key, metadata: { seen: key, by: 'launch code' } },
+    })
+    expect(payload).toEqual({ message: key, note: key, metadata: { seen: mark, by: '' } })
+  })
+})
+
+describe('the rules', () => {
+  test('are replaced while connections stay, and kept where the new ones cannot be used', async () => {
+    const { running, ana } = await guarded()
+    const config = (rules: object[]) =>
+      ({
+        ...testSpaceConfig({ participants }),
+        safety: { onLeak: 'mask', maxLength: 20, policy: [], rules },
+      }) as never
+    const rule = (pattern: string) => ({ name: 'other', pattern, action: 'mask' })
+    await running.gateway.reconfigure([config([rule('OTHER-[0-9]{4}')])])
+    const text = `OTHER-1234`
+    expect((await ana.accepted(thought(`${text}.`))).payload).toEqual({ message: '[redacted:other].' })
+    expect((await ana.accepted(thought(key))).payload).toEqual({ message: key })
+    const long = await ana.accepted(thought('word '.repeat(10)))
+    expect(long.payload.message).toBe('word word word word…')
+
+    await expect(running.gateway.reconfigure([config([rule('OTHER-(')])])).rejects.toThrow(
+      /safety settings of the space test cannot be used: \/rules\/0\/pattern is not a regular expression/,
+    )
+    expect((await ana.accepted(thought(text))).payload).toEqual({ message: '[redacted:other]' })
+  })
+
+  test('that cannot be used keep a gateway from starting', async () => {
+    const options = {
+      participants,
+      safety: { rules: [{ name: 'x', pattern: '(', action: 'mask' }] },
+    } as const
+    await expect(start(options)).rejects.toThrow(/the space test cannot be used: \/rules\/0\/pattern/)
+  })
+
+  test('are counted by what they do', async () => {
+    const { running, ana } = await guarded()
+    await ana.accepted(thought(key))
+    await ana.accepted(thought('launch code'))
+    const metrics = await (await fetch(`${running.url}/metrics`)).text()
+    expect(metrics).toContain('meup_safety_findings_total{space="test",action="mask"} 1')
+    expect(metrics).toContain('meup_safety_findings_total{space="test",action="block"} 1')
+  })
+})
+
+describe('tokens of this gateway', () => {
+  test('are never shown, of whatever space they are', async () => {
+    const { ana } = await guarded({ others: [{ name: 'other', participants: { cleo: [], somebody: [] } }] })
+    for (const token of [testToken('ana'), testToken('somebody')].filter(({ length }) => length >= 16)) {
+      expect((await ana.accepted(thought(`with ${token}.`))).payload).toEqual({
+        message: 'with [redacted:known-secret].',
+      })
+    }
+    expect(testToken('somebody').length).toBeGreaterThanOrEqual(16)
+  })
+
+  test('those of invitations neither', async () => {
+    const { ana } = await guarded()
+    await ana.accepted({ kind: 'space.invite', payload: { participantId: 'dora', capabilities: ['chat'] } })
+    const { token } = (await ana.next(ofKind('space.invite-ack'))).payload as { token: string }
+    expect((await ana.accepted(thought(token))).payload).toEqual({ message: '[redacted:known-secret]' })
+  })
+})
+
+verifies(
+  'I12',
+  'a guard that fails withholds the text, and the turn still completes with its answer',
+  async () => {
+    const log = operatorLog()
+    const config = testSpaceConfig({ participants })
+    const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
+    const authenticator = tokenAuthenticator({ test: tokens })
+    const failing = {
+      ...authenticator,
+      isToken(candidate: string): boolean {
+        throw new Error(`cannot look up ${candidate}`)
+      },
+    }
+    const gateway = await createGateway({
+      spaces: [config],
+      store: memoryStore(),
+      authenticator: failing,
+      logger: log.logger,
+    })
+    const served = await serve({ gateway, host: '127.0.0.1', port: 0 })
+    onTestFinished(() => served.close())
+    const post = async (participant: string, envelope: object) => {
+      const response = await fetch(`${served.url}/spaces/test/envelopes`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${testToken(participant)}` },
+        body: JSON.stringify(envelope),
+      })
+      expect(response.status).toBe(201)
+    }
+    const long = 'a-word-of-many-letters'
+    await post('ben', { id: 'q', kind: 'chat', payload: { message: 'well?' } })
+    await post('ana', { id: 'run', kind: 'reasoning.start', correlationId: 'q', payload: { message: long } })
+    await post('ana', { id: 'asked', context: 'run', ...call(long) })
+    await post('tools', {
+      kind: 'mcp.response',
+      correlationId: 'asked',
+      context: 'run',
+      payload: { result: {} },
+    })
+    await post('ana', { kind: 'reasoning.conclusion', context: 'run', payload: { message: 'short' } })
+    await post('ana', { id: 'a', kind: 'chat', correlationId: 'q', payload: { message: 'yes' } })
+
+    const history = await fetch(`${served.url}/spaces/test/envelopes?limit=100`, {
+      headers: { authorization: `Bearer ${testToken('ben')}` },
+    })
+    const { envelopes } = (await history.json()) as { envelopes: Envelope[] }
+    const find = (id: string) => envelopes.find((each) => each.id === id)
+    expect(find('run')?.payload).toEqual({ message: '', metadata: { withheld: true } })
+    expect(find('asked')?.rationale).toBe(FALLBACK_RATIONALE)
+    expect(find('a')?.payload).toEqual({ message: 'yes' })
+    const told = JSON.stringify(log.lines)
+    expect(told).toContain('the guard failed')
+    expect(told).not.toContain(long)
+  },
+)
+
+test('a refusal says nothing of what was guarded, since nothing was', async () => {
+  const { ana } = await guarded()
+  const id = freshId()
+  ana.send({ id, kind: 'reasoning.thought', payload: { message: key } })
+  expect((await ana.next(errorFor(id))).payload).toMatchObject({ code: 'invalid_context' })
+})

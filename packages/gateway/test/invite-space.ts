@@ -1,0 +1,29 @@
+import type { Client, Sent } from './client.js'
+import { type Running, type StartOptions, start } from './support.js'
+
+/** Host may invite, as far as it holds; mod kicks. */
+export const participants = {
+  root: ['*'],
+  host: ['space.invite', 'capability.grant', 'work.*', 'chat'],
+  mod: ['space.kick', 'space.invite', 'chat'],
+  ann: ['chat', 'work.dig'],
+}
+
+/** Root and host are there. */
+export async function open(options: Partial<StartOptions> = {}) {
+  const running = await start({ participants, ...options })
+  return { ...running, root: await running.connect('root'), host: await running.connect('host') }
+}
+
+/** Sends an invitation, and gives the token for it. */
+export async function tokenFor(inviter: Client, sent: Sent): Promise<string> {
+  const { id } = await inviter.accepted(sent)
+  const ack = await inviter.next(
+    ({ kind, correlationId }) => kind === 'space.invite-ack' && correlationId === id,
+  )
+  return ack.payload.token as string
+}
+
+/** With what a token is refused. */
+export const statusOf = async ({ knock }: Running, token: string, space = 'test'): Promise<number> =>
+  (await knock({ token, space })).status

@@ -1,0 +1,249 @@
+import { memoryStore } from '@meup/gateway'
+import { FakeClock, testToken } from '@meup/gateway/testing'
+import type { Envelope } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { SpaceState } from '../src/space/state.js'
+import { byId, errorFor, ofKind, presence, type Sent } from './client.js'
+import { faultyDisk } from './faulty-disk.js'
+import { type StartOptions, start } from './support.js'
+import { chat, grant, kick, NoTimers, reconfigure } from './trust.js'
+
+const participants = { root: ['*'], ann: ['*'], ben: ['chat'] }
+
+async function open(options: Partial<StartOptions> = {}) {
+  const running = await start({ participants, ...options })
+  const [root, ann] = [await running.connect('root'), await running.connect('ann')]
+  return { ...running, root, ann }
+}
+
+describe('a kick', () => {
+  test('closes every connection of its participant with 4403 and the reason, and its token opens nothing', async () => {
+    const { connect, knock, post, url, root, ann } = await open()
+    const second = await connect('ann')
+    await root.accepted(kick('ann', { reason: 'spam, spam, spam' }))
+    for (const client of [ann, second]) {
+      expect(await client.closed).toEqual({ code: 4403, reason: 'kicked by root: spam, spam, spam' })
+      expect(client.frames.some(ofKind('space.kick'))).toBe(true)
+    }
+    await root.next(presence('leave', 'ann'))
+    const refusal = { status: 403, body: expect.objectContaining({ code: 'forbidden' }) }
+    expect(await knock({ token: testToken('ann') })).toMatchObject(refusal)
+    expect(await post('ann', chat())).toMatchObject(refusal)
+    const headers = { authorization: `Bearer ${testToken('ann')}` }
+    const history = await fetch(`${url}/spaces/test/envelopes`, { headers })
+    expect(history.status).toBe(403)
+    expect(await history.text()).toMatch(/root has kicked you out \(spam.*ask to be invited again/)
+    await root.accepted({ ...chat('gone, but known'), to: ['ann'] })
+  })
+
+  test('ends its streams of events', async () => {
+    const { url, root } = await open()
+    const headers = { authorization: `Bearer ${testToken('ann')}` }
+    const events = await fetch(`${url}/spaces/test/events`, { headers })
+    await root.accepted(kick('ann'))
+    expect(await events.text()).toContain('event: error\ndata: {"code":4403,"reason":"kicked by root"}')
+  })
+
+  test('counts before it is in the log: what is still on its way from there is refused', async () => {
+    const disk = faultyDisk(memoryStore())
+    const { post, root, ann } = await open({ store: disk.store })
+    const { appending, goOn } = disk.stall()
+    ann.send({ id: 'before', ...chat() })
+    await appending
+    root.send({ id: 'out', ...kick('ann') })
+    await root.subscribe({})
+    for (const id of ['a', 'b', 'c']) ann.send({ id, ...chat() })
+    ann.send({ id: 'look', kind: 'observe.subscribe', payload: {} })
+    for (const id of ['a', 'b', 'c', 'look']) {
+      expect(await ann.next(errorFor(id))).toMatchObject({ payload: { code: 'forbidden' } })
+    }
+    expect((await post('ann', chat())).status).toBe(403)
+    expect(ann.frames.some(byId('before'))).toBe(false)
+    goOn()
+    expect((await ann.closed).code).toBe(4403)
+    await root.next(byId('out'))
+    expect(root.frames.filter(({ from }) => from === 'ann').map(({ id }) => id)).toEqual(['before'])
+  })
+
+  test('of which the log knows nothing shuts nobody out', async () => {
+    const disk = faultyDisk(memoryStore())
+    const { gateway, root, ann } = await open({ store: disk.store })
+    const { appending, fail } = disk.stall()
+    root.send({ id: 'out', ...kick('ann') })
+    await appending
+    await reconfigure(gateway, { participants })
+    fail()
+    await root.next(errorFor('out'))
+    await root.accepted(chat('it goes on'))
+    await ann.accepted(chat('so do I'))
+  })
+
+  test('in a flood of messages lets none through that came later', async () => {
+    const { root, ann } = await open()
+    for (let count = 0; count < 300; count++) ann.send(chat(`${count}`))
+    const { seq } = await root.accepted(kick('ann'))
+    await ann.closed
+    const mark = await root.accepted(chat('mark'))
+    const late = root.frames.filter((frame) => frame.from === 'ann' && (frame.seq ?? 0) > seq)
+    expect(late).toEqual([])
+    expect(root.frames.at(-1)?.id).toBe(mark.id)
+  })
+
+  test('lasts until it says', async () => {
+    const clock = new FakeClock()
+    const { connect, knock, root, ann } = await open({ clock })
+    const untilTs = new Date(clock.now() + 60_000).toISOString()
+    await root.accepted(kick('ann', { untilTs }))
+    await ann.closed
+    clock.advance(59_999)
+    const { status, body } = await knock({ token: testToken('ann') })
+    expect([status, body.detail]).toEqual([403, expect.stringContaining(`come back at ${untilTs}`)])
+    clock.advance(1)
+    await (await connect('ann')).accepted(chat())
+  })
+
+  test('ends at its time, whatever timers do', async () => {
+    const clock = new NoTimers()
+    const { connect, root, ann } = await open({ clock })
+    await root.accepted(kick('ann', { untilTs: new Date(clock.now() + 1000).toISOString() }))
+    await ann.closed
+    clock.advance(1000)
+    await connect('ann')
+  })
+
+  test('may be replaced by a later one, which may be shorter', async () => {
+    const clock = new FakeClock()
+    const { connect, root, ann } = await open({ clock })
+    await root.accepted(kick('ann'))
+    await ann.closed
+    await root.accepted(kick('ann', { untilTs: new Date(clock.now() + 1).toISOString() }))
+    clock.advance(1)
+    await connect('ann')
+  })
+
+  test('is not lifted by a restart, nor by the operator’s changes', async () => {
+    const spaces = new Map()
+    const first = await open({ store: memoryStore(spaces) })
+    await first.root.accepted(kick('ann'))
+    await first.ann.closed
+    await first.close()
+    const { gateway, knock, connect } = await start({ participants, store: memoryStore(spaces) })
+    const status = async () => (await knock({ token: testToken('ann') })).status
+    expect(await status()).toBe(403)
+    const { ann: _, ...rest } = participants
+    await reconfigure(gateway, { participants: rest })
+    expect(await status()).toBe(401)
+    await reconfigure(gateway, { participants })
+    expect(await status()).toBe(403)
+    await connect('ben')
+  })
+
+  test('of a guest closes it; the next one may come', async () => {
+    const { root, dial } = await open({ guest: { capabilities: ['chat'] } })
+    const guest = await dial({})
+    await root.accepted(kick(guest.participant))
+    expect((await guest.closed).code).toBe(4403)
+    await root.next(presence('leave', guest.participant))
+    await (await dial({})).accepted(chat())
+    const again = await root.refused(kick(guest.participant))
+    expect(again.code).toBe('participant_not_found')
+  })
+
+  test('leaves what its participant gave to others', async () => {
+    const { connect, root, ann } = await open()
+    const ben = await connect('ben')
+    await ann.accepted(grant('ben', ['work.dig']))
+    await root.accepted(kick('ann'))
+    await ann.closed
+    await ben.accepted({ kind: 'work.dig' })
+  })
+
+  test('fits its reason into a close frame', async () => {
+    const { root, ann } = await open()
+    await root.accepted(kick('ann', { reason: '🦡'.repeat(5000) }))
+    const { code, reason } = await ann.closed
+    expect(code).toBe(4403)
+    expect(Buffer.byteLength(reason)).toBeLessThanOrEqual(123)
+    expect(reason).toMatch(/^kicked by root: (🦡)+$/u)
+  })
+})
+
+describe('the memory of kicks', () => {
+  const guest = 'guest-1'
+  function stateAfter(...made: readonly Pick<Envelope, 'kind' | 'payload'>[]): SpaceState {
+    const state = new SpaceState()
+    const common = { protocol: 'meup/v0.3' as const, ts: '2026-01-02T03:04:05.678Z', from: 'root' }
+    for (const [index, each] of made.entries()) {
+      state.apply({ ...common, id: `e${index}`, ...each }, new Uint8Array())
+    }
+    return state
+  }
+  const presenceOf = (event: string) => ({
+    kind: 'system.presence',
+    payload: { event, participant: { id: guest, capabilities: [] } },
+  })
+  const configured = (...ids: string[]) => ({
+    kind: 'system.space',
+    payload: {
+      event: 'configured',
+      mcp: { visibility: 'everyone' },
+      participants: Object.fromEntries(ids.map((id) => [id, { kind: 'agent', capabilities: [] }])),
+    },
+  })
+  const kickOf = (participantId: string) => ({ kind: 'space.kick', payload: { participantId } })
+
+  test('ends with a guest', () => {
+    const there = [presenceOf('join'), kickOf(guest)]
+    expect(stateAfter(...there).trust.kicks.get(guest)).toEqual({ by: 'root' })
+    expect(stateAfter(...there, presenceOf('leave')).trust.kicks.list()).toEqual([])
+  })
+
+  test('has an end for those whom the operator has removed, and none for the others', () => {
+    const many = Array.from({ length: 1500 }, (_, index) => `p${index}`)
+    const { kicks } = stateAfter(
+      configured(...many),
+      ...many.map(kickOf),
+      configured('p0'),
+      kickOf('p0'),
+    ).trust
+    expect(kicks.list()).toHaveLength(1000)
+    expect([kicks.get('p0'), kicks.get('p1'), kicks.get('p1499')]).toEqual([
+      { by: 'root' },
+      undefined,
+      { by: 'root' },
+    ])
+  })
+})
+
+describe('what is refused', () => {
+  test.for<[string, string | undefined, Sent]>([
+    ['forbidden', undefined, kick('root')],
+    ['participant_not_found', '/payload/participantId', kick('nobody')],
+    ['invalid_payload', '/payload/participantId', kick('no body')],
+    ['invalid_payload', '/payload/untilTs', kick('ann', { untilTs: '2001-01-01T00:00:00Z' })],
+    ['invalid_payload', '/payload/untilTs', kick('ann', { untilTs: '2999-02-31T25:00:00Z' })],
+  ])('%s at %s: %j', async ([code, path, sent]) => {
+    const { root, ann } = await open()
+    const refused = await root.refused(sent)
+    expect([refused.code, refused.details?.path]).toEqual([code, path])
+    await ann.accepted(chat())
+  })
+
+  test('the last who may kick kicking itself, on whichever line', async () => {
+    const alone = { root: ['*'], ben: ['chat'] }
+    const { connect, post } = await start({ participants: alone })
+    const root = await connect('root')
+    expect(await root.refused(kick('root'))).toMatchObject({
+      code: 'forbidden',
+      message: expect.stringContaining('cannot kick itself'),
+    })
+    expect((await post('root', kick('root'))).status).toBe(403)
+    await root.accepted(kick('ben'))
+  })
+
+  test('whoever has no capability for it', async () => {
+    const { connect } = await open()
+    const ben = await connect('ben')
+    expect((await ben.refused(kick('ann'))).code).toBe('capability_violation')
+  })
+})
