@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type ConnectOptions, connect, type Space } from '@meup/agent-sdk'
+import { type ConnectOptions, connect, type DialRequest, readEnvironment, type Space } from '@meup/agent-sdk'
 import type { Command } from 'commander'
 import { UsageError } from './exit.js'
 import { readGatewayFile } from './run/gateway-file.js'
@@ -22,19 +22,28 @@ export const withConnection = (command: Command, json = 'print envelopes as JSON
     .option('--json', json)
 
 /** Enters the space the flags name. */
-export function enter(
+export async function enter(
   flags: ConnectionFlags,
   resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
 ): Promise<Space> {
+  const space = await connect({ ...resume, ...optionsOf(flags) })
+  // What was once asked of its participant is shown anew then, and is not this command's to answer.
+  if (Object.keys(resume).length > 0) space.serve(() => new Promise(() => {}))
+  return space
+}
+
+/** Where the flags lead, and with which token. */
+export const destination = (flags: ConnectionFlags): DialRequest => readEnvironment(optionsOf(flags))
+
+function optionsOf(flags: ConnectionFlags): ConnectOptions {
   const { url, space, tokenFile } = flags
   const as = flags.as ?? defaultPerson(space)
-  return connect({
-    ...resume,
+  return {
     ...(url !== undefined && { url }),
     ...(space !== undefined && { space }),
     ...(as !== undefined && { as }),
     ...(tokenFile !== undefined && { token: readToken(tokenFile) }),
-  })
+  }
 }
 
 /** Whoever says who he is, by name or token, is not guessed. */

@@ -1,7 +1,8 @@
-import { ConnectionError, ToolError } from '@meup/agent-sdk'
+import { ConnectionError, ProposalError, ToolError } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
 import { ConfigError } from './config/config-error.js'
 import { TokenError } from './config/tokens.js'
+import { brief } from './render/printable.js'
 
 /** What a shell learns from a command. */
 export const exitCodes = {
@@ -26,6 +27,7 @@ const byProtocolCode: Partial<Record<string, number>> = {
   unauthorized: exitCodes.auth,
   forbidden: exitCodes.denied,
   capability_violation: exitCodes.denied,
+  grant_exceeds_own: exitCodes.denied,
   participant_paused: exitCodes.denied,
   unavailable: exitCodes.unreachable,
 }
@@ -38,17 +40,25 @@ const byLocalCode: Partial<Record<string, number>> = {
   aborted: exitCodes.interrupted,
 }
 
+const byOutcome: Record<ProposalError['outcome']['state'], number> = {
+  rejected: exitCodes.rejected,
+  expired: exitCodes.timeout,
+  withdrawn: exitCodes.error,
+}
+
 export function exitCodeOf(error: unknown): number {
   const isUsage = [UsageError, ConfigError, TokenError].some((type) => error instanceof type)
   if (isUsage) return exitCodes.usage
   if (error instanceof ProtocolError) return byProtocolCode[error.code] ?? exitCodes.error
   if (error instanceof ConnectionError) return byLocalCode[error.code] ?? exitCodes.error
+  if (error instanceof ProposalError) return byOutcome[error.outcome.state]
   return exitCodes.error
 }
 
 /** One line for people: what is wrong and what to do. */
 export function explain(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
+  if (error instanceof ProposalError) return brief(error.message, 500)
   if (error instanceof ToolError) return `the tool failed: ${error.message}`
   if (!(error instanceof Error)) return String(error)
   if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {

@@ -2,10 +2,13 @@
 import { existsSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addCall } from './commands/call.js'
+import { addCaps } from './commands/caps.js'
 import { addCompletion } from './commands/completion.js'
 import { addDoctor } from './commands/doctor.js'
 import { addRunCommands } from './commands/gateway.js'
 import { addJoin } from './commands/join.js'
+import { addMembers } from './commands/members.js'
+import { addProposals } from './commands/proposals.js'
 import { addSend } from './commands/send.js'
 import { addSpace } from './commands/space.js'
 import { addToken } from './commands/token.js'
@@ -32,6 +35,9 @@ addJoin(program)
 addWatch(program)
 addSend(program)
 addCall(program)
+addProposals(program)
+addCaps(program)
+addMembers(program)
 addSpace(program)
 addToken(program)
 addDoctor(program)

@@ -1,39 +1,54 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, enter, withConnection } from '../connection.js'
 import { UsageError } from '../exit.js'
-import { print } from '../output.js'
+import { print, printJson, tell } from '../output.js'
 import { printable } from '../render/printable.js'
+import { seconds } from './seconds.js'
 import { parseObject } from './send.js'
 
 interface CallFlags extends ConnectionFlags {
   readonly why?: string
-  readonly timeout: string
+  readonly timeout?: string
+  readonly approvalTimeout?: string
 }
 
 /** `meup call files/read_text_file '{"path":"a"}'`: calls a tool and prints what it gives back. */
 export function addCall(program: Command): void {
-  withConnection(program.command('call'))
+  withConnection(program.command('call'), 'print the result as one JSON object')
     .description('call a tool of a participant')
     .argument('<tool>', 'participant/tool')
     .argument('[arguments]', 'JSON object', '{}')
     .option('--why <rationale>', 'why, for everyone to read')
-    .option('--timeout <seconds>', 'how long to wait', '60')
+    .option('--timeout <seconds>', 'how long to wait for the result (default: 60)')
+    .option(
+      '--approval-timeout <seconds>',
+      'how long what you may only propose waits (default: --timeout, or 600)',
+    )
     .action(async (tool: string, json: string, flags: CallFlags) => {
       const args = parseObject(json, 'the arguments')
-      const timeoutMs = Number(flags.timeout) * 1000
-      if (!(timeoutMs > 0)) throw new UsageError(`--timeout takes seconds, not ${flags.timeout}`)
+      const times = timesOf(flags)
       if (!/^[^/]+\/.+/.test(tool)) throw new UsageError(`name the tool as participant/tool, not ${tool}`)
       const space = await enter(flags)
+      const interruption = new AbortController()
+      process.once('SIGINT', () => interruption.abort('interrupted'))
       try {
         const { content, data, text } = await space.call(tool, args, {
-          timeoutMs,
+          ...times,
           ...(flags.why && { why: flags.why }),
+          signal: interruption.signal,
+          onProposal: ({ id }) => tell(`waiting for approval of proposal ${id}`),
         })
-        if (flags.json)
-          print(JSON.stringify({ content, ...(data !== undefined && { structuredContent: data }) }))
+        if (flags.json) printJson({ content, ...(data !== undefined && { structuredContent: data }) })
         else print(printable(text))
       } finally {
         space.close()
       }
     })
+}
+
+/** In milliseconds. */
+function timesOf({ timeout, approvalTimeout }: CallFlags): { timeoutMs: number; approvalMs: number } {
+  const timeoutMs = 1000 * seconds(timeout ?? '60', '--timeout')
+  const approvalMs = 1000 * seconds(approvalTimeout ?? timeout ?? '600', '--approval-timeout')
+  return { timeoutMs, approvalMs }
 }

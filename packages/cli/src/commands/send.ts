@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, enter, withConnection } from '../connection.js'
 import { UsageError } from '../exit.js'
-import { print } from '../output.js'
+import { print, printJson } from '../output.js'
 
 interface SendFlags extends ConnectionFlags {
   readonly to?: string[]
@@ -33,7 +33,8 @@ export function addSend(program: Command): void {
           ...(context && { context }),
           ...(reply && { correlationId: reply }),
         })
-        print(flags.json ? JSON.stringify(accepted) : `${accepted.seq ?? ''} ${accepted.id}`)
+        if (flags.json) printJson(accepted)
+        else print(`${accepted.seq ?? ''} ${accepted.id}`)
       } finally {
         space.close()
       }

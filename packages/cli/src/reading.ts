@@ -1,0 +1,87 @@
+import { ConnectionError, type DialRequest } from '@meup/agent-sdk'
+import { type AnyEnvelope, type ErrorCode, errors, type ParticipantInfo, ProtocolError } from '@meup/protocol'
+
+/** Milliseconds that the gateway may take for one answer. */
+const patienceMs = 30_000
+/** Envelopes in one answer; the most that a gateway gives. */
+const pageSize = 1000
+
+/** Who belongs to a space, and what each may do. Nobody sees whoever reads over HTTP come and go. */
+export async function readParticipants(at: DialRequest): Promise<readonly ParticipantInfo[]> {
+  const { participants } = await ask<{ participants: ParticipantInfo[] }>(at, 'participants')
+  return participants
+}
+
+interface Page {
+  readonly envelopes: readonly AnyEnvelope[]
+  /** Where the next page begins; absent = this was the last. */
+  readonly next?: number
+}
+
+/** The envelopes of these kinds that the log has and this reader may see: oldest first, or newest first (`desc`). */
+export async function* readLog(
+  at: DialRequest,
+  kinds: readonly string[],
+  order: 'asc' | 'desc' = 'asc',
+): AsyncGenerator<AnyEnvelope, void> {
+  let place: Readonly<Record<string, string>> = {}
+  for (;;) {
+    const query = { kind: kinds.join(), order, limit: `${pageSize}`, ...place }
+    const { envelopes, next } = await ask<Page>(at, 'envelopes', query)
+    yield* envelopes
+    if (next === undefined) return
+    place = { [order === 'asc' ? 'after' : 'before']: `${next}` }
+  }
+}
+
+/** The last envelopes after a place in the log, as far as one answer goes; oldest first. */
+export async function readTail(at: DialRequest, after: number): Promise<readonly AnyEnvelope[]> {
+  const query = { after: `${after}`, order: 'desc', limit: `${pageSize}` }
+  const { envelopes } = await ask<Page>(at, 'envelopes', query)
+  return envelopes.toReversed()
+}
+
+/** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when none answers. */
+async function ask<Answer>(
+  { url, space, token }: DialRequest,
+  path: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const address = addressOf(url, `spaces/${encodeURIComponent(space)}/${path}`)
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value)
+  try {
+    const response = await fetch(address, {
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(patienceMs),
+    })
+    const body: unknown = await response.json()
+    if (response.ok) return body as Answer
+    throw refusalOf(response.status, body)
+  } catch (error) {
+    throw error instanceof ProtocolError ? error : failureOf(error as Error, url)
+  }
+}
+
+/** Whoever gives the address of a socket means the same gateway. */
+function addressOf(url: string, path: string): URL {
+  if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`)
+  }
+  const address = new URL(path, url.endsWith('/') ? url : `${url}/`)
+  address.protocol = address.protocol.replace('ws', 'http')
+  return address
+}
+
+function refusalOf(status: number, body: unknown): Error {
+  const { code = '', detail = '' } = Object(body) as { code?: string; detail?: string }
+  if (Object.hasOwn(errors, code)) return new ProtocolError(code as ErrorCode, detail)
+  return new Error(`HTTP ${status}; is this a gateway?`)
+}
+
+function failureOf(cause: Error, url: string): ConnectionError {
+  if (cause.name === 'TimeoutError') {
+    return new ConnectionError('timeout', `${url} did not answer within ${patienceMs} ms`, { cause })
+  }
+  const { message } = cause.cause instanceof Error ? cause.cause : cause
+  return new ConnectionError('unreachable', `no gateway answers at ${url}: ${message}`, { cause })
+}

@@ -1,0 +1,47 @@
+import type { ProposalView } from '@meup/views'
+import { brief } from '../render/printable.js'
+import { spanText } from './terms.js'
+
+/** Characters of the arguments, and of each text that somebody wrote. */
+const longest = 200
+
+/** A proposal for people: what is asked for, then why and how it stands. `now` in milliseconds since the epoch. */
+export function proposalLines(proposal: ProposalView, now: number): string[] {
+  const { id, source, tool, parameters, rationale } = proposal
+  const target = [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
+  return [
+    `${id}  ${source.from} proposes ${target} ${brief(JSON.stringify(parameters), longest)}`,
+    `  ${brief(rationale, longest)} · ${outcomeText(proposal, now)}`,
+  ]
+}
+
+/** What has become of a proposal, and by whom. */
+export function outcomeText(proposal: ProposalView, now: number): string {
+  const { fulfilments, rejections } = proposal
+  return [
+    ...fulfilments.map(({ by, outcome }) => `approved by ${by}${outcome ? ` (${outcome})` : ''}`),
+    ...rejections.map((each) => `rejected by ${each.by}: ${reasonOf(each)}`),
+    ...(proposal.usesLeft > 0 ? [standingOf(proposal, now)] : []),
+  ].join(' · ')
+}
+
+/** How one stands that could be carried out again. */
+function standingOf({ usesLeft, withdrawal, expiresAt }: ProposalView, now: number): string {
+  if (withdrawal !== null) return `withdrawn: ${reasonOf(withdrawal)}`
+  const open = usesLeft > 1 ? `open ${usesLeft} times` : 'open'
+  if (expiresAt === null) return open
+  const left = Date.parse(expiresAt) - now
+  return left <= 0 ? 'expired' : `${open}, expires in ${spanText(left)}`
+}
+
+function reasonOf({ reason, message }: { readonly reason: string; readonly message: string | null }): string {
+  return brief(message === null ? reason : `${reason} (${message})`, longest)
+}
+
+/** A proposal for programs. */
+export function proposalJson({ source, ...proposal }: ProposalView, now: number): object {
+  const { state, expiresAt } = proposal
+  const { seq, from, to, context } = source
+  const isOver = state === 'open' && expiresAt !== null && Date.parse(expiresAt) <= now
+  return { seq, from, to, context, ...proposal, ...(isOver && { state: 'expired' }) }
+}

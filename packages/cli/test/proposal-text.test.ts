@@ -1,0 +1,117 @@
+import { createProposalFold, type ProposalView } from '@meup/views'
+import { expect, test } from 'vitest'
+import { isOpen, openProposal } from '../src/trust/proposal-list.js'
+import { proposalJson, proposalLines } from '../src/trust/proposal-text.js'
+
+const ts = '2026-01-02T03:04:05.000Z'
+const now = Date.parse(ts)
+
+interface Fields {
+  readonly id?: string
+  readonly from?: string
+  readonly kind?: string
+  readonly payload?: object
+  readonly [other: string]: unknown
+}
+
+/** What the log makes of a proposal `p` of `ben`, and of what was said about it. */
+function proposed(fields: Fields = {}, ...answers: Fields[]): ProposalView {
+  const fold = createProposalFold()
+  const { payload, ...rest } = fields
+  const envelopes = [
+    {
+      ...{ id: 'p', from: 'ben', to: ['files'], kind: 'mcp.proposal', rationale: 'it is late' },
+      ...rest,
+      payload: { method: 'tools/call', params: { name: 'read', arguments: { path: 'a' } }, ...payload },
+    },
+    ...answers.map((answer, at) => ({ id: `a${at}`, correlationId: 'p', payload: {}, ...answer })),
+  ]
+  for (const [at, envelope] of envelopes.entries()) {
+    fold.apply({ protocol: 'meup/v0.3', ts, seq: at + 1, ...envelope } as Parameters<typeof fold.apply>[0])
+  }
+  const view = fold.get('p')
+  if (view === undefined) throw new Error('there is no proposal')
+  return view
+}
+
+const outcome = (proposal: ProposalView): string | undefined =>
+  proposalLines(proposal, now)[1]?.split(' · ').slice(1).join(' · ')
+
+const request = (by: string): Fields => ({
+  from: by,
+  to: ['files'],
+  kind: 'mcp.request',
+  payload: { method: 'tools/call' },
+})
+const no = (kind: string, from: string, payload: object): Fields => ({ from, kind, payload })
+
+test('a proposal is two lines, whatever is in it', () => {
+  const path = `\u001b]0;owned\u0007${'x'.repeat(300)}`
+  const params = { name: 'read\n\u202efile', arguments: { path } }
+  const [first = '', second, ...rest] = proposalLines(
+    proposed({ payload: { params }, rationale: 'why\n  not?' }),
+    now,
+  )
+  expect(first).toMatch(/^p {2}ben proposes files\/read file \{"path":"\S+…$/)
+  expect(first).not.toMatch(/\p{Cc}/u)
+  expect(first.slice(first.indexOf('{'))).toHaveLength(200)
+  expect([second, rest]).toEqual(['  why not? · open', []])
+})
+
+test('secrets in it are not shown', () => {
+  const params = { name: 'login', arguments: { password: 'hunter2' } }
+  const proposal = proposed({ payload: { params } })
+  expect(proposalLines(proposal, now)[0]).toContain('{"password":"[redacted]"}')
+  expect(JSON.stringify(proposalJson(proposal, now))).not.toContain('hunter2')
+})
+
+test('of another method the method is told, and of one for everyone no target', () => {
+  const [line] = proposalLines(
+    proposed({ to: undefined, payload: { method: 'tools/list', params: {} } }),
+    now,
+  )
+  expect(line).toBe('p  ben proposes tools/list {}')
+})
+
+test.for<[ProposalView, string, boolean]>([
+  [proposed(), 'open', true],
+  [proposed({ payload: { uses: 3 } }, request('ana')), 'approved by ana · open 2 times', true],
+  [proposed({ payload: { expiresAt: '2026-01-02T03:04:35Z' } }), 'open, expires in 30 s', true],
+  [proposed({ payload: { expiresAt: ts } }), 'expired', false],
+  [proposed({}, request('ana')), 'approved by ana', false],
+  [
+    proposed({}, no('mcp.reject', 'ana', { reason: 'policy', message: 'no\nway' })),
+    'rejected by ana: policy (no way) · open',
+    true,
+  ],
+  [
+    proposed(
+      {},
+      no('mcp.reject', 'ana', { reason: 'no' }),
+      no('mcp.withdraw', 'ben', { reason: 'rejected' }),
+    ),
+    'rejected by ana: no · withdrawn: rejected',
+    false,
+  ],
+  [
+    proposed({}, no('mcp.reject', 'ana', { reason: 'no' }), request('cem')),
+    'rejected by ana: no · approved by cem',
+    false,
+  ],
+])('%# tells what became of it', ([proposal, text, open]) => {
+  expect(outcome(proposal)?.split(' · ').sort()).toEqual(text.split(' · ').sort())
+  expect(isOpen(proposal, now)).toBe(open)
+})
+
+test('what ran out is expired for programs, too', () => {
+  const proposal = proposed({ payload: { expiresAt: ts } })
+  expect(proposalJson(proposal, now)).toMatchObject({ seq: 1, from: 'ben', to: ['files'], state: 'expired' })
+  expect(proposalJson(proposal, now - 1)).toMatchObject({ state: 'open' })
+})
+
+test('one that is over is not chosen: what became of it is said', () => {
+  const [open, over] = [proposed(), proposed({}, request('ana'))]
+  expect(openProposal([over, { ...open, id: 'pq' }], 'p', now).id).toBe('pq')
+  expect(() => openProposal([over], 'p', now)).toThrow('the proposal p is no longer open: approved by ana')
+  expect(() => openProposal([open], 'q', now)).toThrow('no proposal q is in the log')
+})
