@@ -207,7 +207,9 @@ describe('a supervised agent', () => {
     const { code, stdout, stderr } = await runToEnd(folder, '--once')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.match(/^\d\. .*$/gm)).toEqual(titles)
-    expect(stdout).toMatch(/^ +clerk proposes move_file .*march\.txt.* {2}— ana wants march\.txt archived$/m)
+    expect(stdout).toMatch(
+      /^ +clerk proposes files\/move_file .*march\.txt.* {2}— ana wants march\.txt archived \(\S+\)$/m,
+    )
     expect(stdout).toContain('april.txt stays in the inbox: rejected by ana: not-paid')
     expect(stdout).toMatch(/\nEvery step was as told\.\n$/)
     const log = await logOf(folder)

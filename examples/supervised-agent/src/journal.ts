@@ -55,9 +55,7 @@ export class Journal {
     const lines = this.#conversation.lines(envelope)
     // What a tool answers decides nothing.
     if (/^(mcp|capability)\./.test(kind) && kind !== 'mcp.response') {
-      const act = this.#actOf(envelope)
-      this.#acts.push(act)
-      if (lines.length === 0) lines.push(act)
+      this.#acts.push(this.#actOf(envelope))
     }
     for (const line of lines) console.log(`   ${line}`)
   }

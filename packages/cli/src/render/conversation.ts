@@ -1,4 +1,5 @@
-import { type AnyEnvelope, contextDepth, correlations, Kind, namespaceOf } from '@meup/protocol'
+import { type AnyEnvelope, contextDepth, correlations, isThought, Kind } from '@meup/protocol'
+import { deedOf } from '../trust/trust-text.js'
 import { brief, printable } from './printable.js'
 
 /** Requests whose responses may still come. */
@@ -33,7 +34,13 @@ export class Conversation {
       case Kind.mcpRequest:
         return this.#request(envelope.id, from, envelope.to, envelope.rationale, envelope.payload)
       case Kind.mcpProposal:
-        return `${from} proposes ${callOf(envelope.payload)}${why(envelope.rationale)}`
+        return this.#proposal(envelope.id, from, envelope.to, envelope.rationale, envelope.payload)
+      case Kind.mcpReject: {
+        const { reason, message } = envelope.payload
+        return `${from} ✗ rejects ${this.#toolOf(envelope)}${message ?? reason}`
+      }
+      case Kind.mcpWithdraw:
+        return `${from} ✗ withdraws ${this.#toolOf(envelope)}${envelope.payload.message ?? envelope.payload.reason}`
       case Kind.mcpResponse:
         return `${from} ← ${this.#toolOf(envelope)}${outcomeOf(envelope.payload)}`
       case Kind.systemPresence:
@@ -41,9 +48,11 @@ export class Conversation {
       case Kind.systemError:
         return `✗ ${envelope.payload.message} (${envelope.payload.code})`
     }
+    const deed = deedOf(envelope)
+    if (deed !== undefined) return `· ${deed}`
     const kind: string = (envelope as AnyEnvelope).kind
-    if (namespaceOf(kind) !== 'reasoning') return undefined
-    return `${from} · ${said((envelope as AnyEnvelope).payload as Record<string, unknown>)}`
+    const thought = isThought(kind) ? said((envelope as AnyEnvelope).payload as Record<string, unknown>) : ''
+    return thought === '' ? undefined : `${from} · ${thought}`
   }
 
   #request(
@@ -54,11 +63,26 @@ export class Conversation {
     payload: Call,
   ) {
     if (payload.method.startsWith('notifications/')) return undefined
-    const tool = [to?.join(','), payload.method === 'tools/call' ? payload.params?.name : payload.method]
-    const name = tool.filter(Boolean).join('/')
+    return `${from} → ${this.#named(id, to, payload)} ${callArguments(payload)}${why(rationale)}`
+  }
+
+  /** The id at the end is what decides on it: `meup proposals approve <id>`. */
+  #proposal(
+    id: string,
+    from: string,
+    to: readonly string[] | undefined,
+    rationale: string | undefined,
+    payload: Call,
+  ) {
+    return `${from} proposes ${this.#named(id, to, payload)} ${callArguments(payload)}${why(rationale)} (${id})`
+  }
+
+  /** `participant/tool`; remembered for what answers it. */
+  #named(id: string, to: readonly string[] | undefined, { method, params }: Call): string {
+    const name = [to?.join(','), method === 'tools/call' ? params?.name : method].filter(Boolean).join('/')
     this.#tools.set(id, name)
     if (this.#tools.size > remembered) this.#tools.delete(this.#tools.keys().next().value ?? '')
-    return `${from} → ${name} ${callArguments(payload)}${why(rationale)}`
+    return name
   }
 
   #toolOf(envelope: AnyEnvelope): string {
@@ -85,9 +109,6 @@ function said(payload: Record<string, unknown>): string {
   const text = message ?? content ?? goal ?? decision ?? hypothesis
   return typeof text === 'string' ? text : ''
 }
-
-const callOf = (payload: Call): string =>
-  `${payload.method === 'tools/call' ? String(payload.params?.name) : payload.method} ${callArguments(payload)}`
 
 const callArguments = ({ params }: Call): string => brief(JSON.stringify(params?.arguments ?? {}), 120)
 

@@ -4,9 +4,11 @@ import { capabilitiesText } from './capabilities.js'
 import { spanText } from './terms.js'
 
 /** Something that was decided about a participant, on one line. */
-export const trustText = (envelope: AnyEnvelope): string => `${envelope.ts}  ${onOneLine(deedOf(envelope))}`
+export const trustText = (envelope: AnyEnvelope): string =>
+  `${envelope.ts}  ${onOneLine(deedOf(envelope) ?? `${envelope.from} ${envelope.kind}`)}`
 
-function deedOf(envelope: AnyEnvelope): string {
+/** What somebody decided about a participant; `undefined` for everything else. */
+export function deedOf(envelope: AnyEnvelope): string | undefined {
   const { from, to = [] } = envelope
   switch (envelope.kind) {
     case Kind.systemDecision:
@@ -37,7 +39,7 @@ function deedOf(envelope: AnyEnvelope): string {
     case Kind.participantResume:
       return `${from} resumed ${to.join(', ')}${why(envelope.payload.reason)}`
   }
-  return `${from} ${envelope.kind}`
+  return undefined
 }
 
 function decisionText({
