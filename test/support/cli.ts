@@ -9,7 +9,7 @@ import { repositoryRoot } from './files.js'
 const entry = join(repositoryRoot, 'packages/cli/dist/main.js')
 
 /** Ours would make every command find another space. */
-function environment(extra: Record<string, string>): NodeJS.ProcessEnv {
+export function environment(extra: Record<string, string>): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('MEUP_'))
   return { ...Object.fromEntries(kept), ...extra }
 }

@@ -16,6 +16,7 @@ export { ConnectionError, type LocalErrorCode, ToolError } from './participant/e
 export type { ConnectionStatus, SpaceEvents } from './participant/events.js'
 export type { Pause } from './participant/pauses.js'
 export type { Progress } from './participant/progress.js'
+export type { Run, VisibilityChange } from './participant/runs.js'
 export type { CallOptions, ChatOptions, Draft, Seat } from './participant/seat.js'
 export { type Answer, Space } from './participant/space.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './participant/transport.js'

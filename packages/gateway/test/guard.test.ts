@@ -1,58 +1,14 @@
-import { createGateway, memoryStore, serve, tokenAuthenticator } from '@meup/gateway'
-import { testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { type Envelope, FALLBACK_RATIONALE } from '@meup/protocol'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { byId, type Client, errorFor, freshId, ofKind } from './client.js'
-import { type StartOptions, start } from './support.js'
-
-const participants = { ana: ['*'], ben: ['*'], tools: ['*'] } as const
-const key = 'EXK-0123456789AB'
-const mark = '[redacted:example-key]'
-const safety = {
-  rules: [
-    {
-      name: 'example-key',
-      pattern: 'EXK-[A-Z0-9]{12}',
-      keywords: ['exk-'],
-      action: 'mask',
-    },
-    { name: 'no-plans', pattern: 'launch code', action: 'block' },
-  ],
-} as const
-
-/** What the operator is told. */
-function operatorLog() {
-  const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
-  const log = (level: string) => (fields: object, message: string) =>
-    void lines.push({ level, message, fields: { ...fields } })
-  return { lines, logger: { info: log('info'), warn: log('warn'), error: log('error') } }
-}
-
-async function guarded(options: Partial<StartOptions> = {}) {
-  const log = operatorLog()
-  const running = await start({ participants, safety, logger: log.logger, ...options })
-  const [ana, ben] = [await running.connect('ana'), await running.connect('ben')]
-  return { running, ana, ben, lines: log.lines }
-}
+import { byId, type Client, freshId, ofKind } from './client.js'
+import { call, guarded, key, mark, thought } from './guarded.js'
 
 /** The envelope as it was sent, in the very bytes that came. */
 const bytesOf = (client: Client, frame: Envelope): string => {
   const text = client.texts.get(frame) ?? ''
   return text.slice(text.indexOf('"payload":'))
 }
-
-const thought = (message: string, more: object = {}) => ({
-  kind: 'reasoning.thought',
-  context: 'free',
-  payload: { message, ...more },
-})
-const call = (rationale?: string) => ({
-  kind: 'mcp.request',
-  to: ['tools'],
-  ...(rationale !== undefined && { rationale }),
-  payload: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x', arguments: { key } } },
-})
 
 describe('what agents think aloud', () => {
   verifies('M27', 'is delivered and stored without its secrets, and the sender sees the same', async () => {
@@ -266,127 +222,4 @@ describe('what is not guarded', () => {
     })
     expect(payload).toEqual({ message: key, note: key, metadata: { seen: mark, by: '' } })
   })
-})
-
-describe('the rules', () => {
-  test('are replaced while connections stay, and kept where the new ones cannot be used', async () => {
-    const { running, ana } = await guarded()
-    const config = (rules: object[]) =>
-      ({
-        ...testSpaceConfig({ participants }),
-        safety: { onLeak: 'mask', maxLength: 20, policy: [], rules },
-      }) as never
-    const rule = (pattern: string) => ({ name: 'other', pattern, action: 'mask' })
-    await running.gateway.reconfigure([config([rule('OTHER-[0-9]{4}')])])
-    const text = `OTHER-1234`
-    expect((await ana.accepted(thought(`${text}.`))).payload).toEqual({ message: '[redacted:other].' })
-    expect((await ana.accepted(thought(key))).payload).toEqual({ message: key })
-    const long = await ana.accepted(thought('word '.repeat(10)))
-    expect(long.payload.message).toBe('word word word word…')
-
-    await expect(running.gateway.reconfigure([config([rule('OTHER-(')])])).rejects.toThrow(
-      /safety settings of the space test cannot be used: \/rules\/0\/pattern is not a regular expression/,
-    )
-    expect((await ana.accepted(thought(text))).payload).toEqual({ message: '[redacted:other]' })
-  })
-
-  test('that cannot be used keep a gateway from starting', async () => {
-    const options = {
-      participants,
-      safety: { rules: [{ name: 'x', pattern: '(', action: 'mask' }] },
-    } as const
-    await expect(start(options)).rejects.toThrow(/the space test cannot be used: \/rules\/0\/pattern/)
-  })
-
-  test('are counted by what they do', async () => {
-    const { running, ana } = await guarded()
-    await ana.accepted(thought(key))
-    await ana.accepted(thought('launch code'))
-    const metrics = await (await fetch(`${running.url}/metrics`)).text()
-    expect(metrics).toContain('meup_safety_findings_total{space="test",action="mask"} 1')
-    expect(metrics).toContain('meup_safety_findings_total{space="test",action="block"} 1')
-  })
-})
-
-describe('tokens of this gateway', () => {
-  test('are never shown, of whatever space they are', async () => {
-    const { ana } = await guarded({ others: [{ name: 'other', participants: { cleo: [], somebody: [] } }] })
-    for (const token of [testToken('ana'), testToken('somebody')].filter(({ length }) => length >= 16)) {
-      expect((await ana.accepted(thought(`with ${token}.`))).payload).toEqual({
-        message: 'with [redacted:known-secret].',
-      })
-    }
-    expect(testToken('somebody').length).toBeGreaterThanOrEqual(16)
-  })
-
-  test('those of invitations neither', async () => {
-    const { ana } = await guarded()
-    await ana.accepted({ kind: 'space.invite', payload: { participantId: 'dora', capabilities: ['chat'] } })
-    const { token } = (await ana.next(ofKind('space.invite-ack'))).payload as { token: string }
-    expect((await ana.accepted(thought(token))).payload).toEqual({ message: '[redacted:known-secret]' })
-  })
-})
-
-verifies(
-  'I12',
-  'a guard that fails withholds the text, and the turn still completes with its answer',
-  async () => {
-    const log = operatorLog()
-    const config = testSpaceConfig({ participants })
-    const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
-    const authenticator = tokenAuthenticator({ test: tokens })
-    const failing = {
-      ...authenticator,
-      isToken(candidate: string): boolean {
-        throw new Error(`cannot look up ${candidate}`)
-      },
-    }
-    const gateway = await createGateway({
-      spaces: [config],
-      store: memoryStore(),
-      authenticator: failing,
-      logger: log.logger,
-    })
-    const served = await serve({ gateway, host: '127.0.0.1', port: 0 })
-    onTestFinished(() => served.close())
-    const post = async (participant: string, envelope: object) => {
-      const response = await fetch(`${served.url}/spaces/test/envelopes`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${testToken(participant)}` },
-        body: JSON.stringify(envelope),
-      })
-      expect(response.status).toBe(201)
-    }
-    const long = 'a-word-of-many-letters'
-    await post('ben', { id: 'q', kind: 'chat', payload: { message: 'well?' } })
-    await post('ana', { id: 'run', kind: 'reasoning.start', correlationId: 'q', payload: { message: long } })
-    await post('ana', { id: 'asked', context: 'run', ...call(long) })
-    await post('tools', {
-      kind: 'mcp.response',
-      correlationId: 'asked',
-      context: 'run',
-      payload: { result: {} },
-    })
-    await post('ana', { kind: 'reasoning.conclusion', context: 'run', payload: { message: 'short' } })
-    await post('ana', { id: 'a', kind: 'chat', correlationId: 'q', payload: { message: 'yes' } })
-
-    const history = await fetch(`${served.url}/spaces/test/envelopes?limit=100`, {
-      headers: { authorization: `Bearer ${testToken('ben')}` },
-    })
-    const { envelopes } = (await history.json()) as { envelopes: Envelope[] }
-    const find = (id: string) => envelopes.find((each) => each.id === id)
-    expect(find('run')?.payload).toEqual({ message: '', metadata: { withheld: true } })
-    expect(find('asked')?.rationale).toBe(FALLBACK_RATIONALE)
-    expect(find('a')?.payload).toEqual({ message: 'yes' })
-    const told = JSON.stringify(log.lines)
-    expect(told).toContain('the guard failed')
-    expect(told).not.toContain(long)
-  },
-)
-
-test('a refusal says nothing of what was guarded, since nothing was', async () => {
-  const { ana } = await guarded()
-  const id = freshId()
-  ana.send({ id, kind: 'reasoning.thought', payload: { message: key } })
-  expect((await ana.next(errorFor(id))).payload).toMatchObject({ code: 'invalid_context' })
 })

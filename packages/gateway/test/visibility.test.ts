@@ -74,6 +74,25 @@ describe('while a run is hidden', () => {
     ])
   })
 
+  verifies('O08', 'and its thoughts come among all else that it sends, each at its seq', async () => {
+    const { by, ben } = await onlookers()
+    await by.accepted(thought('first'))
+    await by.accepted({ kind: 'mcp.request', context: 'run', payload: { method: 'x' } })
+    await by.accepted(thought('second'))
+    await by.accepted(conclude('run', 'end'))
+    const frames = (await ben.until(byId('end'))).filter(({ from }) => from === 'agent')
+    expect(frames.map(({ kind }) => kind.replace(/.*\./, ''))).toEqual([
+      'start',
+      'thought',
+      'request',
+      'thought',
+      'conclusion',
+    ])
+    const [{ seq: begun = 0 } = {}] = frames
+    expect(seqs(frames)).toEqual(range(begun, begun + 4))
+    expect(frames[3]).toMatchObject({ context: 'run', payload: { message: 'thought second' } })
+  })
+
   test('a thought is echoed on every connection of its sender, also of one who thinks along', async () => {
     const { by, connect, thoughtsSeen } = await onlookers()
     const [second, helper] = [await connect('agent'), await connect('helper')]

@@ -1,5 +1,6 @@
 import type { AnyEnvelope, Capability, WelcomePayload } from '@meup/protocol'
 import type { Pause } from './pauses.js'
+import type { VisibilityChange } from './runs.js'
 
 /** How the connection stands. */
 export type ConnectionStatus =
@@ -19,6 +20,8 @@ export interface SpaceEvents {
   paused: [Pause]
   /** It may act again. */
   resumed: []
+  /** The thoughts of a run were hidden from everybody, or shown again. */
+  visibility: [VisibilityChange]
   reconnecting: [inMs: number, reason: string]
   /** The log this participant followed is gone; what follows starts at the oldest envelope. */
   lost: [WelcomePayload]

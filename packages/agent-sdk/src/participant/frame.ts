@@ -1,4 +1,4 @@
-import { EnvelopeId, ProtocolError, readObject } from '@meup/protocol'
+import { EnvelopeId, type JsonObject, ProtocolError, readObject } from '@meup/protocol'
 
 const encoder = new TextEncoder()
 const legalId = new RegExp(EnvelopeId.pattern ?? '')
@@ -8,11 +8,18 @@ export class Verbatim {
   constructor(readonly json: string) {}
 }
 
+export interface Frame {
+  readonly text: string
+  readonly bytes: Uint8Array
+  /** What it says. */
+  readonly object: JsonObject
+}
+
 /**
  * An envelope as a text frame. Throws the `ProtocolError` of the gateway where it could not read the frame: it would
  * not know the id then, and its answer would reach nobody who waits.
  */
-export function frameOf(envelope: object, maxBytes: number): string {
+export function frameOf(envelope: object, maxBytes: number): Frame {
   const text = textOf(envelope)
   const bytes = encoder.encode(text)
   if (bytes.length > maxBytes) {
@@ -28,7 +35,7 @@ export function frameOf(envelope: object, maxBytes: number): string {
       `/id must be 1 to 64 of A-Z a-z 0-9 _ -, not ${JSON.stringify(id)}`,
     )
   }
-  return text
+  return { text, bytes, object }
 }
 
 function textOf(envelope: object): string {

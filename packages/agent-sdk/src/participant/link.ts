@@ -10,6 +10,7 @@ import {
 } from '@meup/protocol'
 import { ConnectionError } from './errors.js'
 import { frameOf } from './frame.js'
+import { Gate } from './gate.js'
 import { Pending } from './pending.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
 
@@ -42,6 +43,7 @@ export class Link {
   readonly #dial: Dial
   readonly #request: DialRequest
   readonly #events: LinkEvents
+  readonly #gate: Gate | undefined
   readonly #pending = new Pending()
   #transport: Transport | undefined
   #welcomed: { resolve(): void; reject(error: Error): void } | undefined
@@ -59,6 +61,7 @@ export class Link {
     this.#dial = dial
     this.#request = request
     this.#events = events
+    this.#gate = request.safety === false ? undefined : new Gate(request.safety)
   }
 
   /** Resolves after the first welcome. */
@@ -74,16 +77,17 @@ export class Link {
   /** Resolves with the envelope as the space has it; rejects with the gateway's refusal. */
   async send(id: string, envelope: object): Promise<AnyEnvelope> {
     if (this.#over) throw new ConnectionError('closed', 'the connection is closed')
-    const text = frameOf(envelope, this.#maxBytes)
+    const frame = frameOf(envelope, this.#maxBytes)
     const isOnItsWay = this.#pending.has(id)
-    const acknowledged = this.#pending.add(id, text)
+    const text = isOnItsWay || this.#gate === undefined ? frame.text : this.#gate.pass(frame)
+    const acknowledged = this.#pending.add(id, frame.text, text)
     if (!isOnItsWay && this.#welcomed === undefined) this.#transport?.send(text)
     return acknowledged
   }
 
   /** For what is never acknowledged. */
   post(envelope: object): void {
-    this.#transport?.send(frameOf(envelope, this.#maxBytes))
+    this.#transport?.send(frameOf(envelope, this.#maxBytes).text)
   }
 
   /** Takes the line anew. It resumes as after any other loss: nothing is missed, nothing repeated. */

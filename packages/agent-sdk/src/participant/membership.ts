@@ -15,6 +15,7 @@ import { Link } from './link.js'
 import { type Pause, Pauses } from './pauses.js'
 import { People } from './people.js'
 import { Rights } from './rights.js'
+import { type Run, Runs } from './runs.js'
 import type { ChatOptions, Draft } from './seat.js'
 import { stream } from './stream.js'
 import { Subscriptions } from './subscriptions.js'
@@ -27,6 +28,7 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
   readonly #people = new People()
   readonly #rights = new Rights()
   readonly #subscriptions = new Subscriptions((envelope) => this.#link.post(envelope))
+  readonly #runs = new Runs((change) => void this.emit('visibility', change))
   readonly #pauses = new Pauses((pause) => void (pause ? this.emit('paused', pause) : this.emit('resumed')))
   #welcome: WelcomePayload | undefined
   #ended: { readonly error: Error | undefined } | undefined
@@ -83,9 +85,15 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
     await this.#people.whenPresent(ids, options)
   }
 
-  /** The contexts that were open at the last welcome. */
+  /** The contexts that were open at the last welcome. Whether each is visible is known as of now. */
   get contexts(): readonly ContextInfo[] {
-    return this.welcome.contexts
+    const isVisible = (context: string): boolean => this.#runs.isVisible(context)
+    return this.welcome.contexts.map((each) => ({ ...each, reasoningVisible: isVisible(each.context) }))
+  }
+
+  /** The runs that go on, oldest first, as far as this connection is shown them. */
+  get runs(): readonly Run[] {
+    return this.#runs.list()
   }
 
   /**
@@ -166,12 +174,14 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
     if (envelope.kind === Kind.systemError && this.#subscriptions.refused(envelope)) return
     this.#people.take(envelope)
     this.#pauses.take(envelope, this.id)
+    this.#runs.take(envelope)
     if (!this.take(envelope, frame)) this.emit('envelope', envelope)
   }
 
   #told(welcome: WelcomePayload, fresh: boolean): void {
     this.#welcome = welcome
     this.#people.tell(welcome)
+    this.#runs.tell(welcome)
     const { capabilities } = welcome.you
     const changed = this.#rights.tell(capabilities)
     if (fresh) this.#subscriptions.renew()

@@ -3,6 +3,9 @@ import { ConnectionError, errorDetails } from './errors.js'
 import type { Waiter } from './wait.js'
 
 interface Sent {
+  /** What its sender says. */
+  readonly said: string
+  /** What of it goes out. */
   readonly text: string
   /** More than one where the same was sent again meanwhile. */
   readonly waiters: readonly Waiter<AnyEnvelope>[]
@@ -20,9 +23,9 @@ export class Pending {
   }
 
   /** Throws when too much waits, or when the id stands for something else that is on its way. */
-  add(id: string, text: string): Promise<AnyEnvelope> {
+  add(id: string, said: string, text = said): Promise<AnyEnvelope> {
     const known = this.#sent.get(id)
-    if (known !== undefined && known.text !== text) {
+    if (known !== undefined && known.said !== said) {
       throw new TypeError(`another envelope with the id ${id} is on its way; use a fresh id`)
     }
     if (known === undefined && this.#sent.size >= most) {
@@ -30,7 +33,8 @@ export class Pending {
       throw new ConnectionError('queue_full', message)
     }
     return new Promise((resolve, reject) => {
-      this.#sent.set(id, { text, waiters: [...(known?.waiters ?? []), { resolve, reject }] })
+      const waiters = [...(known?.waiters ?? []), { resolve, reject }]
+      this.#sent.set(id, { said, text: known?.text ?? text, waiters })
     })
   }
 

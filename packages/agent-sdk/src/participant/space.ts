@@ -31,6 +31,7 @@ import { Replies } from './replies.js'
 import { Requests } from './requests.js'
 import type { CallOptions, ChatOptions, Seat } from './seat.js'
 import type { Dial, DialRequest } from './transport.js'
+import { setVisibility } from './visibility.js'
 import type { WaitOptions } from './wait.js'
 
 export interface Answer {
@@ -182,6 +183,14 @@ export class Space extends Membership implements Seat {
   /** Asks an agent how it is doing. Rejects with `ConnectionError` when it does not answer in time. */
   requestStatus(id: string, options: StatusOptions = {}): Promise<Status> {
     return requestStatus(this.#replies, id, options)
+  }
+
+  /**
+   * Hides or shows the thoughts of a run for everybody but their senders [MEUP-9.5]. Rejects with `run_not_active` when
+   * it is over, with `forbidden` unless it is this participant's or a capability allows it.
+   */
+  setVisibility(context: string, reasoningVisible: boolean): Promise<AnyEnvelope> {
+    return setVisibility(this, context, reasoningVisible)
   }
 
   /** Answers what is still being asked of this participant, for so many milliseconds at most, then closes. */

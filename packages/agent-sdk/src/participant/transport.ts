@@ -1,3 +1,4 @@
+import type { SafetySettings } from '@meup/safety'
 import { ConnectionError } from './errors.js'
 
 /** Where and as whom to connect. `after` and `epoch` resume; `tail` asks for the last envelopes [MEUP-5.2]. */
@@ -9,6 +10,11 @@ export interface DialRequest {
   readonly after?: number
   readonly epoch?: string
   readonly tail?: number
+  /**
+   * What is kept from leaving this process in what is thought aloud, beside the usual secrets; `false` = leave that to
+   * the gateway.
+   */
+  readonly safety?: false | Partial<SafetySettings>
 }
 
 export interface TransportEvents {

@@ -3,6 +3,7 @@ import { nanoid } from 'nanoid'
 import { afterPause } from '../participant/active.js'
 import { ConnectionError } from '../participant/errors.js'
 import type { CallOptions, Draft, Seat } from '../participant/seat.js'
+import { setVisibility } from '../participant/visibility.js'
 import type { ToolResult } from '../tool-call/tool-result.js'
 import { Batches } from './batches.js'
 import { breakOff } from './break-off.js'
@@ -98,6 +99,16 @@ export class Reasoning implements AsyncDisposable {
     return nested.#start({ id, context: this.context }, message, options)
   }
 
+  /** Withholds the thoughts of the whole run, past ones too, from everybody but their senders, until `show`. */
+  hide(): Promise<AnyEnvelope> {
+    return this.#setVisibility(false)
+  }
+
+  /** Lets everybody see them again, with those that were withheld. The end of the run does so, too. */
+  show(): Promise<AnyEnvelope> {
+    return this.#setVisibility(true)
+  }
+
   /** Calls a tool from within this context. Throws `ToolError` when the tool fails. */
   call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult> {
     return this.#call(tool, args, options)
@@ -178,6 +189,10 @@ export class Reasoning implements AsyncDisposable {
       this.#lastFailure = messageOf(error)
       throw error
     }
+  }
+
+  #setVisibility(visible: boolean): Promise<AnyEnvelope> {
+    return afterPause(this.#space, () => setVisibility(this.#space, this.context, visible), this.signal)
   }
 
   #say(kind: string, payload: object, fields: object = {}): Promise<AnyEnvelope> {

@@ -4,7 +4,10 @@ import type { Dial, DialRequest } from '../participant/transport.js'
 
 export interface TestSpace extends AsyncDisposable {
   /** Enters the space as one of its participants; whoever was invited needs its token. */
-  join(participant: string, how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch'>): Promise<Space>
+  join(
+    participant: string,
+    how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch' | 'safety'>,
+  ): Promise<Space>
   /** Stops the gateway, then closes every seat: none of them tries to come back. */
   close(): Promise<void>
 }

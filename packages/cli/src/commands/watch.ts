@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, enter, withConnection } from '../connection.js'
+import { enter, withConnection } from '../connection.js'
 import { exitCodes, UsageError } from '../exit.js'
-import { printer, tell } from '../output.js'
+import { openView, type ViewFlags } from '../view/view.js'
 
-interface WatchFlags extends ConnectionFlags {
+interface WatchFlags extends ViewFlags {
   readonly from?: string
   readonly tail?: string
   readonly follow: boolean
@@ -16,25 +16,30 @@ export function addWatch(program: Command): void {
     .option('--from <seq>', 'begin at this envelope; 1 = the first')
     .option('--tail <count>', 'begin with the last so many')
     .option('--no-follow', 'end when the log has been printed')
+    .option('--verbose', 'say as well what went wrong when Ctrl+T was pressed')
     .action(async (flags: WatchFlags) => {
       const from = count(flags.from, '--from')
       const tail = count(flags.tail, '--tail')
       const replay =
         from !== undefined ? { after: Math.max(0, from - 1) } : tail !== undefined ? { tail } : {}
       const space = await enter(flags, replay)
-      const show = printer(flags.json)
+      const view = openView(space, flags, { echoes: false })
       const { head } = space.welcome.space
       space.on('reconnecting', (inMs, reason) =>
-        tell(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
+        view.tell(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
       )
       process.once('SIGINT', () => process.exit(exitCodes.interrupted))
-      if (!flags.follow && space.welcome.resume.to < space.welcome.resume.from) return space.close()
-      for await (const envelope of space.envelopes()) {
-        if (!flags.follow && (envelope.seq ?? 0) > head) break
-        show(envelope)
-        if (!flags.follow && envelope.seq === head) break
+      try {
+        if (!flags.follow && space.welcome.resume.to < space.welcome.resume.from) return
+        for await (const envelope of space.envelopes()) {
+          if (!flags.follow && (envelope.seq ?? 0) > head) break
+          view.show(envelope)
+          if (!flags.follow && envelope.seq === head) break
+        }
+      } finally {
+        view.close()
+        space.close()
       }
-      space.close()
     })
 }
 

@@ -1,0 +1,82 @@
+import type { Run, Space, VisibilityChange } from '@meup/agent-sdk'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+
+export interface ThinkingOptions {
+  readonly space: Pick<Space, 'runs' | 'setVisibility'>
+  /** Whether the gateway can be told anything at present. */
+  isConnected(): boolean
+  /** The view is another one now. */
+  changed(): void
+  /** The log may have other thoughts to show than were seen so far. */
+  reread(): void
+  /** The gateway did not do what it was asked; the view has changed all the same. */
+  failed(error: unknown): void
+}
+
+/** Whether this view shows thoughts. While a run goes on, it hides and shows them for everybody, and follows others. */
+export class Thinking {
+  isShown = true
+  readonly #options: ThinkingOptions
+  #isTelling = false
+
+  constructor(options: ThinkingOptions) {
+    this.#options = options
+  }
+
+  get status(): string {
+    return this.isShown ? 'thinking visible' : 'thinking hidden'
+  }
+
+  /** Changes the view at once, then tells the gateway if there is a run. */
+  toggle(): void {
+    this.#set(!this.isShown)
+    if (!this.#isTelling) void this.#tell()
+  }
+
+  /** Somebody has hidden or shown a run, or it has ended. */
+  follow({ context, reasoningVisible }: VisibilityChange): void {
+    if (this.#isTelling || context !== this.#active?.context) return
+    if (this.#set(reasoningVisible)) this.#options.reread()
+  }
+
+  /** A run begins visible. */
+  take({ kind, context }: AnyEnvelope): void {
+    if (kind === Kind.reasoningStart && context === undefined && !this.#isTelling) this.#set(true)
+  }
+
+  /** The run that has begun last, of those that go on. */
+  get #active(): Run | undefined {
+    return this.#options.space.runs.at(-1)
+  }
+
+  #set(isShown: boolean): boolean {
+    if (this.isShown === isShown) return false
+    this.isShown = isShown
+    this.#options.changed()
+    return true
+  }
+
+  /** One request at a time, so that the last toggle is the last that is sent; what the log says counts in the end. */
+  async #tell(): Promise<void> {
+    const { space, isConnected, reread, failed } = this.#options
+    const context = this.#active?.context
+    if (context !== undefined) {
+      this.#isTelling = true
+      try {
+        if (!isConnected()) throw new Error('it cannot be reached at present')
+        let told: boolean
+        do {
+          told = this.isShown
+          await space.setVisibility(context, told)
+        } while (told !== this.isShown)
+        if (this.#active !== undefined) this.#set(this.#active.reasoningVisible)
+      } catch (error) {
+        failed(error)
+        return
+      } finally {
+        this.#isTelling = false
+      }
+    }
+    reread()
+  }
+}

@@ -1,0 +1,108 @@
+import { EnvelopeGuard, type GuardSettings, RecentlySaid } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { compile, found, guardian, pass, settings, tailOf } from './toy-guard.js'
+
+const nothing = { findings: [], withheld: 0 }
+const thought = (message: string) => ({ context: 'run', payload: { message } })
+
+describe('of very many texts', () => {
+  /** Counts how often texts are looked at. */
+  function counting() {
+    const calls = { count: 0 }
+    const counted = (by: GuardSettings) => {
+      const { guard } = compile(by)
+      return {
+        guard(text: string, before?: string) {
+          calls.count++
+          return guard(text, before)
+        },
+      }
+    }
+    return { calls, guard: guardian({ compile: counted, tailOf }) }
+  }
+  const list = Array.from({ length: 5000 }, (_, index) => `text ${index}`)
+
+  test('those in which nothing is found cost a few looks', () => {
+    const { calls, guard } = counting()
+    const payload = { list, members: Object.fromEntries(list.map((text) => [text, text])) }
+    expect(guard({ context: 'run', payload })).toEqual(nothing)
+    expect(calls.count).toBeLessThanOrEqual(3)
+    calls.count = 0
+    expect(guard(thought('one text'))).toEqual(nothing)
+    expect(guard(thought('and another'))).toEqual(nothing)
+    expect(calls.count).toBeLessThanOrEqual(3)
+  })
+
+  test('the first of the others are guarded, and the rest is withheld', () => {
+    const { calls, guard } = counting()
+    const guarded = guard({ context: 'run', payload: { list: ['a secret', ...list] } })
+    expect(guarded).toMatchObject({ findings: [found('word', 'mask')], withheld: 5001 - 255 })
+    const { list: seen } = guarded.payload as { list: string[] }
+    expect(seen.slice(0, 3)).toEqual(['a [redacted]', 'text 0', 'text 1'])
+    expect(seen.filter((text) => text !== '')).toHaveLength(255) // The key is a text, too.
+    expect(calls.count).toBeLessThan(1000)
+  })
+})
+
+describe("an operator's pattern", () => {
+  /** Matches as RE2 does, as far as tests need it. */
+  const withPolicy = ({ policy }: GuardSettings) => ({
+    guard(text: string) {
+      const [{ pattern = '' } = {}] = policy
+      const [, flags = '', source = ''] = /^(?:\(\?(m)\))?(.*)$/.exec(pattern) ?? []
+      const isFound = new RegExp(source.replaceAll('\\A', '^(?<![^])'), flags).test(text)
+      return { ...pass(text), findings: isFound ? [found('own', 'review')] : [] }
+    },
+  })
+
+  test.for(['^all$', '\\Aall'])('that says where a text begins finds it among others: %s', (pattern) => {
+    const policy = [{ pattern }]
+    const guard = guardian({ compile: withPolicy, tailOf }, { ...settings, policy })
+    const payload = (note: string) => ({ message: 'some', metadata: { note, more: 'text' } })
+    expect(guard({ context: 'run', payload: payload('all') }).findings).toEqual([found('own', 'review')])
+    expect(guard({ context: 'run', payload: payload('not all') }).findings).toEqual([])
+  })
+})
+
+test('other settings are used from when they are put in force', () => {
+  const guard = new EnvelopeGuard({ compile, tailOf }, settings)
+  const lengthOf = () => {
+    const envelope = { id: 'e1', from: 'ana', kind: 'reasoning.thought', context: 'run', payload: {} }
+    return guard.guard(envelope, JSON.stringify({ message: 'x'.repeat(50) })).payload?.length
+  }
+  const replace = guard.prepare({ ...settings, maxLength: 10 })
+  expect(lengthOf()).toBe(undefined)
+  replace()
+  expect(lengthOf()).toBe(JSON.stringify({ message: 'x'.repeat(10) }).length)
+})
+
+describe('what was said', () => {
+  const last = (before: string, text: string): string => (before + text).slice(-3)
+  const voices = (...names: string[]) => new Map(names.map((name) => [name, name[0] ?? '']))
+
+  test('is kept as far as its tail goes, by voice and by run', () => {
+    const said = new RecentlySaid(last)
+    expect(said.in('run').all).toBe('')
+    said.add('run', 'abcd', new Map([['ana', 'abcd']]))
+    said.add('run', 'x', new Map([['ben', 'x']]))
+    expect(said.in('run')).toEqual({
+      all: 'cdx',
+      voices: new Map([
+        ['ana', 'bcd'],
+        ['ben', 'x'],
+      ]),
+    })
+    expect(said.in('other').all).toBe('')
+  })
+
+  test('of a thousand runs and of sixteen voices in each, those that spoke last', () => {
+    const said = new RecentlySaid(last)
+    for (let n = 0; n < 1001; n++) {
+      said.add(`run${n}`, 'x', voices('ana'))
+      said.add('run0', 'x', voices('ana'))
+    }
+    expect([0, 1, 2].map((n) => said.in(`run${n}`).all)).toEqual(['xxx', '', 'x'])
+    for (let n = 0; n < 16; n++) said.add('run2', 'y', voices(`b${n}`))
+    expect([...said.in('run2').voices.keys()]).toEqual(Array.from({ length: 16 }, (_, n) => `b${n}`))
+  })
+})

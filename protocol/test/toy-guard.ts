@@ -1,0 +1,34 @@
+import { EnvelopeGuard, type GuardSettings, type Utterance } from '@meup/protocol'
+
+export const found = (rule: string, action: string) => ({ rule, action })
+export const pass = (text: string) => ({ text, isWithheld: false, findings: [] })
+
+/** Hides `secret`, also what completes it; withholds what holds `evil`; cuts. */
+export function compile({ maxLength }: GuardSettings) {
+  return {
+    guard(text: string, before = '') {
+      if (text.includes('evil')) return { text: '', isWithheld: true, findings: [found('evil', 'block')] }
+      const at = `${before}${text}`.lastIndexOf('secret')
+      const [start, end] = [Math.max(0, at - before.length), at + 'secret'.length - before.length]
+      if (at === -1 || end <= 0) return pass(text.slice(0, maxLength))
+      return {
+        text: `${text.slice(0, start)}[redacted]${text.slice(end)}`,
+        isWithheld: false,
+        findings: [found('word', 'mask')],
+      }
+    },
+  }
+}
+export const tailOf = (before: string, text: string): string => (before + text).slice(-100)
+export const settings = { maxLength: 500, rules: [], policy: [] }
+
+/** Guards envelopes whose id and payload may be left out; gives payloads as what they say. */
+export function guardian(maker = { compile, tailOf }, by: GuardSettings = settings) {
+  const guard = new EnvelopeGuard(maker, by)
+  let ids = 0
+  return (fields: Partial<Utterance>) => {
+    const envelope = { id: `e${++ids}`, from: 'ana', kind: 'reasoning.thought', payload: {}, ...fields }
+    const { payload, ...parts } = guard.guard(envelope, JSON.stringify(envelope.payload))
+    return { ...parts, ...(payload !== undefined && { payload: JSON.parse(payload) as unknown }) }
+  }
+}
