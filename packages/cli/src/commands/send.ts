@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type ConnectionFlags, enter, withConnection } from '../connection.js'
 import { UsageError } from '../exit.js'
 import { print, printJson } from '../output.js'
+import { parseObject } from '../parse-object.js'
 
 interface SendFlags extends ConnectionFlags {
   readonly to?: string[]
@@ -45,18 +46,4 @@ function payloadOf(message: string | undefined, json: string | undefined): objec
   if (json === undefined) return message === undefined ? {} : { message }
   if (message !== undefined) throw new UsageError('give a message or --payload, not both')
   return parseObject(json, '--payload')
-}
-
-/** An object given on the command line. */
-export function parseObject(json: string, flag: string): object {
-  let value: unknown
-  try {
-    value = JSON.parse(json)
-  } catch (error) {
-    throw new UsageError(`${flag} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageError(`${flag} takes a JSON object, such as '{"path":"README.md"}'`)
-  }
-  return value
 }

@@ -1,6 +1,6 @@
 import type { Capability } from '@meup/protocol'
-import { parseObject } from '../commands/send.js'
 import { wordsOf } from '../operator/summary.js'
+import { parseObject } from '../parse-object.js'
 import { onOneLine } from '../render/printable.js'
 
 /** Capabilities of a command line: each a kind, or JSON. Whether they make sense the gateway says. */
