@@ -1,3 +1,7 @@
+export { builtInRules } from './built-in-rules.js'
+export { SafetyError } from './error.js'
+export type { Finding, Guarded } from './guarded.js'
+export { compileSafety, type Safety, type SafetyOptions } from './safety.js'
 export {
   defaultSafety,
   type LeakAction,
@@ -5,3 +9,4 @@ export {
   type SafetySettings,
   type SecretRule,
 } from './settings.js'
+export { tailOf } from './tail.js'

@@ -7,9 +7,11 @@ export interface SecretRule {
   readonly name: string
   /** RE2 syntax. The group named `secret`, where there is one, is what must not be seen; else the whole match is. */
   readonly pattern: string
-  /** In lower case: the pattern is only tried on texts that hold one of them. Absent = on every text. */
+  /** In lower case. The pattern is only tried around them; without any, on all of a text, which takes longer. */
   readonly keywords?: readonly string[]
   readonly action: LeakAction
+  /** The pattern tells a secret by its label, so what plainly stands for one (`<your-key>`, `****`) is left alone. */
+  readonly generic?: boolean
 }
 
 /** What the operator thinks of a text that matches. */

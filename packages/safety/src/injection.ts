@@ -1,0 +1,60 @@
+const unusual = /[^\t\n\r -~]/
+/** A letter, or an emoji: what a joiner may stand between. */
+const visible = '[^\\p{ASCII}\\p{Default_Ignorable_Code_Point}]'
+/** Invisible and control characters, but for joiners and selectors where a script or an emoji needs them. */
+const invisible = new RegExp(
+  [
+    '(?![\\t\\n\\r\\ufe0e\\ufe0f\\u200c\\u200d])[\\p{Default_Ignorable_Code_Point}\\p{Cc}]',
+    `[\\u200c\\u200d](?<!${visible}\\ufe0f?.)`,
+    `[\\u200c\\u200d](?!${visible})`,
+  ].join('|'),
+  'gu',
+)
+
+/** Lookbehinds stand last, where they are rarely tried: so this is linear. */
+const markers = new RegExp(
+  [
+    // <|im_start|>, <|eot_id|>, <|START_OF_TURN_TOKEN|>: ChatML, GPT, Llama, Phi, Command. <｜User｜>: DeepSeek.
+    '<\\|/?[\\w./:-]{1,64}\\|>|<｜[^｜<>\\n]{1,64}｜>',
+    // Llama, Mistral
+    '</?s>(?<!\\w<s>)|<</?SYS>>',
+    '\\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\\]',
+    // Gemma, Command
+    '</?(?:bos|eos|start_of_turn|end_of_turn|BOS_TOKEN|EOS_TOKEN)>',
+    // What begins a line in transcripts and in Alpaca's prompts
+    '(?:Human|HUMAN|Assistant|ASSISTANT)(?=:)(?<=^[ \\t]*(?:#{1,6} )?\\w+)',
+    '(?:System|SYSTEM|User|USER)(?=:)(?<=\\n[ \\t\\r]*\\n(?:#{1,6} )?\\w+)',
+    '(?:Instruction|Response)(?=:)(?<=^### \\w+)',
+  ].join('|'),
+  'gm',
+)
+
+/** Roles and tool calls as tags; of one that holds others, its beginning. */
+const tags = new RegExp(
+  `</?(?:${[
+    'system|assistant|human|invoke|antml:\\w{1,64}',
+    'system[-_](?:prompt|message|reminder|instructions?)',
+    'tool[-_](?:calls?|code|outputs?|responses?|results?|uses?)',
+    'function[-_](?:calls?|outputs?|responses?|results?)',
+    '(?:function|parameter)(?==)',
+  ].join('|')})(?=[\\s=/>])(?:[^<>]{0,200}>)?`,
+  'gi',
+)
+
+/**
+ * Takes from a text what would be an instruction to a model that reads it: its markers of roles, turns and tool calls
+ * become words in `‹›`, and what is invisible is dropped. All else stays as it is: `<`, `>` and `&` too.
+ */
+export function sanitize(text: string): string {
+  const seen = unusual.test(text) ? text.replace(invisible, '') : text
+  const unmarked = seen.replace(markers, quote)
+  return unmarked.replace(tags, (tag, at: number) =>
+    isType(tag, unmarked.charAt(at - 1)) ? tag : quote(tag),
+  )
+}
+
+const brackets = /^[<[]+|[>\]]+$/g
+const quote = (marker: string): string => `‹${marker.replace(brackets, '')}›`
+
+/** `List<System>` is no tag. */
+const isType = (tag: string, before: string): boolean => /^<[A-Z]/.test(tag) && /\w/.test(before)

@@ -1,0 +1,56 @@
+import type { Finding } from '../guarded.js'
+import { isMarked, marksIn } from '../mark.js'
+import { surroundingEnd } from '../surroundings.js'
+import { compileFinder } from './finder.js'
+import type { Detector } from './rule.js'
+import { merge, redact, type Secret } from './secret.js'
+
+/** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
+export type LeakDetector = (text: string, before: string) => { text: string; findings: Finding[] }
+
+/** Where secrets overlap, the detector that comes first gives its name; those that block do. */
+export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
+  const ranked = [...detectors.filter(blocks), ...detectors.filter((each) => !blocks(each))]
+  const find = compileFinder(ranked)
+  const names = new Set(ranked.map(({ name }) => name))
+  const detectorAt = (rank: number): Detector => {
+    const detector = ranked[rank]
+    if (detector === undefined) throw new RangeError(`no detector has rank ${rank}`)
+    return detector
+  }
+
+  const secretsIn = (text: string, seam?: number): Secret[] => {
+    const found = find(text, seam)
+    if (found.length === 0) return found
+    const marks = marksIn(text, (name) => names.has(name))
+    return found.filter((secret) => !isMarked(text, secret, marks))
+  }
+
+  const secretsAcross = (before: string, text: string): Secret[] =>
+    behind(before.length, secretsIn(before + text, before.length))
+
+  return (text, before) => {
+    const found = secretsIn(text)
+    if (before !== '') {
+      const start = text.slice(0, surroundingEnd(text, 0))
+      const across = secretsAcross(before, start)
+      const goesOn = start.length < text.length && across.some(({ end }) => end === start.length)
+      found.push(...(goesOn ? secretsAcross(before, text) : across))
+    }
+    if (found.length === 0) return { text, findings: [] }
+    const secrets = merge(found)
+    const findings = [...new Set(secrets.map(({ rank }) => rank))].map((rank) => {
+      const { name, action } = detectorAt(rank)
+      return { rule: name, action }
+    })
+    return { text: redact(text, secrets, (rank) => detectorAt(rank).name), findings }
+  }
+}
+
+const blocks = ({ action }: Detector): boolean => action === 'block'
+
+/** What of the secrets lies behind the first `length` characters, counted from there. */
+const behind = (length: number, secrets: readonly Secret[]): Secret[] =>
+  secrets
+    .filter(({ end }) => end > length)
+    .map(({ start, end, rank }) => ({ start: Math.max(0, start - length), end: end - length, rank }))

@@ -1,0 +1,38 @@
+import { RE2JS, RE2Set } from 're2js'
+import { SafetyError } from './error.js'
+
+/** Steps of a compiled pattern; a larger one would be slow on any text. */
+const largest = 2000
+/** Bytes that the automaton of one pattern may keep. */
+const memory = 2 ** 20
+
+export interface Pattern {
+  readonly source: string
+  /** Says where a match is. */
+  readonly compiled: RE2JS
+  /** Says whether there is one, which is a lot faster. */
+  test(text: string): boolean
+}
+
+/** Compiles a pattern (RE2 syntax) that stands at `path` in the settings. Throws SafetyError if it can't be used. */
+export function compilePattern(source: string, path: string): Pattern {
+  const compiled = parse(source, path)
+  const size = compiled.programSize()
+  if (size > largest)
+    throw new SafetyError(path, `takes ${size} steps of at most ${largest}; let it repeat less`)
+  if (compiled.test('')) throw new SafetyError(path, 'matches the empty text, so it would match everywhere')
+  // Only of a set can the memory be bounded.
+  const set = new RE2Set(RE2Set.UNANCHORED, 0, memory)
+  set.add(source)
+  set.compile()
+  return { source, compiled, test: (text) => set.match(text).length > 0 }
+}
+
+function parse(source: string, path: string): RE2JS {
+  try {
+    return RE2JS.compile(source)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new SafetyError(path, `is not a regular expression in RE2 syntax: ${reason}`)
+  }
+}

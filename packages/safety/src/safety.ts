@@ -1,0 +1,79 @@
+import { checkSettings } from './check.js'
+import type { Finding, Guarded } from './guarded.js'
+import { sanitize } from './injection.js'
+import { detectorsOf, takenNames } from './leak/detectors.js'
+import { compileLeakDetector } from './leak/leak.js'
+import { clamp } from './length.js'
+import { compilePolicy } from './policy.js'
+import type { SafetySettings } from './settings.js'
+
+export interface SafetyOptions {
+  /** Whether this exact string is a secret that the caller knows, such as a token of the space. */
+  readonly isKnownSecret?: (candidate: string) => boolean
+  /** A stage failed: the text is withheld, and the caller logs a warning. */
+  readonly failed?: (error: unknown) => void
+}
+
+export interface Safety {
+  /**
+   * What may be seen of a text that stands right behind `before`, the end of what its run said so far (`tailOf`): of a
+   * secret that is split over both, the text's part is masked. What was guarded once stays as it is. A text is withheld
+   * where a stage fails: this never throws.
+   */
+  guard(text: string, before?: string): Guarded
+}
+
+/** Passes after which a text has settled: a mark or a cut may bring together what was apart, but not for ever. */
+const mostPasses = 8
+
+/** Compiles settings to a gate for texts. Throws SafetyError for what can't be used. */
+export function compileSafety(settings: SafetySettings, options: SafetyOptions = {}): Safety {
+  checkSettings(settings, takenNames())
+  const mask = compileLeakDetector(detectorsOf(settings, options.isKnownSecret))
+  const judge = compilePolicy(settings.policy)
+
+  // In this order: an operator's patterns meet no secrets, and no secret straddles the cut.
+  const pass = (text: string, before: string): Guarded => {
+    const masked = mask(text, before)
+    if (masked.findings.some(blocks)) return withheld(masked.findings)
+    const verdict = judge(masked.text)
+    const findings = [...masked.findings, ...verdict.findings]
+    if (findings.some(blocks)) return withheld(findings)
+    const sane = verdict.isTrusted ? masked.text : sanitize(masked.text)
+    return { text: clamp(sane, settings.maxLength), isWithheld: false, findings }
+  }
+
+  const settle = (text: string, before: string, passes: number): Guarded => {
+    if (passes > mostPasses) throw new Error(`a text is not the same after ${mostPasses} passes`)
+    const passed = pass(text, before)
+    if (passed.isWithheld || passed.text === text) return passed
+    const settled = settle(passed.text, '', passes + 1)
+    return { ...settled, findings: distinct([...passed.findings, ...settled.findings]) }
+  }
+
+  return {
+    guard(text, before = '') {
+      try {
+        return settle(text, before, 1)
+      } catch (error) {
+        report(error, options)
+        return withheld([])
+      }
+    },
+  }
+}
+
+const blocks = ({ action }: Finding): boolean => action === 'block'
+const withheld = (findings: readonly Finding[]): Guarded => ({ text: '', isWithheld: true, findings })
+
+const distinct = (findings: readonly Finding[]): Finding[] => [
+  ...new Map(findings.map((finding) => [`${finding.action} ${finding.rule}`, finding])).values(),
+]
+
+function report(error: unknown, { failed }: SafetyOptions): void {
+  try {
+    failed?.(error)
+  } catch {
+    // Whoever can't even be told of a failure is not to be failed for it.
+  }
+}

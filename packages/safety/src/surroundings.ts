@@ -1,0 +1,50 @@
+import type { Span } from './span.js'
+
+/** Characters in which a secret is looked for before a place. */
+const before = 160
+/** The same behind it, beside the rest of a word there. */
+const behind = 128
+/** Characters of a word that count as one. */
+const longestWord = 4096
+/** Characters before a word that may say what it is. */
+const label = 64
+/** Places up to so far apart are looked at together. */
+const together = 512
+
+/**
+ * Spans of a text that have the surroundings of all places in it, which ascend. They may overlap: as one, they would be
+ * the whole text where such places are many.
+ */
+export function surroundings(text: string, places: readonly number[]): Span[] {
+  const spans: { first: number; start: number; end: number }[] = []
+  for (const place of places) {
+    const last = spans.at(-1)
+    if (last !== undefined && place + behind <= last.end) continue
+    const end = surroundingEnd(text, place)
+    if (last !== undefined && place - last.first <= together) last.end = end
+    else spans.push({ first: place, start: Math.max(0, place - before), end })
+  }
+  return spans
+}
+
+/** How far behind a place a secret is looked for. */
+export const surroundingEnd = (text: string, place: number): number => wordEnd(text, place + behind)
+
+const blank = ' '.charCodeAt(0)
+const isOfWord = (text: string, at: number): boolean => text.charCodeAt(at) > blank
+
+/** Where the word starts that `from` is inside of, with what may be its label; but not before `least`. */
+export function phraseStart(text: string, from: number, least: number): number {
+  const first = Math.max(least, from - longestWord)
+  let at = Math.max(least, from)
+  while (at > first && isOfWord(text, at - 1)) at--
+  return Math.max(least, at - label)
+}
+
+/** Where the word ends that `from` is inside of. */
+export function wordEnd(text: string, from: number): number {
+  const last = Math.min(text.length, from + longestWord)
+  let at = Math.min(text.length, from)
+  while (at < last && isOfWord(text, at)) at++
+  return at
+}

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { compileSafety, defaultSafety, type Guarded, type SecretRule, tailOf } from '@meup/safety'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
+import { disguises } from './support.js'
+
+interface RuleData extends SecretRule {
+  readonly positives: readonly string[]
+}
+
+const folder = new URL('../src/rules/', import.meta.url)
+const rules = readdirSync(folder).flatMap(
+  (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RuleData[],
+)
+const examples = rules.flatMap((rule) => rule.positives.map((text) => ({ rule: rule.name, text })))
+const samples = rules.map(({ name, positives: [text = ''] }) => ({ rule: name, text }))
+
+const { guard } = compileSafety(defaultSafety)
+const isHidden = ({ text, isWithheld }: Guarded): boolean => isWithheld || text.includes('[redacted:')
+
+/** The part of a text that is masked; all of it where that is several things, or where it is withheld. */
+function hiddenPart(text: string): { start: number; end: number } {
+  const [before = '', behind = '', ...more] = guard(text).text.split(/\[redacted:[\w-]+\]/)
+  if (more.length > 0) return { start: 0, end: text.length }
+  return { start: before.length, end: text.length - behind.length }
+}
+
+/** Places spread over those from `start` to `end`, both of them included. */
+const spread = (start: number, end: number, count: number): number[] => [
+  ...new Set(Array.from({ length: count }, (_, i) => start + Math.round(((end - start) * i) / (count - 1)))),
+]
+
+verifies('I07', 'what every pattern stands for is masked or withheld', () => {
+  expect(rules.length).toBeGreaterThan(15)
+  expect(examples.filter(({ text }) => !isHidden(guard(`see\n${text}\nand so on`)))).toEqual([])
+})
+
+/** Encodings are of ASCII here; and the rule for lines needs a line of its own. */
+const encodable = samples.filter(({ rule, text }) => rule !== 'pgpass-line' && /^[\t\n\r -~]*$/.test(text))
+
+describe.each(['with zero-width spaces', 'in full width', 'in percent', 'in base64', 'in base64 of base64'])(
+  '%s',
+  (name) => {
+    const disguised = encodable.map(({ rule, text }) => ({ rule, text: disguises[name]?.(text) ?? '' }))
+
+    test('what a pattern stands for is masked or withheld', () => {
+      expect(disguised.filter(({ text }) => !isHidden(guard(`see ${text} here`)))).toEqual([])
+    })
+
+    test('what follows it in the next text is masked', () => {
+      const missed = disguised.filter(({ text }) => {
+        const cut = Math.floor(text.length / 2)
+        return !isHidden(guard(`${text.slice(cut)} here`, tailOf('', `see ${text.slice(0, cut)}`)))
+      })
+      // In the first half of some there was all that must not be seen.
+      const known = missed.filter(({ text }) => !isHidden(guard(text.slice(0, Math.floor(text.length / 2)))))
+      expect(known).toEqual([])
+    })
+  },
+)
+
+test('of what is split over two texts, the second part is masked', () => {
+  const missed = examples.flatMap(({ rule, text }) => {
+    const { start, end } = hiddenPart(text)
+    // Of what is withheld, the end may be known to anybody, such as the footer of a key.
+    const last = guard(text).isWithheld ? Math.floor(end / 2) : end - 1
+    const cuts = [...spread(1, start, 3), ...spread(start + 1, last, 5)].filter(
+      (cut) => cut > 0 && cut <= last,
+    )
+    return cuts.flatMap((cut) => {
+      const second = guard(`${text.slice(cut)}\nand so on`, tailOf('', text.slice(0, cut)))
+      return isHidden(second) ? [] : [`${rule}: ${cut} (${start} to ${end})`]
+    })
+  })
+  expect(missed).toEqual([])
+})
+
+test('of what is broken over two lines, one part is masked at least', () => {
+  const all = samples.flatMap(({ rule, text }) => {
+    const { start, end } = hiddenPart(text)
+    return spread(start + 1, end - 1, 4).map((cut) => {
+      const seen = guard(`see ${text.slice(0, cut)}\n    ${text.slice(cut)}\nand so on`).text
+      return { rule, isSeen: seen.includes(text.slice(start, cut)) && seen.includes(text.slice(cut, end)) }
+    })
+  })
+  const missed = all.filter(({ isSeen }) => isSeen)
+  // The rest of some looks like nothing but a word; and the rule for lines finds none.
+  expect(missed.length / all.length, JSON.stringify(missed)).toBeLessThan(0.01)
+})

@@ -1,0 +1,112 @@
+import { compileSafety, defaultSafety, tailOf } from '@meup/safety'
+import { describe, expect, test } from 'vitest'
+import { base64url, gate, long, percent, seen, token } from './support.js'
+
+describe('a secret is found anywhere in a long text, however its pattern tells its length', () => {
+  test.for([
+    ['za{700}q', `z${'a'.repeat(700)}q`],
+    ['z[]*]{1,600}q', `z${']*'.repeat(300)}q`],
+    ['z[^]]{1,600}q', `z${'^*'.repeat(300)}q`],
+    ['z[[:alpha:]*]{1,600}q', `z${'b*'.repeat(300)}q`],
+    ['z[\\]*]{600}q', `z${']*'.repeat(300)}q`],
+    ['z\\Qa[\\E+x[.]q', `za${'['.repeat(3000)}x.q`],
+    ['z(?:(?:ab){2,9}c){2,50}q', `z${`${'ab'.repeat(9)}c`.repeat(50)}q`],
+    ['z\\x{61}{300}\\pL{300}\\p{Greek}{9}q', `z${'a'.repeat(600)}${'λ'.repeat(9)}q`],
+    ['z.+q', `z${'a'.repeat(3000)}q`],
+    ['(?s)z.*?q', `z${'\n'.repeat(3000)}q`],
+    ['za{3,}q', `z${'a'.repeat(3000)}q`],
+  ] as const)('%s', ([pattern, secret]) => {
+    const { guard } = compileSafety({
+      ...defaultSafety,
+      maxLength: 100_000,
+      rules: [{ name: 'own', pattern, action: 'mask' }],
+    })
+    for (let at = 0; at < 4200; at += 61) {
+      const [start, end] = ['-'.repeat(at), '-'.repeat(2500)]
+      expect(seen(guard(`${start} ${secret} ${end}`))).toBe(`${start} [redacted:own] ${end}`)
+    }
+  })
+
+  test('and all of it is masked, however far its match goes on', () => {
+    const pattern = 'zbegin [\\s\\S]*?(?:zend|\\z)'
+    const { guard } = compileSafety({
+      ...defaultSafety,
+      maxLength: 100_000,
+      rules: [{ name: 'own', pattern, keywords: ['zbegin'], action: 'mask' }],
+    })
+    for (const length of [10, 300, 3000, 30_000]) {
+      const body = 'and on '.repeat(length / 7)
+      expect(seen(guard(`so zbegin ${body}`))).toBe('so [redacted:own]')
+      if (length < 8000)
+        expect(seen(guard(`so zbegin ${body} zend it goes`))).toBe('so [redacted:own] it goes')
+      else expect(seen(guard(`so zbegin ${body} zend it goes`))).toBe('so [redacted:own]')
+    }
+  })
+
+  test('also where it is encoded, in a word without an end', () => {
+    const { guard } = gate({ maxLength: 100_000 })
+    const text = `${'a'.repeat(3000)}.${percent(`(${token})`)}.${'a'.repeat(3000)}`
+    expect(seen(guard(text))).toBe(`${'a'.repeat(3000)}.[redacted:own-token].${'a'.repeat(3000)}`)
+    const lines = `so it goes on\n${'and on\n'.repeat(500)}`
+    expect(seen(guard(`${lines}${btoa(`key ${token}`)}\n${lines}${base64url(long)}\n${lines}`))).toBe(
+      `${lines}[redacted:own-token]\n${lines}[redacted:own-long]\n${lines}`,
+    )
+  })
+})
+
+describe('what a text takes grows with its length, and no faster', () => {
+  const { guard } = gate({ maxLength: 1_000_000 })
+  const { guard: withhold } = gate({
+    onLeak: 'block',
+    policy: [{ name: 'own', pattern: 'a+b', action: 'review' }],
+  })
+  const units = {
+    prose: 'so it goes on and on, with a token, a key and a password. ',
+    'one word': 'a',
+    digits: '0123456789',
+    blanks: ' ',
+    'line ends': '\n',
+    'words in lines': 'word1\nword2 \\\n',
+    'quotes that are joined': '" + "',
+    'quotes that are not': '"     ',
+    labels: 'phrase=phrase: ',
+    placeholders: 'phrase: <yours> ',
+    'what begins as a secret': 'zk_aB3dE5 zl-4fG6 zdb://ana: ',
+    secrets: `${token} ${long} `,
+    'secrets in lines': `${token}\n`,
+    'secrets in percent': `${percent(token)} `,
+    'secrets in base64': `${btoa(token)} `,
+    'percent of no character': '%ff ',
+    'base64 of base64': btoa(btoa('so it goes on')),
+    'zero-width spaces': 'a\u200b',
+    'full width': 'ａ',
+    accents: 'é',
+    marks: '[redacted:own-token] ',
+    'begun marks': '[redacted:',
+    'headers of keys': '-----BEGIN RSA PRIVATE KEY-----\n',
+    tokens: 'eyJhbGciOi.',
+    tags: '<system ',
+    markers: '<|im_start|>[INST]\n\nHuman:',
+    'begun markers': '<|<<[/</',
+    roles: '    Human',
+    joiners: '\u200d',
+    'different things': `x%41 ${btoa('so it goes on')} a\u200bb foo1\nbar2 phrase: hunter22 `,
+  }
+
+  test.for(Object.entries(units))('%s', ([, unit]) => {
+    const best = (length: number): number => {
+      const text = unit.repeat(Math.ceil(length / unit.length))
+      const tries = Array.from({ length: 5 }, () => {
+        const start = process.cpuUsage()
+        guard(text, tailOf('', text))
+        withhold(text)
+        const { user, system } = process.cpuUsage(start)
+        return user + system
+      })
+      return Math.min(...tries)
+    }
+    // Sixteen times the work; it would be 256 times as much if it grew with the square.
+    const [short, long] = [best(4000), best(64_000)]
+    expect(long / Math.max(short, 100)).toBeLessThan(80)
+  })
+})

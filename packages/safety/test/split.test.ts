@@ -1,0 +1,148 @@
+import { type Safety, tailOf } from '@meup/safety'
+import { describe, expect, test } from 'vitest'
+import { disguises, gate, long, seen, token } from './support.js'
+
+const safety = gate()
+
+/** Guards texts that a run says one after the other. */
+function sayAll(texts: readonly string[], { guard }: Safety = safety): string[] {
+  let before = ''
+  return texts.map((text) => {
+    const guarded = seen(guard(text, before))
+    before = tailOf(before, text)
+    return guarded
+  })
+}
+
+const cuts = (text: string): number[] => Array.from(text.slice(1), (_, index) => index + 1)
+
+describe('of a secret that is split over two texts, the second part is masked', () => {
+  test.for(Object.entries(disguises))('%s, wherever it is split', ([, disguise]) => {
+    const secret = disguise(token)
+    for (const cut of cuts(secret)) {
+      const [, second] = sayAll([`see ${secret.slice(0, cut)}`, `${secret.slice(cut)} here`])
+      expect(second).toBe('[redacted:own-token] here')
+    }
+  })
+
+  test('and the first one too, where it was enough to tell', () => {
+    expect(sayAll([`see ${long.slice(0, 30)}`, `${long.slice(30)} here`])).toEqual([
+      'see [redacted:own-long]',
+      '[redacted:own-long] here',
+    ])
+  })
+
+  test.for([
+    ['a label', 'it is phrase: ', 'hunter22abc', ' and that is it', 'own-phrase'],
+    ['an address', 'open zdb://ana:', 'hunter22abc', '@db.example/x', 'own-address'],
+  ] as const)('with what tells it: %s', ([, start, secret, end, rule]) => {
+    for (const cut of cuts(start)) {
+      const parts = [start.slice(0, cut), `${start.slice(cut)}${secret}${end}`]
+      expect(sayAll(parts)).toEqual([parts[0], `${start.slice(cut)}[redacted:${rule}]${end}`])
+    }
+    for (const cut of cuts(secret)) {
+      const [first = '', second] = sayAll([`${start}${secret.slice(0, cut)}`, `${secret.slice(cut)}${end}`])
+      expect([`${start}${secret.slice(0, cut)}`, `${start}[redacted:${rule}]`]).toContain(first)
+      expect(second).toBe(`[redacted:${rule}]${end}`)
+    }
+  })
+
+  test('over lines', () => {
+    for (const cut of cuts(token)) {
+      expect(sayAll([token.slice(0, cut), `\n  ${token.slice(cut)}`])[1]).toBe('[redacted:own-token]')
+    }
+  })
+})
+
+test('of a secret in three texts, the last one is masked', () => {
+  for (const first of cuts(token)) {
+    for (const second of cuts(token.slice(first))) {
+      const parts = [token.slice(0, first), token.slice(first, first + second), token.slice(first + second)]
+      expect(sayAll(parts).at(-1)).toBe('[redacted:own-token]')
+    }
+  }
+})
+
+test('a secret is found though what came before seems to belong to its word', () => {
+  expect(sayAll(['so', `${token} here`])).toEqual(['so', '[redacted:own-token] here'])
+})
+
+test('what was said before does not come back', () => {
+  expect(sayAll([`${token} `, 'all is well'])).toEqual(['[redacted:own-token] ', 'all is well'])
+  expect(sayAll(['phrase: ', 'hunter22 is it', 'hunter22'])).toEqual([
+    'phrase: ',
+    '[redacted:own-phrase] is it',
+    'hunter22',
+  ])
+})
+
+test('a label that stands elsewhere is given as what stands before', () => {
+  expect(seen(safety.guard('hunter22', 'phrase: '))).toBe('[redacted:own-phrase]')
+  expect(seen(safety.guard('[redacted:own-phrase]', 'phrase: '))).toBe('[redacted:own-phrase]')
+})
+
+describe('what is kept of what was said', () => {
+  test('is its end, not all', () => {
+    const said = 'so it goes on and on. '.repeat(1000)
+    const tail = tailOf(said, 'and on')
+    expect(`${said}and on`.endsWith(tail)).toBe(true)
+    expect(tail.length).toBeGreaterThan(200)
+    expect(tail.length).toBeLessThan(1024)
+  })
+
+  test('has whole words', () => {
+    const word = disguises['with zero-width spaces']?.(btoa(`key ${token}`.repeat(4))) ?? ''
+    const [, second] = sayAll([`see ${word.slice(0, -3)}`, word.slice(-3)])
+    expect(second).toBe('[redacted:own-token]')
+  })
+
+  test('is bounded, whatever is said', () => {
+    const header = '-----BEGIN RSA PRIVATE KEY-----'
+    for (const text of [
+      'a'.repeat(100_000),
+      `${header}\n${'MIIE/+09\n'.repeat(20_000)}`,
+      header.repeat(9_000),
+    ]) {
+      expect(tailOf(text, text).length).toBeLessThan(5000)
+    }
+  })
+})
+
+describe('a private key', () => {
+  const line = 'MIIEpAIBAAKCAQEAr7Vw0n6vZ1Hk3w9XcQ2bTqE5yL8uJ4mD+fGs/hKpN0eRtYiU'
+  const body = Array.from({ length: 24 }, (_, index) => `${line.slice(index)}${line.slice(0, index)}`).join(
+    '\n',
+  )
+  const key = `-----BEGIN RSA PRIVATE KEY-----\n${body}\n-----END RSA PRIVATE KEY-----`
+
+  test.for([20, 64, 65, 333, 1000, 5000])(
+    'is not seen in texts of %i characters, what follows is',
+    (size) => {
+      const parts = Array.from({ length: Math.ceil(key.length / size) }, (_, index) =>
+        key.slice(index * size, (index + 1) * size),
+      )
+      const said = sayAll([...parts, '\nand so on', ' it goes'])
+      expect(said.slice(-2)).toEqual(['\nand so on', ' it goes'])
+      // Its header, and what has to be there to tell that it is not merely spoken of, may have been seen before.
+      expect(
+        said
+          .slice(0, -2)
+          .join('')
+          .replaceAll(/\[redacted:[\w-]+\]/g, '').length,
+      ).toBeLessThan(80)
+    },
+  )
+
+  test('is not seen where its end is never said', () => {
+    expect(sayAll([key.slice(0, 300), `${key.slice(300, 400)}\n`]).join('')).not.toContain(line.slice(5, 15))
+  })
+
+  test('is not what follows on a header that is merely spoken of', () => {
+    const [, second, third] = sayAll([
+      'grep for -----BEGIN PRIVATE KEY----- in all files',
+      ' and so on',
+      ' it goes',
+    ])
+    expect([second, third]).toEqual([' and so on', ' it goes'])
+  })
+})
