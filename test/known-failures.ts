@@ -6,7 +6,6 @@ const reasons: Record<string, readonly RequirementId[]> = {
   'the safety gate is not built yet': ['I13'],
   'turns and rationales are not built yet': [
     'I02',
-    'I06',
     'I14',
     'I15',
     'I20',

@@ -6,6 +6,7 @@ import { compileLeakDetector } from './leak/leak.js'
 import { clamp } from './length.js'
 import { compilePolicy } from './policy.js'
 import type { SafetySettings } from './settings.js'
+import { withoutThinking } from './thinking.js'
 
 export interface SafetyOptions {
   /** Whether this exact string is a secret that the caller knows, such as a token of the space. */
@@ -32,9 +33,9 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
   const mask = compileLeakDetector(detectorsOf(settings, options.isKnownSecret))
   const judge = compilePolicy(settings.policy)
 
-  // In this order: an operator's patterns meet no secrets, and no secret straddles the cut.
+  // In this order: an operator's patterns meet no raw thinking and no secrets, and no secret straddles the cut.
   const pass = (text: string, before: string): Guarded => {
-    const masked = mask(text, before)
+    const masked = mask(withoutThinking(text), before)
     if (masked.findings.some(blocks)) return withheld(masked.findings)
     const verdict = judge(masked.text)
     const findings = [...masked.findings, ...verdict.findings]
