@@ -3,7 +3,6 @@ import type { RequirementId } from './requirements.js'
 const reasons: Record<string, readonly RequirementId[]> = {
   'the observer page is not built yet': ['M11'],
   'choosing reasoning for prompts, and exporting a context, are not built yet': ['M32'],
-  'the safety gate is not built yet': ['I13'],
   'turns and rationales are not built yet': [
     'I02',
     'I14',
