@@ -1,9 +1,10 @@
+import { builtInRules } from './built-in-rules.js'
 import { checkSettings } from './check.js'
 import type { Finding, Guarded } from './guarded.js'
 import { sanitize } from './injection.js'
 import { detectorsOf, takenNames } from './leak/detectors.js'
 import { compileLeakDetector } from './leak/leak.js'
-import { clamp } from './length.js'
+import { clamp, clampReadable, readable } from './length.js'
 import { compilePolicy } from './policy.js'
 import type { SafetySettings } from './settings.js'
 import { withoutThinking } from './thinking.js'
@@ -32,16 +33,19 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
   checkSettings(settings, takenNames())
   const mask = compileLeakDetector(detectorsOf(settings, options.isKnownSecret))
   const judge = compilePolicy(settings.policy)
+  const { maxLength } = settings
 
   // In this order: an operator's patterns meet no raw thinking and no secrets, and no secret straddles the cut.
-  const pass = (text: string, before: string): Guarded => {
+  const pass = (whole: string, before: string): Guarded => {
+    const text = readable(whole, maxLength)
     const masked = mask(withoutThinking(text), before)
     if (masked.findings.some(blocks)) return withheld(masked.findings)
     const verdict = judge(masked.text)
     const findings = [...masked.findings, ...verdict.findings]
     if (findings.some(blocks)) return withheld(findings)
     const sane = verdict.isTrusted ? masked.text : sanitize(masked.text)
-    return { text: clamp(sane, settings.maxLength), isWithheld: false, findings }
+    const seen = text === whole ? clamp(sane, maxLength) : clampReadable(sane, maxLength)
+    return { text: seen, isWithheld: false, findings }
   }
 
   const settle = (text: string, before: string, passes: number): Guarded => {
@@ -52,7 +56,7 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     return { ...settled, findings: distinct([...passed.findings, ...settled.findings]) }
   }
 
-  return {
+  const safety: Safety = {
     guard(text, before = '') {
       try {
         return settle(text, before, 1)
@@ -62,6 +66,17 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
       }
     },
   }
+  warmUp(safety)
+  return safety
+}
+
+let isWarm = false
+
+/** The automata of patterns grow while they are used: so that no text has to wait for that, once in a process. */
+function warmUp({ guard }: Safety): void {
+  if (isWarm) return
+  isWarm = true
+  guard(builtInRules.flatMap(({ keywords = [] }) => keywords).join('="'))
 }
 
 const blocks = ({ action }: Finding): boolean => action === 'block'

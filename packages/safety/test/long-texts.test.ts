@@ -54,6 +54,30 @@ describe('a secret is found anywhere in a long text, however its pattern tells i
   })
 })
 
+describe('of a text that is much longer than what may be shown', () => {
+  const { guard } = gate({ maxLength: 100 })
+
+  test('the beginning is shown, and that it was longer', () => {
+    expect(seen(guard('word '.repeat(2000)))).toBe(`${'word '.repeat(20).slice(0, 99)}…`)
+  })
+
+  test('no half secret is shown where reading ends, wherever that is in it', () => {
+    // Marks are shorter than what they stand for here, so that the end of what was read moves forward.
+    const secrets = `${long.padEnd(60, 'x')} `.repeat(33)
+    for (let at = 0; at < 90; at++) {
+      const text = seen(guard(`${'-'.repeat(at)} ${secrets}${token} ${'and on '.repeat(1000)}`))
+      expect(text.length).toBeLessThanOrEqual(100)
+      expect(text).toMatch(/^-* ?(\[redacted:own-long\] ?)*…$/)
+    }
+  })
+
+  test('a secret that begins in what is shown is masked, however long it is', () => {
+    expect(seen(guard(`so zdb://ana:${'p4'.repeat(30)}@there ${'and on '.repeat(1000)}`))).toMatch(
+      /^so zdb:\/\/ana:\[redacted:own-address\]@there and on .*…$/,
+    )
+  })
+})
+
 describe('what a text takes grows with its length, and no faster', () => {
   const { guard } = gate({ maxLength: 1_000_000 })
   const { guard: withhold } = gate({
