@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { addAudit } from './commands/audit.js'
 import { addCall } from './commands/call.js'
 import { addCaps } from './commands/caps.js'
 import { addCompletion } from './commands/completion.js'
@@ -38,6 +39,7 @@ addCall(program)
 addProposals(program)
 addCaps(program)
 addMembers(program)
+addAudit(program)
 addSpace(program)
 addToken(program)
 addDoctor(program)

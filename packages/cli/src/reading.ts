@@ -41,25 +41,39 @@ export async function readTail(at: DialRequest, after: number): Promise<readonly
   return envelopes.toReversed()
 }
 
+type Query = Readonly<Record<string, string>>
+
 /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when none answers. */
-async function ask<Answer>(
+async function ask<Answer>(at: DialRequest, path: string, query: Query = {}): Promise<Answer> {
+  try {
+    const response = await request(at, path, query, AbortSignal.timeout(patienceMs))
+    return (await response.json()) as Answer
+  } catch (error) {
+    throw failureOf(error as Error, at.url)
+  }
+}
+
+/** What may take as long as it needs, for whoever reads it as it comes. Rejects as `readParticipants` does. */
+export async function openStream(at: DialRequest, path: string, query: Query = {}): Promise<Response> {
+  try {
+    return await request(at, path, query)
+  } catch (error) {
+    throw failureOf(error as Error, at.url)
+  }
+}
+
+async function request(
   { url, space, token }: DialRequest,
   path: string,
-  query: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
+  query: Query,
+  signal?: AbortSignal,
+): Promise<Response> {
   const address = addressOf(url, `spaces/${encodeURIComponent(space)}/${path}`)
   for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value)
-  try {
-    const response = await fetch(address, {
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(patienceMs),
-    })
-    const body: unknown = await response.json()
-    if (response.ok) return body as Answer
-    throw refusalOf(response.status, body)
-  } catch (error) {
-    throw error instanceof ProtocolError ? error : failureOf(error as Error, url)
-  }
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const response = await fetch(address, { headers, ...(signal && { signal }) })
+  if (response.ok) return response
+  throw refusalOf(response.status, await response.json())
 }
 
 /** Whoever gives the address of a socket means the same gateway. */
@@ -78,7 +92,8 @@ function refusalOf(status: number, body: unknown): Error {
   return new Error(`HTTP ${status}; is this a gateway?`)
 }
 
-function failureOf(cause: Error, url: string): ConnectionError {
+function failureOf(cause: Error, url: string): Error {
+  if (cause instanceof ProtocolError || cause instanceof ConnectionError) return cause
   if (cause.name === 'TimeoutError') {
     return new ConnectionError('timeout', `${url} did not answer within ${patienceMs} ms`, { cause })
   }

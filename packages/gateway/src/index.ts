@@ -15,6 +15,9 @@ export {
   type Ticket,
 } from './gateway/gateway.js'
 export { LogError } from './log/error.js'
+export type { ExportVerdict, KnownHead, Sha256 } from './log/export-chain.js'
+export { verifyExport } from './log/verify-export.js'
+export type { Verification } from './log/verify-log.js'
 export type { Message, Parcel } from './outbox/parcel.js'
 export { pipeline } from './pipeline/index.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'

@@ -4,9 +4,16 @@ import { start } from './support.js'
 
 const participants = { alice: ['*'], bob: ['*'] }
 const problem = 'application/problem+json'
-const spacePaths = ['envelopes', 'events', 'participants', 'contexts', 'contexts/run'].map(
-  (path) => `/spaces/test/${path}`,
-)
+const spacePaths = [
+  'envelopes',
+  'events',
+  'participants',
+  'contexts',
+  'contexts/run',
+  'audit',
+  'audit/verify',
+  'audit/export',
+].map((path) => `/spaces/test/${path}`)
 const openPaths = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/asyncapi.json', '/schema/chat.json']
 
 describe('pages of other origins', () => {

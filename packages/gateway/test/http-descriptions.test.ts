@@ -77,6 +77,7 @@ describe('GET openapi.json', () => {
       ['participants', '/participants'],
       ['contexts', '/contexts'],
       ['audit', '/audit'],
+      ['verification', '/audit/verify'],
     ] as const) {
       const { required = [], properties = {} } = components.schemas[name] ?? {}
       const fields = Object.keys((await json(path)) as Json)

@@ -100,6 +100,7 @@ export async function start(options: StartOptions): Promise<Running> {
     ...(trustProxy !== undefined && { trustProxy }),
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(eventHeartbeatMs !== undefined && { eventHeartbeatMs }),
+    ...(logger && { logger }),
   })
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => {

@@ -8,6 +8,7 @@ import { getEnvelopes } from './history.js'
 import { explainSocket, getHealth, getMetrics, getReadiness } from './operations.js'
 import type { HttpOptions } from './options.js'
 import { problem, problemOf } from './problem.js'
+import { getExport, getVerification } from './proof.js'
 import { getContext, getContexts, getParticipants } from './state.js'
 
 type Handler = (context: Context, options: HttpOptions) => Response | Promise<Response>
@@ -31,6 +32,8 @@ export function createHttpApp(options: HttpOptions): Hono {
   get('/spaces/:space/contexts', getContexts)
   get('/spaces/:space/contexts/:path{.+}', getContext)
   get('/spaces/:space/audit', getAudit)
+  get('/spaces/:space/audit/verify', getVerification)
+  get('/spaces/:space/audit/export', getExport)
   get('/spaces/:space/ws', explainSocket)
   get('/healthz', getHealth)
   get('/readyz', getReadiness)

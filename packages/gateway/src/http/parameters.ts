@@ -102,6 +102,7 @@ export const parameters = {
   ),
   since: time('only what is from then or later'),
   until: time('only what is from before then'),
+  format: oneOf(['jsonl'], 'how it is written; default jsonl'),
 }
 
 export type ParameterName = keyof typeof parameters

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Draft, Row } from '../ports/envelope-log.js'
+import type { Draft, EnvelopeLog, Row, Snapshot } from '../ports/envelope-log.js'
 
 /** The part of a row that makes it a link of the hash chain [MEUP-10.1]. */
 export type Seal = Pick<Row, 'salt' | 'leaf' | 'hash' | 'digest'>
@@ -12,8 +12,15 @@ export function genesis(epoch: string): Buffer {
   return sha256(Buffer.from(epoch))
 }
 
+/** What the first row that is kept links to: the last one that was pruned, or the epoch. */
+export const beginningOf = ({
+  epoch,
+  snapshot,
+}: Pick<EnvelopeLog, 'epoch' | 'snapshot'>): Pick<Snapshot, 'through' | 'hash'> =>
+  snapshot ?? { through: 0, hash: genesis(epoch) }
+
 /** SHA-256(salt ‖ body). The salt keeps a leaf from giving a short body away to those who may not read it. */
-function leafOf(salt: Uint8Array, body: Uint8Array): Buffer {
+export function leafOf(salt: Uint8Array, body: Uint8Array): Buffer {
   return sha256(salt, body)
 }
 
@@ -23,7 +30,7 @@ export function digestOf(salt: Uint8Array, content: Uint8Array): Buffer {
 }
 
 /** The hash of row `seq`: SHA-256(previous hash ‖ seq as 8 bytes big-endian ‖ leaf). */
-function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): Buffer {
+export function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): Buffer {
   const position = Buffer.allocUnsafe(8)
   position.writeBigUInt64BE(BigInt(seq))
   return sha256(previousHash, position, leaf)

@@ -39,10 +39,15 @@ export function packPage(page: readonly Row[]): Packed {
   for (const row of page) {
     rows.push(fieldsOf(row))
     sizes.push(row.body.length)
-    blobs.push(row.body, row.salt, row.leaf, row.hash, row.digest)
+    blobs.push(row.body, sized(row.salt, SALT_BYTES), sized(row.leaf, HASH_BYTES))
+    blobs.push(sized(row.hash, HASH_BYTES), sized(row.digest, HASH_BYTES))
   }
   return { rows, sizes, bytes: join(blobs) }
 }
+
+/** A blob of another length stems from a damaged file. It must not shift the rows behind it, and is none that could match. */
+const sized = (blob: Uint8Array, length: number): Uint8Array =>
+  blob.length === length ? blob : new Uint8Array(length)
 
 export function unpackPage({ rows, sizes, bytes }: Packed): Row[] {
   const cut = cutter(bytes)

@@ -3,6 +3,7 @@ import { auditParameters } from '../audit.js'
 import { eventParameters } from '../events.js'
 import { historyParameters, ndjson } from '../history.js'
 import { type ParameterName, parameters } from '../parameters.js'
+import { exportParameters } from '../proof.js'
 import { answerSchemas, arrayOf, schemaRef, text } from './schemas.js'
 
 /** The routes of this gateway as an OpenAPI 3.1 document [MEUP-11.8]. */
@@ -40,6 +41,8 @@ function spacePaths(): Record<string, object> {
     ...under('/contexts', { get: show('contexts', 'The tree of contexts') }),
     ...under('/contexts/{path}', { get: show('context', 'One context and what is nested in it') }, [path]),
     ...under('/audit', { get: audit }),
+    ...under('/audit/verify', { get: show('verification', 'Whether the log is what was chained') }),
+    ...under('/audit/export', { get: exported }),
   }
 }
 
@@ -152,6 +155,20 @@ const audit = {
     200: {
       description: 'decisions; `Link: rel="next"` where there may be more',
       content: json(schemaRef('audit')),
+    },
+    ...refusals(entry),
+  },
+}
+
+const exported = {
+  ...ofSpace,
+  operationId: 'export',
+  summary: 'The log, as far as its reader may see it, with the proof that it is whole',
+  parameters: inQuery(exportParameters),
+  responses: {
+    200: {
+      description: 'epoch, first seq and previous hash; a line for each envelope; epoch, head and hash',
+      content: { [ndjson]: { schema: text } },
     },
     ...refusals(entry),
   },

@@ -86,6 +86,17 @@ export function answerSchemas(): Record<string, JsonSchema> {
       },
       ['attempted_kind', 'attempted_tool', 'attempted_id', 'context'],
     ),
+    verification: object(
+      {
+        ok: { type: 'boolean' },
+        ...place,
+        hash: { ...text, description: 'of the last envelope that holds: with `ok`, of the head' },
+        checked: { ...count, description: 'envelopes that hold, from the oldest on' },
+        brokenAt: { ...count, description: 'seq of the first that is missing, or is not what was chained' },
+        prunedBefore: { ...count, description: 'what is older than this seq has been pruned' },
+      },
+      ['brokenAt', 'prunedBefore'],
+    ),
     status: object({ status: text }),
     problem: {
       ...object({ type: text, title: text, status: count, detail: text, code: { enum: errorCodes } }),

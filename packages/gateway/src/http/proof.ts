@@ -1,0 +1,33 @@
+import type { Context } from 'hono'
+import { isDenial } from '../gateway/door.js'
+import { verifyLog } from '../log/verify-log.js'
+import { exportLog } from '../outbox/export.js'
+import { ndjson } from './history.js'
+import { type HttpOptions, knockOf } from './options.js'
+import { readParameters } from './parameters.js'
+import { denied } from './problem.js'
+import { streamOf } from './stream.js'
+
+export const exportParameters = ['format'] as const
+
+/** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
+export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
+  const visitor = await options.gateway.identify(knockOf(context, options))
+  return isDenial(visitor) ? denied(visitor) : context.json(await verifyLog(visitor.space.log))
+}
+
+/** `GET /spaces/{space}/audit/export`: the log as its reader may see it, to be verified elsewhere [MEUP-10.4]. */
+export async function getExport(context: Context, options: HttpOptions): Promise<Response> {
+  const asked = readParameters(new URL(context.req.url).searchParams, exportParameters)
+  if (isDenial(asked)) return denied(asked)
+  const visitor = await options.gateway.identify(knockOf(context, options))
+  if (isDenial(visitor)) return denied(visitor)
+
+  const { space, participant } = visitor
+  const failed = (err: unknown): void => {
+    options.logger.warn({ err, space: space.config.name, participant }, 'an export was not completed')
+    options.hangUp(context)
+  }
+  const lines = exportLog(space.readerOf(visitor), space)
+  return new Response(streamOf(lines, failed), { headers: { 'content-type': ndjson } })
+}

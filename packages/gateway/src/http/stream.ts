@@ -1,0 +1,41 @@
+/** Bytes, or a little more, that go out together. */
+const portion = 64 * 1024
+
+/**
+ * Lines as a stream that makes them when its peer has room for more, and no sooner. `failed` is told why they end too
+ * soon; what it then does to the connection shows the peer that they did.
+ */
+export function streamOf(
+  lines: AsyncGenerator<string, void>,
+  failed: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const source = {
+    async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
+      try {
+        const bytes = await nextOf(lines)
+        if (bytes === undefined) controller.close()
+        else controller.enqueue(bytes)
+      } catch (error) {
+        failed(error)
+      }
+    },
+    async cancel() {
+      await lines.return()
+    },
+  }
+  return new ReadableStream(source, { highWaterMark: 0 })
+}
+
+/** `undefined` = that was all. */
+async function nextOf(lines: AsyncGenerator<string, void>): Promise<Uint8Array | undefined> {
+  const parts: Buffer[] = []
+  let size = 0
+  while (size < portion) {
+    const { value } = await lines.next()
+    if (value === undefined) break
+    const part = Buffer.from(value)
+    parts.push(part)
+    size += part.length
+  }
+  return size === 0 ? undefined : Buffer.concat(parts)
+}

@@ -1,0 +1,29 @@
+import { beginningOf } from '../log/chain.js'
+import { exportLine } from '../log/export-lines.js'
+import { walk } from '../log/walk.js'
+import type { Row } from '../ports/envelope-log.js'
+import { mayRead, type Reader } from '../space/may-read.js'
+import type { Source } from './backfill.js'
+
+/**
+ * The log as lines [MEUP-10.4]: what its reader may read, by the same predicate as live delivery [MEUP-8.1], and of the
+ * rest no more than the chain needs. It ends with what was delivered last when it began. Throws where the log is pruned
+ * meanwhile, and then it has no end.
+ */
+export async function* exportLog(reader: Reader, source: Source): AsyncGenerator<string, void> {
+  const { log, delivered: head } = source
+  const { through, hash: previous } = beginningOf(log)
+  yield exportLine({ epoch: log.epoch, first: through + 1, previous: hex(previous) })
+  let [last, hash] = [through, previous]
+  for await (const row of walk(log, through, head)) {
+    yield exportLine(mayRead(reader, source.deliveryOf(row).audience) ? shown(row) : withheld(row))
+    ;[last, hash] = [row.seq, row.hash]
+  }
+  if (last !== head) throw new Error(`seq ${last + 1} is gone from the log; export it again`)
+  yield exportLine({ epoch: log.epoch, head, hash: hex(hash) })
+}
+
+const shown = ({ seq, salt, body }: Row) => ({ seq, salt: hex(salt), body: Buffer.from(body).toString() })
+const withheld = ({ seq, leaf }: Row) => ({ seq, leaf: hex(leaf) })
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import {
+  type EnvelopeLog,
+  type ExportVerdict,
+  type KnownHead,
+  type LogStore,
+  type Query,
+  verifyExport,
+} from '@meup/gateway'
+import { asking } from './http-client.js'
+import { type StartOptions, start } from './support.js'
+
+export const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
+
+/** What the verifier says of an export, which comes to it in small pieces. */
+export const verdictOn = (text: string | Uint8Array, known?: KnownHead): Promise<ExportVerdict> =>
+  verifyExport(piecesOf(Buffer.from(text)), sha256, known)
+
+function* piecesOf(bytes: Buffer): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += 1000) yield bytes.subarray(start, start + 1000)
+}
+
+/** A line of an export, whichever it is. */
+export interface Line {
+  readonly epoch?: string
+  readonly first?: number
+  readonly previous?: string
+  readonly seq?: number
+  readonly salt?: string
+  readonly body?: string
+  readonly leaf?: string
+  readonly head?: number
+  readonly hash?: string
+}
+
+/** The lines of an export as objects; throws where the last one is not ended. */
+export function linesOf(text: string): Line[] {
+  const lines = text.split('\n')
+  if (lines.pop() !== '') throw new Error('the last line is not ended')
+  return lines.map((line) => JSON.parse(line) as Line)
+}
+
+/** An export of the space `test`, as text; rejects where it breaks off. */
+export async function exportOf(url: string, reader: string): Promise<string> {
+  const response = await asking(url, reader).get('/audit/export')
+  if (response.status !== 200) throw new Error(await response.text())
+  return response.text()
+}
+
+/** A store that tells of every reading of its logs before it is done. */
+export function watched(inner: LogStore, reading: (query: Query, log: EnvelopeLog) => unknown): LogStore {
+  return {
+    async open(space) {
+      const log = await inner.open(space)
+      const read: EnvelopeLog['read'] = async (query) => {
+        await reading(query, log)
+        return log.read(query)
+      }
+      return Object.assign(Object.create(log) as EnvelopeLog, { read })
+    },
+    close: () => inner.close(),
+  }
+}
+
+export const participants = { alice: ['*'], bob: ['*'], auditor: ['observe.targeted'] }
+
+/** A space in which something was said to all, and something to one. */
+export async function talkedIn(options: Partial<StartOptions> = {}) {
+  const running = await start({ participants, ...options })
+  const said = await running.post('alice', [
+    { id: 'open', kind: 'chat', payload: { message: 'for everyone: é 😀 \u2028 "quoted" \\ \u0007' } },
+    { id: 'aside', kind: 'chat', to: ['bob'], payload: { message: 'SECRET' } },
+    { id: 'run', kind: 'reasoning.start', payload: { message: 'hm' } },
+    { id: 'thought', kind: 'reasoning.thought', context: 'run', payload: { message: 'so' } },
+    { id: 'hide', kind: 'observe.visibility', payload: { context: 'run', reasoningVisible: false } },
+    { id: 'hidden', kind: 'reasoning.thought', context: 'run', payload: { message: 'HIDDEN' } },
+    { id: 'ask', kind: 'mcp.request', to: ['bob'], payload: { method: 'tools/list' } },
+  ])
+  if (said.status !== 201) throw new Error(JSON.stringify(said.body))
+  await running.post('bob', { id: 'aloud', kind: 'chat', payload: { message: 'yes' } })
+  return running
+}
