@@ -116,6 +116,28 @@ describe('a regular expression over a string too long for its weight', () => {
   })
 })
 
+test('a check that would take too long ends with a refusal, on either side of a negation', () => {
+  const crawling = '*a?*b*?'.repeat(70)
+  const holds = (count: number, last: string) =>
+    compileCapabilities([
+      ...Array.from({ length: count }, (_, i) => ({ kind: 'chat', payload: { message: `${crawling}${i}` } })),
+      { kind: 'chat', payload: { message: last } },
+    ])
+  const say = (length: number) => ({ kind: 'chat', payload: { message: 'ab'.repeat(length / 2) } })
+  for (const last of ['*b*', '!*c*d*']) {
+    expect(holds(100, last).allows(say(200)).matched).toBe(100)
+    expect(holds(0, last).allows(say(50_000)).matched).toBe(0)
+    expect(holds(100, last).allows(say(50_000)).allowed).toBe(false)
+  }
+  const many = holds(100, '*b*')
+  expect([say(50_000), say(200), say(50_000), say(200)].map((each) => many.allows(each).allowed)).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ])
+})
+
 test('globs that make a backtracking matcher explode are decided', () => {
   const text = 'a'.repeat(20_000)
   for (const star of ['*', '**']) {

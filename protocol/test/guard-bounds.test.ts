@@ -68,7 +68,7 @@ test('other settings are used from when they are put in force', () => {
   const guard = new EnvelopeGuard({ compile, tailOf }, settings)
   const lengthOf = () => {
     const envelope = { id: 'e1', from: 'ana', kind: 'reasoning.thought', context: 'run', payload: {} }
-    return guard.guard(envelope, JSON.stringify({ message: 'x'.repeat(50) })).payload?.length
+    return guard.guard(envelope, Buffer.from(JSON.stringify({ message: 'x'.repeat(50) }))).payload?.length
   }
   const replace = guard.prepare({ ...settings, maxLength: 10 })
   expect(lengthOf()).toBe(undefined)

@@ -28,7 +28,7 @@ export function guardian(maker = { compile, tailOf }, by: GuardSettings = settin
   let ids = 0
   return (fields: Partial<Utterance>) => {
     const envelope = { id: `e${++ids}`, from: 'ana', kind: 'reasoning.thought', payload: {}, ...fields }
-    const { payload, ...parts } = guard.guard(envelope, JSON.stringify(envelope.payload))
+    const { payload, ...parts } = guard.guard(envelope, Buffer.from(JSON.stringify(envelope.payload)))
     return { ...parts, ...(payload !== undefined && { payload: JSON.parse(payload) as unknown }) }
   }
 }

@@ -1,6 +1,6 @@
 import type { Connection, Parcel, Ticket } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
-import { checkEnvelope, type Envelope } from '@meup/protocol'
+import { checkEnvelope, type Envelope, isGuarded } from '@meup/protocol'
 import { expect, test } from 'vitest'
 
 /** `MEUP_MUTATIONS=1000000` is the long run. */
@@ -63,6 +63,13 @@ function mutate(frame: Buffer, random: (below: number) => number): Buffer {
   }
 }
 
+/** What was denied is told twice: by the answer, and by a record that comes some time later. */
+const isRecord = (bytes: Buffer): boolean =>
+  (JSON.parse(bytes.toString()) as Envelope).kind === 'system.decision'
+
+/** What cannot be seen is dropped where texts are guarded; then the bytes are others. */
+const invisible = /\\u00[0189]|[\u007f-\u009f]|\p{Default_Ignorable_Code_Point}/iu
+
 const name = Buffer.from('"payload":')
 
 /** The bytes of the payload within a frame of the gateway's: the last member. */
@@ -89,7 +96,10 @@ test(
     const connection: Connection = {
       remote: 'test',
       pending: 0,
-      send: ({ messages }: Parcel) => void delivered.push(...messages.map(({ text }) => Buffer.from(text))),
+      send: ({ messages }: Parcel) => {
+        const frames = messages.map(({ text }) => Buffer.from(text))
+        delivered.push(...frames.filter((bytes) => !isRecord(bytes)))
+      },
       drained: () => Promise.resolve(),
       close: (code, reason) => void closes.push(`${code} ${reason}`),
     }
@@ -116,6 +126,7 @@ test(
         continue
       }
       accepted++
+      if (isGuarded(envelope) && invisible.test(frame.toString())) continue
       const payload = payloadOf(bytes)
       const expected = expectedOf(frame, envelope.kind)
       expect(JSON.parse(payload.toString()), `${frame} with seed ${seed}`).toEqual(expected.value)

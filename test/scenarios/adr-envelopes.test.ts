@@ -13,6 +13,7 @@ import {
   readObject,
 } from '@meup/protocol'
 import { expect, test } from 'vitest'
+import { withReason } from '../support/documented.js'
 import { repositoryRoot } from '../support/files.js'
 import { needing, verifies } from '../verifies.js'
 
@@ -94,7 +95,7 @@ const everyExample = withDocument(async (markdown) => {
 
   const examples = texts.map((text): Example => JSON.parse(text))
   const expected = examples.map((example) => ({
-    ...example,
+    ...withReason(example),
     protocol: PROTOCOL,
     id: example.id ?? expect.any(String),
     seq: expect.any(Number),

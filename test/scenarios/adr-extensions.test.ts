@@ -2,6 +2,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, isKind } from '@meup/protocol'
 import { expect } from 'vitest'
 import { byId, hear } from '../../packages/agent-sdk/test/support/hear.js'
+import { withReason } from '../support/documented.js'
 import { chat, type Example, request, stage } from '../support/replay.js'
 import { verifies } from '../verifies.js'
 
@@ -79,19 +80,28 @@ const withoutPlace = ({ seq: _, ts: __, protocol: ___, id: ____, ...envelope }: 
 verifies('M29', 'richer kinds and payloads are relayed as they are', async () => {
   await using on = await stage('user', 'agent')
   const echoes = await on.play(...extended)
-  expect(echoes.map(withoutPlace)).toEqual(extended)
+  expect(echoes.map(withoutPlace)).toEqual(extended.map(withReason))
   expect(on.heard.all.filter(({ from }) => from !== 'system:gateway')).toEqual(echoes)
   expect(on.heard.all.filter((e) => isKind(e, 'reasoning.hypothesis'))).toHaveLength(1)
 })
 
-verifies('M30', 'a proposal may be based on reasoning, in a free context or in a run', async () => {
+verifies('M30', 'a proposal may be based on reasoning, and is approved like any other', async () => {
   await using on = await stage('user', 'agent')
   const echoes = await on.play(...extended, proposal)
-  expect(withoutPlace(on.heard.all.at(-1) as AnyEnvelope)).toEqual(proposal)
+  expect(withoutPlace(on.heard.all.at(-1) as AnyEnvelope)).toEqual(withReason(proposal))
   const run = await on.seat('agent').reason('the same in a run')
   const [based] = await on.play({ ...proposal, correlationId: run.context })
   expect(based).toMatchObject({ kind: 'mcp.proposal', correlationId: run.context, payload: proposal.payload })
   expect(echoes.at(-1)?.id).not.toBe(based?.id)
+
+  const [user, { payload = {} }] = [on.seat('user'), proposal]
+  for (const proposed of [echoes.at(-1), based]) {
+    const approval = { kind: 'mcp.request', correlationId: proposed?.id ?? '', payload }
+    const other = { ...approval, payload: { ...payload, params: { name: 'drop_table' } } }
+    await expect(user.send(other)).rejects.toMatchObject({ code: 'forbidden' })
+    await user.send(approval)
+    await expect(user.send(approval)).rejects.toMatchObject({ code: 'proposal_not_found' })
+  }
 })
 
 /** A user asks two questions and listens to answers only; what the agent does before is its own affair. */

@@ -269,7 +269,7 @@ describe('the rules of safety', () => {
       expect.stringMatching(/^4:32 safety\.policy\.0\.pattern: is not a regular expression in RE2 syntax: /),
       expect.stringMatching(/^8:16 safety\.rules\.1\.pattern: is not a regular expression in RE2 syntax: /),
       expect.stringMatching(/^9:31 safety\.rules\.2\.pattern: matches the empty text/),
-      expect.stringMatching(/^10:46 safety\.rules\.3\.keywords\.0: is not lower-case/),
+      expect.stringMatching(/^10:46 safety\.rules\.3\.keywords\.0: is not in lower case/),
     ])
   })
 

@@ -90,7 +90,7 @@ describe('a decision', () => {
       'participant_paused',
       'denied',
       async ({ alice }) => {
-        await alice.accepted({ kind: 'participant.pause', to: ['alice'] })
+        await alice.accepted({ kind: 'participant.pause', to: ['alice'], payload: { timeoutSeconds: 60 } })
         await alice.refused(chat())
       },
     ],

@@ -3,7 +3,7 @@ import { type StartOptions, start } from './support.js'
 export const participants = { ana: ['*'], ben: ['*'], tools: ['*'] } as const
 export const key = 'EXK-0123456789AB'
 export const mark = '[redacted:example-key]'
-export const safety = {
+const safety = {
   rules: [
     {
       name: 'example-key',

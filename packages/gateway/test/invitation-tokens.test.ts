@@ -17,7 +17,7 @@ describe('a token', () => {
 
   test('is replaced by the next invitation of whoever has not come yet', async () => {
     const running = await open()
-    const first = await tokenFor(running.root, invite('newt', ['play.x']))
+    const first = await tokenFor(running.root, invite('newt', ['work.x']))
     const second = await tokenFor(running.host, invite('newt', ['chat']))
     expect(await statusOf(running, first)).toBe(401)
     const { welcome } = await running.dial({ token: second })

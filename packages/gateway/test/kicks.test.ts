@@ -194,7 +194,7 @@ describe('the memory of kicks', () => {
 
   test('ends with a guest', () => {
     const there = [presenceOf('join'), kickOf(guest)]
-    expect(stateAfter(...there).trust.kicks.get(guest)).toEqual({ by: 'root' })
+    expect(stateAfter(...there).trust.kicks.get(guest)).toMatchObject({ by: 'root' })
     expect(stateAfter(...there, presenceOf('leave')).trust.kicks.list()).toEqual([])
   })
 
@@ -207,17 +207,13 @@ describe('the memory of kicks', () => {
       kickOf('p0'),
     ).trust
     expect(kicks.list()).toHaveLength(1000)
-    expect([kicks.get('p0'), kicks.get('p1'), kicks.get('p1499')]).toEqual([
-      { by: 'root' },
-      undefined,
-      { by: 'root' },
-    ])
+    expect(['p0', 'p1', 'p1499'].map((id) => kicks.get(id)?.by)).toEqual(['root', undefined, 'root'])
   })
 })
 
 describe('what is refused', () => {
   test.for<[string, string | undefined, Sent]>([
-    ['forbidden', undefined, kick('root')],
+    ['forbidden', '/payload/participantId', kick('root')],
     ['participant_not_found', '/payload/participantId', kick('nobody')],
     ['invalid_payload', '/payload/participantId', kick('no body')],
     ['invalid_payload', '/payload/untilTs', kick('ann', { untilTs: '2001-01-01T00:00:00Z' })],

@@ -158,7 +158,11 @@ describe('a pause', () => {
   test('stops all whom it names, also whoever sends it, and so does its end', async () => {
     const { agent, boss, connect } = await agentAndBoss()
     const other = await connect('other')
-    await boss.accepted(pause({}, ['agent', 'other', 'boss']))
+    expect(await boss.refused(pause({}, ['agent', 'boss']))).toMatchObject({
+      code: 'forbidden',
+      details: { path: '/to/1' },
+    })
+    await boss.accepted(pause({ timeoutSeconds: 60 }, ['agent', 'other', 'boss']))
     for (const who of [agent, other, boss]) {
       expect(await who.refused(chat())).toMatchObject({ code: 'participant_paused' })
     }
@@ -187,7 +191,7 @@ describe('a pause', () => {
 
   test('counts at once, before it is committed', async () => {
     const { agent, boss } = await agentAndBoss()
-    agent.send({ id: 'last', kind: 'participant.pause', to: ['agent'] })
+    agent.send({ id: 'last', ...pause({ timeoutSeconds: 60 }, ['agent']) })
     agent.send({ id: 'late', ...chat() })
     expect(await agent.next(ofKind('system.error'))).toMatchObject({ correlationId: 'late' })
     const { id } = await boss.accepted(chat('mark'))

@@ -74,6 +74,17 @@ describe('a class', () => {
     await alice.accepted({ ...other })
   })
 
+  test('are those of other for kinds named like what every object has', async () => {
+    const { connect } = await withRates({ other: { perSecond: 1, burst: 2 } })
+    const alice = await connect('alice')
+    for (const kind of ['constructor', 'constructor.x']) await alice.accepted({ kind })
+    expect(await alice.refused({ kind: 'constructor/y' })).toMatchObject({
+      code: 'rate_limited',
+      details: { class: 'other' },
+    })
+    await alice.accepted(chat())
+  })
+
   test('observe.subscribe costs control', async () => {
     const { alice } = await withRates({ control: { perSecond: 1, burst: 3 } })
     await alice.subscribe({})

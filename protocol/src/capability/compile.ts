@@ -1,4 +1,5 @@
 import { READ_TARGETED } from '../kinds.js'
+import { beginCheck } from './effort.js'
 import { type Node, parseStrings } from './parse.js'
 import type { Capability, Pattern } from './pattern.js'
 import { compilePayload } from './payload.js'
@@ -58,6 +59,7 @@ export function compileCapabilities(list: readonly Capability[]): Capabilities {
     allows(envelope) {
       const candidates = rulesFor(envelope.kind)
       if (candidates.length === 0) return DENIED
+      beginCheck()
       places.enter(envelope.payload)
       let decision = DENIED
       for (const rule of candidates) {
@@ -80,7 +82,10 @@ export function compilePattern(
   { kinds = false, path = '' }: { readonly kinds?: boolean; readonly path?: string } = {},
 ): (value: string) => boolean {
   const test = compileNode(parseStrings(pattern, path, kinds ? '.' : '/', { patterns: 0, regexWeight: 0 }))
-  return kinds ? (value) => test(dotted(value)) : test
+  return (value) => {
+    beginCheck()
+    return test(kinds ? dotted(value) : value)
+  }
 }
 
 /**

@@ -70,6 +70,13 @@ export function headOf(glob: Glob | undefined): string {
 
 const textOf = (tokens: readonly number[]): string => String.fromCodePoint(...tokens)
 
+/** Steps that the compiled test takes for a character; 0 where it does not look at each. */
+export function globSteps({ tokens, text }: Glob): number {
+  if (text !== undefined) return 0
+  const wild = tokens.findLastIndex(isWild) - tokens.findIndex(isWild)
+  return wild === 0 && tokens.find(isWild) !== ANY ? 0 : 8 + (wild >>> 5)
+}
+
 /** Whether the glob is `**`, or `*` for a kind. */
 export function matchesAll({ tokens }: Glob): boolean {
   return tokens.length === 1 && tokens[0] === DEEP

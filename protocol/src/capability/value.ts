@@ -1,7 +1,8 @@
-import { compileGlob, type Glob } from './glob.js'
+import { mayTake } from './effort.js'
+import { compileGlob, type Glob, globSteps } from './glob.js'
 import type { Choice, Node, Regex } from './parse.js'
 import { PatternError } from './pattern.js'
-import { compileRegex } from './regex.js'
+import { compileRegex, regexWeight } from './regex.js'
 
 /** Whether a value matches; `undefined` is what is missing, and matches nothing. */
 export type Test = (value: unknown) => boolean
@@ -26,11 +27,15 @@ export function compileNode(node: Node): Test {
   }
 }
 
-/** `undecided` is the answer for a string that is too long for a regular expression: a refusal on either side of `!`. */
+/** `undecided` is the answer where a string would take too long to decide on: a refusal on either side of `!`. */
 function compileString(node: Glob | Regex, undecided: boolean): Test {
-  if (node.type === 'glob') return compileGlob(node)
-  const matches = compileSource(node, undecided)
-  return (value) => typeof value === 'string' && matches(value)
+  const matches = node.type === 'glob' ? compileGlob(node) : compileSource(node, undecided)
+  const steps = node.type === 'glob' ? globSteps(node) : 2 * regexWeight(node.source)
+  if (steps === 0) return (value) => typeof value === 'string' && matches(value)
+  return (value) => {
+    if (typeof value !== 'string') return false
+    return mayTake(value.length * steps) ? matches(value) : undecided
+  }
 }
 
 function compileSource({ source, path }: Regex, undecided: boolean): (value: string) => boolean {

@@ -5,6 +5,7 @@ import { speechOf, voiceOf } from './speech.js'
 import { compileSurvey, type Survey } from './survey.js'
 import type { GuardedText, GuardFinding, GuardMaker, GuardSettings, TextGuard } from './text-guard.js'
 import {
+  isPayloadGuarded,
   isToolCall,
   labelOf,
   rewritePayload,
@@ -26,6 +27,8 @@ export interface GuardedParts<Finding extends GuardFinding> {
   /** How many texts nobody may see. */
   readonly withheld: number
 }
+
+const decoder = new TextDecoder()
 
 /** Where anything is found in an envelope, its texts past this many are withheld, so that they cost little. */
 const mostTexts = 256
@@ -60,8 +63,9 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     return this.#texts.guard(text)
   }
 
-  /** `json` is the payload; of it nothing changes but the strings that must. */
-  guard(envelope: Utterance, json: string): GuardedParts<Finding> {
+  /** `payload`: its bytes, in which nothing changes but the strings that must. */
+  guard(envelope: Utterance, payload: Uint8Array): GuardedParts<Finding> {
+    const json = isPayloadGuarded(envelope) ? decoder.decode(payload) : ''
     const texts = utteredTexts(envelope, json)
     const run = runOf(envelope)
     const said = this.#said.in(run)

@@ -15,7 +15,10 @@ export interface UtteredText {
 
 /** Whether an envelope has anything that is guarded [MEUP-6.1]. */
 export const isGuarded = (envelope: Utterance): boolean =>
-  envelope.rationale !== undefined || isToolCall(envelope) || guardedPart(envelope) !== undefined
+  envelope.rationale !== undefined || isToolCall(envelope) || isPayloadGuarded(envelope)
+
+/** Whether its payload has. */
+export const isPayloadGuarded = (envelope: Utterance): boolean => guardedPart(envelope) !== undefined
 
 /** What has to have a rationale [MEUP-6.7]. */
 export const isToolCall = ({ kind, payload }: Utterance): boolean =>

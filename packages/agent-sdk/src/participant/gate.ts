@@ -21,18 +21,16 @@ export class Gate {
   pass({ text, bytes, object }: Frame): string {
     const normalised = normalise(object, bytes)
     if ('path' in normalised) return text // The gateway refuses it.
-    const { payload = {}, ...fields } = normalised.value
-    if (typeof payload !== 'object' || payload === null) return text // That as well.
-    const utterance = { ...fields, from: '', payload } as Utterance
-    if (!isGuarded(utterance)) return text
+    const { payload, ...fields } = normalised.value
+    const utterance = { ...fields, from: '', payload: payload ?? {} }
+    if (!isUtterance(utterance) || !isGuarded(utterance)) return text
     this.#guard ??= guardBy({})
-    const json = decoder.decode(normalised.payload)
-    const seen = this.#guard.guard(utterance, json)
+    const seen = this.#guard.guard(utterance, normalised.payload)
     // A rationale that is not there leaks nothing: the gateway gives one, and tells its operator.
     const rationale = fields.rationale === undefined ? undefined : seen.rationale
     if (rationale === undefined && seen.payload === undefined) return text
     const head = JSON.stringify({ ...fields, ...(rationale !== undefined && { rationale }) })
-    return `${head.slice(0, -1)},"payload":${seen.payload ?? json}}`
+    return `${head.slice(0, -1)},"payload":${seen.payload ?? decoder.decode(normalised.payload)}}`
   }
 }
 
@@ -42,6 +40,12 @@ function guardBy(settings: Partial<SafetySettings>): EnvelopeGuard<SafetySetting
   const compile = (each: SafetySettings) => compileSafety(each, { failed })
   return new EnvelopeGuard({ compile, tailOf }, { ...defaultSafety, ...settings })
 }
+
+/** The gateway refuses all others. */
+const isUtterance = (fields: Partial<Record<keyof Utterance, unknown>>): fields is Utterance =>
+  typeof fields.kind === 'string' &&
+  typeof fields.payload === 'object' &&
+  [fields.context, fields.rationale].every((text) => text === undefined || typeof text === 'string')
 
 /** Its message may quote the text. */
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)

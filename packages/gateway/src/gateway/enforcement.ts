@@ -23,6 +23,8 @@ export class Enforcement {
   #done: { readonly trust: Trust; readonly revision: number } | undefined
   /** Whose rights have changed, between `before` and `after` a delivery. */
   #renewed: Session[] | undefined
+  /** Kicks up to this seq have been carried out. */
+  #dismissed = 0
   #holds = 0
   #isOver = false
   #cancel = (): void => {}
@@ -63,7 +65,7 @@ export class Enforcement {
   check(session: Session): void {
     const { state, delivered } = this.#space
     const kick = state.trust.kicks.get(session.participant)
-    if (kick !== undefined && state.trust.changedAt <= delivered) {
+    if (kick !== undefined && kick.at <= delivered) {
       session.close(closeCodes.forbidden, farewell(kick))
     } else if (!session.isWelcome()) {
       session.close(closeCodes.unauthorized, notWelcome)
@@ -102,6 +104,7 @@ export class Enforcement {
   }
 
   #after(): void {
+    this.#dismiss()
     const renewed = this.#renewed
     if (renewed === undefined) return
     this.#renewed = undefined
@@ -109,6 +112,15 @@ export class Enforcement {
     for (const session of renewed) this.#welcome(session)
     for (const id of this.#space.state.trust.untold()) this.#presence.tell(id)
     this.#wait()
+  }
+
+  /** Whoever was kicked leaves as soon as the log has it, whatever else is still on its way there. */
+  #dismiss(): void {
+    const { state, delivered } = this.#space
+    const latest = Math.min(state.trust.kicks.latest, delivered)
+    if (latest <= this.#dismissed) return
+    this.#dismissed = latest
+    this.expel()
   }
 
   /** What ends by itself is carried out when it does. */

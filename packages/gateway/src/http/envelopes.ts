@@ -1,6 +1,6 @@
 import { maxPost, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
-import { isDenial } from '../gateway/door.js'
+import { deny, isDenial } from '../gateway/door.js'
 import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
 import type { Sender } from '../space/sender.js'
 import { type HttpOptions, knockOf } from './options.js'
@@ -21,6 +21,8 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
     const message = `post at most ${maxBody} bytes at once`
     return problem(problemOf({ code: 'payload_too_large', message }), { connection: 'close' })
   }
+  // What it was let in by may have been taken away while its body was under way.
+  if (!visitor.isWelcome()) return denied(notWelcome)
   const frames = framesOf(body)
   if (typeof frames === 'string') return problem(problemOf({ code: 'invalid_json', message: frames }))
   if (frames.length > maxPost) {
@@ -47,6 +49,8 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
   }
   return refusal === undefined ? context.json(receipts, 201) : refused(refusal, receipts)
 }
+
+const notWelcome = deny('unauthorized', 401, 'this access was taken away or has ended; ask for a new token')
 
 /** The first refusal, and what was accepted before it. */
 function refused(refusal: Refusal, accepted: readonly Receipt[]): Response {

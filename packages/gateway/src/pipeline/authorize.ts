@@ -5,6 +5,7 @@ import { answerRights, grantRights } from './rights/grants.js'
 import { hopRights } from './rights/hops.js'
 import { invitationRights } from './rights/invitations.js'
 import { kickedOut, kickRights } from './rights/kicks.js'
+import { pauseRights } from './rights/pauses.js'
 import { proposalRights } from './rights/proposals.js'
 import { reasoningRights } from './rights/reasoning.js'
 import { responseRights } from './rights/responses.js'
@@ -24,6 +25,7 @@ const rights: readonly Right[] = [
   revocationRights,
   invitationRights,
   kickRights,
+  pauseRights,
   visibilityRights,
 ]
 

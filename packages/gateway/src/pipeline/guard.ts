@@ -4,8 +4,6 @@ import type { Verdict } from '../space/decisions.js'
 import { encode } from './encode.js'
 import type { Admission, Outcome, Passage } from './passage.js'
 
-const decoder = new TextDecoder()
-
 /**
  * Masks and withholds what must not be seen of reasoning, rationales and metadata [MEUP-6.1]. It rewrites and never
  * refuses [MEUP-6.8]; an envelope that it leaves alone keeps its bytes.
@@ -13,7 +11,7 @@ const decoder = new TextDecoder()
 export function guard(passage: Passage, space: Admission): Outcome {
   const { envelope, encoded } = passage
   if (!isGuarded(envelope)) return undefined
-  const { rationale, payload, findings } = space.safety.rewrite(envelope, decoder.decode(passage.payload))
+  const { rationale, payload, findings } = space.safety.rewrite(envelope, passage.payload)
   if (findings.length > 0) passage.verdicts = verdictsOn(findings)
   if (rationale === undefined && payload === undefined) return undefined
   if (rationale !== undefined) envelope.rationale = rationale

@@ -50,9 +50,9 @@ export class Guard {
     return this.#guard.guardText(text)
   }
 
-  /** What may be seen of an envelope; `json` is its payload. */
-  rewrite(envelope: Utterance, json: string): GuardedParts<Finding> {
-    const parts = this.#guard.guard(envelope, json)
+  /** What may be seen of an envelope; `payload`: its bytes. */
+  rewrite(envelope: Utterance, payload: Uint8Array): GuardedParts<Finding> {
+    const parts = this.#guard.guard(envelope, payload)
     for (const { action } of parts.findings) this.#ports.tally.findings.add(action)
     if (parts.withheld > 0) {
       const rules = parts.findings.map(({ rule }) => rule)

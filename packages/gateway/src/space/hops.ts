@@ -1,5 +1,6 @@
 import { correlations, type Envelope, type InvitePayload, Kind } from '@meup/protocol'
 import type { Requests } from './requests.js'
+import { GUEST } from './trust/membership.js'
 
 interface Configured {
   readonly participants: Readonly<Record<string, { readonly kind: string }>>
@@ -20,8 +21,8 @@ const remembered = 10_000
  */
 export class Hops {
   readonly #requests: Pick<Requests, 'askerOf'>
-  /** Whether it is an agent; guests, who are people, are not named anywhere. */
-  readonly #isAgent = new Map<string, boolean>()
+  /** Whether it is an agent, of those whom the operator or an invitation names. */
+  readonly #named = new Map<string, boolean>()
   /** Who sent each chat of an agent. */
   readonly #senders = new Map<string, string>()
   /** Of the chats that are further than 0. */
@@ -36,7 +37,7 @@ export class Hops {
   apply(envelope: Envelope): void {
     const { kind, payload } = envelope
     if (kind === Kind.chat) {
-      if (this.#isAgent.get(envelope.from)) this.#chat(envelope)
+      if (this.#isAgent(envelope.from)) this.#chat(envelope)
       else this.#hops.clear()
     } else if (kind === Kind.mcpResponse) this.#inform(envelope)
     else if (kind === Kind.spaceInvite) this.#invite(payload as InvitePayload)
@@ -51,11 +52,11 @@ export class Hops {
       const hops = this.#hops.get(id)
       return { id, from, ...(hops !== undefined && { hops }) }
     })
-    return { agents: [...this.#isAgent], chats, informed: [...this.#informed] }
+    return { agents: [...this.#named], chats, informed: [...this.#informed] }
   }
 
   restore({ agents, chats, informed }: HopsSnapshot): void {
-    for (const [id, isAgent] of agents) this.#isAgent.set(id, isAgent)
+    for (const [id, isAgent] of agents) this.#named.set(id, isAgent)
     for (const { id, from, hops } of chats) {
       this.#senders.set(id, from)
       if (hops !== undefined) this.#hops.set(id, hops)
@@ -65,7 +66,7 @@ export class Hops {
 
   /** How far a chat goes: one further than that of another agent that it answers, else as far as its sender was. */
   of({ from, correlationId }: Pick<Envelope, 'from' | 'correlationId'>): number {
-    if (correlationId === undefined || !this.#isAgent.get(from) || this.#informed.has(from)) return 0
+    if (correlationId === undefined || !this.#isAgent(from) || this.#informed.has(from)) return 0
     let furthest = 0
     for (const id of correlations({ correlationId })) {
       const sender = this.#senders.get(id)
@@ -91,21 +92,26 @@ export class Hops {
   #inform(response: Envelope): void {
     for (const id of correlations(response)) {
       const asker = this.#requests.askerOf(id)
-      if (asker !== undefined && this.#isAgent.get(asker)) this.#informed.add(asker)
+      if (asker !== undefined && this.#isAgent(asker)) this.#informed.add(asker)
     }
   }
 
   /** Whom the operator has named stays what it is. */
   #invite({ participantId }: InvitePayload): void {
-    if (!this.#isAgent.has(participantId)) this.#know(participantId, true)
+    if (!this.#named.has(participantId)) this.#know(participantId, true)
+  }
+
+  /** Guests are people; whoever else the operator does not call human is taken for an agent. */
+  #isAgent(id: string): boolean {
+    return this.#named.get(id) ?? !id.startsWith(GUEST)
   }
 
   #know(id: string, isAgent: boolean): void {
-    this.#isAgent.delete(id)
-    this.#isAgent.set(id, isAgent)
-    for (const oldest of this.#isAgent.keys()) {
-      if (this.#isAgent.size <= remembered) break
-      this.#isAgent.delete(oldest)
+    this.#named.delete(id)
+    this.#named.set(id, isAgent)
+    for (const oldest of this.#named.keys()) {
+      if (this.#named.size <= remembered) break
+      this.#named.delete(oldest)
       this.#informed.delete(oldest)
     }
   }

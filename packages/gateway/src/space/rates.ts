@@ -2,17 +2,18 @@ import { namespaceOf, type Rate, type RateClass } from '@meup/protocol'
 import type { SpaceConfig } from './config.js'
 import { TokenBucket } from './token-bucket.js'
 
-const classes: Readonly<Record<string, RateClass>> = {
-  reasoning: 'reasoning',
-  chat: 'chat',
-  mcp: 'mcp',
-  capability: 'control',
-  space: 'control',
-  participant: 'control',
-  observe: 'control',
-}
+/** By the namespace of a kind. Kinds come from the wire: an object would know `constructor`, too. */
+const classes: ReadonlyMap<string, RateClass> = new Map([
+  ['reasoning', 'reasoning'],
+  ['chat', 'chat'],
+  ['mcp', 'mcp'],
+  ['capability', 'control'],
+  ['space', 'control'],
+  ['participant', 'control'],
+  ['observe', 'control'],
+])
 
-export const rateClassOf = (kind: string): RateClass => classes[namespaceOf(kind)] ?? 'other'
+export const rateClassOf = (kind: string): RateClass => classes.get(namespaceOf(kind)) ?? 'other'
 
 /** Past this many payers, those that owe nothing are forgotten. */
 const remembered = 4096

@@ -198,14 +198,15 @@ export class Space {
     return this.#commit.waiting
   }
 
-  /** A log that cannot be asked for an id: nothing has been changed yet, and the sender may try again. */
+  /** What fails here fails one envelope: nothing has been changed yet, and the others go on. */
   #pass(passage: Passage): Outcome {
     try {
       return pass(passage, this)
     } catch (err) {
-      if (!(err instanceof LogError)) throw err
-      this.logger.error({ space: this.config.name, err }, 'the log could not be read')
-      return { code: 'unavailable', message: 'the log cannot be read; send it again later' }
+      this.logger.error({ space: this.config.name, err }, 'an envelope could not be decided on')
+      return err instanceof LogError
+        ? { code: 'unavailable', message: 'the log cannot be read; send it again later' }
+        : { code: 'internal', message: 'the gateway failed on this envelope; tell the operator' }
     }
   }
 

@@ -8,6 +8,8 @@ import { forbidden } from './right.js'
 export interface Gift {
   readonly from: string
   readonly to: string
+  /** JSON pointer to who gets it. */
+  readonly path: string
   readonly capabilities: readonly Capability[]
   readonly expiresAt?: string
   /** What the recipient was granted before and keeps. */
@@ -17,12 +19,12 @@ export interface Gift {
 /** Grants that may stand in one space. */
 const mostGrants = 1000
 /** Characters of JSON in one list, of an envelope or of all that one participant was granted: lists are compared. */
-const mostText = 64 * 1024
+const mostText = 8 * 1024
 
 /** Nobody gives to itself, nor for a time that is over, nor what it does not provably hold [MEUP-4.13]. */
 export function giftRefusal(gift: Gift, now: number, state: SpaceState): Refusal | undefined {
-  const { from, to, capabilities, expiresAt } = gift
-  if (from === to) return forbidden(`${from} cannot give itself anything; ask one that holds more`)
+  const { from, to, path, capabilities, expiresAt } = gift
+  if (from === to) return forbidden(`${from} cannot give itself anything; ask one that holds more`, path)
   return (
     patternRefusal(capabilities) ??
     notInFuture('/payload/expiresAt', expiresAt, now) ??

@@ -12,7 +12,11 @@ export const grantRights: Right = ({ envelope, now }, { state }) => {
   const { recipient, ...given } = envelope.payload as GrantPayload
   if (!state.participants.has(recipient)) return stranger('/payload/recipient', recipient)
   const beside = state.participants.granted(recipient)
-  return giftRefusal({ ...given, from: envelope.from, to: recipient, beside }, now, state)
+  return giftRefusal(
+    { ...given, from: envelope.from, to: recipient, path: '/payload/recipient', beside },
+    now,
+    state,
+  )
 }
 
 /** A grant is answered by whom it was given to. */

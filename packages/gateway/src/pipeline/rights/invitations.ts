@@ -22,28 +22,29 @@ export const invitationRights: Right = ({ envelope, now }, { state }) => {
   const beside = state.participants.isNamed(to) ? state.participants.granted(to) : []
   return (
     nameRefusal(to, state) ??
-    giftRefusal({ ...given, from: envelope.from, to, beside }, now, state) ??
+    giftRefusal({ ...given, from: envelope.from, to, path: name, beside }, now, state) ??
     returnRefusal(envelope.from, to, state)
   )
 }
 
+const name = '/payload/participantId'
+
 /** Whoever belongs to the space is not invited again, unless it was kicked or has never come. */
 function nameRefusal(id: string, { participants, trust }: SpaceState): Refusal | undefined {
   const { invitations, kicks } = trust
-  if (id.startsWith(GUEST)) return forbidden(`names with ${GUEST} are those of guests; choose another`)
+  if (id.startsWith(GUEST)) return forbidden(`names with ${GUEST} are those of guests; choose another`, name)
   const invitation = invitations.get(id)
   if (participants.has(id) && kicks.get(id) === undefined && invitation?.isUsed !== false) {
-    return forbidden(`${id} belongs to the space already; grant it what it needs`)
+    return forbidden(`${id} belongs to the space already; grant it what it needs`, name)
   }
   const isOneMore = invitation === undefined && !participants.isNamed(id)
   if (!isOneMore || invitations.size < mostInvitations) return undefined
   return forbidden(`${mostInvitations} invitations to this space are open already`)
 }
 
-/** To let a configured participant back in is to give it all that it has. */
+/** Whoever takes over a name may read what is addressed to it: that is for those who hold as much as it does. */
 function returnRefusal(inviter: string, id: string, state: SpaceState): Refusal | undefined {
   const { participants } = state
-  if (!participants.isNamed(id)) return undefined
   const holdings = [participants.configured(id), participants.granted(id)]
   if (holdings.every((held) => firstBeyond(inviter, held, state) === -1)) return undefined
   const message = `${id} holds more than ${inviter}; let one invite it that holds as much`

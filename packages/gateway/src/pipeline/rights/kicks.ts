@@ -18,7 +18,8 @@ export const kickRights: Right = ({ envelope, now }, { state }) => {
   if (malformed !== undefined) return malformed
   const { participantId, untilTs } = envelope.payload as KickPayload
   if (participantId === envelope.from) {
-    return forbidden(`${participantId} cannot kick itself; close the connection to leave`)
+    const message = `${participantId} cannot kick itself; close the connection to leave`
+    return forbidden(message, '/payload/participantId')
   }
   if (!state.participants.has(participantId)) return stranger('/payload/participantId', participantId)
   return notInFuture('/payload/untilTs', untilTs, now)

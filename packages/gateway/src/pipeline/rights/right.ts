@@ -7,4 +7,9 @@ export type Right = (passage: Passage, space: Admission) => Refusal | undefined
 /** Whether somebody may send an envelope without a capability for it, because it is about what is its own. */
 export type Exemption = (envelope: Envelope, space: Admission) => boolean
 
-export const forbidden = (message: string): Refusal => ({ code: 'forbidden', message })
+/** `path`: JSON pointer to the field that is in the way. */
+export const forbidden = (message: string, path?: string): Refusal => ({
+  code: 'forbidden',
+  message,
+  ...(path !== undefined && { path }),
+})

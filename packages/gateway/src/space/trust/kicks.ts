@@ -4,6 +4,8 @@ export interface Kick {
   readonly reason?: string
   /** Milliseconds since the epoch; absent = until it is invited again. */
   readonly until?: number
+  /** Seq of the envelope. */
+  readonly at: number
 }
 
 /** Kicks of those whom the space does not know any more are forgotten past this many, oldest first. */
@@ -21,14 +23,20 @@ export class Kicks {
     return this.#kicked.get(participant)
   }
 
+  /** Seq of the latest one. */
+  get latest(): number {
+    return [...this.#kicked.values()].at(-1)?.at ?? 0
+  }
+
   list(): [participant: string, kick: Kick][] {
     return [...this.#kicked]
   }
 
-  add(participant: string, { by, reason, until }: Kick): void {
+  add(participant: string, { by, reason, until, at }: Kick): void {
     this.#kicked.delete(participant)
     this.#kicked.set(participant, {
       by,
+      at,
       ...(reason && { reason: reason.slice(0, longestReason).toWellFormed() }),
       ...(until !== undefined && { until }),
     })

@@ -83,9 +83,9 @@ export class TrustFold implements Fold {
     this.#grant(envelope, { ...given, recipient: participantId })
   }
 
-  #kick({ from: by }: Envelope, { participantId, reason, untilTs }: KickPayload): void {
+  #kick({ from: by, seq: at = 0 }: Envelope, { participantId, reason, untilTs }: KickPayload): void {
     const { participants, kicks } = this.#trust
-    kicks.add(participantId, { by, ...(reason && { reason }), ...until('until', untilTs) })
+    kicks.add(participantId, { by, at, ...(reason && { reason }), ...until('until', untilTs) })
     kicks.forget((id) => participants.has(id))
     this.#trust.changed()
   }

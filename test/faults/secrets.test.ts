@@ -1,0 +1,290 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { dialWs, type Transport } from '@meup/agent-sdk'
+import type { Envelope } from '@meup/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+import { meup, spawnMeup, temporaryFolder } from '../support/cli.js'
+import { finderOf } from '../support/needles.js'
+import { disguises, needlesIn, type Sample, samples } from '../support/secrets.js'
+import { verifies } from '../verifies.js'
+
+/** With it every example is planted in every disguise, and split everywhere: that takes minutes. */
+const isThorough = process.env.MEUP_REQUIRE_ALL === '1' || process.env.MEUP_ALL_SECRETS === '1'
+const timeout = isThorough ? 1_800_000 : 120_000
+
+const plenty = '{ perSecond: 100000000, burst: 100000000 }'
+const classes = ['reasoning', 'chat', 'mcp', 'control', 'other', 'bytes']
+const config = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+storage: { kind: sqlite, path: data/space.db }
+limits:
+  sendBufferBytes: 1000000000
+  rates: { ${classes.map((each) => `${each}: ${plenty}`).join(', ')} }
+participants:
+  ana: { kind: agent, capabilities: ["*"] }
+  ben: { kind: human, capabilities: ["*"] }
+`
+
+interface Line {
+  /** The very texts of its frames. */
+  readonly frames: string[]
+  /** Sends these and gives back what became of them, when the space has the last of them. */
+  say(envelopes: readonly Draft[]): Promise<Envelope[]>
+  /** Resolves when it has been shown this envelope. */
+  shown(id: string): Promise<Envelope>
+}
+type Draft = Record<string, unknown> & { readonly id: string }
+
+/** A real gateway by itself, and lines to it that do nothing on their own. */
+async function running() {
+  const folder = temporaryFolder({ 'space.yaml': config })
+  const gateway = spawnMeup(['gateway', '--json'], folder)
+  await expect.poll(() => gateway.said.stdout, { timeout: 30_000 }).toContain('"listening"')
+  const { url } = JSON.parse(gateway.said.stdout.split('\n')[0] ?? '') as { url: string }
+  const tokenOf = (id: string) => readFileSync(join(folder, '.meup/tokens', id), 'utf8').trim()
+  return {
+    folder,
+    gateway,
+    token: tokenOf('ana'),
+    enter: (id: string): Promise<Line> => lineTo(url, tokenOf(id)),
+    get: (path: string, headers: Record<string, string> = {}) =>
+      fetch(`${url}/spaces/demo/${path}`, {
+        headers: { authorization: `Bearer ${tokenOf('ben')}`, ...headers },
+      }),
+    async stop() {
+      gateway.process.kill('SIGTERM')
+      expect(await gateway.ended).toBe(0)
+    },
+  }
+}
+
+async function lineTo(url: string, token: string): Promise<Line> {
+  const frames: string[] = []
+  const seen = new Map<string, Envelope>()
+  const waiting = new Map<string, (envelope: Envelope) => void>()
+  const message = (text: string): void => {
+    frames.push(text)
+    const envelope = JSON.parse(text) as Envelope
+    if (envelope.kind === 'system.error') throw new Error(`refused: ${text}`)
+    seen.set(envelope.id, envelope)
+    waiting.get(envelope.id)?.(envelope)
+  }
+  const transport: Transport = await dialWs({ url, space: 'demo', token }, { message, close: () => {} })
+  onTestFinished(() => transport.close(1000, ''))
+  const shown = (id: string): Promise<Envelope> => {
+    const known = seen.get(id)
+    return known ? Promise.resolve(known) : new Promise((resolve) => waiting.set(id, resolve))
+  }
+  return {
+    frames,
+    shown,
+    async say(envelopes) {
+      for (const envelope of envelopes) transport.send(JSON.stringify(envelope))
+      await shown(envelopes.at(-1)?.id ?? '')
+      return Promise.all(envelopes.map(({ id }) => shown(id)))
+    },
+  }
+}
+
+let ids = 0
+const freshId = (): string => `p${++ids}`
+
+/** A text in every place that is guarded. Each envelope is in a context of its own, so that none knows of another. */
+function plantings(text: string): Draft[] {
+  const thought = (kind: string, payload: object): Draft => ({
+    id: freshId(),
+    kind: `reasoning.${kind}`,
+    context: freshId(),
+    payload,
+  })
+  const call = (kind: string, method: string): Draft => ({
+    id: freshId(),
+    kind: `mcp.${kind}`,
+    context: freshId(),
+    rationale: text,
+    payload: { method, params: { name: 'x' } },
+  })
+  return [
+    { id: freshId(), kind: 'reasoning.start', payload: { message: text } },
+    thought('thought', { message: text, phase: 'plan' }),
+    thought('conclusion', { message: text }),
+    thought('cancel', { reason: text }),
+    thought('observation', { content: text, details: [{ deep: [text] }] }),
+    thought('question', { message: 'fine', questions: [text], [text]: 1 }),
+    thought('thought', { message: 'fine', references: [text] }),
+    thought('thought', { message: 'fine', metadata: { note: text, deep: { [text]: 'x' } } }),
+    call('request', 'tools/call'),
+    call('request', 'tools/list'),
+    call('proposal', 'tools/call'),
+    { id: freshId(), kind: 'chat', context: freshId(), payload: { message: 'hi', metadata: { a: [text] } } },
+    { id: freshId(), kind: 'acme.note', context: freshId(), payload: { metadata: text } },
+  ]
+}
+
+/** A text to plant, and what of it must be nowhere. */
+interface Plant {
+  readonly text: string
+  readonly needles: readonly string[]
+  readonly drafts: readonly Draft[]
+}
+
+/** A sample as it is, everywhere; and in one of the disguises, here and there; or where there is time, in each everywhere. */
+function plantsOf({ text, secrets }: Sample, turn: number): Plant[] {
+  const [asItIs, ...disguised] = disguises(text, secrets.flatMap(needlesIn))
+  const chosen = isThorough ? disguised : [disguised[turn % disguised.length]]
+  return [asItIs, ...chosen].flatMap((each, index) => {
+    if (each === undefined) return []
+    const isHere = (place: number) => index === 0 || isThorough || place % 4 === turn % 4
+    return [{ ...each, drafts: plantings(each.text).filter((_, place) => isHere(place)) }]
+  })
+}
+
+const inBatches = <T>(items: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  )
+
+/** All pages of the history, as they come. */
+async function historyOf(get: (path: string, headers?: Record<string, string>) => Promise<Response>) {
+  const pages: string[] = []
+  for (let after = 0; ; ) {
+    const page = await (await get(`envelopes?limit=1000&after=${after}`)).text()
+    const lines = await get(`envelopes?limit=1000&after=${after}`, { accept: 'application/x-ndjson' })
+    pages.push(page, await lines.text())
+    const { has_more, next } = JSON.parse(page) as { has_more: boolean; next?: number }
+    if (!has_more || next === undefined) return pages.join('\n')
+    after = next
+  }
+}
+
+function filesOf(folder: string): Record<string, Buffer> {
+  const paths = ['space.db', 'space.db-wal', 'space.db-shm'].map((name) => join(folder, 'data', name))
+  return Object.fromEntries(
+    paths.filter((path) => existsSync(path)).map((path) => [path, readFileSync(path)]),
+  )
+}
+
+verifies(
+  ['M27', 'I39'],
+  'no secret is in any frame, stream, page, file or log, wherever and however it was written',
+  async () => {
+    const { folder, gateway, token, enter, get, stop } = await running()
+    const corpus = [...samples(), { rule: 'known-secret', text: `I am ${token}.`, secrets: [token] }]
+    expect(corpus.length).toBeGreaterThan(100)
+    const plants = corpus.flatMap(plantsOf)
+    const find = finderOf(plants.flatMap(({ needles }) => needles))
+    expect(plants.filter(({ text }) => find(text).length > 0).length / plants.length).toBeGreaterThan(0.95)
+
+    const [ana, ben] = [await enter('ana'), await enter('ben')]
+    const events = await get('events?after=0')
+    const stream = events.text() // It ends with the gateway.
+    for (const batch of inBatches(plants, 20)) await ana.say(batch.flatMap(({ drafts }) => drafts))
+    await ana.say([{ id: 'last', kind: 'chat', payload: { message: 'the last' } }])
+    await ben.shown('last')
+
+    const atWork = filesOf(folder)
+    const haystacks = {
+      history: await historyOf(get),
+      'meup watch': (await meup(['watch', '--from', '1', '--no-follow', '--as', 'ben'], { cwd: folder }))
+        .stdout,
+      'meup watch --json': (
+        await meup(['watch', '--from', '1', '--no-follow', '--as', 'ben', '--json'], { cwd: folder })
+      ).stdout,
+      audit: await (await get('audit?limit=1000')).text(),
+    }
+    await stop()
+    const everything: Record<string, string | Uint8Array> = {
+      ...haystacks,
+      ...Object.fromEntries(Object.entries(atWork).map(([path, bytes]) => [`${path}, at work`, bytes])),
+      ...filesOf(folder),
+      'frames to the sender': ana.frames.join('\n'),
+      'frames to others': ben.frames.join('\n'),
+      events: await stream,
+      stdout: gateway.said.stdout,
+      stderr: gateway.said.stderr,
+    }
+    for (const [name, haystack] of Object.entries(everything)) {
+      expect(find(haystack), name).toEqual([])
+    }
+    for (const name of [
+      'history',
+      'meup watch --json',
+      'events',
+      'frames to the sender',
+      'frames to others',
+    ]) {
+      expect(String(everything[name]).split('[redacted:').length, name).toBeGreaterThan(plants.length * 5)
+    }
+  },
+  { timeout },
+)
+
+/** Where to split: everywhere, or at the very end and at one other place, by turns. */
+function offsetsIn({ length }: string, turn: number): number[] {
+  const all = Array.from({ length: length - 1 }, (_, index) => index + 1)
+  return isThorough ? all : all.filter((at) => at === length - 1 || at === 1 + (turn % (length - 1)))
+}
+
+test(
+  'of a secret that is split over two thoughts never both parts are seen',
+  async () => {
+    const { enter, stop } = await running()
+    const ana = await enter('ana')
+    const splits = samples().flatMap(({ rule, text, secrets }, turn) =>
+      secrets.flatMap((secret) =>
+        offsetsIn(secret, turn).map((offset) => {
+          const at = text.indexOf(secret) + offset
+          return {
+            rule,
+            parts: [secret.slice(0, offset), secret.slice(offset)],
+            texts: [text.slice(0, at), text.slice(at)],
+          }
+        }),
+      ),
+    )
+    const both: object[] = []
+    for (const batch of inBatches(splits, 200)) {
+      const drafts = batch.map(({ texts }) => {
+        const context = freshId()
+        return texts.map((message) => ({
+          id: freshId(),
+          kind: 'reasoning.thought',
+          context,
+          payload: { message },
+        }))
+      })
+      const seen = new Map(
+        (await ana.say(drafts.flat())).map(({ id, payload }) => [id, String(payload.message)]),
+      )
+      for (const [index, { rule, texts, parts }] of batch.entries()) {
+        const [one = '', two = ''] = drafts[index]?.map(({ id }) => seen.get(id)) ?? []
+        const [first = '', second = ''] = parts
+        if (one.endsWith(first) && two.startsWith(second)) both.push({ rule, texts })
+      }
+    }
+    expect(both).toEqual([])
+    await stop()
+  },
+  timeout,
+)
+
+test('what tools are told and say is the very bytes that were sent, secrets and all', async () => {
+  const { enter, get, stop } = await running()
+  const [ana, ben] = [await enter('ana'), await enter('ben')]
+  const payloads = samples().map(({ text }) => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'x',
+    params: { text, metadata: { text } },
+  }))
+  const drafts = payloads.map((payload) => ({ id: freshId(), kind: 'mcp.request', payload }))
+  await ana.say(drafts)
+  await ben.shown(drafts.at(-1)?.id ?? '')
+  const bodies = [...ben.frames, ...(await historyOf(get)).split(/(?<=\}),|\n/)].join('\n')
+  for (const payload of payloads) {
+    expect(bodies.split(`"payload":${JSON.stringify(payload)}}`).length - 1).toBeGreaterThanOrEqual(2)
+  }
+  await stop()
+})
