@@ -35,8 +35,8 @@ const denied: Subject = {
 }
 const chat: Subject = { kind: 'chat', payload: { message: 'hello' } }
 
-const participants = Array.from({ length: 1000 }, () => compileCapabilities(held))
-const [mine] = participants
+const alone = Array.from({ length: 1000 }, (_, i) => compileCapabilities([...held, `space.own-${i}`]))
+const mine = compileCapabilities(held)
 const same = compileCapabilities(alike)
 const calls = Array.from({ length: 64 }, (_, i) => call(i % 20))
 let turn = 0
@@ -44,9 +44,10 @@ const next = (): Subject => calls[turn++ & 63] as Subject
 
 await compare('a capability check', [
   ['JSON.parse of the frame, for comparison', () => JSON.parse(frame.toString())],
-  ['20 capabilities, a target each: allowed', () => mine?.allows(next())],
+  ['20 capabilities, a target each: allowed', () => mine.allows(next())],
   ['20 capabilities, one target: the last allows', () => same.allows(alikeCall)],
   ['20 capabilities: denied', () => same.allows(denied)],
-  ['1,000 participants by turns', () => participants[turn++ % 1000]?.allows(calls[0] as Subject)],
-  ['chat: no capability of its kind', () => mine?.allows(chat)],
+  // Each list is read from memory anew: what this costs more is the processor's, and no work of the check.
+  ['1,000 other lists, by turns', () => alone[turn++ % 1000]?.allows(calls[0] as Subject)],
+  ['chat: no capability of its kind', () => mine.allows(chat)],
 ])

@@ -118,7 +118,7 @@ function sameTokens(a: Glob, b: Glob): boolean {
 }
 
 /** Backwards, because patterns of one list often begin alike; `startsWith` takes longer on texts this short. */
-function hasAt(value: string, at: number, text: string): boolean {
+export function hasAt(value: string, at: number, text: string): boolean {
   for (let i = text.length - 1; i >= 0; i--) {
     if (value.charCodeAt(at + i) !== text.charCodeAt(i)) return false
   }

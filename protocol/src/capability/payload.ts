@@ -8,32 +8,35 @@ interface Literal {
   readonly text: string
 }
 
-interface Pending {
-  readonly place: number
-  readonly test: Test
-  /** Where a matching string has which UTF-16 unit: told at a glance, and most strings differ there; -1 = unknown. */
-  readonly at: number
-  readonly unit: number
+/** A test of the payload that `places` looks at. */
+export interface PayloadTest extends Glance {
+  fits(): boolean
 }
 
+/** What a matching string begins with: told at a glance, and most strings differ there. Empty: nothing is known. */
+interface Glance {
+  readonly place: number
+  readonly head: string
+}
+
+interface Pending extends Glance {
+  readonly test: Test
+}
+
+const nowhere: Glance = { place: ROOT, head: '' }
+
 /**
- * Compiles a pattern for payloads to a test of the payload that `places` looks at: the fields of nested objects are
- * tested where they are, what is cheap to compare first, because most envelopes differ there.
+ * Compiles a pattern for payloads: the fields of nested objects are tested where they are, what is cheap to compare
+ * first, because most envelopes differ there.
  */
-export function compilePayload(pattern: Node, places: Places): () => boolean {
+export function compilePayload(pattern: Node, places: Places): PayloadTest {
   const literals: Literal[] = []
   const tests: Pending[] = []
 
   function add(node: Node, place: number): void {
     if (node.type === 'glob' && node.text !== undefined) literals.push({ place, text: node.text })
     else if (node.type !== 'object' || node.fields.length === 0) {
-      const head = headOf(onlyGlob(node))
-      tests.push({
-        place,
-        test: compileNode(node),
-        at: head.length - 1,
-        unit: head.charCodeAt(head.length - 1),
-      })
+      tests.push({ place, head: headOf(onlyGlob(node)), test: compileNode(node) })
     } else {
       for (const [key, field] of node.fields) add(field, places.at(place, key))
       if (node.inside !== undefined) add({ type: 'object', fields: [], inside: node.inside }, place)
@@ -41,14 +44,17 @@ export function compilePayload(pattern: Node, places: Places): () => boolean {
   }
 
   add(pattern, ROOT)
-  return () => {
-    for (const { place, text } of literals) if (places.value(place) !== text) return false
-    for (const { place, test, at, unit } of tests) {
-      const value = places.value(place)
-      if (at !== -1 && (typeof value !== 'string' || value.charCodeAt(at) !== unit)) return false
-      if (!test(value)) return false
-    }
-    return true
+  const { place, head } = tests.find((pending) => pending.head !== '') ?? nowhere
+  return {
+    place,
+    head,
+    fits() {
+      for (const { place, text } of literals) if (places.value(place) !== text) return false
+      for (const { place, head, test } of tests) {
+        if (!places.beginsWith(place, head) || !test(places.value(place))) return false
+      }
+      return true
+    },
   }
 }
 

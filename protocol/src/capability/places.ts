@@ -1,3 +1,5 @@
+import { hasAt } from './glob.js'
+
 /** The payload itself. */
 export const ROOT = 0
 const UNREAD = Symbol('unread')
@@ -46,6 +48,13 @@ export class Places {
     this.#values[place] = value
     this.#read.push(place)
     return value
+  }
+
+  /** Whether a text is there that begins with `head`; nothing is asked where that is empty. */
+  beginsWith(place: number, head: string): boolean {
+    if (head === '') return true
+    const value = this.value(place)
+    return typeof value === 'string' && hasAt(value, 0, head)
   }
 
   /** Lets go of the payload. */
