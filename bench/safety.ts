@@ -1,8 +1,9 @@
-import { compileSafety, defaultSafety } from '@meup/safety'
+import { builtInRules, compileSafety, defaultSafety, warmUp } from '@meup/safety'
 import { compare } from './compare.js'
 
 /** What it costs to guard a text. */
-const { guard } = compileSafety(defaultSafety)
+const safety = compileSafety(defaultSafety)
+const { guard } = safety
 const size = 16 * 1024
 const fill = (unit: string): string => unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
 
@@ -10,10 +11,26 @@ const thought =
   'The change is small, and the test report decides: 212 tests pass and one fails, in the module that reads tokens. ' +
   'I look at that module first, then at the load test, because the last deployment failed for want of memory.'
 
+/** The keywords of all rules, in an order of its own: each has its rules look closer. */
+const keywords = [...new Set(builtInRules.flatMap(({ keywords = [] }) => keywords))]
+const dense = fill(keywords.toSorted((a, b) => a.length - b.length || (a < b ? 1 : -1)).join('="'))
+
+/** As a gateway starts, and then the worst text, the first that it meets: processor time in ms. */
+const cpuOf = (task: () => unknown): string => {
+  const before = process.cpuUsage()
+  task()
+  const { user, system } = process.cpuUsage(before)
+  return ((user + system) / 1000).toFixed(0)
+}
+console.log(
+  `warming up ${cpuOf(() => warmUp(safety))} ms, then the first text ${cpuOf(() => guard(dense))} ms`,
+)
+
 const texts: readonly (readonly [string, string])[] = [
   ['a thought of 200 characters', thought],
   ['16 KB of prose', fill(`${thought}\n`)],
   ['16 KB of keywords', fill('password token secret api_key bearer akia ghp_ sk- ')],
+  ['16 KB of the keywords of all rules', dense],
   ['16 KB of labels without an end', fill('password=')],
   ['16 KB of one letter', fill('a')],
   ['16 KB of base64', fill(Buffer.from(thought).toString('base64').replaceAll('=', ''))],

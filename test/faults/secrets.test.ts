@@ -193,6 +193,7 @@ verifies(
         await meup(['watch', '--from', '1', '--no-follow', '--as', 'ben', '--json'], { cwd: folder })
       ).stdout,
       audit: await (await get('audit?limit=1000')).text(),
+      export: await (await get('audit/export')).text(),
     }
     await stop()
     const everything: Record<string, string | Uint8Array> = {
@@ -210,6 +211,7 @@ verifies(
     }
     for (const name of [
       'history',
+      'export',
       'meup watch --json',
       'events',
       'frames to the sender',

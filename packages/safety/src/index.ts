@@ -10,3 +10,4 @@ export {
   type SecretRule,
 } from './settings.js'
 export { tailOf } from './tail.js'
+export { warmUp } from './warm-up.js'

@@ -1,4 +1,3 @@
-import { builtInRules } from './built-in-rules.js'
 import { checkSettings } from './check.js'
 import type { Finding, Guarded } from './guarded.js'
 import { sanitize } from './injection.js'
@@ -56,7 +55,7 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     return { ...settled, findings: distinct([...passed.findings, ...settled.findings]) }
   }
 
-  const safety: Safety = {
+  return {
     guard(text, before = '') {
       try {
         return settle(text, before, 1)
@@ -66,17 +65,6 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
       }
     },
   }
-  warmUp(safety)
-  return safety
-}
-
-let isWarm = false
-
-/** The automata of patterns grow while they are used: so that no text has to wait for that, once in a process. */
-function warmUp({ guard }: Safety): void {
-  if (isWarm) return
-  isWarm = true
-  guard(builtInRules.flatMap(({ keywords = [] }) => keywords).join('="'))
 }
 
 const blocks = ({ action }: Finding): boolean => action === 'block'

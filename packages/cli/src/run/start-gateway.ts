@@ -10,6 +10,7 @@ import {
   sqliteStore,
   tokenAuthenticator,
 } from '@meup/gateway'
+import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
 import type { Config } from '../config/config.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
 import { explain } from '../exit.js'
@@ -44,6 +45,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   takeJwt(jwt, config)
   const store = config.storage.kind === 'memory' ? memoryStore() : await sqliteStore(config.storage)
   const authenticator = firstOf([files, jwt])
+  warmUp(compileSafety(defaultSafety))
   const gateway = await createGateway({ spaces: configsOf(config), store, authenticator, logger })
   let served: Served
   try {
