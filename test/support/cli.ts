@@ -45,8 +45,8 @@ export function meup(
 }
 
 /** Runs `meup` for as long as the test takes, with nothing typed. */
-export function spawnMeup(args: readonly string[], cwd: string) {
-  const child = spawn(process.execPath, [entry, ...args], { cwd, env: environment({}) })
+export function spawnMeup(args: readonly string[], cwd: string, env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [entry, ...args], { cwd, env: environment(env) })
   const said = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => {
     said.stdout += chunk

@@ -1,0 +1,108 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { Format, ToolCall } from '../extract/index.js'
+import type { Priority } from './annotation.js'
+import { TranscriptError, type TranscriptErrorCode } from './errors.js'
+import { mustFit } from './must-fit.js'
+
+const closed = { additionalProperties: false }
+/** Who said it, where several talk; absent = whoever the type stands for. */
+const from = Type.Optional(Type.String({ minLength: 1 }))
+
+/** Where reasoning was read: a field, text taken as it is, tags, blocks of Anthropic. */
+const format = Type.Unsafe<Format>(
+  Type.Union([
+    Type.Literal('parsed'),
+    Type.Literal('raw'),
+    Type.Literal('think_tags'),
+    Type.Literal('anthropic'),
+  ]),
+)
+
+/** A call that the model asks for. */
+const toolCall = Type.Unsafe<ToolCall>(
+  Type.Object({ id: Type.String(), name: Type.String(), arguments: Type.Unknown() }, closed),
+)
+
+/** What a provider demands back to the letter: signed or encrypted thoughts, never for display. */
+const Replay = Type.Object(
+  {
+    /** Where in a response they were found, which is where they go in a request. */
+    source: Type.String(),
+    /** Whose they are: nobody else can read them. */
+    provider: Type.Optional(Type.String()),
+    /** In the order in which they came. */
+    items: Type.Array(Type.Unknown(), { minItems: 1 }),
+    /** Hash of the reasoning commit whose text they carry as well. */
+    carries: Type.Optional(Type.String()),
+  },
+  closed,
+)
+export type Replay = Static<typeof Replay>
+
+const UserContent = Type.Object({ type: Type.Literal('user'), text: Type.String(), from }, closed)
+export type UserContent = Static<typeof UserContent>
+
+const ReasoningContent = Type.Object(
+  { type: Type.Literal('reasoning'), text: Type.String(), format, from },
+  closed,
+)
+export type ReasoningContent = Static<typeof ReasoningContent>
+
+const AssistantContent = Type.Object(
+  {
+    type: Type.Literal('assistant'),
+    text: Type.String(),
+    toolCalls: Type.Optional(Type.Array(toolCall)),
+    replay: Type.Optional(Replay),
+  },
+  closed,
+)
+export type AssistantContent = Static<typeof AssistantContent>
+
+/** What a tool gave back; `name` is the tool's. */
+const ToolContent = Type.Object(
+  {
+    type: Type.Literal('tool'),
+    callId: Type.String(),
+    name: Type.String(),
+    text: Type.String(),
+    isError: Type.Optional(Type.Boolean()),
+  },
+  closed,
+)
+export type ToolContent = Static<typeof ToolContent>
+
+export type Content = UserContent | ReasoningContent | AssistantContent | ToolContent
+export type ContentType = Content['type']
+
+const schemas = {
+  user: UserContent,
+  reasoning: ReasoningContent,
+  assistant: AssistantContent,
+  tool: ToolContent,
+} as const
+
+/** Throws, and says where. */
+export function checkContent(content: Content, code: TranscriptErrorCode = 'invalid_content'): void {
+  const schema = Object.hasOwn(schemas, content.type) ? schemas[content.type] : undefined
+  if (schema === undefined) {
+    const types = Object.keys(schemas).join(', ')
+    throw new TranscriptError(code, `${String(content.type)} is none of the types ${types}`)
+  }
+  mustFit(schema, content, content.type, code)
+}
+
+export interface ContentHints {
+  readonly defaultPriority: Priority
+  readonly defaultRole: 'user' | 'assistant' | 'tool'
+  /** From 0 to 100: what has less is shortened first where a transcript is compressed. */
+  readonly compressionPriority: number
+}
+
+/** What becomes of each type where nobody says otherwise. */
+export const contentHints: Readonly<Record<ContentType, ContentHints>> = {
+  user: { defaultPriority: 'normal', defaultRole: 'user', compressionPriority: 50 },
+  reasoning: { defaultPriority: 'skip', defaultRole: 'assistant', compressionPriority: 40 },
+  assistant: { defaultPriority: 'normal', defaultRole: 'assistant', compressionPriority: 50 },
+  tool: { defaultPriority: 'normal', defaultRole: 'tool', compressionPriority: 30 },
+}

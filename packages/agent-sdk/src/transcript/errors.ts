@@ -1,0 +1,29 @@
+const hints = {
+  unknown_commit: 'take the hash of a commit of this transcript',
+  out_of_order: 'commit what the message asks for first',
+  invalid_content: 'see the content records of the transcript',
+  invalid_record: 'take the record from where it was not changed',
+  nothing_to_answer: 'commit a user message or the result of a tool call first',
+  busy: 'await the call that goes on',
+  no_client: 'open the transcript with a client',
+  unreadable_response: 'give the client a response of a known provider, a text, or { text, toolCalls }',
+} as const
+
+export type TranscriptErrorCode = keyof typeof hints
+
+/** What a transcript refuses. Nothing was committed then. */
+export class TranscriptError extends Error {
+  override readonly name = 'TranscriptError'
+  constructor(
+    readonly code: TranscriptErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+
+  /** What to do about it. */
+  get hint(): string {
+    return hints[this.code]
+  }
+}

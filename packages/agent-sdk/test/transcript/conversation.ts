@@ -1,0 +1,19 @@
+import { openTranscript, type Transcript } from '@meup/agent-sdk/transcript'
+import { expect } from 'vitest'
+
+/** Question, thought, call, result, answer. */
+export function conversation(): Transcript {
+  const transcript = openTranscript()
+  transcript.user('What fails?')
+  transcript.reasoning('The report will tell')
+  transcript.assistant('', { toolCalls: [{ id: 'c1', name: 'read', arguments: { path: 'report.txt' } }] })
+  transcript.tool('c1', 'FAIL 2')
+  transcript.assistant('Test 2.')
+  return transcript
+}
+
+/** A copy by way of JSON. */
+export const json = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
+
+export const refusal = (code: string, message = '') =>
+  expect.objectContaining({ name: 'TranscriptError', code, message: expect.stringContaining(message) })
