@@ -1,0 +1,97 @@
+import type { Draft, Entry, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
+import type { Projection, ProjectionOptions } from '../ports/projection.js'
+
+/** Told what a log has committed: each envelope once, in order, by one process at a time. It must not throw. */
+export type LogObserver = (entries: readonly Entry[]) => void
+
+/**
+ * The same store, with somebody who looks on. `observe` is called with each log when it is opened, and gives who is told of
+ * it. They are told after the envelopes were delivered, so that nobody waits for them, and all of it before the store is closed.
+ */
+export function observedStore(
+  store: LogStore,
+  observe: (space: string, log: EnvelopeLog) => Promise<LogObserver>,
+): LogStore {
+  const logs = new WeakMap<EnvelopeLog, Promise<EnvelopeLog>>()
+  const begin = async (space: string, log: EnvelopeLog) => new ObservedLog(log, await observe(space, log))
+  return {
+    async open(space) {
+      const log = await store.open(space)
+      const known = logs.get(log) ?? begin(space, log)
+      logs.set(log, known)
+      return known
+    },
+    async close() {
+      await store.close()
+      await nextTurn()
+    },
+  }
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+/** More than one batch that was stored though its commit seemed to fail. */
+const unnoticed = 1000
+
+class ObservedLog implements EnvelopeLog {
+  readonly #log: EnvelopeLog
+  readonly #observer: LogObserver
+  #told: number
+
+  constructor(log: EnvelopeLog, observer: LogObserver) {
+    this.#log = log
+    this.#observer = observer
+    this.#told = log.head
+  }
+
+  get epoch(): string {
+    return this.#log.epoch
+  }
+
+  get head(): number {
+    return this.#log.head
+  }
+
+  get oldest(): number {
+    return this.#log.oldest
+  }
+
+  get snapshot(): Snapshot | undefined {
+    return this.#log.snapshot
+  }
+
+  async append(batch: readonly Draft[]): Promise<void> {
+    await this.#log.append(batch)
+    this.#tell(batch)
+  }
+
+  async recover(): Promise<void> {
+    await this.#log.recover()
+    this.#tell(await this.#log.read({ after: this.#told, limit: unnoticed }))
+  }
+
+  read(query: Query): Promise<Row[]> {
+    return this.#log.read(query)
+  }
+
+  find(id: string): Row | undefined {
+    return this.#log.find(id)
+  }
+
+  prune(through: number, snapshot: Uint8Array): Promise<void> {
+    return this.#log.prune(through, snapshot)
+  }
+
+  project(options: ProjectionOptions): Promise<Projection> {
+    return this.#log.project(options)
+  }
+
+  close(): Promise<void> {
+    return this.#log.close()
+  }
+
+  /** In a later turn of the event loop: the space delivers in this one. */
+  #tell(entries: readonly Entry[]): void {
+    this.#told = entries.at(-1)?.seq ?? this.#told
+    if (entries.length > 0) setImmediate(this.#observer, entries)
+  }
+}

@@ -1,0 +1,90 @@
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  type Resource,
+  resourceFromAttributes,
+} from '@opentelemetry/resources'
+import { BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
+import { readableSpan } from './readable-span.js'
+import type { TraceSpan } from './span.js'
+
+/** The operator's log. */
+interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export interface SpanExport {
+  /** Never throws, and waits for nothing. What is too much for the queue is lost. */
+  add(spans: readonly TraceSpan[]): void
+  /** Sends what waits, as far as it is taken in time. Never rejects. */
+  close(): Promise<void>
+}
+
+/** Milliseconds for a batch, with all tries, where nobody says otherwise: a process that ends does not wait longer. */
+const timeoutMs = 3000
+const timeouts = ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT']
+/** The code of a result that is no failure. */
+const exported = 0
+
+/**
+ * Sends spans by OTLP, as protobuf over HTTP, in batches. Where to, with which headers and how many at once is said by the
+ * `OTEL_*` variables of this process, as everywhere. Failures are told once, until it works again.
+ */
+export function exportSpans(log: Log): SpanExport {
+  const isSet = timeouts.some((name) => process.env[name])
+  const told = telling(new OTLPTraceExporter(isSet ? {} : { timeoutMillis: timeoutMs }), log)
+  const processor = new BatchSpanProcessor(told.exporter)
+  const resource = ownResource()
+  let added = 0
+  return {
+    add(spans) {
+      added += spans.length
+      for (const span of spans) processor.onEnd(readableSpan(span, resource))
+    },
+    async close() {
+      await processor.shutdown().catch(() => {}) // What could not be sent has been told.
+      const lost = added - told.exported
+      if (lost > 0) log.warn({ lost }, 'spans were lost on their way to the collector')
+    },
+  }
+}
+
+/** What sends, and says how it goes. */
+function telling(inner: SpanExporter, log: Log) {
+  let isFailing = false
+  let count = 0
+  const exporter: SpanExporter = {
+    export: (spans, done) =>
+      inner.export(spans, (result) => {
+        const hasFailed = result.code !== exported
+        if (!hasFailed) count += spans.length
+        if (hasFailed && !isFailing)
+          log.warn(reasonOf(result.error), 'traces cannot be exported; this is told once')
+        else if (!hasFailed && isFailing) log.info({}, 'traces are exported again')
+        isFailing = hasFailed
+        done(result)
+      }),
+    shutdown: () => inner.shutdown(),
+  }
+  return {
+    exporter,
+    get exported() {
+      return count
+    },
+  }
+}
+
+/** Not the whole error: it has all that a collector has answered. */
+const reasonOf = (error: (Error & { readonly code?: unknown }) | undefined): object => ({
+  reason: error?.message,
+  code: error?.code,
+})
+
+/** Called `meup`, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES say otherwise. */
+const ownResource = (): Resource =>
+  defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': 'meup' }))
+    .merge(detectResources({ detectors: [envDetector] }))

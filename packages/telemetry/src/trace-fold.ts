@@ -1,0 +1,63 @@
+import type { Envelope } from '@meup/protocol'
+import { type ContextFold, type ContextView, createContextFold, Traces } from '@meup/views'
+import { Calls } from './calls.js'
+import { Places } from './places.js'
+import { spanOfContext } from './runs.js'
+import type { TraceSpan } from './span.js'
+import { Texts } from './texts.js'
+
+export interface TraceOptions {
+  /** Name of the space. */
+  readonly space: string
+  /** Id of the log; ids of spans follow from it. */
+  readonly epoch: string
+  /** Whether spans tell what was thought aloud; default: nothing of it. */
+  readonly captureText?: boolean
+}
+
+/** Told every envelope of a log, in its order; the same log always gives the same spans. What it holds is bounded. */
+export interface TraceFold {
+  /** Last `seq` that was taken; 0 = none. */
+  readonly seq: number
+  /** The spans that have ended with this envelope. One that was taken before, or that is not in the log, ends none. */
+  apply(envelope: Envelope): readonly TraceSpan[]
+}
+
+/**
+ * What happens in a space as spans of OpenTelemetry, by its conventions for generative AI: a run and each context in it is
+ * `invoke_agent`, a tool call `execute_tool`. Of texts they tell the rationale of a call alone, unless `captureText` says
+ * otherwise; never what a tool was given, or gave back.
+ */
+export const createTraceFold = (options: TraceOptions): TraceFold => new Spans(options)
+
+class Spans implements TraceFold {
+  readonly #contexts: ContextFold = createContextFold()
+  readonly #traces: Traces
+  readonly #places: Places
+  readonly #texts: Texts | undefined
+  readonly #calls: Calls
+
+  constructor({ space, epoch, captureText = false }: TraceOptions) {
+    this.#traces = new Traces(() => epoch)
+    this.#places = new Places(space, this.#contexts, this.#traces)
+    this.#texts = captureText ? new Texts(this.#places) : undefined
+    this.#calls = new Calls(this.#places, this.#traces)
+  }
+
+  get seq(): number {
+    return this.#contexts.seq
+  }
+
+  apply(envelope: Envelope): readonly TraceSpan[] {
+    if ((envelope.seq ?? 0) <= this.seq) return []
+    const { contexts } = this.#contexts.apply(envelope)
+    this.#traces.take(envelope)
+    this.#texts?.take(envelope)
+    const ended = contexts.filter((each) => isEndedBy(each, envelope))
+    const room = { places: this.#places, traces: this.#traces, texts: this.#texts }
+    return [...this.#calls.apply(envelope), ...ended.map((each) => spanOfContext(each, envelope, room))]
+  }
+}
+
+const isEndedBy = ({ endedAt, ending }: ContextView, { id }: Envelope): boolean =>
+  endedAt !== null && ending?.source.id === id

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { readText } from '../../../test/support/packages.js'
+import { call, conclusion, failure, propose, refused, result, start } from '../../views/test/support/log.js'
+import { spansOf } from './support/spans.js'
+
+/** Everything that a span may tell. */
+const log = [
+  start('bot', '', { id: 'run', correlationId: 'question', payload: { metadata: { model: 'm' } } }),
+  call('bot', 'read', {}, { id: 'c1', context: 'run', rationale: 'why', parallelGroup: 0 }),
+  failure('c1', ''),
+  propose('bot', 'write', {}, { id: 'p1', context: 'run' }),
+  call('ana', 'write', {}, { id: 'c2', correlationId: 'p1', context: 'run' }),
+  result('c2', ''),
+  refused('bot', { attemptedTool: 'write', attemptedId: 'c3', context: 'run' }),
+  conclusion('bot', '', { context: 'run' }),
+]
+
+test('the page on tracing has every attribute, and no other', () => {
+  const told = spansOf(log).flatMap(({ attributes, error }) => [
+    ...Object.keys(attributes),
+    ...(error === undefined ? [] : ['error.type']),
+  ])
+  const rows = readText('docs/tracing.md').matchAll(/^\| (`(?:gen_ai|meup|mcp|error)\.[^|]*)\|/gm)
+  const documented = [...rows].flatMap(([, names = '']) =>
+    [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+  )
+  expect(new Set(documented)).toEqual(new Set([...told, 'error.type']))
+  expect(documented.length).toBe(new Set(documented).size + 1) // `error.type` heads a table of its own, too.
+})

@@ -1,0 +1,169 @@
+import { createTraceFold } from '@meup/telemetry'
+import { spanIdOf, traceIdOf } from '@meup/views'
+import { describe, expect, test } from 'vitest'
+import {
+  call,
+  cancel,
+  chat,
+  conclusion,
+  type Fields,
+  feed,
+  result,
+  start,
+  thought,
+  toLog,
+} from '../../views/test/support/log.js'
+import { drawn, epoch, spansOf } from './support/spans.js'
+
+const at = (seq: number): number => Date.parse('2026-02-21T10:00:00Z') + (seq - 1) * 1000
+const gateway = 'system:gateway'
+
+test('a run is a span from its start to its conclusion', () => {
+  const [span, ...others] = spansOf([
+    chat('ana', 'go', { id: 'question' }),
+    start('bot', 'begin', {
+      id: 'run',
+      correlationId: 'question',
+      payload: { metadata: { model: 'some-model-2' } },
+    }),
+    thought('bot', 'hm', { context: 'run' }),
+    conclusion('bot', 'done', { context: 'run' }),
+  ])
+  expect(others).toEqual([])
+  expect(span).toEqual({
+    traceId: traceIdOf(epoch, 'run'),
+    spanId: spanIdOf(epoch, 'run'),
+    name: 'invoke_agent bot',
+    start: at(2),
+    end: at(4),
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': 'meup',
+      'gen_ai.agent.id': 'bot',
+      'gen_ai.agent.name': 'bot',
+      'gen_ai.conversation.id': 'demo/bot',
+      'gen_ai.request.model': 'some-model-2',
+      'meup.space': 'demo',
+      'meup.context': 'run',
+      'meup.seq': 2,
+      'meup.trigger': ['question'],
+    },
+    events: [],
+    droppedEvents: 0,
+  })
+})
+
+describe('what is nested', () => {
+  const nested = [
+    start('bot', 'outer', { id: 'run' }),
+    start('helper', 'inner', { id: 'sub', context: 'run' }),
+    start('bot', 'innermost', { id: 'deep', context: 'run/sub' }),
+    conclusion('bot', 'one', { context: 'run/sub/deep' }),
+  ]
+
+  test('is a child in the same trace, and in the conversation of the run', () => {
+    const spans = spansOf([
+      ...nested,
+      conclusion('helper', 'two', { context: 'run/sub' }),
+      conclusion('bot', 'three', { context: 'run' }),
+    ])
+    expect(drawn(spans)).toEqual(['invoke_agent bot', '  invoke_agent helper', '    invoke_agent bot'])
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([traceIdOf(epoch, 'run')]))
+    expect(spans.map(({ attributes }) => attributes['gen_ai.conversation.id'])).toEqual(
+      Array(3).fill('demo/bot'),
+    )
+  })
+
+  test('ends with what it is nested in', () => {
+    const spans = spansOf([...nested, cancel(gateway, 'run', 'abandoned')])
+    expect(drawn(spans)).toEqual([
+      'invoke_agent bot: abandoned',
+      '  invoke_agent helper: abandoned',
+      '    invoke_agent bot',
+    ])
+    expect(spans.map(({ end }) => end)).toEqual([at(4), at(5), at(5)])
+  })
+})
+
+test.for<[string, Fields, string | undefined]>([
+  ['a conclusion', conclusion('bot', 'done', { context: 'run' }), undefined],
+  ['a cancel', cancel('bot', 'run', 'no more'), 'cancelled'],
+  [
+    'a conclusion that says it was cancelled',
+    conclusion('bot', '', { context: 'run', payload: { metadata: { cancelled: true } } }),
+    'cancelled',
+  ],
+  ['the gateway', cancel(gateway, 'run', 'abandoned'), 'abandoned'],
+])('how %s ends a run', ([, ending, error]) => {
+  const [span] = spansOf([start('bot', '', { id: 'run' }), ending])
+  expect(span?.error).toBe(error)
+})
+
+test('what does not end a run is no span: a cancel of somebody else, a late conclusion, a free path', () => {
+  const log = [
+    start('bot', '', { id: 'run' }),
+    cancel('ana', 'run', 'please stop'),
+    conclusion('bot', 'done', { context: 'run' }),
+    conclusion('bot', 'again', { context: 'run' }),
+    thought('bot', '', { context: 'notes/one' }),
+    conclusion('bot', 'over', { context: 'notes/one' }),
+  ]
+  expect(spansOf(log).map(({ end }) => end)).toEqual([at(3)])
+})
+
+test('the same log gives the same spans, and an envelope that comes twice gives none', () => {
+  const log = [
+    start('bot', '', { id: 'run' }),
+    call('bot', 'read', {}, { id: 'c1', context: 'run' }),
+    result('c1', 'text'),
+    conclusion('bot', 'done', { context: 'run' }),
+  ]
+  const fold = createTraceFold({ space: 'demo', epoch })
+  expect(feed(fold, log).flat()).toEqual(spansOf(log))
+  expect(fold.seq).toBe(4)
+  expect(feed(fold, log).flat()).toEqual([])
+  const [{ seq: _, ...unlogged } = {}] = toLog([conclusion('bot', '', { context: 'run' })]) as {
+    seq?: number
+  }[]
+  expect(createTraceFold({ space: 'demo', epoch }).apply(unlogged as never)).toEqual([])
+  expect(spansOf(log, { epoch: 'another' }).map(({ traceId }) => traceId)).not.toContain(
+    traceIdOf(epoch, 'run'),
+  )
+})
+
+describe('a run about a request', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  const carrying = { payload: { params: { name: 'review', _meta: { traceparent } } } }
+  const answered = (request: Fields, to = 'bot') => [
+    request,
+    start(to, '', { id: 'run', correlationId: 'c1' }),
+    conclusion(to, '', { context: 'run' }),
+    result('c1', 'fine', to),
+  ]
+
+  test('is part of the span that the request carries', () => {
+    const spans = spansOf(answered(call('ana', 'review', {}, { id: 'c1', to: ['bot'], ...carrying })))
+    expect(spans.map(({ name, traceId, parentSpanId }) => [name, traceId, parentSpanId])).toEqual([
+      ['invoke_agent bot', '4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'],
+      ['execute_tool review', '4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'],
+    ])
+  })
+
+  test('is part of the call where it carries nothing', () => {
+    const asked = call('boss', 'review', {}, { id: 'c1', to: ['bot'], context: 'outer' })
+    const spans = spansOf([
+      start('boss', '', { id: 'outer' }),
+      ...answered(asked),
+      conclusion('boss', '', { context: 'outer' }),
+    ])
+    expect(drawn(spans)).toEqual(['invoke_agent boss', '  execute_tool review', '    invoke_agent bot'])
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([traceIdOf(epoch, 'outer')]))
+  })
+
+  test('of somebody else begins a trace of its own', () => {
+    const asked = call('ana', 'review', {}, { id: 'c1', to: ['bot'], ...carrying })
+    const spans = spansOf(answered(asked, 'stranger'))
+    expect(spans[0]).toMatchObject({ name: 'invoke_agent stranger', traceId: traceIdOf(epoch, 'run') })
+    expect(spans[0]).not.toHaveProperty('parentSpanId')
+  })
+})
