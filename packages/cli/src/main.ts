@@ -10,6 +10,8 @@ import { addRunCommands } from './commands/gateway.js'
 import { addJoin } from './commands/join.js'
 import { addMembers } from './commands/members.js'
 import { addProposals } from './commands/proposals.js'
+import { addReasoning } from './commands/reasoning.js'
+import { addReplay } from './commands/replay.js'
 import { addSend } from './commands/send.js'
 import { addSpace } from './commands/space.js'
 import { addToken } from './commands/token.js'
@@ -39,7 +41,9 @@ addCall(program)
 addProposals(program)
 addCaps(program)
 addMembers(program)
+addReasoning(program)
 addAudit(program)
+addReplay(program)
 addSpace(program)
 addToken(program)
 addDoctor(program)

@@ -43,13 +43,21 @@ export async function readTail(at: DialRequest, after: number): Promise<readonly
 
 type Query = Readonly<Record<string, string>>
 
-/** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when none answers. */
-async function ask<Answer>(at: DialRequest, path: string, query: Query = {}): Promise<Answer> {
+/**
+ * Asks the space for what is at this path; waits for `timeoutMs` milliseconds. Rejects with `ProtocolError` when the
+ * gateway refuses, `ConnectionError` when none answers.
+ */
+export async function ask<Answer>(
+  at: DialRequest,
+  path: string,
+  query: Query = {},
+  timeoutMs = patienceMs,
+): Promise<Answer> {
   try {
-    const response = await request(at, path, query, AbortSignal.timeout(patienceMs))
+    const response = await request(at, path, query, AbortSignal.timeout(timeoutMs))
     return (await response.json()) as Answer
   } catch (error) {
-    throw failureOf(error as Error, at.url)
+    throw failureOf(error as Error, at.url, timeoutMs)
   }
 }
 
@@ -92,10 +100,10 @@ function refusalOf(status: number, body: unknown): Error {
   return new Error(`HTTP ${status}; is this a gateway?`)
 }
 
-function failureOf(cause: Error, url: string): Error {
+function failureOf(cause: Error, url: string, timeoutMs?: number): Error {
   if (cause instanceof ProtocolError || cause instanceof ConnectionError) return cause
   if (cause.name === 'TimeoutError') {
-    return new ConnectionError('timeout', `${url} did not answer within ${patienceMs} ms`, { cause })
+    return new ConnectionError('timeout', `${url} did not answer within ${timeoutMs} ms`, { cause })
   }
   const { message } = cause.cause instanceof Error ? cause.cause : cause
   return new ConnectionError('unreachable', `no gateway answers at ${url}: ${message}`, { cause })

@@ -5,24 +5,50 @@ import { type ConnectionFlags, destination } from '../connection.js'
 import { UsageError } from '../exit.js'
 import { tell } from '../output.js'
 import { openStream } from '../reading.js'
+import { threadOf } from '../reasoning/read-turns.js'
 
 export interface ExportFlags extends ConnectionFlags {
-  readonly format: string
+  readonly format: 'jsonl' | 'markdown'
   readonly output?: string
+  readonly thread?: string
+  readonly turn?: string
 }
 
-/** `meup audit export`: the log as this participant may see it, byte for byte as the gateway sends it. */
-export async function exportAudit({ format, output, ...flags }: ExportFlags): Promise<void> {
-  if (output === undefined && process.stdout.isTTY) {
+/** `meup audit export`: the log as this participant may see it, or its trail, byte for byte as the gateway sends it. */
+export async function exportAudit({ output, ...flags }: ExportFlags): Promise<void> {
+  const isForPeople = flags.format === 'markdown'
+  if (flags.thread !== undefined && !isForPeople) {
+    throw new UsageError('--thread needs --format markdown: a part of the log could not be verified')
+  }
+  if (output === undefined && process.stdout.isTTY && !isForPeople) {
     throw new UsageError('an export is for a file: add -o <file>, or send it elsewhere with > or |')
   }
-  const { body } = await openStream(destination(flags), 'audit/export', { format })
-  if (body === null) throw new ConnectionError('closed', 'the gateway sent no export; is this a gateway?')
-  if (output === undefined) await pipeline(whole(body), process.stdout, { end: false })
-  else await writeFile(whole(body), output)
+  const pieces = await openExport(flags)
+  if (output === undefined) {
+    await pipeline(pieces, process.stdout, { end: false })
+    return
+  }
+  await writeFile(pieces, output)
+  tell(`${output} is written${isForPeople ? '' : `; meup audit verify ${output} checks it`}`)
 }
 
-/** Rejects where it breaks off. */
+/** An export, piece by piece as the gateway sends it. Rejects where it breaks off. */
+export async function openExport({
+  format = 'jsonl',
+  thread,
+  turn,
+  ...flags
+}: Partial<ExportFlags>): Promise<AsyncIterable<Uint8Array>> {
+  const at = destination(flags)
+  const { body } = await openStream(at, 'audit/export', {
+    format,
+    ...(thread !== undefined && { thread_id: threadOf(at.space, thread) }),
+    ...(turn !== undefined && { turn }),
+  })
+  if (body === null) throw new ConnectionError('closed', 'the gateway sent no export; is this a gateway?')
+  return whole(body)
+}
+
 async function* whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   try {
     yield* body
@@ -42,5 +68,4 @@ async function writeFile(pieces: AsyncIterable<Uint8Array>, path: string): Promi
     rmSync(part, { force: true })
     throw error
   }
-  tell(`${path} is written; meup audit verify ${path} checks it`)
 }

@@ -1,16 +1,42 @@
+import { Phase } from '@meup/protocol'
 import { type Command, Option } from 'commander'
 import type { ExportFlags } from '../audit/export.js'
+import type { TrailFlags } from '../audit/trail.js'
 import type { VerifyFlags } from '../audit/verify.js'
 import { withConnection } from '../connection.js'
+import { UsageError } from '../exit.js'
+import { count } from './count.js'
 
 /** `meup audit …`. What they need is loaded when they run. */
 export function addAudit(program: Command): void {
-  const group = program.command('audit').description('take the log with you, and prove that it is whole')
-  withConnection(group.command('export'), 'print JSON, one object a line, as it does anyway')
+  const group = program
+    .command('audit')
+    .description('see what agents did and why, take the log with you, and prove that it is whole')
+  withTurn(withConnection(group.command('trail'), 'print steps as JSON, one a line'))
+    .description('show what agents thought, planned, did and were refused, step by step')
+    .addOption(
+      new Option('--phase <phase>', 'only such steps').choices(Phase.anyOf.map((phase) => phase.const)),
+    )
+    .option('--from <participant...>', 'only in turns of these')
+    .option('--since <time>', 'only from then on, or from so long ago, such as 1h')
+    .option('--until <time>', 'only before then')
+    .option('--limit <count>', 'only the last so many', '100')
+    .action(async ({ limit, ...flags }: TrailFlags & { limit: string }) => {
+      const most = count(limit, '--limit')
+      checkTurn(flags)
+      const { printTrail } = await import('../audit/trail.js')
+      await printTrail(most, flags)
+    })
+  withTurn(withConnection(group.command('export'), 'print JSON, one object a line, as jsonl is anyway'))
     .description('write the log, as far as you may read it, so that it can be verified without a gateway')
-    .addOption(new Option('--format <format>', 'how it is written').choices(['jsonl']).default('jsonl'))
+    .addOption(
+      new Option('--format <format>', 'jsonl proves that it is whole; markdown is the trail, for people')
+        .choices(['jsonl', 'markdown'])
+        .default('jsonl'),
+    )
     .option('-o, --output <file>', 'write to this file, when the export is complete')
     .action(async (flags: ExportFlags) => {
+      checkTurn(flags)
       const { exportAudit } = await import('../audit/export.js')
       await exportAudit(flags)
     })
@@ -24,4 +50,16 @@ export function addAudit(program: Command): void {
       const { verifyAudit } = await import('../audit/verify.js')
       await verifyAudit(file, flags)
     })
+}
+
+const withTurn = (command: Command): Command =>
+  command
+    .option('--thread <agent>', 'only the turns of this agent')
+    .option('--turn <number>', 'only this turn of it')
+
+function checkTurn({ thread, turn }: Pick<TrailFlags, 'thread' | 'turn'>): void {
+  if (turn === undefined) return
+  if (thread === undefined)
+    throw new UsageError('--turn counts the turns of an agent: say whose, with --thread')
+  count(turn, '--turn')
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, withConnection } from '../connection.js'
-import { UsageError } from '../exit.js'
 import type { GrantFlags, ReasonFlags } from '../trust/caps.js'
 import type { LogFlags } from '../trust/trust-log.js'
+import { count } from './count.js'
 
 /** `meup caps …`. What they need is loaded when they run. */
 export function addCaps(program: Command): void {
@@ -48,8 +48,8 @@ export function addCaps(program: Command): void {
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: LogFlags & { limit: string }) => {
-      if (!/^[1-9]\d{0,8}$/.test(limit)) throw new UsageError(`--limit takes a whole number, not ${limit}`)
+      const most = count(limit, '--limit')
       const { printTrustLog } = await import('../trust/trust-log.js')
-      await printTrustLog(Number(limit), flags)
+      await printTrustLog(most, flags)
     })
 }

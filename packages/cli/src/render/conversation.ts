@@ -5,11 +5,16 @@ import { brief, printable } from './printable.js'
 /** Requests whose responses may still come. */
 const remembered = 1000
 
+/** Whatever makes lines for people of envelopes, told in their order. */
+export interface Lines {
+  /** No line for what people need not see. */
+  lines(envelope: AnyEnvelope): string[]
+}
+
 /** Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. */
-export class Conversation {
+export class Conversation implements Lines {
   readonly #tools = new Map<string, string>()
 
-  /** No line for what people need not see. */
   lines(envelope: AnyEnvelope): string[] {
     const text = this.#text(envelope)
     if (text === undefined) return []

@@ -16,6 +16,8 @@ import { ensureTokens, type TokenOptions } from '../config/tokens.js'
 import { explain } from '../exit.js'
 import { removeGatewayFile, writeGatewayFile } from './gateway-file.js'
 import { takeJwt } from './jwt-settings.js'
+import { findPage } from './page.js'
+import { traced } from './tracing.js'
 
 /** space → participant → token */
 export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -44,12 +46,14 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const jwt = jwtAuthenticator(undefined, { logger })
   takeJwt(jwt, config)
   const store = config.storage.kind === 'memory' ? memoryStore() : await sqliteStore(config.storage)
+  const tracing = await traced(store, logger)
   const authenticator = firstOf([files, jwt])
   warmUp(compileSafety(defaultSafety))
-  const gateway = await createGateway({ spaces: configsOf(config), store, authenticator, logger })
+  const spaces = configsOf(config)
+  const gateway = await createGateway({ spaces, store: tracing.store, authenticator, logger })
   let served: Served
   try {
-    served = await serve({ gateway, logger, ...config.gateway })
+    served = await serve({ gateway, logger, ...config.gateway, ...findPage(logger) })
   } catch (error) {
     await gateway.close()
     throw error
@@ -97,6 +101,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     async close() {
       removeGatewayFile(config.directory, process.pid)
       await served.close()
+      await tracing.close()
     },
   }
 }

@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline'
+import {
+  type Completer,
+  clearScreenDown,
+  createInterface,
+  cursorTo,
+  type Interface,
+  moveCursor,
+} from 'node:readline'
 
 const { stdin, stdout, env } = process
 
@@ -7,17 +14,24 @@ const { stdin, stdout, env } = process
 export const isAtTerminal = (): boolean =>
   stdin.isTTY === true && stdout.isTTY === true && env.TERM !== 'dumb' && isInForeground()
 
+export interface PromptOptions {
+  /** What is typed is shown. */
+  readonly echoes: boolean
+  /** What Tab makes of what is typed. */
+  readonly completer?: Completer
+}
+
 /** A terminal on which lines come while another one is being typed. */
 export class Prompt {
   /** What is typed. */
   readonly lines: Interface
   #isClosed = false
 
-  /** `echoes`: what is typed is shown. */
-  constructor({ echoes }: { readonly echoes: boolean }) {
+  constructor({ echoes, completer }: PromptOptions) {
     this.lines = createInterface({
       input: stdin,
       ...(echoes && { output: stdout }),
+      ...(completer && { completer }),
       terminal: true,
       prompt: '',
     })

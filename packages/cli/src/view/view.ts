@@ -5,8 +5,10 @@ import { type ConnectionFlags, destination } from '../connection.js'
 import { exitCodes } from '../exit.js'
 import { print, printer, tell } from '../output.js'
 import { readTail } from '../reading.js'
-import { isAtTerminal, Prompt } from './prompt.js'
+import type { Lines } from '../render/conversation.js'
+import { isAtTerminal, Prompt, type PromptOptions } from './prompt.js'
 import { Screen } from './screen.js'
+import { surfaceOn } from './surface.js'
 import { Thinking } from './thinking.js'
 
 export interface ViewFlags extends ConnectionFlags {
@@ -16,6 +18,10 @@ export interface ViewFlags extends ConnectionFlags {
 /** What a command shows of a space. */
 export interface View {
   show(envelope: AnyEnvelope): void
+  /** Puts reasoning behind what was shown last. */
+  append(envelope: AnyEnvelope, reasoning: readonly string[]): void
+  /** Prints lines that were asked for. */
+  print(lines: readonly string[]): void
   /** Says something beside it. */
   tell(line: string): void
   /** What is typed at a terminal. */
@@ -23,9 +29,19 @@ export interface View {
   close(): void
 }
 
-/** Lines, one below the other; at a terminal, Ctrl+T hides and shows thoughts. `echoes`: what is typed is shown. */
-export function openView(space: Space, flags: ViewFlags, options: { readonly echoes: boolean }): View {
-  if (flags.json || !isAtTerminal()) return { show: printer(flags.json), tell, close: () => {} }
+export interface ViewOptions extends PromptOptions {
+  /** What makes the lines at a terminal; default: the same as elsewhere. */
+  readonly begin?: () => Lines
+}
+
+const printAll = (lines: readonly string[]): void => lines.forEach(print)
+
+/** Lines, one below the other; at a terminal, Ctrl+T hides and shows thoughts. */
+export function openView(space: Space, flags: ViewFlags, options: ViewOptions): View {
+  if (flags.json || !isAtTerminal()) {
+    const show = printer(flags.json)
+    return { show, append: (_, lines) => printAll(lines), print: printAll, tell, close: () => {} }
+  }
   const prompt = new Prompt(options)
   const { lines } = prompt
   const say = (line: string): void => prompt.above(() => tell(line))
@@ -48,14 +64,8 @@ export function openView(space: Space, flags: ViewFlags, options: { readonly ech
       ),
     failed: (error) => complain('Failed to toggle reasoning on server', error),
   })
-  const surface = {
-    get rows() {
-      return prompt.rows
-    },
-    print: (texts: readonly string[]) => prompt.above(() => texts.forEach(print)),
-    clear: () => prompt.clear(),
-  }
-  const screen = new Screen(surface, () => thinking.isShown)
+  const surface = surfaceOn(prompt)
+  const screen = new Screen(surface, () => thinking.isShown, options.begin)
   space.on('visibility', (change) => thinking.follow(change))
   space.on('reconnecting', () => {
     isConnected = false
@@ -70,6 +80,8 @@ export function openView(space: Space, flags: ViewFlags, options: { readonly ech
       thinking.take(envelope)
       screen.show(envelope)
     },
+    append: (envelope, reasoning) => screen.append(envelope, reasoning),
+    print: surface.print,
     tell: say,
     lines,
     close: () => lines.close(),

@@ -1,0 +1,75 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import { colourStyle, plainStyle } from '@meup/views'
+import { expect, test } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
+import { LiveConversation } from '../src/render/live-conversation.js'
+
+const envelope = (kind: string, id: string, fields: object): AnyEnvelope =>
+  ({ kind, id, from: 'bot', seq: 1, ts: '2026-01-02T03:04:05.678Z', payload: {}, ...fields }) as AnyEnvelope
+const start = (id: string, fields: object = {}) =>
+  envelope('reasoning.start', id, { payload: { message: 'Looking' }, ...fields })
+const call = (id: string, name: string, fields: object = {}) =>
+  envelope('mcp.request', id, {
+    to: ['tools'],
+    rationale: 'to know',
+    payload: { method: 'tools/call', params: { name, arguments: { a: 1 } } },
+    ...fields,
+  })
+const result = (request: string, text: string) =>
+  envelope('mcp.response', `of-${request}`, {
+    from: 'tools',
+    correlationId: request,
+    payload: { result: { content: [{ type: 'text', text }] } },
+  })
+const chat = (message: string, fields: object = {}) =>
+  envelope('chat', 'c', { payload: { message }, ...fields })
+
+const turn = [
+  start('run', { correlationId: 'question' }),
+  call('one', 'memory_search', { context: 'run' }),
+  result('one', 'Found 3 documents'),
+  call('two', 'shell', { context: 'run/step' }),
+  result('two', ''),
+  chat('The latest updates', { correlationId: 'question' }),
+]
+
+verifies('I20', 'work on an answer is told by what goes on', () => {
+  const live = new LiveConversation(plainStyle)
+  expect(turn.flatMap((each) => live.lines(each))).toEqual([
+    'bot ┄ Looking',
+    '  ○ Thinking...',
+    '  ○ memory_search',
+    '  ● memory_search',
+    '    ▸ Found 3 documents',
+    '  ○ shell',
+    '  ● shell',
+    'bot: The latest updates',
+  ])
+})
+
+verifies('I20', 'it is dim gray, and the names of tools are cyan', () => {
+  const live = new LiveConversation(colourStyle)
+  expect(turn.slice(0, 3).flatMap((each) => live.lines(each))).toEqual([
+    'bot ┄ Looking',
+    '\u001B[2;90m  ○ Thinking...\u001B[0m',
+    '\u001B[2;90m  ○ \u001B[0m\u001B[36mmemory_search\u001B[0m',
+    '\u001B[2;90m  ● \u001B[0m\u001B[36mmemory_search\u001B[0m',
+    '\u001B[2;90m    ▸ Found 3 documents\u001B[0m',
+  ])
+})
+
+test('of what no answer will explain, everything is told at once', () => {
+  const live = new LiveConversation(plainStyle)
+  const job = [start('job'), call('one', 'read', { context: 'job' }), result('one', 'four')]
+  expect(job.flatMap((each) => live.lines(each))).toEqual([
+    'bot ┄ Looking',
+    '  ○ Thinking...',
+    '  bot → tools/read {"a":1}  — to know',
+    'tools ← read: 4 characters',
+  ])
+  const alone = [call('two', 'read'), result('two', 'four')]
+  expect(alone.flatMap((each) => live.lines(each))).toEqual([
+    'bot → tools/read {"a":1}  — to know',
+    'tools ← read: 4 characters',
+  ])
+})

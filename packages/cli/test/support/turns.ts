@@ -1,0 +1,30 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import type { TurnInfo } from '@meup/views'
+
+/** When the envelope with this seq was accepted. */
+export const timeOf = (seq: number): string =>
+  new Date(Date.parse('2026-01-02T03:04:05Z') + seq).toISOString()
+
+export const envelope = (seq: number, kind: string, from: string, fields: object = {}): AnyEnvelope =>
+  ({ seq, id: `e${seq}`, ts: timeOf(seq), kind, from, payload: {}, ...fields }) as AnyEnvelope
+
+/** A turn of `bot` with one tool, as the gateway tells it. */
+export const turnOf = (turn_number: number, fields: Partial<TurnInfo> = {}): TurnInfo => ({
+  turn_number,
+  user_input: 'why?',
+  response: 'because',
+  state: 'completed',
+  started_at: timeOf(0),
+  completed_at: timeOf(0),
+  tool_calls: [{ name: 'read', has_result: true, has_error: false }],
+  reasoning: {
+    session_id: 'epoch',
+    thread_id: 'demo/bot',
+    turn_number,
+    narrative: null,
+    tool_decisions: [
+      { tool_name: 'read', rationale: 'to know', parameters: {}, outcome: 'success', parallel_group: null },
+    ],
+  },
+  ...fields,
+})

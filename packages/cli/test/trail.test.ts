@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { type TrailStep, trailLine } from '../src/audit/trail.js'
+
+const step = (fields: Partial<TrailStep>): TrailStep => ({
+  id: '01',
+  turn_id: '00',
+  step_number: 0,
+  phase: 'thinking',
+  content: 'It may be\nlate',
+  linked_tool_call: null,
+  linked_policy_decision: null,
+  linked_approval_request: null,
+  created_at: '2026-01-02T03:04:05.678Z',
+  seq: 7,
+  thread_id: 'demo/helper',
+  turn_number: 3,
+  ...fields,
+})
+const at = '2026-01-02T03:04:05.678Z'
+
+test.for<[Partial<TrailStep>, string]>([
+  [{}, `${at}  helper turn 3  thinking: It may be late`],
+  [{ turn_number: null, phase: 'plan' }, `${at}  helper job  plan: It may be late`],
+  [
+    { phase: 'execute', content: 'read -> four', linked_tool_call: 'c1' },
+    `${at}  helper turn 3  execute: read -> four (tool_call: c1)`,
+  ],
+  [
+    { phase: 'waiting_approval', linked_policy_decision: 'd1', linked_approval_request: 'p1' },
+    `${at}  helper turn 3  waiting_approval: It may be late (policy: d1) (approval: p1)`,
+  ],
+  [{ content: 'x\u001B[2J\u202Ey' }, `${at}  helper turn 3  thinking: x[2Jy`],
+  [{ content: 'x'.repeat(300) }, `${at}  helper turn 3  thinking: ${'x'.repeat(199)}…`],
+])('a step is one line: %j', ([fields, line]) => {
+  expect(trailLine(step(fields))).toBe(line)
+})

@@ -1,0 +1,71 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
+import { expect, onTestFinished, test } from 'vitest'
+import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+import { printed } from '../support/printed.js'
+import { snippetsOf, writeSnippets } from '../support/snippets.js'
+import { typist } from '../support/typist.js'
+import { needing } from '../verifies.js'
+
+const atTerminal = needing('`script` of util-linux', () =>
+  spawnSync('script', ['--version']).stdout?.includes('util-linux'),
+)
+const timeout = 60_000
+
+/** The space of "Your first agent", below a folder that stands for the clone, with its agent in it. */
+async function firstSpace(): Promise<string> {
+  const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
+  symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
+  writeSnippets(snippetsOf('docs/first-agent.md'), clone)
+  const folder = join(clone, 'my-space')
+  await startMeup('up', folder, ['--listen', '127.0.0.1:0'])
+  const agent = spawn(process.execPath, ['--import', 'tsx', 'agent.ts'], { cwd: folder, stdio: 'inherit' })
+  onTestFinished(() => void agent.kill('SIGKILL'))
+  const space = await connect({ as: 'ana', directory: folder })
+  await space.whenPresent(['reviewer', 'files'], { timeoutMs: 15_000 })
+  space.close()
+  return folder
+}
+
+/** What the terminal of a page shows: commands, and what each says. */
+const terminal = (page: string): { args: string[]; output: string }[] =>
+  snippetsOf(page)
+    .filter(({ language }) => language === 'console')
+    .flatMap(({ text }) => text.split(/^\$ meup /m).slice(1))
+    .map((part) => {
+      const [command = '', ...output] = part.split('\n')
+      return { args: command.split(' '), output: output.join('\n') }
+    })
+
+/** Ids and times are others each time. */
+const comparable = (text: string): string =>
+  text
+    .replace(/20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')
+    .replace(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '<ulid>')
+    .replace(/(?<![\w-])[\w-]{21}(?![\w-])/g, '<id>')
+
+test(
+  'what the pages show of a question is what people see of it',
+  atTerminal(async () => {
+    const folder = await firstSpace()
+    const ana = typist('join', folder)
+    await ana.sees('you are ana')
+    ana.press('Can we deploy?\r')
+    await ana.sees('→ success')
+    const [live] = snippetsOf('docs/observing.md').filter(({ language }) => language === 'text')
+    expect(printed(ana.all)).toContain(live?.text)
+
+    for (const page of ['docs/observing.md', 'docs/audit.md']) {
+      const shown = terminal(page)
+      expect(shown.length).toBe(2)
+      for (const { args, output } of shown) {
+        const { code, stdout, stderr } = await meup(args, { cwd: folder })
+        expect([args, code, stderr, comparable(stdout)]).toEqual([args, 0, '', comparable(output)])
+      }
+    }
+  }),
+  timeout,
+)
