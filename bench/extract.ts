@@ -1,0 +1,66 @@
+import { ReasoningStream } from '@meup/agent-sdk/extract'
+import { compare } from './compare.js'
+
+/** What it costs to read a streamed response, beside what it costs to parse its JSON: 1,000 deltas each. */
+const deltas = 1000
+const words =
+  'I look at the `tokens` module first, <b>then</b> at the load test.\n'.match(/\s?\S{1,5}/g) ?? []
+const word = (index: number): string => words[index % words.length] ?? ''
+const stream = (chunk: (text: string, index: number) => object): string[] =>
+  Array.from({ length: deltas }, (_, index) => JSON.stringify(chunk(word(index), index)))
+
+const chat = (delta: object): object => ({
+  id: 'chatcmpl-1',
+  object: 'chat.completion.chunk',
+  created: 1764660903,
+  model: 'some-model',
+  choices: [{ index: 0, delta, logprobs: null, finish_reason: null }],
+})
+const tag = (index: number): string => ({ 0: '<think>', [deltas / 2]: '</think>' })[index] ?? ''
+
+const streams: readonly (readonly [string, string[]])[] = [
+  ['chat, thoughts in a field', stream((text) => chat({ content: null, reasoning_content: text }))],
+  ['chat, answers', stream((text) => chat({ content: text }))],
+  ['chat, thoughts in tags', stream((text, index) => chat({ content: tag(index) + text }))],
+  [
+    'Anthropic',
+    stream((thinking) => ({
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'thinking_delta', thinking },
+    })),
+  ],
+  [
+    'Responses',
+    stream((delta, index) => ({
+      type: 'response.reasoning_summary_text.delta',
+      sequence_number: index,
+      item_id: 'rs_1',
+      output_index: 0,
+      summary_index: 0,
+      delta,
+    })),
+  ],
+  [
+    'Gemini',
+    stream((text) => ({ candidates: [{ content: { role: 'model', parts: [{ text, thought: true }] } }] })),
+  ],
+]
+
+function read(chunks: readonly unknown[]): unknown {
+  const reader = new ReasoningStream()
+  for (const chunk of chunks) reader.push(chunk)
+  return reader.end()
+}
+
+for (const [name, lines] of streams) {
+  const chunks = lines.map((line): unknown => JSON.parse(line))
+  await compare(
+    `1,000 deltas: ${name}`,
+    [
+      ['JSON.parse of the chunks, for comparison', () => lines.map((line): unknown => JSON.parse(line))],
+      ['read by ReasoningStream', () => read(chunks)],
+    ],
+    1,
+  )
+}

@@ -1,0 +1,23 @@
+import type { Collector } from '../collector.js'
+import type { Json } from '../json.js'
+import { anthropicReader } from './anthropic.js'
+import { bedrockReader } from './bedrock.js'
+import { chatReader } from './chat.js'
+import { cohereReader } from './cohere.js'
+import { geminiReader } from './gemini.js'
+import { ollamaReader } from './ollama.js'
+import { responsesReader } from './responses.js'
+
+const families = [
+  chatReader,
+  anthropicReader,
+  responsesReader,
+  geminiReader,
+  bedrockReader,
+  cohereReader,
+  ollamaReader,
+]
+
+/** Readers for one response, whole or in chunks. Each takes what has its form, and leaves the rest alone. */
+export const readersFor = (collector: Collector): ((chunk: Json) => void)[] =>
+  families.map((family) => family(collector))

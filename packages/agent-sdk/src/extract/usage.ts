@@ -1,0 +1,40 @@
+import type { Usage } from './extraction.js'
+import { count, type Json, record } from './json.js'
+
+/** What a provider's record of tokens says. */
+export function readUsage(usage: Json): Usage {
+  const tokens = reasoningTokens(usage)
+  const output = outputTokens(usage, tokens ?? 0)
+  return { ...(tokens !== undefined && { tokens }), ...(output !== undefined && { outputTokens: output }) }
+}
+
+function reasoningTokens(usage: Json): number | undefined {
+  const { completion_tokens_details: chat, output_tokens_details: output, completionTokensDetails } = usage
+  const details = record(chat) ?? record(output) ?? record(completionTokensDetails)
+  const told = [details?.reasoning_tokens, details?.thinking_tokens, details?.reasoningTokens]
+  return first([...told, usage.reasoning_tokens, usage.thoughtsTokenCount])
+}
+
+function outputTokens(usage: Json, reasoning: number): number | undefined {
+  const answer = first([
+    usage.completion_tokens,
+    usage.output_tokens,
+    usage.completionTokens,
+    usage.outputTokens,
+    usage.candidatesTokenCount,
+    usage.eval_count,
+    record(usage.tokens)?.output_tokens,
+  ])
+  if (answer === undefined) return undefined
+  return answer + (countsApart(usage, answer, reasoning) ? reasoning : 0)
+}
+
+/** Gemini counts reasoning beside the answer, and so does xAI in its chat, where the sum tells. */
+function countsApart(usage: Json, answer: number, reasoning: number): boolean {
+  if ('thoughtsTokenCount' in usage) return true
+  const prompt = count(usage.prompt_tokens)
+  return prompt !== undefined && usage.total_tokens === prompt + answer + reasoning
+}
+
+const first = (candidates: readonly unknown[]): number | undefined =>
+  candidates.map(count).find((each) => each !== undefined)

@@ -1,0 +1,79 @@
+import { type Extraction, extractReasoning } from '@meup/agent-sdk/extract'
+import { expect, test } from 'vitest'
+import { naive } from './support/naive.js'
+import { type Recording, unframed, withRecordings } from './support/recordings.js'
+import { asLines, asServerSent, parsed, said, streamed } from './support/streams.js'
+
+/** One test over all of them, since what is not there cannot be listed. */
+const overAll = (check: (recording: Recording) => unknown) =>
+  withRecordings(async (recordings) => {
+    expect(recordings.length).toBeGreaterThan(0)
+    for (const recording of recordings) await check(recording)
+  })
+
+const chunksOf = async ({ body = new Uint8Array(), isFramed }: Recording): Promise<unknown[]> =>
+  isFramed ? unframed(body) : parsed([body])
+
+function expectNaive(extraction: Extraction | null, chunks: readonly unknown[], name: string): void {
+  const { signatures, ...rest } = naive(chunks)
+  const { reasoning, text, toolCalls, tokens, opaque = [], truncated } = extraction ?? {}
+  expect({ reasoning, text, toolCalls, tokens }, name).toEqual(rest)
+  expect(reasoning ?? text, name).not.toBe('')
+  expect(truncated, name).toBeUndefined()
+  for (const signature of signatures)
+    expect(JSON.stringify(opaque), name).toContain(JSON.stringify(signature))
+}
+
+test(
+  'whole responses',
+  overAll(({ name, whole }) => {
+    if (whole === undefined) return
+    expectNaive(extractReasoning(whole), [whole], name)
+    expect(streamed([whole]).extraction, name).toEqual(extractReasoning(whole))
+  }),
+)
+
+test(
+  'streams',
+  overAll(async (recording) => {
+    if (recording.body === undefined) return
+    const chunks = await chunksOf(recording)
+    const { extraction, events } = streamed(chunks)
+    expectNaive(extraction, chunks, recording.name)
+    expect(said(events, 'reasoning'), recording.name).toBe(extraction.reasoning ?? '')
+    expect(said(events, 'text'), recording.name).toBe(extraction.text)
+  }),
+)
+
+test(
+  'streams in single bytes, as server-sent events and as lines',
+  overAll(async (recording) => {
+    if (recording.body === undefined) return
+    const chunks = await chunksOf(recording)
+    const { extraction } = streamed(chunks)
+    const { body: own = new Uint8Array(), isFramed } = recording
+    const isInLines = own.at(0) === '{'.charCodeAt(0)
+    const other = new TextEncoder().encode(isInLines ? asServerSent(chunks) : asLines(chunks))
+    const bodies = isFramed ? [other] : [own, other]
+    for (const body of bodies) {
+      const again = await parsed([...body].map((byte) => Uint8Array.of(byte)))
+      expect(streamed(again).extraction, recording.name).toEqual(extraction)
+    }
+  }),
+  60_000,
+)
+
+test(
+  'streams that break off anywhere',
+  overAll(async (recording) => {
+    if (recording.body === undefined) return
+    const chunks = await chunksOf(recording)
+    const { reasoning, text } = streamed(chunks).extraction
+    const step = Math.ceil(chunks.length / 100)
+    for (let length = 0; length < chunks.length; length += step) {
+      const { extraction } = streamed(chunks.slice(0, length))
+      expect(reasoning ?? '', recording.name).toContain(extraction.reasoning ?? '')
+      expect(text.startsWith(extraction.text), recording.name).toBe(true)
+    }
+  }),
+)

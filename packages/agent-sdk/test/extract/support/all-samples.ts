@@ -1,0 +1,19 @@
+import { blockSamples } from './block-samples.js'
+import { chatSamples } from './chat-samples.js'
+import { cloudSamples } from './cloud-samples.js'
+import { extendedSamples } from './extended-samples.js'
+import type { Sample } from './sample.js'
+
+export const samples: readonly Sample[] = [
+  ...chatSamples,
+  ...extendedSamples,
+  ...blockSamples,
+  ...cloudSamples,
+]
+
+/** Throws if there is none of this name. */
+export function sampleOf(name: string): Sample {
+  const sample = samples.find((each) => each.name.startsWith(name))
+  if (sample === undefined) throw new Error(`there is no sample of ${name}`)
+  return sample
+}

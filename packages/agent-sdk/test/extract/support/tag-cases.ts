@@ -1,0 +1,179 @@
+export interface TagCase {
+  readonly name: string
+  readonly content: string
+  readonly reasoning: string | null
+  readonly text: string
+  readonly truncated?: true
+  readonly prefilled?: true
+  /** What it was shows after it was given out. */
+  readonly late?: true
+}
+
+type More = Pick<TagCase, 'truncated' | 'prefilled' | 'late'>
+const c = (
+  name: string,
+  content: string,
+  reasoning: string | null,
+  text: string,
+  more: More = {},
+): TagCase => ({
+  name,
+  content,
+  reasoning,
+  text,
+  ...more,
+})
+const same = (name: string, content: string): TagCase => c(name, content, null, content)
+const [cut, prefilled, late] = [{ truncated: true }, { prefilled: true }, { late: true }] as const
+const fence = '```'
+
+const kinds: readonly (readonly [open: string, close: string])[] = [
+  ['<think>', '</think>'],
+  ['<thinking>', '</thinking>'],
+  ['<reason>', '</reason>'],
+  ['<reasoning>', '</reasoning>'],
+  ['<thought>', '</thought>'],
+  ['<THINK>', '</Think>'],
+  ['<|begin_of_thought|>', '<|end_of_thought|>'],
+  ['◁think▷', '◁/think▷'],
+  ['[THINK]', '[/THINK]'],
+  ['<budget:thinking>', '</budget:thinking>'],
+  ['<mm:think>', '</mm:think>'],
+  ['<seed:think>', '</seed:think>'],
+  ['<|channel|>analysis<|message|>', '<|end|>'],
+]
+
+export const tagCases: readonly TagCase[] = [
+  ...kinds.map(([open, close]) => c(`${open}`, `${open}a < b${close}c`, 'a < b', 'c')),
+
+  c('white space around it', '\n  <think>\n\na\n\n</think>\n\n b', 'a', 'b'),
+  c('white space within it', '<think>a\n\n  b</think>c\n\n  d\n', 'a\n\n  b', 'c\n\n  d\n'),
+  c('an empty thought', '<think>\n\n</think>\n\nb', null, 'b'),
+  c('only a thought', '<think>a</think>', 'a', ''),
+  c('only an empty thought', '<think></think>', null, ''),
+  c('characters beyond the first plane', '<think>𝒂🛑</think>𝒃👟', '𝒂🛑', '𝒃👟'),
+  c(
+    'what looks like a tag in it',
+    '<think>a <thin </thin </thinkk> <b></think>c',
+    'a <thin </thin </thinkk> <b>',
+    'c',
+  ),
+  c('the tag of another kind in it', '<think>a</thinking>b[/THINK]c</think>d', 'a</thinking>b[/THINK]c', 'd'),
+  c('a tag in it', '<think>they say <think> is</think>b', 'they say <think> is', 'b'),
+  c('a tag that is doubled', '<think>\n<think>a</think>b', 'a', 'b'),
+  c('an end that is doubled', '<think>a</think>\n</think>b', 'a', 'b'),
+  c('markup in the answer', '<think>a</think><b>x</b> [1] ◁ 1 < 2', 'a', '<b>x</b> [1] ◁ 1 < 2'),
+
+  same('no tag', 'plain text\n'),
+  same('nothing', ''),
+  same('white space alone', ' \n '),
+  same('a tag in the midst of an answer', 'Hello <think>a</think> world'),
+  same('a tag at the beginning of a later line', 'Hello\n<think>a</think>\nworld'),
+  same('a beginning without an end in the midst', 'Use <think> for that'),
+  same('a tag in backticks at the beginning', '`<think>` begins and `</think>` ends it'),
+  same('a fence at the beginning', `${fence}\n<think>a</think>\n${fence}\n`),
+  same('a fence of tildes', 'So:\n~~~\n</think>\n~~~\nyes'),
+  same('an end in backticks', 'It ends with `</think>`, always'),
+  same('an end in a fence', `So:\n${fence}xml\na</think>\n${fence}\nyes`),
+  same('an end in a fence in a list', `- ${fence}\n  a</think>\n  ${fence}\n`),
+  same('an end in a fence that holds a shorter one', '````\n```\n</think>\n````\n'),
+  same('an end in two backticks', 'Write `` </think>` `` there'),
+  same('half a tag', '<thin'),
+  same('half a tag and more', '<thinly'),
+  same('a tag with something in it', '<think about="it">a</think about>'),
+  same('the end of a message of another model', 'a<|end|>b'),
+  same('a tool call', '<tool_call>{"name":"x"}</tool_call>'),
+
+  c('no end', '<think>a\nb', 'a\nb', '', cut),
+  c('no end, and nothing in it', '<think>', null, '', cut),
+  c('half an end', '<think>a\n</thi', 'a', '', cut),
+  c('half a tool call', '<think>a <tool_c', 'a <tool_c', '', cut),
+  c('no end, and a fence', `<think>a\n${fence}\nb`, `a\n${fence}\nb`, '', cut),
+  c('an end of another kind', '<think>a</reasoning>b', 'a</reasoning>b', '', cut),
+
+  c('the template begins it', 'a\n</think>\n\nb', 'a', 'b', prefilled),
+  c('the template and the model begin it', '<think>\na</think>b', 'a', 'b', prefilled),
+  c('the template begins it, another tag', 'a[/THINK]b', 'a', 'b', prefilled),
+  c('the template begins it, and it has no end', 'a', 'a', '', { ...prefilled, ...cut }),
+  c('the template begins it, and it is empty', '</think>b', null, 'b', prefilled),
+  c('the template begins it, and nothing comes', '', null, '', prefilled),
+  c('nobody says that the template begins it', 'a\n</think>\n\nb', 'a', 'b', late),
+  c('an end is all there is of it', '\n</think>\n\nb', null, 'b'),
+  c('thoughts that speak of an end', '<think>a "</think>" b</think>c', 'a "</think>" b', 'c', late),
+  c('thoughts in thoughts', '<think>a<think>b</think>c</think>d', 'a<think>b</think>c', 'd', late),
+
+  c('two thoughts', '<think>a</think>\n<think>b</think>c', 'a\n\nb', 'c'),
+  c('two thoughts of two kinds', '<think>a</think><reasoning>b</reasoning>c', 'a\n\nb', 'c'),
+  c('a thought in the midst, after one', '<think>a</think>b\n\n<think>c</think>\n\nd', 'a\n\nc', 'b\n\nd'),
+  c('a thought in a line, after one', '<think>a</think>b <think>c</think> d', 'a\n\nc', 'b d'),
+  c('a thought in a word, after one', '<think>a</think>b<think>c</think> d', 'a\n\nc', 'b d'),
+  c('a stray backtick in the first', '<think>it`s</think>b <think>c</think>d', 'it`s\n\nc', 'b d'),
+  c('a later thought without an end', '<think>a</think>b\n<think>c', 'a\n\nc', 'b\n', cut),
+  c('a later tag that is only spoken of', '<think>a</think>Use <think> now', 'a', 'Use <think> now', late),
+  c(
+    'a later tag in backticks',
+    '<think>a</think>Use `<think>b</think>` now',
+    'a',
+    'Use `<think>b</think>` now',
+  ),
+  c(
+    'a later tag in a fence',
+    `<think>a</think>${fence}\n<think>b</think>\n${fence}\n<think>c</think>d`,
+    'a\n\nc',
+    `${fence}\n<think>b</think>\n${fence}\nd`,
+  ),
+  c('a stray backtick on an earlier line', '<think>a</think>it`s\n<think>b</think>c', 'a\n\nb', 'it`s\nc'),
+
+  c('an end in backticks in it', '<think>write `</think>` there</think>b', 'write `</think>` there', 'b'),
+  c(
+    'a fence in it',
+    `<think>a\n${fence}\n</think>\n${fence}\nb</think>c`,
+    `a\n${fence}\n</think>\n${fence}\nb`,
+    'c',
+  ),
+  c(
+    'a fence in it that is never closed',
+    `<think>a\n${fence}js\nf()\n</think>\n\nb ${fence} c`,
+    `a\n${fence}js\nf()`,
+    `b ${fence} c`,
+    late,
+  ),
+  c('a stray backtick in it', '<think>it`s a</think>`b`', 'it`s a', '`b`'),
+
+  c('a tool call ends it', '<think>a\n<tool_call>{"x":1}</tool_call>', 'a', '<tool_call>{"x":1}</tool_call>'),
+  c(
+    'a tool call, and then its end',
+    '<think>a<tool_call>{}</tool_call></think>b',
+    'a',
+    '<tool_call>{}</tool_call>b',
+  ),
+  c('a tool call of DeepSeek', '<think>a<｜tool▁calls▁begin｜>x', 'a', '<｜tool▁calls▁begin｜>x'),
+  c('a tool call of Mistral', '[THINK]a[TOOL_CALLS]x', 'a', '[TOOL_CALLS]x'),
+  c('a tool call in backticks in it', '<think>a `<tool_call>` b</think>c', 'a `<tool_call>` b', 'c'),
+
+  c(
+    'the format of gpt-oss',
+    '<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>',
+    'a',
+    'b',
+  ),
+  c(
+    'two thoughts in it',
+    '<|start|>assistant<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>analysis<|message|>b<|end|>c',
+    'a\n\nb',
+    'c',
+  ),
+  c('an answer alone in it', '<|channel|>final<|message|>b', null, 'b'),
+  c(
+    'a tool call in it',
+    '<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=f<|message|>{}<|call|>',
+    'a',
+    '<|channel|>commentary to=f<|message|>{}<|call|>',
+  ),
+  c(
+    'a solution after a thought',
+    '<|begin_of_thought|>\na\n<|end_of_thought|>\n\n<|begin_of_solution|>\nb\n<|end_of_solution|>',
+    'a',
+    'b\n',
+  ),
+]
