@@ -27,6 +27,7 @@ export {
   ownerOf,
   parseContext,
 } from './context.js'
+export { type Detail, isShown } from './detail.js'
 export {
   correlations,
   Envelope,

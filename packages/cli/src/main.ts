@@ -8,6 +8,7 @@ import { addCompletion } from './commands/completion.js'
 import { addDoctor } from './commands/doctor.js'
 import { addRunCommands } from './commands/gateway.js'
 import { addJoin } from './commands/join.js'
+import { addMcp } from './commands/mcp.js'
 import { addMembers } from './commands/members.js'
 import { addProposals } from './commands/proposals.js'
 import { addReasoning } from './commands/reasoning.js'
@@ -44,6 +45,7 @@ addMembers(program)
 addReasoning(program)
 addAudit(program)
 addReplay(program)
+addMcp(program)
 addSpace(program)
 addToken(program)
 addDoctor(program)

@@ -14,23 +14,28 @@ export async function readParticipants(at: DialRequest): Promise<readonly Partic
 
 interface Page {
   readonly envelopes: readonly AnyEnvelope[]
+  /** Last seq of the log. */
+  readonly head: number
   /** Where the next page begins; absent = this was the last. */
   readonly next?: number
 }
 
-/** The envelopes of these kinds that the log has and this reader may see: oldest first, or newest first (`desc`). */
+/**
+ * What the log has of what is asked for, as far as this reader may see it: oldest first, or newest first (`desc`). What
+ * comes to it meanwhile is left out.
+ */
 export async function* readLog(
   at: DialRequest,
-  kinds: readonly string[],
+  asked: Query,
   order: 'asc' | 'desc' = 'asc',
 ): AsyncGenerator<AnyEnvelope, void> {
-  let place: Readonly<Record<string, string>> = {}
+  let place: Query = {}
   for (;;) {
-    const query = { kind: kinds.join(), order, limit: `${pageSize}`, ...place }
-    const { envelopes, next } = await ask<Page>(at, 'envelopes', query)
+    const query = { order, limit: `${pageSize}`, ...asked, ...place }
+    const { envelopes, head, next } = await ask<Page>(at, 'envelopes', query)
     yield* envelopes
     if (next === undefined) return
-    place = { [order === 'asc' ? 'after' : 'before']: `${next}` }
+    place = order === 'desc' ? { before: `${next}` } : { before: `${head + 1}`, ...place, after: `${next}` }
   }
 }
 
@@ -41,7 +46,7 @@ export async function readTail(at: DialRequest, after: number): Promise<readonly
   return envelopes.toReversed()
 }
 
-type Query = Readonly<Record<string, string>>
+export type Query = Readonly<Record<string, string>>
 
 /**
  * Asks the space for what is at this path; waits for `timeoutMs` milliseconds. Rejects with `ProtocolError` when the

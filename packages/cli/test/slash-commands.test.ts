@@ -3,7 +3,7 @@ import { verifies } from '../../../test/verifies.js'
 import { completeLine, helpLines, readTyped, slashCommands } from '../src/join/slash-commands.js'
 
 describe('a line', () => {
-  verifies('I24', 'that names a command goes to it as it was typed, and is not said', () => {
+  verifies('I24', 'test_repl_reasoning_command_routing', () => {
     expect(slashCommands.map(({ name }) => name)).toContain('/reasoning')
     expect(readTyped('/reasoning 3')).toEqual({ command: '/reasoning', argument: '3' })
     expect(readTyped('/reasoning')).toEqual({ command: '/reasoning', argument: '' })

@@ -65,7 +65,7 @@ export async function turnsAsked(at: DialRequest, thread: string, argument: stri
 /** Who has given the latest answer to somebody; `undefined` = nobody has, as far back as anyone would look. */
 export async function latestAnswerer(at: DialRequest): Promise<string | undefined> {
   let looked = 0
-  for await (const { context, correlationId, from } of readLog(at, [Kind.chat], 'desc')) {
+  for await (const { context, correlationId, from } of readLog(at, { kind: Kind.chat }, 'desc')) {
     if (context === undefined && correlationId !== undefined) return from
     if (++looked === mostMessages) break
   }

@@ -79,7 +79,7 @@ export const termsOf = ({ reason, ...flags }: Omit<GrantFlags, keyof ConnectionF
 
 async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
   const log = new GrantLog()
-  for await (const envelope of readLog(destination(flags), grantKinds)) log.apply(envelope)
+  for await (const envelope of readLog(destination(flags), { kind: grantKinds.join() })) log.apply(envelope)
   return log
 }
 

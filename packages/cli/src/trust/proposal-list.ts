@@ -11,7 +11,8 @@ const settling: readonly string[] = [Kind.mcpProposal, Kind.mcpRequest, Kind.mcp
 export async function readProposals(at: DialRequest, { answers = false } = {}): Promise<ProposalView[]> {
   const fold = createProposalFold()
   const proposals = new Map<string, ProposalView>()
-  for await (const envelope of readLog(at, answers ? [...settling, Kind.mcpResponse] : settling)) {
+  const kinds = answers ? [...settling, Kind.mcpResponse] : settling
+  for await (const envelope of readLog(at, { kind: kinds.join() })) {
     for (const changed of fold.apply(envelope)) proposals.set(changed.id, changed)
   }
   return [...proposals.values()]

@@ -30,7 +30,7 @@ export async function printTrustLog(
   const from = since === undefined ? Number.NEGATIVE_INFINITY : pastOf(since, '--since')
   const to = until === undefined ? Number.POSITIVE_INFINITY : pastOf(until, '--until')
   const found: AnyEnvelope[] = []
-  for await (const envelope of readLog(destination(flags), kinds, 'desc')) {
+  for await (const envelope of readLog(destination(flags), { kind: kinds.join() }, 'desc')) {
     const at = Date.parse(envelope.ts)
     const isWanted = participant === undefined || concernedBy(envelope).includes(participant)
     if (at >= from && at < to && isWanted) found.push(envelope)

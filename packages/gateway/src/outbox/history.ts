@@ -1,6 +1,6 @@
+import { type Detail, isShown } from '@meup/protocol'
 import type { Entry, Filter } from '../ports/envelope-log.js'
 import { mayRead, type Reader } from '../space/may-read.js'
-import { type Detail, isShown } from '../space/subscription.js'
 import type { Source } from './backfill.js'
 import type { Message } from './parcel.js'
 

@@ -1,7 +1,7 @@
 import {
   compilePattern,
   contextParent,
-  isThought,
+  isShown,
   Kind,
   namespaceOf,
   type SubscribePayload,
@@ -45,14 +45,6 @@ export function compileSubscription(asked: SubscribePayload): Subscription {
     key: tests.length === 0 ? '' : JSON.stringify([reasoning, contexts, excludeContexts, from, kinds]),
     passes: (entry) => isUncut(entry) || tests.every((test) => test(entry)),
   }
-}
-
-/** How much reasoning is shown [MEUP-9.2]. */
-export type Detail = NonNullable<SubscribePayload['reasoning']>
-
-export function isShown(reasoning: Detail, { kind, context }: Pick<Entry, 'kind' | 'context'>): boolean {
-  if (reasoning === 'full' || namespaceOf(kind) !== 'reasoning') return true
-  return reasoning === 'boundaries' ? !isThought(kind) : kind === Kind.reasoningStart && context === undefined
 }
 
 const isUncut = ({ kind, context }: Entry): boolean =>

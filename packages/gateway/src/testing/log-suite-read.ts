@@ -39,15 +39,19 @@ export function describeRead(withLog: WithLog): void {
       draft(7, { from: 'bob', context: 'run/inner/most', correlationId: 'e2' }),
       draft(8, { context: 'other/run', correlationId: 'e' }),
       draft(9, { kind: Kind.chatCancel, from: 'bob2' }),
+      draft(10, { id: 'flight', kind: start }),
+      draft(11, { id: 'leg', kind: start, context: 'flight' }),
+      draft(12, { kind: thought, context: 'flight/leg' }),
+      draft(13, { id: 'other', context: 'flight' }),
     ])
     const cases: [Filter, number[]][] = [
-      [{}, [1, 2, 3, 4, 5, 6, 7, 8, 9]],
-      [{ kinds: [chat] }, [1, 6, 7, 8]],
-      [{ kinds: [thought, start] }, [2, 3, 4, 5]],
+      [{}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]],
+      [{ kinds: [chat] }, [1, 6, 7, 8, 13]],
+      [{ kinds: [thought, start] }, [2, 3, 4, 5, 10, 11, 12]],
       [{ kinds: ["chat' OR 1 --", 'cha_', 'c%', '*'] }, []],
       [{ kinds: [] }, []],
       [{ from: ['bob'] }, [2, 3, 4, 7]],
-      [{ from: ['ada', 'bob2', 'nobody'] }, [1, 5, 6, 8, 9]],
+      [{ from: ['ada', 'bob2', 'nobody'] }, [1, 5, 6, 8, 9, 10, 11, 12, 13]],
       [{ from: [] }, []],
       [{ context: 'run' }, [3, 4, 7]],
       [{ context: 'run/inner' }, [4, 7]],
@@ -59,6 +63,10 @@ export function describeRead(withLog: WithLog): void {
       [{ kinds: [thought, chat], from: ['bob'], context: 'run' }, [3, 4, 7]],
       [{ kinds: [thought], from: ['bob'], context: 'run', correlationId: 'e1' }, [4]],
       [{ kinds: [start], context: 'run' }, []],
+      [{ context: 'flight' }, [10, 11, 12, 13]],
+      [{ context: 'flight/leg' }, [11, 12]],
+      [{ context: 'flight/other' }, []],
+      [{ context: 'leg' }, []],
     ]
     for (const [filter, expected] of cases) {
       assert.deepEqual(await seqs(log.read({ limit: 20, filter })), expected, JSON.stringify(filter))

@@ -1,3 +1,4 @@
+import { contextParent, Kind } from '@meup/protocol'
 import type { Filter } from '../../ports/envelope-log.js'
 import type { Range } from './calls.js'
 import { columns } from './columns.js'
@@ -29,8 +30,13 @@ function conditionsOf({ kinds, from, context, correlationId }: Filter): Conditio
   if (kinds) conditions.push(['kind IN (SELECT value FROM json_each(?))', JSON.stringify(kinds)])
   if (from) conditions.push(['"from" IN (SELECT value FROM json_each(?))', JSON.stringify(from)])
   if (context !== undefined) {
-    // '0' is what follows '/': between the two is every path below, and nothing else.
-    conditions.push(['(context = ? OR (context > ? AND context < ?))', context, `${context}/`, `${context}0`])
+    // '0' is what follows '/': between the two is every path below, and nothing else. The start has the path above.
+    const isInside = 'context = ? OR (context > ? AND context < ?)'
+    const hasOpened = `id = ? AND kind = '${Kind.reasoningStart}' AND coalesce(context, '') = ?`
+    const parent = contextParent(context) ?? ''
+    const id = context.slice(parent === '' ? 0 : parent.length + 1)
+    const values = [context, `${context}/`, `${context}0`, id, parent]
+    conditions.push([`(${isInside} OR (${hasOpened}))`, ...values])
   }
   if (correlationId !== undefined) {
     const answers = 'EXISTS (SELECT 1 FROM json_each(correlationId) WHERE value = ?)'
