@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sqliteStore } from '@meup/gateway'
 import { expect, test } from 'vitest'
-import { contentOf, writeVersion1 } from '../../packages/gateway/test/version-1.js'
+import { contentOf, tablesOf, writeVersion } from '../../packages/gateway/test/old-versions.js'
 import { temporaryFolder } from '../support/cli.js'
 import { hasStrace } from '../support/faults.js'
 import { needing } from '../verifies.js'
@@ -31,7 +31,7 @@ test(
   withStrace(async () => {
     const folder = temporaryFolder()
     const original = join(folder, 'original.db')
-    writeVersion1(original, 50)
+    writeVersion(1, original, 50)
     const { data } = contentOf(original)
     const found = new Set<unknown>()
     for (let n = 1, isThrough = false; !isThrough; n++) {
@@ -40,15 +40,15 @@ test(
       isThrough = openUntilCall(path, n)
       const { version, ...content } = contentOf(path)
       found.add(version)
-      const tables = version === 1 ? ['envelopes', 'spaces'] : ['envelopes', 'pruned', 'spaces']
+      const tables = tablesOf(version as 1 | 2 | 3)
       expect(content, `killed at call ${n}`).toEqual({ tables, data })
 
       const store = await sqliteStore({ path })
       expect((await store.open('main')).head).toBe(50)
       await store.close()
-      expect(contentOf(path)).toMatchObject({ version: 2, data })
+      expect(contentOf(path)).toMatchObject({ version: 3, data })
     }
-    expect([...found].sort(), 'both were seen').toEqual([1, 2])
+    expect([...found].sort(), 'all were seen').toEqual([1, 2, 3])
   }),
   120_000,
 )

@@ -12,7 +12,8 @@ export const withChromium = needing('Chromium (Debian package chromium, or its p
   [process.env.CHROMIUM_BIN, '/usr/bin/chromium'].find((path) => path !== undefined && existsSync(path)),
 )
 
-const flags = [
+/** For a browser that nobody sees. */
+export const browserFlags = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',
@@ -54,7 +55,7 @@ export async function servePage(script: (origin: string) => Promise<string>): Pr
 
 /** Opens a page in a browser until the test is over. */
 export function openPage(chromium: string, { url }: Page): void {
-  const args = [...flags, `--user-data-dir=${temporaryFolder()}`, url]
+  const args = [...browserFlags, `--user-data-dir=${temporaryFolder()}`, url]
   const browser = spawn(chromium, args, { stdio: 'ignore', detached: true })
   const ended = new Promise((resolve) => browser.on('close', resolve))
   onTestFinished(async () => {

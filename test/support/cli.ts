@@ -59,6 +59,9 @@ export function spawnMeup(args: readonly string[], cwd: string, env: Record<stri
   return { process: child, said, ended }
 }
 
+/** A program that is `meup`, with its arguments. */
+export const meupCommand = (args: readonly string[]): string[] => [process.execPath, entry, ...args]
+
 /** A command line for `meup`, for a shell. */
 export const commandLine = (args: string): string => `'${process.execPath}' '${entry}' ${args}`
 

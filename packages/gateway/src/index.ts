@@ -2,7 +2,20 @@ export { firstOf } from './adapters/first-of.js'
 export { type JwtAuthenticator, type JwtSettings, jwtAuthenticator } from './adapters/jwt-authenticator.js'
 export { memoryStore } from './adapters/memory-log.js'
 export { type Served, type ServeOptions, serve } from './adapters/serve.js'
+export { type ImportedLog, type ImportOptions, importLog } from './adapters/sqlite/import.js'
 export { inspectLog, type LogReport } from './adapters/sqlite/inspect.js'
+export {
+  type AuditEntry,
+  type AuditFilter,
+  type NewStep,
+  ReasoningLog,
+  type StepRow,
+} from './adapters/sqlite/reasoning-log.js'
+export {
+  type RebuildOptions,
+  type RebuiltProjection,
+  rebuildProjections,
+} from './adapters/sqlite/rebuild.js'
 export { sqliteStore } from './adapters/sqlite/store.js'
 export { type TokenAuthenticator, tokenAuthenticator } from './adapters/token-authenticator.js'
 export type { Denial, Resume } from './gateway/door.js'
@@ -16,7 +29,10 @@ export {
 } from './gateway/gateway.js'
 export { LogError } from './log/error.js'
 export type { ExportVerdict, KnownHead, Sha256 } from './log/export-chain.js'
-export { verifyExport } from './log/verify-export.js'
+export { type ImportedRow, readBody, readLogged } from './log/import-row.js'
+export { linesOf } from './log/lines.js'
+export { type LogObserver, observedStore } from './log/observed-store.js'
+export { readExport, verifyExport } from './log/verify-export.js'
 export type { Verification } from './log/verify-log.js'
 export type { Message, Parcel } from './outbox/parcel.js'
 export { pipeline } from './pipeline/index.js'
@@ -35,3 +51,4 @@ export type {
 } from './ports/envelope-log.js'
 export type { Logger } from './ports/logger.js'
 export type { ParticipantConfig, SpaceConfig } from './space/config.js'
+export { envelopeOf } from './space/replay.js'

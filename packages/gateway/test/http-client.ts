@@ -99,7 +99,7 @@ export class EventReader {
   /** The envelopes up to and with the one that has this id. */
   async envelopesUntil(id: string): Promise<Logged[]> {
     const events = await this.until(({ data }) => (JSON.parse(data) as Envelope).id === id)
-    return events.map(({ data }) => JSON.parse(data) as Logged)
+    return events.filter(({ event }) => event === 'envelope').map(({ data }) => JSON.parse(data) as Logged)
   }
 
   /** Waits for the next comment. */

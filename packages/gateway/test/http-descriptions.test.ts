@@ -47,13 +47,18 @@ describe('GET openapi.json', () => {
     await post('alice', { id: 'run', kind: 'reasoning.start' })
     const { paths } = (await describedBy('/openapi.json')) as { paths: Record<string, Json> }
     const known: Record<string, string> = { space: 'test', path: 'run', file: 'chat.json' }
+    const needed = { '/spaces/{space}/turns': '?thread_id=test/alice' } as Record<string, string>
     expect(Object.keys(paths).length).toBeGreaterThan(10)
     for (const [template, operations] of Object.entries(paths)) {
       const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? '')
       for (const method of ['get', 'post'].filter((name) => name in operations)) {
         const { responses } = operations[method] as { responses: Record<string, unknown> }
         const body = method === 'post' ? '{"kind":"chat","payload":{"message":"x"}}' : null
-        const response = await fetch(url + path, { method, headers: bearer('alice'), body })
+        const response = await fetch(url + path + (needed[template] ?? ''), {
+          method,
+          headers: bearer('alice'),
+          body,
+        })
         await response.body?.cancel()
         expect([template, method, Object.keys(responses)]).toEqual([
           template,
@@ -77,6 +82,7 @@ describe('GET openapi.json', () => {
       ['participants', '/participants'],
       ['contexts', '/contexts'],
       ['audit', '/audit'],
+      ['turns', '/turns?thread_id=test/alice'],
       ['verification', '/audit/verify'],
     ] as const) {
       const { required = [], properties = {} } = components.schemas[name] ?? {}

@@ -170,9 +170,9 @@ describe('GET audit/export', () => {
   })
 
   test.for([
-    ['format=markdown', 'format must be jsonl, not markdown'],
-    ['format=jsonl&format=jsonl', 'format must be jsonl, not jsonl&jsonl'],
-    ['after=3', 'there is no parameter after here; use format'],
+    ['format=html', 'format must be jsonl or markdown, not html'],
+    ['format=jsonl&format=jsonl', 'format must be jsonl or markdown, not jsonl&jsonl'],
+    ['after=3', 'there is no parameter after here; use format, thread_id, turn'],
   ] as const)('refuses %s', async ([query, detail]) => {
     const { url } = await start({ participants })
     const response = await asking(url, 'alice').get(`/audit/export?${query}`)

@@ -10,13 +10,13 @@ import { type Draft, type EnvelopeLog, type LogStore, memoryStore, sqliteStore }
 import { describeEnvelopeLog } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { restartable } from './stores.js'
 
 describeEnvelopeLog(
   'memory log',
   async () => {
     const spaces = new Map()
-    const stores = [memoryStore(spaces)]
-    return restartable(stores, async () => memoryStore(spaces))
+    return restartable(async () => memoryStore(spaces))
   },
   { describe, test },
 )
@@ -26,8 +26,7 @@ for (const durability of ['process', 'power'] as const) {
     `sqlite log, durability ${durability}`,
     async () => {
       const directory = mkdtempSync(join(tmpdir(), 'meup-log-'))
-      const open = () => sqliteStore({ path: join(directory, 'log.db'), durability })
-      const opened = restartable([await open()], open)
+      const opened = await restartable(() => sqliteStore({ path: join(directory, 'log.db'), durability }))
       const dispose = async () => {
         await opened.dispose()
         rmSync(directory, { recursive: true })
@@ -36,24 +35,6 @@ for (const durability of ['process', 'power'] as const) {
     },
     { describe, test },
   )
-}
-
-function restartable(stores: LogStore[], open: () => Promise<LogStore>) {
-  const close = () => Promise.all(stores.map((store) => store.close()))
-  const [store] = stores
-  if (store === undefined) throw new Error('nothing is open')
-  return {
-    store,
-    async reopen() {
-      await close()
-      const again = await open()
-      stores.push(again)
-      return again
-    },
-    async dispose() {
-      await close()
-    },
-  }
 }
 
 describe('sqlite log file', () => {

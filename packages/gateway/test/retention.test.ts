@@ -3,6 +3,7 @@ import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup
 import { FakeClock } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
 import { byId, type Client, range, type Sent, seqs } from './client.js'
 import { type StartOptions, start, temporaryFile } from './support.js'
 
@@ -67,6 +68,7 @@ describe('what is older than the operator keeps', () => {
       through: old.seq,
       hash: hex(rows[old.seq - 1]?.hash),
       snapshot: sha256(log.snapshot?.bytes ?? new Uint8Array()),
+      steps: 0,
     })
     expect(hex(log.snapshot?.hash)).toBe(record.payload.hash)
     expect(await bob.next(isPruned)).toEqual(record)
@@ -126,6 +128,29 @@ describe('what is older than the operator keeps', () => {
     const { seq } = await bob2.accepted(chat())
     expect(seqs(bob2.frames.slice(1))).toEqual(range(again.log.oldest, seq))
     expect(bob2.frames.some(({ payload }) => payload.event === 'configured')).toBe(false)
+  })
+
+  verifies('A17', 'takes the steps of the audit with it, and says how many', async () => {
+    for (const store of [memoryStore(), await sqliteStore({ path: temporaryFile('log.db') })]) {
+      const { connect, clock, gateway, log, pruned } = await space({ store, retention: { days: 30 } })
+      const alice = await connect('alice')
+      const think = (message: string) =>
+        alice.accepted({ kind: 'reasoning.thought', context: 'aside', payload: { message } })
+      await think('of 31 days ago')
+      clock.advance(2 * day)
+      await think('of 29 days ago')
+      clock.advance(28.5 * day)
+      const { seq } = await think('of today')
+      await pruned()
+      const record = await alice.next(isPruned)
+      expect(record.payload).toMatchObject({ event: 'pruned', steps: 1 })
+      const visitor = await gateway.identify({ space: 'test', token: 'token-of-alice', remote: 'here' })
+      if (!('projector' in visitor)) throw new Error('alice is not let in')
+      const steps = await visitor.projector.steps({ limit: 9 })
+      expect(steps.map(({ step }) => step.content)).toEqual(['of today', 'of 29 days ago'])
+      expect(await visitor.projector.trail({ limit: 9 })).toHaveLength(2)
+      expect(log.oldest).toBeLessThan(seq ?? 0)
+    }
   })
 
   test('is pruned at the start, and the newest row never', async () => {

@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs'
 import { sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
+import { contentOf, tablesOf, writeVersion } from './old-versions.js'
 import { temporaryFile } from './support.js'
-import { contentOf, writeVersion1 } from './version-1.js'
 
-const current = { version: 2, tables: ['envelopes', 'pruned', 'spaces'] }
+const current = { version: 3, tables: tablesOf(3) }
 
 async function migrated(rows: number) {
   const path = temporaryFile('log.db')
-  writeVersion1(path, rows)
+  writeVersion(1, path, rows)
   const before = contentOf(path)
   const store = await sqliteStore({ path })
   return { path, before, store }
@@ -61,7 +62,7 @@ describe('a file of schema version 1', () => {
 
   test('that cannot be migrated stays what it is', async () => {
     const path = temporaryFile('log.db')
-    writeVersion1(path, 10)
+    writeVersion(1, path, 10)
     const db = new Database(path)
     db.exec('CREATE TABLE pruned (something TEXT)')
     const before = contentOf(path)
@@ -75,6 +76,43 @@ describe('a file of schema version 1', () => {
     expect(contentOf(path)).toEqual({ ...current, data: before.data })
   })
 })
+
+/** Everything that the schema of a file says, however it is laid out. */
+function schemaOf(path: string): unknown[] {
+  const db = new Database(path, { readonly: true })
+  const parts = db.prepare<[], (string | null)[]>(
+    'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1, 2',
+  )
+  const schema = parts.raw().all()
+  db.close()
+  return schema.map((part) => part.map((text) => text?.replaceAll(/\s+/g, ' ')))
+}
+
+verifies(
+  'A23',
+  'a file of the version before gets the audit by one migration, which may run twice',
+  async () => {
+    const path = temporaryFile('log.db')
+    writeVersion(2, path, 300)
+    const before = contentOf(path)
+    expect(before).toMatchObject({ version: 2, tables: tablesOf(2) })
+    await (await sqliteStore({ path })).close()
+    const after = { ...current, data: before.data }
+    expect(contentOf(path)).toEqual(after)
+    const schema = schemaOf(path)
+
+    const db = new Database(path)
+    db.pragma('user_version = 2')
+    db.close()
+    await (await sqliteStore({ path })).close()
+    expect(contentOf(path)).toEqual(after)
+    expect(schemaOf(path)).toEqual(schema)
+
+    const fresh = temporaryFile('log.db')
+    await (await sqliteStore({ path: fresh })).close()
+    expect(schemaOf(fresh)).toEqual(schema)
+  },
+)
 
 test('a new file has the current schema', async () => {
   const path = temporaryFile('log.db')

@@ -1,3 +1,4 @@
+export { Bounded } from './bounded.js'
 export {
   type ContextChange,
   type ContextFold,
@@ -9,6 +10,7 @@ export type { ContextNode, ContextView, Reference } from './contexts/context-vie
 export { contextTree } from './contexts/tree.js'
 export type { Fold } from './fold.js'
 export { jsonLines } from './json-lines.js'
+export { cancellationOf, isNotification, isToolCall, parametersOf, toolNameOf } from './mcp/call.js'
 export { type Guard, type Redacted, redact } from './mcp/redact.js'
 export { type Result, type ResultSize, readResult } from './mcp/result.js'
 export {
@@ -17,7 +19,8 @@ export {
   type PresenceSnapshot,
   type PresenceView,
 } from './presence.js'
-export { createProposalFold, type ProposalFold, type ProposalSnapshot } from './proposals/proposal-fold.js'
+export { createProposalFold } from './proposals/guarded-fold.js'
+export { createProposalFoldWith, type ProposalFold, type ProposalSnapshot } from './proposals/proposal-fold.js'
 export type { Fulfilment, ProposalView, Refusal } from './proposals/proposal-view.js'
 export { inlineJson } from './render/inline-json.js'
 export { inGroups, outcomeText, type ShownDecision } from './render/outcome.js'
@@ -31,13 +34,32 @@ export { type ExportedStep, type ExportedTurn, exportMarkdown, exportThread } fr
 export { type ParsedStep, parseThinking } from './steps/parse-thinking.js'
 export { isPhase, phaseLabels, phaseOfLabel } from './steps/phases.js'
 export type { ReasoningStep } from './steps/step.js'
-export { seqOfUlid } from './steps/ulid.js'
-export { fallbackRationale, isWithheld, messageOf } from './text.js'
+export { lowestUlidAt, seqOfUlid, Ulids } from './steps/ulid.js'
+export { cut, fallbackRationale, isWithheld, messageOf } from './text.js'
+export { traceEndpoint } from './trace/endpoint.js'
+export {
+  parseTraceparent,
+  type SpanContext,
+  spanIdOf,
+  traceIdOf,
+  traceparentOf,
+} from './trace/span-context.js'
+export { Traces } from './trace/traces.js'
 export { createTranscript, type Message, type Transcript, type TranscriptSnapshot } from './transcript.js'
 export { createTurnHistory, type TurnHistory } from './turns/history.js'
 export type { TurnChange } from './turns/ledger.js'
+export { endOf } from './turns/reasoning.js'
 export { type JobReasoning, type ReasoningUpdate, reasoningEvent } from './turns/reasoning-event.js'
-export type { Outcome, Run, ToolDecision, TurnRecord, TurnState } from './turns/record.js'
+export type {
+  BatchEnd,
+  Outcome,
+  ReportedTurn,
+  Run,
+  ToolDecision,
+  TurnHeading,
+  TurnRecord,
+  TurnState,
+} from './turns/record.js'
 export { createTurnFold, type TurnFold, type TurnOptions, type TurnSnapshot } from './turns/turn-fold.js'
 export {
   type DetailedDecision,

@@ -1,4 +1,4 @@
-import type { TurnRecord } from '@meup/views'
+import { reasoningEvent, type TurnRecord } from '@meup/views'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -183,6 +183,37 @@ describe('reasoning_update', () => {
   test('is not told twice of a call that is answered after it was given up', () => {
     const log = [...beginning, tool('a'), cancel('agent', 'r', 'no'), ...results('a')]
     expect(tell(log).events).toHaveLength(1)
+  })
+
+  describe('can be told again later as it was told then', () => {
+    const again = (log: readonly Fields[]) => {
+      const { events, ends } = tell([...beginning, ...log])
+      expect(ends.map((end) => reasoningEvent(end))).toEqual(events)
+      return events.map(({ tool_decisions }) => tool_decisions)
+    }
+
+    test('of a call that others joined, after it had ended', () => {
+      const [first, second] = again([tool('a', 0), ...results('a'), tool('b', 0), ...results('b')])
+      expect(first).toMatchObject([{ tool_name: 'a', parallel_group: null }])
+      expect(second?.map((each) => 'parallel_group' in each && each.parallel_group)).toEqual([0, 0])
+    })
+
+    test('of a call that was answered after it had been given up', () => {
+      const cancelled = cancel('agent', 'r', 'no')
+      const next = { ...tool('b'), context: 'r' }
+      const [first, second] = again([tool('a'), cancelled, ...results('a'), next, ...results('b')])
+      expect(first).toMatchObject([{ tool_name: 'a', outcome: 'error' }])
+      expect(second).toMatchObject([{ tool_name: 'a', outcome: 'success' }, { tool_name: 'b' }])
+    })
+
+    test('of a call that was refused before it was made under the same id', () => {
+      const denied = refused('agent', { attemptedTool: 'a', attemptedId: 'a', context: 'r' })
+      const [first, second] = again([denied, tool('a'), ...results('a')])
+      expect(first).toMatchObject([{ tool_name: 'a', outcome: 'rejected' }])
+      expect(second).toMatchObject([{ tool_name: 'a', outcome: 'success' }])
+      expect(second).toHaveLength(1)
+      expect(decisionsOf([...beginning, denied, tool('a'), ...results('a')])).toHaveLength(1)
+    })
   })
 
   test('does not depend on the order of the results', () => {

@@ -13,15 +13,17 @@ import { session } from './support/turns.js'
 
 verifies('I06', 'it is called reasoning wherever people look; narrative and rationale are inside', () => {
   const fold = createTurnFold(session)
-  const turn = feed(fold, [
+  const changes = feed(fold, [
     chat('user', 'what is new?', { id: 'q' }),
     start('agent', 'Looking', { id: 'r', correlationId: 'q' }),
     thought('agent', 'I look first', { context: 'r' }),
     call('agent', 'search', {}, { context: 'r', id: 'c', rationale: 'to find it' }),
     result('c', 'nothing'),
     chat('agent', 'Nothing', { correlationId: 'q' }),
-  ]).at(-1)?.turns[0]
-  if (turn === undefined) throw new Error('there is no turn')
+  ])
+  const turn = changes.at(-1)?.turns[0]
+  const [end] = changes.flatMap(({ updates }) => updates)
+  if (turn === undefined || end === undefined) throw new Error('there is no turn')
 
   const reasoning = turnInfo(turn)?.reasoning
   expect(reasoning).toMatchObject({
@@ -29,7 +31,7 @@ verifies('I06', 'it is called reasoning wherever people look; narrative and rati
     tool_decisions: [{ rationale: 'to find it' }],
   })
 
-  const event = reasoningEvent(turn)
+  const event = reasoningEvent(end)
   expect(event).toMatchObject({
     type: 'reasoning_update',
     narrative: 'I look first',

@@ -1,4 +1,4 @@
-import { createTurnFold, type Guard, seqOfUlid } from '@meup/views'
+import { createTurnFold, type Guard, lowestUlidAt, seqOfUlid } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import {
@@ -13,6 +13,7 @@ import {
   result,
   start,
   thought,
+  toLog,
   toolError,
 } from './support/log.js'
 import { session, tell } from './support/turns.js'
@@ -42,6 +43,21 @@ describe('a step', () => {
       [4, 'execute', 'check_credits -> $2.50 remaining'],
     ])
     expect(new Set(steps.map(({ turn_id }) => turn_id))).toEqual(new Set([records[0]?.id]))
+  })
+
+  test('has an id by which the steps of two logs differ, and their times are found', () => {
+    const log = toLog([thought('agent', '1. a', { context: 'c' })])
+    const idIn = (epoch: string) =>
+      log.flatMap((envelope) => createTurnFold({ space: 'main', epoch }).apply(envelope).steps)[0]?.id ?? ''
+    const [one, other] = [idIn('epoch-1'), idIn('epoch-2')]
+    expect(one).not.toBe(other)
+    expect([one, other].map(seqOfUlid)).toEqual([1, 1])
+    const at = Date.parse(log[0]?.ts ?? '')
+    for (const id of [one, other]) {
+      expect(id >= lowestUlidAt(at)).toBe(true)
+      expect(id < lowestUlidAt(at + 1)).toBe(true)
+    }
+    expect(lowestUlidAt(-1)).toBe('0'.repeat(26))
   })
 
   verifies('A03', 'has a ULID that rises with the log, also where the clock was put back', () => {

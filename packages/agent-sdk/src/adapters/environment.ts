@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { traceEndpoint } from '@meup/views'
 import { ConnectionError } from '../participant/errors.js'
 import type { DialRequest } from '../participant/transport.js'
 
@@ -13,6 +14,7 @@ export interface ConnectOptions extends Partial<DialRequest> {
 /**
  * Completes what is left out: from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, then from the `.meup` folder
  * that a gateway started nearby keeps (`gateway.json`, `tokens/<participant>`; the tokens are for that gateway alone).
+ * Requests are traced where OTEL_EXPORTER_OTLP_ENDPOINT says where traces go.
  */
 export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv = process.env): DialRequest {
   const { as = env.MEUP_PARTICIPANT, directory = process.cwd(), ...given } = options
@@ -26,7 +28,8 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   const isElsewhere = running !== undefined && !isSameHost(url, running.url)
   const nearby = isElsewhere ? undefined : folder // Nobody else's gateway is told the tokens that lie here.
   const token = given.token ?? fromEnvironment ?? (nearby && readToken(nearby, space, as))
-  return { ...given, url, space, ...(token !== undefined && { token }) }
+  const tracing = given.tracing ?? traceEndpoint(env) !== undefined
+  return { ...given, url, space, ...(token !== undefined && { token }), ...(tracing && { tracing }) }
 }
 
 const isSameHost = (url: string, other: string): boolean =>

@@ -13,7 +13,7 @@ export interface TurnOptions {
 }
 
 /** An answer to somebody else (it has a correlationId) is no question. */
-const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: Seat): boolean =>
+export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: Seat): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
 

@@ -6,6 +6,7 @@ import { ConnectionError } from './errors.js'
 import { withProgressToken } from './progress.js'
 import { type Requests, resultOf } from './requests.js'
 import type { CallOptions, Draft, Seat } from './seat.js'
+import type { Tracing } from './tracing.js'
 import { defaultTimeout, wait } from './wait.js'
 
 export interface Answer {
@@ -32,11 +33,18 @@ export class Calls {
   readonly #seat: Caller
   readonly #requests: Requests
   readonly #proposing: Pick<Proposing, 'propose'>
+  readonly #tracing: Pick<Tracing, 'mark'>
 
-  constructor(seat: Caller, requests: Requests, proposing: Pick<Proposing, 'propose'>) {
+  constructor(
+    seat: Caller,
+    requests: Requests,
+    proposing: Pick<Proposing, 'propose'>,
+    tracing: Pick<Tracing, 'mark'>,
+  ) {
     this.#seat = seat
     this.#requests = requests
     this.#proposing = proposing
+    this.#tracing = tracing
   }
 
   /** What is known to be forbidden is not tried; what only turns out to be is proposed after that. */
@@ -58,9 +66,10 @@ export class Calls {
 
   async #request(call: Call): Promise<Record<string, unknown>> {
     const { to, method, options } = call
-    const { onProgress } = options
+    const { onProgress, context } = options
     const id = nanoid()
-    const params = onProgress === undefined ? call.params : withProgressToken(call.params, id)
+    const asked = onProgress === undefined ? call.params : withProgressToken(call.params, id)
+    const params = this.#tracing.mark({ id, method, params: asked, context })
     const response = this.#requests.response({ id, token: id, to: [to], onProgress }, options)
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
     this.#seat

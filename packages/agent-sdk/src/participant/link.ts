@@ -10,7 +10,7 @@ import {
 } from '@meup/protocol'
 import { ConnectionError } from './errors.js'
 import { frameOf } from './frame.js'
-import { Gate } from './gate.js'
+import type { Gate } from './gate.js'
 import { Pending } from './pending.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
 
@@ -57,11 +57,12 @@ export class Link {
   /** What came right after the first welcome: whoever opened the link gets a turn to listen before it is told. */
   #held: string[] | undefined = []
 
-  constructor(dial: Dial, request: DialRequest, events: LinkEvents) {
+  /** Without a gate everything goes out as it was said. */
+  constructor(dial: Dial, request: DialRequest, gate: Gate | undefined, events: LinkEvents) {
     this.#dial = dial
     this.#request = request
     this.#events = events
-    this.#gate = request.safety === false ? undefined : new Gate(request.safety)
+    this.#gate = gate
   }
 
   /** Resolves after the first welcome. */

@@ -11,6 +11,7 @@ import { EventEmitter } from 'eventemitter3'
 import { nanoid } from 'nanoid'
 import { ConnectionError } from './errors.js'
 import type { ConnectionStatus, SpaceEvents } from './events.js'
+import type { Gate } from './gate.js'
 import { Link } from './link.js'
 import { type Pause, Pauses } from './pauses.js'
 import { People } from './people.js'
@@ -33,9 +34,9 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
   #welcome: WelcomePayload | undefined
   #ended: { readonly error: Error | undefined } | undefined
 
-  protected constructor(dial: Dial, request: DialRequest) {
+  protected constructor(dial: Dial, request: DialRequest, gate: Gate | undefined) {
     super()
-    this.#link = new Link(dial, request, {
+    this.#link = new Link(dial, request, gate, {
       envelope: (envelope, text) => this.#receive(envelope, text),
       refused: (error) => this.#pauses.refused(error),
       welcome: (welcome, fresh) => this.#told(welcome, fresh),

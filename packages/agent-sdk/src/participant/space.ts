@@ -26,10 +26,12 @@ import { Proposals } from '../trust/proposals.js'
 import { Proposing } from '../trust/proposing.js'
 import { Calls } from './calls.js'
 import { ConnectionError } from './errors.js'
+import { Gate } from './gate.js'
 import { chatDraft, Membership } from './membership.js'
 import { Replies } from './replies.js'
 import { Requests } from './requests.js'
 import type { CallOptions, ChatOptions, Seat } from './seat.js'
+import { Tracing } from './tracing.js'
 import type { Dial, DialRequest } from './transport.js'
 import { setVisibility } from './visibility.js'
 import type { WaitOptions } from './wait.js'
@@ -44,8 +46,9 @@ export interface Answer {
 /** A participant's seat in a space: it asks and answers, thinks, and decides what others may do. */
 export class Space extends Membership implements Seat {
   readonly #requests = new Requests()
-  readonly #proposing = new Proposing(this, this.#requests)
-  readonly #calls = new Calls(this, this.#requests, this.#proposing)
+  readonly #tracing = new Tracing()
+  readonly #proposing = new Proposing(this, this.#requests, this.#tracing)
+  readonly #calls = new Calls(this, this.#requests, this.#proposing, this.#tracing)
   readonly #replies = new Replies(this)
   readonly #openProposals = new OpenProposals(this)
   readonly #tools = new Tools(this, (error, request) => this.#trouble(error, request))
@@ -58,9 +61,14 @@ export class Space extends Membership implements Seat {
   /** What others propose, and what this participant decides about it. */
   readonly proposals = new Proposals(this, this.#requests, this.#openProposals)
 
+  private constructor(dial: Dial, request: DialRequest) {
+    super(dial, request, request.safety === false ? undefined : new Gate(request.safety))
+  }
+
   /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
   static async open(dial: Dial, request: DialRequest): Promise<Space> {
     const space = new Space(dial, request)
+    if (request.tracing) space.#tracing.begin(() => space.welcome.space.epoch)
     await space.enter()
     return space
   }
@@ -206,6 +214,7 @@ export class Space extends Membership implements Seat {
 
   protected take(envelope: AnyEnvelope, frame: string): boolean {
     if (this.#replies.take(envelope) && envelope.kind === Kind.spaceInviteAck) return true // It holds a token.
+    this.#tracing.take(envelope)
     const isAwaited = this.#requests.take(envelope)
     this.#proposing.take(envelope)
     this.#openProposals.take(envelope, frame)

@@ -15,6 +15,8 @@ export interface DialRequest {
    * the gateway.
    */
   readonly safety?: false | Partial<SafetySettings>
+  /** Whether requests carry a `traceparent`, so that what is done about them shows in the trace of who asked. */
+  readonly tracing?: boolean
 }
 
 export interface TransportEvents {

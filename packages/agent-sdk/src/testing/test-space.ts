@@ -6,7 +6,7 @@ export interface TestSpace extends AsyncDisposable {
   /** Enters the space as one of its participants; whoever was invited needs its token. */
   join(
     participant: string,
-    how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch' | 'safety'>,
+    how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch' | 'safety' | 'tracing'>,
   ): Promise<Space>
   /** Stops the gateway, then closes every seat: none of them tries to come back. */
   close(): Promise<void>

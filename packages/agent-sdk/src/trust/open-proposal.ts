@@ -10,6 +10,8 @@ export interface OpenProposal {
   readonly to?: readonly string[]
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>>
+  /** The same as it was sent, JSON: parsed, a large number is another one, and it is this that is approved. */
+  readonly paramsJson?: string
   /** Why its proposer wants it. */
   readonly rationale?: string
   readonly context?: string
@@ -22,30 +24,23 @@ export interface OpenProposal {
   readonly rejectedBy: readonly string[]
 }
 
-/** A proposal as somebody else may see it, with what it takes to carry it out to the letter. */
-export interface Seen {
-  readonly proposal: OpenProposal
-  /** JSON. */
-  readonly params: string | undefined
-}
-
 const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
 
-/** `frame` = the envelope as it was received. */
-export function see(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: string): Seen {
+/** A proposal as somebody else may see it. `frame` = the envelope as it was received. */
+export function see(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: string): OpenProposal {
   const { id, from, ts, to, rationale, context, correlationId, parallelGroup, payload } = envelope
   const { method, params, expiresAt, uses = 1 } = payload
-  const proposal: OpenProposal = {
+  const sent = memberOf(encoder.encode(frame), 'payload')
+  const text = sent && memberOf(sent, 'params')
+  return {
     ...{ id, from, ts, method, usesLeft: uses, rejectedBy: [] },
     ...(to && { to }),
     ...(params && { params }),
+    ...(text && { paramsJson: decoder.decode(text) }),
     ...(rationale !== undefined && { rationale }),
     ...(context !== undefined && { context }),
     ...(correlationId !== undefined && { correlationId }),
     ...(parallelGroup !== undefined && { parallelGroup }),
     ...(expiresAt !== undefined && { expiresAt }),
   }
-  const sent = memberOf(encoder.encode(frame), 'payload')
-  const text = sent && memberOf(sent, 'params')
-  return { proposal, params: text && decoder.decode(text) }
 }

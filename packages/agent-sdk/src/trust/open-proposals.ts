@@ -1,10 +1,11 @@
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import { EventEmitter } from 'eventemitter3'
 import { after } from '../participant/timer.js'
-import { type OpenProposal, type Seen, see } from './open-proposal.js'
+import { type OpenProposal, see } from './open-proposal.js'
 import { reasonsOf, type Settlement } from './proposal.js'
 
-interface Kept extends Seen {
+interface Kept {
+  readonly proposal: OpenProposal
   /** Of its frame, in characters. */
   readonly size: number
   cancelExpiry(): void
@@ -31,12 +32,12 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
     this.#seat = seat
   }
 
-  list(): Seen[] {
-    return [...this.#open.values()]
+  list(): OpenProposal[] {
+    return [...this.#open.values()].map(({ proposal }) => proposal)
   }
 
-  get(id: string): Seen | undefined {
-    return this.#open.get(id)
+  get(id: string): OpenProposal | undefined {
+    return this.#open.get(id)?.proposal
   }
 
   /** `frame` = the envelope as it was received. */
@@ -55,13 +56,12 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
     for (const [id, kept] of this.#open) this.#forget(id, kept)
   }
 
-  #add(seen: Seen, size: number): void {
-    const { proposal } = seen
+  #add(proposal: OpenProposal, size: number): void {
     const { id, expiresAt } = proposal
     const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - Date.now()
     if (left <= 0) return
     const cancelExpiry = after(left, () => this.#settle(id, { state: 'expired' }))
-    this.#open.set(id, { ...seen, size, cancelExpiry })
+    this.#open.set(id, { proposal, size, cancelExpiry })
     this.#characters += size
     for (const [oldest, kept] of this.#open) {
       if (this.#open.size <= most && this.#characters <= mostCharacters) break

@@ -7,7 +7,7 @@ import type { Seat } from '../participant/seat.js'
 import type { WaitOptions } from '../participant/wait.js'
 import { type Grant, type GrantOptions, grant } from './grants.js'
 import { narrowCapability } from './narrow.js'
-import type { OpenProposal, Seen } from './open-proposal.js'
+import type { OpenProposal } from './open-proposal.js'
 import type { OpenProposals, ProposalsEvents } from './open-proposals.js'
 import { reasonsOf } from './proposal.js'
 
@@ -41,11 +41,11 @@ export class Proposals extends EventEmitter<ProposalsEvents> {
 
   /** What is open, oldest first. */
   list(): OpenProposal[] {
-    return this.#open.list().map(({ proposal }) => proposal)
+    return this.#open.list()
   }
 
   get(id: string): OpenProposal | undefined {
-    return this.#open.get(id)?.proposal
+    return this.#open.get(id)
   }
 
   /**
@@ -54,11 +54,11 @@ export class Proposals extends EventEmitter<ProposalsEvents> {
    * stops nothing: the answer is for the proposer.
    */
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
-    const seen = this.#find(id)
+    const proposal = this.#find(id)
     const requestId = nanoid()
-    const asked = { id: requestId, token: requestId, to: seen.proposal.to ?? [] }
+    const asked = { id: requestId, token: requestId, to: proposal.to ?? [] }
     const response = this.#requests.response(asked, options)
-    this.#carryOut(seen, requestId, options.why).catch((error: Error) =>
+    this.#carryOut(proposal, requestId, options.why).catch((error: Error) =>
       this.#requests.fail(requestId, error),
     )
     return resultOf((await response).payload)
@@ -66,7 +66,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> {
 
   /** Resolves when the space has it. Others may still approve it, until its proposer takes it back. */
   async reject(id: string, { reason, message }: Rejection): Promise<void> {
-    const { from } = this.#find(id).proposal
+    const { from } = this.#find(id)
     const payload = reasonsOf({ reason, ...(message !== undefined && { message }) })
     await this.#seat.send({ kind: Kind.mcpReject, to: [from], correlationId: id, payload })
   }
@@ -76,20 +76,20 @@ export class Proposals extends EventEmitter<ProposalsEvents> {
    * target, with whatever arguments. Throws `TypeError` where it names no target.
    */
   async allowAlways(id: string, options: GrantOptions & Pick<ApproveOptions, 'why'> = {}): Promise<Grant> {
-    const seen = this.#find(id)
-    const capability = narrowCapability(seen.proposal)
-    await this.#carryOut(seen, nanoid(), options.why)
-    return grant(this.#seat, seen.proposal.from, [capability], options)
+    const proposal = this.#find(id)
+    const capability = narrowCapability(proposal)
+    await this.#carryOut(proposal, nanoid(), options.why)
+    return grant(this.#seat, proposal.from, [capability], options)
   }
 
-  #find(id: string): Seen {
+  #find(id: string): OpenProposal {
     const kept = this.#open.get(id)
     if (kept !== undefined) return kept
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here`)
   }
 
-  #carryOut({ proposal, params }: Seen, id: string, why = proposal.rationale): Promise<AnyEnvelope> {
-    const { to, method, context } = proposal
+  #carryOut(proposal: OpenProposal, id: string, why = proposal.rationale): Promise<AnyEnvelope> {
+    const { to, method, context, paramsJson } = proposal
     const head = JSON.stringify({ jsonrpc: '2.0', id, method }).slice(0, -1)
     return this.#seat.send({
       id,
@@ -98,7 +98,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> {
       correlationId: proposal.id,
       ...(context !== undefined && { context }),
       ...(why !== undefined && { rationale: why }),
-      payload: new Verbatim(params === undefined ? `${head}}` : `${head},"params":${params}}`),
+      payload: new Verbatim(paramsJson === undefined ? `${head}}` : `${head},"params":${paramsJson}}`),
     })
   }
 }

@@ -2,6 +2,7 @@ import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { withProgressToken } from '../participant/progress.js'
 import type { Requests } from '../participant/requests.js'
+import type { Tracing } from '../participant/tracing.js'
 import { OwnProposal, type Proposer } from './own-proposal.js'
 import type { Proposal, ProposalDraft, ProposeOptions } from './proposal.js'
 
@@ -9,11 +10,13 @@ import type { Proposal, ProposalDraft, ProposeOptions } from './proposal.js'
 export class Proposing {
   readonly #seat: Proposer
   readonly #requests: Requests
+  readonly #tracing: Pick<Tracing, 'mark'>
   readonly #open = new Map<string, OwnProposal>()
 
-  constructor(seat: Proposer, requests: Requests) {
+  constructor(seat: Proposer, requests: Requests, tracing: Pick<Tracing, 'mark'>) {
     this.#seat = seat
     this.#requests = requests
+    this.#tracing = tracing
   }
 
   /** Resolves when the space has it; rejects with the gateway's refusal. */
@@ -21,7 +24,8 @@ export class Proposing {
     const { to, method, params, uses, expiresAt, ...fields } = draft
     const id = nanoid()
     const addressees = [to].flat()
-    const asked = options.onProgress === undefined ? params : withProgressToken(params ?? {}, id)
+    const wanted = options.onProgress === undefined ? params : withProgressToken(params ?? {}, id)
+    const asked = this.#tracing.mark({ id, method, params: wanted, context: fields.context })
     const terms = { ...options, to: addressees, expiresAt }
     const proposal = new OwnProposal(id, this.#seat, this.#requests, terms)
     this.#open.set(id, proposal)

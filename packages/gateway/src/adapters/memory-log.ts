@@ -4,12 +4,16 @@ import { closedError, duplicateIdError, gapError, rangeError } from '../log/erro
 import { draftOf, fieldsOf, rowOf } from '../log/fields.js'
 import { matches } from '../log/filter.js'
 import type { Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
+import type { Projection } from '../ports/projection.js'
+import { memoryProjection, newProjected, type Projected } from './memory-projection.js'
 
 interface Space {
+  readonly name: string
   readonly epoch: string
   readonly rows: Row[]
   readonly ids: Map<string, Row>
   snapshot: Snapshot | undefined
+  projected: Projected | undefined
 }
 
 /** What a memory store holds; handed to the next store, it stands for a disk that outlives a restart. */
@@ -25,7 +29,7 @@ export function memoryStore(spaces: MemorySpaces = new Map()): LogStore {
       if (closed) throw closedError('store')
       const known = logs.get(name)
       if (known) return known
-      const space = spaces.get(name) ?? { epoch: nanoid(), rows: [], ids: new Map(), snapshot: undefined }
+      const space = spaces.get(name) ?? newSpace(name)
       spaces.set(name, space)
       const log = memoryLog(space, () => logs.delete(name))
       logs.set(name, log)
@@ -38,13 +42,23 @@ export function memoryStore(spaces: MemorySpaces = new Map()): LogStore {
   }
 }
 
+const newSpace = (name: string): Space => ({
+  name,
+  epoch: nanoid(),
+  rows: [],
+  ids: new Map(),
+  snapshot: undefined,
+  projected: undefined,
+})
+
 function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
   let closed = false
+  let projection: Projection | undefined
   const refuseIfClosed = () => {
     if (closed) throw closedError('log')
   }
 
-  return {
+  const log: EnvelopeLog = {
     epoch: space.epoch,
     get head() {
       return headOf(space)
@@ -81,12 +95,23 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
     async recover() {
       refuseIfClosed()
     },
+    async project(options) {
+      refuseIfClosed()
+      if (projection === undefined) {
+        space.projected ??= newProjected(space.name, space.epoch, options.safety)
+        projection = memoryProjection(log, space.name, space.projected)
+        await projection.configure(options.safety)
+      }
+      return projection
+    },
     async close() {
       if (!closed) onClose()
       closed = true
+      await projection?.close()
       await laterThisTurn()
     },
   }
+  return log
 }
 
 const prunedThrough = ({ snapshot }: Space): number => snapshot?.through ?? 0

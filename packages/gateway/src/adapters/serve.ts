@@ -7,6 +7,7 @@ import { type Logger, silent } from '../ports/logger.js'
 import { remoteOf } from './address.js'
 import { Doorstep } from './doorstep.js'
 import { metricsOf } from './metrics.js'
+import { readPage } from './page-files.js'
 import { WsServer } from './ws-server.js'
 
 export interface ServeOptions {
@@ -22,6 +23,8 @@ export interface ServeOptions {
   readonly eventHeartbeatMs?: number
   /** Milliseconds that a client may take to say what it wants, and who it is; default 10,000. */
   readonly patienceMs?: number
+  /** Folder of the built page that is served at `/`; absent = there is none. */
+  readonly page?: URL
   /** Connections of all clients together; default 10,000. */
   readonly mostConnections?: number
   readonly logger?: Logger
@@ -43,7 +46,7 @@ const idleMs = 5000
 /** Bytes of all headers together; the longest tokens fit in. */
 const maxHeaderSize = 16 * 1024
 
-/** Serves a gateway over HTTP and WebSocket. Rejects when the address cannot be listened on. */
+/** Serves a gateway over HTTP and WebSocket. Rejects when the address cannot be listened on, or the page not read. */
 export async function serve(options: ServeOptions): Promise<Served> {
   const {
     gateway,
@@ -55,6 +58,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     eventHeartbeatMs = 15_000,
     patienceMs = 10_000,
     mostConnections = 10_000,
+    page,
     logger = silent,
   } = options
   const doorstep = new Doorstep({ gateway, mostConnections, trustProxy })
@@ -63,6 +67,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     logger,
     origins,
     eventHeartbeatMs,
+    ...(page && { page: readPage(page) }),
     metrics: metricsOf(gateway),
     remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
     letIn: ({ env }) => doorstep.letIn((env as HttpBindings).incoming.socket as Socket),

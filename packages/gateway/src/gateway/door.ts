@@ -12,6 +12,8 @@ export interface Resume {
   readonly after?: number
   readonly epoch?: string
   readonly tail?: number
+  /** What came with the envelope `after` is known so far: it, and this many batches that it ended. Absent = all of it. */
+  readonly told?: number
 }
 
 /** Why somebody is not let in: an HTTP status before the 101. */

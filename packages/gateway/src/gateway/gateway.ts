@@ -14,6 +14,7 @@ import { at } from './at.js'
 import { type Denial, deny, identify, isDenial, type Resume, turnAway } from './door.js'
 import { FailedLogins } from './failed-logins.js'
 import { tokenTester } from './known-tokens.js'
+import type { Projector } from './projector.js'
 import { Room } from './room.js'
 
 export interface GatewayOptions {
@@ -42,6 +43,9 @@ export interface Ticket {
   watch(feed: Feed, resume: Resume, selection: Selection): Promise<Line>
 }
 
+/** Somebody who is known in a space, with what may be asked of it. */
+export type Caller = Visitor & { readonly space: Space; readonly projector: Projector }
+
 /** An open connection, as its adapter sees it. */
 export interface Line {
   /** A frame is text, unless the adapter says that it is binary; then it is refused [MEUP-1.1]. */
@@ -60,7 +64,7 @@ export interface Gateway {
   /** Largest frame a connection may deliver before it is closed 1009. */
   frameLimit(space: string): number
   /** Who is asking, without a connection. */
-  identify(knock: Knock): Promise<(Visitor & { space: Space }) | Denial>
+  identify(knock: Knock): Promise<Caller | Denial>
   /** Whether a connection may be opened. Costs the visitor a `control` token [MEUP-5.5]. */
   admit(knock: Knock): Promise<Ticket | Denial>
   /**
@@ -87,7 +91,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await store.close()
     throw error
   }
-  for (const { retention } of rooms.values()) retention.begin()
+  for (const room of rooms.values()) room.begin()
   const refusedJoins = new Counts()
   const failedLogins = new FailedLogins(logger)
   let draining = false
@@ -129,13 +133,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get failedLogins() {
       return failedLogins.count
     },
-    report: () => [...rooms.values()].map(({ space }) => reportOf(space)),
+    report: () => [...rooms.values()].map(({ space, projector }) => reportOf(space, projector.seq)),
 
     frameLimit: (space) => 4 * (rooms.get(space)?.space.config.limits.maxEnvelopeBytes ?? 0),
 
     async identify(knock) {
       const visited = await visit(knock)
-      return isDenial(visited) ? visited : { ...visited.visitor, space: visited.room.space }
+      if (isDenial(visited)) return visited
+      const { visitor, room } = visited
+      return { ...visitor, space: room.space, projector: room.projector }
     },
 
     async admit(knock) {

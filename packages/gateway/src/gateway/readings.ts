@@ -31,6 +31,11 @@ export const readings: readonly Reading[] = [
     (space) => space.waiting.envelopes,
   ),
   gauge('meup_waiting_bytes', 'Bytes of the envelopes that wait for the log', (space) => space.waiting.bytes),
+  gauge(
+    'meup_unprojected_envelopes',
+    'Delivered envelopes that turns and steps lack',
+    ({ unprojected }) => unprojected,
+  ),
   counters(
     'meup_envelopes_accepted_total',
     'Envelopes that were committed, by class',

@@ -12,22 +12,34 @@ import { Session, type Visitor } from '../space/session.js'
 import type { Space } from '../space/space.js'
 import type { Resume } from './door.js'
 import { Enforcement } from './enforcement.js'
+import { Feeds } from './feeds.js'
+import { Projector } from './projector.js'
 import { recordOf } from './record.js'
 
 /** A space and the people in it. */
 export class Room {
   readonly space: Space
   readonly presence: Presence
+  readonly projector: Projector
   readonly retention: Retention
   readonly #enforcement: Enforcement
+  readonly #feeds: Feeds
 
   constructor(space: Space) {
     this.space = space
     this.presence = new Presence(space)
-    this.retention = new Retention(space)
+    this.projector = new Projector(space)
+    this.retention = new Retention(space, this.projector)
     this.#enforcement = new Enforcement(space, this.presence, (session) =>
       this.#welcome(session, live(space)),
     )
+    this.#feeds = new Feeds(space, this.projector)
+    const { afterDelivery } = space
+    space.afterDelivery = (deliveries) => {
+      afterDelivery(deliveries)
+      this.#feeds.add(deliveries)
+      this.projector.poke()
+    }
     space.recovered = () => {
       this.#enforcement.renew()
       this.presence.reconcile()
@@ -72,6 +84,13 @@ export class Room {
       this.#enforcement.release()
     }
     this.#enforcement.expel()
+    await this.projector.reconfigure()
+  }
+
+  /** Begins what goes on by itself. */
+  begin(): void {
+    this.projector.poke()
+    this.retention.begin()
   }
 
   /** Closes whoever would not be let in any more. */
@@ -82,6 +101,7 @@ export class Room {
   /** Ends what goes on by itself. */
   close(): void {
     this.retention.close()
+    this.projector.close()
     this.#enforcement.close()
     this.presence.close()
     this.space.close()
@@ -107,7 +127,7 @@ export class Room {
     space.sessions.add(session)
     const { status, from, to } = this.#place(session, start)
     if (status === 'lost') feed.lost({ epoch: space.log.epoch, from, to })
-    this.#serve(session)
+    this.#feeds.serve(session, status === 'lost' ? undefined : resume.told)
     return session
   }
 

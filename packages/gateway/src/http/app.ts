@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono'
+import { postRun } from './ag-ui/post.js'
 import { getAudit } from './audit.js'
 import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
 import { postEnvelopes } from './envelopes.js'
@@ -7,9 +8,11 @@ import { guard } from './guard.js'
 import { getEnvelopes } from './history.js'
 import { explainSocket, getHealth, getMetrics, getReadiness } from './operations.js'
 import type { HttpOptions } from './options.js'
+import { getPageFile } from './page.js'
 import { problem, problemOf } from './problem.js'
 import { getExport, getVerification } from './proof.js'
 import { getContext, getContexts, getParticipants } from './state.js'
+import { getTurns } from './turns.js'
 
 type Handler = (context: Context, options: HttpOptions) => Response | Promise<Response>
 
@@ -18,22 +21,28 @@ export function createHttpApp(options: HttpOptions): Hono {
   const app = new Hono()
   app.use('/spaces/*', guard(options.origins))
   app.post('/spaces/:space/envelopes', (context) => postEnvelopes(context, options))
-  const get = (path: string, handler: Handler, allow = 'GET, HEAD, OPTIONS') => {
-    app.get(path, (context) => handler(context, options))
+  const allowOnly = (path: string, allow: string) => {
     app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
     app.all(path, ({ req }) => {
       const message = `${req.path} takes ${allow}, not ${req.method}`
       return problem(problemOf({ code: 'invalid_request', status: 405, message }), { allow })
     })
   }
+  const get = (path: string, handler: Handler, allow = 'GET, HEAD, OPTIONS') => {
+    app.get(path, (context) => handler(context, options))
+    allowOnly(path, allow)
+  }
   get('/spaces/:space/envelopes', getEnvelopes, 'GET, HEAD, POST, OPTIONS')
   get('/spaces/:space/events', getEvents)
   get('/spaces/:space/participants', getParticipants)
   get('/spaces/:space/contexts', getContexts)
   get('/spaces/:space/contexts/:path{.+}', getContext)
+  get('/spaces/:space/turns', getTurns)
   get('/spaces/:space/audit', getAudit)
   get('/spaces/:space/audit/verify', getVerification)
   get('/spaces/:space/audit/export', getExport)
+  app.post('/spaces/:space/ag-ui', (context) => postRun(context, options))
+  allowOnly('/spaces/:space/ag-ui', 'POST, OPTIONS')
   get('/spaces/:space/ws', explainSocket)
   get('/healthz', getHealth)
   get('/readyz', getReadiness)
@@ -41,6 +50,7 @@ export function createHttpApp(options: HttpOptions): Hono {
   get('/schema/:file', getSchema)
   get('/openapi.json', getOpenApi)
   get('/asyncapi.json', getAsyncApi)
+  for (const [path, file] of options.page ?? []) get(path, (context) => getPageFile(context, file))
   app.notFound(({ req }) =>
     problem(problemOf({ code: 'not_found', message: `there is nothing at ${req.path}` })),
   )

@@ -1,22 +1,19 @@
-import { type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
+import type { DecisionPayload, Envelope } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isDenial } from '../gateway/door.js'
-import { readHistory } from '../outbox/history.js'
-import type { Entry } from '../ports/envelope-log.js'
+import { readAudit } from '../outbox/audit.js'
+import type { Message } from '../outbox/parcel.js'
+import type { AuditStep } from '../ports/projection.js'
 import { type HttpOptions, knockOf } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
+import { unknownThread, wrongThread } from './thread.js'
+import { paged, readView } from './views.js'
 
-export const auditParameters = ['before', 'limit', 'from', 'since', 'until'] as const
+const narrowing = ['from', 'since', 'until', 'thread_id', 'turn', 'phase'] as const
+export const auditParameters = ['before', 'limit', ...narrowing] as const
 
-interface AuditFilter {
-  readonly from?: readonly string[]
-  /** Milliseconds since the epoch. */
-  readonly since?: number
-  readonly until?: number
-}
-
-/** `GET /spaces/{space}/audit`: what the gateway decided about what participants sent, newest first [MEUP-11.6]. */
+/** `GET /spaces/{space}/audit`: what agents did step by step, and what the gateway decided, newest first [MEUP-11.6]. */
 export async function getAudit(context: Context, options: HttpOptions): Promise<Response> {
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, auditParameters)
@@ -24,37 +21,57 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   const visitor = await options.gateway.identify(knockOf(context, options))
   if (isDenial(visitor)) return denied(visitor)
 
-  const { before = Number.POSITIVE_INFINITY, limit = 100 } = asked
-  const { space } = visitor
-  const { messages, next } = await readHistory(space.readerOf(visitor), space, {
-    after: 0,
-    before,
+  const { space, projector } = visitor
+  const wrong = wrongThread(asked, space)
+  if (wrong !== undefined) return denied(wrong)
+  const {
+    before = Number.POSITIVE_INFINITY,
+    limit = 100,
+    thread_id: thread,
+    turn,
+    phase,
+    from,
+    since,
+    until,
+  } = asked
+  const query = {
     limit,
-    order: 'desc',
-    filter: { kinds: [Kind.systemDecision] },
-    reasoning: 'full',
-    includes: (entry) => includes(entry, asked),
-  })
-  const decisions = messages.map(({ text }) => decisionOf(JSON.parse(decoder.decode(text)) as Envelope))
-  const answer = { steps: [], decisions, has_more: next !== undefined }
-  if (next === undefined) return context.json(answer)
-  url.searchParams.set('before', `${next}`)
-  return context.json({ ...answer, next }, 200, { link: `<?${url.searchParams}>; rel="next"` })
+    ...(thread !== undefined && { thread }),
+    ...(turn !== undefined && { turn }),
+    ...(phase && { phases: [phase] }),
+    ...(from && { agents: from }),
+    ...(since !== undefined && { since: new Date(since).toISOString() }),
+    ...(until !== undefined && { until: new Date(until).toISOString() }),
+  }
+  const page = await readView(visitor, options, (head) =>
+    readAudit(space.readerOf(visitor), space, projector, { ...query, before: Math.min(before, head + 1) }),
+  )
+  if (isDenial(page)) return denied(page)
+  const { steps, decisions, next } = page
+  const isEmpty = steps.length === 0 && next === undefined
+  const unknown = thread !== undefined && isEmpty ? unknownThread(thread, space) : undefined
+  if (unknown !== undefined) return denied(unknown)
+  return paged(context, url, { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) }, next)
+}
+
+/** A row of the table of steps, and what it says of its turn. */
+function stepOf({ step, turn }: AuditStep): Record<string, unknown> {
+  const { source, ...row } = step
+  return {
+    ...row,
+    seq: source.seq,
+    thread_id: turn.threadId,
+    turn_number: turn.turnNumber,
+    timestamp: turn.startedAt,
+    state: turn.state,
+    input_source: turn.inputSource,
+  }
 }
 
 const decoder = new TextDecoder()
 
-/** `from` is whose envelopes they were. */
-function includes({ to = [], ts }: Entry, { from, since, until }: AuditFilter): boolean {
-  const at = Date.parse(ts)
-  return (
-    (from === undefined || to.some((participant) => from.includes(participant))) &&
-    (since === undefined || at >= since) &&
-    (until === undefined || at < until)
-  )
-}
-
-function decisionOf({ id, seq, ts, to, payload }: Envelope): Record<string, unknown> {
+function decisionOf({ text }: Message): Record<string, unknown> {
+  const { id, seq, ts, to, payload } = JSON.parse(decoder.decode(text)) as Envelope
   const { decision, reasonCode, message, attemptedKind, attemptedTool, attemptedId, context, count } =
     payload as DecisionPayload
   return {

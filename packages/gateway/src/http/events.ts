@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { type Denial, deny, isDenial } from '../gateway/door.js'
+import { type Denial, deny, isDenial, type Resume } from '../gateway/door.js'
 import { select } from '../space/selection.js'
 import { filterOf, filterParameters } from './history.js'
 import { type HttpOptions, knockOf } from './options.js'
@@ -9,7 +9,7 @@ import { SseFeed } from './sse-feed.js'
 
 export const eventParameters = ['after', 'epoch', ...filterParameters] as const
 
-const headers = {
+export const eventHeaders = {
   'content-type': 'text/event-stream',
   // Proxies would keep events back to send them in larger pieces.
   'x-accel-buffering': 'no',
@@ -27,14 +27,13 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
   if (isDenial(lastSeen)) return denied(lastSeen)
   if (context.req.method === 'HEAD') {
     const visitor = await gateway.identify(knockOf(context, options))
-    return isDenial(visitor) ? denied(visitor) : new Response(null, { headers })
+    return isDenial(visitor) ? denied(visitor) : new Response(null, { headers: eventHeaders })
   }
   const ticket = await gateway.admit(knockOf(context, options))
   if (isDenial(ticket)) return denied(ticket)
 
-  const { epoch, reasoning = 'full' } = asked
-  const { after = asked.after } = lastSeen
-  const resume = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
+  const { after, epoch, reasoning = 'full' } = asked
+  const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
   const feed = new SseFeed({
     remote: options.remoteOf(context),
     heartbeatMs: options.eventHeartbeatMs,
@@ -42,13 +41,15 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
   })
   const line = await ticket.watch(feed, resume, select(filterOf(asked), reasoning))
   void feed.ended.then(() => line.closed())
-  return new Response(feed.stream, { headers })
+  return new Response(feed.stream, { headers: eventHeaders })
 }
 
-function readLastEventId(text: string | undefined): { readonly after?: number } | Denial {
+/** `12`, or `12.1` where more of the same seq was to come. */
+function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'told'> | Denial {
   if (text === undefined) return {}
-  const after = Number(text)
-  if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(after)) return { after }
+  const [, seq, told] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  const after = Number(seq)
+  if (Number.isSafeInteger(after)) return { after, ...(told !== undefined && { told: Number(told) }) }
   const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}`
   return deny('invalid_request', 400, message)
 }

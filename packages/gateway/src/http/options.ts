@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { bearerOf } from '../gateway/door.js'
 import type { Gateway, Knock } from '../gateway/gateway.js'
 import type { Logger } from '../ports/logger.js'
+import type { PageFiles } from './page.js'
 
 export interface HttpOptions {
   readonly gateway: Gateway
@@ -10,6 +11,8 @@ export interface HttpOptions {
   readonly origins: readonly string[]
   /** Milliseconds between the comments that keep a stream of events open. */
   readonly eventHeartbeatMs: number
+  /** What people open in a browser; absent = nothing. */
+  readonly page?: PageFiles
   /** What the gateway counts, as text for Prometheus. */
   metrics(): Promise<{ readonly text: string; readonly type: string }>
   /** Address of the peer of a request. */

@@ -1,4 +1,14 @@
-import { Envelope, EnvelopeId, GATEWAY, ParticipantId, parseContext, Timestamp } from '@meup/protocol'
+import {
+  Envelope,
+  EnvelopeId,
+  GATEWAY,
+  ParticipantId,
+  type Phase,
+  parseContext,
+  SpaceName,
+  Timestamp,
+} from '@meup/protocol'
+import { phaseLabels } from '@meup/views'
 import { type Denial, deny } from '../gateway/door.js'
 
 /** One parameter of a query: what it takes, and how it is read from its texts; `undefined` = not from these. */
@@ -56,6 +66,12 @@ const pattern = ({ pattern = '' }: { pattern?: string }): ((text: string) => boo
 const isParticipant = pattern(ParticipantId)
 const isId = pattern(EnvelopeId)
 const isTimestamp = pattern(Timestamp)
+const isSpace = pattern(SpaceName)
+const isThread = (text: string): boolean => {
+  const [space = '', agent = '', ...more] = text.split('/')
+  return isSpace(space) && isParticipant(agent) && more.length === 0
+}
+const phases = Object.keys(phaseLabels) as Phase[]
 
 /** In milliseconds since the epoch. */
 const time = (meaning: string): Parameter<number> =>
@@ -67,8 +83,8 @@ const time = (meaning: string): Parameter<number> =>
 /** Every parameter of the routes that show what is in the log [MEUP-11.3, 11.4, 11.6]. */
 export const parameters = {
   after: whole(0, 'only what has a greater seq'),
-  before: whole(1, 'only what has a smaller seq'),
-  limit: whole(1, 'at most so many of them; default 100', 1000),
+  before: whole(1, 'only what has a smaller seq; of turns, a smaller number'),
+  limit: whole(1, 'at most so many of them; default 100, of turns 20', 1000),
   order: oneOf(['asc', 'desc'], 'by seq; default asc'),
   epoch: single(
     { takes: 'an epoch id', meaning: 'the log that `after` counts in', schema: { type: 'string' } },
@@ -102,7 +118,25 @@ export const parameters = {
   ),
   since: time('only what is from then or later'),
   until: time('only what is from before then'),
-  format: oneOf(['jsonl'], 'how it is written; default jsonl'),
+  thread_id: single(
+    {
+      takes: 'a thread, such as demo/ben',
+      meaning: 'only the turns of this agent',
+      schema: { type: 'string' },
+    },
+    (text) => (isThread(text) ? text : undefined),
+  ),
+  turn: whole(1, 'only the turn with this number; it needs `thread_id`'),
+  phase: oneOf(phases, 'only steps of this phase'),
+  format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),
+  agent: single(
+    {
+      takes: 'a participant id',
+      meaning: 'who is asked; needed unless the space has one agent, or the body names it',
+      schema: { type: 'string' },
+    },
+    (text) => (isParticipant(text) ? text : undefined),
+  ),
 }
 
 export type ParameterName = keyof typeof parameters

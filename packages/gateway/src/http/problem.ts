@@ -1,5 +1,6 @@
 import { type ErrorCode, errors } from '@meup/protocol'
 import type { Denial } from '../gateway/door.js'
+import type { Refusal } from '../pipeline/passage.js'
 
 /** RFC 9457, with the protocol's error code [MEUP-11.1]. */
 export function problemOf(refusal: {
@@ -26,6 +27,17 @@ export const problem = (body: Record<string, unknown>, headers: Record<string, s
   })
 
 export const denied = (denial: Denial): Response => problem(problemOf(denial), retryAfter(denial))
+
+/** What the pipeline refuses. */
+export function refused(refusal: Refusal, more: Readonly<Record<string, unknown>> = {}): Response {
+  const { code, message, path, retryAfterMs } = refusal
+  const details = {
+    ...(path !== undefined && { path }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...more,
+  }
+  return problem(problemOf({ code, message, details }), retryAfter(refusal))
+}
 
 /** In whole seconds, for whom has to wait. */
 export const retryAfter = ({ retryAfterMs }: { readonly retryAfterMs?: number }): Record<string, string> =>

@@ -1,14 +1,15 @@
 import type { Context } from 'hono'
-import { isDenial } from '../gateway/door.js'
+import { deny, isDenial } from '../gateway/door.js'
 import { verifyLog } from '../log/verify-log.js'
 import { exportLog } from '../outbox/export.js'
 import { ndjson } from './history.js'
+import { writeMarkdown } from './markdown.js'
 import { type HttpOptions, knockOf } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { streamOf } from './stream.js'
 
-export const exportParameters = ['format'] as const
+export const exportParameters = ['format', 'thread_id', 'turn'] as const
 
 /** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
@@ -16,10 +17,15 @@ export async function getVerification(context: Context, options: HttpOptions): P
   return isDenial(visitor) ? denied(visitor) : context.json(await verifyLog(visitor.space.log))
 }
 
-/** `GET /spaces/{space}/audit/export`: the log as its reader may see it, to be verified elsewhere [MEUP-10.4]. */
+/**
+ * `GET /spaces/{space}/audit/export`: the log as its reader may see it, to be verified elsewhere [MEUP-10.4], or, as
+ * Markdown, turns and their steps, to be read.
+ */
 export async function getExport(context: Context, options: HttpOptions): Promise<Response> {
   const asked = readParameters(new URL(context.req.url).searchParams, exportParameters)
   if (isDenial(asked)) return denied(asked)
+  const { format = 'jsonl', thread_id, turn } = asked
+  if (format === 'jsonl' && (thread_id !== undefined || turn !== undefined)) return denied(wholeOnly)
   const visitor = await options.gateway.identify(knockOf(context, options))
   if (isDenial(visitor)) return denied(visitor)
 
@@ -28,6 +34,13 @@ export async function getExport(context: Context, options: HttpOptions): Promise
     options.logger.warn({ err, space: space.config.name, participant }, 'an export was not completed')
     options.hangUp(context)
   }
+  if (format === 'markdown') return writeMarkdown(visitor, asked, options, failed)
   const lines = exportLog(space.readerOf(visitor), space)
   return new Response(streamOf(lines, failed), { headers: { 'content-type': ndjson } })
 }
+
+const wholeOnly = deny(
+  'invalid_request',
+  400,
+  'thread_id and turn need format=markdown: jsonl is the whole log',
+)

@@ -70,7 +70,12 @@ export class SseFeed implements Feed {
   }
 
   close(code: number, reason: string): void {
-    this.#push(encode(`event: error\ndata: ${JSON.stringify({ code, reason })}\n\n`))
+    this.end(encode(`event: error\ndata: ${JSON.stringify({ code, reason })}\n\n`))
+  }
+
+  /** Sends what waits and this, then ends the stream. */
+  end(last: Uint8Array): void {
+    this.#push(last)
     this.#isClosing = true
     this.#wake()
   }
@@ -127,7 +132,7 @@ const isLogged = ({ seq }: Message): boolean => seq !== undefined
 /** Made by the first stream that a message goes to. */
 function eventOf(message: Message): Uint8Array {
   message.event ??= Buffer.concat([
-    encode(`event: envelope\nid: ${message.seq}\ndata: `),
+    encode(`event: ${message.name ?? 'envelope'}\nid: ${message.id ?? message.seq}\ndata: `),
     oneLine(message.text),
     encode('\n\n'),
   ])

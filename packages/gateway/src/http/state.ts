@@ -1,12 +1,10 @@
 import { contextParent } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isDenial } from '../gateway/door.js'
-import type { Gateway } from '../gateway/gateway.js'
+import type { Caller } from '../gateway/gateway.js'
 import type { ContextReport } from '../space/contexts.js'
 import { type HttpOptions, knockOf } from './options.js'
 import { denied, problem, problemOf } from './problem.js'
-
-type Visitor = Exclude<Awaited<ReturnType<Gateway['identify']>>, { status: number }>
 
 /** `GET /spaces/{space}/participants`: who belongs to the space, and who is there [MEUP-11.7]. */
 export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>
@@ -35,13 +33,13 @@ export const getContext = (context: Context, options: HttpOptions): Promise<Resp
 async function asVisitor(
   context: Context,
   options: HttpOptions,
-  answer: (visitor: Visitor) => Response,
+  answer: (visitor: Caller) => Response,
 ): Promise<Response> {
   const visitor = await options.gateway.identify(knockOf(context, options))
   return isDenial(visitor) ? denied(visitor) : answer(visitor)
 }
 
-const shownTo = ({ space, participant }: Visitor): ContextReport[] =>
+const shownTo = ({ space, participant }: Caller): ContextReport[] =>
   space.state.contexts.report(space.readerOf({ participant }))
 
 interface ContextNode extends ContextReport {

@@ -49,9 +49,12 @@ function saltPool(): () => Buffer {
 
 const nextSalt = saltPool()
 
-/** Salts a draft and links it to the row before it. */
-export function seal(draft: Pick<Draft, 'seq' | 'body' | 'content'>, previousHash: Uint8Array): Seal {
-  const salt = nextSalt()
+/** Salts a draft, afresh unless a salt is given, and links it to the row before it. */
+export function seal(
+  draft: Pick<Draft, 'seq' | 'body' | 'content'>,
+  previousHash: Uint8Array,
+  salt: Uint8Array = nextSalt(),
+): Seal {
   const leaf = leafOf(salt, draft.body)
   const digest = digestOf(salt, draft.content)
   return { salt, leaf, hash: link(previousHash, draft.seq, leaf), digest }

@@ -6,6 +6,8 @@
  * - `newer_schema`: a newer version of this software wrote the file
  * - `corrupt`: the file is damaged, or is no log of this software
  * - `locked`: another gateway has the file open
+ * - `occupied`: the space that a log was to become has envelopes already
+ * - `projection`: what is kept of turns and steps is damaged; it can be made again from the log
  * - `io`: the disk or the thread that writes to it failed
  */
 export type LogErrorCode =
@@ -16,6 +18,8 @@ export type LogErrorCode =
   | 'newer_schema'
   | 'corrupt'
   | 'locked'
+  | 'occupied'
+  | 'projection'
   | 'io'
 
 /** What an envelope log refuses, or could not do. The message says what to do about it. */
@@ -46,6 +50,11 @@ export function rangeError(through: number, oldest: number, head: number): LogEr
     'range',
     `${kept}; it cannot be pruned through ${through}. Keep at least the newest row.`,
   )
+}
+
+export function occupiedError(space: string, path: string): LogError {
+  const advice = 'Take another file, or another name.'
+  return new LogError('occupied', `The space '${space}' in ${path} has envelopes already. ${advice}`)
 }
 
 export function closedError(what: string): LogError {

@@ -1,6 +1,6 @@
 import { closeCodes } from '@meup/protocol'
 import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
-import { mayRead, type Reader } from '../space/may-read.js'
+import { type Addressed, type Audience, mayRead, type Reader } from '../space/may-read.js'
 import type { Session } from '../space/session.js'
 import { type Delivery, deliver } from './broadcast.js'
 
@@ -13,6 +13,7 @@ export interface Source {
   /** Last seq that was broadcast to the live sessions. */
   readonly delivered: number
   deliveryOf(entry: Entry): Delivery
+  audienceOf(envelope: Addressed): Audience
 }
 
 /**
@@ -43,7 +44,7 @@ export async function backfill(session: Session, source: Source): Promise<void> 
 }
 
 /** A page in parts that leave room in the send buffer: an echo or an error must not overfill it meanwhile. */
-function* portionsOf(rows: readonly Entry[]): Generator<Entry[]> {
+export function* portionsOf(rows: readonly Entry[]): Generator<Entry[]> {
   let [portion, bytes]: [Entry[], number] = [[], 0]
   for (const row of rows) {
     portion.push(row)

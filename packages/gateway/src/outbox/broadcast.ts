@@ -27,13 +27,20 @@ interface Cut {
   readonly exceptions: ReadonlySet<string>
 }
 
-/** Sends a committed batch to every live session. A group's parcel is made once, however many sessions get it. */
-export function broadcast(batch: readonly Delivery[], sessions: Iterable<Session>): void {
+/**
+ * Sends a committed batch to every session that is to be served now. A group's parcel is made once, however many sessions
+ * get it.
+ */
+export function broadcast(
+  batch: readonly Delivery[],
+  sessions: Iterable<Session>,
+  isServed: (session: Session) => boolean = isLive,
+): void {
   const [first, last] = [batch[0], batch.at(-1)]
   if (first === undefined || last === undefined) return
   const cuts = new Map<string, Cut>()
   for (const session of sessions) {
-    if (!session.live || session.position >= last.entry.seq) continue
+    if (!isServed(session) || session.position >= last.entry.seq) continue
     const { group } = session
     let cut = cuts.get(group)
     if (cut === undefined) {
@@ -49,6 +56,8 @@ export function broadcast(batch: readonly Delivery[], sessions: Iterable<Session
     if (cut.suppressed.envelopes > 0) session.suppress(cut.suppressed.envelopes, cut.suppressed.bytes)
   }
 }
+
+const isLive = ({ live }: Session): boolean => live
 
 /** Sends one session what it gets of a batch: the same decision as for a group, with what is its own. */
 export function deliver(batch: readonly Delivery[], session: Session): void {

@@ -8,6 +8,10 @@ export interface Message {
   readonly text: Uint8Array
   /** Absent = not logged. */
   readonly seq?: number
+  /** Of its server-sent event; absent = `envelope`. */
+  readonly name?: string
+  /** Of its server-sent event; absent = its seq. */
+  readonly id?: string
   wire?: Uint8Array
   event?: Uint8Array
 }

@@ -13,7 +13,7 @@ const closing = 0x7d
 
 /** Builds the bytes of an envelope once. The payload's are those that were sent. */
 export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
-  const head = `{"protocol":"${PROTOCOL}","ts":"${envelope.ts}","from":"${envelope.from}",`
+  const head = headOf(envelope)
   const fields = Buffer.from(head + fieldsOf(envelope))
   const body = Buffer.allocUnsafe(fields.length + payload.length + 1)
   body.set(fields)
@@ -21,6 +21,10 @@ export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
   body[body.length - 1] = closing
   return { body, content: body.subarray(head.length) }
 }
+
+/** What a body has before its content. */
+export const headOf = ({ ts, from }: Pick<Envelope, 'ts' | 'from'>): string =>
+  `{"protocol":"${PROTOCOL}","ts":"${ts}","from":"${from}",`
 
 /** The envelope as the log takes it. */
 export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): Draft {

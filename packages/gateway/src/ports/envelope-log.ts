@@ -1,3 +1,5 @@
+import type { Projection, ProjectionOptions } from './projection.js'
+
 /**
  * What the log knows of one accepted envelope [MEUP-10.1]. Delivery decides by these fields alone: the body is
  * never parsed again. `body` is the envelope's exact UTF-8 bytes without `seq`.
@@ -93,6 +95,8 @@ export interface EnvelopeLog {
    * and whether the log can be written again; rejects with the reason where it cannot.
    */
   recover(): Promise<void>
+  /** The turns and steps of this log. There is one projection of a log, which is closed with it. */
+  project(options: ProjectionOptions): Promise<Projection>
   close(): Promise<void>
 }
 

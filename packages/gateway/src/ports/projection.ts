@@ -1,5 +1,13 @@
 import type { Phase } from '@meup/protocol'
-import type { BatchEnd, ReasoningStep, TurnRecord } from '@meup/views'
+import type { SafetySettings } from '@meup/safety'
+import type { BatchEnd, ReasoningStep, TurnHeading, TurnRecord } from '@meup/views'
+
+export interface ProjectionOptions {
+  /** What of MCP payloads may not be seen in turns and steps [MEUP-6.9]. */
+  readonly safety: SafetySettings
+  /** Called when something of it was found damaged and is made again; `reason` is for the operator. */
+  repaired?(reason: string): void
+}
 
 export interface TurnQuery {
   readonly thread: string
@@ -16,7 +24,7 @@ export interface StepQuery {
   readonly phases?: readonly Phase[]
   /** Whose turns. */
   readonly agents?: readonly string[]
-  /** RFC 3339 UTC; `since` is included, `until` is not. */
+  /** RFC 3339 UTC; `since` is included, `until` is not. By the time of the log, which never goes back. */
   readonly since?: string
   readonly until?: string
   /** Only steps made of envelopes with a smaller seq. */
@@ -24,14 +32,37 @@ export interface StepQuery {
   readonly limit: number
 }
 
+/** Turns and jobs as they began; each part that is there narrows it further. */
+export interface TrailQuery {
+  /** Only what began after the turn with this id. */
+  readonly after?: string
+  readonly thread?: string
+  /** Number of a turn; only with `thread`. */
+  readonly turn?: number
+  readonly limit: number
+}
+
+/** A part of the log, by seqs: `after` is not included, `through` is. */
+export interface EndRange {
+  readonly after: number
+  readonly through: number
+  readonly limit: number
+}
+
+/** Steps of one turn from a number on. */
+export interface StepRange {
+  readonly from: number
+  readonly limit: number
+}
+
 /** A step, and the turn that it belongs to. */
 export interface AuditStep {
   readonly step: ReasoningStep
-  readonly turn: TurnRecord
+  readonly turn: TurnHeading
 }
 
 /**
- * Turns and steps of one space, kept beside its log so that nobody has to read all of it again [MEUP-10.4]. Everything in it
+ * Turns and steps of one space, kept beside its log so that nobody has to read all of it again [MEUP-10.5]. Everything in it
  * follows from the log alone.
  */
 export interface Projection {
@@ -43,16 +74,24 @@ export interface Projection {
    */
   advance(through: number): Promise<readonly BatchEnd[]>
   /** Batches that ended after `after` and not after `through`, in the order of the log. */
-  ends(range: { readonly after: number; readonly through: number; readonly limit: number }): Promise<readonly BatchEnd[]>
+  ends(range: EndRange): Promise<readonly BatchEnd[]>
   /** The newest first. */
   turns(query: TurnQuery): Promise<readonly TurnRecord[]>
   /** The newest first. */
   steps(query: StepQuery): Promise<readonly AuditStep[]>
+  /** Turns and jobs, the oldest first: by their ids. */
+  trail(query: TrailQuery): Promise<readonly TurnRecord[]>
+  /** Steps of one turn or job in their order: those from number `from` on. */
+  stepsOf(turn: string, range: StepRange): Promise<readonly ReasoningStep[]>
+  /** Other rules for what it takes from now on; what it has taken stays as it is. */
+  configure(safety: SafetySettings): Promise<void>
   /** Keeps what it needs to go on without the rows up to `through`: to be called before the log is pruned. */
   keep(through: number): Promise<void>
-  /** Removes turns that ended, and steps that were made, before this time (RFC 3339). Gives the number of steps. */
+  /** Number of steps that `prune` would remove. */
+  older(before: string): Promise<number>
+  /** Removes steps that were made before this time (RFC 3339), and turns that nothing changed since. Gives the number of steps. */
   prune(before: string): Promise<number>
-  /** Throws all of it away and makes it again from the log. */
+  /** Throws all of it away and makes it again from what there is of the log, up to where it was. */
   rebuild(): Promise<void>
   close(): Promise<void>
 }

@@ -26,7 +26,7 @@ export interface AudienceRules {
 export type Origin = Pick<Entry, 'from' | 'kind' | 'correlationId'>
 
 /** What decides who may read an envelope. */
-type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
+export type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
 
 /** Decided once per envelope, for all readers alike [MEUP-8.1]. */
 export function audienceOf(entry: Addressed, rules: AudienceRules): Audience {

@@ -22,7 +22,7 @@ export async function replay(log: EnvelopeLog, through = log.head): Promise<Spac
   return state
 }
 
-export const envelopeOf = ({ seq, body }: Entry): Envelope => ({
+export const envelopeOf = ({ seq, body }: Pick<Entry, 'seq' | 'body'>): Envelope => ({
   ...(JSON.parse(decoder.decode(body)) as Envelope),
   seq,
 })

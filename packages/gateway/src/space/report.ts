@@ -13,10 +13,16 @@ export interface SpaceReport {
   readonly unsentBytes: number
   /** What is admitted, and not on its way to the log yet. */
   readonly waiting: { readonly envelopes: number; readonly bytes: number }
+  /** Delivered envelopes of which turns and steps have still to be made. */
+  readonly unprojected: number
   readonly tally: Tally
 }
 
-export function reportOf({ config, stopped, delivered, sessions, waiting, tally }: Space): SpaceReport {
+/** `projected`: last seq of which turns and steps were made. */
+export function reportOf(
+  { config, stopped, delivered, sessions, waiting, tally }: Space,
+  projected: number,
+): SpaceReport {
   let unsentBytes = 0
   for (const { connection } of sessions) unsentBytes += connection.pending
   return {
@@ -26,6 +32,7 @@ export function reportOf({ config, stopped, delivered, sessions, waiting, tally 
     connections: sessions.size,
     unsentBytes,
     waiting,
+    unprojected: delivered - projected,
     tally,
   }
 }

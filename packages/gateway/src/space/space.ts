@@ -16,7 +16,7 @@ import { GroupCommit } from './group-commit.js'
 import { Guard } from './guard.js'
 import { HiddenRuns } from './hidden-runs.js'
 import { KnownIds } from './known-ids.js'
-import { audienceOf, type Reader } from './may-read.js'
+import { type Addressed, type Audience, audienceOf, type Reader } from './may-read.js'
 import { Rates } from './rates.js'
 import { Recovery } from './recovery.js'
 import { envelopeOf, replay } from './replay.js'
@@ -58,7 +58,7 @@ export class Space {
   recovered: () => void = () => {}
   /** Called when a batch is in the log, before it is delivered. */
   beforeDelivery: () => void = () => {}
-  afterDelivery: () => void = () => {}
+  afterDelivery: (batch: readonly Delivery[]) => void = () => {}
   readonly #commit: GroupCommit
   readonly #recovery: Recovery
   /** Who is told if a commit fails. */
@@ -142,16 +142,17 @@ export class Space {
     return { participant, readsTargeted: this.state.participants.readsTargeted(participant) }
   }
 
-  /** Who may read an entry that the log has, as of what was delivered last. */
+  /** Who may read an envelope that the log has, as of what was delivered last. */
+  audienceOf(envelope: Addressed): Audience {
+    return audienceOf(envelope, {
+      mcpVisibility: this.config.mcp.visibility,
+      isHidden: this.#isHidden,
+      originOf: (id) => this.ids.originOf(id),
+    })
+  }
+
   deliveryOf(entry: Entry): Delivery {
-    return new Delivery(
-      entry,
-      audienceOf(entry, {
-        mcpVisibility: this.config.mcp.visibility,
-        isHidden: this.#isHidden,
-        originOf: (id) => this.ids.originOf(id),
-      }),
-    )
+    return new Delivery(entry, this.audienceOf(entry))
   }
 
   /** RFC 3339 with milliseconds; formatted once per millisecond. */
@@ -230,7 +231,7 @@ export class Space {
     })
     for (const { audience } of deliveries) if (audience?.isWithheld) this.tally.withheldThoughts++
     broadcast(deliveries, this.sessions)
-    this.afterDelivery()
+    this.afterDelivery(deliveries)
   }
 
   #fold(envelope: Envelope, body: Uint8Array): void {

@@ -6,6 +6,8 @@ type Payload = Readonly<Record<string, unknown>>
 const toolsCall = 'tools/call'
 const longestName = 128
 
+export const isToolCall = ({ method }: Payload): boolean => method === toolsCall
+
 /** The tool of a `tools/call`, else the method. */
 export function toolNameOf({ method, params }: Payload): string {
   const name = method === toolsCall && isObject(params) ? params.name : undefined

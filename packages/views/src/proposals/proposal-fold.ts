@@ -3,7 +3,6 @@ import { Bounded } from '../bounded.js'
 import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
 import { type Fold, Progress } from '../fold.js'
 import { isNotification, parametersOf, toolNameOf } from '../mcp/call.js'
-import { defaultGuard } from '../mcp/guard.js'
 import { type Guard, redact } from '../mcp/redact.js'
 import { outcomeOf } from '../mcp/result.js'
 import { Register, type RegisterSnapshot } from '../register.js'
@@ -34,8 +33,8 @@ export interface ProposalFold extends Fold<readonly ProposalView[], ProposalSnap
   open(now?: number): readonly ProposalView[]
 }
 
-/** Proposals; a change is a list of those that are new or different. */
-export const createProposalFold = (guard: Guard = defaultGuard): ProposalFold => new Proposals(guard)
+/** Proposals, their texts as this guard leaves them; a change is a list of those that are new or different. */
+export const createProposalFoldWith = (guard: Guard): ProposalFold => new Proposals(guard)
 
 class Proposals implements ProposalFold {
   readonly #guard: Guard

@@ -141,12 +141,13 @@ export class Calls {
     this.#settle(proposal, { outcome: 'rejected', text, isAnswer: false })
   }
 
-  #settle({ settles }: Call, end: End): void {
+  #settle({ settles }: Call, end: Omit<End, 'seq'>): void {
+    const { seq } = this.#ledger
     for (const { turn: turnId, id } of settles) {
       const turn = this.#ledger.get(turnId)
       if (turn === undefined) continue
       this.#ledger.touch(turn)
-      if (settle(turn, id, end)) this.#ledger.update(turn)
+      if (settle(turn, id, { seq, ...end })) this.#ledger.update(turn)
     }
   }
 

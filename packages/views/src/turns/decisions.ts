@@ -1,7 +1,7 @@
 import type { ResultSize } from '../mcp/result.js'
 import type { Source } from '../source.js'
 import { head } from '../text.js'
-import type { Outcome, ToolDecision, TurnRecord } from './record.js'
+import type { Earlier, Outcome, ToolDecision, TurnRecord } from './record.js'
 
 /** Characters that are kept of what a tool said. */
 export const longestResult = 500
@@ -10,6 +10,7 @@ const remembered = { decisions: 1000, batches: 32 }
 
 export interface Dispatch {
   readonly id: string
+  /** Of the envelope that dispatches it. */
   readonly source: Source
   readonly toolName: string
   /** Not blank. */
@@ -23,6 +24,8 @@ export interface Dispatch {
 
 /** How a call ended. */
 export interface End {
+  /** Of the envelope that ends it. */
+  readonly seq: number
   readonly outcome: Outcome
   /** What the tool said, or why it came to nothing. */
   readonly text?: string | undefined
@@ -31,28 +34,46 @@ export interface End {
   readonly isAnswer: boolean
 }
 
+const fresh = {
+  outcome: null,
+  result: null,
+  error: null,
+  size: null,
+  isAnswered: false,
+  reportedAt: null,
+  earlier: [],
+  replacedAt: null,
+}
+
 /** Adds a call to its turn. A refused one that is tried again under the same id takes its own place. */
 export function dispatch(turn: TurnRecord, { label, size, ...call }: Dispatch): void {
-  drop(turn, ({ id }) => id === call.id)
+  const { seq: changedAt } = call.source
+  for (const each of turn.decisions) {
+    if (each.id === call.id && counts(each)) Object.assign(each, { replacedAt: changedAt, changedAt })
+  }
   const batch = batchFor(turn, label)
-  const parallelGroup = groupIn(turn, batch)
+  const parallelGroup = groupIn(turn, batch, changedAt)
   const weight = 1000 + size + call.rationale.length
-  const fresh = { outcome: null, result: null, error: null, size: null, isAnswered: false, isReported: false }
-  turn.decisions.push({ ...call, ...fresh, batch, parallelGroup, weight })
+  const number = turn.dispatched++
+  turn.decisions.push({ number, ...call, ...fresh, batch, parallelGroup, changedAt, weight })
   turn.weight += weight
   if (turn.decisions.length <= remembered.decisions) return
   if (!drop(turn, (each) => !isPending(each))) drop(turn, () => true)
 }
 
 /** Ends a call. Whether that was the last of its batch. */
-export function settle(turn: TurnRecord, id: string, { outcome, text, size = null, isAnswer }: End): boolean {
+export function settle(
+  turn: TurnRecord,
+  id: string,
+  { seq, outcome, text, size = null, isAnswer }: End,
+): boolean {
   const decision = turn.decisions.findLast((each) => each.id === id)
   if (decision === undefined || decision.isAnswered || (decision.outcome !== null && !isAnswer)) return false
   const [result, error] = outcome === 'success' ? [excerpt(text), null] : [null, excerpt(text)]
-  Object.assign(decision, { outcome, result, error, size, isAnswered: isAnswer })
+  change(decision, { outcome, result, error, size, isAnswered: isAnswer }, seq)
   const batch = membersOf(turn, decision.batch)
-  if (decision.isReported || batch.some(isPending)) return false
-  for (const each of batch) each.isReported = true
+  if (decision.reportedAt !== null || batch.some(isPending)) return false
+  for (const each of batch) if (each.reportedAt === null) change(each, { reportedAt: seq }, seq)
   if (batch.length > 1) turn.openBatches = turn.openBatches.filter((each) => each.batch !== decision.batch)
   return true
 }
@@ -79,12 +100,22 @@ function batchFor(turn: TurnRecord, label: number | undefined): number {
 }
 
 /** The second call makes a group of a batch. */
-function groupIn(turn: TurnRecord, batch: number): number | null {
+function groupIn(turn: TurnRecord, batch: number, seq: number): number | null {
   const members = membersOf(turn, batch)
   if (members.length === 0) return null
-  const group = members[0]?.parallelGroup ?? turn.parallelGroups++
-  for (const each of members) each.parallelGroup = group
-  return group
+  const parallelGroup = members[0]?.parallelGroup ?? turn.parallelGroups++
+  for (const each of members) if (each.parallelGroup === null) change(each, { parallelGroup }, seq)
+  return parallelGroup
+}
+
+/** What events have told stays known. */
+function change(decision: ToolDecision, changed: Partial<ToolDecision>, seq: number): void {
+  const { outcome, parallelGroup, reportedAt, earlier } = decision
+  const told: Earlier = { before: seq, outcome, parallelGroup }
+  Object.assign(decision, changed, {
+    changedAt: seq,
+    ...(reportedAt !== null && { earlier: [...earlier, told] }),
+  })
 }
 
 const excerpt = (text: string | undefined): string | null =>
@@ -101,5 +132,8 @@ function drop(turn: TurnRecord, which: (decision: ToolDecision) => boolean): boo
 
 const membersOf = ({ decisions }: TurnRecord, batch: number): ToolDecision[] =>
   decisions.filter((each) => each.batch === batch)
+
+/** Whether it is one of the turn's: no other took its place. */
+export const counts = ({ replacedAt }: Pick<ToolDecision, 'replacedAt'>): boolean => replacedAt === null
 
 const isPending = ({ outcome }: ToolDecision): boolean => outcome === null

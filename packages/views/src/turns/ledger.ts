@@ -2,9 +2,9 @@ import { contextParent, correlations, type Envelope } from '@meup/protocol'
 import { Register, type RegisterSnapshot } from '../register.js'
 import { type Quoted, sourceOf } from '../source.js'
 import type { ReasoningStep, StepDraft } from '../steps/step.js'
-import { Ids } from '../steps/ulid.js'
+import { Ulids } from '../steps/ulid.js'
 import { Places, type PlacesSnapshot } from './places.js'
-import { isRunning, newTurn, type TurnRecord, weightOf } from './record.js'
+import { type BatchEnd, isRunning, newTurn, type TurnRecord, weightOf } from './record.js'
 
 export interface LedgerSnapshot {
   readonly milliseconds: number
@@ -17,8 +17,7 @@ export interface TurnChange {
   /** Turns and jobs that began or changed. */
   readonly turns: readonly TurnRecord[]
   readonly steps: readonly ReasoningStep[]
-  /** Turns and jobs of which a batch of calls has ended: `reasoningEvent` has something to tell. */
-  readonly updates: readonly TurnRecord[]
+  readonly updates: readonly BatchEnd<TurnRecord>[]
 }
 
 export const nothing: TurnChange = { turns: [], steps: [], updates: [] }
@@ -29,26 +28,31 @@ export class Ledger {
   readonly #epoch: string
   readonly #turns = new Register({ isOpen: isRunning, weigh: weightOf, capacity: { open: 64e6, over: 16e6 } })
   readonly #places = new Places()
-  readonly #ids = new Ids()
+  readonly #ids: Ulids
   readonly #changed = new Set<TurnRecord>()
   readonly #updates = new Set<TurnRecord>()
   #steps: ReasoningStep[] = []
-  /** Time of the log. */
+  /** Of the envelope at hand: its time, and its place. */
   now = ''
+  seq = 0
 
   constructor(space: string, epoch: string) {
     this.#space = space
     this.#epoch = epoch
+    this.#ids = new Ulids(epoch)
   }
 
   begin({ ts, seq = 0 }: Envelope): void {
     this.now = ts
+    this.seq = seq
     this.#ids.begin(Date.parse(ts), seq)
   }
 
   end(): TurnChange {
     if (this.#changed.size === 0) return nothing
-    const change = { turns: [...this.#changed], steps: this.#steps, updates: [...this.#updates] }
+    const { seq } = this
+    const updates = [...this.#updates].map((turn) => ({ seq, turn, narrative: turn.narrative }))
+    const change = { turns: [...this.#changed], steps: this.#steps, updates }
     for (const turn of change.turns) {
       if (isIdle(turn)) Object.assign(turn, { state: 'completed', completedAt: this.now })
       this.#turns.set(turn.id, turn)

@@ -44,10 +44,12 @@ export function resume(turn: TurnRecord): void {
 
 /** Ends those of its calls that nobody waits for any more. */
 export function abandon(ledger: Ledger, turn: TurnRecord, isMeant: (call: ToolDecision) => boolean): void {
+  const { seq } = ledger
   ledger.touch(turn)
   for (const call of turn.decisions) {
     if (call.outcome !== null || !isMeant(call)) continue
-    if (settle(turn, call.id, { outcome: 'error', text: 'cancelled', isAnswer: false })) ledger.update(turn)
+    if (settle(turn, call.id, { seq, outcome: 'error', text: 'cancelled', isAnswer: false }))
+      ledger.update(turn)
   }
 }
 

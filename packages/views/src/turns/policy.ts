@@ -36,7 +36,8 @@ export function policy(ledger: Ledger, envelope: Envelope): void {
     parameters: {},
     size: 0,
   })
-  if (settle(turn, id, { outcome: 'rejected', text: String(payload.message), isAnswer: false }))
+  const { seq } = ledger
+  if (settle(turn, id, { seq, outcome: 'rejected', text: String(payload.message), isAnswer: false }))
     ledger.update(turn)
 }
 

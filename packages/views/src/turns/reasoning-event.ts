@@ -1,5 +1,5 @@
 import { everything, type MayRead, shown } from '../source.js'
-import type { Outcome, TurnRecord } from './record.js'
+import type { BatchEnd, Outcome, ReportedTurn } from './record.js'
 
 /** What tools were chosen in a turn so far, and why. No event has parameters. */
 export interface ReasoningUpdate {
@@ -30,16 +30,16 @@ export interface JobReasoning {
 }
 
 /**
- * The event for a turn or job of `TurnChange.updates`, for this reader: all decisions of batches that have ended.
- * `undefined` where it may read none of them, and for a single call that belongs to no run.
+ * What this reader is told as a batch ends: all decisions of batches that had ended by then, with what was known of them then,
+ * whenever it is asked. `undefined` where it may read none of them, and for a single call that belongs to no run.
  */
 export function reasoningEvent(
-  turn: TurnRecord,
+  { seq, turn, narrative: said }: BatchEnd,
   mayRead: MayRead = everything,
 ): ReasoningUpdate | JobReasoning | undefined {
-  const decisions = turn.decisions.filter(({ isReported, source }) => isReported && mayRead(source))
+  const decisions = decisionsAt(seq, turn).filter(({ source }) => mayRead(source))
   if (decisions.length === 0) return undefined
-  const text = shown(turn.narrative, mayRead)
+  const text = shown(said, mayRead)
   const narrative = text === null ? {} : { narrative: text }
   if (turn.turnNumber !== null) {
     const tool_decisions = decisions.map(({ toolName, rationale, outcome, parallelGroup }) => ({
@@ -58,4 +58,17 @@ export function reasoningEvent(
     outcome,
   }))
   return { type: 'job_reasoning', job_id: turn.jobId, ...narrative, tool_decisions }
+}
+
+/** What was told of a turn as this envelope had come. */
+function decisionsAt(seq: number, { decisions }: ReportedTurn): ReportedTurn['decisions'] {
+  return decisions
+    .filter(
+      ({ reportedAt, replacedAt }) =>
+        reportedAt !== null && reportedAt <= seq && (replacedAt === null || replacedAt > seq),
+    )
+    .map((decision) => {
+      const told = decision.earlier.find(({ before }) => before > seq) ?? decision
+      return { ...decision, outcome: told.outcome, parallelGroup: told.parallelGroup }
+    })
 }

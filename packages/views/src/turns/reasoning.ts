@@ -15,7 +15,10 @@ import { openRun, think } from './runs.js'
 export function start(ledger: Ledger, lifecycle: Lifecycle, envelope: Envelope): void {
   const known = ledger.turnOf(envelope)
   const [opened] = lifecycle.apply(envelope)
-  if (known?.agent === envelope.from) moveOn(known)
+  if (known?.agent === envelope.from) {
+    moveOn(known)
+    ledger.touch(known)
+  }
   if (opened === undefined) return
   const turn = known ?? ledger.beginJob(envelope.from, envelope)
   ledger.bind(opened.context, envelope, turn)
@@ -32,6 +35,7 @@ export function thought(ledger: Ledger, envelope: Envelope): void {
   if (known?.agent === envelope.from) {
     moveOn(known)
     think(known, envelope.context, quote(envelope))
+    ledger.touch(known)
   }
   if (steps.length === 0) return
   const turn = known ?? ledger.beginJob(envelope.from, envelope)
@@ -41,7 +45,10 @@ export function thought(ledger: Ledger, envelope: Envelope): void {
 /** A conclusion or a cancel. What a cancelled context still waits for has ended with it. */
 export function close(ledger: Ledger, lifecycle: Lifecycle, envelope: Envelope): void {
   const own = ledger.ownTurnIn(envelope.context, envelope.from)
-  if (own !== undefined) moveOn(own)
+  if (own !== undefined) {
+    moveOn(own)
+    ledger.touch(own)
+  }
   const [state, reason] = endOf(envelope)
   for (const { context } of lifecycle.apply(envelope)) {
     const turn = ledger.inContext(context)
@@ -67,8 +74,8 @@ function stepsOf(payload: Envelope['payload']): readonly StepDraft[] {
   return isBlank(text) ? [] : [{ phase: payload.phase, content: text.trim() }]
 }
 
-/** An agent that may not cancel concludes, and says that it was cancelled. */
-function endOf({ kind, from, payload }: Envelope): [state: TurnState, reason: string | null] {
+/** How this ends its context. An agent that may not cancel concludes, and says that it was cancelled. */
+export function endOf({ kind, from, payload }: Envelope): [state: TurnState, reason: string | null] {
   if (kind === Kind.reasoningConclusion) {
     const isCancelled = isObject(payload.metadata) && payload.metadata.cancelled === true
     return isCancelled ? ['cancelled', messageOf(payload)] : ['completed', null]

@@ -4,8 +4,17 @@ import type { Quoted, Source } from '../source.js'
 export type TurnState = 'running' | 'completed' | 'cancelled' | 'abandoned' | 'error'
 export type Outcome = 'success' | 'error' | 'rejected'
 
+/** What was told of a decision before the envelope `before` changed it. */
+export interface Earlier {
+  readonly before: number
+  readonly outcome: Outcome | null
+  readonly parallelGroup: number | null
+}
+
 /** Why a tool was chosen, and what came of it. */
 export interface ToolDecision {
+  /** From 0 in the turn, in the order in which they were dispatched. */
+  readonly number: number
   /** Of the request or the proposal; where the gateway refused it, the id it would have had. */
   readonly id: string
   /** The `system.decision` where the gateway refused it. */
@@ -27,8 +36,14 @@ export interface ToolDecision {
   readonly batch: number
   /** Whether `outcome` is what the tool said. */
   isAnswered: boolean
-  /** Whether all of its batch have ended, so that events tell of it. */
-  isReported: boolean
+  /** Seq of the envelope that ended its batch: events tell of it from there on. `null` = not yet. */
+  reportedAt: number | null
+  /** What events told of it earlier; the oldest first. */
+  earlier: readonly Earlier[]
+  /** Seq of the envelope that took it out of the turn, as the agent tried again under its id. `null` = it counts. */
+  replacedAt: number | null
+  /** Seq of the last envelope that changed it. */
+  changedAt: number
   /** About how many characters it takes in memory. */
   readonly weight: number
 }
@@ -69,17 +84,37 @@ export interface TurnRecord {
   completedAt: string | null
   /** What was thought before the tools of the latest run were called; `null` without tools. */
   narrative: Quoted | null
-  /** In the order in which they were dispatched; the latest 1,000. */
+  /** In the order in which they were dispatched; the latest 1,000. Those that were replaced count no more. */
   decisions: ToolDecision[]
   runs: Run[]
   /** Number of its steps so far. */
   steps: number
   /** Batches that calls with the same label may still join. */
   openBatches: { readonly label: number; readonly batch: number }[]
+  /** Number of its decisions so far. */
+  dispatched: number
   batches: number
   parallelGroups: number
   /** Of its decisions. */
   weight: number
+}
+
+/** What is known of a turn besides what was done in it. */
+export type TurnHeading = Omit<TurnRecord, 'decisions' | 'runs' | 'openBatches'>
+
+/** What events tell of a turn, or decide by. */
+export interface ReportedTurn extends TurnHeading {
+  readonly decisions: readonly Omit<ToolDecision, 'parameters' | 'result' | 'error' | 'size'>[]
+  readonly runs: readonly Run[]
+}
+
+/** A batch of calls has ended: `reasoningEvent` has something to tell, now and, of what is kept of the turn, later. */
+export interface BatchEnd<Turn extends ReportedTurn = ReportedTurn> {
+  /** Of the envelope that ended it. */
+  readonly seq: number
+  readonly turn: Turn
+  /** Of the turn, as it was then. */
+  readonly narrative: Quoted | null
 }
 
 type Beginning = Pick<TurnRecord, 'id' | 'sessionId' | 'threadId' | 'agent' | 'inputSource' | 'startedAt'> &
@@ -100,6 +135,7 @@ export const newTurn = (beginning: Beginning): TurnRecord => ({
   runs: [],
   steps: 0,
   openBatches: [],
+  dispatched: 0,
   batches: 0,
   parallelGroups: 0,
   weight: 0,

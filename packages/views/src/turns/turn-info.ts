@@ -1,5 +1,6 @@
 import type { ResultSize } from '../mcp/result.js'
 import { everything, type MayRead, shown } from '../source.js'
+import { counts } from './decisions.js'
 import type { Outcome, ToolDecision, TurnRecord, TurnState } from './record.js'
 
 /** Why a tool was chosen, as the HTTP API tells it. */
@@ -60,7 +61,7 @@ function describe<Decision extends ToolDecisionInfo>(
   tell: (decision: ToolDecision) => Decision,
 ): TurnInfo<Decision> | undefined {
   const { turnNumber, trigger, answer, runs } = turn
-  const decisions = turn.decisions.filter(({ source }) => mayRead(source))
+  const decisions = turn.decisions.filter((decision) => counts(decision) && mayRead(decision.source))
   const said = [trigger, answer, ...runs.map(({ opening }) => opening)]
   const isSeen = decisions.length > 0 || said.some((quoted) => quoted !== null && mayRead(quoted.source))
   if (turnNumber === null || !isSeen) return undefined

@@ -1,4 +1,5 @@
 import {
+  type BatchEnd,
   createTurnFold,
   createTurnHistory,
   type DetailedDecision,
@@ -17,7 +18,10 @@ export interface Told {
   readonly jobs: readonly TurnRecord[]
   readonly records: readonly TurnRecord[]
   readonly steps: readonly ReasoningStep[]
+  /** As they were told when the batches ended. */
   readonly events: readonly (ReasoningUpdate | JobReasoning)[]
+  /** With their turns as they are in the end. */
+  readonly ends: readonly BatchEnd[]
 }
 
 export const session = { space: 'main', epoch: 'epoch-1' }
@@ -29,13 +33,15 @@ export function tell(log: readonly Fields[], agent = 'agent'): Told {
   const records = new Map<string, TurnRecord>()
   const steps: ReasoningStep[] = []
   const events: (ReasoningUpdate | JobReasoning)[] = []
+  const ends: BatchEnd[] = []
   for (const envelope of toLog(log)) {
     const change = fold.apply(envelope)
     const turns = structuredClone(change.turns) // So that a change which is not told of is not seen.
     history.apply({ ...change, turns })
     for (const turn of turns) records.set(turn.id, turn)
     steps.push(...change.steps)
-    events.push(...change.updates.flatMap((turn) => reasoningEvent(turn) ?? []))
+    events.push(...change.updates.flatMap((end) => reasoningEvent(end) ?? []))
+    ends.push(...change.updates)
   }
   return {
     turns: history.thread(`main/${agent}`).flatMap((turn) => turnDetail(turn) ?? []),
@@ -43,6 +49,7 @@ export function tell(log: readonly Fields[], agent = 'agent'): Told {
     records: [...records.values()],
     steps,
     events,
+    ends,
   }
 }
 

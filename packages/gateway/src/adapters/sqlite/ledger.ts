@@ -15,10 +15,13 @@ export interface OpenedSpace {
   readonly snapshot: Snapshot | undefined
 }
 
+/** A draft; what was logged elsewhere before has its salt already. */
+type Salted = Draft & { readonly salt?: Uint8Array }
+
 /** A batch of one space, and what became of it: `undefined` = committed. */
 interface Submission {
   readonly space: number
-  readonly drafts: readonly Draft[]
+  readonly drafts: readonly Salted[]
 }
 type Outcome = LogError | undefined
 
@@ -70,6 +73,11 @@ export class Ledger {
     return this.#tipOf(space).seq
   }
 
+  /** Of the last row; of an empty space, what its first one will link to. */
+  hashOf(space: number): Uint8Array {
+    return this.#tipOf(space).hash
+  }
+
   /**
    * Commits the batches in one transaction. A batch that is refused leaves nothing behind and takes no other with it.
    * Any other failure is thrown; then nothing of any batch is stored.
@@ -115,7 +123,7 @@ export class Ledger {
     let { seq, hash } = tip
     for (const draft of drafts) {
       if (draft.seq !== seq + 1) throw gapError(seq + 1, draft.seq)
-      const sealed = seal(draft, hash)
+      const sealed = seal(draft, hash, draft.salt)
       try {
         this.#insertOne(space, draft, sealed)
       } catch (error) {

@@ -1,3 +1,5 @@
+import { projections } from './projection-schema.js'
+
 const envelopes = `
   CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,
@@ -56,4 +58,4 @@ const pruning = `
 `
 
 /** Number n brings a file of schema version n to the next. What has been released is never changed: files stay. */
-export const migrations: readonly string[] = [envelopes, pruning]
+export const migrations: readonly string[] = [envelopes, pruning, projections]

@@ -1,20 +1,24 @@
 import { closedError, LogError } from '../../log/error.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
-import type { ReaderCalls, WriterCalls } from './calls.js'
+import type { Projection, ProjectionOptions } from '../../ports/projection.js'
+import type { ProjectionCalls, ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
 import type { Lookup } from './lookup.js'
 import { packBatch, unpackPage } from './pack.js'
+import { openSqliteProjection } from './sqlite-projection.js'
 
 export interface Threads {
   readonly writer: Channel<WriterCalls>
   readonly reader: Channel<ReaderCalls>
   /** On this thread: admission cannot wait for an answer. */
   readonly lookup: Lookup
+  /** Started when it is asked for: not every log is projected. */
+  projecting(): Promise<Channel<ProjectionCalls>>
 }
 
 /** Opens the log of one space. What is shown of the file is what this thread knows to be committed, and not pruned. */
 export async function openSqliteLog(
-  { writer, reader, lookup }: Threads,
+  { writer, reader, lookup, projecting }: Threads,
   name: string,
   onClose: () => void,
 ): Promise<EnvelopeLog> {
@@ -26,6 +30,20 @@ export async function openSqliteLog(
     if (closed) throw closedError('log')
   }
   const pruned = () => snapshot?.through ?? 0
+
+  let projection: Promise<Projection> | undefined
+  const openProjection = async (options: ProjectionOptions): Promise<Projection> => {
+    try {
+      return await openSqliteProjection(
+        { writer: await projecting(), reader },
+        { space, name, epoch },
+        options,
+      )
+    } catch (error) {
+      projection = undefined // The next to ask may be luckier.
+      throw error
+    }
+  }
 
   return {
     epoch,
@@ -75,11 +93,17 @@ export async function openSqliteLog(
       snapshot = again.snapshot
       lookup.refresh()
     },
+    async project(options) {
+      refuseIfClosed()
+      projection ??= openProjection(options)
+      return projection
+    },
     async close() {
       if (!closed) onClose()
       closed = true
       // Whoever wrote hears of a failure; writes are answered in their order, so the last one stands for all.
       await Promise.allSettled([lastWrite])
+      await (await projection?.catch(() => undefined))?.close()
     },
   }
 }

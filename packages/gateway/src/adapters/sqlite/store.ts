@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { closedError } from '../../log/error.js'
 import type { EnvelopeLog, LogStore } from '../../ports/envelope-log.js'
-import type { ReaderCalls, ReaderOptions, WriterCalls, WriterOptions } from './calls.js'
+import type { ProjectionCalls, ReaderCalls, ReaderOptions, WriterCalls, WriterOptions } from './calls.js'
 import { Channel } from './channel.js'
 import { asLogError } from './failure.js'
 import type { Durability } from './files.js'
@@ -16,8 +16,8 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * Logs in one SQLite file. One worker writes and one reads, so that neither the disk nor the hashing stalls the event
- * loop. Rejects with a `LogError`: `locked`, `newer_schema`, `corrupt` or `io`.
+ * Logs in one SQLite file. One worker writes, one reads, and one keeps turns and steps, so that neither the disk nor the
+ * hashing nor the folding stalls the event loop. Rejects with a `LogError`: `locked`, `newer_schema`, `corrupt` or `io`.
  */
 export async function sqliteStore({ path, durability = 'process' }: SqliteStoreOptions): Promise<LogStore> {
   const threads = await startThreads(resolve(path), durability)
@@ -35,7 +35,7 @@ export async function sqliteStore({ path, durability = 'process' }: SqliteStoreO
   const close = async () => {
     const open = await Promise.allSettled(logs.values())
     await Promise.all(open.map((log) => log.status === 'fulfilled' && log.value.close()))
-    await stopThreads(threads)
+    await threads.stop()
   }
 
   return {
@@ -52,7 +52,10 @@ export async function sqliteStore({ path, durability = 'process' }: SqliteStoreO
   }
 }
 
-async function startThreads(path: string, durability: Durability): Promise<Threads> {
+async function startThreads(
+  path: string,
+  durability: Durability,
+): Promise<Threads & { stop(): Promise<void> }> {
   const writing: WriterOptions = { path, durability }
   const reading: ReaderOptions = { path }
   const writer = await Channel.open<WriterCalls>(new URL('./writer-worker.js', import.meta.url), writing)
@@ -60,7 +63,8 @@ async function startThreads(path: string, durability: Durability): Promise<Threa
   try {
     lookup = lookupIn(path)
     const reader = await Channel.open<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), reading)
-    return { writer, reader, lookup }
+    const threads = { writer, reader, lookup, ...projectingIn(path) }
+    return { ...threads, stop: () => stopThreads(threads) }
   } catch (error) {
     lookup?.close()
     await writer.close()
@@ -68,9 +72,38 @@ async function startThreads(path: string, durability: Durability): Promise<Threa
   }
 }
 
+/** The thread of turns and steps, which begins with the first that asks for it. */
+function projectingIn(path: string) {
+  let started: Promise<Channel<ProjectionCalls>> | undefined
+  const start = async () => {
+    try {
+      const options: ReaderOptions = { path }
+      return await Channel.open<ProjectionCalls>(new URL('./projection-worker.js', import.meta.url), options)
+    } catch (error) {
+      started = undefined
+      throw asLogError(error)
+    }
+  }
+  return {
+    projecting() {
+      started ??= start()
+      return started
+    },
+    async stopProjecting() {
+      await (await started?.catch(() => undefined))?.close()
+    },
+  }
+}
+
 /** The writer last: the last connection folds the write-ahead log into the file, and it should do so off this thread. */
-async function stopThreads({ writer, reader, lookup }: Threads): Promise<void> {
+async function stopThreads({
+  writer,
+  reader,
+  lookup,
+  stopProjecting,
+}: Threads & { stopProjecting(): Promise<void> }): Promise<void> {
   try {
+    await stopProjecting()
     await reader.close()
     lookup.close()
   } finally {

@@ -2,9 +2,12 @@ import { type ErrorCode, errors, type JsonSchema, jsonSchemas, maxPost, SpaceNam
 import { auditParameters } from '../audit.js'
 import { eventParameters } from '../events.js'
 import { historyParameters, ndjson } from '../history.js'
+import { markdown } from '../markdown.js'
 import { type ParameterName, parameters } from '../parameters.js'
 import { exportParameters } from '../proof.js'
+import { turnParameters } from '../turns.js'
 import { answerSchemas, arrayOf, schemaRef, text } from './schemas.js'
+import { turnSchemas } from './turn-schemas.js'
 
 /** The routes of this gateway as an OpenAPI 3.1 document [MEUP-11.8]. */
 export function openApi(): JsonSchema {
@@ -18,7 +21,7 @@ export function openApi(): JsonSchema {
     servers: [{ url: '/' }],
     paths: { ...spacePaths(), ...openPaths() },
     components: {
-      schemas: answerSchemas(),
+      schemas: { ...answerSchemas(), ...turnSchemas() },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'a token of the space; guests send none' },
       },
@@ -40,6 +43,7 @@ function spacePaths(): Record<string, object> {
     ...under('/participants', { get: show('participants', 'Who belongs to the space, and who is there') }),
     ...under('/contexts', { get: show('contexts', 'The tree of contexts') }),
     ...under('/contexts/{path}', { get: show('context', 'One context and what is nested in it') }, [path]),
+    ...under('/turns', { get: turns }),
     ...under('/audit', { get: audit }),
     ...under('/audit/verify', { get: show('verification', 'Whether the log is what was chained') }),
     ...under('/audit/export', { get: exported }),
@@ -146,14 +150,29 @@ const history = {
   },
 }
 
+const turns = {
+  ...ofSpace,
+  operationId: 'turns',
+  summary: 'What an agent was asked and answered, and why it called which tools',
+  parameters: inQuery(turnParameters).map((each) => ({ ...each, required: each.name === 'thread_id' })),
+  responses: {
+    200: {
+      description: 'the latest turns, in their order; `Link: rel="next"` where there may be earlier ones',
+      content: json(schemaRef('turns')),
+    },
+    ...refusals(entry),
+  },
+}
+
 const audit = {
   ...ofSpace,
   operationId: 'audit',
-  summary: 'What the gateway denied, blocked, limited or passed for review, newest first',
+  summary:
+    'What agents did step by step, and what the gateway denied, blocked, limited or reviewed, newest first',
   parameters: inQuery(auditParameters),
   responses: {
     200: {
-      description: 'decisions; `Link: rel="next"` where there may be more',
+      description: 'steps and decisions; `Link: rel="next"` where there may be more',
       content: json(schemaRef('audit')),
     },
     ...refusals(entry),
@@ -163,12 +182,14 @@ const audit = {
 const exported = {
   ...ofSpace,
   operationId: 'export',
-  summary: 'The log, as far as its reader may see it, with the proof that it is whole',
+  summary:
+    'The log with the proof that it is whole, or turns and steps to read, as far as its reader may see them',
   parameters: inQuery(exportParameters),
   responses: {
     200: {
-      description: 'epoch, first seq and previous hash; a line for each envelope; epoch, head and hash',
-      content: { [ndjson]: { schema: text } },
+      description:
+        'jsonl: epoch, first seq and previous hash; a line for each envelope; epoch, head and hash. markdown: turns',
+      content: { [ndjson]: { schema: text }, [markdown]: { schema: text } },
     },
     ...refusals(entry),
   },
@@ -191,6 +212,11 @@ const post = {
   },
 }
 
+const eventNames = [
+  'events `envelope` (id: its seq); after the one that ends a batch of calls `reasoning_update` or `job_reasoning`, with',
+  'the schemas of these names and the same seq; `lost`; and `error` before the gateway ends the stream',
+].join(' ')
+
 const events = {
   ...ofSpace,
   operationId: 'events',
@@ -200,13 +226,14 @@ const events = {
     {
       name: 'Last-Event-ID',
       in: 'header',
-      description: 'the seq to go on after; it counts more than `after`',
-      schema: parameters.after.schema,
+      description:
+        'the id of the event to go on after: its seq, or seq.n between events of one seq; it counts more than `after`',
+      schema: text,
     },
   ],
   responses: {
     200: {
-      description: 'events `envelope` (id: its seq), `lost`, and `error` before the gateway ends the stream',
+      description: eventNames,
       content: { 'text/event-stream': { schema: text } },
     },
     ...refusals(entry),

@@ -9,7 +9,7 @@ import {
   plainSchema,
 } from '@meup/protocol'
 
-const count: JsonSchema = { type: 'integer', minimum: 0 }
+export const count: JsonSchema = { type: 'integer', minimum: 0 }
 export const text: JsonSchema = { type: 'string' }
 
 /** An object whose fields are all there, unless `optional` names them. */
@@ -62,7 +62,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
     contexts: object({ contexts: arrayOf(schemaRef('context')), ...place }),
     audit: object(
       {
-        steps: { type: 'array', description: 'empty: this gateway derives no steps' },
+        steps: arrayOf(schemaRef('step')),
         decisions: arrayOf(schemaRef('decision')),
         has_more: { type: 'boolean' },
         next: { ...count, description: '`before` of the next request' },

@@ -2,14 +2,15 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 
-const schema = readFileSync(new URL('./fixtures/schema-1.sql', import.meta.url), 'utf8')
+const schemaOf = (version: number): string =>
+  readFileSync(new URL(`./fixtures/schema-${version}.sql`, import.meta.url), 'utf8')
 
 const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest()
 
-/** Makes a file as the first released gateway wrote it, with the spaces `main` and `other` and so many rows in each. */
-export function writeVersion1(path: string, rows: number): void {
+/** Makes a file as a released gateway wrote it, with the spaces `main` and `other` and so many rows in each. */
+export function writeVersion(version: 1 | 2, path: string, rows: number): void {
   const db = new Database(path)
-  db.exec(schema)
+  db.exec(schemaOf(version))
   db.pragma('journal_mode = WAL')
   const insertSpace = db.prepare('INSERT INTO spaces (id, name, epoch) VALUES (?, ?, ?)')
   const insert = db.prepare(`INSERT INTO envelopes VALUES (${Array(14).fill('?').join(', ')})`)
@@ -42,6 +43,16 @@ export function writeVersion1(path: string, rows: number): void {
     }
   })()
   db.close()
+}
+
+/** The tables that the schema of a released version has. */
+export function tablesOf(version: 1 | 2 | 3): string[] {
+  const log = ['envelopes', 'spaces']
+  const projection = [
+    ...['batch_ends', 'fold_snapshot_parts', 'fold_snapshots', 'projections'],
+    ...['reasoning_steps', 'step_places', 'tool_decisions', 'turns'],
+  ]
+  return [...log, ...(version > 1 ? ['pruned'] : []), ...(version > 2 ? projection : [])].sort()
 }
 
 /** Everything that a file holds of its spaces and their envelopes, and the version of its schema. */

@@ -1,0 +1,7 @@
+export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+export { dialBrowser } from './adapters/browser-ws.js'
+export { ConnectionError, ToolError } from './participant/errors.js'
+export type { Draft } from './participant/seat.js'
+export type { Dial, DialRequest } from './participant/transport.js'
+export { Watcher } from './participant/watcher.js'
+export type { OpenProposal } from './trust/open-proposal.js'

@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { PageFile, PageFiles } from '../http/page.js'
+
+const types: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+const index = 'index.html'
+const hashed = 'assets/'
+
+/** Reads a built page once, so that a request only ever names what is there. Throws when the folder has no index. */
+export function readPage(directory: URL): PageFiles {
+  const folder = fileURLToPath(directory)
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && typeOf(entry.name) !== undefined)
+    .map((entry) => join(entry.parentPath, entry.name))
+  const page = new Map(files.map((file) => read(file, relative(folder, file).split(sep).join('/'))))
+  if (!page.has('/')) throw new Error(`there is no ${index} in ${folder}; build the page first`)
+  return page
+}
+
+function read(file: string, path: string): [path: string, file: PageFile] {
+  const body = new Uint8Array(readFileSync(file))
+  const gzipped = new Uint8Array(gzipSync(body, { level: 9 }))
+  const type = typeOf(path) ?? ''
+  return [path === index ? '/' : `/${path}`, { type, body, gzipped, isHashed: path.startsWith(hashed) }]
+}
+
+const typeOf = (name: string): string | undefined => types[name.slice(name.lastIndexOf('.') + 1)]

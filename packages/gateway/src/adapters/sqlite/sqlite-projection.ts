@@ -1,0 +1,134 @@
+import type { BatchEnd } from '@meup/views'
+import { closedError, LogError } from '../../log/error.js'
+import type { Projection, ProjectionOptions } from '../../ports/projection.js'
+import { inTurn } from '../../projection/in-turn.js'
+import type { ProjectionCalls, ReaderCalls } from './calls.js'
+import type { Channel } from './channel.js'
+import type { ProjectedLog } from './projected-log.js'
+
+interface ProjectionThreads {
+  readonly writer: Channel<ProjectionCalls>
+  readonly reader: Channel<ReaderCalls>
+}
+
+/** Opens the turns and steps of one log. One thread folds the log into tables, another reads them. */
+export async function openSqliteProjection(
+  { writer, reader }: ProjectionThreads,
+  log: ProjectedLog,
+  { safety, repaired = () => {} }: ProjectionOptions,
+): Promise<Projection> {
+  const { space } = log
+  let seq = await writer.call('open', [log, safety])
+  let closed = false
+  const inOrder = inTurn()
+  /** What ended in calls that failed before they could tell. */
+  const untold: BatchEnd[] = []
+  /** Going on while everything is made again: nobody is shown a part of it. */
+  let making: Promise<void> | undefined
+  /** How often that was begun. */
+  let remade = 0
+  /** What a reader has asked for. */
+  let asked: Promise<void> | undefined
+
+  const refuseIfClosed = () => {
+    if (closed) throw closedError('projection')
+  }
+  const step = async (through: number) => {
+    refuseIfClosed()
+    const advanced = await writer.call('advance', [space, through])
+    for (const each of advanced.damaged)
+      repaired(`the snapshot at seq ${each} is damaged: the log is read again`)
+    return advanced
+  }
+  const remake = (): Promise<void> => {
+    const make = async () => {
+      while (!(await writer.call('clear', [space]))) refuseIfClosed()
+      for (let at = 0; at < seq; ) at = (await step(seq)).seq
+    }
+    remade++
+    making = make().finally(() => {
+      making = undefined
+    })
+    return making
+  }
+  /** What proves damaged is made again, and tried once more. */
+  const write = <Result>(task: () => Promise<Result>): Promise<Result> =>
+    inOrder(async () => {
+      refuseIfClosed()
+      try {
+        return await task()
+      } catch (error) {
+        repaired(reasonIn(error))
+        await remake()
+        return task()
+      }
+    })
+  const repair = (reason: string): Promise<void> => {
+    asked ??= inOrder(() => {
+      repaired(reason)
+      return remake()
+    }).finally(() => {
+      asked = undefined
+    })
+    return asked
+  }
+  const read = async <Result>(task: () => Promise<Result>, isRepaired = false): Promise<Result> => {
+    refuseIfClosed()
+    await making
+    const before = remade
+    try {
+      const answer = await task()
+      if (remade === before) return answer
+    } catch (error) {
+      if (isRepaired) throw error
+      await repair(reasonIn(error))
+      return read(task, true)
+    }
+    return read(task, isRepaired) // It saw only what had been made again by then.
+  }
+
+  return {
+    get seq() {
+      return seq
+    },
+    advance: (through) =>
+      write(async () => {
+        while (seq < through) {
+          const advanced = await step(through)
+          seq = Math.max(seq, advanced.seq)
+          untold.push(...advanced.ends)
+        }
+        return untold.splice(0)
+      }),
+    ends: (range) => read(() => reader.call('ends', [log, range])),
+    turns: (query) => read(() => reader.call('turns', [log, query])),
+    steps: (query) => read(() => reader.call('steps', [log, query])),
+    trail: (query) => read(() => reader.call('trail', [log, query])),
+    stepsOf: (turn, range) => read(() => reader.call('stepsOf', [log, turn, range])),
+    older: (before) => read(() => reader.call('older', [log, before])),
+    configure: (safety) => writer.call('configure', [space, safety]),
+    keep: (through) =>
+      write(async () => {
+        while (!(await writer.call('keep', [space, through]))) refuseIfClosed()
+      }),
+    prune: (before) =>
+      write(async () => {
+        for (let steps = 0; ; refuseIfClosed()) {
+          const removed = await writer.call('prune', [space, before])
+          steps += removed.steps
+          if (removed.isDone) return steps
+        }
+      }),
+    rebuild: () => write(remake),
+    close() {
+      closed = true
+      return inOrder(() => writer.call('release', [space]))
+    },
+  }
+}
+
+/** Why everything has to be made again; throws what has other reasons. */
+function reasonIn(error: unknown): string {
+  if (error instanceof LogError && error.code === 'projection') return error.message
+  throw error
+}

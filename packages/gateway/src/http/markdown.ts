@@ -1,0 +1,56 @@
+import { deny, isDenial } from '../gateway/door.js'
+import type { Caller } from '../gateway/gateway.js'
+import { exportTrail } from '../outbox/markdown.js'
+import { readingOf } from '../outbox/reading.js'
+import type { HttpOptions } from './options.js'
+import { denied } from './problem.js'
+import { streamOf } from './stream.js'
+import { unknownThread, wrongThread } from './thread.js'
+import { readView } from './views.js'
+
+export const markdown = 'text/markdown; charset=utf-8'
+
+interface Asked {
+  readonly thread_id?: string
+  readonly turn?: number
+}
+
+/** Turns and their steps for people, as far as the visitor may read them. */
+export async function writeMarkdown(
+  visitor: Caller,
+  asked: Asked,
+  options: HttpOptions,
+  failed: (error: unknown) => void,
+): Promise<Response> {
+  const { space, projector } = visitor
+  const wrong = wrongThread(asked, space)
+  if (wrong !== undefined) return denied(wrong)
+  const { thread_id: thread, turn } = asked
+  const query = { ...(thread !== undefined && { thread }), ...(turn !== undefined && { turn }) }
+  const mayRead = readingOf(space.readerOf(visitor), space)
+  const begun = await readView(visitor, options, async (head) => {
+    const texts = exportTrail(projector, query, head, mayRead)
+    return { texts, first: await texts.next() }
+  })
+  if (isDenial(begun)) return denied(begun)
+  const { texts, first } = begun
+  if (first.done && thread !== undefined) {
+    const unknown = unknownThread(thread, space)
+    if (unknown !== undefined) return denied(unknown)
+    if (turn !== undefined) {
+      const message = `there is no turn ${turn} in ${thread} that you may read; GET turns lists them`
+      return denied(deny('not_found', 404, message))
+    }
+  }
+  return new Response(streamOf(after(first, texts), failed), { headers: { 'content-type': markdown } })
+}
+
+/** What was taken from a generator, and then the rest of it. */
+async function* after(
+  first: IteratorResult<string, void>,
+  rest: AsyncGenerator<string, void>,
+): AsyncGenerator<string, void> {
+  if (first.done) return
+  yield first.value
+  yield* rest
+}

@@ -1,0 +1,53 @@
+import type { Context } from 'hono'
+import { accepts } from 'hono/accepts'
+
+/** A file of the page that people open in a browser. */
+export interface PageFile {
+  readonly type: string
+  readonly body: Uint8Array<ArrayBuffer>
+  readonly gzipped: Uint8Array<ArrayBuffer>
+  /** Its name changes with its content. */
+  readonly isHashed: boolean
+}
+
+/** Files by their paths, such as `/` and `/assets/page-1a2b.js`. Nothing else is ever looked up. */
+export type PageFiles = ReadonlyMap<string, PageFile>
+
+/** The page runs its own scripts alone, and talks to its own gateway alone; no text makes a script of itself. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const guarded = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+}
+
+/** `GET /` and what it needs [MEUP-11.8]. */
+export function getPageFile(context: Context, { type, body, gzipped, isHashed }: PageFile): Response {
+  const supports = ['gzip', 'identity']
+  const encoding = accepts(context, { header: 'Accept-Encoding', supports, default: 'identity' })
+  const isGzipped = encoding === 'gzip'
+  return new Response(isGzipped ? gzipped : body, {
+    headers: {
+      ...guarded,
+      'content-type': type,
+      'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+      vary: 'accept-encoding',
+      ...(isGzipped && { 'content-encoding': 'gzip' }),
+    },
+  })
+}

@@ -1,0 +1,35 @@
+import type { Context } from 'hono'
+import { deny, isDenial } from '../gateway/door.js'
+import { readingOf } from '../outbox/reading.js'
+import { readTurns } from '../outbox/turns.js'
+import { type HttpOptions, knockOf } from './options.js'
+import { readParameters } from './parameters.js'
+import { denied } from './problem.js'
+import { unknownThread, wrongThread } from './thread.js'
+import { paged, readView } from './views.js'
+
+export const turnParameters = ['thread_id', 'before', 'limit'] as const
+
+/** `GET /spaces/{space}/turns`: what an agent was asked, what it answered, and why it called which tools [MEUP-11.5]. */
+export async function getTurns(context: Context, options: HttpOptions): Promise<Response> {
+  const url = new URL(context.req.url)
+  const asked = readParameters(url.searchParams, turnParameters)
+  if (isDenial(asked)) return denied(asked)
+  const visitor = await options.gateway.identify(knockOf(context, options))
+  if (isDenial(visitor)) return denied(visitor)
+
+  const { space, projector } = visitor
+  const { thread_id: thread, before, limit = 20 } = asked
+  if (thread === undefined) {
+    return denied(deny('invalid_request', 400, `thread_id is needed, such as ${space.config.name}/ben`))
+  }
+  const wrong = wrongThread(asked, space)
+  if (wrong !== undefined) return denied(wrong)
+  const query = { thread, limit, ...(before !== undefined && { before }) }
+  const mayRead = readingOf(space.readerOf(visitor), space)
+  const page = await readView(visitor, options, () => readTurns(projector, query, mayRead))
+  if (isDenial(page)) return denied(page)
+  const { turns, next } = page
+  const unknown = turns.length === 0 && next === undefined ? unknownThread(thread, space) : undefined
+  return unknown ? denied(unknown) : paged(context, url, { thread_id: thread, turns }, next)
+}

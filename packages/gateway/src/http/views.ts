@@ -1,0 +1,47 @@
+import type { Context } from 'hono'
+import { type Denial, deny } from '../gateway/door.js'
+import type { Caller } from '../gateway/gateway.js'
+import { LogError } from '../log/error.js'
+import type { HttpOptions } from './options.js'
+
+/** Milliseconds that a request waits until views have caught up with the log. */
+const patienceMs = 5000
+
+/**
+ * Reads turns or steps as of everything that was delivered when they are asked for, up to `head`: whoever has got an
+ * acknowledgement finds what it did.
+ */
+export async function readView<Answer>(
+  { space, projector }: Caller,
+  { logger }: HttpOptions,
+  read: (head: number) => Promise<Answer>,
+): Promise<Answer | Denial> {
+  const head = space.delivered
+  let cancel = (): void => {}
+  const late = new Promise<'late'>((resolve) => {
+    cancel = space.clock.after(patienceMs, () => resolve('late'))
+  })
+  try {
+    if ((await Promise.race([projector.reach(head), late])) === 'late') return behind(projector.seq, head)
+    return await read(head)
+  } catch (err) {
+    if (!(err instanceof LogError)) throw err
+    logger.warn({ err, space: space.config.name }, 'turns and steps could not be read')
+    return deny('unavailable', 503, 'turns and steps cannot be read at present; ask again later')
+  } finally {
+    cancel()
+  }
+}
+
+function behind(seq: number, head: number): Denial {
+  const message = `turns and steps are made up to seq ${seq} of ${head} so far; ask again later`
+  return { ...deny('unavailable', 503, message), retryAfterMs: patienceMs }
+}
+
+/** A page as JSON. `next`: the `before` of the next one, where there may be more. */
+export function paged(context: Context, url: URL, page: object, next: number | undefined): Response {
+  const answer = { ...page, has_more: next !== undefined }
+  if (next === undefined) return context.json(answer)
+  url.searchParams.set('before', `${next}`)
+  return context.json({ ...answer, next }, 200, { link: `<?${url.searchParams}>; rel="next"` })
+}

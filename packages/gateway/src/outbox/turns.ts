@@ -1,0 +1,51 @@
+import { type MayRead, type TurnInfo, type TurnRecord, turnInfo } from '@meup/views'
+import type { Projection, TurnQuery } from '../ports/projection.js'
+
+const turnsAtOnce = 16
+/** One request looks at so many turns, and takes about so many characters of them, before it says where to go on. */
+const [mostTurns, mostCharacters] = [2000, 8 * 1024 * 1024]
+
+/** A part of a thread. */
+export interface TurnPage {
+  /** In the order of their numbers. */
+  readonly turns: readonly TurnInfo[]
+  /** `before` of the page of earlier turns; `undefined` = there are none. It may turn out empty. */
+  readonly next: number | undefined
+}
+
+/** The latest turns of a thread, those before one of them, as far as the reader may read anything of them. */
+export async function readTurns(
+  projection: Pick<Projection, 'turns'>,
+  query: TurnQuery,
+  mayRead: MayRead,
+): Promise<TurnPage> {
+  const turns: TurnInfo[] = []
+  let [next, looked, characters]: [number | undefined, number, number] = [query.before, 0, 0]
+  for await (const record of newestFirst(projection, query)) {
+    const info = turnInfo(record, mayRead)
+    const isFull = turns.length === query.limit || characters >= mostCharacters
+    if (looked === mostTurns || (isFull && info !== undefined)) return { turns: turns.reverse(), next }
+    if (info !== undefined) turns.push(info)
+    next = record.turnNumber ?? next
+    characters += charactersOf(record)
+    looked++
+  }
+  return { turns: turns.reverse(), next: undefined }
+}
+
+async function* newestFirst(
+  projection: Pick<Projection, 'turns'>,
+  query: TurnQuery,
+): AsyncGenerator<TurnRecord> {
+  let [before, limit] = [query.before, Math.min(query.limit + 1, turnsAtOnce)]
+  for (;;) {
+    const records = await projection.turns({ ...query, limit, ...(before !== undefined && { before }) })
+    yield* records
+    const last = records.at(-1)?.turnNumber ?? null
+    if (records.length < limit || last === null) return
+    ;[before, limit] = [last, turnsAtOnce]
+  }
+}
+
+const charactersOf = ({ weight, trigger, answer }: TurnRecord): number =>
+  weight + (trigger?.text?.length ?? 0) + (answer?.text?.length ?? 0)

@@ -1,0 +1,213 @@
+import { EventType } from '@ag-ui/client'
+import { describe, expect, test } from 'vitest'
+import { answer, beginTurn, Page, propose, serveNext, stage, user } from './ag-ui.js'
+import { asking } from './http-client.js'
+import { call, conclude, result, thought } from './turns.js'
+
+describe('a client of AG-UI', () => {
+  test('shows what an agent thinks, calls and answers, in order', async () => {
+    const { url, ben, tool } = await stage()
+    const page = new Page(url, 'ana')
+    const running = page.run()
+    const question = await beginTurn(ben)
+    await ben.accepted(thought('run', 'first look'))
+    const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+    const given = { path: '/tmp', password: 'hush' }
+    await ben.accepted(
+      call('c1', 'run', 'look', 'to know', { payload: { ...asked, params: { name: 'look', arguments: given } } }),
+    )
+    await tool.accepted(result('c1', 'seen'))
+    await ben.accepted(conclude('run'))
+    const { id } = await ben.accepted(answer(question))
+    await running
+    expect(page.shown).toEqual([
+      'user please do',
+      'reasoning how to do it',
+      'reasoning first look',
+      'assistant look{"path":"/tmp","password":"[redacted]"}',
+      'tool seen',
+      'assistant done',
+    ])
+    expect(page.messages.at(-1)).toMatchObject({ id, name: 'ben' })
+    const reasoning = ['START', 'MESSAGE_START', 'MESSAGE_CONTENT', 'MESSAGE_END', 'END']
+    expect(page.events).toEqual([
+      EventType.RUN_STARTED,
+      ...[...reasoning, ...reasoning].map((part) => `REASONING_${part}`),
+      ...['START', 'ARGS', 'END', 'RESULT'].map((part) => `TOOL_CALL_${part}`),
+      ...['START', 'CONTENT', 'END'].map((part) => `TEXT_MESSAGE_${part}`),
+      EventType.RUN_FINISHED,
+    ])
+  })
+
+  test('asks in the name of its user, and the agent alone', async () => {
+    const { url, ben } = await stage()
+    const page = new Page(url, 'ana', [user('q1', 'before'), user('q2', 'please do')])
+    const running = page.run({ agent: 'ben' })
+    await ben.accepted(answer(await beginTurn(ben)))
+    await running
+    const { envelopes } = await asking(url, 'ana').history('kind=chat&from=ana')
+    expect(envelopes).toMatchObject([{ to: ['ben'], payload: { message: 'please do' } }])
+  })
+
+  test('goes on with its thread: what was told before is not told again', async () => {
+    const { url, ben } = await stage()
+    const page = new Page(url, 'ana')
+    const first = page.run()
+    await ben.accepted(answer(await beginTurn(ben)))
+    await first
+    page.agent.addMessage(user('q2', 'and more'))
+    const second = page.run()
+    const { id } = await ben.next(({ payload }) => payload.message === 'and more')
+    await ben.accepted(answer(id, 'more is done'))
+    await second
+    expect(page.shown).toEqual([
+      'user please do',
+      'reasoning how to do it',
+      'assistant done',
+      'user and more',
+      'assistant more is done',
+    ])
+  })
+
+  test('that went away gets the rest when it sends the same message again, and asks nothing twice', async () => {
+    const { url, ben } = await stage()
+    const page = new Page(url, 'ana')
+    const first = page.run()
+    const question = await beginTurn(ben)
+    await expect.poll(() => page.shown).toContain('reasoning how to do it')
+    page.leave()
+    await first
+    await ben.accepted(thought('run', 'still at it'))
+    await ben.accepted(answer(question))
+    const again = new Page(url, 'ana', page.messages)
+    await again.run()
+    expect(again.shown).toEqual([
+      'user please do',
+      'reasoning how to do it',
+      'reasoning still at it',
+      'assistant done',
+    ])
+    const { envelopes } = await asking(url, 'ana').history('kind=chat,chat.cancel&from=ana')
+    expect(envelopes).toHaveLength(1)
+  })
+
+  test('may have its question taken back when it goes away', async () => {
+    const { url, ben } = await stage()
+    const page = new Page(url, 'ana')
+    const running = page.run({ cancelOnDisconnect: true })
+    const question = await beginTurn(ben)
+    await expect.poll(() => page.shown).toContain('reasoning how to do it')
+    page.leave()
+    await running
+    const cancel = await ben.next(({ kind }) => kind === 'chat.cancel')
+    expect(cancel).toMatchObject({ from: 'ana', correlationId: question })
+  })
+})
+
+describe('a proposal', () => {
+  /** A turn of ben's that has come to a proposal. */
+  async function interrupted(who = 'ana') {
+    const staged = await stage()
+    const { url, ben } = staged
+    const page = new Page(url, who)
+    const running = page.run()
+    const question = await beginTurn(ben)
+    await ben.accepted(propose('p1'))
+    return { ...staged, page, question, running }
+  }
+  const approve = [{ interruptId: 'p1', status: 'resolved' as const, payload: { approved: true } }]
+  const told = ['user please do', 'reasoning how to do it', 'assistant act{"amount":12,"apiKey":"[redacted]"}']
+
+  test('interrupts the run; the next one approves it to the letter and goes on', async () => {
+    const { url, ben, tool, page, question, running } = await interrupted()
+    await running
+    expect(page.agent.pendingInterrupts).toMatchObject([
+      { id: 'p1', reason: 'tool_call', toolCallId: 'p1', message: 'ben asks to call act: to do it' },
+    ])
+    expect(page.shown).toEqual(told)
+
+    const served = serveNext(tool)
+    const resumed = page.run({}, approve)
+    await served
+    await ben.accepted(answer(question))
+    await resumed
+    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+    expect(page.events.filter((type) => type === EventType.TOOL_CALL_START)).toEqual([])
+    expect(page.agent.pendingInterrupts).toEqual([])
+    const { envelopes } = await asking(url, 'ana').history('kind=mcp.request')
+    expect(envelopes).toMatchObject([
+      {
+        from: 'ana',
+        to: ['tool'],
+        context: 'run',
+        correlationId: 'p1',
+        rationale: 'to do it',
+        payload: { params: { arguments: { amount: 12, apiKey: 'hush' } } },
+      },
+    ])
+  })
+
+  test('is carried out once, however often it is approved', async () => {
+    const { url, ben, tool, page, question, running } = await interrupted()
+    await running
+    const served = serveNext(tool)
+    const resumed = page.run({}, approve)
+    await served
+    await ben.accepted(answer(question))
+    await resumed
+    await page.run({}, approve)
+    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+    expect((await asking(url, 'ana').history('kind=mcp.request')).envelopes).toHaveLength(1)
+  })
+
+  test.for([
+    [{ status: 'resolved', payload: { approved: false, reason: 'too much' } }, 'too much'],
+    [{ status: 'resolved', payload: { approved: false } }, 'not approved'],
+    [{ status: 'cancelled' }, 'cancelled'],
+  ] as const)('answered with %o is rejected', async ([answered, reason]) => {
+    const { ben, page, question, running } = await interrupted()
+    await running
+    const resumed = page.run({}, [{ interruptId: 'p1', ...answered }])
+    const refused = await ben.next(({ kind }) => kind === 'mcp.reject')
+    expect(refused).toMatchObject({ from: 'ana', correlationId: 'p1', payload: { reason } })
+    await ben.accepted(answer(question, 'then not'))
+    await resumed
+    expect(page.shown).toEqual([...told, `tool ${reason}`, 'assistant then not'])
+  })
+
+  test('that somebody else has approved meanwhile is not approved again', async () => {
+    const { url, ben, tool, post, page, question, running } = await interrupted()
+    await running
+    const served = serveNext(tool)
+    const { kind: _, ...fields } = propose('r1')
+    await post('tool', { ...fields, kind: 'mcp.request', correlationId: 'p1' })
+    await served
+    const resumed = page.run({}, approve)
+    await ben.accepted(answer(question))
+    await resumed
+    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+    expect((await asking(url, 'ana').history('kind=mcp.request')).envelopes).toMatchObject([{ id: 'r1' }])
+  })
+
+  test('interrupts again where there is another one', async () => {
+    const { ben, tool, page, running } = await interrupted()
+    await running
+    const served = serveNext(tool)
+    const resumed = page.run({}, approve)
+    await served
+    await ben.accepted(propose('p2'))
+    await resumed
+    expect(page.agent.pendingInterrupts).toMatchObject([{ id: 'p2' }])
+  })
+
+  test('that the client may not approve does not interrupt: others decide', async () => {
+    const { ben, tool, post, page, question, running } = await interrupted('eve')
+    const served = serveNext(tool)
+    const { kind: _, ...fields } = propose('r1')
+    await post('ana', { ...fields, kind: 'mcp.request', correlationId: 'p1' })
+    await served
+    await ben.accepted(answer(question))
+    await running
+    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+  })
+})

@@ -1,0 +1,117 @@
+import { HttpAgent, type Message, type RunAgentInput } from '@ag-ui/client'
+import { type Capability, Kind } from '@meup/protocol'
+import { byId, type Client, type Sent } from './client.js'
+import { bearer } from './http-client.js'
+import { type Running, type StartOptions, start } from './support.js'
+import { begin, call, conclude, thought } from './turns.js'
+
+const agent: Capability[] = ['chat', 'reasoning.*', 'mcp.*', 'observe.visibility']
+/** Ana asks, ben answers; eve may ask, and approve nothing. */
+const participants: Record<string, Capability[]> = {
+  ana: ['*'],
+  eve: ['chat', 'chat.cancel', 'mcp.reject'],
+  ben: agent,
+  tool: ['mcp.*'],
+  mute: [],
+}
+const humans = ['ana', 'eve', 'tool', 'mute']
+
+type Props = Record<string, unknown>
+
+/** A space with one agent, and how its participants take part in it. */
+export async function stage(options: Partial<StartOptions> = {}) {
+  const running = await start({ participants, humans, ...options })
+  const [ben, tool] = [await running.connect('ben'), await running.connect('tool')]
+  return { ...running, ben, tool, url: running.url, runs: `${running.url}/spaces/test/ag-ui` }
+}
+
+/** What a client of AG-UI shows of a thread, and how it goes on. */
+export class Page {
+  readonly agent: HttpAgent
+  /** Types of the events of the last run. */
+  events: string[] = []
+  readonly #abort = new AbortController()
+
+  constructor(url: string, who: string, messages: Message[] = [user('q1', 'please do')]) {
+    this.agent = new HttpAgent({
+      url: `${url}/spaces/test/ag-ui`,
+      headers: bearer(who),
+      threadId: 'thread',
+      initialMessages: messages,
+    })
+  }
+
+  get messages(): Message[] {
+    return this.agent.messages
+  }
+
+  /** Each message in short: its role, and what it says or calls. */
+  get shown(): string[] {
+    return this.messages.map((message) => {
+      const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : []
+      const called = calls.map(({ function: { name, arguments: given } }) => `${name}${given}`)
+      return [message.role, message.content, ...called].filter((part) => part !== undefined).join(' ')
+    })
+  }
+
+  async run(forwardedProps: Props = {}, resume?: RunAgentInput['resume']): Promise<void> {
+    this.events = []
+    await this.agent.runAgent(
+      { forwardedProps, ...(resume && { resume }), abortController: this.#abort },
+      { onEvent: ({ event }) => void this.events.push(event.type) },
+    )
+  }
+
+  leave(): void {
+    this.#abort.abort()
+  }
+}
+
+export const user = (id: string, content: string): Message => ({ id, role: 'user', content })
+
+/** Waits for the question, and begins to think about it. */
+export async function beginTurn(ben: Client): Promise<string> {
+  const { id } = await ben.next(({ kind, from }) => kind === Kind.chat && from !== 'ben')
+  await ben.accepted(begin('run', id, 'how to do it'))
+  return id
+}
+
+export const propose = (id: string, more: Sent = {}): Sent => ({
+  ...call(id, 'run', 'act', 'to do it'),
+  kind: Kind.mcpProposal,
+  payload: { method: 'tools/call', params: { name: 'act', arguments: { amount: 12.0, apiKey: 'hush' } } },
+  ...more,
+})
+
+/** Answers a question. */
+export const answer = (question: string, message = 'done'): Sent => ({
+  kind: Kind.chat,
+  to: ['ana', 'eve'],
+  correlationId: question,
+  payload: { message },
+})
+
+/** The tool answers the next request. */
+export async function serveNext(tool: Client, text = 'acted'): Promise<void> {
+  const request = await tool.next(({ kind }) => kind === Kind.mcpRequest)
+  await tool.accepted({
+    kind: Kind.mcpResponse,
+    to: [request.from],
+    correlationId: request.id,
+    payload: { jsonrpc: '2.0', id: '1', result: { content: [{ type: 'text', text }] } },
+  })
+}
+
+/** Posts a request for a run, and gives the answer as far as it is no stream. */
+export async function refusal(url: string, who: string, body: unknown, headers: Record<string, string> = {}) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { ...bearer(who), ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  if (response.ok) await response.body?.cancel()
+  return { status: response.status, body: response.ok ? undefined : ((await response.json()) as object) }
+}
+
+export type { Running }
+export { byId, conclude, thought }

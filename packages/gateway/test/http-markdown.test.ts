@@ -1,0 +1,133 @@
+import { FakeClock } from '@meup/gateway/testing'
+import { expect, test } from 'vitest'
+import { range } from './client.js'
+import { begin, chat, conclude, stage, thought, twoCalls } from './turns.js'
+
+type Stage = Awaited<ReturnType<typeof stage>>
+
+async function exported({ as }: Pick<Stage, 'as'>, reader: string, query = ''): Promise<string> {
+  const response = await as(reader).get(`/audit/export?format=markdown${query}`)
+  if (response.status !== 200) throw new Error(await response.text())
+  expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+  return response.text()
+}
+
+/** Ids of turns and jobs, which nobody can know, by their order in the text. */
+const anonymous = (text: string): string => {
+  const ids = [...new Set([...text.matchAll(/^## Turn (\S+)/gm)].map(([, id]) => id))]
+  return ids.reduce<string>((rest, id = '', at) => rest.replaceAll(id, `#${at + 1}`), text)
+}
+
+const steps = ['[思考] first look, then a', '[実行] look -> seen (tool_call: a-1)', '[思考] now']
+const turn = [...steps, '[実行] act -> acted (tool_call: a-2)'].join('\n\n')
+
+test('the export for people has each turn with its steps, and jobs, in the order in which they began', async () => {
+  const staged = await stage({ clock: new FakeClock() })
+  await staged.say(...twoCalls('a'), ['ben', begin('job', undefined, 'alone'), thought('job', 'tidying up')])
+  const at = '(2026-01-01T00:00:00.000Z)'
+  const none = 'No reasoning steps were recorded in this turn.'
+  const blocks = [
+    [`## Turn #1 ${at}`, turn],
+    [`## Turn #2 ${at}`, none],
+    [`## Turn #3 ${at}`, none],
+    [`## Turn #4 ${at}`, '[思考] tidying up'],
+  ]
+  const text = `${blocks.map((block) => block.join('\n\n')).join('\n\n')}\n`
+  expect(anonymous(await exported(staged, 'stranger'))).toBe(text)
+  expect(anonymous(await exported(staged, 'stranger', '&thread_id=test/ben'))).toBe(
+    `## Turn #1 ${at}\n\n${turn}\n\n## Turn #2 ${at}\n\n[思考] tidying up\n`,
+  )
+  const one = `## Turn #1 ${at}\n\n${turn}\n`
+  expect(anonymous(await exported(staged, 'stranger', '&thread_id=test/ben&turn=1'))).toBe(one)
+})
+
+test('it tells each what it may read', async () => {
+  const staged = await stage()
+  const hide = { kind: 'observe.visibility', payload: { context: 'run', reasoningVisible: false } }
+  await staged.say(
+    ['ana', chat('ask', 'go', { to: ['ben'] })],
+    ['ben', begin('run', 'ask', 'begin'), thought('run', 'ASIDE', { to: ['ana'] }), thought('run', 'ALOUD')],
+    ['ana', chat('again', 'go on', { to: ['ben'] })],
+    ['ben', begin('secret', 'again', 'begin', { to: ['ana'] }), thought('secret', 'SECRET', { to: ['ana'] })],
+  )
+  const found = async (reader: string) => {
+    const text = await exported(staged, reader, '&thread_id=test/ben')
+    return [
+      text.match(/^## /gm)?.length ?? 0,
+      ...['ASIDE', 'ALOUD', 'SECRET'].map((word) => text.includes(word)),
+    ]
+  }
+  expect(await found('stranger')).toEqual([1, false, true, false])
+  for (const reader of ['ana', 'ben', 'auditor']) expect(await found(reader)).toEqual([2, true, true, true])
+
+  await staged.say(['ben', hide])
+  expect(await found('stranger')).toEqual([0, false, false, false])
+  expect(await found('auditor')).toEqual([1, false, false, true])
+  expect(await found('ben')).toEqual([2, true, true, true])
+  await staged.say(['ben', conclude('run')])
+  expect(await found('stranger')).toEqual([1, false, true, false])
+})
+
+test('it goes on over many turns, and over a turn with many steps', async () => {
+  const staged = await stage()
+  await staged.say(['ben', begin('run', undefined, 'begin')])
+  for (const start of [1, 301]) {
+    await staged.say([
+      'ben',
+      ...range(start, start + 299).map((count) => thought('run', `thought ${count}.`)),
+    ])
+  }
+  for (const count of range(1, 40)) {
+    await staged.say(
+      ['ana', chat(`ask${count}`, 'hm?')],
+      ['cleo', { ...begin(`run${count}`, `ask${count}`, 'so') }, thought(`run${count}`, `cleo ${count}.`)],
+    )
+  }
+  const text = await exported(staged, 'stranger')
+  const found = [...text.matchAll(/^\[思考\] (.*)$/gm)].map(([, content]) => content)
+  expect(found).toEqual([
+    ...range(1, 600).map((count) => `thought ${count}.`),
+    ...range(1, 40).map((count) => `cleo ${count}.`),
+  ])
+  expect(text.match(/^## Turn/gm)).toHaveLength(41)
+  expect(text).not.toMatch(/\n{3}/)
+})
+
+test('a text cannot pass for another turn', async () => {
+  const staged = await stage()
+  await staged.say([
+    'ben',
+    begin('run', undefined, 'begin'),
+    thought('run', 'so\n\n## Turn X (now)\n\n[実行] no'),
+  ])
+  expect((await exported(staged, 'ana')).match(/^## /gm)).toHaveLength(1)
+})
+
+test.for([
+  ['thread_id=test/bne', 404, 'there is no thread test/bne'],
+  ['thread_id=test/ben&turn=7', 404, 'there is no turn 7 in test/ben'],
+  ['thread_id=test/ben&turn=0', 400, 'turn must be'],
+  ['turn=1', 400, 'turn needs thread_id'],
+  ['thread_id=else/ben', 400, 'a thread of this space'],
+  ['after=1', 400, 'there is no parameter after here; use format, thread_id, turn'],
+] as const)('%s is refused with %i', async ([query, status, says]) => {
+  const { as } = await stage()
+  const response = await as('ana').get(`/audit/export?format=markdown&${query}`)
+  expect([response.status, await response.json()]).toMatchObject([
+    status,
+    { detail: expect.stringContaining(says) },
+  ])
+})
+
+test.for(['format=html', 'format=jsonl&thread_id=test/ben', 'turn=1&thread_id=test/ben'])(
+  'the export with %s is refused',
+  async (query) => {
+    const { as } = await stage()
+    const response = await as('ana').get(`/audit/export?${query}`)
+    expect([response.status, await response.json()]).toMatchObject([400, { code: 'invalid_request' }])
+  },
+)
+
+test('a thread in which nothing was done yet is an empty text', async () => {
+  expect(await exported(await stage(), 'ana', '&thread_id=test/ben')).toBe('')
+})

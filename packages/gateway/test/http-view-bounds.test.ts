@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { range, type Sent } from './client.js'
+import { rawEvents } from './reasoning-story.js'
+import { begin, call, chat, result, stage, stores, thought, turnsOf } from './turns.js'
+
+type Stage = Awaited<ReturnType<typeof stage>>
+
+/** Has somebody say many things, as many at once as a post may have. */
+async function sayMany({ say }: Pick<Stage, 'say'>, who: string, what: readonly Sent[]): Promise<void> {
+  for (let at = 0; at < what.length; at += 500) await say([who, ...what.slice(at, at + 500)])
+}
+
+const to = (participant: string): Sent => ({ to: [participant] })
+
+test('one request for turns looks at no more than 2,000, then says where to go on', async () => {
+  const staged = await stage()
+  const count = 2100
+  const open = [1, 50, 99]
+  const asks = range(1, count).map((n) => chat(`a${n}`, `ask ${n}`, open.includes(n) ? {} : to('ben')))
+  const answers = range(1, count).map((n) =>
+    chat(`b${n}`, `so ${n}`, { correlationId: `a${n}`, ...to('ana') }),
+  )
+  await sayMany(staged, 'ana', asks)
+  await sayMany(staged, 'ben', answers)
+  const first = await turnsOf(staged, 'stranger', '&limit=2')
+  expect(first).toMatchObject({ turns: [], has_more: true, next: 101 })
+  const second = await turnsOf(staged, 'stranger', `&limit=2&before=${first.next}`)
+  expect(second.turns.map(({ turn_number }) => turn_number)).toEqual([50, 99])
+  const third = await turnsOf(staged, 'stranger', `&limit=2&before=${second.next}`)
+  expect(third).toMatchObject({ turns: [{ turn_number: 1 }], has_more: false })
+})
+
+test('a page of turns that grows large ends before its limit', async () => {
+  const staged = await stage()
+  const asks = range(1, 60).map((n) => chat(`a${n}`, 'x'.repeat(200_000)))
+  const answers = range(1, 60).map((n) => chat(`b${n}`, 'so', { correlationId: `a${n}` }))
+  for (const part of [asks.slice(0, 30), asks.slice(30)]) await staged.say(['ana', ...part])
+  await staged.say(['ben', ...answers])
+  const found: number[] = []
+  let pages = 0
+  for (let query = '&limit=1000'; ; pages++) {
+    const { turns, next } = await turnsOf(staged, 'cleo', query)
+    expect(turns.length).toBeLessThan(50)
+    found.unshift(...turns.map(({ turn_number }) => turn_number))
+    if (next === undefined) break
+    query = `&limit=1000&before=${next}`
+  }
+  expect(pages).toBe(1)
+  expect(found).toEqual(range(1, 60))
+})
+
+test('one request for steps looks at about 10,000, then says where to go on', async () => {
+  const staged = await stage()
+  await staged.say(['ben', begin('run', undefined, 'begin'), thought('run', 'aloud')])
+  await sayMany(
+    staged,
+    'ben',
+    range(1, 10_500).map((n) => thought('run', `aside ${n}`, to('ana'))),
+  )
+  const page = async (query: string) =>
+    (await staged.as('stranger').json(`/audit?phase=thinking${query}`)) as {
+      steps: { content: string }[]
+      has_more: boolean
+      next?: number
+    }
+  const first = await page('')
+  expect(first).toMatchObject({ steps: [], has_more: true })
+  const second = await page(`&before=${first.next}`)
+  expect([second.steps.map(({ content }) => content), second.has_more]).toEqual([['aloud'], false])
+})
+
+test.for(['memory', 'SQLite'] as const)(
+  'a long replay gives what was given live, and each update once: %s',
+  async (kind) => {
+    const { say, url } = await stage({ store: await stores[kind]() })
+    const live = rawEvents(url, 'stranger', { query: 'after=2' })
+    const total = 120
+    for (const n of range(1, total)) {
+      await say(
+        ['ben', ...(n % 40 === 1 ? [begin(`run${n}`, undefined, 'begin')] : [])],
+        ['ben', call(`call${n}`, `run${n - ((n - 1) % 40)}`, 'look', 'to see')],
+        ['tool', result(`call${n}`)],
+      )
+    }
+    await say(['ana', chat('end', 'that is all')])
+    const blocks = await live
+    expect(await rawEvents(url, 'stranger', { query: 'after=2' })).toEqual(blocks)
+    expect(blocks.filter((block) => block.startsWith('event: job_reasoning'))).toHaveLength(total)
+  },
+)

@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as FirstStdio } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport as FirstHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  CallToolResultSchema,
+  ElicitRequestSchema,
+  ResourceUpdatedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import { environment, meupCommand } from './cli.js'
+
+/** A client by the SDK of which major version, speaking which era, over what. */
+export const ways = [
+  'first SDK, stdio',
+  'first SDK, http',
+  'legacy, stdio',
+  'legacy, http',
+  'modern, stdio',
+  'modern, http',
+] as const
+export type Way = (typeof ways)[number]
+
+export interface ToolResult {
+  readonly content: readonly { readonly type: string; readonly text?: string }[]
+  readonly structuredContent?: Record<string, unknown>
+  readonly isError?: boolean
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  readonly onprogress?: (progress: {
+    readonly progress: number
+    readonly message?: string | undefined
+  }) => void
+}
+
+type Reply = { action: 'accept'; content: Record<string, string> } | { action: 'decline' }
+/** What a user fills into a form with this message. */
+export type FillIn = (
+  message: string,
+  choices: readonly string[],
+  signal: AbortSignal,
+) => Reply | Promise<Reply>
+
+export interface McpClient {
+  call(name: string, args?: object, options?: CallOptions): Promise<ToolResult>
+  tools(): Promise<string[]>
+  read(uri: string): Promise<string>
+  /** To these alone, from now on. */
+  subscribe(uris: readonly string[]): Promise<void>
+  /** Addresses of what was told to have changed, in order. */
+  readonly updates: readonly string[]
+  close(): Promise<void>
+}
+
+export interface Address {
+  readonly url: URL
+  readonly token: string
+}
+
+/** `meup mcp serve --http`, until it is stopped. */
+export async function serveHttp(cwd: string, as: string) {
+  const tokenFile = join(cwd, 'mcp-token')
+  const [command = '', ...args] = meupCommand(['mcp', 'serve', '--as', as, '--http', '0', '--json'])
+  const child = spawn(command, [...args, '--access-token-file', tokenFile], { cwd, env: environment({}) })
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk
+  })
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve)
+    void ended.then((code) => reject(new Error(`it ended with ${code}: ${stderr}`)))
+  })
+  const { url } = JSON.parse(line) as { url: string }
+  const stop = (): Promise<number | null> => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  return { url: new URL(url), token: readFileSync(tokenFile, 'utf8').trim(), stop }
+}
+
+/** A client of the space that runs in this folder, as one of its participants. Closing it ends its server, too. */
+export async function openClient(way: Way, cwd: string, as: string, fillIn?: FillIn): Promise<McpClient> {
+  const address = way.endsWith('http') ? await serveHttp(cwd, as) : undefined
+  const client = way.startsWith('first')
+    ? await first(cwd, as, address, fillIn)
+    : await second(way.startsWith('modern') ? 'auto' : 'legacy', cwd, as, address, fillIn)
+  return {
+    ...client,
+    async close() {
+      await client.close()
+      await address?.stop()
+    },
+  }
+}
+
+const serverOf = (cwd: string, as: string) => {
+  const [command = '', ...args] = meupCommand(['mcp', 'serve', '--as', as])
+  const env = Object.fromEntries(
+    Object.entries(environment({})).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+  return { command, args, cwd, env }
+}
+
+const headersOf = ({ token }: Address) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } })
+const info = { name: 'test', version: '1.0.0' }
+
+async function second(
+  mode: 'auto' | 'legacy',
+  cwd: string,
+  as: string,
+  address: Address | undefined,
+  fillIn: FillIn | undefined,
+): Promise<McpClient> {
+  const capabilities = fillIn ? { elicitation: { form: {} } } : {}
+  const client = new Client(info, { capabilities, versionNegotiation: { mode } })
+  const updates: string[] = []
+  client.setNotificationHandler(
+    'notifications/resources/updated',
+    ({ params }) => void updates.push(params.uri),
+  )
+  if (fillIn) {
+    client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
+      fillIn(params.message, choicesIn(params), mcpReq.signal),
+    )
+  }
+  await client.connect(
+    address
+      ? new StreamableHTTPClientTransport(address.url, headersOf(address))
+      : new StdioClientTransport(serverOf(cwd, as)),
+  )
+  return {
+    updates,
+    call: async (name, args = {}, options = {}) =>
+      (await client.callTool({ name, arguments: { ...args } }, options)) as ToolResult,
+    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    read: async (uri) => textOf(await client.readResource({ uri })),
+    async subscribe(uris) {
+      if (mode === 'auto') await client.listen({ resourceSubscriptions: [...uris] })
+      else for (const uri of uris) await client.subscribeResource({ uri })
+    },
+    close: () => client.close(),
+  }
+}
+
+async function first(
+  cwd: string,
+  as: string,
+  address: Address | undefined,
+  fillIn: FillIn | undefined,
+): Promise<McpClient> {
+  // As clients from before there were modes declare it.
+  const client = new FirstClient(info, { capabilities: fillIn ? { elicitation: {} } : {} })
+  const updates: string[] = []
+  client.setNotificationHandler(
+    ResourceUpdatedNotificationSchema,
+    ({ params }) => void updates.push(params.uri),
+  )
+  if (fillIn) {
+    client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) =>
+      fillIn(params.message, choicesIn(params), signal),
+    )
+  }
+  const transport = address
+    ? new FirstHttp(address.url, headersOf(address))
+    : new FirstStdio(serverOf(cwd, as))
+  await client.connect(transport as FirstStdio)
+  return {
+    updates,
+    call: async (name, args = {}, options = {}) =>
+      (await client.callTool({ name, arguments: { ...args } }, CallToolResultSchema, options)) as ToolResult,
+    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    read: async (uri) => textOf(await client.readResource({ uri })),
+    async subscribe(uris) {
+      for (const uri of uris) await client.subscribeResource({ uri })
+    },
+    close: () => client.close(),
+  }
+}
+
+function choicesIn(params: object): string[] {
+  const { requestedSchema } = params as { requestedSchema: { properties: { decision: { enum: string[] } } } }
+  return requestedSchema.properties.decision.enum
+}
+
+const textOf = ({ contents }: { contents: readonly object[] }): string =>
+  contents.map((each) => ('text' in each ? String(each.text) : '')).join()

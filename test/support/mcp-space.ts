@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type Space } from '@meup/agent-sdk'
+import { loadConfig, operatorLog, up } from 'meup'
+
+const config = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+storage: { kind: memory }
+participants:
+  ana: { kind: human, capabilities: ["*", observe.targeted] }
+  desktop: { kind: human, capabilities: [chat, chat.cancel, { kind: mcp.request, to: "!ben" }, mcp.reject] }
+  reader: { kind: human, capabilities: [] }
+  ben: { kind: agent, capabilities: [chat, "reasoning.*", { kind: mcp.request, to: shop, payload: { params: { name: price } } }, mcp.proposal, mcp.withdraw] }
+  shop: { kind: agent, capabilities: [mcp.response, mcp.request] }
+`
+
+export interface McpSpace extends AsyncDisposable {
+  /** Where it runs; commands in it find the space. */
+  readonly cwd: string
+  /** A seat that is left when the space ends. */
+  enter(as: string): Promise<Space>
+  /** Until it is released, ben gives no answer, and `slow` no result: for whoever must have heard of the work before. */
+  hold(): () => void
+  /** How often something was bought. */
+  readonly sold: () => number
+  /** Why calls of `never` ended. */
+  readonly givenUp: readonly string[]
+  /** Why questions that ben was thinking about ended. */
+  readonly takenBack: readonly string[]
+}
+
+/**
+ * A running space: ben answers questions by the shop's `price`, and may only propose what the shop's `buy` does. The
+ * shop's `never` is never done, and "Say nothing" never answered.
+ */
+export async function openMcpSpace(): Promise<McpSpace> {
+  const cwd = mkdtempSync(join(tmpdir(), 'meup-'))
+  writeFileSync(join(cwd, 'space.yaml'), config)
+  const running = await up(loadConfig(join(cwd, 'space.yaml')), operatorLog('silent'))
+  const seats: Space[] = []
+  const enter = async (as: string): Promise<Space> => {
+    const space = await connect({ as, directory: cwd })
+    seats.push(space)
+    return space
+  }
+  const [givenUp, takenBack]: [string[], string[]] = [[], []]
+  let sold = 0
+  let held = Promise.resolve()
+  const shop = await enter('shop')
+  shop
+    .tool('price', { description: 'says what something costs' }, () => 'two coins')
+    .tool('buy', { description: 'sells something' }, () => {
+      sold++
+      return 'sold'
+    })
+    .tool('slow', {}, async (_, { progress }) => {
+      progress(1, 2, 'half of it')
+      await held
+      return {
+        content: [{ type: 'text', text: 'done' }],
+        structuredContent: { done: true },
+        _meta: { by: 'shop' },
+      }
+    })
+    .tool('fail', {}, () => Promise.reject(new Error('sold out')))
+    .tool('never', {}, (_, { signal }) => {
+      signal.addEventListener('abort', () => givenUp.push(String(signal.reason)))
+      return new Promise(() => {})
+    })
+  const ben = await enter('ben')
+  void ben.eachTurn(
+    async (turn) => {
+      if (turn.text === 'Say nothing') {
+        turn.signal.addEventListener('abort', () => takenBack.push(String(turn.signal.reason)))
+        return new Promise(() => {})
+      }
+      await using run = await turn.reason('Looking into the shop')
+      await run.thought('The price decides')
+      const tool = turn.text.startsWith('Buy') ? 'buy' : 'price'
+      const call = run.call(`shop/${tool}`, {}, { why: `to ${tool} a cake` })
+      const said = await call.then(({ text }) => text).catch((error: Error) => error.message)
+      await run.conclude('That settles it')
+      await held
+      await turn.reply(`${tool}: ${said}`)
+    },
+    { trigger: ({ to }) => to === undefined || to.includes('ben'), onError: () => {} },
+  )
+  return {
+    cwd,
+    enter,
+    hold() {
+      let release = (): void => {}
+      held = new Promise((resolve) => {
+        release = resolve
+      })
+      return release
+    },
+    sold: () => sold,
+    givenUp,
+    takenBack,
+    async [Symbol.asyncDispose]() {
+      for (const seat of seats) seat.close()
+      await running.close()
+      rmSync(cwd, { recursive: true, force: true })
+    },
+  }
+}
