@@ -72,7 +72,7 @@ function settled(text: string): string {
   const names = new Map<string, string>()
   return text
     .replace(/"(salt|leaf|hash|snapshot)":"[0-9a-f]+"/g, '"$1":"…"')
-    .replace(/(?<![\w-])[\w-]{21}(?![\w-])/g, (id) => {
+    .replace(/(?<![\w-])([\w-]{21}|[0-9A-Z]{26})(?![\w-])/g, (id) => {
       if (own.has(id)) return id
       const name = names.get(id) ?? `<${names.size + 1}>`
       names.set(id, name)
@@ -101,7 +101,7 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   expect(await viewsOf(restarted.url, last)).toEqual(atOnce)
 
   const file = join(folder, 'story.jsonl')
-  await meup(['audit', 'export', '-o', file], { env: environmentOf(restarted.url, 'auditor') })
+  await meup(['audit', 'export', '-o', file], { env: environmentOf(restarted.url, 'reader') })
   const copy = join(folder, 'copy.db')
   expect(await meup(['replay', file, '--into', copy])).toMatchObject({ code: 0 })
   const replayed = await open(copy, new FakeClock(clock.now() + 120_000))

@@ -9,8 +9,7 @@ export const cast: Readonly<Record<string, readonly Capability[]>> = {
   apprentice: ['chat', 'reasoning.*', 'mcp.proposal', 'mcp.withdraw'],
   files: ['mcp.response'],
   // Looks on while the story is told.
-  reader: ['chat'],
-  auditor: ['observe.targeted'],
+  reader: ['chat', 'observe.targeted'],
 }
 
 type Line = { readonly id: string; readonly kind: string } & Record<string, unknown>

@@ -47,6 +47,19 @@ describe('of a secret that is split over two texts, the second part is masked', 
     }
   })
 
+  test('but not what stands right behind the end of a key', () => {
+    const key = [
+      '-----BEGIN PRIVATE',
+      'KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE',
+      'KEY-----',
+    ].join(' ')
+    expect(sayAll([key, 'It covers expiry.', 'So does this.'])).toEqual([
+      '',
+      'It covers expiry.',
+      'So does this.',
+    ])
+  })
+
   test('over lines', () => {
     for (const cut of cuts(token)) {
       expect(sayAll([token.slice(0, cut), `\n  ${token.slice(cut)}`])[1]).toBe('[redacted:own-token]')

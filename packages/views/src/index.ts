@@ -20,7 +20,11 @@ export {
   type PresenceView,
 } from './presence.js'
 export { createProposalFold } from './proposals/guarded-fold.js'
-export { createProposalFoldWith, type ProposalFold, type ProposalSnapshot } from './proposals/proposal-fold.js'
+export {
+  createProposalFoldWith,
+  type ProposalFold,
+  type ProposalSnapshot,
+} from './proposals/proposal-fold.js'
 export type { Fulfilment, ProposalView, Refusal } from './proposals/proposal-view.js'
 export { inlineJson } from './render/inline-json.js'
 export { inGroups, outcomeText, type ShownDecision } from './render/outcome.js'

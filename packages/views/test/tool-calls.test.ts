@@ -88,10 +88,11 @@ describe('a tool call', () => {
     ])
   })
 
-  test('that was only reviewed, or was no tool call, is no decision', () => {
+  test('that was only reviewed, of which a text was withheld, or that was no tool call, is no decision', () => {
     const review = refused('agent', { decision: 'review', attemptedTool: 'deploy', context: 'r' })
+    const blocked = refused('agent', { decision: 'blocked', attemptedTool: 'deploy', context: 'r' })
     const thoughts = refused('agent', { attemptedKind: 'reasoning.thought', context: 'r' })
-    expect(turnOf([question, opening, review, thoughts]).reasoning).toBeNull()
+    expect(turnOf([question, opening, review, blocked, thoughts]).reasoning).toBeNull()
   })
 
   verifies('I27', 'is shown without the secrets among its parameters', () => {

@@ -76,8 +76,12 @@ interface Match {
 
 const ofToken = /[\w-]/
 
+/** How the footer of a key ends: behind it something else begins. */
+const footerEnd = '----'
+
 /** A pattern may stop short: of a token, nothing is left. */
 function endOfToken(text: string, end: number): number {
+  if (text.endsWith(footerEnd, end)) return end
   let at = end
   if (ofToken.test(text.charAt(end - 1))) while (ofToken.test(text.charAt(at))) at++
   return at

@@ -7,6 +7,8 @@ import type { TurnRecord } from './record.js'
 import { narrate } from './runs.js'
 
 const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
+/** What is `blocked` is a text, and what is up for `review` has passed: the call went on. */
+const refusals: ReadonlySet<unknown> = new Set(['denied', 'limited'])
 
 /** The gateway refused something, or had it reviewed: a step; a call that was refused is a decision as well. */
 export function policy(ledger: Ledger, envelope: Envelope): void {
@@ -22,7 +24,8 @@ export function policy(ledger: Ledger, envelope: Envelope): void {
   const turn = ledger.turnOf(attempt) ?? ledger.beginJob(participant, envelope)
   const content = `Policy ${String(payload.reasonCode)}: ${String(payload.message)}`
   ledger.addStep(turn, envelope, { phase: 'waiting_approval', content, linked_policy_decision: envelope.id })
-  if (turn.agent !== participant || payload.decision === 'review' || !calls.has(payload.attemptedKind)) return
+  if (turn.agent !== participant || !refusals.has(payload.decision) || !calls.has(payload.attemptedKind))
+    return
   const { attemptedId } = payload
   const id = typeof attemptedId === 'string' && !isMade(turn, attemptedId) ? attemptedId : envelope.id
   const toolName = String(payload.attemptedTool ?? payload.attemptedKind)
