@@ -3,10 +3,10 @@ import { sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { contentOf, tablesOf, writeVersion } from './old-versions.js'
+import { contentOf, currentVersion, tablesOf, writeVersion } from './old-versions.js'
 import { temporaryFile } from './support.js'
 
-const current = { version: 3, tables: tablesOf(3) }
+const current = { version: currentVersion, tables: tablesOf(currentVersion) }
 
 async function migrated(rows: number) {
   const path = temporaryFile('log.db')

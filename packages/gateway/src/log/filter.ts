@@ -19,4 +19,6 @@ const isIn = (wanted: string, context: string | undefined): boolean =>
 
 /** Whether this is the start that has opened the context. */
 const opens = (wanted: string, { kind, id, context }: Partial<Entry>): boolean =>
-  kind === Kind.reasoningStart && id !== undefined && openedContext({ id, ...(context && { context }) }) === wanted
+  kind === Kind.reasoningStart &&
+  id !== undefined &&
+  openedContext({ id, ...(context && { context }) }) === wanted

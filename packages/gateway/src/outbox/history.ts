@@ -37,9 +37,10 @@ export async function readHistory(reader: Reader, source: Source, query: History
   const { after, before, isWhole } = windowOf({ oldest: source.log.oldest, head }, query)
   const messages: Message[] = []
   let range = { after, before }
-  let bytes = 0
+  let [bytes, looked] = [0, 0]
   for (;;) {
     const rows = await source.log.read({ ...range, limit: page, order, filter })
+    looked += rows.length
     for (const row of rows) {
       if (messages.length === limit || bytes >= maxBytes) return { messages, head, next: row.seq - step }
       if (query.includes?.(row) === false) continue
@@ -49,6 +50,7 @@ export async function readHistory(reader: Reader, source: Source, query: History
     }
     const last = rows.at(-1)
     if (last === undefined || rows.length < page) break
+    if (looked >= maxRows) return { messages, head, next: last.seq }
     range = order === 'asc' ? { after: last.seq, before } : { after, before: last.seq }
   }
   if (isWhole) return { messages, head }
@@ -62,7 +64,9 @@ function windowOf(
 ): { readonly after: number; readonly before: number; readonly isWhole: boolean } {
   const after = Math.max(query.after, oldest - 1)
   const before = Math.min(query.before, head + 1)
-  if (before - after <= maxRows + 1) return { after, before, isWhole: true }
+  // What is in a context is found without looking at the rest.
+  const isFew = query.filter.context !== undefined || before - after <= maxRows + 1
+  if (isFew) return { after, before, isWhole: true }
   return query.order === 'asc'
     ? { after, before: after + maxRows + 1, isWhole: false }
     : { after: before - maxRows - 1, before, isWhole: false }

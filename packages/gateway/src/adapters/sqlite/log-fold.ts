@@ -63,6 +63,9 @@ export class LogFold {
   /** Has the fold take the next page, up to `through`. */
   follow(fold: TurnFold, through: number, each: (row: LoggedBody) => void): void {
     const stand = this.standOf(fold)
+    if (fold.seq > 0 && stand > fold.seq) {
+      throw new LogError('projection', 'The log has been pruned further than turns and steps had come.')
+    }
     if (stand < through) for (const row of pageOf(this.#db, this.#log, stand, through)) each(row)
   }
 

@@ -57,5 +57,10 @@ const pruning = `
     BEGIN SELECT RAISE(ABORT, 'the log is append-only: an envelope cannot be deleted'); END;
 `
 
+const contexts = `
+  -- what happened in one context is found without looking at everything else
+  CREATE INDEX IF NOT EXISTS envelopes_context ON envelopes (space, context, seq) WHERE context IS NOT NULL;
+`
+
 /** Number n brings a file of schema version n to the next. What has been released is never changed: files stay. */
-export const migrations: readonly string[] = [envelopes, pruning, projections]
+export const migrations: readonly string[] = [envelopes, pruning, projections, contexts]

@@ -10,14 +10,15 @@ type Condition = readonly [sql: string, ...values: Value[]]
 
 /**
  * The rows of a range as SQL. A list is bound as one JSON value, so that there are few different statements and each is
- * prepared once. The rows are found by the primary key; the rest of the conditions look at each of them.
+ * prepared once. What is in a context is found by its index, all else by the primary key; the rest of the conditions look
+ * at each of those rows.
  */
 export function selectOf({ space, after, before, limit, order, filter }: Range): {
   readonly sql: string
   readonly values: readonly Value[]
 } {
   const inRange: Condition = ['space = ? AND seq > ? AND seq < ?', space, after, before]
-  const conditions = [inRange, ...conditionsOf(filter)]
+  const conditions = [inRange, ...placesOf(filter, inRange), ...conditionsOf(filter)]
   const where = conditions.map(([sql]) => sql).join(' AND ')
   return {
     sql: `SELECT ${columns} FROM envelopes WHERE ${where} ORDER BY seq ${order} LIMIT ?`,
@@ -25,19 +26,27 @@ export function selectOf({ space, after, before, limit, order, filter }: Range):
   }
 }
 
-function conditionsOf({ kinds, from, context, correlationId }: Filter): Condition[] {
+/** Where the envelopes of a context are: in it, below it, and the start that opened it, which has the path above. */
+function placesOf({ context }: Filter, [isInRange, ...range]: Condition): Condition[] {
+  if (context === undefined) return []
+  const parent = contextParent(context) ?? ''
+  const id = context.slice(parent === '' ? 0 : parent.length + 1)
+  // '0' is what follows '/': between the two is every path below, and nothing else.
+  const places: Condition[] = [
+    ['context = ?', context],
+    ['context > ? AND context < ?', `${context}/`, `${context}0`],
+    [`id = ? AND kind = '${Kind.reasoningStart}' AND coalesce(context, '') = ?`, id, parent],
+  ]
+  const selects = places.map(([sql]) => `SELECT seq FROM envelopes WHERE ${isInRange} AND ${sql}`)
+  return [
+    [`seq IN (${selects.join(' UNION ')})`, ...places.flatMap(([, ...values]) => [...range, ...values])],
+  ]
+}
+
+function conditionsOf({ kinds, from, correlationId }: Filter): Condition[] {
   const conditions: Condition[] = []
   if (kinds) conditions.push(['kind IN (SELECT value FROM json_each(?))', JSON.stringify(kinds)])
   if (from) conditions.push(['"from" IN (SELECT value FROM json_each(?))', JSON.stringify(from)])
-  if (context !== undefined) {
-    // '0' is what follows '/': between the two is every path below, and nothing else. The start has the path above.
-    const isInside = 'context = ? OR (context > ? AND context < ?)'
-    const hasOpened = `id = ? AND kind = '${Kind.reasoningStart}' AND coalesce(context, '') = ?`
-    const parent = contextParent(context) ?? ''
-    const id = context.slice(parent === '' ? 0 : parent.length + 1)
-    const values = [context, `${context}/`, `${context}0`, id, parent]
-    conditions.push([`(${isInside} OR (${hasOpened}))`, ...values])
-  }
   if (correlationId !== undefined) {
     const answers = 'EXISTS (SELECT 1 FROM json_each(correlationId) WHERE value = ?)'
     conditions.push([answers, correlationId])

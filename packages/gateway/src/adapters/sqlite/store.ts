@@ -104,9 +104,12 @@ async function stopThreads({
 }: Threads & { stopProjecting(): Promise<void> }): Promise<void> {
   try {
     await stopProjecting()
-    await reader.close()
-    lookup.close()
   } finally {
-    await writer.close()
+    try {
+      await reader.close()
+      lookup.close()
+    } finally {
+      await writer.close()
+    }
   }
 }
