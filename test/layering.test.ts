@@ -10,7 +10,7 @@ const mayImport: Record<string, readonly string[]> = {
   '@meup/views': ['@meup/protocol', '@meup/safety'],
   '@meup/gateway': ['@meup/protocol', '@meup/safety', '@meup/views'],
   '@meup/agent-sdk': ['@meup/protocol', '@meup/safety', '@meup/views'],
-  '@meup/mcp-bridge': ['@meup/agent-sdk', '@meup/protocol'],
+  '@meup/mcp-bridge': ['@meup/agent-sdk', '@meup/protocol', '@meup/views'],
   '@meup/observer': ['@meup/agent-sdk', '@meup/views', '@meup/protocol'],
   '@meup/telemetry': ['@meup/protocol', '@meup/views'],
 }

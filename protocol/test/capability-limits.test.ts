@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { type Capability, compileCapabilities, compilePattern, covers, PatternError } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 
@@ -145,4 +146,13 @@ test('globs that make a backtracking matcher explode are decided', () => {
     expect(compilePattern(`${`${star}a`.repeat(50)}${star}b`)(text)).toBe(false)
     expect(compilePattern(`**${`${star}a`.repeat(50)}${star}b${star}`)(text)).toBe(false)
   }
+})
+
+test('the first check of a process has all its steps before it', () => {
+  const script = `
+    import { compileCapabilities } from '@meup/protocol'
+    const held = compileCapabilities([{ kind: 're:mcp\\\\..*' }])
+    console.log(held.allows({ kind: 'mcp.request', payload: {} }).allowed)`
+  const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
+  expect(printed).toBe('true\n')
 })

@@ -194,6 +194,8 @@ verifies(
       ).stdout,
       audit: await (await get('audit?limit=1000')).text(),
       export: await (await get('audit/export')).text(),
+      markdown: await (await get('audit/export?format=markdown')).text(),
+      turns: await (await get('turns?thread_id=demo/ana&limit=100')).text(),
     }
     await stop()
     const everything: Record<string, string | Uint8Array> = {

@@ -1,4 +1,5 @@
 import { EventType } from '@ag-ui/client'
+import { FakeClock } from '@meup/gateway/testing'
 import { describe, expect, test } from 'vitest'
 import { answer, beginTurn, Page, propose, serveNext, stage, user } from './ag-ui.js'
 import { asking } from './http-client.js'
@@ -14,7 +15,9 @@ describe('a client of AG-UI', () => {
     const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
     const given = { path: '/tmp', password: 'hush' }
     await ben.accepted(
-      call('c1', 'run', 'look', 'to know', { payload: { ...asked, params: { name: 'look', arguments: given } } }),
+      call('c1', 'run', 'look', 'to know', {
+        payload: { ...asked, params: { name: 'look', arguments: given } },
+      }),
     )
     await tool.accepted(result('c1', 'seen'))
     await ben.accepted(conclude('run'))
@@ -116,7 +119,11 @@ describe('a proposal', () => {
     return { ...staged, page, question, running }
   }
   const approve = [{ interruptId: 'p1', status: 'resolved' as const, payload: { approved: true } }]
-  const told = ['user please do', 'reasoning how to do it', 'assistant act{"amount":12,"apiKey":"[redacted]"}']
+  const told = [
+    'user please do',
+    'reasoning how to do it',
+    'assistant act{"amount":12,"apiKey":"[redacted]"}',
+  ]
 
   test('interrupts the run; the next one approves it to the letter and goes on', async () => {
     const { url, ben, tool, page, question, running } = await interrupted()
@@ -145,6 +152,18 @@ describe('a proposal', () => {
         payload: { params: { arguments: { amount: 12, apiKey: 'hush' } } },
       },
     ])
+  })
+
+  test('is approved by a client that keeps nothing: it is told what is new', async () => {
+    const { url, ben, tool, question, running } = await interrupted()
+    await running
+    const page = new Page(url, 'ana')
+    const served = serveNext(tool)
+    const resumed = page.run({}, approve)
+    await served
+    await ben.accepted(answer(question))
+    await resumed
+    expect(page.shown).toEqual(['user please do', 'tool acted', 'assistant done'])
   })
 
   test('is carried out once, however often it is approved', async () => {
@@ -187,6 +206,41 @@ describe('a proposal', () => {
     await resumed
     expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
     expect((await asking(url, 'ana').history('kind=mcp.request')).envelopes).toMatchObject([{ id: 'r1' }])
+  })
+
+  test('that has expired does not interrupt', async () => {
+    const clock = new FakeClock()
+    const { url, ben } = await stage({ clock })
+    const page = new Page(url, 'ana')
+    const first = page.run()
+    const question = await beginTurn(ben)
+    const expiresAt = new Date(clock.now() + 1000).toISOString()
+    const payload = { method: 'tools/call', params: { name: 'act' }, expiresAt }
+    await ben.accepted(propose('p1', { payload }))
+    await first
+    expect(page.agent.pendingInterrupts).toMatchObject([{ id: 'p1', expiresAt }])
+    clock.advance(1000)
+    const again = new Page(url, 'ana')
+    const second = again.run()
+    await expect.poll(() => again.shown).toContain('assistant act{}')
+    await ben.accepted(answer(question, 'too late'))
+    await second
+    expect(again.shown.slice(2)).toEqual(['assistant act{}', 'tool expired', 'assistant too late'])
+  })
+
+  test('that may be carried out again does not interrupt while it is carried out', async () => {
+    const { url, ben, tool } = await stage()
+    const page = new Page(url, 'ana')
+    const running = page.run()
+    const question = await beginTurn(ben)
+    const payload = { method: 'tools/call', params: { name: 'act' }, uses: 2 }
+    await ben.accepted(propose('p1', { payload }))
+    await running
+    const resumed = page.run({}, approve)
+    await serveNext(tool)
+    await ben.accepted(answer(question))
+    await resumed
+    expect(page.shown.slice(2)).toEqual(['assistant act{}', 'tool acted', 'assistant done'])
   })
 
   test('interrupts again where there is another one', async () => {

@@ -1,9 +1,9 @@
 import { HttpAgent, type Message, type RunAgentInput } from '@ag-ui/client'
 import { type Capability, Kind } from '@meup/protocol'
-import { byId, type Client, type Sent } from './client.js'
+import type { Client, Sent } from './client.js'
 import { bearer } from './http-client.js'
-import { type Running, type StartOptions, start } from './support.js'
-import { begin, call, conclude, thought } from './turns.js'
+import { type StartOptions, start } from './support.js'
+import { begin, call } from './turns.js'
 
 const agent: Capability[] = ['chat', 'reasoning.*', 'mcp.*', 'observe.visibility']
 /** Ana asks, ben answers; eve may ask, and approve nothing. */
@@ -22,7 +22,7 @@ type Props = Record<string, unknown>
 export async function stage(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, humans, ...options })
   const [ben, tool] = [await running.connect('ben'), await running.connect('tool')]
-  return { ...running, ben, tool, url: running.url, runs: `${running.url}/spaces/test/ag-ui` }
+  return { ...running, ben, tool, runs: `${running.url}/spaces/test/ag-ui` }
 }
 
 /** What a client of AG-UI shows of a thread, and how it goes on. */
@@ -112,6 +112,3 @@ export async function refusal(url: string, who: string, body: unknown, headers: 
   if (response.ok) await response.body?.cancel()
   return { status: response.status, body: response.ok ? undefined : ((await response.json()) as object) }
 }
-
-export type { Running }
-export { byId, conclude, thought }

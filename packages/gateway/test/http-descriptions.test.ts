@@ -43,17 +43,28 @@ describe('GET openapi.json', () => {
   })
 
   test('has the routes that there are, with the statuses that they give', async () => {
-    const { url, post } = await start({ participants })
+    const { url, post } = await start({ participants: { ...participants, bob: [] } })
     await post('alice', { id: 'run', kind: 'reasoning.start' })
     const { paths } = (await describedBy('/openapi.json')) as { paths: Record<string, Json> }
     const known: Record<string, string> = { space: 'test', path: 'run', file: 'chat.json' }
-    const needed = { '/spaces/{space}/turns': '?thread_id=test/alice' } as Record<string, string>
+    const needed = {
+      '/spaces/{space}/turns': '?thread_id=test/alice',
+      '/spaces/{space}/ag-ui': '?agent=bob',
+    } as Record<string, string>
+    const posted = {
+      '/spaces/{space}/envelopes': { kind: 'chat', payload: { message: 'x' } },
+      '/spaces/{space}/ag-ui': {
+        threadId: 't',
+        runId: 'r',
+        messages: [{ id: 'q', role: 'user', content: 'x' }],
+      },
+    } as Record<string, object>
     expect(Object.keys(paths).length).toBeGreaterThan(10)
     for (const [template, operations] of Object.entries(paths)) {
       const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? '')
       for (const method of ['get', 'post'].filter((name) => name in operations)) {
         const { responses } = operations[method] as { responses: Record<string, unknown> }
-        const body = method === 'post' ? '{"kind":"chat","payload":{"message":"x"}}' : null
+        const body = method === 'post' ? JSON.stringify(posted[template]) : null
         const response = await fetch(url + path + (needed[template] ?? ''), {
           method,
           headers: bearer('alice'),

@@ -87,9 +87,9 @@ function compile(parsed: readonly Rule[], list: readonly Capability[]): Capabili
   return {
     list,
     allows(envelope) {
+      beginCheck()
       const candidates = rulesFor(envelope, candidatesOf(envelope.kind))
       if (candidates.length === 0) return DENIED
-      beginCheck()
       places.enter(envelope.payload)
       let decision = DENIED
       for (const rule of candidates) {

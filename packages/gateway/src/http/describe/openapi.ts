@@ -1,4 +1,5 @@
 import { type ErrorCode, errors, type JsonSchema, jsonSchemas, maxPost, SpaceName } from '@meup/protocol'
+import { runParameters } from '../ag-ui/post.js'
 import { auditParameters } from '../audit.js'
 import { eventParameters } from '../events.js'
 import { historyParameters, ndjson } from '../history.js'
@@ -6,6 +7,7 @@ import { markdown } from '../markdown.js'
 import { type ParameterName, parameters } from '../parameters.js'
 import { exportParameters } from '../proof.js'
 import { turnParameters } from '../turns.js'
+import { runSchemas } from './run-schemas.js'
 import { answerSchemas, arrayOf, schemaRef, text } from './schemas.js'
 import { turnSchemas } from './turn-schemas.js'
 
@@ -21,7 +23,7 @@ export function openApi(): JsonSchema {
     servers: [{ url: '/' }],
     paths: { ...spacePaths(), ...openPaths() },
     components: {
-      schemas: { ...answerSchemas(), ...turnSchemas() },
+      schemas: { ...answerSchemas(), ...turnSchemas(), ...runSchemas() },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'a token of the space; guests send none' },
       },
@@ -47,6 +49,7 @@ function spacePaths(): Record<string, object> {
     ...under('/audit', { get: audit }),
     ...under('/audit/verify', { get: show('verification', 'Whether the log is what was chained') }),
     ...under('/audit/export', { get: exported }),
+    ...under('/ag-ui', { post: run }),
   }
 }
 
@@ -208,6 +211,22 @@ const post = {
   },
   responses: {
     201: { description: 'all are in the log', content: json(arrayOf(schemaRef('receipt'))) },
+    ...refusals(Object.keys(errors) as ErrorCode[]),
+  },
+}
+
+const run = {
+  ...ofSpace,
+  security: [{ token: [] }],
+  operationId: 'run',
+  summary: 'Asks an agent, and shows its turn as a run of AG-UI',
+  parameters: inQuery(runParameters),
+  requestBody: { required: true, content: json(schemaRef('run')) },
+  responses: {
+    200: {
+      description: 'events of AG-UI 1.0, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`',
+      content: { 'text/event-stream': { schema: text } },
+    },
     ...refusals(Object.keys(errors) as ErrorCode[]),
   },
 }

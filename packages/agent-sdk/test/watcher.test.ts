@@ -1,0 +1,73 @@
+import { type Dial, Space } from '@meup/agent-sdk'
+import { type DialRequest, Watcher } from '@meup/agent-sdk/watch'
+import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { eventually } from './support/eventually.js'
+
+/** A person who watches an agent, and a tool that the agent may not call. */
+async function scene() {
+  const gateway = await createTestGateway({
+    participants: {
+      ana: ['*'],
+      eve: ['chat'],
+      bot: ['reasoning.*', 'mcp.proposal'],
+      tools: ['mcp.response'],
+    },
+  })
+  onTestFinished(() => gateway.close())
+  const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
+  const where = (id: string): DialRequest => ({ url: 'memory:', space: 'test', token: testToken(id) })
+  const watch = (id: string, how: Partial<DialRequest> = {}) => Watcher.open(dial, { ...where(id), ...how })
+  const bot = await Space.open(dial, where('bot'))
+  const tools = await Space.open(dial, where('tools'))
+  tools.tool('act', {}, () => 'done')
+  return { watch, bot }
+}
+
+test('a watcher hears and speaks, and knows what it may do', async () => {
+  const { watch, bot } = await scene()
+  const ana = await watch('ana')
+  const heard: string[] = []
+  ana.on('envelope', ({ from, kind }) => void heard.push(`${from} ${kind}`))
+  await bot.reason('Looking')
+  await ana.chat('Go on.')
+  await eventually(() => expect(heard).toEqual(expect.arrayContaining(['bot reasoning.start', 'ana chat'])))
+  expect([ana.can({ kind: 'mcp.request' }), (await watch('eve')).can({ kind: 'mcp.request' })]).toEqual([
+    true,
+    false,
+  ])
+})
+
+test('a watcher decides what is proposed, also what was proposed before it came', async () => {
+  const { watch, bot } = await scene()
+  const call = bot.call('tools/act', {}, { why: 'it is time' })
+  const early = await watch('ana')
+  const late = await watch('ana', { tail: 100 })
+  await eventually(() => expect(late.proposals.list()).toHaveLength(1))
+  const [proposal] = late.proposals.list()
+  expect(await late.proposals.approve(proposal?.id ?? '')).toMatchObject({ content: [{ text: 'done' }] })
+  expect(await call).toMatchObject({ text: 'done', approvedBy: 'ana' })
+  expect([early, late].map(({ proposals }) => proposals.list())).toEqual([[], []])
+})
+
+test('a watcher hides a run, shows it again, and asks its owner to stop', async () => {
+  const { watch, bot } = await scene()
+  const [ana, run] = [await watch('ana'), await bot.reason('Looking')]
+  await ana.setVisibility(run.context, false)
+  await eventually(() => expect(bot.runs).toMatchObject([{ reasoningVisible: false }]))
+  await ana.setVisibility(run.context, true)
+  await ana.interrupt(run.context, 'lunch')
+  await eventually(() => expect(run.signal.reason).toBe('interrupted by ana: lunch'))
+})
+
+test('a watcher waits for nothing once it is closed', async () => {
+  const { watch, bot } = await scene()
+  const ana = await watch('ana')
+  const { id } = await bot.propose({ to: 'eve', method: 'tools/call', params: { name: 'act' } })
+  await eventually(() => expect(ana.proposals.get(id)).toBeDefined())
+  const approving = expect(ana.proposals.approve(id)).rejects.toThrow('closed')
+  ana.close()
+  await approving
+  expect(ana.proposals.list()).toEqual([])
+  await expect(ana.chat('Are you there?')).rejects.toThrow('closed')
+})

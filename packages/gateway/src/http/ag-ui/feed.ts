@@ -1,0 +1,69 @@
+import type { AGUIEvent } from '@ag-ui/core'
+import type { Envelope } from '@meup/protocol'
+import type { Message, Parcel } from '../../outbox/parcel.js'
+import type { Feed } from '../../ports/connection.js'
+import type { SseFeed } from '../sse-feed.js'
+import type { Run } from './run.js'
+
+/** Puts the events of a run where envelopes would go in a stream of events, and ends the stream with the run. */
+export class RunFeed implements Feed {
+  readonly #run: Run
+  readonly #events: SseFeed
+
+  constructor(run: Run, events: SseFeed) {
+    this.#run = run
+    this.#events = events
+    this.#tell(run.begin())
+  }
+
+  get remote(): string {
+    return this.#events.remote
+  }
+
+  get pending(): number {
+    return this.#events.pending
+  }
+
+  drained(): Promise<void> {
+    return this.#events.drained()
+  }
+
+  /** What is in the log already; `pause` comes when that was all. */
+  replay(messages: readonly Message[]): void {
+    this.#tell(this.#eventsOf(messages))
+  }
+
+  pause(): void {
+    this.#tell(this.#run.pause())
+  }
+
+  send({ messages }: Parcel): void {
+    this.#tell([...this.#eventsOf(messages), ...this.#run.pause()])
+  }
+
+  lost(): void {
+    this.fail('lost', 'the log is not the one in which this was asked; ask again')
+  }
+
+  close(code: number, reason: string): void {
+    this.fail(`${code}`, reason)
+  }
+
+  fail(code: string, message: string): void {
+    this.#tell(this.#run.fail(code, message))
+  }
+
+  /** A welcome or an error is nothing to an agent's turn. */
+  #eventsOf(messages: readonly Message[]): AGUIEvent[] {
+    return messages
+      .filter(({ seq }) => seq !== undefined)
+      .flatMap(({ text }) => this.#run.apply(JSON.parse(Buffer.from(text).toString()) as Envelope))
+  }
+
+  #tell(events: readonly AGUIEvent[]): void {
+    if (events.length === 0) return
+    const event = Buffer.from(events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join(''))
+    if (this.#run.isOver) this.#events.end(event)
+    else this.#events.send({ messages: [], event })
+  }
+}

@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto'
+import { type Envelope, errors, Kind, memberOf } from '@meup/protocol'
+import { type Denial, deny } from '../../gateway/door.js'
+import type { Caller } from '../../gateway/gateway.js'
+import type { Entry } from '../../ports/envelope-log.js'
+import { mayRead } from '../../space/may-read.js'
+import type { Answer, RunInput } from './input.js'
+
+/** An envelope that is yet to be submitted, and its id. */
+export interface Frame {
+  readonly id: string
+  readonly bytes: Uint8Array
+}
+
+/** The same message of the same thread is the same chat, however often it is sent. */
+export function question(
+  { threadId, question: { id, text } }: Pick<RunInput, 'threadId' | 'question'>,
+  agent: string,
+  asker: string,
+): Frame {
+  return frame(idOf('ask', asker, agent, threadId, id), {
+    kind: Kind.chat,
+    to: [agent],
+    payload: { message: text },
+  })
+}
+
+export const cancellation = (questionId: string, agent: string): Frame =>
+  frame(idOf('cancel', questionId), {
+    kind: Kind.chatCancel,
+    to: [agent],
+    correlationId: questionId,
+    payload: { reason: 'the client went away' },
+  })
+
+/** What was decided about proposals, and the latest of them. Of one that is settled already nothing is to be said. */
+export function decisions(
+  answers: readonly Answer[],
+  { space, participant }: Pick<Caller, 'space' | 'participant'>,
+): { readonly frames: readonly Frame[]; readonly latest: number } | Denial {
+  const frames: Frame[] = []
+  let latest = 0
+  for (const answer of answers) {
+    const { proposal: id, isApproved } = answer
+    const entry = space.log.find(id)
+    const isReadable = entry && mayRead(space.readerOf({ participant }), space.audienceOf(entry))
+    if (entry?.kind !== Kind.mcpProposal || !isReadable) {
+      const message = `resume answers ${id.slice(0, 100)}, which is no proposal of this space`
+      return deny('proposal_not_found', errors.proposal_not_found.status, message)
+    }
+    latest = Math.max(latest, entry.seq)
+    if (space.state.proposals.find(id, space.clock.now()) === undefined) continue
+    frames.push(isApproved ? approval(entry, participant) : rejection(entry, participant, answer))
+  }
+  return { frames, latest }
+}
+
+/** The request that was proposed, to the letter [MEUP-4.17]. */
+function approval({ id: proposal, body }: Entry, by: string): Frame {
+  const { to, context, rationale, payload } = JSON.parse(Buffer.from(body).toString()) as Envelope
+  const id = idOf('approve', by, proposal)
+  const params = memberOf(memberOf(body, 'payload') ?? new Uint8Array(), 'params')
+  const asked = JSON.stringify({ jsonrpc: '2.0', id, method: payload.method })
+  const request = params === undefined ? asked : `${asked.slice(0, -1)},"params":${Buffer.from(params)}}`
+  const head = JSON.stringify({ id, kind: Kind.mcpRequest, to, correlationId: proposal, context, rationale })
+  return { id, bytes: Buffer.from(`${head.slice(0, -1)},"payload":${request}}`) }
+}
+
+const rejection = ({ id: proposal, from }: Entry, by: string, { reason = 'not approved' }: Answer): Frame =>
+  frame(idOf('reject', by, proposal), {
+    kind: Kind.mcpReject,
+    to: [from],
+    correlationId: proposal,
+    payload: { reason },
+  })
+
+const frame = (id: string, fields: object): Frame => ({
+  id,
+  bytes: Buffer.from(JSON.stringify({ id, ...fields })),
+})
+
+const idOf = (...parts: readonly string[]): string =>
+  `ag-ui-${hash('sha256', JSON.stringify(parts), 'base64url')}`

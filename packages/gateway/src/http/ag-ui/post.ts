@@ -1,0 +1,110 @@
+import { errors, Kind } from '@meup/protocol'
+import type { Context } from 'hono'
+import { at } from '../../gateway/at.js'
+import { type Denial, deny, isDenial } from '../../gateway/door.js'
+import type { Caller } from '../../gateway/gateway.js'
+import { isRefusal } from '../../pipeline/passage.js'
+import { eventHeaders } from '../events.js'
+import { type HttpOptions, knockOf } from '../options.js'
+import { readParameters } from '../parameters.js'
+import { notCommitted, readPost, senderOf } from '../posted.js'
+import { denied, refused } from '../problem.js'
+import { SseFeed } from '../sse-feed.js'
+import { RunFeed } from './feed.js'
+import { follow } from './follow.js'
+import { cancellation, decisions, question } from './frames.js'
+import { type RunInput, readRunInput } from './input.js'
+import { Run } from './run.js'
+
+export const runParameters = ['agent'] as const
+
+/** `POST /spaces/{space}/ag-ui`: asks an agent, and shows what it makes of that as a run of AG-UI. */
+export async function postRun(context: Context, options: HttpOptions): Promise<Response> {
+  const asked = readParameters(new URL(context.req.url).searchParams, runParameters)
+  if (isDenial(asked)) return denied(asked)
+  const post = await readPost(context, options)
+  if (post instanceof Response) return post
+  const { visitor, body } = post
+  const input = readRunInput(body)
+  if (isDenial(input)) return denied(input)
+  const agent = agentFor(input.wishes.agent ?? asked.agent, visitor)
+  if (typeof agent !== 'string') return denied(agent)
+  const decided = decisions(input.answers, visitor)
+  if (isDenial(decided)) return denied(decided)
+  const ticket = await options.gateway.admit(knockOf(context, options))
+  if (isDenial(ticket)) return denied(ticket)
+
+  const { space, participant } = visitor
+  const asking = question(input, agent, participant)
+  const seqs: number[] = []
+  for (const { bytes } of [asking, ...decided.frames]) {
+    const outcome = space.submit(senderOf(visitor), bytes)
+    if (isRefusal(outcome)) return refused(outcome)
+    seqs.push(outcome.seq)
+  }
+  if (!(await space.committed(Math.max(...seqs)))) return notCommitted()
+
+  const run = runOf(input, { visitor, id: asking.id, agent, after: decided.latest })
+  const events = new SseFeed({
+    remote: options.remoteOf(context),
+    heartbeatMs: options.eventHeartbeatMs,
+    hangUp: () => options.hangUp(context),
+  })
+  const feed = new RunFeed(run, events)
+  const { timeoutSeconds, cancelOnDisconnect } = input.wishes
+  const late = `no answer came in ${timeoutSeconds} s; send the same message again to go on waiting`
+  const stop = at(space.clock.now() + timeoutSeconds * 1000, () => feed.fail('timeout', late), space.clock)
+  const { ended } = events
+  void ended.then(() => {
+    stop()
+    if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
+    space.submit(senderOf(visitor), cancellation(asking.id, agent).bytes)
+  })
+  const [first = 1] = seqs
+  follow(feed, { visitor, ticket, after: first - 1, ended }).catch((err: unknown) => {
+    options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
+    feed.fail('unavailable', 'the log cannot be read; send the same message again later')
+  })
+  return new Response(events.stream, { headers: eventHeaders })
+}
+
+/** Whom the chat is for; the only agent of a space need not be named. */
+function agentFor(named: string | undefined, { space, participant }: Caller): string | Denial {
+  const { participants } = space.config
+  const agents = Object.keys(participants).filter((id) => participants[id]?.kind === 'agent')
+  const agent = named ?? (agents.length === 1 ? agents[0] : undefined)
+  if (agent === undefined) {
+    const message = `say which agent is asked, as forwardedProps.agent or ?agent=; there are ${agents.length}`
+    return deny('invalid_request', 400, message)
+  }
+  if (agent === participant) return deny('invalid_request', 400, 'nobody can ask oneself; name another agent')
+  if (space.state.participants.has(agent)) return agent
+  const { status } = errors.participant_not_found
+  return deny('participant_not_found', status, `there is no participant ${agent} here; name one of the space`)
+}
+
+interface Question {
+  readonly visitor: Caller
+  /** Of the chat. */
+  readonly id: string
+  readonly agent: string
+  /** What came up to this seq was told in a run before. */
+  readonly after: number
+}
+
+function runOf({ threadId, runId, known }: RunInput, { visitor, id, agent, after }: Question): Run {
+  const { space, participant } = visitor
+  return new Run({
+    threadId,
+    runId,
+    known,
+    after,
+    space: space.config.name,
+    epoch: space.log.epoch,
+    guard: (text) => space.safety.guard(text),
+    question: { id, from: participant, agent },
+    now: () => space.clock.now(),
+    mayApprove: (proposal) =>
+      space.state.participants.allows(participant, { ...proposal, kind: Kind.mcpRequest }),
+  })
+}

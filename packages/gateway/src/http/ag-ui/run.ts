@@ -1,0 +1,171 @@
+import type { AGUIEvent, RunFinishedOutcome } from '@ag-ui/core'
+import { correlations, type Envelope, isThought, Kind } from '@meup/protocol'
+import {
+  createProposalFoldWith,
+  createTurnFold,
+  cut,
+  type Guard,
+  isWithheld,
+  messageOf,
+  type ProposalFold,
+  readResult,
+  type ToolDecision,
+  type TurnFold,
+  type TurnRecord,
+} from '@meup/views'
+import {
+  callEvents,
+  errorEvent,
+  finishedEvent,
+  interruptFor,
+  messageEvents,
+  type RunName,
+  reasoningEvents,
+  resultEvent,
+  resultId,
+  startedEvent,
+} from './events.js'
+
+export interface RunOptions extends RunName {
+  readonly space: string
+  /** Id of the log. */
+  readonly epoch: string
+  readonly guard: Guard
+  /** The chat that asks, and who answers it. */
+  readonly question: { readonly id: string; readonly from: string; readonly agent: string }
+  /** What came up to this seq was told in a run before. */
+  readonly after: number
+  /** Ids of messages and calls that the client has. */
+  readonly known: ReadonlySet<string>
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Whether the client may do what is proposed here. */
+  mayApprove(proposal: Envelope): boolean
+}
+
+/** Characters of what a tool said. */
+const longestResult = 8192
+
+/**
+ * One turn of an agent as the events of an AG-UI run. It is told, in log order, the envelopes that its reader may read,
+ * from the question on; each gives the events that it is worth. Nothing comes after the event that ends the run.
+ */
+export class Run {
+  readonly #options: RunOptions
+  readonly #turns: TurnFold
+  readonly #proposals: ProposalFold
+  readonly #approvable = new Set<string>()
+  /** Calls that have been told, and calls whose result has. */
+  readonly #called = new Set<string>()
+  readonly #settled = new Set<string>()
+  #turn: TurnRecord | undefined
+  #isOver = false
+
+  constructor(options: RunOptions) {
+    this.#options = options
+    this.#turns = createTurnFold(options)
+    this.#proposals = createProposalFoldWith(options.guard)
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  begin(): AGUIEvent[] {
+    return [startedEvent(this.#options)]
+  }
+
+  apply(envelope: Envelope): AGUIEvent[] {
+    if (this.#isOver) return []
+    this.#proposals.apply(envelope)
+    const { turns } = this.#turns.apply(envelope)
+    if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
+      this.#approvable.add(envelope.id)
+    }
+    if (this.#isTakenBack(envelope)) return this.#finish({ type: 'cancelled' })
+    const turn = turns.find((each) => this.#isOurs(each))
+    if (turn === undefined) return []
+    this.#turn = turn
+    return [...this.#thought(envelope), ...this.#calls(turn, envelope), ...this.#answer(turn)]
+  }
+
+  /** To be called when nothing more is known at present: what the turn has come to, or what it waits for. */
+  pause(): AGUIEvent[] {
+    const turn = this.#turn
+    if (this.#isOver || turn === undefined) return []
+    const { state, agent, error } = turn
+    if (state === 'cancelled' || state === 'abandoned') {
+      return this.fail(state, `${agent} has given up${error === null ? '' : `: ${error}`}`)
+    }
+    const ours = new Set(turn.decisions.filter(({ outcome }) => outcome === null).map(({ id }) => id))
+    const interrupts = this.#proposals
+      .open(this.#options.now())
+      .filter(({ id, fulfilments }) => ours.has(id) && this.#approvable.has(id) && fulfilments.length === 0)
+      .map(interruptFor)
+    return interrupts.length === 0 ? [] : this.#finish({ type: 'interrupt', interrupts })
+  }
+
+  /** Ends the run, whatever becomes of the turn. */
+  fail(code: string, message: string): AGUIEvent[] {
+    if (this.#isOver) return []
+    this.#isOver = true
+    return [errorEvent(code, message)]
+  }
+
+  #finish(outcome: RunFinishedOutcome): AGUIEvent[] {
+    this.#isOver = true
+    return [finishedEvent(this.#options, outcome)]
+  }
+
+  /** Whether the client has yet to be told. */
+  #isNew(seq: number, id: string): boolean {
+    return seq > this.#options.after && !this.#options.known.has(id)
+  }
+
+  #isOurs({ agent, trigger }: TurnRecord): boolean {
+    const { question } = this.#options
+    return agent === question.agent && trigger?.source.id === question.id
+  }
+
+  /** The asker may do so before the agent has begun; there is no turn then. */
+  #isTakenBack(envelope: Envelope): boolean {
+    const { id, from } = this.#options.question
+    return envelope.kind === Kind.chatCancel && envelope.from === from && correlations(envelope).includes(id)
+  }
+
+  #thought({ id, kind, payload, seq = 0 }: Envelope): AGUIEvent[] {
+    const isSaid = kind === Kind.reasoningStart || isThought(kind)
+    const text = isSaid && !isWithheld(payload) ? messageOf(payload) : ''
+    return text !== '' && this.#isNew(seq, id) ? reasoningEvents(id, text) : []
+  }
+
+  #calls({ decisions }: TurnRecord, envelope: Envelope): AGUIEvent[] {
+    return decisions.flatMap((decision) => [
+      ...this.#dispatched(decision),
+      ...this.#ended(decision, envelope),
+    ])
+  }
+
+  #dispatched(decision: ToolDecision): AGUIEvent[] {
+    const { id, source } = decision
+    if (this.#called.has(id)) return []
+    this.#called.add(id)
+    return this.#isNew(source.seq, id) ? callEvents(decision) : []
+  }
+
+  /** The first end of a call is told, once. */
+  #ended({ id, outcome, isAnswered, error }: ToolDecision, envelope: Envelope): AGUIEvent[] {
+    if (outcome === null || this.#settled.has(id)) return []
+    this.#settled.add(id)
+    if (!this.#isNew(envelope.seq ?? 0, resultId(id))) return []
+    const text = isAnswered ? readResult(envelope.payload, this.#options.guard).text : (error ?? '')
+    return [resultEvent(id, outcome, cut(text, longestResult))]
+  }
+
+  #answer({ agent, answer }: TurnRecord): AGUIEvent[] {
+    if (answer === null) return []
+    const { id, seq } = answer.source
+    const said = this.#isNew(seq, id) ? messageEvents(id, agent, answer.text ?? '') : []
+    return [...said, ...this.#finish({ type: 'success' })]
+  }
+}

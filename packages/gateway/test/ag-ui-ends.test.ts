@@ -1,0 +1,154 @@
+import { FakeClock } from '@meup/gateway/testing'
+import { expect, test } from 'vitest'
+import { answer, beginTurn, Page, propose, stage } from './ag-ui.js'
+import { presence } from './client.js'
+import { bearer, EventReader } from './http-client.js'
+import { call, conclude, thought } from './turns.js'
+
+const visibility = (reasoningVisible: boolean) => ({
+  kind: 'observe.visibility',
+  payload: { context: 'run', reasoningVisible },
+})
+
+/** A turn under way, and what the last event of its run is. */
+async function underWay(props = {}, options: Parameters<typeof stage>[0] = {}) {
+  const staged = await stage(options)
+  const page = new Page(staged.url, 'ana')
+  const seen: unknown[] = []
+  page.agent.subscribe({ onEvent: ({ event }) => void seen.push(event) })
+  const running = page.run(props)
+  const question = await beginTurn(staged.ben)
+  await expect.poll(() => page.shown).toContain('reasoning how to do it')
+  const end = async () => {
+    // A run that fails rejects; what matters is its last event.
+    await running.catch(() => {})
+    return seen.at(-1)
+  }
+  return { ...staged, page, question, end }
+}
+
+test('a run ends as cancelled when its question is taken back', async () => {
+  const { post, question, end } = await underWay()
+  await post('ana', { kind: 'chat.cancel', to: ['ben'], correlationId: question, payload: {} })
+  expect(await end()).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
+})
+
+test('a run is not cancelled by others', async () => {
+  const { ben, post, page, question, end } = await underWay()
+  const { status } = await post('eve', { kind: 'chat.cancel', correlationId: question, payload: {} })
+  expect(status).toBe(201)
+  await ben.accepted(answer(question))
+  expect(await end()).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+  expect(page.shown.at(-1)).toBe('assistant done')
+})
+
+test('a run fails when its agent gives up', async () => {
+  const { ben, end } = await underWay()
+  await ben.accepted({ kind: 'reasoning.cancel', context: 'run', payload: { reason: 'no model' } })
+  expect(await end()).toMatchObject({
+    type: 'RUN_ERROR',
+    code: 'cancelled',
+    message: 'ben has given up: no model',
+  })
+})
+
+test('a run fails when nobody answers in time, and the turn goes on', async () => {
+  const clock = new FakeClock()
+  const { url, ben, page, question, end } = await underWay({ timeoutSeconds: 20 }, { clock })
+  clock.advance(20_000)
+  expect(await end()).toMatchObject({ type: 'RUN_ERROR', code: 'timeout' })
+  await ben.accepted(answer(question))
+  const again = new Page(url, 'ana', page.messages)
+  await again.run()
+  expect(again.shown).toEqual(['user please do', 'reasoning how to do it', 'assistant done'])
+})
+
+test('a run fails when its agent has left for good', async () => {
+  const clock = new FakeClock()
+  const { ben, tool, end } = await underWay({}, { clock, reasoning: { abandonAfterMs: 1000 } })
+  await ben.close()
+  await tool.next(presence('leave', 'ben'))
+  clock.advance(1000)
+  expect(await end()).toMatchObject({ type: 'RUN_ERROR', code: 'abandoned' })
+})
+
+test('a run fails when its user is kicked', async () => {
+  const { post, end } = await underWay({}, { participants: { ana: ['*'], ben: ['*'], tool: ['*'] } })
+  await post('tool', { kind: 'space.kick', payload: { participantId: 'ana', reason: 'enough' } })
+  expect(await end()).toMatchObject({ type: 'RUN_ERROR', code: '4403' })
+})
+
+test('a run fails when the gateway stops', async () => {
+  const { close, end } = await underWay()
+  await Promise.all([close(), end()])
+  expect(await end()).toMatchObject({ type: 'RUN_ERROR', code: '1001' })
+})
+
+test('a run that is hidden shows no thoughts; what is called and answered goes on', async () => {
+  const { ben, page, question, end } = await underWay()
+  await ben.accepted(visibility(false))
+  await ben.accepted(thought('run', 'a secret thought'))
+  await ben.accepted(call('c1', 'run', 'look', 'to know'))
+  await ben.accepted({ ...conclude('run'), payload: { message: 'a secret conclusion' } })
+  await ben.accepted(answer(question))
+  await end()
+  expect(page.shown).toEqual([
+    'user please do',
+    'reasoning how to do it',
+    'assistant look{"query":"look"}',
+    'assistant done',
+  ])
+})
+
+test('a run shows what its user may read, and nothing of other turns', async () => {
+  const { ben, connect, page, question, end } = await underWay({}, { mcp: { visibility: 'addressees' } })
+  await ben.accepted(call('c1', 'run', 'look', 'to know'))
+  await ben.accepted({ ...thought('run', 'for the tool alone'), to: ['tool'] })
+  const { id } = await (await connect('eve')).accepted({ kind: 'chat', payload: { message: 'and me?' } })
+  await ben.accepted({
+    id: 'other',
+    kind: 'reasoning.start',
+    correlationId: id,
+    payload: { message: 'its turn' },
+  })
+  await ben.accepted({ ...thought('other', 'of another turn') })
+  await ben.accepted({ kind: 'chat', correlationId: id, payload: { message: 'not yours' } })
+  await ben.accepted(answer(question))
+  await end()
+  expect(page.shown).toEqual(['user please do', 'reasoning how to do it', 'assistant done'])
+})
+
+test('a call that comes to nothing has a result that says so', async () => {
+  const { ben, page, question, end } = await underWay()
+  await ben.accepted(propose('p1', { payload: { method: 'tools/call', params: { name: 'act' } } }))
+  const { kind: _, ...fields } = propose('p2')
+  await ben.accepted({ ...fields, kind: 'mcp.request', to: ['tool'] })
+  await end()
+  await ben.accepted({ kind: 'mcp.withdraw', correlationId: 'p1', payload: { reason: 'thought better' } })
+  await ben.accepted(answer(question))
+  await page.run({}, [{ interruptId: 'p1', status: 'cancelled' }])
+  expect(page.shown.slice(2)).toEqual([
+    'assistant act{}',
+    'tool thought better',
+    'assistant act{"amount":12,"apiKey":"[redacted]"}',
+    'assistant done',
+  ])
+  expect(page.messages[3]).toMatchObject({ toolCallId: 'p1', metadata: { outcome: 'rejected' } })
+})
+
+test('a stream shows that it is alive', async () => {
+  const { runs } = await stage({ eventHeartbeatMs: 20 })
+  const messages = [{ id: 'q', role: 'user', content: 'please do' }]
+  const abort = new AbortController()
+  const response = await fetch(runs, {
+    method: 'POST',
+    headers: bearer('ana'),
+    body: JSON.stringify({ threadId: 't', runId: 'r', messages }),
+    signal: abort.signal,
+  })
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  if (response.body === null) throw new Error('nothing came')
+  const reader = new EventReader(response.body, () => abort.abort())
+  expect(await reader.comment()).toBe(': still here')
+  reader.leave()
+})

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest'
+import { refusal, stage } from './ag-ui.js'
+import { asking } from './http-client.js'
+
+const question = { id: 'q', role: 'user', content: 'please do' }
+const fit = { threadId: 't', runId: 'r', messages: [question], tools: [], context: [], state: {} }
+const resume = (entry: unknown) => ({ ...fit, resume: [entry] })
+const resolved = { interruptId: 'p', status: 'resolved' }
+
+test.for<[body: unknown, says: string]>([
+  ['', 'the body must be a RunAgentInput'],
+  ['[]', 'the body must be a RunAgentInput'],
+  [{ ...fit, threadId: '' }, 'threadId must be'],
+  [{ ...fit, runId: 7 }, 'runId must be'],
+  [{ ...fit, messages: {} }, 'messages must be an array'],
+  [{ ...fit, messages: [] }, 'messages must have one of the role user'],
+  [{ ...fit, messages: [{ role: 'user', content: 'x' }] }, 'the id of a message'],
+  [{ ...fit, messages: [{ ...question, content: ' ' }] }, 'is empty'],
+  [{ ...fit, messages: [{ ...question, content: [{ type: 'image', source: {} }] }] }, 'takes no other parts'],
+  [{ ...fit, resume: {} }, 'resume must be an array'],
+  [resume({ status: 'resolved' }), 'must have an interruptId'],
+  [resume({ interruptId: 'p', status: 'maybe' }), 'must be resolved or cancelled'],
+  [resume({ ...resolved, payload: { approved: 'yes' } }), 'must be {"approved": true}'],
+  [{ ...fit, forwardedProps: [] }, 'forwardedProps must be an object'],
+  [{ ...fit, forwardedProps: { agent: 'not one' } }, 'must be a participant id'],
+  [{ ...fit, forwardedProps: { agent: 'ana' } }, 'nobody can ask oneself'],
+  [{ ...fit, forwardedProps: { timeoutSeconds: 0 } }, 'timeoutSeconds must be'],
+  [{ ...fit, forwardedProps: { timeoutSeconds: 3601 } }, 'timeoutSeconds must be'],
+  [{ ...fit, forwardedProps: { cancelOnDisconnect: 1 } }, 'cancelOnDisconnect must be'],
+])('%j is refused before a stream begins, and nothing is asked', async ([body, says]) => {
+  const { url, runs } = await stage()
+  const answer = await refusal(runs, 'ana', body)
+  expect(answer).toMatchObject({ status: 400, body: { status: 400, detail: expect.stringContaining(says) } })
+  expect((await asking(url, 'ana').history('kind=chat')).envelopes).toEqual([])
+})
+
+test.for<[who: string, body: unknown, status: number, code: string, headers?: Record<string, string>]>([
+  ['nobody', fit, 401, 'unauthorized'],
+  ['mute', fit, 403, 'capability_violation'],
+  ['ana', fit, 403, 'forbidden', { origin: 'http://elsewhere.example' }],
+  ['ana', { ...fit, forwardedProps: { agent: 'zoe' } }, 404, 'participant_not_found'],
+  ['ana', resume({ ...resolved, payload: { approved: true } }), 404, 'proposal_not_found'],
+])('%s with %j is refused with %i %s', async ([who, body, status, code, headers]) => {
+  const { runs } = await stage()
+  expect(await refusal(runs, who, body, headers)).toMatchObject({ status, body: { status, code } })
+})
+
+test('a space that there is not is not found', async () => {
+  const { url } = await stage()
+  expect(await refusal(`${url}/spaces/none/ag-ui`, 'ana', fit)).toMatchObject({ status: 404 })
+})
+
+test('guests have no thread of their own', async () => {
+  const { runs } = await stage({ guest: { capabilities: ['*'] } })
+  const response = await fetch(runs, { method: 'POST', body: JSON.stringify(fit) })
+  expect([response.status, await response.json()]).toMatchObject([401, { code: 'unauthorized' }])
+})
+
+test('a proposal that is for the client to approve, but not for this one, is refused with 403', async () => {
+  const { ben, runs } = await stage()
+  const params = { name: 'act' }
+  await ben.accepted({
+    id: 'p',
+    kind: 'mcp.proposal',
+    to: ['tool'],
+    payload: { method: 'tools/call', params },
+  })
+  const body = resume({ ...resolved, payload: { approved: true } })
+  expect(await refusal(runs, 'eve', body)).toMatchObject({
+    status: 403,
+    body: { code: 'capability_violation' },
+  })
+})
+
+test('where there are several agents, one has to be named', async () => {
+  const participants = { ana: ['*'], ben: ['*'], cleo: ['*'], tool: ['*'] }
+  const { url, runs } = await stage({ participants })
+  const unnamed = await refusal(runs, 'ana', fit)
+  expect(unnamed).toMatchObject({ status: 400, body: { detail: expect.stringContaining('there are 2') } })
+  expect(await refusal(`${runs}?agent=no one`, 'ana', fit)).toMatchObject({ status: 400 })
+  expect(await refusal(`${runs}?agents=ben`, 'ana', fit)).toMatchObject({ status: 400 })
+  expect(await refusal(`${runs}?agent=cleo`, 'ana', fit)).toMatchObject({ status: 200 })
+  const { envelopes } = await asking(url, 'ana').history('kind=chat')
+  expect(envelopes).toMatchObject([{ to: ['cleo'] }])
+})
+
+test('pages of allowed origins may ask, others and other methods may not', async () => {
+  const { runs } = await stage({ origins: ['http://page.example'] })
+  const headers = { origin: 'http://page.example' }
+  const preflight = await fetch(runs, { method: 'OPTIONS', headers })
+  expect([preflight.status, preflight.headers.get('access-control-allow-methods')]).toEqual([
+    204,
+    'POST, OPTIONS',
+  ])
+  expect(await refusal(runs, 'ana', fit, headers)).toMatchObject({ status: 200 })
+  expect((await fetch(runs)).status).toBe(405)
+})
+
+test('a message that was changed is another one, and needs another id', async () => {
+  const { runs } = await stage()
+  expect(await refusal(runs, 'ana', fit)).toMatchObject({ status: 200 })
+  const changed = { ...fit, messages: [{ ...question, content: 'please do not' }] }
+  expect(await refusal(runs, 'ana', changed)).toMatchObject({ status: 409, body: { code: 'duplicate_id' } })
+})
+
+test('chats by this way count like any other', async () => {
+  const rates = { ana: { chat: { perSecond: 0.001, burst: 1 } } }
+  const { runs } = await stage({ rates })
+  expect(await refusal(runs, 'ana', fit)).toMatchObject({ status: 200 })
+  const another = { ...fit, messages: [{ ...question, id: 'q2' }] }
+  expect(await refusal(runs, 'ana', another)).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+})

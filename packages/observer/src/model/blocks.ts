@@ -1,0 +1,150 @@
+import { contextRoot, correlations, type Envelope, Kind, openedContext } from '@meup/protocol'
+import { isNotification, type Message } from '@meup/views'
+import type { ArrivalsBlock, Block, CallEntry, ContextBlock, Entry, MessageBlock } from './entry.js'
+
+/** Arrivals that share a line. */
+const mostArrivals = 20
+
+/** The envelopes as people follow them: each at its place, what belongs together in one block. */
+export class Blocks {
+  #blocks: Block[] = []
+  readonly #contexts = new Map<string, ContextBlock>()
+  readonly #messages = new Map<string, MessageBlock>()
+  /** Requests that await their response. */
+  readonly #calls = new Map<string, { readonly block: Block; readonly entry: CallEntry }>()
+  /** Where proposals stand. */
+  readonly #proposals = new Map<string, Block>()
+  readonly #different = new Set<Block>()
+
+  /** In the order in which they began. */
+  get list(): readonly Block[] {
+    return this.#blocks
+  }
+
+  /** `messages` = what the envelope did to the main conversation. */
+  take(envelope: Envelope, messages: readonly Message[]): void {
+    for (const message of messages) this.#tell(envelope, message)
+    if (messages.length > 0 || isElsewhere(envelope)) return
+    if (envelope.kind === Kind.systemPresence) {
+      this.#arrive(envelope)
+      return
+    }
+    if (envelope.kind === Kind.mcpResponse && this.#answer(envelope)) return
+    const entry = entryOf(envelope)
+    const block = this.#place(envelope, entry)
+    if (entry.type === 'call') this.#calls.set(envelope.id, { block, entry })
+    if (entry.type === 'proposal') this.#proposals.set(envelope.id, block)
+  }
+
+  /** Something about this proposal is new. */
+  touchProposal(id: string): void {
+    const block = this.#proposals.get(id)
+    if (block !== undefined) this.#different.add(block)
+  }
+
+  /** Something about this context is new. */
+  touchContext(context: string): void {
+    const block = this.#contexts.get(contextRoot(context))
+    if (block !== undefined) this.#different.add(block)
+  }
+
+  /** The blocks that are new or different since the last time. */
+  flush(): readonly Block[] {
+    const different = [...this.#different]
+    this.#different.clear()
+    return different
+  }
+
+  /** Drops the blocks that began before this envelope, but for those that are still needed. */
+  forget(seq: number, isNeeded: (block: Block) => boolean): void {
+    this.#blocks = this.#blocks.filter((block) => (block.envelope.seq ?? 0) >= seq || isNeeded(block))
+    for (const [index, block] of this.#blocks.entries()) block.index = index
+    const kept = new Set(this.#blocks)
+    for (const known of [this.#contexts, this.#messages, this.#proposals]) {
+      for (const [key, block] of known) if (!kept.has(block)) known.delete(key)
+    }
+    for (const [key, { block }] of this.#calls) if (!kept.has(block)) this.#calls.delete(key)
+  }
+
+  #tell(envelope: Envelope, message: Message): void {
+    const known = this.#messages.get(message.source.id)
+    if (known !== undefined) known.message = message
+    const block = known ?? this.#add<MessageBlock>({ type: 'message', envelope, index: 0, message })
+    this.#messages.set(message.source.id, block)
+    this.#different.add(block)
+  }
+
+  #arrive(envelope: Envelope): void {
+    const last = this.#blocks.at(-1)
+    if (last?.type !== 'arrivals' || last.envelopes.length >= mostArrivals) {
+      this.#add<ArrivalsBlock>({ type: 'arrivals', envelope, index: 0, envelopes: [envelope] })
+      return
+    }
+    last.envelopes.push(envelope)
+    this.#different.add(last)
+  }
+
+  #answer(response: Envelope): boolean {
+    const answered = correlations(response).flatMap((id) => this.#calls.get(id) ?? [])
+    for (const { block, entry } of answered) {
+      entry.response = response
+      this.#calls.delete(entry.envelope.id)
+      this.#different.add(block)
+    }
+    return answered.length > 0
+  }
+
+  #place(envelope: Envelope, entry: Entry): Block {
+    const root = rootOf(envelope)
+    if (root === undefined) return this.#add({ type: 'event', envelope, index: 0, entry })
+    const known = this.#contexts.get(root)
+    const block = known ?? this.#add<ContextBlock>({ type: 'context', envelope, index: 0, root, entries: [] })
+    this.#contexts.set(root, block)
+    if (!isHeading(envelope, block)) block.entries.push(entry)
+    this.#different.add(block)
+    return block
+  }
+
+  #add<Kept extends Block>(block: Kept): Kept {
+    block.index = this.#blocks.push(block) - 1
+    this.#different.add(block)
+    return block
+  }
+}
+
+function entryOf(envelope: Envelope): Entry {
+  const { kind, context, payload } = envelope
+  if (kind === Kind.mcpRequest && !isNotification(payload)) return { type: 'call', envelope }
+  if (kind === Kind.mcpProposal) return { type: 'proposal', envelope }
+  if (kind === Kind.reasoningStart && context !== undefined) {
+    return { type: 'nested', envelope, context: openedContext(envelope) }
+  }
+  return { type: 'said', envelope }
+}
+
+/** The run that an envelope belongs to: its own, or the one in which the gateway decided something. */
+function rootOf(envelope: Envelope): string | undefined {
+  const { kind, context, payload } = envelope
+  if (kind === Kind.reasoningStart) return contextRoot(openedContext(envelope))
+  const about = kind === Kind.systemDecision ? payload.context : context
+  return typeof about === 'string' ? contextRoot(about) : undefined
+}
+
+const elsewhere: ReadonlySet<string> = new Set([
+  Kind.mcpReject,
+  Kind.mcpWithdraw,
+  Kind.chatAcknowledge,
+  Kind.chatCancel,
+  Kind.participantStatus,
+  Kind.participantRequestStatus,
+])
+
+/** What shows in the line of something else, or in no line at all. */
+function isElsewhere({ kind, payload }: Envelope): boolean {
+  if (kind === Kind.systemPresence) return payload.event === 'update'
+  return elsewhere.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
+}
+
+/** A start that the block begins with is its heading. */
+const isHeading = (envelope: Envelope, block: Block): boolean =>
+  envelope.kind === Kind.reasoningStart && envelope === block.envelope

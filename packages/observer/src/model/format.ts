@@ -1,0 +1,37 @@
+const units = ['B', 'KB', 'MB', 'GB'] as const
+
+/** `812 B`, `1.8 MB`. */
+export function sizeText(bytes: number): string {
+  let [value, unit] = [bytes, 0]
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}
+
+/** `0.4 s`, `8 s`, `3 min 20 s`, `2 h 5 min`. Never negative. */
+export function durationText(milliseconds: number): string {
+  const seconds = Math.max(milliseconds, 0) / 1000
+  if (seconds < 1) return `${seconds.toFixed(1)} s`
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${whole} s`
+  const minutes = Math.floor(whole / 60)
+  if (minutes < 60) return whole % 60 === 0 ? `${minutes} min` : `${minutes} min ${whole % 60} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** Hours and minutes where the reader is. */
+export const clockText = (ts: string): string =>
+  new Date(ts).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+
+/** `1 tool`, `3 tools`. */
+export const countText = (count: number, what: string): string =>
+  `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`
+
+/** A number from 0 to `most` - 1, always the same for the same text, and another one for one much like it. */
+export function bucketOf(text: string, most: number): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0
+  return hash % most
+}

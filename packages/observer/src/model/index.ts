@@ -1,0 +1,7 @@
+export type { Level } from './folding.js'
+export { bucketOf, clockText, countText, durationText, sizeText } from './format.js'
+export { indentJson } from './json-text.js'
+export { type Route, readRoute, writeRoute } from './route.js'
+export type { CallRow, EndRow, HeadingRow, MessageRow, MoreRow, ProposalRow, Row, SaidRow } from './row.js'
+export { type Person, SpaceModel } from './space-model.js'
+export { Layout } from './window.js'

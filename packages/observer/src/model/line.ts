@@ -1,0 +1,61 @@
+import { correlations, type Envelope, GATEWAY, isThought, Kind, namespaceOf } from '@meup/protocol'
+import { isWithheld, onOneLine, type ProposalView, printable, readResult, toolNameOf } from '@meup/views'
+import type { CallEntry, Entry } from './entry.js'
+import { eventText } from './event-text.js'
+import type { CallRow, SaidRow } from './row.js'
+import { asSaid, parametersText, textOf } from './text.js'
+
+type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
+
+/** What somebody thinks, says or does that has no fields of its own to show. */
+export function saidLine(envelope: Envelope, owner: string | null): Unplaced<SaidRow> {
+  const { kind, payload, from } = envelope
+  const isSpeech = kind === Kind.chat || (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel)
+  const text = isWithheld(payload) ? null : isSpeech ? textOf(envelope) : eventText(envelope)
+  const isByAnother = owner !== null && from !== owner && from !== GATEWAY
+  return { type: 'said', text, tone: toneOf(envelope), isByAnother }
+}
+
+function toneOf(envelope: Envelope): SaidRow['tone'] {
+  if (isProblem(envelope)) return 'problem'
+  if (!isThought(envelope.kind)) return 'event'
+  return envelope.payload.phase === 'plan' ? 'plan' : 'thought'
+}
+
+export function callLine(
+  { envelope, response }: CallEntry,
+  proposalOf: (id: string) => ProposalView | undefined,
+  isMuted: boolean,
+): Unplaced<CallRow> {
+  const isApproval = correlations(envelope).some((id) => isBySomebodyElse(proposalOf(id), envelope))
+  return {
+    type: 'call',
+    tool: onOneLine(toolNameOf(envelope.payload)),
+    parameters: parametersText(envelope),
+    rationale: isMuted || envelope.rationale === undefined ? null : printable(envelope.rationale),
+    result: response === undefined ? null : readResult(response.payload, asSaid),
+    approvedBy: isApproval ? envelope.from : null,
+  }
+}
+
+const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope): boolean =>
+  proposal !== undefined && proposal.source.from !== request.from
+
+/** What shows whether its context is open or not: what failed, what was refused, and what waits for a decision. */
+export function isPressing(entry: Entry, proposalOf: (id: string) => ProposalView | undefined): boolean {
+  switch (entry.type) {
+    case 'proposal':
+      return proposalOf(entry.envelope.id)?.state === 'open'
+    case 'call':
+      return entry.response !== undefined && readResult(entry.response.payload, asSaid).outcome === 'error'
+    case 'said':
+      return isProblem(entry.envelope)
+    case 'nested':
+      return false
+  }
+}
+
+/** A thought about an error, or something that the gateway did not let pass. */
+const isProblem = ({ kind, payload }: Envelope): boolean =>
+  (isThought(kind) && payload.phase === 'error') ||
+  (kind === Kind.systemDecision && payload.decision !== 'review')

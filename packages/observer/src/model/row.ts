@@ -1,0 +1,90 @@
+import type { Envelope } from '@meup/protocol'
+import type { ContextView, Message, ProposalView, Reference, Result } from '@meup/views'
+import type { Level } from './folding.js'
+
+/** One line of the stream. It is made anew whenever something about it changes. */
+export type Row = MessageRow | HeadingRow | SaidRow | CallRow | ProposalRow | EndRow | MoreRow
+
+interface Placed {
+  /** The same for as long as the row is there. */
+  readonly key: string
+  /** What is looked at when the row is chosen. */
+  readonly envelope: Envelope
+  /** 0 for what stands in no run. */
+  readonly depth: number
+  /** Pixels: what it was measured to be, or about what it will be. */
+  height: number
+}
+
+export interface MessageRow extends Placed {
+  readonly type: 'message'
+  readonly message: Message
+  readonly text: string
+}
+
+/** The first line of a run or of a nested context. */
+export interface HeadingRow extends Placed, Heading {
+  readonly type: 'heading'
+}
+
+export interface Heading
+  extends Pick<ContextView, 'context' | 'state' | 'reasoningVisible' | 'startedAt' | 'duration'> {
+  readonly owner: string
+  readonly level: Level
+  readonly isNested: boolean
+  readonly isLive: boolean
+  readonly thoughts: number
+  readonly calls: number
+  readonly late: number
+  /** What it began with. */
+  readonly opening: string | null
+  /** What it came to, or why it was broken off. */
+  readonly ending: string | null
+  readonly isWithheld: boolean
+  /** Whether this reader does not want to see what the owner thinks. */
+  readonly isMuted: boolean
+  readonly references: readonly Reference[]
+  /** From 0 to 1, as the owner says. */
+  readonly confidence: number | null
+  /** Id of the answer that the run led to. */
+  readonly answer: string | null
+}
+
+export interface SaidRow extends Placed {
+  readonly type: 'said'
+  /** `null`: it was withheld. */
+  readonly text: string | null
+  readonly tone: 'thought' | 'plan' | 'event' | 'problem'
+  /** Whether somebody else than the one who owns the run says it. */
+  readonly isByAnother: boolean
+}
+
+export interface CallRow extends Placed {
+  readonly type: 'call'
+  readonly tool: string
+  readonly parameters: string
+  /** `null` where nobody has given one, or this reader does not want to see it. */
+  readonly rationale: string | null
+  readonly result: Result | null
+  /** Who carries out the proposal of somebody else. */
+  readonly approvedBy: string | null
+}
+
+export interface ProposalRow extends Placed {
+  readonly type: 'proposal'
+  readonly proposal: ProposalView
+}
+
+/** What an open context came to. */
+export interface EndRow extends Placed {
+  readonly type: 'end'
+  readonly text: string
+  readonly isCancelled: boolean
+}
+
+/** Stands for the lines of a context that are not shown. */
+export interface MoreRow extends Placed {
+  readonly type: 'more'
+  readonly context: string
+  readonly count: number
+}

@@ -1,0 +1,89 @@
+import type { VNode } from 'preact'
+import type { Detail, Session } from '../connect/session.js'
+import { sizeText } from '../model/index.js'
+import { useNow } from './hooks.js'
+
+export interface HeaderProps {
+  readonly session: Session
+  readonly theme: string
+  readonly setTheme: (theme: string) => void
+  readonly show: (detail: Detail) => void
+  readonly leave: () => void
+  readonly help: () => void
+}
+
+const themes: Readonly<Record<string, { readonly next: string; readonly mark: string }>> = {
+  auto: { next: 'light', mark: '◐' },
+  light: { next: 'dark', mark: '☀' },
+  dark: { next: 'auto', mark: '☾' },
+}
+
+export function Header({ session, theme, setTheme, show, leave, help }: HeaderProps): VNode {
+  const { next = 'auto', mark = '◐' } = themes[theme] ?? {}
+  return (
+    <header class="top">
+      <strong class="space">{session.place.space}</strong>
+      <Connection session={session} />
+      <span class="spread" />
+      <Hidden session={session} />
+      <label class="detail">
+        <span class="dim">Thoughts</span>
+        <select
+          value={session.detail}
+          disabled={session.desk === undefined}
+          onChange={(event) => show(event.currentTarget.value as Detail)}
+        >
+          <option value="full">all</option>
+          <option value="boundaries">starts and ends</option>
+          <option value="none">none</option>
+        </select>
+      </label>
+      <button
+        type="button"
+        title={`Theme: ${theme}`}
+        aria-label={`Theme: ${theme}`}
+        onClick={() => setTheme(next)}
+      >
+        {mark}
+      </button>
+      <button type="button" title="Keys" aria-label="Help" onClick={help}>
+        ?
+      </button>
+      <button type="button" class="quiet" onClick={leave}>
+        {session.welcome?.you.id ?? ''} · leave
+      </button>
+    </header>
+  )
+}
+
+function Connection({ session }: { session: Session }): VNode {
+  const { stage, model } = session
+  const now = useNow(true)
+  if (stage.at === 'live') {
+    const rate = model.rate(now)
+    return (
+      <span class="connection live">
+        <span aria-hidden="true">●</span> live {rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s
+      </span>
+    )
+  }
+  if (stage.at === 'connecting') return <span class="connection">○ connecting…</span>
+  if (stage.at === 'ended') return <span class="connection bad">✕ closed</span>
+  const seconds = Math.max(Math.ceil((stage.until - now) / 1000), 0)
+  return (
+    <span class="connection warn" title={stage.reason}>
+      ○ reconnecting{seconds > 0 ? ` in ${seconds} s` : '…'}
+    </span>
+  )
+}
+
+/** What the gateway did not send, since that was asked for. */
+function Hidden({ session }: { session: Session }): VNode | null {
+  const { envelopes, bytes } = session.welcome?.subscription.suppressed ?? { envelopes: 0, bytes: 0 }
+  if (envelopes === 0) return null
+  return (
+    <span class="dim" title="What the gateway kept back from this connection">
+      hidden {envelopes.toLocaleString('en')} · {sizeText(bytes)} saved
+    </span>
+  )
+}

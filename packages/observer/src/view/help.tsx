@@ -1,0 +1,50 @@
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+const keys = [
+  ['j k', 'next, previous line'],
+  ['l h', 'unfold, fold'],
+  ['] [', 'unfold, fold everything'],
+  ['Enter', 'look at the envelope'],
+  ['.', 'to the live end'],
+  ['p', 'to what waits for a decision'],
+  ['a x', 'approve, reject: on the line of a proposal'],
+  ['r', 'thoughts of others: all, starts and ends, none'],
+  ['y', 'copy a link to the line'],
+  ['Escape', 'close what is open'],
+] as const
+
+export interface HelpProps {
+  readonly hasKeys: boolean
+  readonly setKeys: (hasKeys: boolean) => void
+  readonly close: () => void
+}
+
+export function Help({ hasKeys, setKeys, close }: HelpProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog class="help" ref={dialog} onClose={close} aria-label="Keys">
+      <h2>Keys</h2>
+      <dl>
+        {keys.map(([key, meaning]) => (
+          <div key={key}>
+            <dt>
+              {key.split(' ').map((each) => (
+                <kbd key={each}>{each}</kbd>
+              ))}
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <label class="check">
+        <input type="checkbox" checked={hasKeys} onChange={(event) => setKeys(event.currentTarget.checked)} />
+        Use these keys
+      </label>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  )
+}

@@ -1,0 +1,158 @@
+import { Kind } from '@meup/protocol'
+import { onOneLine, type ProposalView, printable } from '@meup/views'
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { durationText, indentJson, type ProposalRow } from '../model/index.js'
+import { useDesk } from './desk.js'
+import { useNow } from './hooks.js'
+import { Chip, Name, Said } from './parts.js'
+
+/** A proposal: a card while somebody has to decide, then the line of what was decided. */
+export const ProposalCard = ({ row }: { row: ProposalRow }): VNode =>
+  row.proposal.state === 'open' ? <OpenCard row={row} /> : <Decided proposal={row.proposal} />
+
+function Decided({ proposal }: { proposal: ProposalView }): VNode {
+  const { tool, state, source, fulfilments, rejections, withdrawal } = proposal
+  const [done, no] = [fulfilments.at(-1), rejections.at(-1)]
+  const said = state === 'rejected' ? no : state === 'withdrawn' ? withdrawal : null
+  return (
+    <div class="line decided">
+      <span class="mark" aria-hidden="true">
+        {state === 'fulfilled' ? '✓' : '✕'}
+      </span>
+      <Name id={source.from} /> proposed <code class="tool">{onOneLine(tool)}</code>
+      <Chip kind={state === 'fulfilled' ? 'good' : 'dim'}>
+        {state === 'fulfilled' ? `approved by ${done?.by}` : said ? `${state} by ${said.by}` : state}
+      </Chip>
+      {said && <Said kind="rationale" text={printable(said.message ?? said.reason)} />}
+    </div>
+  )
+}
+
+function OpenCard({ row }: { row: ProposalRow }): VNode {
+  const { session } = useDesk()
+  const { proposal, envelope } = row
+  const { expiresAt } = proposal
+  const now = useNow(expiresAt !== null)
+  const left = expiresAt === null ? undefined : Date.parse(expiresAt) - session.model.gatewayTime(now)
+  const isOver = left !== undefined && left <= 0
+  const { id, source, tool } = proposal
+  const { params = {} } = envelope.payload
+  const exact = session.desk?.proposals.get(id)?.paramsJson ?? JSON.stringify(params)
+  return (
+    <section class="card" aria-label={`${source.from} proposes ${tool}`}>
+      <header>
+        <span class="mark warn">⚠</span>
+        <Name id={source.from} /> asks for <code class="tool">{onOneLine(tool)}</code>
+        {source.to !== undefined && <span class="dim">of {source.to.join(', ')}</span>}
+        {proposal.usesLeft > 1 && <Chip>{proposal.usesLeft} times</Chip>}
+        {left !== undefined && (
+          <span class="dim expiry">{isOver ? 'expired' : `expires in ${durationText(left)}`}</span>
+        )}
+      </header>
+      <Said kind="reason" text={printable(proposal.rationale)} />
+      <pre class="exact" dir="ltr">
+        {indentJson(exact)}
+      </pre>
+      <p class="dim">
+        needs <code>{neededText(row)}</code>
+      </p>
+      {!isOver && <Decision row={row} />}
+    </section>
+  )
+}
+
+/** The request that carries it out. */
+const requestOf = ({ envelope: { to, context, payload } }: ProposalRow) => ({
+  kind: Kind.mcpRequest,
+  payload,
+  ...(to && { to }),
+  ...(context !== undefined && { context }),
+})
+
+function neededText(row: ProposalRow): string {
+  const { envelope, proposal } = row
+  const to = envelope.to?.join(', ')
+  const tool = proposal.tool === envelope.payload.method ? '' : ` ${proposal.tool}`
+  return onOneLine(
+    `${Kind.mcpRequest}${to === undefined ? '' : ` to ${to}`} · ${envelope.payload.method}${tool}`,
+  )
+}
+
+function Decision({ row }: { row: ProposalRow }): VNode {
+  const { session, isLive, can, act } = useDesk()
+  const [reason, setReason] = useState<string | undefined>()
+  const { id, source, rejections } = row.proposal
+  const me = session.welcome?.you.id
+  const mayApprove = source.from !== me && can(requestOf(row))
+  const mayReject = source.from !== me && can({ kind: Kind.mcpReject, to: [source.from], correlationId: id })
+  const mayGrant = mayApprove && row.envelope.to !== undefined && can({ kind: Kind.capabilityGrant })
+  if (!mayApprove && !mayReject)
+    return <p class="dim">Somebody else decides: your capabilities do not cover it.</p>
+  const decide = (work: () => Promise<unknown> | undefined): void =>
+    act('It was not decided', async () => work())
+  const reject = (): void => {
+    const message = reason?.trim() ?? ''
+    const why = { reason: 'declined', ...(message !== '' && { message }) }
+    decide(() => session.desk?.proposals.reject(id, why))
+  }
+  if (reason !== undefined) {
+    return (
+      <form
+        class="decision"
+        onSubmit={(event) => {
+          event.preventDefault()
+          reject()
+        }}
+      >
+        <input
+          aria-label="Why not"
+          placeholder="Why not? (for everyone to read)"
+          maxLength={1000}
+          value={reason}
+          ref={(input) => input?.focus()}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+        <button type="submit" class="bad" disabled={!isLive}>
+          Reject
+        </button>
+        <button type="button" onClick={() => setReason(undefined)}>
+          Back
+        </button>
+      </form>
+    )
+  }
+  return (
+    <div class="decision">
+      {mayApprove && (
+        <button
+          type="button"
+          class="primary"
+          data-key-press="a"
+          disabled={!isLive}
+          onClick={() => decide(() => session.desk?.proposals.approve(id))}
+        >
+          Approve <kbd>a</kbd>
+        </button>
+      )}
+      {mayReject && (
+        <button type="button" data-key-press="x" disabled={!isLive} onClick={() => setReason('')}>
+          Reject… <kbd>x</kbd>
+        </button>
+      )}
+      {mayGrant && (
+        <button
+          type="button"
+          disabled={!isLive}
+          title="Approve it, and let the proposer do the same from now on, with whatever arguments"
+          onClick={() => decide(() => session.desk?.proposals.allowAlways(id))}
+        >
+          Always allow
+        </button>
+      )}
+      {rejections.length > 0 && (
+        <span class="dim">rejected by {rejections.map(({ by }) => by).join(', ')}</span>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,132 @@
+import { GATEWAY } from '@meup/protocol'
+import { outcomeText } from '@meup/views'
+import type { VNode } from 'preact'
+import type { CallRow, EndRow, MessageRow, MoreRow, Row, SaidRow } from '../model/index.js'
+import { countText } from '../model/index.js'
+import { useDesk } from './desk.js'
+import { memo } from './memo.js'
+import { Chip, Name, Said, Time } from './parts.js'
+import { ProposalCard } from './proposal-card.js'
+import { RunHeading } from './run-heading.js'
+
+export interface RowProps {
+  readonly row: Row
+  readonly index: number
+  readonly count: number
+  readonly isCurrent: boolean
+}
+
+/** One line of the stream. */
+export const StreamRow = memo(({ row, index, count, isCurrent }: RowProps): VNode => {
+  const { look } = useDesk()
+  const { envelope, depth } = row
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the stream takes the keys of all its rows.
+    <article
+      class={`row ${depth > 0 ? 'inner' : 'outer'} ${envelope.from === GATEWAY ? 'quiet' : ''}`}
+      data-key={row.key}
+      aria-posinset={index + 1}
+      aria-setsize={count}
+      aria-current={isCurrent}
+      tabIndex={isCurrent ? 0 : -1}
+      onClick={(event) => {
+        const isControl = event.target instanceof Element && event.target.closest('button, input, a') !== null
+        if (!isControl && getSelection()?.isCollapsed !== false) look(envelope.id)
+      }}
+    >
+      {depth === 0 ? <Time ts={envelope.ts} /> : <span />}
+      {depth === 0 && ownerOf(row) !== GATEWAY ? <Name id={ownerOf(row)} /> : <span />}
+      <div class={`content depth-${Math.min(depth, 5)}`}>
+        <Content row={row} />
+      </div>
+    </article>
+  )
+})
+
+const ownerOf = (row: Row): string => (row.type === 'heading' ? row.owner : row.envelope.from)
+
+function Content({ row }: { row: Row }): VNode {
+  switch (row.type) {
+    case 'message':
+      return <MessageLine row={row} />
+    case 'heading':
+      return <RunHeading row={row} />
+    case 'said':
+      return <SaidLine row={row} />
+    case 'call':
+      return <CallLine row={row} />
+    case 'proposal':
+      return <ProposalCard row={row} />
+    case 'end':
+      return <EndLine row={row} />
+    case 'more':
+      return <MoreLine row={row} />
+  }
+}
+
+function MessageLine({ row: { message, text } }: { row: MessageRow }): VNode {
+  const { to } = message.source
+  return (
+    <div class={`message-text ${message.isTakenBack ? 'taken-back' : ''}`}>
+      {to !== undefined && <Chip>to {to.join(', ')}</Chip>}
+      <Said text={text} />
+      {message.isTakenBack && <Chip>taken back</Chip>}
+      {message.acknowledgedBy.length > 0 && <Chip>✓ {message.acknowledgedBy.join(', ')}</Chip>}
+    </div>
+  )
+}
+
+function SaidLine({ row: { text, tone, isByAnother, envelope } }: { row: SaidRow }): VNode {
+  return (
+    <div class={`line ${tone}`}>
+      {tone === 'problem' && <span class="mark bad">⚠</span>}
+      {isByAnother && <Name id={envelope.from} />}
+      {text === null ? <Chip kind="warn">withheld</Chip> : <Said text={text} />}
+    </div>
+  )
+}
+
+function CallLine({
+  row: { tool, parameters, rationale, result, approvedBy, envelope },
+}: {
+  row: CallRow
+}): VNode {
+  const outcome = result === null ? null : { outcome: result.outcome, size: result.size }
+  return (
+    <div class="line call">
+      <span class="mark" aria-hidden="true">
+        {result === null ? '○' : result.outcome === 'error' ? '✕' : '●'}
+      </span>
+      <code class="tool">{tool}</code>
+      {envelope.to !== undefined && <span class="dim">{envelope.to.join(', ')}</span>}
+      {parameters !== '' && <code class="parameters">{parameters}</code>}
+      {rationale !== null && <Said kind="rationale" text={rationale} />}
+      {approvedBy !== null && <Chip kind="good">approved by {approvedBy}</Chip>}
+      {outcome !== null && (
+        <span class={`outcome ${outcome.outcome}`} title={result?.text}>
+          →{' '}
+          {outcomeText({ ...outcome, tool_name: tool, rationale: '', parameters: {}, parallel_group: null })}
+          {outcome.outcome === 'error' && `: ${result?.text}`}
+        </span>
+      )}
+    </div>
+  )
+}
+
+const EndLine = ({ row: { text, isCancelled } }: { row: EndRow }): VNode => (
+  <div class={`line end ${isCancelled ? 'cancelled' : ''}`}>
+    <span class="mark" aria-hidden="true">
+      {isCancelled ? '◼' : '✓'}
+    </span>
+    <Said text={text === '' ? (isCancelled ? 'stopped' : 'done') : text} />
+  </div>
+)
+
+function MoreLine({ row: { context, count } }: { row: MoreRow }): VNode {
+  const { open } = useDesk()
+  return (
+    <button type="button" class="more" onClick={() => open(context)}>
+      {countText(count, 'earlier line')}
+    </button>
+  )
+}

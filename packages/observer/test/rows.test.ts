@@ -1,0 +1,255 @@
+import type { HeadingRow } from '@meup/observer/model'
+import { describe, expect, test } from 'vitest'
+import { gists, Script } from './support.js'
+
+/** A run in which something is thought, and a tool called. */
+function thinking(script = new Script()) {
+  const question = script.chat('ana', 'Is it ready?')
+  const run = script.start('bot', 'Looking', { correlationId: question.id })
+  script.thought('bot', run.id, 'hm')
+  return { script, question, run }
+}
+
+const headings = (script: Script): HeadingRow[] =>
+  script.read().rows.flatMap((row) => (row.type === 'heading' ? [row] : []))
+
+describe('a run', () => {
+  test('is open while it is live', () => {
+    const { script } = thinking()
+    expect(gists(script.read())).toEqual(['ana: Is it ready?', 'bot thinks [some] Looking', '  thought hm'])
+  })
+
+  test('is one line when it is over, with what it came to', () => {
+    const { script, run } = thinking()
+    script.answer(script.call('bot', run.id, 'lint'), 'fine')
+    script.conclude('bot', run.id, 'It is.')
+    expect(gists(script.read())).toEqual(['ana: Is it ready?', 'bot concluded [closed] It is.'])
+    expect(headings(script)).toMatchObject([{ duration: 4000, calls: 1, thoughts: 1, isLive: false }])
+  })
+
+  test('shows its last lines while it is live, and how many there are before them', () => {
+    const { script, run } = thinking()
+    for (let count = 1; count <= 8; count++) script.thought('bot', run.id, `thought ${count}`)
+    expect(gists(script.read()).slice(2)).toEqual([
+      '  3 more',
+      ...[3, 4, 5, 6, 7, 8].map((count) => `  thought thought ${count}`),
+    ])
+  })
+
+  test('opens in steps, to the last lines, then to all, and closes again', () => {
+    const { script, run } = thinking()
+    for (let count = 1; count <= 11; count++) script.thought('bot', run.id, `thought ${count}`)
+    script.conclude('bot', run.id, 'done')
+    const model = script.read()
+    const lengths = [1, 2, 3].map(() => {
+      model.cycle(run.id)
+      return gists(model).length - 2
+    })
+    expect(lengths).toEqual([11, 13, 0])
+    model.choose(run.id, 'all')
+    expect(gists(model).at(-1)).toBe('  concluded done')
+  })
+
+  test('shows what is pressing even where it is closed', () => {
+    const { script, run } = thinking()
+    script.answer(script.call('bot', run.id, 'lint'), 'two problems', true)
+    script.answer(script.call('bot', run.id, 'read'), 'text')
+    script.propose('bot', run.id, 'release')
+    script.thought('bot', run.id, 'that went wrong', { phase: 'error' })
+    script.say({
+      from: 'system:gateway',
+      to: ['bot'],
+      kind: 'system.decision',
+      payload: { decision: 'denied', reasonCode: 'forbidden', message: 'no', context: run.id, count: 2 },
+    })
+    const model = script.read()
+    model.choose(run.id, 'closed')
+    expect(gists(model).slice(2)).toEqual([
+      '  lint error',
+      '  release open',
+      '  problem that went wrong',
+      'problem denied bot: no (forbidden × 2)',
+    ])
+  })
+
+  test('keeps what is pressing in view when its lines are too many', () => {
+    const { script, run } = thinking()
+    script.propose('bot', run.id, 'release')
+    for (let count = 1; count <= 8; count++) script.thought('bot', run.id, `thought ${count}`)
+    expect(gists(script.read()).slice(2, 5)).toEqual(['  4 more', '  release open', '  thought thought 3'])
+  })
+
+  test('tells of what was withheld, of what came late, and of what it builds on', () => {
+    const script = new Script()
+    const first = script.chat('ana', 'one')
+    const metadata = { confidence: 0.7 }
+    const run = script.start('bot', '', { payload: { references: [first.id, 'gone'], metadata } })
+    script.thought('bot', run.id, '', { metadata: { withheld: true } })
+    script.conclude('bot', run.id, 'done')
+    script.thought('bot', run.id, 'one more thing')
+    const model = script.read()
+    model.choose(run.id, 'all')
+    const [, heading, withheld, , late] = model.rows
+    expect(heading).toMatchObject({
+      late: 1,
+      confidence: 0.7,
+      references: [
+        { id: first.id, isResolved: true },
+        { id: 'gone', isResolved: false },
+      ],
+    })
+    expect([withheld, late]).toMatchObject([{ text: null }, { text: 'one more thing' }])
+  })
+
+  test('that was hidden from everybody says so until it is over', () => {
+    const { script, run } = thinking()
+    script.say({
+      from: 'ana',
+      kind: 'observe.visibility',
+      payload: { context: run.id, reasoningVisible: false },
+    })
+    expect(headings(script)).toMatchObject([{ reasoningVisible: false }])
+    script.conclude('bot', run.id, 'done')
+    expect(headings(script)).toMatchObject([{ reasoningVisible: true }])
+  })
+})
+
+describe('a nested context', () => {
+  test('has a line and a fold of its own', () => {
+    const { script, run } = thinking()
+    const nested = script.start('bot', 'Checking', { context: run.id })
+    const path = `${run.id}/${nested.id}`
+    script.thought('bot', path, 'deep')
+    script.conclude('bot', path, 'fine')
+    script.conclude('bot', run.id, 'done')
+    const model = script.read()
+    model.choose(run.id, 'all')
+    expect(gists(model).slice(2)).toEqual([
+      '  thought hm',
+      '  bot concluded [closed] fine',
+      '  concluded done',
+    ])
+    model.choose(path, 'all')
+    expect(gists(model).slice(3)).toEqual([
+      '  bot concluded [all] fine',
+      '    thought deep',
+      '    concluded fine',
+      '  concluded done',
+    ])
+  })
+})
+
+describe('what is thought by others', () => {
+  test('is marked as theirs, and a request to stop as one', () => {
+    const { script, run } = thinking()
+    script.thought('eve', run.id, 'mind the tests')
+    script.say({ from: 'ana', kind: 'reasoning.cancel', context: run.id, payload: { reason: 'lunch' } })
+    const [, , own, other, stop] = script.read().rows
+    expect([own, other, stop]).toMatchObject([
+      { isByAnother: false },
+      { isByAnother: true, text: 'mind the tests' },
+      { isByAnother: true, text: 'asked to stop: lunch' },
+    ])
+  })
+
+  test('is left out where the reader does not want it: starts, ends and answers stay', () => {
+    const { script, question, run } = thinking()
+    script.call('bot', run.id, 'lint', { rationale: 'because I think so' })
+    const other = script.start('eve', 'Me too')
+    script.thought('eve', other.id, 'aha')
+    script.chat('bot', 'Yes.', { correlationId: question.id })
+    const model = script.read()
+    model.mute('bot', true)
+    expect(gists(model)).toEqual([
+      'ana: Is it ready?',
+      'bot thinks [some] Looking',
+      '  lint pending',
+      'eve thinks [some] Me too',
+      '  thought aha',
+      'bot: Yes.',
+    ])
+    expect(model.rows[2]).toMatchObject({ rationale: null })
+    model.mute('bot', false)
+    expect(gists(model)).toContain('  thought hm')
+  })
+})
+
+describe('a proposal', () => {
+  test.each([
+    ['mcp.reject', 'eve', { reason: 'declined' }, 'rejected'],
+    ['mcp.withdraw', 'bot', { reason: 'no need' }, 'withdrawn'],
+  ])('closes by %s', (kind, from, payload, state) => {
+    const { script, run } = thinking()
+    const { id } = script.propose('bot', run.id, 'release')
+    script.say({ from, kind, correlationId: id, payload })
+    const model = script.read()
+    expect(gists(model).at(-1)).toBe(`  release ${state}`)
+    expect(model.pending(0)).toEqual([])
+  })
+
+  test('closes when somebody carries it out, and the call says who', () => {
+    const { script, run } = thinking()
+    const { id } = script.propose('bot', run.id, 'release')
+    expect(
+      script
+        .read()
+        .pending(0)
+        .map((each) => each.id),
+    ).toEqual([id])
+    const request = script.call('ana', run.id, 'release', { correlationId: id })
+    script.answer(request, 'out')
+    const model = script.read()
+    expect(gists(model).slice(-2)).toEqual(['  release fulfilled', '  release success'])
+    expect(model.rows.at(-1)).toMatchObject({ approvedBy: 'ana' })
+    expect(model.pending(0)).toEqual([])
+  })
+})
+
+describe('outside of runs', () => {
+  test('who comes and goes shares a line', () => {
+    const script = new Script()
+    for (const id of ['ana', 'bot']) script.presence('join', id)
+    script.presence('leave', 'bot')
+    script.chat('ana', 'Where is it?')
+    script.presence('join', 'bot')
+    expect(gists(script.read())).toEqual([
+      'event ana, bot joined · bot left',
+      'ana: Where is it?',
+      'event bot joined',
+    ])
+  })
+
+  test('messages change: they are acknowledged, and taken back', () => {
+    const script = new Script()
+    const { id } = script.chat('ana', 'Stop!')
+    script.say({ from: 'bot', kind: 'chat.acknowledge', correlationId: id })
+    script.say({ from: 'ana', kind: 'chat.cancel', correlationId: id })
+    expect(script.read().rows).toMatchObject([{ message: { acknowledgedBy: ['bot'], isTakenBack: true } }])
+  })
+
+  test('every kind has a line in words, or as it is', () => {
+    const script = new Script()
+    script.say({
+      from: 'ana',
+      kind: 'capability.grant',
+      payload: {
+        recipient: 'bot',
+        capabilities: ['chat', { kind: 'mcp.request', to: 'x' }],
+        reason: 'it asked',
+      },
+    })
+    script.say({ from: 'ana', to: ['bot'], kind: 'participant.pause', payload: {} })
+    script.say({ from: 'bot', kind: 'weather.report', payload: { sky: 'blue' } })
+    expect(gists(script.read())).toEqual([
+      'event gave bot chat, { "kind": "mcp.request", "to": "x" }: it asked',
+      'event paused bot',
+      'event weather.report { "sky": "blue" }',
+    ])
+  })
+
+  test('text from others cannot move what is around it', () => {
+    const script = new Script()
+    script.chat('eve', 'abc\u202Edef\u001B[2J')
+    expect(gists(script.read())).toEqual(['eve: abcdef[2J'])
+  })
+})

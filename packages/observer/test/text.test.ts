@@ -1,0 +1,86 @@
+import {
+  bucketOf,
+  countText,
+  durationText,
+  indentJson,
+  readRoute,
+  sizeText,
+  writeRoute,
+} from '@meup/observer/model'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+
+test.each([
+  [-5, '0.0 s'],
+  [440, '0.4 s'],
+  [8400, '8 s'],
+  [59_600, '1 min'],
+  [200_000, '3 min 20 s'],
+  [7_500_000, '2 h 5 min'],
+])('%i ms are %s', (milliseconds, text) => expect(durationText(milliseconds)).toBe(text))
+
+test.each([
+  [812, '812 B'],
+  [1800, '1.8 KB'],
+  [1_800_000, '1.8 MB'],
+  [214_000_000, '214 MB'],
+])('%i bytes are %s', (bytes, text) => expect(sizeText(bytes)).toBe(text))
+
+test('things are counted', () => {
+  expect([countText(1, 'tool'), countText(1200, 'tool')]).toEqual(['1 tool', '1,200 tools'])
+})
+
+test('a name always has the same colour', () => {
+  expect(bucketOf('planner', 360)).toBe(bucketOf('planner', 360))
+  expect(bucketOf('planner', 360)).not.toBe(bucketOf('planner2', 360))
+})
+
+describe('JSON', () => {
+  test('is shown as it was written, to the last digit', () => {
+    const json = '{"amount":12345678901234567890,"rate":1.0,"to":["a","b"],"none":{},"empty":[]}'
+    expect(indentJson(json)).toBe(`{
+  "amount": 12345678901234567890,
+  "rate": 1.0,
+  "to": [
+    "a",
+    "b"
+  ],
+  "none": {},
+  "empty": []
+}`)
+  })
+
+  test('says what it said', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const json = JSON.stringify(value)
+        const plain = !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(json)
+        if (plain) expect(JSON.parse(indentJson(json))).toEqual(JSON.parse(json))
+      }),
+    )
+  })
+
+  test('spells out what would not be seen', () => {
+    expect(indentJson(JSON.stringify('pay\u202Eeve\u{E0041}'))).toBe('"pay\\u{202e}eve\\u{e0041}"')
+  })
+})
+
+describe('addresses', () => {
+  test('name a space, and an envelope in it', () => {
+    expect(readRoute('#/s/demo?e=120')).toEqual({ space: 'demo', seq: 120 })
+    expect(readRoute(writeRoute({ space: 'demo', seq: 7 }))).toEqual({ space: 'demo', seq: 7 })
+    expect(readRoute(writeRoute({ space: 'demo' }))).toEqual({ space: 'demo' })
+    expect(readRoute(writeRoute({}))).toEqual({})
+  })
+
+  test.each(['', '#', '#/x/demo', '#/s/', '#/s/Not A Space', '#/s/../etc'])(
+    'that are none are left: %s',
+    (hash) => {
+      expect(readRoute(hash)).toEqual({})
+    },
+  )
+
+  test.each(['0', '-1', '1.5', 'x', '9007199254740993'])('name no envelope by %s', (seq) => {
+    expect(readRoute(`#/s/demo?e=${seq}`)).toEqual({ space: 'demo' })
+  })
+})

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { withChromium } from '../support/chromium.js'
+import { drivePage } from '../support/driven-page.js'
+import { crew, enterAs, openPageGateway } from '../support/page.js'
+
+/** Pixels from the top of the window to each line that is drawn, by its text. */
+const tops = `Object.fromEntries([...document.querySelectorAll('article')].map(
+  (row) => [row.lastElementChild.textContent, Math.round(row.getBoundingClientRect().top)],
+))`
+
+test(
+  'the page draws what is near the view of a long log, and leaves a reader who looks back where they are',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const planner = await gateway.enter('planner')
+    const say = (from: number, to: number) =>
+      Promise.all(Array.from({ length: to - from }, (_, at) => planner.chat(`message ${from + at}.`)))
+    const length = 20_500
+    for (let from = 0; from < length; from += 500) await say(from, from + 500)
+    const markup = '<img src="x" onerror="document.title=1"><b>bold</b>'
+    await planner.chat(markup)
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    await page.shows(`message ${length - 1}.`)
+    expect(await page.text()).toContain(markup)
+    const drawn = () => page.evaluate<number>(`document.querySelectorAll('article').length`)
+    expect(await drawn()).toBeLessThan(120)
+
+    await page.evaluate(`document.querySelector('.scroller').scrollTop = 20000`)
+    await page.shows('↓ live')
+    await page.hides(`message ${length - 1}.`)
+    const before = await page.evaluate(tops)
+    await say(length, length + 7)
+    await page.shows('↓ 7 new')
+    expect(await page.evaluate(tops)).toEqual(before)
+    expect(await drawn()).toBeLessThan(120)
+    await page.click('.newer')
+    await page.shows(`message ${length + 6}.`)
+
+    await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
+    await page.shows('Load earlier')
+    const [[oldest = '', top] = []] = Object.entries(await page.evaluate<Record<string, number>>(tops))
+    await page.click('.earlier')
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('.earlier')`), { timeout: 15_000 })
+      .toBeNull()
+    expect(await page.evaluate(tops)).toMatchObject({ [oldest]: top })
+    await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
+    await page.shows('message 0.')
+    await page.shows('the space was opened')
+    await page.hides('Load earlier')
+    expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'what was hidden for everybody, or from one connection, is there once it is shown again',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner } = await crew(gateway)
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    const run = await planner.reason('Reading')
+    await run.thought('thought in the open')
+    await page.shows('thought in the open')
+    await page.click('button', 'Hide for all')
+    await page.shows('hidden from everybody')
+    await run.thought('thought in private')
+    await planner.chat('something else')
+    await page.shows('something else')
+    await page.hides('thought in private')
+    await page.click('button', 'Show again')
+    await page.shows('thought in private')
+
+    await page.key('r')
+    await page.shows('starts and ends')
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('.detail select').value`))
+      .toBe('boundaries')
+    await run.thought('thought unseen')
+    await planner.chat('once more')
+    await page.shows('once more')
+    await page.hides('thought unseen')
+    await page.key('r')
+    await page.shows(/hidden 1 · \d+ B saved/)
+    await page.key('r')
+    await page.shows('thought unseen')
+
+    expect(run.signal.aborted).toBe(false)
+    await page.click('button', 'Interrupt')
+    await expect.poll(() => run.signal.aborted).toBe(true)
+    expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'the page says so when the log is another one, and when it is closed out',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const planner = await gateway.enter('planner')
+    await planner.chat('said in the old log')
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    await page.shows('said in the old log')
+    await gateway.stop()
+    await page.shows('reconnecting')
+    await gateway.start(true)
+    await page.shows('The log that was shown here is gone')
+    await page.hides('said in the old log')
+    await planner.chat('said in the new log')
+    await page.shows('said in the new log')
+
+    const admin = await gateway.enter('admin')
+    await admin.kick('ana', { reason: 'time to go home' })
+    await page.shows('time to go home')
+    await page.shows('said in the new log')
+    await page.click('button', 'Sign in again')
+    await page.shows('Enter a space')
+    expect(await page.evaluate('Object.keys(sessionStorage)')).toEqual([])
+    expect(page.problems).toEqual([])
+  }),
+)

@@ -1,0 +1,65 @@
+import { dialWs, Space } from '@meup/agent-sdk'
+import { memoryStore, type Served, serve } from '@meup/gateway'
+import { createTestGateway, testToken } from '@meup/gateway/testing'
+import { pageDirectory } from '@meup/observer'
+import type { Capability } from '@meup/protocol'
+import { onTestFinished } from 'vitest'
+import type { DrivenPage } from './driven-page.js'
+
+const thinks: Capability[] = ['chat', 'reasoning.*', 'mcp.proposal', { kind: 'mcp.request', to: 'repo' }]
+const participants: Record<string, Capability[]> = {
+  ana: ['chat', 'mcp.*', 'observe.visibility', 'capability.grant', 'reasoning.cancel'],
+  admin: ['space.kick'],
+  planner: thinks,
+  security: thinks,
+  repo: ['mcp.response'],
+  deploy: ['mcp.response'],
+  eve: ['chat'],
+  rex: ['chat', { kind: 'mcp.*', to: 're:deploy|planner' }],
+}
+
+/** A gateway that can be restarted at its address, with the log that it had. */
+export async function openPageGateway() {
+  const spaces = new Map()
+  let port = 0
+  let served: Served | undefined
+  /** `isNew`: with another log. */
+  const start = async (isNew = false): Promise<string> => {
+    if (isNew) spaces.clear()
+    const gateway = await createTestGateway({ name: 'demo', participants, store: memoryStore(spaces) })
+    served = await serve({ gateway, host: '127.0.0.1', port, page: pageDirectory })
+    port = Number(new URL(served.url).port)
+    return served.url
+  }
+  onTestFinished(() => served?.close())
+  const url = await start()
+  const enter = async (id: string): Promise<Space> => {
+    const space = await Space.open(dialWs, { url, space: 'demo', token: testToken(id) })
+    onTestFinished(() => space.close())
+    return space
+  }
+  return { url, enter, start, stop: async () => served?.close() }
+}
+
+/** The agents, and the tools that they use. */
+export async function crew({ enter }: { enter(id: string): Promise<Space> }) {
+  const planner = await enter('planner')
+  const security = await enter('security')
+  const repo = await enter('repo')
+  repo.tool('read_diff', {}, () => 'three files changed, 48 lines')
+  repo.tool('lint', {}, () => {
+    throw new Error('2 problems in checkout.ts')
+  })
+  const deploy = await enter('deploy')
+  deploy.tool('release', {}, () => 'released 1.4.2 to production')
+  return { planner, security }
+}
+
+/** Signs in on the page. */
+export async function enterAs(page: DrivenPage, url: string, participant: string): Promise<void> {
+  await page.resize(1280, 800)
+  await page.goTo(`${url}/#/s/demo`)
+  await page.type('input[name=token]', testToken(participant))
+  await page.click('button[type=submit]')
+  await page.shows('live')
+}
