@@ -31,7 +31,7 @@ export interface ToolResult {
   readonly isError?: boolean
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly signal?: AbortSignal
   readonly onprogress?: (progress: {
     readonly progress: number
@@ -47,7 +47,7 @@ export type FillIn = (
   signal: AbortSignal,
 ) => Reply | Promise<Reply>
 
-export interface McpClient {
+interface McpClient {
   call(name: string, args?: object, options?: CallOptions): Promise<ToolResult>
   tools(): Promise<string[]>
   read(uri: string): Promise<string>
@@ -55,10 +55,16 @@ export interface McpClient {
   subscribe(uris: readonly string[]): Promise<void>
   /** Addresses of what was told to have changed, in order. */
   readonly updates: readonly string[]
+  /** Closes the client alone; a server that it has started ends by that. */
+  leave(): Promise<void>
+}
+
+export interface OpenClient extends McpClient {
+  /** Ends its server, too. */
   close(): Promise<void>
 }
 
-export interface Address {
+interface Address {
   readonly url: URL
   readonly token: string
 }
@@ -85,8 +91,8 @@ export async function serveHttp(cwd: string, as: string) {
   return { url: new URL(url), token: readFileSync(tokenFile, 'utf8').trim(), stop }
 }
 
-/** A client of the space that runs in this folder, as one of its participants. Closing it ends its server, too. */
-export async function openClient(way: Way, cwd: string, as: string, fillIn?: FillIn): Promise<McpClient> {
+/** A client of the space that runs in this folder, as one of its participants. */
+export async function openClient(way: Way, cwd: string, as: string, fillIn?: FillIn): Promise<OpenClient> {
   const address = way.endsWith('http') ? await serveHttp(cwd, as) : undefined
   const client = way.startsWith('first')
     ? await first(cwd, as, address, fillIn)
@@ -94,7 +100,7 @@ export async function openClient(way: Way, cwd: string, as: string, fillIn?: Fil
   return {
     ...client,
     async close() {
-      await client.close()
+      await client.leave()
       await address?.stop()
     },
   }
@@ -145,7 +151,7 @@ async function second(
       if (mode === 'auto') await client.listen({ resourceSubscriptions: [...uris] })
       else for (const uri of uris) await client.subscribeResource({ uri })
     },
-    close: () => client.close(),
+    leave: () => client.close(),
   }
 }
 
@@ -180,7 +186,7 @@ async function first(
     async subscribe(uris) {
       for (const uri of uris) await client.subscribeResource({ uri })
     },
-    close: () => client.close(),
+    leave: () => client.close(),
   }
 }
 

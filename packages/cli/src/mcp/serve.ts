@@ -5,7 +5,7 @@ import {
   type SpaceReading,
   serveSpaceOverHttp,
   serveSpaceOverStdio,
-} from '@meup/mcp-bridge'
+} from '@meup/mcp-bridge/serve'
 import { type ConnectionFlags, destination, enter } from '../connection.js'
 import { print, printJson, tell } from '../output.js'
 import { ask, openStream } from '../reading.js'
@@ -21,10 +21,11 @@ const margin = 100
 
 /** Serves a space over stdin and stdout, or on a port. Resolves when the client has gone, or on SIGINT or SIGTERM. */
 export async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
+  const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
   const at = destination(flags)
   const space = await enterWithProposals(at, flags)
   const served = { space, reading: readingOf(at), log: tell }
-  const serving = port === undefined ? serveSpaceOverStdio(served) : await listen(served, port, flags)
+  const serving = access === undefined ? serveSpaceOverStdio(served) : await listen(served, access, flags)
   const signalled = new Promise<undefined>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined))
   })
@@ -51,11 +52,15 @@ const readingOf = (at: DialRequest): SpaceReading => ({
 
 async function listen(
   served: ServedSpace,
-  port: number,
-  { json, accessTokenFile }: ServeFlags,
+  { port, file, token }: { port: number; file: string; token: string },
+  { json }: ServeFlags,
 ): Promise<Serving> {
-  const { file, token } = accessToken(accessTokenFile)
-  const serving = await serveSpaceOverHttp(served, { port, token })
+  const serving = await serveSpaceOverHttp(served, { port, token }).catch((error: NodeJS.ErrnoException) => {
+    served.space.close()
+    throw error.code === 'EADDRINUSE'
+      ? new Error(`port ${port} is in use: give another one to --http`)
+      : error
+  })
   const { url } = serving
   if (json) printJson({ event: 'listening', url, tokenFile: file, pid: process.pid })
   else {

@@ -32,15 +32,15 @@ function placesOf({ context }: Filter, [isInRange, ...range]: Condition): Condit
   const parent = contextParent(context) ?? ''
   const id = context.slice(parent === '' ? 0 : parent.length + 1)
   // '0' is what follows '/': between the two is every path below, and nothing else.
+  const byContext = 'envelopes INDEXED BY envelopes_context'
   const places: Condition[] = [
-    ['context = ?', context],
-    ['context > ? AND context < ?', `${context}/`, `${context}0`],
-    [`id = ? AND kind = '${Kind.reasoningStart}' AND coalesce(context, '') = ?`, id, parent],
+    [`${byContext} WHERE context = ?`, context],
+    [`${byContext} WHERE context > ? AND context < ?`, `${context}/`, `${context}0`],
+    [`envelopes WHERE id = ? AND kind = '${Kind.reasoningStart}' AND coalesce(context, '') = ?`, id, parent],
   ]
-  const selects = places.map(([sql]) => `SELECT seq FROM envelopes WHERE ${isInRange} AND ${sql}`)
-  return [
-    [`seq IN (${selects.join(' UNION ')})`, ...places.flatMap(([, ...values]) => [...range, ...values])],
-  ]
+  const selects = places.map(([sql]) => `SELECT seq FROM ${sql} AND ${isInRange}`)
+  const values = places.flatMap(([, ...own]) => [...own, ...range])
+  return [[`seq IN (${selects.join(' UNION ')})`, ...values]]
 }
 
 function conditionsOf({ kinds, from, correlationId }: Filter): Condition[] {

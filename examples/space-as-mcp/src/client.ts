@@ -1,0 +1,56 @@
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+
+/** How long a person may take to decide, in milliseconds. */
+const patienceMs = 300_000
+
+export interface SpaceClient extends AsyncDisposable {
+  /** Forms that were shown, in order. */
+  readonly forms: readonly string[]
+  /** Puts a question; gives the answer, and where it is told why which tools were used. */
+  ask(message: string, onThought: (thought: string) => void): Promise<{ answer: string; reasoning: string }>
+  read(uri: string): Promise<string>
+}
+
+/** A client as any program for desktops has one: it starts `meup mcp serve` and knows nothing of spaces. */
+export async function openClient(
+  directory: string,
+  decide: (form: string) => 'approve' | 'reject',
+): Promise<SpaceClient> {
+  const meup = fileURLToPath(new URL('../bin/meup.js', import.meta.resolve('meup')))
+  const client = new Client(
+    { name: 'desktop', version: '1.0.0' },
+    { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: 'auto' } },
+  )
+  const forms: string[] = []
+  client.setRequestHandler('elicitation/create', ({ params }) => {
+    forms.push(params.message)
+    return { action: 'accept', content: { decision: decide(params.message) } }
+  })
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [meup, '-C', directory, 'mcp', 'serve', '--as', 'desktop'],
+    }),
+  )
+  return {
+    forms,
+    async ask(message, onThought) {
+      const params = { name: 'ask', arguments: { message } }
+      const result = await client.callTool(params, {
+        timeout: patienceMs,
+        onprogress: ({ message: thought = '' }) => {
+          if (thought.startsWith('librarian: ')) onThought(thought) // The SDK tells of its own work as well.
+        },
+      })
+      const { text = '', reasoning = '' } = (result.structuredContent ?? {}) as Record<string, string>
+      return { answer: text, reasoning }
+    },
+    async read(uri) {
+      const { contents } = await client.readResource({ uri })
+      return contents.map((each) => ('text' in each ? each.text : '')).join('\n')
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}

@@ -1,0 +1,26 @@
+import { connect, ProposalError, ToolError, type Turn } from '@meup/agent-sdk'
+
+// Where and as whom to connect comes from MEUP_URL, MEUP_SPACE and MEUP_TOKEN.
+await using space = await connect()
+await space.eachTurn(serve)
+
+/** "… about <word>" is looked for; "… about <word> for <somebody>" is lent as well. */
+async function serve(turn: Turn): Promise<void> {
+  const [, word = '', reader] = /about (\w+)(?: for (\w+))?/.exec(turn.text) ?? []
+  await using run = await turn.reason(`Looking for a book about ${word}`)
+  const { text: title } = await run.call('shelf/find', { word }, { why: `its title should have "${word}"` })
+  await run.thought(title === '' ? 'There is none' : `${title} it is`)
+  const answer = title === '' || reader === undefined ? title || 'There is none.' : await lend(title, reader)
+  await run.conclude('That is all I can do')
+  await turn.reply(answer)
+
+  /** It may not do so itself: this waits until somebody approves it. */
+  async function lend(title: string, to: string): Promise<string> {
+    try {
+      return (await run.call('shelf/lend', { title, to }, { why: `${to} wants to read it` })).text
+    } catch (error) {
+      if (error instanceof ProposalError || error instanceof ToolError) return error.message
+      throw error
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import type { ApproveOptions, OpenProposal, Space } from '@meup/agent-sdk'
+import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
+import { createProposalFold, type ProposalFold, type ProposalView } from '@meup/views'
+
+/** What others propose, as far as this seat was shown it, and what it may decide about that. */
+export class Approvals {
+  readonly #space: Space
+  /** Their texts for people: without secrets, and cut. */
+  #fold: ProposalFold = createProposalFold()
+  readonly #waiting = new Set<() => void>()
+
+  constructor(space: Space) {
+    this.#space = space
+    space.on('envelope', (envelope) => this.#take(envelope))
+    space.on('capabilities', () => this.#look())
+    space.on('lost', () => {
+      this.#fold = createProposalFold()
+    })
+  }
+
+  /** What is open, oldest first. */
+  list(): ProposalView[] {
+    return this.#space.proposals.list().flatMap(({ id }) => this.#fold.get(id) ?? [])
+  }
+
+  /** Throws `ProtocolError` where it is not open here. */
+  view(id: string): ProposalView {
+    const view = this.#space.proposals.get(id) && this.#fold.get(id)
+    if (view) return view
+    const advice = 'list_proposals shows those that are'
+    throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here; ${advice}`)
+  }
+
+  /** Whether this participant may make the request itself. The gateway has the last word. */
+  mayApprove(id: string): boolean {
+    const proposal = this.#space.proposals.get(id)
+    if (proposal === undefined || proposal.from === this.#space.id) return false
+    return this.#space.can(requestOf(proposal))
+  }
+
+  mayReject(id: string): boolean {
+    const from = this.#space.proposals.get(id)?.from
+    return from !== undefined && this.#space.can({ kind: Kind.mcpReject, to: [from], correlationId: id })
+  }
+
+  /** The oldest one that this participant may approve and that is not among these; waits for it until aborted. */
+  next(seen: ReadonlySet<string>, signal: AbortSignal): Promise<ProposalView | undefined> {
+    const find = () => this.list().find(({ id }) => !seen.has(id) && this.mayApprove(id))
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const found = signal.aborted ? undefined : find()
+        if (found === undefined && !signal.aborted) return
+        this.#waiting.delete(look)
+        signal.removeEventListener('abort', look)
+        resolve(found)
+      }
+      this.#waiting.add(look)
+      signal.addEventListener('abort', look)
+      look()
+    })
+  }
+
+  /** Aborted once the proposal needs no decision any more. To be closed by whoever has seen enough. */
+  settled(id: string): { readonly signal: AbortSignal; close(): void } {
+    const abort = new AbortController()
+    const settle = (proposal: OpenProposal): void => {
+      if (proposal.id === id) abort.abort('it was decided')
+    }
+    this.#space.proposals.on('settled', settle)
+    if (this.#space.proposals.get(id) === undefined) abort.abort('it was decided')
+    return { signal: abort.signal, close: () => void this.#space.proposals.off('settled', settle) }
+  }
+
+  /** Gives back the result of the request; rejects as `Proposals.approve` does. */
+  approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
+    return this.#space.proposals.approve(id, options)
+  }
+
+  reject(id: string, reason: string): Promise<void> {
+    return this.#space.proposals.reject(id, { reason })
+  }
+
+  #take(envelope: AnyEnvelope): void {
+    this.#fold.apply(envelope)
+    if (envelope.kind === Kind.mcpProposal) this.#look()
+  }
+
+  #look(): void {
+    for (const look of [...this.#waiting]) look()
+  }
+}
+
+const requestOf = ({ to, context, method, params }: OpenProposal) => ({
+  kind: Kind.mcpRequest,
+  ...(to && { to }),
+  ...(context !== undefined && { context }),
+  payload: { jsonrpc: '2.0', method, ...(params && { params }) },
+})

@@ -1,0 +1,71 @@
+import type { Space } from '@meup/agent-sdk'
+import { type AnyEnvelope, contextParent, Kind, namespaceOf } from '@meup/protocol'
+import type { Uris } from './uris.js'
+
+type Listener = (uri: string) => void
+
+const defaultThrottleMs = 250
+/** Namespaces of what makes steps of the audit. */
+const audited: ReadonlySet<string> = new Set(
+  [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
+)
+
+/** Tells which resources read otherwise than before: each at most once in a while, and always in the end. */
+export class Changes {
+  readonly #uris: Uris
+  readonly #throttleMs: number
+  readonly #listeners = new Set<Listener>()
+  readonly #changed = new Set<string>()
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(space: Space, uris: Uris, throttleMs = defaultThrottleMs) {
+    this.#uris = uris
+    this.#throttleMs = throttleMs
+    const { head } = space.welcome.space // What is shown of before is no news.
+    space.on('envelope', (envelope) => {
+      if ((envelope.seq ?? 0) > head) this.#note(changedBy(envelope, this.#uris))
+    })
+    space.on('lost', () => this.#note([uris.transcript, uris.contexts, uris.audit]))
+    space.on('closed', () => clearTimeout(this.#timer))
+  }
+
+  /** Gives back what ends it. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  #note(uris: readonly string[]): void {
+    for (const uri of uris) this.#changed.add(uri)
+    if (this.#changed.size === 0 || this.#timer !== undefined) return
+    this.#timer = setTimeout(() => this.#tell(), this.#throttleMs)
+  }
+
+  #tell(): void {
+    const changed = [...this.#changed]
+    this.#changed.clear()
+    this.#timer = undefined
+    for (const listener of this.#listeners) changed.forEach(listener)
+  }
+}
+
+function changedBy(envelope: AnyEnvelope, uris: Uris): string[] {
+  const { id, kind, from, context, correlationId } = envelope
+  const space = namespaceOf(kind)
+  const isSpeech = space === namespaceOf(Kind.chat) && context === undefined
+  // A turn has ended: what is told of the latest one that has is another.
+  const isAnswer = kind === Kind.chat && isSpeech && correlationId !== undefined
+  const place = context ?? (kind === Kind.reasoningStart ? id : undefined)
+  return [
+    ...(isSpeech ? [uris.transcript] : []),
+    ...(isAnswer ? [uris.reasoning(from)] : []),
+    ...(audited.has(space) || kind === Kind.systemDecision ? [uris.audit] : []),
+    ...(place === undefined ? [] : [uris.contexts, ...lineOf(place).map((path) => uris.context(path))]),
+  ]
+}
+
+/** A context and all that it is nested in. */
+function lineOf(context: string): string[] {
+  const parent = contextParent(context)
+  return parent === undefined ? [context] : [context, ...lineOf(parent)]
+}

@@ -1,0 +1,65 @@
+import { inlineJson, onOneLine, type ProposalView } from '@meup/views'
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type ElicitRequestFormParams,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+
+/** Characters of the arguments that are shown. */
+const longest = 1000
+
+export type Decision =
+  | { readonly decision: 'approve' }
+  | { readonly decision: 'reject'; readonly reason: string }
+
+/** Why somebody refuses who does not say why. */
+export const unsaid = 'disagree'
+
+/** What a proposal asks of whoever decides it. */
+export function formOf(proposal: ProposalView, mayReject: boolean): ElicitRequestFormParams {
+  const { source, tool, parameters, rationale } = proposal
+  const target = [...(source.to === undefined ? [] : [source.to.join(', ')]), onOneLine(tool)].join('/')
+  return {
+    mode: 'form',
+    message: [
+      `${source.from} proposes ${target} ${onOneLine(inlineJson(parameters, longest))}`,
+      `Why: ${onOneLine(rationale)}`,
+    ].join('\n'),
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        decision: {
+          type: 'string',
+          title: 'Decision',
+          enum: mayReject ? ['approve', 'reject'] : ['approve'],
+          description: 'to approve it is to have it done now, exactly as proposed',
+        },
+        ...(mayReject && {
+          reason: { type: 'string', title: 'Reason', description: 'why you reject it, for its proposer' },
+        }),
+      },
+      required: ['decision'],
+    },
+  }
+}
+
+/** What somebody has filled in; `undefined` = nothing that decides. */
+export function decisionIn(content: Readonly<Record<string, unknown>> | undefined): Decision | undefined {
+  const { decision, reason } = content ?? {}
+  if (decision === 'approve') return { decision }
+  if (decision !== 'reject') return undefined
+  return { decision, reason: typeof reason === 'string' && reason.trim() !== '' ? reason : unsaid }
+}
+
+/** Whether the client of this request can show its user a form. */
+export function canElicit({ server }: McpServer, { mcpReq }: Pick<ServerContext, 'mcpReq'>): boolean {
+  const envelope: { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } = mcpReq.envelope ?? {}
+  const declared = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
+  return hasForms(declared?.elicitation)
+}
+
+/** A client from before there were modes names none, and means forms. */
+export const hasForms = (elicitation: { form?: unknown; url?: unknown } | undefined): boolean =>
+  elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)

@@ -1,0 +1,75 @@
+import { join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { startMeup, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+import { openClient } from '../support/mcp-clients.js'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const program = join(repositoryRoot, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
+const config = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+storage: { kind: memory }
+participants:
+  desktop: { kind: human, capabilities: [{ kind: mcp.request, to: everything }] }
+  everything: { kind: mcp, command: node, args: [${JSON.stringify(program)}, stdio] }
+`
+
+/** What each tool is called with; those that are left out take nothing. */
+const argumentsOf: Readonly<Record<string, object>> = {
+  echo: { message: 'Hello, "space" ✓' },
+  'get-annotated-message': { messageType: 'error', includeImage: true },
+  'get-resource-links': { count: 3 },
+  'get-resource-reference': { resourceType: 'Text', resourceId: 2 },
+  'get-structured-content': { location: 'Chicago' },
+  'get-sum': { a: 2.5, b: -1e21 },
+  'gzip-file-as-resource': { name: 'a.gz', data: 'data:text/plain,hello', outputType: 'resource' },
+  'trigger-long-running-operation': { duration: 0.1, steps: 2 },
+  'simulate-research-query': { topic: 'spaces' },
+}
+
+/** The tools of the server, by somebody who has started it. */
+async function direct() {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
+  onTestFinished(() => client.close())
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [program, 'stdio'], stderr: 'ignore' }),
+  )
+  return client
+}
+
+/** A resource says when it was made, which is when it is asked for. */
+const timeless = (result: unknown): unknown =>
+  JSON.parse(JSON.stringify(result).replace(/created on [^"]*|at \d+:\d+:\d+ [AP]M/g, '<time>'))
+
+test('every tool of the official "everything" server is called through a space, its result unchanged', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  await startMeup('up', cwd)
+  const seat = await connect({ as: 'desktop', directory: cwd })
+  onTestFinished(() => seat.close())
+  await seat.whenPresent(['everything'], { timeoutMs: 30_000 })
+  const desktop = await openClient('legacy, stdio', cwd, 'desktop')
+  onTestFinished(() => desktop.close())
+  const client = await direct()
+  const { tools } = await client.listTools()
+  expect(tools.length).toBeGreaterThan(10)
+  const listed = await desktop.call('list_tools', { participant: 'everything' })
+  expect(listed.structuredContent).toEqual({ tools })
+
+  for (const { name } of tools) {
+    const given = { ...argumentsOf[name] }
+    const expected = await client.callTool({ name, arguments: given })
+    const found = await desktop.call('call_tool', { participant: 'everything', tool: name, arguments: given })
+    expect(found.isError).toBe(expected.isError)
+    if (name === 'get-env') {
+      // It is started with less in its environment.
+      const { PATH } = JSON.parse(found.content[0]?.text ?? '')
+      expect(PATH).toBe(process.env.PATH)
+    } else expect([name, timeless(found)]).toEqual([name, timeless(expected)])
+  }
+})
