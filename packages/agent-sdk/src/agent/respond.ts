@@ -43,12 +43,11 @@ function mayBeSaid(error: unknown): boolean {
   return !(error instanceof ConnectionError)
 }
 
-/** Sends again as long as it only comes too fast. */
-async function patiently(send: () => Promise<unknown>): Promise<void> {
+/** Does it again as long as it only comes too fast. */
+export async function patiently<Value>(act: () => Promise<Value>): Promise<Value> {
   for (let left = patience; ; ) {
     try {
-      await send()
-      return
+      return await act()
     } catch (error) {
       const wait =
         error instanceof ProtocolError && error.code === 'rate_limited' && error.details.retryAfterMs

@@ -1,0 +1,122 @@
+import {
+  type JSONSchema7,
+  jsonSchema,
+  type LanguageModel,
+  type ModelMessage,
+  streamText,
+  type ToolSet,
+  tool,
+} from 'ai'
+import type { CallResult, Dialogue, ModelStep, OfferedTool, ThinkingDelta } from '../../model/dialogue.js'
+import type { Remembered } from '../../model/memory.js'
+import { Collector } from './collector.js'
+import { providerOf, summarises, wantsReasoningBack } from './providers.js'
+
+type StreamOptions = Parameters<typeof streamText>[0]
+
+/** What the `ai` package passes on to the provider, as it is. */
+export type ModelSettings = Pick<
+  StreamOptions,
+  'maxOutputTokens' | 'maxRetries' | 'temperature' | 'topP' | 'topK' | 'seed' | 'headers' | 'providerOptions'
+>
+
+export interface ModelOptions {
+  /** A model of any provider that the `ai` package has, or its name at the AI Gateway: `vendor/model`. */
+  readonly model: LanguageModel
+  /** What the agent is for. */
+  readonly instructions?: string
+  readonly settings?: ModelSettings
+  /** Whether the provider's reasoning is a summary for people to read; default: where that is known of it. */
+  readonly reasoningIsSummary?: boolean
+  /** Whether bare reasoning goes back to the provider with the calls; default: to those who ask for it. */
+  readonly replayReasoning?: boolean
+}
+
+/** A conversation with a model of the `ai` package. Each step is one request. */
+export class AiDialogue implements Dialogue {
+  readonly model: string
+  readonly #options: ModelOptions
+  readonly #system: string
+  readonly #isSummary: boolean
+  readonly #wantsReasoning: boolean
+  readonly #messages: ModelMessage[]
+
+  constructor(self: string, earlier: readonly Remembered[], options: ModelOptions) {
+    const { model, instructions, reasoningIsSummary, replayReasoning } = options
+    const provider = providerOf(model)
+    this.model = typeof model === 'string' ? model : model.modelId
+    this.#options = options
+    this.#isSummary = reasoningIsSummary ?? summarises(provider)
+    this.#wantsReasoning = replayReasoning ?? wantsReasoningBack(provider)
+    const place = `You are "${self}". What others say begins with their name.`
+    this.#system = instructions === undefined ? place : `${instructions}\n\n${place}`
+    this.#messages = []
+    for (const { from, text } of earlier) {
+      if (from === undefined) this.#messages.push({ role: 'assistant', content: text })
+      else this.ask(from, text)
+    }
+  }
+
+  ask(from: string, text: string): void {
+    this.#messages.push({ role: 'user', content: `${from}: ${text}` })
+  }
+
+  tell(results: readonly CallResult[]): void {
+    const content = results.map(({ id, name, text, isError }) => ({
+      type: 'tool-result' as const,
+      toolCallId: id,
+      toolName: name,
+      output: { type: isError ? ('error-text' as const) : ('text' as const), value: text },
+    }))
+    this.#messages.push({ role: 'tool', content })
+  }
+
+  async step(
+    tools: ReadonlyMap<string, OfferedTool>,
+    think: (delta: ThinkingDelta) => void,
+    signal: AbortSignal,
+  ): Promise<ModelStep> {
+    const collector = new Collector()
+    try {
+      const { fullStream } = streamText({
+        ...this.#options.settings,
+        model: this.#options.model,
+        system: this.#system,
+        messages: [...this.#messages],
+        ...(tools.size > 0 && { tools: toolSet(tools) }),
+        abortSignal: signal,
+        onError: () => {}, // It comes as a part of the stream, too.
+      })
+      for await (const part of fullStream) {
+        collector.push(part)
+        const thought =
+          part.type === 'reasoning-delta' ? part.text : part.type === 'reasoning-end' ? '\n\n' : ''
+        if (thought !== '') think({ text: thought, isSummary: this.#isSummary })
+      }
+    } catch (error) {
+      if (!signal.aborted) throw asError(error)
+      collector.stop()
+    }
+    const message = collector.message(this.#wantsReasoning)
+    if (message !== undefined) this.#messages.push(message)
+    return collector.step()
+  }
+}
+
+const toolSet = (tools: ReadonlyMap<string, OfferedTool>): ToolSet =>
+  Object.fromEntries(
+    [...tools].map(([name, { description, inputSchema }]) => [
+      name,
+      tool({
+        ...(description !== undefined && { description }),
+        inputSchema: jsonSchema<unknown>(inputSchema as JSONSchema7),
+      }),
+    ]),
+  )
+
+/** Providers report errors within a stream in forms of their own. */
+function asError(error: unknown): Error {
+  if (error instanceof Error) return error
+  const { message } = (error ?? {}) as { message?: unknown }
+  return new Error(typeof message === 'string' ? message : (JSON.stringify(error) ?? String(error)))
+}

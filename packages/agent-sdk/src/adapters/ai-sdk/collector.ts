@@ -1,0 +1,134 @@
+import type { AssistantModelMessage, FinishReason, ProviderMetadata, TextStreamPart, ToolSet } from 'ai'
+import type { ModelStep, Spent, WantedCall } from '../../model/dialogue.js'
+import { isRecord } from '../../model/rationale.js'
+import { answerIn } from '../../model/tagged.js'
+
+type Part = TextStreamPart<ToolSet>
+type Content = Exclude<AssistantModelMessage['content'], string>[number]
+
+/** Of a block of text or reasoning: its beginning, more of it, or its end. */
+type Piece = Pick<
+  Extract<Part, { type: `${'text' | 'reasoning'}-${string}` }>,
+  'type' | 'id' | 'providerMetadata'
+>
+
+/** A block of text or reasoning that grows, with what its provider attaches to it. */
+interface Block {
+  readonly type: 'text' | 'reasoning'
+  text: string
+  /** To go back as it came. The latest counts: a signature comes at the end. */
+  attached: ProviderMetadata | undefined
+  isWhole: boolean
+}
+
+const ends: Partial<Record<FinishReason, ModelStep['end']>> = {
+  length: 'length',
+  'content-filter': 'filtered',
+  error: 'broken',
+}
+
+/** Puts together what one answer of a model is, from the parts of its stream. */
+export class Collector {
+  readonly #content: (
+    | Block
+    | { readonly type: 'call'; readonly part: Extract<Part, { type: 'tool-call' }> }
+  )[] = []
+  readonly #open = new Map<string, Block>()
+  #end: ModelStep['end'] = 'broken'
+  #spent: Spent = { input: 0, output: 0, reasoning: 0 }
+
+  /** Throws what the provider reports as an error. */
+  push(part: Part): void {
+    const { type } = part
+    if (type === 'text-start' || type === 'reasoning-start') this.#begin(part)
+    else if (type === 'text-delta' || type === 'reasoning-delta') this.#grow(part, part.text)
+    else if (type === 'text-end' || type === 'reasoning-end') this.#grow(part, '', true)
+    else if (type === 'tool-call') this.#content.push({ type: 'call', part })
+    else if (type === 'finish-step') this.#finish(part)
+    else if (type === 'abort') this.stop()
+    else if (type === 'error') throw part.error
+  }
+
+  stop(): void {
+    this.#end = 'stopped'
+  }
+
+  step(): ModelStep {
+    const told = this.#content.flatMap((each) => (each.type === 'text' ? [answerIn(each.text)] : []))
+    const isOver = this.#end === 'done' || this.#end === 'length'
+    return {
+      text: told.map(({ text }) => text).join(''),
+      tagged: told
+        .map(({ reasoning }) => reasoning)
+        .join('\n')
+        .trim(),
+      calls: isOver ? this.#calls() : [],
+      spent: this.#spent,
+      end: this.#end,
+    }
+  }
+
+  /**
+   * The answer as the model gets it back: what its provider has attached goes with it, unchanged and in order. Reasoning
+   * to which nothing is attached goes back only to those who ask for it, and never as text.
+   */
+  message(wantsReasoning: boolean): AssistantModelMessage | undefined {
+    const isHalf = this.#end === 'stopped' || this.#end === 'broken'
+    const content = this.#content.flatMap((each): Content[] => {
+      if (each.type === 'call') return isHalf ? [] : [callOf(each.part)]
+      const { attached } = each
+      const options = attached === undefined || isHalf ? {} : { providerOptions: attached }
+      if (each.type === 'text') {
+        const { text } = answerIn(each.text)
+        return text === '' && attached === undefined ? [] : [{ type: 'text', text, ...options }]
+      }
+      // Without what follows it, a thought is refused.
+      if (isHalf || !each.isWhole || (attached === undefined && !wantsReasoning)) return []
+      return [{ type: 'reasoning', text: each.text, ...options }]
+    })
+    return content.length === 0 ? undefined : { role: 'assistant', content }
+  }
+
+  #calls(): WantedCall[] {
+    return this.#content.flatMap((each) => {
+      if (each.type !== 'call') return []
+      const { toolCallId: id, toolName: name, input, invalid, error } = each.part
+      const problem = invalid === true ? { problem: `the call makes no sense: ${messageOf(error)}` } : {}
+      return [{ id, name, input, ...problem }]
+    })
+  }
+
+  #begin({ type, id, providerMetadata }: Piece): void {
+    const block: Block = { type: kindOf(type), text: '', attached: providerMetadata, isWhole: false }
+    this.#open.set(`${block.type} ${id}`, block)
+    this.#content.push(block)
+  }
+
+  #grow({ type, id, providerMetadata }: Piece, text: string, isWhole = false): void {
+    const block = this.#open.get(`${kindOf(type)} ${id}`)
+    if (block === undefined) return
+    block.text += text
+    block.attached = providerMetadata ?? block.attached
+    block.isWhole = isWhole
+  }
+
+  #finish({ finishReason, rawFinishReason, usage }: Extract<Part, { type: 'finish-step' }>): void {
+    const { inputTokens: input = 0, outputTokens: output = 0, outputTokenDetails } = usage
+    this.#spent = { input, output, reasoning: outputTokenDetails.reasoningTokens ?? 0 }
+    // A stream that ends without saying why was cut off on its way.
+    if (finishReason !== 'other' || rawFinishReason !== undefined) this.#end = ends[finishReason] ?? 'done'
+  }
+}
+
+const kindOf = (type: string): Block['type'] => (type.startsWith('text') ? 'text' : 'reasoning')
+
+/** With the reason that the model gave: it is to see what it wrote. */
+const callOf = (part: Extract<Part, { type: 'tool-call' }>): Content => ({
+  type: 'tool-call',
+  toolCallId: part.toolCallId,
+  toolName: part.toolName,
+  input: isRecord(part.input) ? part.input : {}, // Some providers take nothing else.
+  ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
+})
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,114 @@
+import type { LanguageModel } from 'ai'
+
+type ModelV3 = Extract<LanguageModel, { readonly specificationVersion: 'v3' }>
+type StreamPart =
+  Awaited<ReturnType<ModelV3['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
+type Finish = Extract<StreamPart, { type: 'finish' }>
+type Attached = NonNullable<Finish['providerMetadata']>
+export type ModelRequest = Parameters<ModelV3['doStream']>[0]
+
+/** Something a scripted model does: it thinks, speaks, calls a tool, waits for what a function gives, fails, or stops. */
+export type Deed =
+  | { readonly reasoning: string; readonly attached?: Attached }
+  | { readonly text: string; readonly attached?: Attached }
+  | { readonly call: string; readonly input: object | string; readonly attached?: Attached }
+  | { readonly wait: () => unknown }
+  | { readonly error: unknown }
+  | { readonly end: 'length' | 'content-filter' | 'broken' }
+
+export interface ScriptedModelOptions {
+  /** Default: `scripted`. A provider's name has its reasoning treated as that provider's. */
+  readonly provider?: string
+  readonly modelId?: string
+}
+
+export type ScriptedModel = ModelV3 & {
+  /** What was asked of it, in order. */
+  readonly requests: readonly ModelRequest[]
+}
+
+/**
+ * A model that answers by a script, for tests and for trying things out: each request gets the next step, or the one that
+ * a function chooses. Texts come in words, and cost a token a word; it rejects a request for which it has no step.
+ */
+export function scriptedModel(
+  script: readonly (readonly Deed[])[] | ((request: ModelRequest, index: number) => readonly Deed[]),
+  { provider = 'scripted', modelId = 'script' }: ScriptedModelOptions = {},
+): ScriptedModel {
+  const requests: ModelRequest[] = []
+  const doStream: ModelV3['doStream'] = async (request) => {
+    const index = requests.push(request) - 1
+    const step = typeof script === 'function' ? script(request, index) : script[index]
+    if (step === undefined) throw new Error(`the script has no step ${index + 1}`)
+    return { stream: streamOf(play(step, index), request.abortSignal) }
+  }
+  const doGenerate: ModelV3['doGenerate'] = async () => {
+    throw new Error('a scripted model only streams')
+  }
+  return { specificationVersion: 'v3', provider, modelId, supportedUrls: {}, doGenerate, doStream, requests }
+}
+
+/** Pieces that a text comes in; one of more words comes in more words at once. */
+const mostDeltas = 1000
+
+/** The parts of one answer. */
+async function* play(step: readonly Deed[], index: number): AsyncGenerator<StreamPart> {
+  yield { type: 'stream-start', warnings: [] }
+  let [spoken, thought, called] = [0, 0, 0]
+  for (const [place, deed] of step.entries()) {
+    const id = `${index + 1}-${place + 1}`
+    if ('wait' in deed) await deed.wait()
+    else if ('error' in deed) return yield { type: 'error', error: deed.error }
+    else if ('end' in deed) {
+      if (deed.end !== 'broken') yield finish(deed.end, spoken, thought)
+      return
+    } else if ('call' in deed) {
+      called++
+      const input = typeof deed.input === 'string' ? deed.input : JSON.stringify(deed.input)
+      yield { type: 'tool-call', toolCallId: id, toolName: deed.call, input, ...attachedTo(deed) }
+    } else {
+      const [kind, text] =
+        'text' in deed ? (['text', deed.text] as const) : (['reasoning', deed.reasoning] as const)
+      const words = text.match(/\S+\s*|\s+/g) ?? []
+      const size = Math.ceil(words.length / mostDeltas)
+      yield { type: `${kind}-start`, id }
+      for (let at = 0; at < words.length; at += size) {
+        yield { type: `${kind}-delta`, id, delta: words.slice(at, at + size).join('') }
+      }
+      yield { type: `${kind}-end`, id, ...attachedTo(deed) }
+      if (kind === 'text') spoken += words.length
+      else thought += words.length
+    }
+  }
+  yield finish(called > 0 ? 'tool-calls' : 'stop', spoken, thought)
+}
+
+const attachedTo = ({ attached }: { readonly attached?: Attached }) =>
+  attached === undefined ? {} : { providerMetadata: attached }
+
+const finish = (unified: Finish['finishReason']['unified'], text: number, reasoning: number): Finish => ({
+  type: 'finish',
+  finishReason: { unified, raw: unified },
+  usage: {
+    inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: text + reasoning, text, reasoning },
+  },
+})
+
+/** Ends with an error when the request is aborted, as those of providers do. */
+function streamOf(
+  parts: AsyncGenerator<StreamPart>,
+  signal: AbortSignal | undefined,
+): ReadableStream<StreamPart> {
+  return new ReadableStream<StreamPart>({
+    start(controller) {
+      signal?.addEventListener('abort', () => controller.error(signal.reason), { once: true })
+    },
+    async pull(controller) {
+      const { done, value } = await parts.next()
+      if (signal?.aborted) return
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+}

@@ -1,0 +1,159 @@
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { cut } from '@meup/views'
+import { patiently } from '../agent/respond.js'
+import type { Turn } from '../agent/turn.js'
+import { afterPause } from '../participant/active.js'
+import { Batches } from '../reasoning/batches.js'
+import type { Reasoning } from '../reasoning/reasoning.js'
+import { answerOf } from './answer.js'
+import type { Dialogue, ModelStep, OfferedTool } from './dialogue.js'
+import { type Dispatched, dispatch } from './dispatch.js'
+import { GivenUp } from './given-up.js'
+import type { Settled } from './options.js'
+import { Spending } from './spending.js'
+import { Steering } from './steering.js'
+import { Thinking } from './thinking.js'
+import type { Toolbox } from './toolbox.js'
+
+/** Characters of an answer: an envelope holds not much more. */
+const longest = 60_000
+
+export interface Answerer {
+  readonly dialogue: Dialogue
+  readonly toolbox: Toolbox
+  readonly options: Settled
+}
+
+/** Answers one turn with a model, from the start of the run to the chat. */
+export class Answering {
+  readonly steering: Steering
+  readonly #turn: Turn
+  readonly #parts: Answerer
+  readonly #batches = new Batches()
+  readonly #spending: Spending
+
+  constructor(turn: Turn, parts: Answerer) {
+    this.#turn = turn
+    this.#parts = parts
+    this.steering = new Steering(turn)
+    this.#spending = new Spending(parts.options.limits)
+  }
+
+  /** Resolves when the turn has its answer, or who asked was told that there is none. */
+  async run(): Promise<void> {
+    const { space } = this.#turn
+    const { model } = this.#parts.dialogue
+    const { clock, limits } = this.#parts.options
+    await using run = await patiently(() => this.#turn.reason(undefined, { metadata: { model } }))
+    const take = (envelope: AnyEnvelope): void => this.steering.heed(envelope, run.context)
+    space.on('envelope', take)
+    const time = new AbortController()
+    const late = new GivenUp(`there was no answer within ${limits.turnMs} ms`)
+    const cancel = clock.after(limits.turnMs, () => time.abort(late))
+    const stop = AbortSignal.any([run.signal, time.signal])
+    let text: string
+    try {
+      text = await this.#converse(run, stop)
+    } catch (error) {
+      return await this.#fail(run, stop.aborted ? stop.reason : error)
+    } finally {
+      this.steering.close()
+      cancel()
+      space.off('envelope', take)
+    }
+    const metadata = { model, ...this.#spending.told() }
+    await patiently(() => run.conclude(undefined, { metadata }))
+    await this.#reply(text)
+  }
+
+  /** One answer of the model after the other, until one is for who asked. */
+  async #converse(run: Reasoning, signal: AbortSignal): Promise<string> {
+    const { dialogue, toolbox, options } = this.#parts
+    const { space } = this.#turn
+    const seen = { id: space.id, seat: space, run, detail: options.reasoningDetail }
+    const thinking = new Thinking(seen, options.clock, (error) => options.onError(error, this.#turn))
+    let wasMisused = false
+    for (;;) {
+      signal.throwIfAborted()
+      this.#spending.step()
+      const { heard, signal: interrupt } = this.steering.listen()
+      for (const { from, payload } of heard) dialogue.ask(from, payload.message)
+      const tools = await toolbox.offered()
+      const step = await this.#think(thinking, tools, AbortSignal.any([signal, interrupt]))
+      signal.throwIfAborted()
+      this.#spending.add(step.spent)
+      if (step.end === 'stopped') continue
+      if (step.calls.length === 0) {
+        if (this.steering.isWaiting) continue
+        this.steering.close()
+        return answerOf(step)
+      }
+      this.#spending.mustHaveLeft()
+      const { results, misuses } = await this.#act(run, step, tools, thinking.summary, signal)
+      dialogue.tell(results)
+      if (misuses.length > 0 && wasMisused) {
+        throw new GivenUp(`the model keeps calling tools in ways that make no sense: ${misuses.join('; ')}`)
+      }
+      wasMisused = misuses.length > 0
+    }
+  }
+
+  async #think(
+    thinking: Thinking,
+    tools: ReadonlyMap<string, OfferedTool>,
+    signal: AbortSignal,
+  ): Promise<ModelStep> {
+    thinking.begin()
+    try {
+      const step = await this.#parts.dialogue.step(tools, (delta) => thinking.hear(delta), signal)
+      if (step.tagged !== '') thinking.hear({ text: step.tagged, isSummary: false })
+      return step
+    } finally {
+      await thinking.end()
+    }
+  }
+
+  /** What was said along with the calls is a thought of its own, right before them: the narrative [MEUP-11.5]. */
+  async #act(
+    run: Reasoning,
+    { text, calls }: ModelStep,
+    tools: ReadonlyMap<string, OfferedTool>,
+    summary: string,
+    signal: AbortSignal,
+  ): Promise<Dispatched> {
+    const { limits, onError } = this.#parts.options
+    const commentary = text.trim()
+    if (commentary !== '') {
+      await patiently(() => run.thought(commentary)).catch((error) => onError(error, this.#turn))
+    }
+    const { toolMs: timeoutMs, approvalMs } = limits
+    const options = { context: run.context, signal, timeoutMs, approvalMs }
+    const seat = this.#turn.space
+    return dispatch(calls, { seat, tools, batches: this.#batches, commentary, summary, options })
+  }
+
+  /** Ends the run, and tells who asked; whoever has stopped it knows already. */
+  async #fail(run: Reasoning, error: unknown): Promise<void> {
+    const { space, signal, from } = this.#turn
+    if (space.ended) return
+    const reason = error instanceof Error ? error.message : String(error)
+    const cancel = { kind: Kind.reasoningCancel, context: run.context, payload: { reason } }
+    await patiently(() =>
+      space.can(cancel) ? run.cancel(reason) : run.conclude(reason, { metadata: { cancelled: true } }),
+    )
+    if (!signal.aborted && !(error instanceof GivenUp)) this.#parts.options.onError(error, this.#turn)
+    if (this.steering.stopper === from) return
+    await this.#reply(signal.aborted ? `I was stopped: ${reason}` : `I could not answer: ${cut(reason, 500)}`)
+  }
+
+  #reply(text: string): Promise<AnyEnvelope> {
+    const { space, trigger, from } = this.#turn
+    const [first = trigger.id, ...more] = this.steering.asked
+    const chat = {
+      ...(trigger.to !== undefined && { to: [from] }),
+      correlationId: more.length === 0 ? first : [first, ...more],
+      format: 'markdown',
+    } as const
+    return patiently(() => afterPause(space, () => space.chat(cut(text, longest), chat)))
+  }
+}

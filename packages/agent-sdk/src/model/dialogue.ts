@@ -1,0 +1,68 @@
+import type { SpaceTool } from './tool-names.js'
+
+/** A piece of what a model thinks, as it comes. */
+export interface ThinkingDelta {
+  readonly text: string
+  /** Written by the provider for people to read; else it is the raw chain of thought. */
+  readonly isSummary: boolean
+}
+
+/** A call that a model wants made. */
+export interface WantedCall {
+  readonly id: string
+  /** As the model names it. */
+  readonly name: string
+  readonly input: unknown
+  /** Why the call makes no sense: no such tool, no JSON. */
+  readonly problem?: string
+}
+
+/** What became of a call, for the model to read. */
+export interface CallResult {
+  readonly id: string
+  readonly name: string
+  readonly text: string
+  readonly isError: boolean
+}
+
+/** Tokens. */
+export interface Spent {
+  readonly input: number
+  readonly output: number
+  /** Among the output, where the provider tells. */
+  readonly reasoning: number
+}
+
+/** One answer of the model: a text, or calls that it wants made first. */
+export interface ModelStep {
+  /** Without what was thought in tags. */
+  readonly text: string
+  /** What was thought in tags: raw. */
+  readonly tagged: string
+  readonly calls: readonly WantedCall[]
+  readonly spent: Spent
+  /** `length`: it ran into a limit of tokens; `broken`: the stream ended too early; `stopped`: it was stopped by us. */
+  readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'stopped'
+}
+
+/** A tool as it is offered to a model. */
+export interface OfferedTool extends SpaceTool {
+  /** The name of the argument that asks for a reason. */
+  readonly rationaleKey: string
+}
+
+/** One conversation with a model; it remembers in the provider's own form what was said. */
+export interface Dialogue {
+  /** What the model is called. */
+  readonly model: string
+  /** Somebody says something to the model. */
+  ask(from: string, text: string): void
+  /** The results of all calls of the last step. */
+  tell(results: readonly CallResult[]): void
+  /** Lets the model answer. Rejects where its provider fails; when stopped, it resolves with what was said so far. */
+  step(
+    tools: ReadonlyMap<string, OfferedTool>,
+    think: (delta: ThinkingDelta) => void,
+    signal: AbortSignal,
+  ): Promise<ModelStep>
+}

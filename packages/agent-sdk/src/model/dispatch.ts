@@ -1,0 +1,108 @@
+import { ProtocolError } from '@meup/protocol'
+import { cut } from '@meup/views'
+import { patiently } from '../agent/respond.js'
+import { afterPause } from '../participant/active.js'
+import { ConnectionError, ToolError } from '../participant/errors.js'
+import type { CallOptions, Seat } from '../participant/seat.js'
+import type { Batches } from '../reasoning/batches.js'
+import type { ToolResult } from '../tool-call/tool-result.js'
+import { ProposalError } from '../trust/proposal.js'
+import type { CallResult, OfferedTool, WantedCall } from './dialogue.js'
+import { isRecord, rationaleOf, splitRationale } from './rationale.js'
+
+/** Characters of a result that a model gets. */
+const longest = 50_000
+/** JSON-RPC's own code for arguments that do not fit. */
+const invalidParams = -32602
+
+export interface Dispatch {
+  readonly seat: Seat
+  readonly tools: ReadonlyMap<string, OfferedTool>
+  readonly batches: Batches
+  /** What was said and thought along with the calls. */
+  readonly commentary: string
+  readonly summary: string
+  readonly options: Pick<CallOptions, 'context' | 'signal' | 'timeoutMs' | 'approvalMs'>
+}
+
+export interface Dispatched {
+  readonly results: readonly CallResult[]
+  /** What was wrong with calls that no tool could have answered. */
+  readonly misuses: readonly string[]
+}
+
+interface Call {
+  readonly tool: string
+  readonly args: Readonly<Record<string, unknown>>
+  readonly why: string
+}
+
+/**
+ * Makes the calls of one step together, and gives their results in the order of the calls. What fails is for the model to
+ * read. Rejects only when it is aborted, or the connection is gone.
+ */
+export async function dispatch(wanted: readonly WantedCall[], parts: Dispatch): Promise<Dispatched> {
+  const checked = wanted.map((each) => check(each, parts))
+  const runnable = checked.filter((each) => typeof each !== 'string').length
+  const group = runnable > 1 ? { parallelGroup: parts.batches.next() } : {}
+  const misuses: string[] = []
+  const results = checked.map(async (call, index): Promise<CallResult> => {
+    const { id = '', name = '' } = wanted[index] ?? {}
+    try {
+      if (typeof call === 'string') throw new ToolError(call, invalidParams)
+      return { id, name, text: shown(await make(call, group, parts)), isError: false }
+    } catch (error) {
+      if (parts.options.signal?.aborted) throw error
+      if (error instanceof ToolError && error.code === invalidParams) misuses.push(error.message)
+      return { id, name, text: cut(told(error), longest), isError: true }
+    }
+  })
+  return { results: await Promise.all(results), misuses }
+}
+
+/** The call, or what is wrong with it. What its arguments mean is the tool's own business. */
+function check({ name, input, problem }: WantedCall, parts: Dispatch): Call | string {
+  const tool = parts.tools.get(name)
+  if (tool === undefined) return `there is no tool ${cut(name, 100)}`
+  if (problem !== undefined) return problem
+  if (!isRecord(input)) return `the arguments of ${name} are no JSON object`
+  const { args, rationale: given } = splitRationale(input, tool.rationaleKey)
+  const { required } = tool.inputSchema
+  const missing = (Array.isArray(required) ? required : []).filter((key) => !(String(key) in args))
+  if (missing.length > 0) return `${name} needs the arguments ${missing.join(', ')}`
+  const { commentary, summary } = parts
+  const why = rationaleOf({ given, args, commentary, summary })
+  return { tool: `${tool.participant}/${tool.name}`, args, why }
+}
+
+function make(
+  { tool, args, why }: Call,
+  group: { parallelGroup?: number },
+  parts: Dispatch,
+): Promise<ToolResult> {
+  const { seat, options } = parts
+  const call = () => seat.call(tool, args, { ...options, ...group, why })
+  return patiently(() => afterPause(seat, call, options.signal))
+}
+
+/** A result as a model can read it. */
+function shown({ text, content, data, approvedBy }: ToolResult): string {
+  const others = content
+    .filter(({ type }) => type !== 'text')
+    .map(({ type }) => `[${String(type)}, not shown]`)
+  const body = text === '' && data !== undefined ? JSON.stringify(data) : text
+  const all =
+    [body, ...others].filter((part) => part !== '').join('\n') || 'Done; the tool gave back nothing.'
+  const leave = approvedBy === undefined ? '' : `Approved by ${approvedBy}.\n`
+  return `${leave}${cut(all, longest)}`
+}
+
+/** An error as a model can read it. One that nobody foresaw is thrown on. */
+function told(error: unknown): string {
+  if (error instanceof ToolError) return error.message || 'the tool failed'
+  if (error instanceof ProposalError) return `This needed an approval, and got none: ${error.message}`
+  if (error instanceof ProtocolError) return `The space refused the call: ${error.message}`
+  if (error instanceof ConnectionError && error.code === 'timeout')
+    return `The tool did not answer: ${error.message}`
+  throw error
+}

@@ -1,0 +1,50 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import { createTranscript, type Message } from '@meup/views'
+
+/** A message of the main conversation. `from` = `undefined`: it was said by the agent itself. */
+export interface Remembered {
+  readonly from: string | undefined
+  readonly text: string
+}
+
+/** Characters of the conversation that are remembered. */
+const capacity = 1e6
+
+/** What was said in the main conversation, as far as this participant was shown it. */
+export class Memory {
+  readonly #self: string
+  readonly #most: number
+  #transcript = createTranscript(capacity)
+
+  /** `most`: how many messages are recalled. */
+  constructor(self: string, most: number) {
+    this.#self = self
+    this.#most = most
+  }
+
+  take(envelope: AnyEnvelope): void {
+    if (envelope.seq !== undefined) this.#transcript.apply(envelope)
+  }
+
+  /**
+   * What was said before this message, the oldest first. What was not for everyone is recalled for those who know it, where
+   * the answer is for them alone.
+   */
+  before({ id, from, to }: Pick<AnyEnvelope, 'id' | 'from' | 'to'>): Remembered[] {
+    const all = this.#transcript.messages()
+    const end = all.findIndex(({ source }) => source.id === id)
+    const mayRecall = (source: Message['source']): boolean =>
+      source.to === undefined || (to !== undefined && [source.from, ...source.to].includes(from))
+    const known = all
+      .slice(0, end < 0 ? all.length : end)
+      .filter(({ source, isTakenBack }) => !isTakenBack && mayRecall(source))
+    return known.slice(Math.max(0, known.length - this.#most)).map(({ source, text }) => ({
+      from: source.from === this.#self ? undefined : source.from,
+      text,
+    }))
+  }
+
+  forget(): void {
+    this.#transcript = createTranscript(capacity)
+  }
+}

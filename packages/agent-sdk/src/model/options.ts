@@ -1,0 +1,57 @@
+import type { Turn } from '../agent/turn.js'
+import type { TurnOptions } from '../agent/turns.js'
+import { type Clock, systemClock } from './clock.js'
+import type { ToolChoice } from './toolbox.js'
+
+/**
+ * How much of the thinking others see. `summary`: what the model says along with its calls, and why it makes them.
+ * `thoughts`: also what the provider tells of the thinking for people to read. `trace`: also the raw chain of thought, for
+ * this participant and for those who may observe what is targeted, nobody else.
+ */
+export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
+
+export interface Limits {
+  /** Answers of the model in one turn; default 20. */
+  readonly steps?: number
+  /** Tokens in one turn, of all requests and answers together; default 1,000,000. */
+  readonly tokens?: number
+  /** Milliseconds for one turn, waiting for approvals included; default 900,000. */
+  readonly turnMs?: number
+  /** Milliseconds that a tool has to answer; default 60,000. */
+  readonly toolMs?: number
+  /** Milliseconds that a proposal stays open for somebody to approve; default 600,000. */
+  readonly approvalMs?: number
+}
+
+export interface AgentOptions extends Pick<TurnOptions, 'trigger'> {
+  /** Which tools of other participants the model may call; default: whatever they offer. */
+  readonly tools?: readonly ToolChoice[]
+  /** Default: `thoughts`. */
+  readonly reasoningDetail?: ReasoningDetail
+  readonly limits?: Limits
+  /** How many earlier messages of the conversation the model is told; default 40. */
+  readonly memory?: number
+  /** Turns at once; default: all that are asked for. */
+  readonly concurrency?: number
+  readonly clock?: Clock
+  /** Told of what goes wrong beside the answer, such as a thought that could not be said; default: prints it. */
+  readonly onError?: (error: unknown, turn: Turn | undefined) => void
+}
+
+export type Settled = Required<Omit<AgentOptions, 'limits' | 'trigger' | 'tools'>> & {
+  readonly limits: Required<Limits>
+}
+
+export const settle = (options: AgentOptions): Settled => {
+  const { reasoningDetail = 'thoughts', memory = 40, concurrency = Number.POSITIVE_INFINITY } = options
+  const { clock = systemClock, onError = (error) => console.error('an agent has trouble:', error) } = options
+  const {
+    steps = 20,
+    tokens = 1e6,
+    turnMs = 900_000,
+    toolMs = 60_000,
+    approvalMs = 600_000,
+  } = options.limits ?? {}
+  const limits = { steps, tokens, turnMs, toolMs, approvalMs }
+  return { reasoningDetail, memory, concurrency, clock, onError, limits }
+}

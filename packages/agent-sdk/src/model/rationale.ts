@@ -1,0 +1,55 @@
+import { FALLBACK_RATIONALE } from '@meup/protocol'
+import { cut } from '@meup/views'
+import { answerIn } from './tagged.js'
+
+type Schema = Readonly<Record<string, unknown>>
+
+const description =
+  'Why this call is needed now, in one sentence, for the people who follow along. It is not passed to the tool.'
+/** Characters; a reason is a sentence, not a page. */
+const longest = 300
+
+/** The schema of a tool's arguments, with a first, optional one for the reason; `key` is its name. */
+export function withRationale(schema: Schema): { readonly schema: Schema; readonly key: string } {
+  const properties = isRecord(schema.properties) ? schema.properties : {}
+  const key = freeKey(properties)
+  const reason = { type: 'string', description }
+  return { key, schema: { ...schema, type: 'object', properties: { [key]: reason, ...properties } } }
+}
+
+/** What the model gave, taken apart: the tool's own arguments, and the reason. */
+export function splitRationale(
+  input: Schema,
+  key: string,
+): { readonly args: Schema; readonly rationale: string | undefined } {
+  const { [key]: rationale, ...args } = input
+  return { args, rationale: typeof rationale === 'string' ? rationale : undefined }
+}
+
+export interface Reasons {
+  /** What the model gave as the reason of this call. */
+  readonly given: string | undefined
+  /** The tool's own arguments: some describe what is done. */
+  readonly args: Schema
+  /** What the model said along with its calls. */
+  readonly commentary: string
+  /** What the provider tells of the thinking, for people to read. */
+  readonly summary: string
+}
+
+/** Why the call is made: the best of what was said about it. No model is asked for it. */
+export function rationaleOf({ given, args, commentary, summary }: Reasons): string {
+  const described = typeof args.description === 'string' ? args.description : ''
+  const said = [given ?? '', described, commentary, summary].map((text) => answerIn(text).text.trim())
+  return cut(said.find((text) => text !== '') ?? FALLBACK_RATIONALE, longest)
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function freeKey(properties: Schema): string {
+  for (let number = 1; ; number++) {
+    const key = number === 1 ? '_rationale' : `_rationale_${number}`
+    if (!(key in properties)) return key
+  }
+}

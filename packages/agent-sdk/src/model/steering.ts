@@ -1,0 +1,70 @@
+import { type AnyEnvelope, correlations, type EnvelopeOf, isContextAncestor, Kind } from '@meup/protocol'
+import type { Turn } from '../agent/turn.js'
+
+type Chat = EnvelopeOf<typeof Kind.chat>
+
+/** What others say about a turn while a model works on it. */
+export class Steering {
+  readonly #turn: Turn
+  /** Ids of what is answered: the trigger, and what came while it was thought about. */
+  readonly #asked: string[]
+  #unheard: Chat[] = []
+  #isOpen = true
+  #interrupt = new AbortController()
+  #stopper: string | undefined
+
+  constructor(turn: Turn) {
+    this.#turn = turn
+    this.#asked = [turn.trigger.id]
+  }
+
+  get asked(): readonly string[] {
+    return this.#asked
+  }
+
+  /** Who has put an end to it. */
+  get stopper(): string | undefined {
+    return this.#stopper
+  }
+
+  /** Something was said that the model does not know yet. */
+  get isWaiting(): boolean {
+    return this.#unheard.length > 0
+  }
+
+  /** Nothing that is said from now on is about this turn. */
+  close(): void {
+    this.#isOpen = false
+  }
+
+  /** Whether the message is about this turn, rather than a question of its own. */
+  redirect(message: Chat): boolean {
+    const isMine = this.#isOpen && message.from === this.#turn.from && !this.#turn.signal.aborted
+    if (isMine) this.#steer(message)
+    return isMine
+  }
+
+  /** An envelope of somebody else's while the run in this context goes on. */
+  heed(envelope: AnyEnvelope, run: string): void {
+    const { from, context } = envelope
+    if (from === this.#turn.space.id) return
+    const isHere = context !== undefined && (context === run || isContextAncestor(run, context))
+    if (envelope.kind === Kind.chat && isHere && this.#isOpen) this.#steer(envelope)
+    else if (envelope.kind === Kind.reasoningCancel && context === run) this.#stopper ??= from
+    else if (envelope.kind === Kind.chatCancel && from === this.#turn.from) {
+      if (correlations(envelope).includes(this.#turn.trigger.id)) this.#stopper ??= from
+    }
+  }
+
+  /** What was said meanwhile, and a signal that is aborted when more is said. */
+  listen(): { readonly heard: readonly Chat[]; readonly signal: AbortSignal } {
+    this.#interrupt = new AbortController()
+    return { heard: this.#unheard.splice(0), signal: this.#interrupt.signal }
+  }
+
+  #steer(message: Chat): void {
+    this.#unheard.push(message)
+    this.#asked.push(message.id)
+    this.#interrupt.abort('somebody has said something')
+  }
+}

@@ -1,0 +1,54 @@
+import { Kind } from '@meup/protocol'
+import { afterPause } from '../participant/active.js'
+import type { Seat } from '../participant/seat.js'
+import type { Reasoning } from '../reasoning/reasoning.js'
+import type { Clock } from './clock.js'
+import type { ThinkingDelta } from './dialogue.js'
+import type { ReasoningDetail } from './options.js'
+import { ThoughtStream } from './thought-stream.js'
+
+/** Says what a model thinks, to those who may know it [MEUP-6.11]. */
+export class Thinking {
+  readonly #detail: ReasoningDetail
+  readonly #aloud: ThoughtStream
+  /** For this participant itself, and for holders of `observe.targeted`. */
+  readonly #aside: ThoughtStream
+  #summary = ''
+
+  constructor(
+    { id, seat, run, detail }: { id: string; seat: Seat; run: Reasoning; detail: ReasoningDetail },
+    clock: Clock,
+    trouble: (error: unknown) => void,
+  ) {
+    this.#detail = detail
+    this.#aloud = new ThoughtStream((message) => run.thought(message), clock, trouble)
+    const aside = (message: string) => ({
+      kind: Kind.reasoningThought,
+      to: [id],
+      context: run.context,
+      payload: { message, metadata: { detail: 'trace' } },
+    })
+    const whisper = (message: string) => afterPause(seat, () => seat.send(aside(message)), run.signal)
+    this.#aside = new ThoughtStream(whisper, clock, trouble)
+  }
+
+  /** What was told of the thinking of this step for people to read. */
+  get summary(): string {
+    return this.#detail === 'summary' ? '' : this.#summary
+  }
+
+  hear({ text, isSummary }: ThinkingDelta): void {
+    if (isSummary) this.#summary += text
+    if (isSummary && this.#detail !== 'summary') this.#aloud.push(text)
+    if (!isSummary && this.#detail === 'trace') this.#aside.push(text)
+  }
+
+  /** Resolves when all that was thought in this step is said. */
+  async end(): Promise<void> {
+    await Promise.all([this.#aloud.end(), this.#aside.end()])
+  }
+
+  begin(): void {
+    this.#summary = ''
+  }
+}

@@ -1,0 +1,122 @@
+import { type AnyEnvelope, Kind, type ParticipantInfo } from '@meup/protocol'
+import { ConnectionError, ToolError } from '../participant/errors.js'
+import type { CallOptions } from '../participant/seat.js'
+import type { OfferedTool } from './dialogue.js'
+import { isRecord, withRationale } from './rationale.js'
+import { nameTools, type SpaceTool } from './tool-names.js'
+
+/** What a toolbox needs of a space. */
+interface Asked {
+  readonly id: string
+  readonly participants: readonly Pick<ParticipantInfo, 'id' | 'status'>[]
+  can(draft: { kind: string; to: readonly string[]; payload: object }): boolean
+  request(to: string, method: string, params: object, options: CallOptions): Promise<Record<string, unknown>>
+}
+
+/**
+ * Which tools a model may call: `participant/tool` or `participant/*`, which are asked of that participant, or what is
+ * known of a tool already.
+ */
+export type ToolChoice = string | SpaceTool
+
+/** Milliseconds in which a participant says what tools it has. */
+const patience = 5000
+/** Pages of a list that are read of one participant. */
+const mostPages = 20
+
+/** What the other participants of a space offer, as tools of a model. Asked for once, and again when it changes. */
+export class Toolbox {
+  readonly #space: Asked
+  readonly #choices: readonly ToolChoice[] | undefined
+  readonly #trouble: (error: unknown) => void
+  readonly #known = new Map<string, Promise<readonly SpaceTool[]>>()
+
+  /** Without choices: everything that participants offer who may be asked. */
+  constructor(space: Asked, choices: readonly ToolChoice[] | undefined, trouble: (error: unknown) => void) {
+    this.#space = space
+    this.#choices = choices
+    this.#trouble = trouble
+  }
+
+  /** Heeds who comes, and whose tools change. */
+  take(envelope: AnyEnvelope): void {
+    if (envelope.kind === Kind.systemPresence && envelope.payload.event === 'join') {
+      this.#known.delete(envelope.payload.participant.id)
+    } else if (envelope.kind === Kind.mcpRequest) {
+      if (envelope.payload.method === 'notifications/tools/list_changed') this.#known.delete(envelope.from)
+    }
+  }
+
+  /** By the names that the model gets to see. What a participant does not tell in time, it does not have. */
+  async offered(): Promise<Map<string, OfferedTool>> {
+    const here = this.#space.participants.filter(
+      ({ id, status }) => status === 'present' && this.#isChosen(id),
+    )
+    const lists = await Promise.all(here.map(({ id }) => this.#toolsOf(id)))
+    const told = this.#choices?.filter((choice) => typeof choice !== 'string') ?? []
+    const found = lists.flat().filter(({ participant, name }) => this.#isChosen(participant, name))
+    const tools = [...told, ...found].map((tool) => {
+      const { schema, key } = withRationale(tool.inputSchema)
+      return { ...tool, inputSchema: schema, rationaleKey: key }
+    })
+    return nameTools(tools)
+  }
+
+  /** Whether some tool of a participant, or this one, is among the choices. */
+  #isChosen(participant: string, tool?: string): boolean {
+    if (participant === this.#space.id) return false
+    if (this.#choices === undefined) return true
+    return this.#choices.some((choice) => {
+      if (typeof choice !== 'string') return false
+      const slash = choice.indexOf('/')
+      const [whose, which] = slash < 0 ? [choice, '*'] : [choice.slice(0, slash), choice.slice(slash + 1)]
+      return (
+        (whose === '*' || whose === participant) && (tool === undefined || which === '*' || which === tool)
+      )
+    })
+  }
+
+  #toolsOf(id: string): Promise<readonly SpaceTool[]> {
+    const payload = { jsonrpc: '2.0', method: 'tools/list', params: {} }
+    if (!this.#space.can({ kind: Kind.mcpRequest, to: [id], payload })) return Promise.resolve([])
+    const known = this.#known.get(id) ?? this.#ask(id)
+    this.#known.set(id, known)
+    return known
+  }
+
+  /** Outside of any run: to know of tools is no decision of the model, and serves more than one turn. */
+  async #ask(id: string): Promise<readonly SpaceTool[]> {
+    const tools: SpaceTool[] = []
+    try {
+      let cursor: unknown
+      for (let page = 0; page < mostPages; page++) {
+        const params = typeof cursor === 'string' ? { cursor } : {}
+        const asking = { timeoutMs: patience, propose: false }
+        const list = await this.#space.request(id, 'tools/list', params, asking)
+        tools.push(...readTools(id, list.tools))
+        cursor = list.nextCursor
+        if (cursor === undefined) break
+      }
+    } catch (error) {
+      if (hasNone(error)) return tools
+      this.#known.delete(id) // Next time it may be had.
+      this.#trouble(error)
+    }
+    return tools
+  }
+}
+
+/** One that says that it has none, or says nothing, is not asked again before it comes anew. */
+const hasNone = (error: unknown): boolean =>
+  error instanceof ToolError || (error instanceof ConnectionError && error.code === 'timeout')
+
+/** The tools of a list, as far as they can be called. */
+function readTools(participant: string, list: unknown): SpaceTool[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((each: unknown) => {
+    if (!isRecord(each) || typeof each.name !== 'string') return []
+    const { name, description, inputSchema } = each
+    const schema = isRecord(inputSchema) ? inputSchema : {}
+    return { participant, name, inputSchema: schema, ...(typeof description === 'string' && { description }) }
+  })
+}

@@ -1,0 +1,94 @@
+import type { Space } from '@meup/agent-sdk'
+import {
+  type Deed,
+  type ModelAgentOptions,
+  runAgent,
+  type ScriptedModel,
+  scriptedModel,
+} from '@meup/agent-sdk/ai'
+import { createTestSpace } from '@meup/agent-sdk/testing'
+import { type AnyEnvelope, type Capability, defaultLimits, Kind, type Limits } from '@meup/protocol'
+import { Type } from '@sinclair/typebox'
+import { type Hearing, hear } from '../support/hear.js'
+
+export type Script = Parameters<typeof scriptedModel>[0]
+
+export interface Stage extends AsyncDisposable {
+  readonly ana: Space
+  readonly bob: Space
+  readonly bot: Space
+  readonly desk: Space
+  readonly heard: Hearing
+  readonly model: ScriptedModel
+  /** What went wrong beside the answers. */
+  readonly troubles: unknown[]
+  /** Resolves when the agent has ended. */
+  readonly ended: Promise<void>
+  /** Ana asks, and gets the answer. */
+  ask(question?: string): Promise<string>
+}
+
+interface Options extends Partial<ModelAgentOptions> {
+  readonly provider?: string
+  readonly capabilities?: readonly Capability[]
+  readonly rates?: Partial<Limits['rates']>
+}
+
+/** Ana and Bob, an agent with a scripted model, and a desk with two tools: `add`, and `look`, which fails. */
+export async function stage(script: Script, options: Options = {}): Promise<Stage> {
+  const { provider, capabilities = ['*'], rates, ...rest } = options
+  const participants = { ana: ['*', 'observe.targeted'], bob: ['*'], bot: capabilities, desk: ['*'] }
+  const space = await createTestSpace({
+    participants,
+    ...(rates && { limits: { rates: { ...defaultLimits.rates, ...rates } } }),
+  })
+  const [ana, bob, bot, desk] = [
+    await space.join('ana'),
+    await space.join('bob'),
+    await space.join('bot'),
+    await space.join('desk'),
+  ]
+  desk.tool(
+    'add',
+    { description: 'Adds', input: Type.Object({ a: Type.Number(), b: Type.Number() }) },
+    ({ a, b }) => String(a + b),
+  )
+  desk.tool('look', {}, () => {
+    throw new Error('it is dark')
+  })
+  const model = scriptedModel(script, provider === undefined ? {} : { provider })
+  const troubles: unknown[] = []
+  const heard = hear(ana)
+  const ended = runAgent(bot, { model, tools: ['desk/*'], onError: (error) => troubles.push(error), ...rest })
+  return {
+    ...{ ana, bob, bot, desk, heard, model, troubles, ended },
+    ask: async (question = 'What is 2 + 3?') => (await ana.ask(question, { to: ['bot'] })).text,
+    [Symbol.asyncDispose]: () => space.close(),
+  }
+}
+
+export const answering = (text: string): readonly Deed[] => [{ text }]
+export const adding = (input: object, ...before: readonly Deed[]): readonly Deed[] => [
+  ...before,
+  { call: 'desk__add', input },
+]
+
+/** The run of the agent as everybody sees it: kind and text, reason or tool, without the listing of tools. */
+export function storyOf({ all }: Hearing): string[] {
+  return all.filter(({ from, kind }) => from === 'bot' && kind !== Kind.mcpResponse).flatMap(lineOf)
+}
+
+function lineOf(envelope: AnyEnvelope): string[] {
+  if (envelope.kind === Kind.mcpRequest || envelope.kind === Kind.mcpProposal) {
+    const { method, params } = envelope.payload
+    if (method !== 'tools/call') return []
+    const group = envelope.parallelGroup === undefined ? '' : ` [${envelope.parallelGroup}]`
+    return [`${envelope.kind} ${String(params?.name)}${group}: ${envelope.rationale}`]
+  }
+  const { message, reason } = envelope.payload as { message?: string; reason?: string }
+  const text = message ?? reason
+  return [text === undefined ? envelope.kind : `${envelope.kind}: ${text}`]
+}
+
+/** The messages of a request, as the model gets them. */
+export const promptOf = (model: ScriptedModel, index: number) => model.requests[index]?.prompt ?? []

@@ -1,0 +1,190 @@
+import type { Deed } from '@meup/agent-sdk/ai'
+import { FakeClock } from '@meup/gateway/testing'
+import { Kind } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.js'
+import { adding, answering, promptOf, type Script, type Stage, stage, storyOf } from './stage.js'
+
+const provider = 'openai.responses'
+
+/** What the model is told of its last calls. */
+const told = ({ model }: Stage, index: number): unknown[] => {
+  const { content = [] } = promptOf(model, index).at(-1) ?? {}
+  return (content as { output?: { value: unknown } }[]).map(({ output }) => output?.value)
+}
+
+describe('a provider that fails', () => {
+  test('in the midst of a thought: the run is cancelled with the reason, and the asker told', async () => {
+    const error = { type: 'overloaded_error', message: 'Overloaded' }
+    await using here = await stage([[{ reasoning: 'Let me see.' }, { error }]], { provider })
+    expect(await here.ask()).toBe('I could not answer: Overloaded')
+    expect(storyOf(here.heard)).toEqual([
+      'reasoning.start',
+      'reasoning.thought: Let me see.',
+      'reasoning.cancel: Overloaded',
+      'chat: I could not answer: Overloaded',
+    ])
+    expect(here.troubles).toMatchObject([{ message: 'Overloaded' }])
+  })
+
+  test('at once; and the next turn goes on', async () => {
+    const script = (_: unknown, index: number): Deed[] => {
+      if (index === 0) throw new Error('no key')
+      return [{ text: 'now it works' }]
+    }
+    await using here = await stage(script)
+    expect(await here.ask()).toBe('I could not answer: no key')
+    expect(await here.ask()).toBe('now it works')
+  })
+})
+
+describe('an answer that is none', () => {
+  test.for<[string, readonly Deed[], string]>([
+    ['is empty', [], 'I could not answer: the model gave no answer'],
+    ['is blank', [{ text: ' \n ' }], 'I could not answer: the model gave no answer'],
+    ['is but reasoning', [{ reasoning: 'Hm.' }], 'I could not answer: the model gave no answer'],
+    [
+      'is but a thought in tags',
+      [{ text: '<think>Hm.' }],
+      'I could not answer: the model gave no answer, it only thought',
+    ],
+    [
+      'ends before it begins',
+      [{ reasoning: 'Hm.' }, { end: 'length' }],
+      'I could not answer: the model gave no answer before its limit of tokens',
+    ],
+    [
+      'breaks off',
+      [{ text: 'I would' }, { end: 'broken' }],
+      `I could not answer: the model's answer broke off: I would`,
+    ],
+    [
+      'is withheld',
+      [{ text: 'Boom' }, { end: 'content-filter' }],
+      `I could not answer: the model's provider withheld the answer`,
+    ],
+  ])('%s', async ([, step, answer]) => {
+    await using here = await stage([step])
+    expect(await here.ask()).toBe(answer)
+    expect(storyOf(here.heard).at(-2)).toBe(answer.replace('I could not answer', 'reasoning.cancel'))
+    expect(here.troubles).toEqual([])
+  })
+
+  test('one that reaches the limit of tokens says so', async () => {
+    await using here = await stage([[{ text: 'It is' }, { end: 'length' }]])
+    expect(await here.ask()).toBe('It is\n\n(The answer ends here: the model reached its limit of tokens.)')
+  })
+
+  test('calls of a stream that breaks off are not made', async () => {
+    await using here = await stage([[...adding({ a: 1, b: 2 }), { end: 'broken' }]])
+    expect(await here.ask()).toBe(`I could not answer: the model's answer broke off`)
+    expect(storyOf(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
+  })
+})
+
+describe('a call that makes no sense', () => {
+  const senseless: [string, Deed, RegExp][] = [
+    ['of no tool', { call: 'desk__fly', input: {} }, /there is no tool desk__fly/],
+    ['without the arguments', { call: 'desk__add', input: { a: 1 } }, /desk__add needs the arguments b/],
+    ['with a list', { call: 'desk__add', input: [1, 2] }, /the arguments of desk__add are no JSON object/],
+    ['with half of them', { call: 'desk__add', input: '{"a":1,"b' }, /the call makes no sense: .*JSON/s],
+  ]
+
+  test.for(senseless)('%s: the model is told', async ([, deed, problem]) => {
+    await using here = await stage([[deed], answering('sorry')])
+    expect(await here.ask()).toBe('sorry')
+    expect(told(here, 1)).toMatchObject([expect.stringMatching(problem)])
+    expect(storyOf(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
+  })
+
+  test.for(senseless)('%s: told once, then given up', async ([, deed, problem]) => {
+    await using here = await stage((): Deed[] => [deed])
+    expect(await here.ask()).toMatch(
+      /^I could not answer: the model keeps calling tools in ways that make no sense: /,
+    )
+    expect(here.model.requests).toHaveLength(2)
+    expect(storyOf(here.heard).at(-2)).toMatch(problem)
+  })
+
+  test('beside one that does: that one is made', async () => {
+    await using here = await stage([
+      [{ call: 'desk__fly', input: {} }, ...adding({ a: 1, b: 2 })],
+      answering('3'),
+    ])
+    await here.ask()
+    expect(told(here, 1)).toEqual(['there is no tool desk__fly', '3'])
+    expect(storyOf(here.heard)[1]).toMatch(/^mcp\.request add: /)
+  })
+})
+
+describe('a tool', () => {
+  test('that never answers', async () => {
+    await using here = await stage([[{ call: 'desk__never', input: {} }], answering('too slow')], {
+      limits: { toolMs: 20 },
+    })
+    here.desk.tool('never', {}, () => new Promise(() => {}))
+    expect(await here.ask()).toBe('too slow')
+    expect(told(here, 1)).toEqual(['The tool did not answer: no response within 20 ms'])
+  })
+
+  test('that the agent may not call', async () => {
+    const listing = { kind: 'mcp.request', to: 'desk', payload: { method: 'tools/list' } }
+    const capabilities = ['chat', 'reasoning.*', listing]
+    await using here = await stage([adding({ a: 1, b: 2 }), answering('I may not.')], { capabilities })
+    expect(await here.ask()).toBe('I may not.')
+    expect(told(here, 1)).toEqual([expect.stringMatching(/^The space refused the call: /)])
+  })
+})
+
+describe('a limit', () => {
+  const forever: Script = () => adding({ a: 1, b: 1 })
+
+  test('of steps', async () => {
+    await using here = await stage(forever, { limits: { steps: 3 } })
+    expect(await here.ask()).toBe('I could not answer: there was no answer after 3 steps')
+    expect(here.model.requests).toHaveLength(3)
+  })
+
+  test('of tokens', async () => {
+    await using here = await stage(forever, { limits: { tokens: 25 } })
+    expect(await here.ask()).toBe('I could not answer: there was no answer after 30 tokens')
+  })
+
+  test('of time', async () => {
+    const clock = new FakeClock()
+    await using here = await stage([[{ wait: () => new Promise(() => {}) }]], {
+      clock,
+      limits: { turnMs: 5000 },
+    })
+    const answer = here.ask()
+    await eventually(() => expect(here.model.requests).toHaveLength(1))
+    clock.advance(5000)
+    expect(await answer).toBe('I could not answer: there was no answer within 5000 ms')
+    expect(here.model.requests[0]?.abortSignal?.aborted).toBe(true)
+  })
+})
+
+test('a space that takes little at once gets all of it, later', async () => {
+  const rates = { reasoning: { perSecond: 20, burst: 1 }, mcp: { perSecond: 20, burst: 1 } }
+  const script = [adding({ a: 1, b: 2 }, { reasoning: 'Let me see.' }, { text: 'Adding.' }), answering('3')]
+  await using here = await stage(script, { provider, rates })
+  expect(await here.ask()).toBe('3')
+  expect(here.troubles).toEqual([])
+  expect(storyOf(here.heard)).toEqual([
+    'reasoning.start',
+    'reasoning.thought: Let me see.',
+    'reasoning.thought: Adding.',
+    'mcp.request add: Adding.',
+    'reasoning.conclusion',
+    'chat: 3',
+  ])
+})
+
+test('one that is paused while it thinks answers after that', async () => {
+  await using here = await stage([adding({ a: 1, b: 2 }, { text: 'Adding.' }), answering('3')])
+  const answer = here.ask()
+  await here.heard.until(({ kind }) => kind === Kind.reasoningStart)
+  await here.ana.pause(['bot'])
+  await here.ana.resume(['bot'])
+  expect(await answer).toBe('3')
+})

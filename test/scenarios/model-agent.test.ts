@@ -1,0 +1,182 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { connect, type Space } from '@meup/agent-sdk'
+import { type ModelRequest, runAgent, scriptedModel } from '@meup/agent-sdk/ai'
+import { createGateway, memoryStore, serve, tokenAuthenticator } from '@meup/gateway'
+import { FakeClock, testSpaceConfig, testToken } from '@meup/gateway/testing'
+import { bridgeMcpServer } from '@meup/mcp-bridge'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { build } from 'esbuild'
+import { expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+import { snippetsOf, writeSnippets } from '../support/snippets.js'
+
+const server = 'examples/model-agent/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js'
+const participants = { ana: ['*'], bot: ['chat', 'reasoning.*', 'mcp.*'], files: ['mcp.*'] }
+const name = 'reviews'
+const page = snippetsOf('docs/model-agent.md')
+
+/** A real gateway on a socket, and its participants by name. */
+async function openSpace(): Promise<{ url: string; join(id: string): Promise<Space> }> {
+  const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
+  const gateway = await createGateway({
+    spaces: [testSpaceConfig({ name, participants })],
+    store: memoryStore(),
+    clock: new FakeClock(),
+    authenticator: tokenAuthenticator({ [name]: tokens }),
+  })
+  const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
+  onTestFinished(close)
+  return { url, join: (id) => connect({ url, space: name, token: testToken(id) }) }
+}
+
+async function bridgeFiles(join: (id: string) => Promise<Space>, folder: string): Promise<void> {
+  const files = await bridgeMcpServer({
+    connect: () => join('files'),
+    name: 'files',
+    command: process.execPath,
+    args: [`${repositoryRoot}/${server}`, folder],
+    env: {},
+  })
+  onTestFinished(() => files.close())
+}
+
+/** Two steps with tools, and an answer; with what a provider has signed. */
+const model = () =>
+  scriptedModel(
+    [
+      [
+        {
+          reasoning: 'The report will tell. First I look where it is.',
+          attached: { openai: { itemId: 'rs_1' } },
+        },
+        { text: 'Let me see what there is.' },
+        { call: 'files__list_directory', input: { _rationale: 'to find the report', path: '.' } },
+      ],
+      [{ text: 'There is one report.' }, { call: 'files__read_text_file', input: { path: 'report.txt' } }],
+      [{ text: 'Do not deploy yet: **test 2 fails**.' }],
+    ],
+    { provider: 'openai.responses', modelId: 'gpt' },
+  )
+
+/** Ids differ from one run to the next. */
+function settled(value: unknown): string {
+  const names = new Map<string, string>()
+  return JSON.stringify(value, null, 2).replace(/(?<![\w-])[\w-]{21}(?![\w-])/g, (id) => {
+    if (id.startsWith('files__')) return id
+    const known = names.get(id) ?? `<${names.size + 1}>`
+    names.set(id, known)
+    return known
+  })
+}
+
+/** Without what the file server says of its tools, which fills pages. */
+const isOfTheStory = ({ kind, payload }: AnyEnvelope): boolean =>
+  kind !== Kind.systemPresence &&
+  kind !== Kind.systemSpace &&
+  (payload as { method?: string }).method !== 'tools/list' &&
+  (payload as { result?: { tools?: unknown } }).result?.tools === undefined
+
+const promptOf = ({ prompt, tools = [] }: ModelRequest) => ({ prompt, tools: tools.map((tool) => tool.name) })
+
+test('envelopes, turns and prompts of a loop of two steps with a real file server are as the golden files', async () => {
+  const { url, join: enter } = await openSpace()
+  await bridgeFiles(enter, temporaryFolder({ 'report.txt': 'ok 1\nFAIL 2\n' }))
+  const [ana, bot, scripted] = [await enter('ana'), await enter('bot'), model()]
+  onTestFinished(() => [ana, bot].forEach((seat) => void seat.close()))
+  await bot.whenPresent(['files'])
+  void runAgent(bot, {
+    model: scripted,
+    instructions: 'You review.',
+    tools: ['files/list_directory', 'files/read_text_file'],
+  })
+  await ana.ask('Can we deploy?', { to: ['bot'] })
+
+  const get = async (path: string) => {
+    const response = await fetch(`${url}/spaces/${name}/${path}`, {
+      headers: { authorization: `Bearer ${testToken('ana')}` },
+    })
+    return (await response.json()) as Record<string, unknown>
+  }
+  const { envelopes } = (await get('envelopes?limit=1000')) as { envelopes: AnyEnvelope[] }
+  const { turns } = await get(`turns?thread_id=${name}/bot`)
+  const story = envelopes.filter(isOfTheStory).map(({ seq: _, ...envelope }) => envelope)
+  await expect(settled(story)).toMatchFileSnapshot('../golden/model-envelopes.json')
+  await expect(settled(turns)).toMatchFileSnapshot('../golden/model-turns.json')
+  await expect(settled(scripted.requests.map(promptOf))).toMatchFileSnapshot('../golden/model-prompts.json')
+})
+
+const run = (example: string, env: Record<string, string> = {}) =>
+  promisify(execFile)(
+    process.execPath,
+    [join(repositoryRoot, 'examples', example, 'dist/start.js'), '--once'],
+    {
+      env: { PATH: process.env.PATH, ...env },
+    },
+  )
+
+test('the example of a model agent does what it says, without a key', async () => {
+  const { stdout } = await run('model-agent')
+  const lines = stdout.trim().split('\n')
+  expect(lines).toContain('  reviewer → files/list_directory {"path":"."}  — to find the test report')
+  expect(lines).toContain('  reviewer · Let me see what there is.')
+  expect(lines.at(-1)).toBe('reviewer: Do not deploy yet: FAIL 2 token expires.')
+})
+
+test('the example of a first agent does what it says, and is the one of the README', async () => {
+  const { stdout } = await run('hello-agent')
+  expect(stdout).toMatch(/^reviewer: I recommend against deploying: FAIL 2 token expires$/m)
+  const agent = readFileSync(join(repositoryRoot, 'examples/hello-agent/src/agent.ts'), 'utf8')
+  expect(snippetsOf('README.md').map(({ text }) => text)).toContain(agent)
+})
+
+/** The folder of the page, with the packages that it imports. */
+function pageFolder(): string {
+  const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
+  mkdirSync(join(clone, 'node_modules'))
+  const link = (owner: string, each: string): void =>
+    symlinkSync(join(repositoryRoot, owner, 'node_modules', each), join(clone, 'node_modules', each))
+  for (const each of ['@meup', '@sinclair', 'tsx']) link('', each)
+  link('examples/model-agent', '@ai-sdk')
+  writeSnippets(page, clone)
+  return join(clone, 'model-agent')
+}
+
+test('the programs of the page print what it says', () => {
+  const cwd = pageFolder()
+  const outputs = page.filter(({ language }) => language === 'text').map(({ text }) => text)
+  const printed = ['turn.ts', 'raw.ts', 'fails.ts'].map((file) =>
+    execFileSync(process.execPath, ['--import', 'tsx', file], { cwd, encoding: 'utf8' }),
+  )
+  expect(printed).toEqual(outputs)
+})
+
+test('its agent with a real provider comes as far as one comes without a key', async () => {
+  const { url, join: enter } = await openSpace()
+  const env = { PATH: process.env.PATH, MEUP_URL: url, MEUP_SPACE: name, MEUP_TOKEN: testToken('bot') }
+  const agent = spawn(process.execPath, ['--import', 'tsx', 'agent.ts'], {
+    cwd: pageFolder(),
+    env,
+    stdio: 'ignore',
+  })
+  onTestFinished(() => void agent.kill('SIGKILL'))
+  await using ana = await enter('ana')
+  await ana.whenPresent(['bot'])
+  const { text } = await ana.ask('Is it safe?', { to: ['bot'] })
+  expect(text).toMatch(/^I could not answer: Anthropic API key is missing/)
+})
+
+test('the SDK itself does without the package of models', async () => {
+  const bundle = async (entry: string): Promise<string[]> => {
+    const { metafile } = await build({
+      stdin: { contents: `export * from '${entry}'`, resolveDir: repositoryRoot },
+      ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20', write: false, metafile: true },
+    })
+    return Object.keys(metafile.inputs).filter((path) => path.includes('node_modules/ai/'))
+  }
+  expect(await bundle('@meup/agent-sdk')).toEqual([])
+  expect(await bundle('@meup/agent-sdk/ai')).not.toEqual([])
+})
