@@ -7,7 +7,7 @@ import type { ThinkingDelta } from './dialogue.js'
 import type { ReasoningDetail } from './options.js'
 import { ThoughtStream } from './thought-stream.js'
 
-/** Says what a model thinks, to those who may know it [MEUP-6.11]. */
+/** Says what a model thinks, to those who may know it [MEUP-6.10]. */
 export class Thinking {
   readonly #detail: ReasoningDetail
   readonly #aloud: ThoughtStream
