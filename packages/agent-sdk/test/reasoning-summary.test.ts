@@ -1,7 +1,7 @@
 import type { Space, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
-import type { Envelope } from '@meup/protocol'
-import { createTurnFold, fallbackRationale, reasoningEvent, turnInfo } from '@meup/views'
+import { type Envelope, FALLBACK_RATIONALE } from '@meup/protocol'
+import { createTurnFold, reasoningEvent, turnInfo } from '@meup/views'
 import { Type } from '@sinclair/typebox'
 import { expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -103,7 +103,7 @@ async function worked(how: (space: Space, turn: Turn) => Promise<void>) {
 verifies('I02', 'test_toolcall_reasoning_threaded_from_selection', async () => {
   const { envelopes, info } = await worked((_, turn) => thinkAloud(turn, scripted()))
   const requests = envelopes.filter(({ kind }) => kind === 'mcp.request')
-  const why = ['one is needed', fallbackRationale, 'three decides']
+  const why = ['one is needed', FALLBACK_RATIONALE, 'three decides']
   expect(requests.map(({ rationale }) => rationale)).toEqual(why)
   expect(info).toMatchObject({ state: 'completed', response: 'It is three.' })
   const decisions = info?.reasoning?.tool_decisions ?? []

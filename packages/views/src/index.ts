@@ -39,7 +39,7 @@ export { type ParsedStep, parseThinking } from './steps/parse-thinking.js'
 export { isPhase, phaseLabels, phaseOfLabel } from './steps/phases.js'
 export type { ReasoningStep } from './steps/step.js'
 export { lowestUlidAt, seqOfUlid, Ulids } from './steps/ulid.js'
-export { cut, fallbackRationale, isWithheld, messageOf } from './text.js'
+export { cut, isWithheld, messageOf } from './text.js'
 export { traceEndpoint } from './trace/endpoint.js'
 export {
   parseTraceparent,

@@ -1,3 +1,5 @@
+import { FALLBACK_RATIONALE } from '@meup/protocol'
+
 type Payload = Readonly<Record<string, unknown>>
 
 /** What a chat or a reasoning envelope says, whichever form of payload it has; `''` where it says nothing. */
@@ -11,12 +13,9 @@ export function isWithheld({ metadata }: Payload): boolean {
   return isObject(metadata) && metadata.withheld === true
 }
 
-/** Why a tool was chosen where nobody said it [MEUP-6.7]. */
-export const fallbackRationale = 'Tool selected to satisfy the current subtask.'
-
 /** Never blank. */
 export const rationaleOf = ({ rationale = '' }: { readonly rationale?: string }): string =>
-  isBlank(rationale) ? fallbackRationale : rationale
+  isBlank(rationale) ? FALLBACK_RATIONALE : rationale
 
 export const isBlank = (text: string): boolean => text.trim() === ''
 

@@ -1,4 +1,4 @@
-import { fallbackRationale } from '@meup/views'
+import { FALLBACK_RATIONALE } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, conclusion, type Fields, failure, result, start, thought } from './support/log.js'
@@ -16,7 +16,7 @@ describe('the narrative', () => {
     const silent = call('agent', 'lookup', {}, { ...inRun, id: 'c1' })
     const turn = turnOf([question, opening, thought('agent', 'First memory, then the file.', inRun), silent])
     expect(turn.reasoning?.narrative).toBe('First memory, then the file.')
-    expect(turn.reasoning?.tool_decisions).toMatchObject([{ rationale: fallbackRationale }])
+    expect(turn.reasoning?.tool_decisions).toMatchObject([{ rationale: FALLBACK_RATIONALE }])
   })
 
   test('is the last thought before the first call of the run', () => {

@@ -1,4 +1,5 @@
-import { createProposalFold, fallbackRationale } from '@meup/views'
+import { FALLBACK_RATIONALE } from '@meup/protocol'
+import { createProposalFold } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { call, chat, type Fields, failure, propose, reject, result, toLog, withdraw } from './support/log.js'
 
@@ -50,7 +51,7 @@ describe('a proposal', () => {
     const twice = propose('agent', 'deploy', {}, { id: 'p2', payload: { uses: 2 } })
     const use = (id: string) => call('user', 'deploy', {}, { id, correlationId: 'p2' })
     const { fold } = view(twice, use('a'))
-    expect(fold.get('p2')).toMatchObject({ state: 'open', usesLeft: 1, rationale: fallbackRationale })
+    expect(fold.get('p2')).toMatchObject({ state: 'open', usesLeft: 1, rationale: FALLBACK_RATIONALE })
     expect(view(twice, use('a'), use('b')).fold.get('p2')).toMatchObject({ state: 'fulfilled', usesLeft: 0 })
   })
 

@@ -1,4 +1,5 @@
-import { createTurnFold, fallbackRationale } from '@meup/views'
+import { FALLBACK_RATIONALE } from '@meup/protocol'
+import { createTurnFold } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import {
@@ -59,7 +60,7 @@ describe('a tool call', () => {
     const turn = turnOf([question, opening, denied])
     expect(turn.tool_calls).toEqual([{ name: 'deploy', has_result: false, has_error: true }])
     expect(turn.reasoning?.tool_decisions).toMatchObject([
-      { tool_name: 'deploy', rationale: fallbackRationale, parameters: {}, outcome: 'rejected' },
+      { tool_name: 'deploy', rationale: FALLBACK_RATIONALE, parameters: {}, outcome: 'rejected' },
     ])
   })
 

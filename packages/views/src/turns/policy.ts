@@ -1,6 +1,5 @@
-import { type Envelope, Kind } from '@meup/protocol'
+import { type Envelope, FALLBACK_RATIONALE, Kind } from '@meup/protocol'
 import { sourceOf } from '../source.js'
-import { fallbackRationale } from '../text.js'
 import { dispatch, moveOn, settle } from './decisions.js'
 import type { Ledger } from './ledger.js'
 import type { TurnRecord } from './record.js'
@@ -35,7 +34,7 @@ export function policy(ledger: Ledger, envelope: Envelope): void {
     id,
     source: sourceOf(envelope),
     toolName,
-    rationale: fallbackRationale,
+    rationale: FALLBACK_RATIONALE,
     parameters: {},
     size: 0,
   })
