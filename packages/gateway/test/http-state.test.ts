@@ -86,9 +86,9 @@ describe('GET contexts', () => {
     const { history } = asking(url, 'guest')
     await expect(history()).rejects.toThrow('unauthorized')
     const all = await asking(url, 'auditor').history('context=run')
-    expect(all.envelopes.filter(({ kind, to }) => to === undefined || kind.startsWith('mcp.'))).toHaveLength(
-      7,
-    )
+    const [opening, ...inside] = all.envelopes
+    expect(opening).toMatchObject({ id: 'run', kind: 'reasoning.start' })
+    expect(inside.filter(({ kind, to }) => to === undefined || kind.startsWith('mcp.'))).toHaveLength(7)
   })
 
   test('survives a restart', async () => {
