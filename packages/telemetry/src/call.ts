@@ -1,5 +1,5 @@
 import { type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
-import { type SpanContext, type Traces, toolNameOf } from '@meup/views'
+import { type SpanContext, shownToolName, type Traces } from '@meup/views'
 import type { Places } from './places.js'
 import { type Attributes, attributesOf, type TraceSpan } from './span.js'
 
@@ -24,7 +24,7 @@ export interface OpenCall {
 export function openCall(envelope: Envelope, places: Places, traces: Traces): OpenCall {
   const { id, kind, from, to = [], context, seq, rationale, parallelGroup, payload } = envelope
   const { span, parent } = traces.ofCall(envelope)
-  const tool = toolNameOf(payload)
+  const tool = shownToolName(payload)
   const isNamed = typeof payload.id === 'string' || typeof payload.id === 'number'
   const jsonRpcId = isNamed ? String(payload.id) : undefined
   return {

@@ -13,6 +13,7 @@ export { jsonLines } from './json-lines.js'
 export { cancellationOf, isNotification, isToolCall, parametersOf, toolNameOf } from './mcp/call.js'
 export { type Guard, type Redacted, redact } from './mcp/redact.js'
 export { type Result, type ResultSize, readResult } from './mcp/result.js'
+export { shownToolName } from './mcp/shown-name.js'
 export {
   createPresenceFold,
   type PresenceFold,

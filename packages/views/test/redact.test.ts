@@ -34,6 +34,12 @@ describe('parameters', () => {
     ])
   })
 
+  test('are guarded in their names as well', () => {
+    expect(redact({ 'is hunter2': { hunter2: 1 } }, mask).value).toEqual({
+      'is [redacted:test]': { '[redacted:test]': 1 },
+    })
+  })
+
   test.for([
     { max_tokens: 5 },
     { tokenizer: 'bpe' },

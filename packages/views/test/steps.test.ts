@@ -117,7 +117,7 @@ describe('a step', () => {
       text: text.replaceAll('s3cret-key', '[redacted:key]'),
       isWithheld: false,
     })
-    const withheld: Guard = () => ({ text: '', isWithheld: true })
+    const withheld: Guard = (text) => ({ text, isWithheld: text !== 'check_credits' })
     const long = `${'x'.repeat(495)}s3cret-key`
     const told = (which: Guard) =>
       feed(createTurnFold({ ...session, guard: which }), [question, opening, check, result('c', long)]).at(-1)

@@ -1,5 +1,5 @@
 import { FALLBACK_RATIONALE } from '@meup/protocol'
-import { createTurnFold } from '@meup/views'
+import { createTurnFold, type MayRead, reasoningEvent, turnInfo } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import {
@@ -101,6 +101,42 @@ describe('a tool call', () => {
     expect(decisionsOf([question, opening, secret])).toMatchObject([
       { parameters: { user: 'ana', password: '[redacted]', max_tokens: 5 } },
     ])
+  })
+
+  test('is named without what looks like a secret', () => {
+    const [token] = ['ghp', 'R2D2c3poBB8k9Lm4Np7Qr1St6Vw8Xy0Za3Bc'].join('_').split(' ')
+    const log = [
+      question,
+      opening,
+      call('agent', String(token), {}, { ...inRun, id: 'c1' }),
+      result('c1', 'ok'),
+    ]
+    const { turns, steps } = tell(log)
+    expect(turns[0]?.tool_calls).toEqual([
+      expect.objectContaining({ name: expect.stringMatching(/^\[redacted:/) }),
+    ])
+    expect(JSON.stringify([turns, steps])).not.toContain(token)
+  })
+
+  test('shows how it ended to those alone who may read what tells so', () => {
+    const log = [
+      question,
+      opening,
+      call('agent', 'read', {}, { ...inRun, id: 'c1' }),
+      toolError('c1', 'gone'),
+    ]
+    const { records, ends } = tell(log)
+    const mayRead: MayRead = ({ kind }) => kind !== 'mcp.response'
+    const [turn] = records
+    const [end] = ends
+    if (turn === undefined || end === undefined) throw new Error('there is no such turn')
+    expect(turnInfo(turn)).toMatchObject({ tool_calls: [{ has_error: true }] })
+    expect(turnInfo(turn, mayRead)).toMatchObject({
+      tool_calls: [{ has_result: false, has_error: false }],
+      reasoning: { tool_decisions: [{ outcome: null }] },
+    })
+    expect(reasoningEvent(end)).toMatchObject({ tool_decisions: [{ outcome: 'error' }] })
+    expect(reasoningEvent(end, mayRead)).toMatchObject({ tool_decisions: [{ outcome: null }] })
   })
 
   test('has the method as its name where it is no tools/call', () => {

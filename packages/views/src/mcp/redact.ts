@@ -19,8 +19,8 @@ const secretName =
 const shortSecretName = /^(auth|pass|jwt|otp|pin)$/
 
 /**
- * A copy of an MCP payload for a view [MEUP-6.9]: values whose names promise a secret are masked, texts are guarded,
- * and what goes beyond 8,192 characters is left out.
+ * A copy of an MCP payload for a view [MEUP-6.9]: values whose names promise a secret are masked, texts and names are
+ * guarded, and what goes beyond 8,192 characters is left out.
  */
 export function redact(value: unknown, guard: Guard): Redacted {
   const budget = { left: longest }
@@ -58,7 +58,7 @@ function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, bud
   for (const [key, value] of Object.entries(object)) {
     if (!isLeft(budget)) break
     const isSecret = isSecretNamed(key, value) || (pair && key === 'value')
-    copied.push([spend(key, budget), isSecret ? mark : copy(value, guard, budget)])
+    copied.push([spend(guarded(key, guard), budget), isSecret ? mark : copy(value, guard, budget)])
   }
   return Object.fromEntries(copied)
 }

@@ -5,7 +5,7 @@ import { cancellationOf, isNotification, parametersOf, toolNameOf } from '../mcp
 import { type Guard, guarded, type Redacted, redact } from '../mcp/redact.js'
 import { type Result, readResult } from '../mcp/result.js'
 import { inlineJson } from '../render/inline-json.js'
-import { sourceOf } from '../source.js'
+import { type Source, sourceOf } from '../source.js'
 import { head, rationaleOf } from '../text.js'
 import { dispatch, type End, longestResult, moveOn, settle } from './decisions.js'
 import type { Ledger } from './ledger.js'
@@ -64,7 +64,7 @@ export class Calls {
       this.#cancel(envelope)
       return
     }
-    const tool = toolNameOf(payload)
+    const tool = this.#toolIn(payload)
     const parameters = redact(parametersOf(payload), this.#guard)
     this.#ledger.offer(envelope, `${tool} ${inlineJson(parameters.value, longestQuestion)}`)
     const proposals = this.#answered(envelope).filter(({ isProposal }) => isProposal)
@@ -82,7 +82,7 @@ export class Calls {
     const turn = this.#ledger.turnOf(envelope) ?? this.#ledger.beginJob(from, envelope)
     const parameters = redact(parametersOf(payload), this.#guard)
     const settles = turn.agent === from ? [this.#dispatch(turn, envelope, parameters)] : []
-    const content = `Awaiting human approval for ${toolNameOf(payload)}`
+    const content = `Awaiting human approval for ${this.#toolIn(payload)}`
     this.#ledger.addStep(turn, envelope, { phase: 'waiting_approval', content, linked_approval_request: id })
     this.#remember(envelope, { turn: turn.id, settles, isProposal: true })
     this.#deadlines.set(id, payload.expiresAt)
@@ -92,7 +92,7 @@ export class Calls {
   response(envelope: Envelope): void {
     const result = readResult(envelope.payload, this.#guard)
     for (const call of this.#answered(envelope)) {
-      this.#settle(call, { ...result, isAnswer: true })
+      this.#settle(call, { ...result, source: sourceOf(envelope), isAnswer: true })
       const home = this.#ledger.get(call.turn) ?? this.#ledger.beginJob(call.from, envelope)
       this.#ledger.addStep(home, envelope, stepOf(call, result))
     }
@@ -106,14 +106,15 @@ export class Calls {
   /** A proposal is rejected, or withdrawn. */
   refusal(envelope: Envelope): void {
     const reason = guarded(String(envelope.payload.reason), this.#guard)
-    for (const call of this.#answered(envelope)) if (call.isProposal) this.#refuse(call, reason)
+    for (const call of this.#answered(envelope))
+      if (call.isProposal) this.#refuse(call, reason, sourceOf(envelope))
   }
 
   /** Nobody may fulfil any more what has expired by now, in milliseconds. */
   expire(now: number): void {
     for (const id of this.#deadlines.due(now)) {
       const call = this.#calls.get(id)
-      if (call !== undefined) this.#refuse(call, 'expired')
+      if (call !== undefined) this.#refuse(call, 'expired', null)
     }
   }
 
@@ -123,7 +124,7 @@ export class Calls {
 
   #dispatch(turn: TurnRecord, envelope: Envelope, { value: parameters, size }: Redacted) {
     const { id, parallelGroup: label, context, payload } = envelope
-    const [source, toolName, rationale] = [sourceOf(envelope), toolNameOf(payload), rationaleOf(envelope)]
+    const [source, toolName, rationale] = [sourceOf(envelope), this.#toolIn(payload), rationaleOf(envelope)]
     moveOn(turn, label)
     narrate(turn, context)
     dispatch(turn, { id, source, toolName, rationale, parameters, size, label })
@@ -134,11 +135,15 @@ export class Calls {
   #remember(envelope: Envelope, call: Pick<Call, 'turn' | 'settles' | 'isProposal'>): void {
     const { id, from, payload } = envelope
     const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
-    this.#calls.set(id, { id, from, tool: toolNameOf(payload), jsonRpcId, ...call })
+    this.#calls.set(id, { id, from, tool: this.#toolIn(payload), jsonRpcId, ...call })
   }
 
-  #refuse(proposal: Call, text: string): void {
-    this.#settle(proposal, { outcome: 'rejected', text, isAnswer: false })
+  #toolIn(payload: Envelope['payload']): string {
+    return guarded(toolNameOf(payload), this.#guard)
+  }
+
+  #refuse(proposal: Call, text: string, source: Source | null): void {
+    this.#settle(proposal, { source, outcome: 'rejected', text, isAnswer: false })
   }
 
   #settle({ settles }: Call, end: Omit<End, 'seq'>): void {
@@ -161,7 +166,7 @@ export class Calls {
     const named = byEnvelope.find((call) => call?.from === from)
     const call = named ?? [...this.#calls.values()].findLast((each) => isNamed(each, from, requestId))
     if (call === undefined) return
-    this.#settle(call, { outcome: 'error', text: 'cancelled', isAnswer: false })
+    this.#settle(call, { source: sourceOf(envelope), outcome: 'error', text: 'cancelled', isAnswer: false })
     takeTurnsBack(this.#ledger, [call.id], from, reason)
   }
 }

@@ -1,5 +1,5 @@
 import type { ResultSize } from '../mcp/result.js'
-import type { Source } from '../source.js'
+import type { MayRead, Source } from '../source.js'
 import { head } from '../text.js'
 import type { Earlier, Outcome, ToolDecision, TurnRecord } from './record.js'
 
@@ -26,6 +26,8 @@ export interface Dispatch {
 export interface End {
   /** Of the envelope that ends it. */
   readonly seq: number
+  /** What tells so, which not everybody may read; `null` where nobody says it. */
+  readonly source: Source | null
   readonly outcome: Outcome
   /** What the tool said, or why it came to nothing. */
   readonly text?: string | undefined
@@ -39,6 +41,7 @@ const fresh = {
   result: null,
   error: null,
   size: null,
+  settledBy: null,
   isAnswered: false,
   reportedAt: null,
   earlier: [],
@@ -65,12 +68,12 @@ export function dispatch(turn: TurnRecord, { label, size, ...call }: Dispatch): 
 export function settle(
   turn: TurnRecord,
   id: string,
-  { seq, outcome, text, size = null, isAnswer }: End,
+  { seq, source, outcome, text, size = null, isAnswer }: End,
 ): boolean {
   const decision = turn.decisions.findLast((each) => each.id === id)
   if (decision === undefined || decision.isAnswered || (decision.outcome !== null && !isAnswer)) return false
   const [result, error] = outcome === 'success' ? [excerpt(text), null] : [null, excerpt(text)]
-  change(decision, { outcome, result, error, size, isAnswered: isAnswer }, seq)
+  change(decision, { outcome, result, error, size, settledBy: source, isAnswered: isAnswer }, seq)
   const batch = membersOf(turn, decision.batch)
   if (decision.reportedAt !== null || batch.some(isPending)) return false
   for (const each of batch) if (each.reportedAt === null) change(each, { reportedAt: seq }, seq)
@@ -132,6 +135,12 @@ function drop(turn: TurnRecord, which: (decision: ToolDecision) => boolean): boo
 
 const membersOf = ({ decisions }: TurnRecord, batch: number): ToolDecision[] =>
   decisions.filter((each) => each.batch === batch)
+
+/** How a call ended, for this reader: `null` where it may not read what tells so. */
+export const outcomeFor = (
+  { outcome, settledBy }: Pick<ToolDecision, 'outcome' | 'settledBy'>,
+  mayRead: MayRead,
+): Outcome | null => (settledBy === null || mayRead(settledBy) ? outcome : null)
 
 /** Whether it is one of the turn's: no other took its place. */
 export const counts = ({ replacedAt }: Pick<ToolDecision, 'replacedAt'>): boolean => replacedAt === null

@@ -48,7 +48,7 @@ export function abandon(ledger: Ledger, turn: TurnRecord, isMeant: (call: ToolDe
   ledger.touch(turn)
   for (const call of turn.decisions) {
     if (call.outcome !== null || !isMeant(call)) continue
-    if (settle(turn, call.id, { seq, outcome: 'error', text: 'cancelled', isAnswer: false }))
+    if (settle(turn, call.id, { seq, source: null, outcome: 'error', text: 'cancelled', isAnswer: false }))
       ledger.update(turn)
   }
 }

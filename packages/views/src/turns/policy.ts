@@ -30,16 +30,17 @@ export function policy(ledger: Ledger, envelope: Envelope): void {
   const toolName = String(payload.attemptedTool ?? payload.attemptedKind)
   moveOn(turn)
   narrate(turn, attempt.context)
+  const source = sourceOf(envelope)
   dispatch(turn, {
     id,
-    source: sourceOf(envelope),
+    source,
     toolName,
     rationale: FALLBACK_RATIONALE,
     parameters: {},
     size: 0,
   })
   const { seq } = ledger
-  if (settle(turn, id, { seq, outcome: 'rejected', text: String(payload.message), isAnswer: false }))
+  if (settle(turn, id, { seq, source, outcome: 'rejected', text: String(payload.message), isAnswer: false }))
     ledger.update(turn)
 }
 

@@ -1,4 +1,5 @@
 import { everything, type MayRead, shown } from '../source.js'
+import { outcomeFor } from './decisions.js'
 import type { BatchEnd, Outcome, ReportedTurn } from './record.js'
 
 /** What tools were chosen in a turn so far, and why. No event has parameters. */
@@ -37,7 +38,9 @@ export function reasoningEvent(
   { seq, turn, narrative: said }: BatchEnd,
   mayRead: MayRead = everything,
 ): ReasoningUpdate | JobReasoning | undefined {
-  const decisions = decisionsAt(seq, turn).filter(({ source }) => mayRead(source))
+  const decisions = decisionsAt(seq, turn)
+    .filter(({ source }) => mayRead(source))
+    .map((decision) => ({ ...decision, outcome: outcomeFor(decision, mayRead) }))
   if (decisions.length === 0) return undefined
   const text = shown(said, mayRead)
   const narrative = text === null ? {} : { narrative: text }

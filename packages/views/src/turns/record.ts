@@ -36,6 +36,8 @@ export interface ToolDecision {
   readonly batch: number
   /** Whether `outcome` is what the tool said. */
   isAnswered: boolean
+  /** What told of `outcome`, where an envelope did. */
+  settledBy: Source | null
   /** Seq of the envelope that ended its batch: events tell of it from there on. `null` = not yet. */
   reportedAt: number | null
   /** What events told of it earlier; the oldest first. */

@@ -1,6 +1,6 @@
 import type { ResultSize } from '../mcp/result.js'
 import { everything, type MayRead, shown } from '../source.js'
-import { counts } from './decisions.js'
+import { counts, outcomeFor } from './decisions.js'
 import type { Outcome, ToolDecision, TurnRecord, TurnState } from './record.js'
 
 /** Why a tool was chosen, as the HTTP API tells it. */
@@ -61,7 +61,12 @@ function describe<Decision extends ToolDecisionInfo>(
   tell: (decision: ToolDecision) => Decision,
 ): TurnInfo<Decision> | undefined {
   const { turnNumber, trigger, answer, runs } = turn
-  const decisions = turn.decisions.filter((decision) => counts(decision) && mayRead(decision.source))
+  const decisions = turn.decisions
+    .filter((decision) => counts(decision) && mayRead(decision.source))
+    .map((decision) => {
+      const outcome = outcomeFor(decision, mayRead)
+      return { ...decision, outcome, size: outcome === null ? null : decision.size }
+    })
   const said = [trigger, answer, ...runs.map(({ opening }) => opening)]
   const isSeen = decisions.length > 0 || said.some((quoted) => quoted !== null && mayRead(quoted.source))
   if (turnNumber === null || !isSeen) return undefined
