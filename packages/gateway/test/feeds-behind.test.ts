@@ -62,6 +62,22 @@ function held(inner: LogStore = memoryStore()) {
   }
 }
 
+/** A store whose projections never tell of turns. */
+function silent(inner: LogStore = memoryStore()): LogStore {
+  return {
+    async open(space) {
+      const log = await inner.open(space)
+      const project: EnvelopeLog['project'] = async (options) => {
+        const projection = await log.project(options)
+        const turns = () => new Promise<never>(() => {})
+        return Object.create(projection, { turns: { value: turns } }) as typeof projection
+      }
+      return Object.assign(Object.create(log) as EnvelopeLog, { project })
+    },
+    close: () => inner.close(),
+  }
+}
+
 const kindsOf = (events: readonly { event: string }[]): string[] => events.map(({ event }) => event)
 const until = (stream: EventReader, id: string) => stream.until(({ data }) => data.includes(`"id":"${id}"`))
 
@@ -148,6 +164,25 @@ describe('a feed, while turns are not made of what was said', () => {
       .toBe(503)
     expect(response?.headers.get('retry-after')).toBe('5')
     expect(await response?.json()).toMatchObject({ detail: expect.stringMatching(/up to seq 2 of 12/) })
+  })
+
+  test('nor anybody for whom they take long to read', async () => {
+    const clock = new FakeClock()
+    const { say, as } = await stage({ store: silent(), clock })
+    await say(...twoCalls('a'))
+    let response: Response | undefined
+    void as('ana')
+      .get('/turns?thread_id=test/ben')
+      .then((answer) => {
+        response = answer
+      })
+    await expect
+      .poll(() => {
+        clock.advance(1000)
+        return response?.status
+      })
+      .toBe(503)
+    expect(response?.headers.get('retry-after')).toBe('5')
   })
 
   test('that resumes gets first what was left of its place, then the rest', async () => {

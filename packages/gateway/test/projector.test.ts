@@ -3,6 +3,7 @@ import { FakeClock, randomDrafts } from '@meup/gateway/testing'
 import type { BatchEnd } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import { connect as connectTo } from './projected.js'
 import { type StartOptions, start, temporaryFile } from './support.js'
 
 const participants = { ana: ['*'], tool: ['*'] }
@@ -164,6 +165,32 @@ describe('the projector of a space', () => {
     expect(Math.max(...strides.map((each, index) => each - (strides[index - 1] ?? 0)))).toBeLessThanOrEqual(
       1000,
     )
+  })
+
+  test('has told of everything when turns were made again that failed half-way', async () => {
+    const path = temporaryFile('log.db')
+    const old = await sqliteStore({ path })
+    await (await old.open('test')).append(randomDrafts(41, 1500))
+    await old.close()
+    const clock = new FakeClock()
+    const { projector, space: main } = await space({ store: await sqliteStore({ path }), clock })
+    const turns = await projector.trail({ limit: 9999 })
+    const told: [through: number, ends: number][] = []
+    projector.onAdvance = (through, ends) => told.push([through, ends.length])
+    const db = connectTo(path)
+    db.exec(`
+      UPDATE turns SET record = 'null';
+      CREATE TRIGGER half_way BEFORE UPDATE OF seq ON projections WHEN NEW.seq > 300
+        BEGIN SELECT RAISE(ABORT, 'no further'); END;
+    `)
+    const ask = () => projector.trail({ limit: 9999 })
+    for (const _ of [1, 2]) await expect(ask()).rejects.toMatchObject({ code: 'io' })
+    expect(projector.seq).toBeLessThan(300)
+    db.exec('DROP TRIGGER half_way')
+    clock.advance(500)
+    await expect.poll(() => projector.seq).toBe(main.delivered)
+    expect(await ask()).toEqual(turns)
+    expect(told).toEqual([[main.delivered, 0]])
   })
 
   test('goes by new safety rules from when the operator has changed them', async () => {

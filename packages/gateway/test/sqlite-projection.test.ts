@@ -102,6 +102,11 @@ describe('turns and steps in SQLite', () => {
 
   test.for([
     ['a turn', "UPDATE turns SET record = '{' WHERE turn_number = 2"],
+    ['what is said of a turn', "UPDATE turns SET record = '{}' WHERE turn_number = 2"],
+    ['all that is said of turns', "UPDATE turns SET record = 'null'"],
+    ['what is said of a decision', "UPDATE tool_decisions SET record = '{}'"],
+    ['all that is said of decisions', "UPDATE tool_decisions SET record = 'null'"],
+    ['what is said of a batch', "UPDATE batch_ends SET narrative = '{}'"],
     ['a decision', "UPDATE tool_decisions SET record = ''"],
     ['the end of a batch', "UPDATE batch_ends SET narrative = 'x'"],
   ] as const)('are made again where %s is damaged, before anybody is answered', async ([, damage]) => {

@@ -107,7 +107,8 @@ export class Projector implements Pick<Projection, Asked> {
       const ends = await projection.advance(through)
       if (this.#isOver) return
       this.#recovered()
-      this.onAdvance(through, ends)
+      // It has come further where it had to be made again first.
+      this.onAdvance(Math.max(through, projection.seq), ends)
       this.#reached()
     }
     this.#isRunning = false

@@ -4,8 +4,10 @@ import type { Caller } from '../gateway/gateway.js'
 import { LogError } from '../log/error.js'
 import type { HttpOptions } from './options.js'
 
-/** Milliseconds that a request waits until views have caught up with the log. */
+/** Milliseconds that a request waits until views have caught up with the log, and are read. */
 const patienceMs = 5000
+
+const unreadable = 'turns and steps cannot be read at present; ask again later'
 
 /**
  * Reads turns or steps as of everything that was delivered when they are asked for, up to `head`: whoever has got an
@@ -18,23 +20,25 @@ export async function readView<Answer>(
 ): Promise<Answer | Denial> {
   const head = space.delivered
   let cancel = (): void => {}
-  const late = new Promise<'late'>((resolve) => {
-    cancel = space.clock.after(patienceMs, () => resolve('late'))
+  const late = new Promise<Denial>((resolve) => {
+    cancel = space.clock.after(patienceMs, () => resolve(behind(projector.seq, head)))
   })
   try {
-    if ((await Promise.race([projector.reach(head), late])) === 'late') return behind(projector.seq, head)
-    return await read(head)
+    // Reading takes long where turns and steps prove damaged: all of them are made again then.
+    const answer = projector.reach(head).then(() => read(head))
+    return await Promise.race([answer, late])
   } catch (err) {
     if (!(err instanceof LogError)) throw err
     logger.warn({ err, space: space.config.name }, 'turns and steps could not be read')
-    return deny('unavailable', 503, 'turns and steps cannot be read at present; ask again later')
+    return deny('unavailable', 503, unreadable)
   } finally {
     cancel()
   }
 }
 
 function behind(seq: number, head: number): Denial {
-  const message = `turns and steps are made up to seq ${seq} of ${head} so far; ask again later`
+  const made = `turns and steps are made up to seq ${seq} of ${head} so far; ask again later`
+  const message = seq < head ? made : unreadable
   return { ...deny('unavailable', 503, message), retryAfterMs: patienceMs }
 }
 

@@ -1,4 +1,5 @@
 import type { Envelope } from '@meup/protocol'
+import { LogError } from '../log/error.js'
 import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
 import { SpaceState } from './state.js'
 
@@ -22,7 +23,11 @@ export async function replay(log: EnvelopeLog, through = log.head): Promise<Spac
   return state
 }
 
-export const envelopeOf = ({ seq, body }: Pick<Entry, 'seq' | 'body'>): Envelope => ({
-  ...(JSON.parse(decoder.decode(body)) as Envelope),
-  seq,
-})
+/** Throws a `LogError` of code `corrupt` where the row is damaged. */
+export function envelopeOf({ seq, body }: Pick<Entry, 'seq' | 'body'>): Envelope {
+  try {
+    return { ...(JSON.parse(decoder.decode(body)) as Envelope), seq }
+  } catch (cause) {
+    throw new LogError('corrupt', `Row ${seq} of the log cannot be read. Verify the log.`, { cause })
+  }
+}

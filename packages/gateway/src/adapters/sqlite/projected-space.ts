@@ -74,10 +74,10 @@ export class ProjectedSpace {
   /** Throws a part of everything away. Whether nothing is left; then it is made again. */
   clear(): boolean {
     if (!this.#place.isClearing) {
-      this.#place.clear(this.#folds.beginning())
-      this.#folds.forget()
       this.#fold = undefined
       this.#page = undefined
+      this.#folds.forget()
+      this.#place.clear(this.#folds.beginning())
     }
     const { isDone } = this.#removal.some(everything, this.#place.kept)
     if (isDone) this.#place.cleared()

@@ -19,6 +19,9 @@ interface StoredEnd {
   readonly narrative: string
 }
 
+const isQuoted = (found: Partial<Quoted> | null): boolean =>
+  found === null || typeof found.source?.id === 'string'
+
 /** Answers from the tables; each as of one moment. Throws a `LogError` of code `projection` where they are damaged. */
 export class ProjectionQueries {
   readonly #db: Database.Database
@@ -38,7 +41,7 @@ export class ProjectionQueries {
       .map(({ seq, turn, narrative }) => ({
         seq,
         turn: turns.reported(turn),
-        narrative: parse<Quoted | null>(narrative, `the batches of turn ${turn}`),
+        narrative: parse<Quoted | null>(narrative, `the batches of turn ${turn}`, isQuoted),
       }))
   }
 

@@ -23,8 +23,8 @@ export async function openSqliteProjection(
   const inOrder = inTurn()
   /** What ended in calls that failed before they could tell. */
   const untold: BatchEnd[] = []
-  /** Going on while everything is made again: nobody is shown a part of it. */
-  let making: Promise<void> | undefined
+  /** Everything is being made again, so far up to `seq`: nobody is shown a part of it, even where that has failed half-way. */
+  let making: { isCleared: boolean; seq: number } | undefined
   /** How often that was begun. */
   let remade = 0
   /** What a reader has asked for. */
@@ -40,22 +40,28 @@ export async function openSqliteProjection(
       repaired(`the snapshot at seq ${each} is damaged: the log is read again`)
     return advanced
   }
-  const remake = (): Promise<void> => {
-    const make = async () => {
-      while (!(await writer.call('clear', [space]))) refuseIfClosed()
-      for (let at = 0; at < seq; ) at = (await step(seq)).seq
+  /** Goes on from where it was left. What ends on the way has been told before. */
+  const finish = async (): Promise<void> => {
+    const unfinished = making
+    if (unfinished === undefined) return
+    while (!unfinished.isCleared) {
+      refuseIfClosed()
+      unfinished.isCleared = await writer.call('clear', [space])
     }
+    while (unfinished.seq < seq) unfinished.seq = (await step(seq)).seq
+    making = undefined
+  }
+  const remake = (): Promise<void> => {
     remade++
-    making = make().finally(() => {
-      making = undefined
-    })
-    return making
+    making = { isCleared: false, seq: 0 }
+    return finish()
   }
   /** What proves damaged is made again, and tried once more. */
   const write = <Result>(task: () => Promise<Result>): Promise<Result> =>
     inOrder(async () => {
       refuseIfClosed()
       try {
+        await finish()
         return await task()
       } catch (error) {
         repaired(reasonIn(error))
@@ -74,7 +80,7 @@ export async function openSqliteProjection(
   }
   const read = async <Result>(task: () => Promise<Result>, isRepaired = false): Promise<Result> => {
     refuseIfClosed()
-    await making
+    while (making !== undefined) await write(finish)
     const before = remade
     try {
       const answer = await task()
@@ -89,7 +95,7 @@ export async function openSqliteProjection(
 
   return {
     get seq() {
-      return seq
+      return making?.seq ?? seq
     },
     advance: (through) =>
       write(async () => {

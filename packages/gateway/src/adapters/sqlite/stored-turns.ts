@@ -6,6 +6,11 @@ import type { ProjectedLog } from './projected-log.js'
 
 type TurnWithoutDecisions = Omit<TurnRecord, 'decisions'>
 
+interface StoredDecision {
+  readonly number: number
+  readonly record: string
+}
+
 interface StoredSource {
   readonly id: string
   readonly from: string
@@ -26,11 +31,14 @@ export class StoredTurns {
   }
 
   whole(id: string): TurnRecord {
-    const select = this.#db.prepare<[string], string>(
-      'SELECT record FROM tool_decisions WHERE turn_id = ? ORDER BY number',
+    const select = this.#db.prepare<[string], StoredDecision>(
+      'SELECT number, record FROM tool_decisions WHERE turn_id = ? ORDER BY number',
     )
-    const records = select.pluck().all(id)
-    const decisions = records.map((record) => parse<ToolDecision>(record, `a decision of turn ${id}`))
+    const decisions = select
+      .all(id)
+      .map(({ number, record }) =>
+        parse<ToolDecision>(record, `a decision of turn ${id}`, (found) => found?.number === number),
+      )
     return { ...this.#read(id), decisions }
   }
 
@@ -44,7 +52,7 @@ export class StoredTurns {
 
   #read(id: string): TurnWithoutDecisions {
     const record = this.#db.prepare<[string], string>('SELECT record FROM turns WHERE id = ?').pluck().get(id)
-    return parse(record, `turn ${id}`)
+    return parse<TurnWithoutDecisions>(record, `turn ${id}`, (found) => found?.id === id)
   }
 }
 
@@ -74,11 +82,24 @@ export function sourceAt(db: Database.Database, { space }: ProjectedLog, seq: nu
   }
 }
 
-/** Throws for what is missing, and for what is no JSON. */
-export function parse<Value>(json: string | undefined, what: string): Value {
-  try {
-    return JSON.parse(json ?? '') as Value
-  } catch {
+/** Throws for what is missing, for what is no JSON, and for what is not `isWhole`, which may be given any JSON. */
+export function parse<Value>(
+  json: string | undefined,
+  what: string,
+  isWhole: (found: Partial<Value> | null) => boolean,
+): Value {
+  const found = parsed(json)
+  if (found === undefined || !isWhole(found as Partial<Value> | null)) {
     throw new LogError('projection', `What is stored of ${what} is damaged.`)
+  }
+  return found as Value
+}
+
+/** `undefined`: it is no JSON. */
+function parsed(json = ''): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
   }
 }
