@@ -63,6 +63,8 @@ test('exit codes tell what went wrong, and stderr what to do', async () => {
   expect((await meup(['send'], { cwd })).stderr).toContain('/payload/message')
   for (const args of [
     ['watch', '--from', 'x'],
+    ['watch', '--context', 'run//step'],
+    ['watch', '--no-follow', '--context', 'a run'],
     ['call', 'nameless'],
     ['send', '--payload', '{'],
     ['nonsense'],

@@ -149,6 +149,11 @@ describe('/reasoning', () => {
         meup(['join', '--as', 'ben'], { cwd, input: lines.map((line) => `${line}\n`).join('') })
       expect((await asBen('/reasoning')).stdout).toBe(first)
       expect((await asBen('/reasoning 1 @bot')).stdout).toBe(long(first))
+      const { stdout: inOrder } = await asBen('/reasoning all @bot', '/reasoning 1 @aide', '/help')
+      const help = (await asBen('/help')).stdout
+      expect(inOrder).toBe(
+        [long(first), '  ─ Turn 2 had no tool calls.\n', long(third), long(fourth)].join('\n') + first + help,
+      )
       const missing = ['0', '-1', 'abc', '1000000000', '5']
       for (const asked of missing) {
         const outcome = await asBen(`/reasoning ${asked}`)

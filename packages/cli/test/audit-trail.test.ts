@@ -84,6 +84,16 @@ test('the trail has the steps that are asked for, oldest first', { timeout }, as
   expect(stdout).toMatch(/^20\S+Z {2}bot turn 3 {2}thinking: I'll look in both places\.\n$/)
 })
 
+test('the trail says that there is no such turn, but not where it only has no such steps', {
+  timeout,
+}, async () => {
+  const { run } = await answered()
+  const ofTurn = (...args: string[]) => run('audit', 'trail', '--thread', 'bot', '--turn', ...args)
+  const stderr = 'there is no turn 999 of bot\n'
+  expect(await ofTurn('999')).toEqual({ code: 1, stdout: '', stderr })
+  expect(await ofTurn('3', '--phase', 'plan')).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
 test('the trail and its Markdown say what is wrong with what they were asked', { timeout }, async () => {
   const { cwd } = await openAsked()
   for (const args of [

@@ -73,3 +73,13 @@ test('of what no answer will explain, everything is told at once', () => {
     'tools ← read: 4 characters',
   ])
 })
+
+test('secrets among the arguments are masked before they are cut', () => {
+  const secret = { name: 'login', arguments: { user: 'ana', password: 'hunter2', note: 'x'.repeat(200) } }
+  const [line = ''] = new LiveConversation(plainStyle).lines(
+    call('one', 'login', { payload: { method: 'tools/call', params: secret } }),
+  )
+  expect(line).toMatch(
+    /^bot → tools\/login \{"user":"ana","password":"\[redacted\]","note":"x+… {2}— to know$/,
+  )
+})

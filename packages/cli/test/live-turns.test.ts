@@ -23,7 +23,7 @@ const answer = (seq: number, question: number, from = 'bot') =>
   envelope(seq, 'chat', from, { correlationId: `e${question}`, payload: { message: 'because' } })
 
 /** A gateway that knows these turns of `bot`, and somebody who looks on. */
-async function lookingOn(...turns: TurnInfo[]) {
+async function lookingOn(turns: readonly TurnInfo[] = []) {
   const asked: string[] = []
   const at = await answering(({ pathname, searchParams }) => {
     asked.push(`${pathname}?thread_id=${searchParams.get('thread_id')}`)
@@ -43,7 +43,7 @@ const block = (number: number, outcome: string) => [
 
 describe('an answer', () => {
   test('is followed by the turn that it ended, with what came back of the tools that one saw', async () => {
-    const { live, asked } = await lookingOn(turnOf(6), turnOf(7, { completed_at: timeOf(4) }), turnOf(8))
+    const { live, asked } = await lookingOn([turnOf(6), turnOf(7, { completed_at: timeOf(4) }), turnOf(8)])
     for (const each of [question(1), call(2, 1), result(3, 2)]) expect(live.take(each)).toBeUndefined()
     expect(await live.take(answer(4, 1))).toEqual(block(7, 'success (4 chars)'))
     expect(asked).toEqual(['/spaces/demo/turns?thread_id=demo/bot'])
@@ -53,19 +53,19 @@ describe('an answer', () => {
   })
 
   test('to what was asked before one came is followed by it as well', async () => {
-    const { live } = await lookingOn(turnOf(3, { completed_at: timeOf(4) }))
+    const { live } = await lookingOn([turnOf(3, { completed_at: timeOf(4) })])
     expect(await live.take(answer(4, 1))).toEqual(block(3, 'success'))
   })
 
   test('without tools asks the gateway for nothing', async () => {
-    const { live, asked } = await lookingOn(turnOf(1, { completed_at: timeOf(2) }))
+    const { live, asked } = await lookingOn([turnOf(1, { completed_at: timeOf(2) })])
     live.take(question(1))
     expect(live.take(answer(2, 1))).toBeUndefined()
     expect(asked).toEqual([])
   })
 
   test('that is a response ends a turn, too', async () => {
-    const { live } = await lookingOn(turnOf(1, { completed_at: timeOf(4) }))
+    const { live } = await lookingOn([turnOf(1, { completed_at: timeOf(4) })])
     live.take(envelope(1, 'mcp.request', 'ana', { to: ['bot'], payload: { method: 'tools/call' } }))
     live.take(call(2, 1))
     expect(live.take(result(3, 2))).toBeUndefined()
@@ -74,7 +74,7 @@ describe('an answer', () => {
   })
 
   test('after the first one of a turn is followed by nothing', async () => {
-    const { live } = await lookingOn(turnOf(1, { completed_at: timeOf(3) }))
+    const { live } = await lookingOn([turnOf(1, { completed_at: timeOf(3) })])
     for (const each of [question(1), call(2, 1)]) live.take(each)
     expect(await live.take(answer(3, 1))).toEqual(block(1, 'success'))
     expect(await live.take(answer(4, 1))).toEqual([])
@@ -82,7 +82,7 @@ describe('an answer', () => {
 
   test('in the same millisecond as another is followed by its own turn', async () => {
     const time = timeOf(9)
-    const { live } = await lookingOn(turnOf(1, { completed_at: time }), turnOf(2, { completed_at: time }))
+    const { live } = await lookingOn([turnOf(1, { completed_at: time }), turnOf(2, { completed_at: time })])
     const answers = [8, 9].map((seq) => live.take({ ...answer(seq, seq - 7), ts: time } as AnyEnvelope))
     const headers = (await Promise.all(answers)).map((lines) => lines?.[1])
     expect(headers.sort()).toEqual(['  ┄ Reasoning (turn 1)', '  ┄ Reasoning (turn 2)'])
@@ -94,11 +94,81 @@ describe('an answer', () => {
   })
 
   test('in a log that is another one is read anew', async () => {
-    const { live } = await lookingOn(turnOf(1, { completed_at: timeOf(4) }))
+    const { live } = await lookingOn([turnOf(1, { completed_at: timeOf(4) })])
     live.take(envelope(9, 'chat', 'ana'))
     live.restart({ ...place, epoch: 'next' })
     for (const each of [question(1), call(2, 1), result(3, 2)]) live.take(each)
     expect(await live.take(answer(4, 1))).toEqual(block(1, 'success (4 chars)'))
+  })
+})
+
+describe('a turn with tools that is not answered', () => {
+  const run = (seq: number, question: number) =>
+    envelope(seq, 'reasoning.start', 'bot', { correlationId: `e${question}`, payload: { message: 'hm' } })
+  const callIn = (seq: number, run: number) =>
+    envelope(seq, 'mcp.request', 'bot', {
+      to: ['tools'],
+      context: `e${run}`,
+      payload: { method: 'tools/call', params: { name: 'read' } },
+    })
+  const failure = (seq: number, request: number) =>
+    envelope(seq, 'mcp.response', 'tools', {
+      correlationId: `e${request}`,
+      payload: { error: { code: -1, message: 'broken' } },
+    })
+  const work = [question(1), run(2, 1), callIn(3, 2), failure(4, 3)]
+  const failed: TurnInfo = turnOf(7, { completed_at: timeOf(5) })
+
+  test.for([
+    ['reasoning.cancel', 'bot', { reason: 'the tool is broken' }],
+    ['reasoning.cancel', 'system:gateway', { reason: 'abandoned' }],
+    ['reasoning.conclusion', 'bot', { message: 'I gave up', metadata: { cancelled: true } }],
+  ] as const)('is followed by its block: %s of %s', async ([kind, from, payload]) => {
+    const { live, asked } = await lookingOn([failed])
+    for (const each of work) expect(live.take(each)).toBeUndefined()
+    expect(await live.take(envelope(5, kind, from, { context: 'e2', payload }))).toEqual(block(7, 'success'))
+    expect(asked).toEqual(['/spaces/demo/turns?thread_id=demo/bot'])
+    expect(live.answerer).toBeUndefined()
+  })
+
+  test('because the asker takes the question back is followed by its block', async () => {
+    const { live } = await lookingOn([failed])
+    for (const each of work) live.take(each)
+    const back = envelope(5, 'chat.cancel', 'ana', { correlationId: 'e1' })
+    expect(await live.take(back)).toEqual(block(7, 'success'))
+  })
+
+  test('goes unmentioned when it had none, or concludes and may yet be answered', async () => {
+    const { live, asked } = await lookingOn([failed])
+    for (const each of [question(1), run(2, 1)]) live.take(each)
+    expect(live.take(envelope(3, 'reasoning.cancel', 'bot', { context: 'e2' }))).toBeUndefined()
+    const other = await lookingOn([failed])
+    for (const each of work) other.live.take(each)
+    expect(other.live.take(envelope(5, 'reasoning.conclusion', 'bot', { context: 'e2' }))).toBeUndefined()
+    expect([...asked, ...other.asked]).toEqual([])
+  })
+
+  test('and is answered after all has its block again only if it used more tools', async () => {
+    const turns = [failed]
+    const { live } = await lookingOn(turns)
+    for (const each of work) live.take(each)
+    const cancel = (seq: number, run: number) =>
+      envelope(seq, 'reasoning.cancel', 'bot', { context: `e${run}` })
+    expect(await live.take(cancel(5, 2))).toEqual(block(7, 'success'))
+    turns[0] = turnOf(7, { completed_at: timeOf(6) })
+    expect(await live.take(answer(6, 1))).toEqual([])
+
+    const again = await lookingOn(turns)
+    turns[0] = failed
+    for (const each of work) again.live.take(each)
+    expect(await again.live.take(cancel(5, 2))).toEqual(block(7, 'success'))
+    for (const each of [run(6, 1), callIn(7, 6), result(8, 7)]) again.live.take(each)
+    const [decision] = failed.reasoning?.tool_decisions ?? []
+    if (failed.reasoning === null || decision === undefined) throw new Error('it has a tool')
+    const reasoning = { ...failed.reasoning, tool_decisions: [decision, decision] }
+    turns[0] = turnOf(7, { completed_at: timeOf(9), reasoning })
+    const lines = await again.live.take(answer(9, 1))
+    expect(lines?.filter((line) => line.includes('→'))).toEqual(['    → success', '    → success (4 chars)'])
   })
 })
 

@@ -1,9 +1,10 @@
 import type { DialRequest } from '@meup/agent-sdk'
 import type { ReasoningStep } from '@meup/views'
 import { type ConnectionFlags, destination } from '../connection.js'
-import { print, printJson } from '../output.js'
+import { exitCodes } from '../exit.js'
+import { print, printJson, tell } from '../output.js'
 import { ask } from '../reading.js'
-import { threadOf } from '../reasoning/read-turns.js'
+import { threadOf, turnsAsked } from '../reasoning/read-turns.js'
 import { brief, onOneLine } from '../render/printable.js'
 import { pastOf } from '../trust/terms.js'
 
@@ -37,11 +38,23 @@ const longest = 200
 
 /** `meup audit trail`: what agents thought, did and were refused; the last `limit` steps of it, oldest first. */
 export async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
-  const steps = await readSteps(destination(flags), limit, flags)
+  const at = destination(flags)
+  const steps = await readSteps(at, limit, flags)
+  if (steps.length === 0 && !(await isThere(at, flags))) {
+    process.exitCode = exitCodes.error
+    tell(`there is no turn ${flags.turn} of ${flags.thread}`)
+    return
+  }
   for (const step of steps.reverse()) {
     if (flags.json) printJson(step)
     else print(trailLine(step))
   }
+}
+
+/** Whether there is the turn that is asked for, if one is: it may have no such steps. */
+async function isThere(at: DialRequest, { thread, turn }: TrailFlags): Promise<boolean> {
+  if (thread === undefined || turn === undefined) return true
+  return (await turnsAsked(at, threadOf(at.space, thread), turn)).length > 0
 }
 
 /** The newest first. */

@@ -32,6 +32,7 @@ export async function join(flags: JoinFlags): Promise<void> {
   tellOfLine(space, view)
   view.tell(`you are ${space.id} in ${space.welcome.space.id}; type to talk, Ctrl+D leaves`)
   const lines = view.lines ?? createInterface({ input: process.stdin })
+  let obeyed = Promise.resolve()
   try {
     await whileTyping(lines, space, (line) => take(flags.json ? { say: line } : readTyped(line)))
     await feed.settled()
@@ -40,7 +41,14 @@ export async function join(flags: JoinFlags): Promise<void> {
     space.close()
   }
 
-  async function take(typed: Typed): Promise<void> {
+  /** What is said goes out at once; commands answer in the order in which they were typed. */
+  function take(typed: Typed): Promise<void> {
+    if ('say' in typed) return obey(typed)
+    obeyed = obeyed.then(() => obey(typed))
+    return obeyed
+  }
+
+  async function obey(typed: Typed): Promise<void> {
     try {
       if ('say' in typed) await space.chat(typed.say, flags.to === undefined ? {} : { to: flags.to })
       else if ('unknown' in typed) view.tell(`✗ there is no ${typed.unknown}; /help says what there is`)

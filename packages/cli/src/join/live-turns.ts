@@ -23,6 +23,13 @@ const remembered = 1000
 
 type Decisions = readonly DetailedDecision[]
 
+/** What was told of a turn. */
+interface Told {
+  readonly seen: Decisions
+  /** Tools that its block had. */
+  readonly tools: number
+}
+
 export interface Place {
   readonly space: string
   readonly epoch: string
@@ -33,7 +40,7 @@ export class LiveTurns {
   readonly #at: DialRequest
   readonly #style: Style
   #fold: TurnFold
-  readonly #told = new Map<string, Decisions>()
+  readonly #told = new Map<string, Told>()
   #answerer: string | undefined
 
   constructor(at: DialRequest, place: Place, style: Style) {
@@ -54,34 +61,40 @@ export class LiveTurns {
   }
 
   /**
-   * Takes the next envelope. Where it answers what began a turn with tools, gives the lines to follow it, once for each
-   * turn; `undefined` where it does not.
+   * Takes the next envelope. Where it ends turns with tools, by an answer or without one, gives the lines to follow it,
+   * once for each turn, unless it went on after that; `undefined` where it ends none.
    */
   take(envelope: AnyEnvelope): Promise<string[]> | undefined {
-    const { id, kind, from, context, correlationId } = envelope
+    const { id, kind, from, ts, context, correlationId } = envelope
     const changed = this.#fold.apply(envelope).turns
-    const ended = changed.find(({ agent, answer }) => agent === from && answer?.source.id === id)
     const isAnswer = kind === Kind.chat && context === undefined && correlationId !== undefined
     if (isAnswer) this.#answerer = from
-    if (ended === undefined) return isAnswer ? this.#blockAfter(envelope, []) : undefined // It began before.
-    const seen = turnDetail(ended)?.reasoning?.tool_decisions ?? []
-    return seen.length === 0 ? undefined : this.#blockAfter(envelope, seen)
+    const isKnown = changed.some(({ agent, answer }) => agent === from && answer?.source.id === id)
+    if (isAnswer && !isKnown) return this.#blockOf(from, ts, []) // It began before.
+    const blocks = changed.flatMap((turn) => {
+      const seen = turnDetail(turn)?.reasoning?.tool_decisions ?? []
+      return turn.completedAt === ts && seen.length > 0 ? [this.#blockOf(turn.agent, ts, seen)] : []
+    })
+    return blocks.length === 0 ? undefined : Promise.all(blocks).then((lines) => lines.flat())
   }
 
   /** With how much each tool gave back, as far as that was seen. */
   detailed(turn: TurnInfo): ShownTurn {
     const { reasoning } = turn
-    return reasoning ? { ...turn, reasoning: sized(reasoning, this.#told.get(keyOf(reasoning)) ?? []) } : turn
+    return reasoning
+      ? { ...turn, reasoning: sized(reasoning, this.#told.get(keyOf(reasoning))?.seen ?? []) }
+      : turn
   }
 
-  async #blockAfter({ from, ts }: AnyEnvelope, seen: Decisions): Promise<string[]> {
-    const thread = threadOf(this.#at.space, from)
+  /** The turn of this agent that ended at this time. */
+  async #blockOf(agent: string, endedAt: string, seen: Decisions): Promise<string[]> {
+    const thread = threadOf(this.#at.space, agent)
     try {
       let looked = 0
       for await (const turn of readTurns(this.#at, thread, { limit: 20, timeoutMs: patienceMs })) {
         const { completed_at, reasoning } = turn
-        // An answer ends its turn at the time of the answer.
-        if (completed_at === ts && reasoning && this.#isNew(reasoning, seen)) {
+        // What ends a turn ends it at its own time.
+        if (completed_at === endedAt && reasoning && this.#isNew(reasoning, seen)) {
           return reasoningBlock(sized(reasoning, seen), this.#style)
         }
         if (++looked === mostLooked) break
@@ -95,8 +108,9 @@ export class LiveTurns {
 
   #isNew(reasoning: TurnReasoning, seen: Decisions): boolean {
     const key = keyOf(reasoning)
-    if (this.#told.has(key)) return false
-    this.#told.set(key, seen)
+    const tools = reasoning.tool_decisions.length
+    if (tools <= (this.#told.get(key)?.tools ?? 0)) return false
+    this.#told.set(key, { seen, tools })
     if (this.#told.size > remembered) this.#told.delete(this.#told.keys().next().value ?? '')
     return true
   }

@@ -1,4 +1,6 @@
 import { type AnyEnvelope, contextDepth, correlations, isThought, Kind } from '@meup/protocol'
+import { compileSafety, defaultSafety, type Safety } from '@meup/safety'
+import { redact } from '@meup/views'
 import { deedOf } from '../trust/trust-text.js'
 import { brief, printable } from './printable.js'
 
@@ -115,7 +117,14 @@ function said(payload: Record<string, unknown>): string {
   return typeof text === 'string' ? text : ''
 }
 
-const callArguments = ({ params }: Call): string => brief(JSON.stringify(params?.arguments ?? {}), 120)
+let safety: Safety | undefined
+
+/** Without the usual secrets, as in the views. The rules are compiled when they are needed. */
+function callArguments({ params }: Call): string {
+  safety ??= compileSafety(defaultSafety)
+  const { guard } = safety
+  return brief(JSON.stringify(redact(params?.arguments ?? {}, guard).value), 120)
+}
 
 function outcomeOf({
   result,

@@ -1,4 +1,4 @@
-import { type AnyEnvelope, type Detail, isShown, type SubscribePayload } from '@meup/protocol'
+import { type AnyEnvelope, type Detail, isShown, parseContext, type SubscribePayload } from '@meup/protocol'
 import { UsageError } from '../exit.js'
 import type { Query } from '../reading.js'
 
@@ -19,11 +19,15 @@ export interface Filter {
 }
 
 const details: readonly string[] = ['full', 'boundaries', 'none'] satisfies readonly Detail[]
+/** As deep as any space may allow: how deep this one does, only its gateway knows. */
+const anyContext = { contextDepth: 64, contextLength: 4096 }
 const isDetail = (text: string): text is Detail => details.includes(text)
 
 /** Reads the flags; without any, everything is wanted. Throws `UsageError`. */
 export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterFlags): Filter {
   if (!isDetail(reasoning)) throw new UsageError(`--reasoning is full, boundaries or none, not ${reasoning}`)
+  if (context !== undefined && parseContext(context, anyContext) === undefined)
+    throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
   const subscription = {
     ...(reasoning !== 'full' && { reasoning }),
     ...(context !== undefined && { contexts: [context] }),
