@@ -257,6 +257,7 @@ describe('taking a question back', () => {
       await endOf(turn.signal)
     })
     const [one, two] = [await here.ana.chat('one'), await here.ana.chat('two')]
+    await vi.waitFor(() => expect([...turns.keys()]).toEqual(['one', 'two']))
     const cancel = { kind: 'chat.cancel', correlationId: one.id }
     await here.bob.send({ ...cancel, payload: { reason: 'none of my business' } })
     await caughtUp(here.bob, heard)
