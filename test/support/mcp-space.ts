@@ -9,6 +9,7 @@ version: 1
 space: demo
 gateway: { listen: "127.0.0.1:0" }
 storage: { kind: memory }
+limits: { rates: { chat: { perSecond: 1000, burst: 1000 }, mcp: { perSecond: 1000, burst: 1000 } } }
 participants:
   ana: { kind: human, capabilities: ["*", observe.targeted] }
   desktop: { kind: human, capabilities: [chat, chat.cancel, { kind: mcp.request, to: "!ben" }, mcp.reject] }
