@@ -1,8 +1,12 @@
 import { ReasoningStream } from '@meup/agent-sdk/extract'
 import { compare } from './compare.js'
 
-/** What it costs to read a streamed response, beside what it costs to parse its JSON: 1,000 deltas each. */
+/**
+ * What it costs to read a streamed response, beside what it costs to parse its JSON: 1,000 deltas each. Fails where one core
+ * reads fewer deltas per second than it should.
+ */
 const deltas = 1000
+const fewestPerSecond = 100_000
 const words =
   'I look at the `tokens` module first, <b>then</b> at the load test.\n'.match(/\s?\S{1,5}/g) ?? []
 const word = (index: number): string => words[index % words.length] ?? ''
@@ -47,20 +51,42 @@ const streams: readonly (readonly [string, string[]])[] = [
   ],
 ]
 
+/** How many deltas are read in a second of a core, whatever else the machine does. */
+function rateOf(chunks: readonly unknown[]): number {
+  const begun = process.cpuUsage()
+  const seconds = (): number => {
+    const { user, system } = process.cpuUsage(begun)
+    return (user + system) / 1e6
+  }
+  let rounds = 0
+  while (seconds() < 1) {
+    read(chunks)
+    rounds++
+  }
+  return (rounds * deltas) / seconds()
+}
+
 function read(chunks: readonly unknown[]): unknown {
   const reader = new ReasoningStream()
   for (const chunk of chunks) reader.push(chunk)
   return reader.end()
 }
 
+const encoder = new TextEncoder()
+
 for (const [name, lines] of streams) {
   const chunks = lines.map((line): unknown => JSON.parse(line))
+  const body = lines.map((line) => encoder.encode(`data: ${line}\n\n`))
   await compare(
     `1,000 deltas: ${name}`,
     [
       ['JSON.parse of the chunks, for comparison', () => lines.map((line): unknown => JSON.parse(line))],
       ['read by ReasoningStream', () => read(chunks)],
+      ['read by ReasoningStream, from bytes', () => read(body)],
     ],
     1,
   )
+  const rates = [rateOf(chunks), rateOf(body)] as const
+  console.log(rates.map((rate) => `${Math.round(rate).toLocaleString('en')} deltas/s`).join(', from bytes '))
+  if (rates[0] < fewestPerSecond) process.exitCode = 1
 }

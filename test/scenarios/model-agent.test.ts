@@ -44,15 +44,17 @@ async function bridgeFiles(join: (id: string) => Promise<Space>, folder: string)
   onTestFinished(() => files.close())
 }
 
-/** Two steps with tools, and an answer; with what a provider has signed. */
+const thought = 'The report will tell. First I look where it is.'
+/** What only the provider can read, and wants back. */
+const sealed = { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'gAAAA+opaque' } }
+
+/** Two steps with tools, and an answer. */
 const model = () =>
   scriptedModel(
     [
       [
-        {
-          reasoning: 'The report will tell. First I look where it is.',
-          attached: { openai: { itemId: 'rs_1' } },
-        },
+        { reasoning: thought },
+        { reasoning: '', attached: sealed },
         { text: 'Let me see what there is.' },
         { call: 'files__list_directory', input: { _rationale: 'to find the report', path: '.' } },
       ],
@@ -107,6 +109,12 @@ test('envelopes, turns and prompts of a loop of two steps with a real file serve
   await expect(settled(story)).toMatchFileSnapshot('../golden/model-envelopes.json')
   await expect(settled(turns)).toMatchFileSnapshot('../golden/model-turns.json')
   await expect(settled(scripted.requests.map(promptOf))).toMatchFileSnapshot('../golden/model-prompts.json')
+
+  const [, second] = scripted.requests
+  const [back] = second?.prompt.find(({ role }) => role === 'assistant')?.content ?? []
+  expect(back).toMatchObject({ type: 'reasoning', text: '', providerOptions: sealed })
+  expect(JSON.stringify(scripted.requests)).not.toContain(thought)
+  expect(JSON.stringify(story)).toContain(thought)
 })
 
 const run = (example: string, env: Record<string, string> = {}) =>

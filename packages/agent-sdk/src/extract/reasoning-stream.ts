@@ -2,6 +2,7 @@ import { Collector } from './collector.js'
 import type { Extraction, ExtractOptions, StreamEvent } from './extraction.js'
 import { readersFor } from './families/all.js'
 import { type Json, record } from './json.js'
+import { EventText } from './json-events.js'
 
 const nothing: Extraction = {
   reasoning: null,
@@ -16,6 +17,7 @@ const nothing: Extraction = {
 export class ReasoningStream {
   readonly #collector: Collector
   readonly #readers: readonly ((chunk: Json) => void)[]
+  #text: EventText | undefined
   #extraction: Extraction | undefined
 
   constructor({ prefilled = false }: ExtractOptions = {}) {
@@ -24,17 +26,34 @@ export class ReasoningStream {
     this.#readers = readersFor(collector)
   }
 
-  /** `chunk`: one event as the provider sent it, its JSON parsed. Gives what it adds; nothing after `end`. */
+  /**
+   * `chunk`: one event as the provider sent it, its JSON parsed; or the next piece of the body, as bytes or text, split
+   * anywhere, as `jsonEvents` takes it. Gives what it adds; nothing after `end`.
+   */
   push(chunk: unknown): StreamEvent[] {
-    const event = record(chunk)
-    if (event === undefined || this.#extraction !== undefined) return []
-    for (const read of this.#readers) read(event)
+    if (this.#extraction !== undefined) return []
+    for (const event of this.#eventsIn(chunk)) this.#read(event)
     return this.#collector.takeEvents()
   }
 
   /** What the response was, now that nothing follows; the same again if called again. */
   end(): Extraction {
-    this.#extraction ??= this.#collector.end(false) ?? nothing
+    if (this.#extraction === undefined) {
+      for (const event of this.#text?.end() ?? []) this.#read(event)
+      this.#extraction = this.#collector.end(false) ?? nothing
+    }
     return this.#extraction
+  }
+
+  #eventsIn(chunk: unknown): unknown[] {
+    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return [chunk]
+    this.#text ??= new EventText()
+    return this.#text.push(chunk)
+  }
+
+  #read(chunk: unknown): void {
+    const event = record(chunk)
+    if (event === undefined) return
+    for (const read of this.#readers) read(event)
   }
 }

@@ -33,11 +33,11 @@ export class ToolCalls {
     return this.#drafts.filter(isNamed).map(asCall)
   }
 
-  /** Providers number calls as they please: another id under the same number is another call. */
-  add(key: string | number, { id, name, json, value }: CallPart): void {
+  /** Providers number calls as they please: the same number may stand for another call. */
+  add(key: string | number, part: CallPart): void {
     const known = this.#byKey.get(key)
-    const isOther = known !== undefined && known.id !== '' && isFilled(id) && id !== known.id
-    const draft = known === undefined || isOther ? this.#begin(key) : known
+    const draft = known === undefined || isOther(known, part) ? this.#begin(key) : known
+    const { id, name, json, value } = part
     draft.id ||= id ?? ''
     draft.name ||= name ?? ''
     draft.json += json ?? ''
@@ -59,6 +59,18 @@ export class ToolCalls {
     return draft
   }
 }
+
+/**
+ * A call begins with its name. Some servers make up an id for each part, and some repeat the name in each; where there are
+ * no ids at all, a call is over when its arguments are.
+ */
+function isOther(known: Draft, { id, name }: CallPart): boolean {
+  if (!isFilled(name)) return false
+  if (isFilled(id)) return known.id !== '' && id !== known.id
+  return known.id === '' && known.name !== '' && isJson(known.json)
+}
+
+const isJson = (json: string): boolean => json !== '' && typeof parsed(json) !== 'string'
 
 const isNamed = ({ name }: Draft): boolean => name !== ''
 

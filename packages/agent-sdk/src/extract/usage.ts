@@ -29,11 +29,12 @@ function outputTokens(usage: Json, reasoning: number): number | undefined {
   return answer + (countsApart(usage, answer, reasoning) ? reasoning : 0)
 }
 
-/** Gemini counts reasoning beside the answer, and so does xAI in its chat, where the sum tells. */
+/** Gemini counts reasoning beside the answer, and so does xAI in its chat, where the sum tells, or that it is more. */
 function countsApart(usage: Json, answer: number, reasoning: number): boolean {
   if ('thoughtsTokenCount' in usage) return true
-  const prompt = count(usage.prompt_tokens)
-  return prompt !== undefined && usage.total_tokens === prompt + answer + reasoning
+  const [prompt, total] = [count(usage.prompt_tokens), count(usage.total_tokens)]
+  if (prompt === undefined || total === undefined) return reasoning > answer
+  return total === prompt + answer + reasoning
 }
 
 const first = (candidates: readonly unknown[]): number | undefined =>

@@ -17,6 +17,8 @@ import type { Toolbox } from './toolbox.js'
 
 /** Characters of an answer: an envelope holds not much more. */
 const longest = 60_000
+/** Characters of why there is none. */
+const longestReason = 500
 
 export interface Answerer {
   readonly dialogue: Dialogue
@@ -136,14 +138,14 @@ export class Answering {
   async #fail(run: Reasoning, error: unknown): Promise<void> {
     const { space, signal, from } = this.#turn
     if (space.ended) return
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = cut(error instanceof Error ? error.message : String(error), longestReason)
     const cancel = { kind: Kind.reasoningCancel, context: run.context, payload: { reason } }
     await patiently(() =>
       space.can(cancel) ? run.cancel(reason) : run.conclude(reason, { metadata: { cancelled: true } }),
     )
     if (!signal.aborted && !(error instanceof GivenUp)) this.#parts.options.onError(error, this.#turn)
     if (this.steering.stopper === from) return
-    await this.#reply(signal.aborted ? `I was stopped: ${reason}` : `I could not answer: ${cut(reason, 500)}`)
+    await this.#reply(signal.aborted ? `I was stopped: ${reason}` : `I could not answer: ${reason}`)
   }
 
   #reply(text: string): Promise<AnyEnvelope> {

@@ -61,6 +61,32 @@ test("OpenRouter's details are kept apart by type and index, ciphertexts always"
   expect(extraction).toEqual(whole)
 })
 
+test("OpenRouter's details without numbers end with their signatures", () => {
+  const details = ['a', 'b'].map((text) => ({ type: 'reasoning.text', text, signature: `${text}-signed` }))
+  const { extraction } = streamed(
+    details.flatMap(({ signature, ...detail }) => [
+      delta({ reasoning_details: [detail] }),
+      delta({ reasoning_details: [{ type: detail.type, signature }] }),
+    ]),
+  )
+  expect(extraction).toMatchObject({ reasoning: 'a\n\nb', opaque: details })
+})
+
+test.each(['$.__proto__.polluted', '$.list[7]', '$.list.name', '$', '', 7])(
+  'an argument of Gemini at %j is put nowhere it does not belong',
+  (jsonPath) => {
+    const part = (functionCall: object) => ({ candidates: [{ content: { parts: [{ functionCall }] } }] })
+    const { extraction } = streamed([
+      part({ name: 'f', willContinue: true }),
+      part({ partialArgs: [{ jsonPath: '$.list[0]', boolValue: true }], willContinue: true }),
+      part({ partialArgs: [{ jsonPath, stringValue: 'x' }, null] }),
+    ])
+    expect(extraction.toolCalls[0]?.arguments).toMatchObject({ list: [true] })
+    expect(extraction.toolCalls[0]?.arguments).toHaveProperty('list.length', 1)
+    expect({}).not.toHaveProperty('polluted')
+  },
+)
+
 test('what Anthropic has ended was not cut off, whatever follows, and can be sent back', () => {
   const { stream, expected } = sampleOf('Anthropic: thoughts')
   const end = stream.findIndex((chunk) => JSON.stringify(chunk).includes('content_block_stop'))

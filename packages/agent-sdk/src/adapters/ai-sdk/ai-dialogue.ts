@@ -1,10 +1,12 @@
 import {
+  JSONParseError,
   type JSONSchema7,
   jsonSchema,
   type LanguageModel,
   type ModelMessage,
   streamText,
   type ToolSet,
+  TypeValidationError,
   tool,
 } from 'ai'
 import type { CallResult, Dialogue, ModelStep, OfferedTool, ThinkingDelta } from '../../model/dialogue.js'
@@ -116,6 +118,10 @@ const toolSet = (tools: ReadonlyMap<string, OfferedTool>): ToolSet =>
 
 /** Providers report errors within a stream in forms of their own. */
 function asError(error: unknown): Error {
+  // These quote what came, which may be what nobody is to know of the thinking.
+  if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) {
+    return new Error(`the model's provider sent what makes no sense`, { cause: error })
+  }
   if (error instanceof Error) return error
   const { message } = (error ?? {}) as { message?: unknown }
   return new Error(typeof message === 'string' ? message : (JSON.stringify(error) ?? String(error)))

@@ -4,6 +4,7 @@ import { anthropicReader } from './anthropic.js'
 import { bedrockReader } from './bedrock.js'
 import { chatReader } from './chat.js'
 import { cohereReader } from './cohere.js'
+import { cohereV1Reader } from './cohere-v1.js'
 import { geminiReader } from './gemini.js'
 import { ollamaReader } from './ollama.js'
 import { responsesReader } from './responses.js'
@@ -15,6 +16,7 @@ const families = [
   geminiReader,
   bedrockReader,
   cohereReader,
+  cohereV1Reader,
   ollamaReader,
 ]
 

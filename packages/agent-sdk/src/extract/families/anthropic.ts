@@ -64,7 +64,8 @@ function beginBlock({ index, content }: Block, collector: Collector): void {
   } else if (type === 'text') collector.text(string(content.text) ?? '')
   else if (type === 'tool_use') {
     const isWhole = Object.keys(record(input) ?? {}).length > 0
-    collector.callPart(index, { id: string(id), name: string(name), ...(isWhole && { value: input }) })
+    const given = isWhole ? { value: input } : { json: string(input) }
+    collector.callPart(index, { id: string(id), name: string(name), ...given })
   }
 }
 

@@ -11,10 +11,12 @@ export function bedrockReader(collector: Collector): (chunk: Json) => void {
   const thoughts = new Map<unknown, Thought>()
 
   function readDelta(index: unknown, content: Json): void {
-    const { reasoningContent, text, toolUse } = content
+    const { reasoningContent, text, toolUse, citationsContent } = content
     const key = `block-${index}`
     if (typeof text === 'string') collector.text(text)
-    else if (record(toolUse) !== undefined) readCall(key, record(toolUse) ?? {}, collector)
+    else if (record(citationsContent) !== undefined) {
+      for (const cited of records(record(citationsContent)?.content)) collector.text(string(cited.text) ?? '')
+    } else if (record(toolUse) !== undefined) readCall(key, record(toolUse) ?? {}, collector)
     else if (record(reasoningContent) !== undefined) readThought(index, record(reasoningContent) ?? {})
   }
 

@@ -22,9 +22,10 @@ export function chatReader(collector: Collector): (chunk: Json) => void {
 }
 
 function readChoice(choice: Json, collector: Collector, readDetails: DetailsReader): void {
-  const message = record(choice.delta) ?? record(choice.message) ?? {}
+  const delta = record(choice.delta)
+  const message = delta ?? record(choice.message) ?? {}
   readMessage(message, collector)
-  readDetails(message.reasoning_details)
+  readDetails(message.reasoning_details, delta === undefined)
   // Plain completions, where the tags of the model are all there is.
   if (typeof choice.text === 'string') collector.text(choice.text)
   collector.finish(choice.finish_reason ?? choice.finishReason)

@@ -10,7 +10,12 @@ export function readMessage(message: Json, collector: Collector): void {
   collector.reasoning('reasoning_content', string(message.reasoning_content) ?? '')
   collector.reasoning('thinking', string(message.thinking) ?? '')
   readContent(message.content, collector)
-  readCalls(message.tool_calls ?? message.toolCalls, collector)
+  readCalls(message.tool_calls ?? message.toolCalls ?? soleCall(message), collector)
+}
+
+/** What chat completions had before there could be several calls. */
+function soleCall({ function_call }: Json): Json | undefined {
+  return record(function_call) && { index: 0, function: function_call }
 }
 
 function readContent(content: unknown, collector: Collector): void {

@@ -1,41 +1,57 @@
 import type { Collector } from '../collector.js'
 import { isFilled, type Json, records } from '../json.js'
 
-export type DetailsReader = (details: unknown) => void
+/** `isWhole`: these are no pieces. */
+export type DetailsReader = (details: unknown, isWhole: boolean) => void
 type Detail = Record<string, unknown>
 
 /**
  * Reads `reasoning_details`, which OpenRouter wants back as they are. In a stream each comes in pieces that have the same
- * `type` and `index`; the signature is a piece of its own.
+ * `type` and `index`; the signature is a piece of its own, and may come after the next detail.
  */
 export function detailsReader(collector: Collector): DetailsReader {
-  let last: Detail = {}
-  return (details) => {
+  const all: Detail[] = []
+
+  function detailOf(piece: Json): number {
+    const last = all.length - 1
+    if (isFilled(piece.data)) return -1
+    // Where there are no numbers, a signature ends a detail.
+    const isOver = piece.index === undefined && isFilled(all[last]?.signature)
+    if (isText(piece)) return !isOver && goesOn(all[last], piece) ? last : -1
+    return all.findLastIndex((each) => goesOn(each, piece))
+  }
+
+  return (details, isWhole) => {
     if (!Array.isArray(details)) return
     for (const piece of records(details)) {
-      if (goesOn(last, piece)) append(last, piece)
-      else {
-        last = { ...piece }
-        collector.opaque(last)
-      }
+      let place = isWhole ? -1 : detailOf(piece)
+      const known = all[place]
+      if (known === undefined) {
+        const begun = { ...piece }
+        place = all.push(begun) - 1
+        collector.opaque(begun)
+      } else append(known, piece)
       if (isFilled(piece.signature) || isFilled(piece.data)) collector.sealed('reasoning_details')
       const text = [piece.text, piece.summary].find(isFilled) ?? ''
-      collector.reasoning('reasoning_details', text, `${piece.type} ${piece.index}`)
+      collector.reasoning('reasoning_details', text, place)
     }
   }
 }
 
-const goesOn = (last: Detail, piece: Json): boolean =>
-  typeof piece.index === 'number' &&
-  piece.index === last.index &&
-  piece.type === last.type &&
-  !('data' in piece)
+const isText = ({ text, summary }: Json): boolean => isFilled(text) || isFilled(summary)
 
-function append(last: Detail, piece: Json): void {
+const goesOn = (known: Json | undefined, { type, index, id }: Json): boolean =>
+  known !== undefined &&
+  type === known.type &&
+  index === known.index &&
+  !isFilled(known.data) &&
+  !(isFilled(id) && isFilled(known.id) && id !== known.id)
+
+function append(known: Detail, piece: Json): void {
   for (const [name, value] of Object.entries(piece)) {
-    const known = last[name]
+    const told = known[name]
     const isText = name === 'text' || name === 'summary'
-    if (isText && typeof known === 'string' && typeof value === 'string') last[name] = known + value
-    else if (isFilled(value) || known === undefined) last[name] = value
+    if (isText && typeof told === 'string' && typeof value === 'string') known[name] = told + value
+    else if (isFilled(value) || told === undefined) known[name] = value
   }
 }

@@ -19,9 +19,16 @@ const isLast = /^response\.(?:completed|incomplete|failed)$/
 export function responsesReader(collector: Collector): (chunk: Json) => void {
   const heard = new Map<string, string>()
   const ended = new Set<unknown>()
+  /** Of the items of this response, by their ids, which some proxies change from event to event. */
+  let keys = new Map<unknown, string>()
   let responses = 0
 
-  const itemAt = (index: unknown): string => `item-${responses}-${index}`
+  function keyOf(index: unknown, id: unknown): string {
+    const key =
+      typeof index === 'number' ? `item-${responses}-${index}` : (keys.get(id) ?? `item-${responses}-${id}`)
+    if (id !== undefined) keys.set(id, key)
+    return key
+  }
 
   function hear(item: string, kind: Kind, at: unknown, text: string): void {
     const key = `${item} ${kind} ${at}`
@@ -60,21 +67,26 @@ export function responsesReader(collector: Collector): (chunk: Json) => void {
   }
 
   function endResponse(response: Json): void {
-    for (const [index, item] of records(response.output ?? []).entries()) endItem(itemAt(index), item)
+    for (const [index, item] of records(response.output ?? []).entries()) {
+      endItem(keys.get(item.id) ?? keyOf(index, item.id), item)
+    }
     collector.usage(response.usage)
     collector.finish(response.status)
   }
 
   function readEvent(type: string, chunk: Json): void {
-    const key = itemAt(chunk.output_index)
+    const item = record(chunk.item) ?? {}
+    const key = keyOf(chunk.output_index, chunk.item_id ?? item.id)
     const place = texts.get(type.replace(/\.(?:delta|done)$/, '') as never)
     if (place !== undefined) {
       const at = chunk[place.at]
       if (type.endsWith('.done')) hearAgain(key, place.kind, at, chunk.text ?? chunk.arguments)
       else hear(key, place.kind, at, string(chunk.delta) ?? '')
-    } else if (type === 'response.created') responses++
-    else if (type === 'response.output_item.added') beginCall(key, record(chunk.item) ?? {}, collector)
-    else if (type === 'response.output_item.done') endItem(key, record(chunk.item) ?? {})
+    } else if (type === 'response.created') {
+      responses++
+      keys = new Map()
+    } else if (type === 'response.output_item.added') beginCall(key, item, collector)
+    else if (type === 'response.output_item.done') endItem(key, item)
     else if (isLast.test(type)) endResponse(record(chunk.response) ?? {})
   }
 

@@ -2,6 +2,9 @@ import { blockSamples } from './block-samples.js'
 import { chatSamples } from './chat-samples.js'
 import { cloudSamples } from './cloud-samples.js'
 import { extendedSamples } from './extended-samples.js'
+import { oddBlockSamples } from './odd-block-samples.js'
+import { oddChatSamples } from './odd-chat-samples.js'
+import { oddCloudSamples } from './odd-cloud-samples.js'
 import type { Sample } from './sample.js'
 
 export const samples: readonly Sample[] = [
@@ -9,6 +12,9 @@ export const samples: readonly Sample[] = [
   ...extendedSamples,
   ...blockSamples,
   ...cloudSamples,
+  ...oddChatSamples,
+  ...oddBlockSamples,
+  ...oddCloudSamples,
 ]
 
 /** Throws if there is none of this name. */

@@ -1,44 +1,20 @@
+import {
+  anthropicStream,
+  block,
+  completed,
+  created,
+  item,
+  message,
+  response,
+  thinkingDeltas,
+  told,
+} from './blocks.js'
 import { answer, found, pieces, type Sample, thought, weather, weatherJson } from './sample.js'
 
 const thinkingBlock = { type: 'thinking', thinking: thought, signature: 'c2ln' }
 const omitted = { type: 'thinking', thinking: '', signature: 'b21pdHRlZA==' }
 const redactedBlock = { type: 'redacted_thinking', data: 'ZW5j' }
 const secondThought = { type: 'thinking', thinking: 'It rains.', signature: 'c2lnMg==' }
-
-const block = (index: number, content_block: object, ...deltas: readonly object[]) => [
-  { type: 'content_block_start', index, content_block },
-  ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
-  { type: 'content_block_stop', index },
-]
-const thinkingDeltas = ({ thinking, signature }: typeof thinkingBlock) => [
-  ...pieces(thinking).map((text) => ({ type: 'thinking_delta', thinking: text })),
-  { type: 'signature_delta', signature },
-]
-const message = (
-  content: readonly object[],
-  stop_reason: string,
-  output_tokens_details = { thinking_tokens: 18 },
-) => ({
-  type: 'message',
-  role: 'assistant',
-  content,
-  stop_reason,
-  usage: { input_tokens: 20, output_tokens: 30, output_tokens_details },
-})
-const anthropicStream = (stop_reason: string, ...blocks: readonly (readonly object[])[]) => [
-  {
-    type: 'message_start',
-    message: { type: 'message', content: [], usage: { input_tokens: 20, output_tokens: 1 } },
-  },
-  { type: 'ping' },
-  ...blocks.flat(),
-  {
-    type: 'message_delta',
-    delta: { stop_reason },
-    usage: { output_tokens: 30, output_tokens_details: { thinking_tokens: 18 } },
-  },
-  { type: 'message_stop' },
-]
 
 const anthropic: Sample = {
   name: 'Anthropic: thoughts, one of them redacted, and a tool call',
@@ -114,27 +90,6 @@ const callItem = {
   name: 'weather',
   arguments: weatherJson,
 }
-const responsesUsage = { output_tokens: 30, output_tokens_details: { reasoning_tokens: 18 } }
-const response = (output: readonly object[]) => ({
-  object: 'response',
-  status: 'completed',
-  output,
-  usage: responsesUsage,
-})
-const created = {
-  type: 'response.created',
-  response: { object: 'response', status: 'in_progress', output: [], usage: null },
-}
-const completed = (output: readonly object[]) => ({ type: 'response.completed', response: response(output) })
-const item = (output_index: number, begun: object, done: object, ...events: readonly object[]) => [
-  { type: 'response.output_item.added', output_index, item: begun },
-  ...events.map((event) => ({ ...event, output_index })),
-  { type: 'response.output_item.done', output_index, item: done },
-]
-const told = (type: string, text: string, at: object) => [
-  ...pieces(text).map((delta) => ({ type: `response.${type}.delta`, delta, ...at })),
-  { type: `response.${type}.done`, text, ...at },
-]
 
 const responses: Sample = {
   name: 'Responses: a summary, a ciphertext and a tool call',

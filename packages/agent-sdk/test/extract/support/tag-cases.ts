@@ -43,7 +43,92 @@ const kinds: readonly (readonly [open: string, close: string])[] = [
   ['<|channel|>analysis<|message|>', '<|end|>'],
 ]
 
+/** How models that write tool calls as text begin them. */
+const callMarkers = [
+  '<tool_calls>',
+  '<function_calls>',
+  '<function=f>',
+  '<invoke name="f">',
+  '<minimax:tool_call>',
+  '<seed:tool_call>',
+  '<|tool_calls_section_begin|>',
+  '<|python_tag|>',
+  '<TOOL_CALL>',
+]
+
+const moreCases: readonly TagCase[] = [
+  ...callMarkers.map((marker) =>
+    c(`a call that begins with ${marker}`, `<think>a${marker}x`, 'a', `${marker}x`),
+  ),
+
+  c('lines that end as on Windows', '<think>\r\na\r\nb\r\n</think>\r\n\r\nc\r\nd', 'a\r\nb', 'c\r\nd'),
+  c('a mark of the order of bytes', '\uFEFF<think>a</think>b', 'a', 'b'),
+  c('tags in capitals', '<|BEGIN_OF_THOUGHT|>a<|End_of_Thought|><REASONING>b</reasoning>c', 'a\n\nb', 'c'),
+  c('nothing but surrogates around', '<think>🛑</think>🛑', '🛑', '🛑'),
+  c('half a surrogate', '<think>\uD83D</think>\uDED1', '\uD83D', '\uDED1'),
+  c('a beginning of another kind in the beginning', '<think><reasoning>a</reasoning></think>b', 'a', 'b'),
+  c(
+    'a tag that looks almost like the end',
+    '<think>a</ think></think >b</think>c',
+    'a</ think></think >b',
+    'c',
+  ),
+  c('many angle brackets before the end', '<think>a <<<</think>>b', 'a <<<', '>b'),
+  c('an end that begins twice', '<think>a</thi</think>b', 'a</thi', 'b'),
+  same('a beginning that begins twice', '<thi<think>a</think>b'),
+  same('a tag that closes itself', '<think/>a'),
+  same('a tag with an attribute', '<think depth="3">a'),
+  same('a tag with a space', '<think >a'),
+  same(
+    'a fence at the beginning, lines that end as on Windows',
+    `${fence}\r\n<think>a</think>\r\n${fence}\r\nb`,
+  ),
+  same('an end in a fence, lines that end as on Windows', `So:\r\n${fence}\r\n</think>\r\n${fence}\r\n`),
+  same('an end in a fence in a quote', `> ${fence}\n> </think>\n> ${fence}\n`),
+  c(
+    'a fence in it, lines that end as on Windows',
+    `<think>a\r\n${fence}\r\n</think>\r\n${fence}\r\nb</think>c`,
+    `a\r\n${fence}\r\n</think>\r\n${fence}\r\nb`,
+    'c',
+  ),
+  c(
+    'a code block without a thought, and one after it',
+    `<think>a</think>${fence}\nx\n${fence}`,
+    'a',
+    `${fence}\nx\n${fence}`,
+  ),
+
+  c('the template begins it, and the end is in capitals', 'a</THINK>b', 'a', 'b', prefilled),
+  c('the template begins it, lines that end as on Windows', 'a\r\n</think>\r\n\r\nb', 'a', 'b', prefilled),
+  c(
+    'the template begins it, and another follows',
+    'a</think>b\n<think>c</think>d',
+    'a\n\nc',
+    'b\nd',
+    prefilled,
+  ),
+  c('the template begins it, and a call ends it', 'a<tool_call>{}', 'a', '<tool_call>{}', prefilled),
+  c(
+    'the template begins it, and an end is in backticks',
+    'a `</think>` b</think>c',
+    'a `</think>` b',
+    'c',
+    prefilled,
+  ),
+  c(
+    'the template begins it, for gpt-oss',
+    'a<|end|><|start|>assistant<|channel|>final<|message|>b',
+    'a',
+    'b',
+    prefilled,
+  ),
+  c('the template begins it, and half an end comes', 'a</thin', 'a', '', { ...prefilled, ...cut }),
+  c('white space, and the template begins it', ' \n a </think> b', 'a', 'b', prefilled),
+]
+
 export const tagCases: readonly TagCase[] = [
+  ...moreCases,
+
   ...kinds.map(([open, close]) => c(`${open}`, `${open}a < b${close}c`, 'a < b', 'c')),
 
   c('white space around it', '\n  <think>\n\na\n\n</think>\n\n b', 'a', 'b'),

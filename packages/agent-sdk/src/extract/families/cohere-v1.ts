@@ -1,0 +1,37 @@
+import type { Collector } from '../collector.js'
+import { type Json, record, records, string } from '../json.js'
+
+/** Cohere's chat, version 1. A stream says everything again at its end. */
+export function cohereV1Reader(collector: Collector): (chunk: Json) => void {
+  let isHeard = false
+  let isCalled = false
+
+  function say(text: unknown): void {
+    if (typeof text !== 'string') return
+    isHeard = true
+    collector.text(text)
+  }
+
+  function call(calls: unknown): void {
+    if (isCalled || !Array.isArray(calls)) return
+    isCalled = true
+    for (const { id, name, parameters } of records(calls)) {
+      collector.call({ id: string(id), name: string(name), value: parameters ?? {} })
+    }
+  }
+
+  function end(response: Json): void {
+    if (!isHeard) say(response.text)
+    call(response.tool_calls)
+    collector.usage(response.meta)
+    collector.finish(response.finish_reason)
+  }
+
+  return (chunk) => {
+    const { event_type: event, text, tool_calls, response, finish_reason } = chunk
+    if (event === 'text-generation' || event === 'tool-calls-chunk') say(text)
+    else if (event === 'tool-calls-generation') call(tool_calls)
+    else if (event === 'stream-end') end({ finish_reason, ...record(response) })
+    else if (event === undefined && typeof text === 'string' && 'generation_id' in chunk) end(chunk)
+  }
+}

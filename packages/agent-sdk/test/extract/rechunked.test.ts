@@ -1,0 +1,81 @@
+import { ReasoningStream, type StreamEvent } from '@meup/agent-sdk/extract'
+import { describe, expect, test } from 'vitest'
+import { samples } from './support/all-samples.js'
+import { rechunked } from './support/rechunk.js'
+import { unframed, withRecordings } from './support/recordings.js'
+import { asLines, asServerSent, parsed, said, streamed } from './support/streams.js'
+
+/** Calls, and the last word on what was spent. */
+const rest = (events: readonly StreamEvent[]) => [
+  ...events.filter(({ type }) => type === 'toolCall'),
+  events.findLast(({ type }) => type === 'usage'),
+]
+const told = (events: readonly StreamEvent[]) => ({
+  reasoning: said(events, 'reasoning'),
+  text: said(events, 'text'),
+  rest: rest(events),
+})
+
+/** What comes of a body, pushed as it is, in pieces that begin and end at these places. */
+function pushed(body: string | Uint8Array, places: readonly number[]) {
+  const stream = new ReasoningStream()
+  const ends = [...places, body.length]
+  const events = ends.flatMap((end, index) => stream.push(body.slice(ends[index - 1] ?? 0, end)))
+  return { extraction: stream.end(), events }
+}
+
+describe.each(samples)('$name', ({ stream, expected }) => {
+  const { events } = streamed(stream)
+
+  test('every text in single characters', () => {
+    const chunks = stream.flatMap(rechunked)
+    const again = streamed(chunks)
+    expect(again.extraction).toEqual(expected)
+    expect(told(again.events)).toEqual(told(events))
+  })
+
+  test.each([
+    ['server-sent events', asServerSent(stream)],
+    ['lines', asLines(stream)],
+  ])('the body itself: %s, in two at many places, and in single bytes', (_, body) => {
+    const bytes = new TextEncoder().encode(body)
+    const step = Math.ceil(bytes.length / 60)
+    for (let at = 0; at <= bytes.length; at += step) {
+      expect(pushed(bytes, [at]).extraction, `bytes, at ${at}`).toEqual(expected)
+      expect(pushed(body, [at]).extraction, `text, at ${at}`).toEqual(expected)
+    }
+    const single = pushed(bytes, [...bytes.keys()])
+    expect(single.extraction).toEqual(expected)
+    expect(told(single.events)).toEqual(told(events))
+  })
+
+  test('each event as text', () => {
+    for (const prefix of ['', 'data: ']) {
+      const again = streamed(stream.map((chunk) => prefix + JSON.stringify(chunk)))
+      expect(again.extraction).toEqual(expected)
+      expect(told(again.events)).toEqual(told(events))
+    }
+  })
+})
+
+test(
+  'what was recorded',
+  withRecordings(async (recordings) => {
+    const bodies = recordings.filter(({ body }) => body !== undefined)
+    expect(bodies.length).toBeGreaterThan(10)
+    for (const { name, body = new Uint8Array(), isFramed } of bodies) {
+      const chunks = isFramed ? unframed(body) : await parsed([body])
+      const { extraction, events } = streamed(chunks)
+      const again = streamed(chunks.flatMap(rechunked))
+      expect(again.extraction, name).toEqual(extraction)
+      expect(told(again.events), name).toEqual(told(events))
+      if (!isFramed) expect(pushed(body, [...body.keys()]).extraction, name).toEqual(extraction)
+    }
+  }),
+  60_000,
+)
+
+test('hardly a sample has no texts to split', () => {
+  const unsplit = samples.filter(({ stream }) => stream.flatMap(rechunked).length < stream.length + 10)
+  expect(unsplit.map(({ name }) => name)).toEqual(['Gemini: thoughts that are not shown'])
+})
