@@ -1,95 +1,18 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { dialWs, type Transport } from '@meup/agent-sdk'
-import type { Envelope } from '@meup/protocol'
-import { expect, onTestFinished, test } from 'vitest'
-import { meup, spawnMeup, temporaryFolder } from '../support/cli.js'
+import { expect, test } from 'vitest'
+import { meup } from '../support/cli.js'
+import {
+  type Draft,
+  filesOf,
+  freshId,
+  historyOf,
+  inBatches,
+  isThorough,
+  running,
+  timeout,
+} from '../support/guarded-gateway.js'
 import { finderOf } from '../support/needles.js'
 import { disguises, needlesIn, type Sample, samples } from '../support/secrets.js'
 import { verifies } from '../verifies.js'
-
-/** With it every example is planted in every disguise, and split everywhere: that takes minutes. */
-const isThorough = process.env.MEUP_REQUIRE_ALL === '1' || process.env.MEUP_ALL_SECRETS === '1'
-const timeout = isThorough ? 1_800_000 : 120_000
-
-const plenty = '{ perSecond: 100000000, burst: 100000000 }'
-const classes = ['reasoning', 'chat', 'mcp', 'control', 'other', 'bytes']
-const config = `
-version: 1
-space: demo
-gateway: { listen: "127.0.0.1:0" }
-storage: { kind: sqlite, path: data/space.db }
-limits:
-  sendBufferBytes: 1000000000
-  rates: { ${classes.map((each) => `${each}: ${plenty}`).join(', ')} }
-participants:
-  ana: { kind: agent, capabilities: ["*"] }
-  ben: { kind: human, capabilities: ["*"] }
-`
-
-interface Line {
-  /** The very texts of its frames. */
-  readonly frames: string[]
-  /** Sends these and gives back what became of them, when the space has the last of them. */
-  say(envelopes: readonly Draft[]): Promise<Envelope[]>
-  /** Resolves when it has been shown this envelope. */
-  shown(id: string): Promise<Envelope>
-}
-type Draft = Record<string, unknown> & { readonly id: string }
-
-/** A real gateway by itself, and lines to it that do nothing on their own. */
-async function running() {
-  const folder = temporaryFolder({ 'space.yaml': config })
-  const gateway = spawnMeup(['gateway', '--json'], folder)
-  await expect.poll(() => gateway.said.stdout, { timeout: 30_000 }).toContain('"listening"')
-  const { url } = JSON.parse(gateway.said.stdout.split('\n')[0] ?? '') as { url: string }
-  const tokenOf = (id: string) => readFileSync(join(folder, '.meup/tokens', id), 'utf8').trim()
-  return {
-    folder,
-    gateway,
-    token: tokenOf('ana'),
-    enter: (id: string): Promise<Line> => lineTo(url, tokenOf(id)),
-    get: (path: string, headers: Record<string, string> = {}) =>
-      fetch(`${url}/spaces/demo/${path}`, {
-        headers: { authorization: `Bearer ${tokenOf('ben')}`, ...headers },
-      }),
-    async stop() {
-      gateway.process.kill('SIGTERM')
-      expect(await gateway.ended).toBe(0)
-    },
-  }
-}
-
-async function lineTo(url: string, token: string): Promise<Line> {
-  const frames: string[] = []
-  const seen = new Map<string, Envelope>()
-  const waiting = new Map<string, (envelope: Envelope) => void>()
-  const message = (text: string): void => {
-    frames.push(text)
-    const envelope = JSON.parse(text) as Envelope
-    if (envelope.kind === 'system.error') throw new Error(`refused: ${text}`)
-    seen.set(envelope.id, envelope)
-    waiting.get(envelope.id)?.(envelope)
-  }
-  const transport: Transport = await dialWs({ url, space: 'demo', token }, { message, close: () => {} })
-  onTestFinished(() => transport.close(1000, ''))
-  const shown = (id: string): Promise<Envelope> => {
-    const known = seen.get(id)
-    return known ? Promise.resolve(known) : new Promise((resolve) => waiting.set(id, resolve))
-  }
-  return {
-    frames,
-    shown,
-    async say(envelopes) {
-      for (const envelope of envelopes) transport.send(JSON.stringify(envelope))
-      await shown(envelopes.at(-1)?.id ?? '')
-      return Promise.all(envelopes.map(({ id }) => shown(id)))
-    },
-  }
-}
-
-let ids = 0
-const freshId = (): string => `p${++ids}`
 
 /** A text in every place that is guarded. Each envelope is in a context of its own, so that none knows of another. */
 function plantings(text: string): Draft[] {
@@ -139,31 +62,6 @@ function plantsOf({ text, secrets }: Sample, turn: number): Plant[] {
     const isHere = (place: number) => index === 0 || isThorough || place % 4 === turn % 4
     return [{ ...each, drafts: plantings(each.text).filter((_, place) => isHere(place)) }]
   })
-}
-
-const inBatches = <T>(items: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
-    items.slice(index * size, (index + 1) * size),
-  )
-
-/** All pages of the history, as they come. */
-async function historyOf(get: (path: string, headers?: Record<string, string>) => Promise<Response>) {
-  const pages: string[] = []
-  for (let after = 0; ; ) {
-    const page = await (await get(`envelopes?limit=1000&after=${after}`)).text()
-    const lines = await get(`envelopes?limit=1000&after=${after}`, { accept: 'application/x-ndjson' })
-    pages.push(page, await lines.text())
-    const { has_more, next } = JSON.parse(page) as { has_more: boolean; next?: number }
-    if (!has_more || next === undefined) return pages.join('\n')
-    after = next
-  }
-}
-
-function filesOf(folder: string): Record<string, Buffer> {
-  const paths = ['space.db', 'space.db-wal', 'space.db-shm'].map((name) => join(folder, 'data', name))
-  return Object.fromEntries(
-    paths.filter((path) => existsSync(path)).map((path) => [path, readFileSync(path)]),
-  )
 }
 
 verifies(

@@ -3,16 +3,30 @@ import { createGateway, type Served, serve, sqliteStore, tokenAuthenticator } fr
 import { FakeClock, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { meup, spawnMeup, temporaryFolder } from '../support/cli.js'
-import { cast, story, tell } from '../support/story.js'
+import { tell } from '../support/story.js'
+import { cast, ending, shownLater } from '../support/story-lines.js'
+import {
+  type Asker,
+  allViews,
+  environmentOf,
+  eventsThrough,
+  get,
+  httpViews,
+  settled,
+  textOf,
+  withoutEvents,
+} from '../support/told-views.js'
 
 const space = 'story'
-const threads = ['security', 'apprentice'].map((agent) => `${space}/${agent}`)
-const config = testSpaceConfig({ name: space, participants: cast })
+const participants = Object.keys(cast)
 const patience = { timeout: 30_000 }
 const authenticator = () =>
-  tokenAuthenticator({ [space]: Object.fromEntries(Object.keys(cast).map((id) => [id, testToken(id)])) })
+  tokenAuthenticator({ [space]: Object.fromEntries(participants.map((id) => [id, testToken(id)])) })
 
-async function open(path: string, clock: FakeClock): Promise<Served> {
+type Visibility = 'everyone' | 'addressees'
+
+async function open(path: string, clock: FakeClock, visibility: Visibility = 'everyone'): Promise<Served> {
+  const config = testSpaceConfig({ name: space, participants: cast, mcp: { visibility } })
   const store = await sqliteStore({ path })
   const gateway = await createGateway({ spaces: [config], store, clock, authenticator: authenticator() })
   const served = await serve({ gateway, host: '127.0.0.1', port: 0 })
@@ -20,95 +34,97 @@ async function open(path: string, clock: FakeClock): Promise<Served> {
   return served
 }
 
-const environmentOf = (url: string, participant = 'ana') => ({
-  MEUP_URL: url,
-  MEUP_SPACE: space,
-  MEUP_TOKEN: testToken(participant),
-})
+const asker = (url: string, participant: string): Asker => ({ url, space, token: testToken(participant) })
 
-const get = (url: string, path: string): Promise<Response> =>
-  fetch(`${url}/spaces/${space}/${path}`, { headers: { authorization: `Bearer ${testToken('ana')}` } })
+/**
+ * Who asks: `reader` may read all that is addressed to others, `ana` is addressed, `passerby` may read what is for everyone,
+ * and `security` sees what it thinks in a run that is hidden.
+ */
+const onlookers = ['ana', 'passerby', 'security'] as const
 
-const textOf = async (url: string, path: string): Promise<string> => (await get(url, path)).text()
+type Views = Record<string, string>
 
-/** Everything that a stream of events says up to the envelope `last`, and what comes with that. */
-async function eventsThrough(stream: Response, last: number): Promise<string> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of stream.body ?? []) {
-    text += decoder.decode(chunk, { stream: true })
-    const at = text.search(new RegExp(`^id: ${last + 1}$`, 'm'))
-    if (at >= 0) return text.slice(0, text.lastIndexOf('event: ', at))
-  }
-  throw new Error('the stream has ended')
+/** By the path of the file that they are compared with. */
+async function viewsOf(url: string, last: number): Promise<Views> {
+  const views = await allViews(asker(url, 'reader'), last)
+  const others = await Promise.all(onlookers.map((id) => httpViews(asker(url, id), last)))
+  return Object.assign(
+    within('reader', views),
+    ...onlookers.map((id, index) => within(id, others[index] ?? {})),
+  )
 }
 
-/** What the story looks like to whoever asks for it, in each of the ways there are. */
-async function viewsOf(url: string, last: number): Promise<Record<string, string>> {
-  const turns = await Promise.all(threads.map((thread) => textOf(url, `turns?thread_id=${thread}`)))
-  const command = async (thread: string) => {
-    const { stdout } = await meup(['reasoning', 'all', '--thread', thread], { env: environmentOf(url) })
-    return stdout
-  }
-  const rows = (await textOf(url, 'audit/export')).split('\n').slice(1)
-  return {
-    'turns.json': turns.map((text) => JSON.stringify(JSON.parse(text), null, 2)).join('\n'),
-    'events.txt': await eventsThrough(await get(url, 'events?after=0'), last),
-    'reasoning.txt': (await Promise.all(threads.map(command))).join(''),
-    'audit.md': await textOf(url, 'audit/export?format=markdown'),
-    'log.jsonl': rows.slice(0, last).join('\n'),
-    'steps.json': JSON.stringify(stepsIn(await textOf(url, 'audit?limit=1000'), last), null, 2),
-  }
-}
+const within = (folder: string, views: Views): Views =>
+  Object.fromEntries(Object.entries(views).map(([name, text]) => [`${folder}/${name}`, text]))
 
-function stepsIn(answer: string, last: number): unknown[] {
-  const { steps } = JSON.parse(answer) as { steps: { seq: number }[] }
-  return steps.filter(({ seq }) => seq <= last)
-}
+const pick = (views: Views, names: readonly string[]): Views =>
+  Object.fromEntries(names.map((name) => [name, views[name] ?? '']))
 
-/** What differs from one telling to the next: the epoch, the gateway's own ids, and what is drawn by lot for the chain. */
-function settled(text: string): string {
-  const own = new Set([...story.map(([, { id }]) => id), ...Object.keys(cast), ...threads])
-  const names = new Map<string, string>()
-  return text
-    .replace(/"(salt|leaf|hash|snapshot)":"[0-9a-f]+"/g, '"$1":"…"')
-    .replace(/(?<![\w-])([\w-]{21}|[0-9A-Z]{26})(?![\w-])/g, (id) => {
-      if (own.has(id)) return id
-      const name = names.get(id) ?? `<${names.size + 1}>`
-      names.set(id, name)
-      return name
-    })
+async function compare(views: Views): Promise<void> {
+  for (const [name, text] of Object.entries(views)) {
+    await expect(settled(text, space, participants)).toMatchFileSnapshot(`../golden/story/${name}`)
+  }
 }
 
 test('turns, events, terminal, Markdown and JSONL are the same live, after a restart and after a replay', {
-  timeout: 120_000,
+  timeout: 180_000,
 }, async () => {
   const folder = temporaryFolder({})
   const path = join(folder, 'live.db')
   const clock = new FakeClock()
   const live = await open(path, clock)
-  const reader = spawnMeup(['join'], folder, environmentOf(live.url, 'reader'))
-  await expect.poll(() => textOf(live.url, 'participants'), patience).toMatch(/"id":"reader"[^}]*"present"/)
-  const stream = await get(live.url, 'events?after=0')
+  const terminal = spawnMeup(['join'], folder, environmentOf(asker(live.url, 'reader')))
+  const isThere = /"id":"reader"[^}]*"present"/
+  await expect.poll(() => textOf(asker(live.url, 'ana'), 'participants'), patience).toMatch(isThere)
+  const all = ['reader', ...onlookers]
+  const streams = await Promise.all(all.map((id) => get(asker(live.url, id), 'events?after=0')))
   const last = await tell({ url: live.url, space, tokenOf: testToken }, clock)
-  const asItHappened = await eventsThrough(stream, last)
+  const happened = await Promise.all(streams.map((stream) => eventsThrough(stream, last)))
   const atOnce = await viewsOf(live.url, last)
-  expect(atOnce['events.txt']).toBe(asItHappened)
-  await expect.poll(() => reader.said.stdout, patience).toContain('You are welcome.')
+  for (const [index, id] of all.entries()) {
+    const events = atOnce[`${id}/events.txt`] ?? ''
+    expect(happened[index]).toBe(id === 'security' ? events : withoutEvents(events, shownLater))
+  }
+  await expect.poll(() => terminal.said.stdout, patience).toContain('ana left')
 
+  // So soon after it that nobody has been away for long.
   await live.close()
-  const restarted = await open(path, new FakeClock(clock.now() + 60_000))
+  const later = new FakeClock(clock.now() + 20_000)
+  const restarted = await open(path, later)
   expect(await viewsOf(restarted.url, last)).toEqual(atOnce)
 
+  // Nobody gets all of the log to play it again while a run in it is hidden.
+  const end = await tell({ url: restarted.url, space, tokenOf: testToken }, later, ending)
+  const inTheEnd = await viewsOf(restarted.url, end)
   const file = join(folder, 'story.jsonl')
-  await meup(['audit', 'export', '-o', file], { env: environmentOf(restarted.url, 'reader') })
+  await meup(['audit', 'export', '-o', file], { env: environmentOf(asker(restarted.url, 'reader')) })
   const copy = join(folder, 'copy.db')
   expect(await meup(['replay', file, '--into', copy])).toMatchObject({ code: 0 })
-  const replayed = await open(copy, new FakeClock(clock.now() + 120_000))
-  expect(await viewsOf(replayed.url, last)).toEqual(atOnce)
+  const replayed = await open(copy, new FakeClock(later.now() + 20_000))
+  expect(await viewsOf(replayed.url, end)).toEqual(inTheEnd)
 
-  const golden = { ...atOnce, 'joined.txt': reader.said.stdout }
-  for (const [name, text] of Object.entries(golden)) {
-    await expect(settled(text)).toMatchFileSnapshot(`../golden/${name}`)
+  const joined = terminal.said.stdout.replace(/^· \w+ left\n/gm, '')
+  await compare({ ...atOnce, 'reader/joined.txt': joined })
+  await compare(
+    within(
+      'in-the-end',
+      pick(inTheEnd, [
+        'reader/turns.json',
+        'passerby/turns.json',
+        'reader/reasoning.txt',
+        'reader/log.jsonl',
+      ]),
+    ),
+  )
+})
+
+test('where calls are for their addressees alone, they are in nobody else’s turns and events', {
+  timeout: 60_000,
+}, async () => {
+  const clock = new FakeClock()
+  const { url } = await open(join(temporaryFolder({}), 'live.db'), clock, 'addressees')
+  const last = await tell({ url, space, tokenOf: testToken }, clock)
+  for (const id of ['reader', 'passerby', 'files']) {
+    await compare(within(`addressees/${id}`, await httpViews(asker(url, id), last)))
   }
 })

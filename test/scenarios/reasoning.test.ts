@@ -21,7 +21,7 @@ describe('the block after an answer', () => {
       await vi.waitFor(() => expect(ana.said.stdout).toContain('ben: I see'), within)
       const { stdout } = ana.said
       expect(stdout.slice(stdout.indexOf('bot: The latest'))).toBe(`${wireframe(4)}ben: I see\n`)
-      expect(ana.said.stderr).toBe('you are ana in demo; type to talk, Ctrl+D leaves\n')
+      expect(ana.said.stderr).toBe('you are ana in demo; type to talk, /help tells more, Ctrl+D leaves\n')
     },
     { timeout },
   )
@@ -84,7 +84,7 @@ describe('/reasoning', () => {
   ┄ shell
     rationale: "retrieved the current time"
     params:    { "command": "date" }
-    outcome:   success
+    outcome:   success (142 chars)
 `
   const third = `  ┄ Reasoning — turn 3
   Narrative: "I'll look in both places."
@@ -93,7 +93,7 @@ describe('/reasoning', () => {
   ┄   ↳ memory_search
        rationale: "searching memory"
        params:    { "query": "auth design" }
-       outcome:   success
+       outcome:   3 items
 
   ┄   ↳ file_read
        rationale: "reading the source"
@@ -105,12 +105,12 @@ describe('/reasoning', () => {
   ┄ memory_search
     rationale: "searched memory for 'recent project updates'"
     params:    { "query": "recent project updates", "limit": 5 }
-    outcome:   success
+    outcome:   3 items
 
   ┄ shell
     rationale: "ran git log to check recent commits"
     params:    { "command": "git log --oneline -10" }
-    outcome:   success
+    outcome:   success (142 chars)
 `
   const long = (text: string): string => text.replace('— turn', '— thread demo/bot, turn')
 

@@ -25,8 +25,7 @@ export function openCall(envelope: Envelope, places: Places, traces: Traces): Op
   const { id, kind, from, to = [], context, seq, rationale, parallelGroup, payload } = envelope
   const { span, parent } = traces.ofCall(envelope)
   const tool = shownToolName(payload)
-  const isNamed = typeof payload.id === 'string' || typeof payload.id === 'number'
-  const jsonRpcId = isNamed ? String(payload.id) : undefined
+  const jsonRpcId = jsonRpcIdOf(payload)
   return {
     id,
     isProposal: kind === Kind.mcpProposal,
@@ -44,6 +43,9 @@ export function openCall(envelope: Envelope, places: Places, traces: Traces): Op
     weight: 1000 + (rationale?.length ?? 0) + (jsonRpcId?.length ?? 0),
   }
 }
+
+export const jsonRpcIdOf = ({ id }: Envelope['payload']): string | undefined =>
+  typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
 
 export function endCall(call: OpenCall, at: number, error: string | undefined): TraceSpan {
   const { id, approval, asker, span, attributes } = call

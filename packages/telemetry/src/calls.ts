@@ -1,15 +1,15 @@
 import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
 import {
   Bounded,
-  cancellationOf,
   createProposalFold,
   isNotification,
   isToolCall,
   type ProposalView,
   type Traces,
+  takenBack,
 } from '@meup/views'
 import { Absences } from './absences.js'
-import { endCall, errorOf, type OpenCall, openCall, spanOfRefusal } from './call.js'
+import { endCall, errorOf, jsonRpcIdOf, type OpenCall, openCall, spanOfRefusal } from './call.js'
 import type { Places } from './places.js'
 import type { TraceSpan } from './span.js'
 
@@ -63,7 +63,9 @@ export class Calls {
     if (call === undefined) return []
     if (fulfilments.at(-1)?.id === envelope.id) {
       this.#open.delete(id)
-      this.#open.set(envelope.id, { ...call, asker: envelope.from, approval: envelope.id, isProposal: false })
+      const { id: approval, from: asker, payload } = envelope
+      const jsonRpcId = jsonRpcIdOf(payload)
+      this.#open.set(approval, { ...call, asker, approval, jsonRpcId, isProposal: false })
       return []
     }
     if (state === 'open' || state === 'fulfilled') return []
@@ -71,17 +73,9 @@ export class Calls {
     return this.#end(id, at, state)
   }
 
-  /** The asker names its request by the id of the envelope, or by that of JSON-RPC. */
   #cancel(envelope: Envelope, now: number): TraceSpan[] {
-    const cancellation = cancellationOf(envelope.payload)
-    if (cancellation === undefined) return []
-    const { requestId } = cancellation
-    const byEnvelope = [requestId, ...correlations(envelope)].find(
-      (id) => this.#open.get(id)?.asker === envelope.from,
-    )
-    const isMeant = ({ asker, jsonRpcId }: OpenCall) => asker === envelope.from && jsonRpcId === requestId
-    const named = byEnvelope ?? [...this.#open.values()].findLast(isMeant)?.id
-    return named === undefined ? [] : this.#end(named, now, 'cancelled')
+    const named = takenBack(envelope, this.#open, ({ asker }) => asker)
+    return named === undefined ? [] : this.#end(named.key, now, 'cancelled')
   }
 
   #abandon(now: number): TraceSpan[] {

@@ -222,29 +222,6 @@ describe('what the gateway refuses', () => {
   })
 })
 
-describe('a call that is taken back', () => {
-  const cancelled = (from: string, requestId: unknown, more: Partial<Fields> = {}): Fields => ({
-    ...call(from, '', {}),
-    ...more,
-    payload: { method: 'notifications/cancelled', params: { requestId } },
-  })
-  const asked = call('bot', 'read', {}, { id: 'c1', payload: { id: 7 } })
-
-  test.for<[string, Fields]>([
-    ['by the id of the envelope', cancelled('bot', 'c1')],
-    ['by that of JSON-RPC', cancelled('bot', 7)],
-    ['by what it answers', cancelled('bot', 'other', { correlationId: 'c1' })],
-  ])('%s has ended', ([, ending]) => {
-    const spans = spansOf([asked, ending, result('c1', 'late')])
-    expect(spans.map(({ end, error }) => [end, error])).toEqual([[at(2), 'cancelled']])
-  })
-
-  test('by somebody else goes on', () => {
-    const spans = spansOf([asked, cancelled('ana', 'c1'), cancelled('ana', 7), result('c1', '')])
-    expect(spans.map(({ end, error }) => [end, error])).toEqual([[at(4), undefined]])
-  })
-})
-
 describe('a participant that leaves', () => {
   const presence = (event: string, id: string): Fields => ({
     kind: 'system.presence',

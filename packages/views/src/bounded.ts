@@ -7,6 +7,8 @@ export class Bounded<Value> {
   readonly #weigh: (value: Value) => number
   readonly #entries = new Map<string, { readonly value: Value; readonly weight: number }>()
   #weight = 0
+  /** Goes on where it was: to find the oldest anew, past all that is gone, takes long. */
+  #oldest = this.#entries.keys()
 
   constructor(capacity: number, weigh: (value: Value) => number = () => 1) {
     this.#capacity = capacity
@@ -61,9 +63,10 @@ export class Bounded<Value> {
   }
 
   #shrink(): void {
-    for (const oldest of this.#entries.keys()) {
-      if (this.#weight <= this.#capacity || this.#entries.size === 1) return
-      this.delete(oldest)
+    while (this.#weight > this.#capacity && this.#entries.size > 1) {
+      const oldest = this.#oldest.next()
+      if (oldest.done === true) this.#oldest = this.#entries.keys()
+      else this.delete(oldest.value)
     }
   }
 }

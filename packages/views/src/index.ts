@@ -11,9 +11,11 @@ export { contextTree } from './contexts/tree.js'
 export type { Fold } from './fold.js'
 export { jsonLines } from './json-lines.js'
 export { cancellationOf, isNotification, isToolCall, parametersOf, toolNameOf } from './mcp/call.js'
-export { type Guard, type Redacted, redact } from './mcp/redact.js'
-export { type Result, type ResultSize, readResult } from './mcp/result.js'
+export { defaultGuard } from './mcp/guard.js'
+export { type Guard, guarded, type Redacted, redact } from './mcp/redact.js'
+export { outcomeOf, type Result, type ResultSize, readResult } from './mcp/result.js'
 export { shownToolName } from './mcp/shown-name.js'
+export { takenBack } from './mcp/taken-back.js'
 export {
   createPresenceFold,
   type PresenceFold,
@@ -29,13 +31,19 @@ export {
 export type { Fulfilment, ProposalView, Refusal } from './proposals/proposal-view.js'
 export { inlineJson } from './render/inline-json.js'
 export { inGroups, outcomeText, type ShownDecision } from './render/outcome.js'
-export { onOneLine, printable } from './render/printable.js'
+export { brief, onOneLine, printable, printableJson } from './render/printable.js'
 export { reasoningBlock, reasoningDetail, type ShownReasoning } from './render/reasoning.js'
 export { reasoningCommand, type ShownTurn, type Thread } from './render/reasoning-command.js'
-export { createStatusLines } from './render/status.js'
+export { createStatusLines, previewLines } from './render/status.js'
 export { colourStyle, plainStyle, type Style } from './render/style.js'
 export { everything, type MayRead, type Quoted, type Source, sourceOf } from './source.js'
-export { type ExportedStep, type ExportedTurn, exportMarkdown, exportThread } from './steps/markdown.js'
+export {
+  type ExportedStep,
+  type ExportedTurn,
+  exportMarkdown,
+  exportThread,
+  markdownWriter,
+} from './steps/markdown.js'
 export { type ParsedStep, parseThinking } from './steps/parse-thinking.js'
 export { isPhase, phaseLabels, phaseOfLabel } from './steps/phases.js'
 export type { ReasoningStep } from './steps/step.js'
@@ -51,6 +59,8 @@ export {
 } from './trace/span-context.js'
 export { Traces } from './trace/traces.js'
 export { createTranscript, type Message, type Transcript, type TranscriptSnapshot } from './transcript.js'
+export { GrantLog, grantKinds, type LoggedGrant } from './trust/grant-log.js'
+export { type Holdings, holdingsOf } from './trust/holdings.js'
 export { createTurnHistory, type TurnHistory } from './turns/history.js'
 export type { TurnChange } from './turns/ledger.js'
 export { endOf } from './turns/reasoning.js'

@@ -1,7 +1,8 @@
-import { colourStyle, createStatusLines } from '@meup/views'
+import { colourStyle, createStatusLines, previewLines } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { call, failure, result, start, toLog } from './support/log.js'
 import { joined } from './support/shown.js'
+import { tell as tellAll } from './support/turns.js'
 
 describe('live lines', () => {
   const log = toLog([
@@ -15,13 +16,23 @@ describe('live lines', () => {
 
   test('tell what goes on as the document does', () => {
     const tell = createStatusLines()
-    expect(joined(log.flatMap(tell))).toBe(`  ○ Thinking...
+    const { steps } = tellAll(log)
+    const preview = (seq = 0) =>
+      steps.filter(({ source }) => source.seq === seq).flatMap((step) => previewLines(step))
+    expect(joined(log.flatMap((each) => [...tell(each), ...preview(each.seq)]))).toBe(`  ○ Thinking...
   ○ memory_search
   ● memory_search
     ▸ Found 3 documents matching "project updates"
   ○ shell
   ● shell
     ▸ error: no[2J way way way way way way way way way way way way way way way way wa…`)
+  })
+
+  test('have names without secrets, and nothing where nothing came', () => {
+    const key = `sk-ant-api03-${'Ab1'.repeat(30)}AA`
+    const asked = toLog([call('agent', `read ${key}`, {}, { id: 'c' })])
+    expect(asked.flatMap(createStatusLines())).toEqual(['  ○ read [redacted:anthropic-key]'])
+    expect(previewLines({ phase: 'execute', content: 'read -> ' })).toEqual([])
   })
 
   test('are dim gray with cyan names in colour', () => {

@@ -31,6 +31,9 @@ const search = call(
   },
 )
 
+/** In two parts, so that nobody takes this file for one that holds a token. */
+const token = ['ghp', 'R2D2c3poBB8k9Lm4Np7Qr1St6Vw8Xy0Za3Bc'].join('_')
+
 describe('a tool call', () => {
   test.for([
     ['success', result('c1', 'ok'), true, false],
@@ -104,13 +107,7 @@ describe('a tool call', () => {
   })
 
   test('is named without what looks like a secret', () => {
-    const [token] = ['ghp', 'R2D2c3poBB8k9Lm4Np7Qr1St6Vw8Xy0Za3Bc'].join('_').split(' ')
-    const log = [
-      question,
-      opening,
-      call('agent', String(token), {}, { ...inRun, id: 'c1' }),
-      result('c1', 'ok'),
-    ]
+    const log = [question, opening, call('agent', token, {}, { ...inRun, id: 'c1' }), result('c1', 'ok')]
     const { turns, steps } = tell(log)
     expect(turns[0]?.tool_calls).toEqual([
       expect.objectContaining({ name: expect.stringMatching(/^\[redacted:/) }),
@@ -136,7 +133,29 @@ describe('a tool call', () => {
       reasoning: { tool_decisions: [{ outcome: null }] },
     })
     expect(reasoningEvent(end)).toMatchObject({ tool_decisions: [{ outcome: 'error' }] })
-    expect(reasoningEvent(end, mayRead)).toMatchObject({ tool_decisions: [{ outcome: null }] })
+    expect(reasoningEvent(end, mayRead)).toBeUndefined()
+  })
+
+  test('that one may not read ends unnoticed, though others of the turn were told of', () => {
+    const log = [
+      question,
+      opening,
+      call('agent', 'read', {}, { ...inRun, id: 'c1' }),
+      result('c1', 'four'),
+      refused('agent', { context: 'r', attemptedTool: 'deploy' }),
+    ]
+    const { ends } = tell(log)
+    const mayRead: MayRead = ({ kind }) => kind !== 'system.decision'
+    const told = ends.map((end) => reasoningEvent(end, mayRead)?.tool_decisions.length)
+    expect(told).toEqual([1, undefined])
+    expect(ends.map((end) => reasoningEvent(end)?.tool_decisions.length)).toEqual([1, 2])
+  })
+
+  test('has a name that is guarded before it is cut', () => {
+    const log = [question, opening, call('agent', `${'x'.repeat(100)} ${token}`, {}, inRun)]
+    const { turns } = tell(log)
+    const name = turns[0]?.tool_calls[0]?.name ?? ''
+    expect([name.length, name.includes(token.slice(0, 8))]).toEqual([128, false])
   })
 
   test('has the method as its name where it is no tools/call', () => {

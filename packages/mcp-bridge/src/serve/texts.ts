@@ -1,5 +1,5 @@
 import type { AnyEnvelope } from '@meup/agent-sdk'
-import { type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
+import { anyContext, type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
 import {
   createTranscript,
   type ExportedStep,
@@ -15,8 +15,6 @@ const most = 1000
 /** Turns among which an answered one is looked for: so many more may have begun since. */
 const mostLooked = 100
 const mostSteps = 500
-/** As deep as any space may allow. */
-const anyContext = { contextDepth: 64, contextLength: 4096 }
 
 export interface Page<Item> {
   readonly items: readonly Item[]

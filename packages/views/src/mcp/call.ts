@@ -1,4 +1,5 @@
 import { head, isBlank, isObject } from '../text.js'
+import { type Guard, guarded } from './redact.js'
 
 type Payload = Readonly<Record<string, unknown>>
 
@@ -8,10 +9,16 @@ const longestName = 128
 
 export const isToolCall = ({ method }: Payload): boolean => method === toolsCall
 
-/** The tool of a `tools/call`, else the method. */
-export function toolNameOf({ method, params }: Payload): string {
+/** The tool of a `tools/call`, else the method; 128 characters of it. */
+export const toolNameOf = (payload: Payload): string => head(nameIn(payload), longestName)
+
+/** The same as it may be shown. It is guarded before it is cut, so that the cut leaves no half of a secret. */
+export const guardedToolName = (payload: Payload, guard: Guard): string =>
+  head(guarded(nameIn(payload), guard), longestName)
+
+function nameIn({ method, params }: Payload): string {
   const name = method === toolsCall && isObject(params) ? params.name : undefined
-  return head(typeof name === 'string' && !isBlank(name) ? name : String(method), longestName)
+  return typeof name === 'string' && !isBlank(name) ? name : String(method)
 }
 
 /** The arguments of a `tools/call`, else the parameters; `{}` where there are none. */

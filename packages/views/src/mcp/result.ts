@@ -23,7 +23,7 @@ export const outcomeOf = ({ result, error }: Payload): Result['outcome'] =>
 /** Reads a JSON-RPC response. */
 export function readResult(payload: Payload, guard: Guard): Result {
   const { result, error } = payload
-  if (isGiven(error)) return failure(errorText(error), guard)
+  if (isGiven(error)) return failure(errorText(error, guard), guard)
   if (!isObject(result)) {
     const size = Array.isArray(result) ? { count: result.length, unit: 'items' } : null
     return { outcome: 'success', text: asJson(result, guard), size }
@@ -45,8 +45,8 @@ const failure = (text: string, guard: Guard): Result => ({
   size: null,
 })
 
-const errorText = (error: unknown): string =>
-  isObject(error) && typeof error.message === 'string' ? error.message : JSON.stringify(error)
+const errorText = (error: unknown, guard: Guard): string =>
+  isObject(error) && typeof error.message === 'string' ? error.message : asJson(error, guard)
 
 /** An empty result says nothing. */
 function asJson(value: unknown, guard: Guard): string {

@@ -2,8 +2,8 @@ import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
 import { type Fold, Progress } from '../fold.js'
-import { isNotification, parametersOf, toolNameOf } from '../mcp/call.js'
-import { type Guard, guarded, redact } from '../mcp/redact.js'
+import { guardedToolName, isNotification, parametersOf } from '../mcp/call.js'
+import { type Guard, redact } from '../mcp/redact.js'
 import { outcomeOf } from '../mcp/result.js'
 import { Register, type RegisterSnapshot } from '../register.js'
 import { sourceOf } from '../source.js'
@@ -122,7 +122,7 @@ class Proposals implements ProposalFold {
     return {
       id,
       source: sourceOf(envelope),
-      tool: guarded(toolNameOf(payload), this.#guard),
+      tool: guardedToolName(payload, this.#guard),
       parameters: redact(parametersOf(payload), this.#guard).value,
       rationale: rationaleOf(envelope),
       state: 'open',

@@ -1,35 +1,40 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { isNotification, toolNameOf } from '../mcp/call.js'
-import { defaultGuard } from '../mcp/guard.js'
-import type { Guard } from '../mcp/redact.js'
-import { readResult } from '../mcp/result.js'
+import { isNotification } from '../mcp/call.js'
+import { shownToolName } from '../mcp/shown-name.js'
+import type { ReasoningStep } from '../steps/step.js'
 import { cut } from '../text.js'
 import { onOneLine } from './printable.js'
 import { plainStyle, type Style } from './style.js'
 
 const longestPreview = 80
 
-/** Live lines of what goes on: `○ Thinking...`, `○ <tool>` when it is called, `● <tool>` and a preview when it is done. */
-export function createStatusLines(
-  style: Style = plainStyle,
-  guard: Guard = defaultGuard,
-): (envelope: Envelope) => string[] {
+/** Live lines of what goes on: `○ Thinking...`, `○ <tool>` when it is called, `● <tool>` when it is done. */
+export function createStatusLines(style: Style = plainStyle): (envelope: Envelope) => string[] {
   const called = new Bounded<string>(1000)
   const line = (mark: string, name: string): string => `${style.section(`  ${mark} `)}${style.tool(name)}`
   return (envelope) => {
     const { id, kind, context, payload } = envelope
     if (kind === Kind.reasoningStart && context === undefined) return [style.section('  ○ Thinking...')]
     if (kind === Kind.mcpRequest && !isNotification(payload)) {
-      const tool = onOneLine(toolNameOf(payload))
+      const tool = onOneLine(shownToolName(payload))
       called.set(id, tool)
       return [line('○', tool)]
     }
     if (kind !== Kind.mcpResponse) return []
     const tool = correlations(envelope).flatMap((request) => called.get(request) ?? [])[0]
-    if (tool === undefined) return []
-    const { outcome, text } = readResult(payload, guard)
-    const preview = cut(onOneLine(outcome === 'error' ? `error: ${text}` : text), longestPreview)
-    return [line('●', tool), ...(preview === '' ? [] : [style.section(`    ▸ ${preview}`)])]
+    return tool === undefined ? [] : [line('●', tool)]
   }
 }
+
+/** What follows `● <tool>`: the beginning of what it gave back, `▸ Found 3 documents`, of the step of the audit about it. */
+export function previewLines(
+  { phase, content }: Pick<ReasoningStep, 'phase' | 'content'>,
+  style: Style = plainStyle,
+): string[] {
+  const said = content.slice(content.indexOf(arrow) + arrow.length)
+  const preview = cut(onOneLine(phase === 'error' ? `error: ${said}` : said), longestPreview)
+  return preview === '' ? [] : [style.section(`    ▸ ${preview}`)]
+}
+
+const arrow = ' -> '

@@ -19,10 +19,28 @@ export function exportMarkdown({ id, startedAt }: ExportedTurn, steps: readonly 
   return [`## Turn ${id} (${startedAt})`, ...paragraphs, ''].join('\n\n').replace(/\n+$/, '\n')
 }
 
+/**
+ * Writes several turns one below the other, piece by piece: gives a function that is told the next steps, and gives the text
+ * that goes on from what it gave before. A turn may come in as many pieces as it likes, one after another.
+ */
+export function markdownWriter(): (turn: ExportedTurn, steps: readonly ExportedStep[]) => string {
+  let last: string | undefined
+  return (turn, steps) => {
+    const text = exportMarkdown(turn, steps)
+    const before = last
+    last = turn.id
+    if (before === turn.id) return text.slice(text.indexOf('\n') + 1)
+    return before === undefined ? text : `\n${text}`
+  }
+}
+
 /** Several turns, one below the other. */
-export const exportThread = (
+export function exportThread(
   turns: readonly { readonly turn: ExportedTurn; readonly steps: readonly ExportedStep[] }[],
-): string => turns.map(({ turn, steps }) => exportMarkdown(turn, steps)).join('\n')
+): string {
+  const write = markdownWriter()
+  return turns.map(({ turn, steps }) => write(turn, steps)).join('')
+}
 
 function paragraphOf(step: ExportedStep): string {
   const {

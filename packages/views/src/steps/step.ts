@@ -16,6 +16,7 @@ export interface ReasoningStep {
   readonly linked_policy_decision: string | null
   /** Id of the `mcp.proposal`. */
   readonly linked_approval_request: string | null
+  /** Time of the log: RFC 3339 UTC, never before that of an earlier step. */
   readonly created_at: string
   readonly source: Source
 }

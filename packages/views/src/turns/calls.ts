@@ -1,9 +1,10 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
-import { cancellationOf, isNotification, parametersOf, toolNameOf } from '../mcp/call.js'
+import { guardedToolName, isNotification, parametersOf } from '../mcp/call.js'
 import { type Guard, guarded, type Redacted, redact } from '../mcp/redact.js'
 import { type Result, readResult } from '../mcp/result.js'
+import { takenBack } from '../mcp/taken-back.js'
 import { inlineJson } from '../render/inline-json.js'
 import { type Source, sourceOf } from '../source.js'
 import { head, rationaleOf } from '../text.js'
@@ -139,7 +140,7 @@ export class Calls {
   }
 
   #toolIn(payload: Envelope['payload']): string {
-    return guarded(toolNameOf(payload), this.#guard)
+    return guardedToolName(payload, this.#guard)
   }
 
   #refuse(proposal: Call, text: string, source: Source | null): void {
@@ -156,23 +157,14 @@ export class Calls {
     }
   }
 
-  /** The asker names its request by the id of the envelope, or by that of JSON-RPC. */
   #cancel(envelope: Envelope): void {
-    const cancellation = cancellationOf(envelope.payload)
-    if (cancellation === undefined) return
-    const { from } = envelope
-    const { requestId, reason } = cancellation
-    const byEnvelope = [this.#calls.get(requestId), ...this.#answered(envelope)]
-    const named = byEnvelope.find((call) => call?.from === from)
-    const call = named ?? [...this.#calls.values()].findLast((each) => isNamed(each, from, requestId))
-    if (call === undefined) return
+    const named = takenBack(envelope, this.#calls, (call) => call.from)
+    if (named === undefined) return
+    const { key, call, reason } = named
     this.#settle(call, { source: sourceOf(envelope), outcome: 'error', text: 'cancelled', isAnswer: false })
-    takeTurnsBack(this.#ledger, [call.id], from, reason)
+    takeTurnsBack(this.#ledger, [key], envelope.from, reason)
   }
 }
-
-const isNamed = ({ from, jsonRpcId, isProposal }: Call, by: string, requestId: string): boolean =>
-  from === by && jsonRpcId === requestId && !isProposal
 
 function stepOf({ id, tool }: Call, { outcome, text }: Result) {
   const phase = outcome === 'error' ? 'error' : 'execute'

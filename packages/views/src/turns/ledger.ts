@@ -18,9 +18,11 @@ export interface TurnChange {
   readonly turns: readonly TurnRecord[]
   readonly steps: readonly ReasoningStep[]
   readonly updates: readonly BatchEnd<TurnRecord>[]
+  /** Time of the log (RFC 3339): of the envelope, or of an earlier one where the clock was put back; empty where it did nothing. */
+  readonly at: string
 }
 
-export const nothing: TurnChange = { turns: [], steps: [], updates: [] }
+export const nothing: TurnChange = { turns: [], steps: [], updates: [], at: '' }
 
 /** The turns and jobs, and what the envelope at hand did to them. */
 export class Ledger {
@@ -52,7 +54,7 @@ export class Ledger {
     if (this.#changed.size === 0) return nothing
     const { seq } = this
     const updates = [...this.#updates].map((turn) => ({ seq, turn, narrative: turn.narrative }))
-    const change = { turns: [...this.#changed], steps: this.#steps, updates }
+    const change = { turns: [...this.#changed], steps: this.#steps, updates, at: this.#at }
     for (const turn of change.turns) {
       if (isIdle(turn)) Object.assign(turn, { state: 'completed', completedAt: this.now })
       this.#turns.set(turn.id, turn)
@@ -152,9 +154,14 @@ export class Ledger {
       linked_policy_decision: null,
       linked_approval_request: null,
       ...step,
-      created_at: envelope.ts,
+      created_at: this.#at,
       source: sourceOf(envelope),
     })
+  }
+
+  /** The time of the log, which never goes back. */
+  get #at(): string {
+    return new Date(this.#ids.milliseconds).toISOString()
   }
 
   /** The turns that this context and those above it were opened in, the innermost first. */

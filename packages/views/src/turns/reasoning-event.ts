@@ -32,16 +32,22 @@ export interface JobReasoning {
 
 /**
  * What this reader is told as a batch ends: all decisions of batches that had ended by then, with what was known of them then,
- * whenever it is asked. `undefined` where it may read none of them, and for a single call that belongs to no run.
+ * whenever it is asked. `undefined` where it may read none of that batch, or nothing of how it ended; where none of the
+ * decisions is one that it has asked for; and for a single call that belongs to no run.
  */
 export function reasoningEvent(
   { seq, turn, narrative: said }: BatchEnd,
   mayRead: MayRead = everything,
+  isAsked: MayRead = everything,
 ): ReasoningUpdate | JobReasoning | undefined {
-  const decisions = decisionsAt(seq, turn)
+  const told = decisionsAt(seq, turn)
+  const decisions = told
     .filter(({ source }) => mayRead(source))
     .map((decision) => ({ ...decision, outcome: outcomeFor(decision, mayRead) }))
-  if (decisions.length === 0) return undefined
+  const isOfBatch = ({ reportedAt }: ReportedTurn['decisions'][number]): boolean => reportedAt === seq
+  // Of a batch that has been dropped, nobody can tell who may read it.
+  const isTold = decisions.some((each) => isOfBatch(each) && each.outcome !== null) || !told.some(isOfBatch)
+  if (!isTold || !decisions.some(({ source }) => isAsked(source))) return undefined
   const text = shown(said, mayRead)
   const narrative = text === null ? {} : { narrative: text }
   if (turn.turnNumber !== null) {

@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type Space } from '@meup/agent-sdk'
+import { expect, onTestFinished } from 'vitest'
+import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
+import { type Frame, tapped } from '../support/tapped.js'
+import { inTmux, openPane, type Pane } from '../support/tmux.js'
+import { verifies } from '../verifies.js'
+
+const config = `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  ben: { kind: human, capabilities: [chat, observe.visibility] }
+  cal: { kind: human, capabilities: [chat] }
+  bot: { kind: agent, capabilities: [chat, "reasoning.*", mcp.request] }
+  tools: { kind: agent, capabilities: [mcp.response] }
+`
+
+/** A space with ana and ben at two terminals, the sockets of which are looked at, and three more who do not look on. */
+async function twoTerminals() {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  const running = await startMeup('gateway', cwd)
+  const tap = await tapped(running.url)
+  const enter = async (as: string): Promise<Space> => {
+    const seat = await connect({ url: running.url, space: 'demo', as, directory: cwd })
+    onTestFinished(() => seat.close())
+    return seat
+  }
+  const [bot, tools, cal] = [await enter('bot'), await enter('tools'), await enter('cal')]
+  tools.serve(async () => ({ result: { content: [{ type: 'text', text: 'four' }] } }))
+  const join_ = (as: string): Pane => {
+    const token = readFileSync(join(cwd, '.meup/tokens', as), 'utf8').trim()
+    const env = { NO_COLOR: '1', MEUP_URL: tap.url, MEUP_SPACE: 'demo', MEUP_TOKEN: token }
+    return openPane(commandLine('join'), { cwd, columns: 100, rows: 40, env })
+  }
+  const panes = { ana: join_('ana'), ben: join_('ben') }
+  await Promise.all([panes.ana.sees('you are ana'), panes.ben.sees('you are ben')])
+  return { bot, cal, panes, tap }
+}
+
+/** One turn, with tools and a nested context; with `toggles`, ana hides it at her terminal and ben shows it at his. */
+async function turn(toggles: boolean) {
+  const { bot, cal, panes, tap } = await twoTerminals()
+  const both = (text: string | RegExp): Promise<unknown> =>
+    Promise.all([panes.ana.sees(text), panes.ben.sees(text)])
+  const answering = (async () => {
+    for await (const asked of bot.turns()) {
+      const run = await asked.reason('about to think')
+      await run.thought('the first')
+      await both('the first')
+      if (toggles) {
+        panes.ana.press('C-t')
+        await both('thinking hidden')
+      }
+      for (const text of ['the second', 'the third']) await run.thought(text)
+      const nested = await run.reason('deeper')
+      await nested.thought('the deepest')
+      await nested.conclude('up again')
+      await run.call('tools/count', { to: 4 }, { why: 'to count' })
+      if (toggles) {
+        panes.ben.press('C-t')
+        await both('thinking visible')
+      }
+      await run.thought('the last')
+      await run.conclude('thought it over')
+      await asked.reply('The final answer.', { to: [] })
+      return
+    }
+  })()
+  const answer = await cal.ask('How many?', { to: ['bot'] })
+  await answering
+  await both('The final answer.')
+  await both('→ success (4 chars)')
+  return { answer: answer.text, sockets: tap.sockets(), screens: [panes.ana.all(), panes.ben.all()] }
+}
+
+const isThought = ({ kind }: Frame): boolean => kind === 'reasoning.thought'
+const isToggle = ({ kind }: Frame): boolean => kind === 'observe.visibility'
+
+/** Where in it the run is hidden, and where it is shown again. */
+const toggled = (frames: readonly Frame[]): readonly Frame[] =>
+  frames.slice(frames.findIndex(isToggle), frames.findLastIndex(isToggle))
+
+const rest = (frames: readonly Frame[]): string[] =>
+  frames
+    .filter((each) => each.from === 'bot' || each.from === 'tools')
+    .filter((each) => !isThought(each))
+    .map(({ from, kind }) => `${from} ${kind}`)
+
+verifies(
+  ['O11', 'O12', 'O19', 'O23'],
+  'a toggle at one of two terminals stops thoughts on both sockets, and nothing else; they go on in the same run',
+  inTmux(async () => {
+    const plain = await turn(false)
+    const hidden = await turn(true)
+    expect([plain.sockets.length, hidden.sockets.length]).toEqual([2, 2])
+    for (const frames of plain.sockets) {
+      expect([frames.filter(isThought).length, frames.filter(isToggle).length]).toEqual([5, 0])
+    }
+    for (const frames of hidden.sockets) {
+      expect(frames.filter(isToggle).map(({ from }) => from)).toEqual(['ana', 'ben'])
+      expect(toggled(frames).filter(isThought)).toEqual([])
+      expect(rest(toggled(frames))).toEqual([
+        'bot reasoning.start',
+        'bot reasoning.conclusion',
+        'bot mcp.request',
+        'tools mcp.response',
+      ])
+      // One before, and one after, which is none of those that were withheld.
+      expect(frames.filter(isThought)).toHaveLength(2)
+    }
+    for (const frames of [...plain.sockets, ...hidden.sockets]) {
+      expect(rest(frames)).toEqual([
+        ...['bot reasoning.start', 'bot reasoning.start', 'bot reasoning.conclusion'],
+        ...['bot mcp.request', 'tools mcp.response', 'bot reasoning.conclusion', 'bot chat'],
+      ])
+    }
+    expect(hidden.answer).toEqual(plain.answer)
+    for (const screen of hidden.screens) for (const text of thoughts) expect(screen).toContain(text)
+  }),
+  { timeout: 120_000 },
+)
+
+/** Those that were withheld are read from the log when they are shown again. */
+const thoughts = ['the first', 'the second', 'the third', 'the deepest', 'the last']
+
+verifies(
+  'O20',
+  'toggles at both terminals as fast as keys go leave both sockets, screens and the gateway with the same',
+  inTmux(async () => {
+    const { bot, panes, tap } = await twoTerminals()
+    const run = await bot.reason('about to think')
+    await Promise.all([panes.ana.sees('about to think'), panes.ben.sees('about to think')])
+    for (let round = 0; round < 10; round++) {
+      panes.ana.press(...Array.from({ length: 5 }, () => 'C-t'))
+      panes.ben.press(...Array.from({ length: 5 }, () => 'C-t'))
+    }
+    await run.thought('in between')
+    await bot.chat('up to here')
+    await Promise.all([panes.ana.sees('up to here'), panes.ben.sees('up to here')])
+    await expect.poll(() => states(panes, bot), { timeout: 30_000, interval: 200 }).toEqual([true, true])
+    const toggles = tap.sockets().map((frames) => frames.filter(isToggle).map(({ seq }) => seq))
+    expect(toggles[0]?.length).toBeGreaterThan(0)
+    expect(toggles[0]).toEqual(toggles[1])
+  }),
+  { timeout: 120_000 },
+)
+
+/** Whether each terminal shows what the gateway has. */
+function states({ ana, ben }: Readonly<Record<'ana' | 'ben', Pane>>, bot: Space): boolean[] {
+  const isHidden = bot.runs.at(-1)?.reasoningVisible === false
+  return [ana, ben].map((pane) => /· thinking hidden ─/.test(pane.screen()) === isHidden)
+}

@@ -1,0 +1,29 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { repositoryRoot } from './files.js'
+
+interface Database {
+  prepare(sql: string): { all(): Readonly<Record<string, unknown>>[] }
+  close(): void
+}
+
+const fromGateway = createRequire(join(repositoryRoot, 'packages/gateway/package.json'))
+
+/** The rows of each table of a database of SQLite. */
+export function tablesOf(path: string): Map<string, readonly Readonly<Record<string, unknown>>[]> {
+  const Sqlite = fromGateway('better-sqlite3') as new (path: string, options: object) => Database
+  const database = new Sqlite(path, { readonly: true })
+  try {
+    const named = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
+    return new Map(named.map(({ name }) => [String(name), database.prepare(`SELECT * FROM "${name}"`).all()]))
+  } finally {
+    database.close()
+  }
+}
+
+/** All texts and bytes of some rows. */
+export const textOfRows = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
+  rows
+    .flatMap((row) => Object.values(row))
+    .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)))
+    .join('\n')
