@@ -16,6 +16,10 @@ export {
   patternLimits,
   type Subject,
 } from './capability/index.js'
+export { ExportChain, type ExportVerdict, type KnownHead, type Sha256 } from './chain/export-chain.js'
+export { type ExportRecord, exportLine, readExportLine } from './chain/export-lines.js'
+export { linesOf } from './chain/lines.js'
+export { readExport, verifyExport } from './chain/verify-export.js'
 export {
   answerFor,
   contextDepth,
@@ -70,7 +74,7 @@ export {
   reservedNamespaces,
 } from './kinds.js'
 export type { Limits, Rate, RateClass } from './limits.js'
-export { defaultLimits, defaultRates, maxNesting, maxPost, rateClasses } from './limits.js'
+export { anyContext, defaultLimits, defaultRates, maxNesting, maxPost, rateClasses } from './limits.js'
 export type { Normalised } from './normalise.js'
 export { normalise } from './normalise.js'
 export {

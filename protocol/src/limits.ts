@@ -42,6 +42,12 @@ export const defaultLimits: Limits = {
   rates: defaultRates,
 }
 
+/** Of a context in whichever space, for those who do not know what theirs allows. */
+export const anyContext: Pick<Limits, 'contextDepth' | 'contextLength'> = {
+  contextDepth: 64,
+  contextLength: 4096,
+}
+
 /** Nesting of JSON values in a frame [MEUP-1.8]. */
 export const maxNesting = 32
 /** Envelopes in one HTTP post [MEUP-11.2]. */

@@ -101,6 +101,23 @@ export async function identify(
   }
 }
 
+/** Whether a token opens a space, as far as that is known without entering it; without one, whether guests may. */
+export async function opens(
+  space: Space,
+  token: string | undefined,
+  authenticator: Authenticator,
+): Promise<boolean> {
+  if (token === undefined) return space.config.guest !== undefined
+  const known = await authenticator.authenticate(space.config.name, token)
+  const identity = known ?? invited(space, token)
+  if (identity === undefined) return false
+  const { participant, membership } = identity
+  const { participants, trust } = space.state
+  return (
+    (participants.has(participant) || membership !== undefined) && trust.kicks.get(participant) === undefined
+  )
+}
+
 /** Whom the token of an open invitation stands for. */
 function invited(space: Space, token: string): Identity | undefined {
   const invitation = space.state.trust.invitations.find(token)
@@ -120,9 +137,14 @@ export function turnAway({ participant, payer }: Visitor, space: Space): Denial 
   if (connections.length >= most) {
     return deny('rate_limited', 429, `${payer} has ${most} connections already; close one first`)
   }
+  return payFor({ payer }, space, 'too many joins')
+}
+
+/** Takes a `control` token of a visitor; where there is none, why not. */
+export function payFor({ payer }: Pick<Visitor, 'payer'>, space: Space, what: string): Denial | undefined {
   const retryAfterMs = space.rates.take(payer, 'control', 1, space.clock.now())
   if (retryAfterMs === 0) return undefined
-  return { ...deny('rate_limited', 429, `too many joins; try again in ${retryAfterMs} ms`), retryAfterMs }
+  return { ...deny('rate_limited', 429, `${what}; try again in ${retryAfterMs} ms`), retryAfterMs }
 }
 
 /** The token of an `Authorization: Bearer` header. */

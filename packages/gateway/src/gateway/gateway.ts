@@ -11,9 +11,10 @@ import type { Session, Visitor } from '../space/session.js'
 import { Space } from '../space/space.js'
 import { Counts } from '../space/tally.js'
 import { at } from './at.js'
-import { type Denial, deny, identify, isDenial, type Resume, turnAway } from './door.js'
+import { type Denial, deny, identify, isDenial, opens, payFor, type Resume, turnAway } from './door.js'
 import { FailedLogins } from './failed-logins.js'
 import { tokenTester } from './known-tokens.js'
+import { type Link, Links } from './links.js'
 import type { Projector } from './projector.js'
 import { Room } from './room.js'
 
@@ -65,6 +66,12 @@ export interface Gateway {
   frameLimit(space: string): number
   /** Who is asking, without a connection. */
   identify(knock: Knock): Promise<Caller | Denial>
+  /** The spaces that a token opens; without one, those that let guests in. Nobody becomes a participant by that. */
+  openedBy(knock: Omit<Knock, 'space'>): Promise<readonly string[] | Denial>
+  /** Makes a one-time code for the token of whoever asks. Costs a `control` token. `expiresAt`: milliseconds. */
+  link(knock: Knock): Promise<{ readonly code: string; readonly expiresAt: number } | Denial>
+  /** What a code stands for, the first time that anybody asks; while the token is good. */
+  exchange(code: string, remote: string, letIn?: () => void): Promise<Link | Denial>
   /** Whether a connection may be opened. Costs the visitor a `control` token [MEUP-5.5]. */
   admit(knock: Knock): Promise<Ticket | Denial>
   /**
@@ -94,6 +101,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   for (const room of rooms.values()) room.begin()
   const refusedJoins = new Counts()
   const failedLogins = new FailedLogins(logger)
+  const links = new Links(clock)
   let draining = false
 
   async function visit(knock: Knock): Promise<{ visitor: Visitor; room: Room } | Denial> {
@@ -142,6 +150,45 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (isDenial(visited)) return visited
       const { visitor, room } = visited
       return { ...visitor, space: room.space, projector: room.projector }
+    },
+
+    async openedBy({ token, remote, letIn }) {
+      if (draining) return deny('unavailable', 503, 'the gateway is stopping; ask again later')
+      const all = [...rooms.values()].map(async ({ space }) =>
+        (await opens(space, token, authenticator)) ? [space.config.name] : [],
+      )
+      const spaces = (await Promise.all(all)).flat()
+      if (spaces.length === 0) {
+        if (token === undefined)
+          return deny('unauthorized', 401, 'a token is required: no space here lets guests in')
+        const message = 'the token opens no space here; ask the operator for a valid one'
+        return failedLogins.add(remote, deny('unauthorized', 401, message))
+      }
+      letIn?.()
+      return spaces
+    },
+
+    async link(knock) {
+      const visited = await visit(knock)
+      if (isDenial(visited)) return visited
+      const { visitor, room } = visited
+      const { space, token } = knock
+      if (token === undefined)
+        return deny('unauthorized', 401, 'guests need no link: they enter without a token')
+      return (
+        payFor(visitor, room.space, 'too many links') ??
+        links.make({ space, participant: visitor.participant, token })
+      )
+    },
+
+    async exchange(code, remote, letIn) {
+      const link = links.take(code)
+      if (link === undefined) {
+        const message = 'this link was opened before, or is older than a minute; meup open makes another'
+        return failedLogins.add(remote, deny('unauthorized', 401, message))
+      }
+      const visited = await visit({ ...link, remote, ...(letIn && { letIn }) })
+      return isDenial(visited) ? visited : link
     },
 
     async admit(knock) {
@@ -202,5 +249,5 @@ async function drain(room: Room): Promise<void> {
     presence.exit(session)
   }
   room.close()
-  await space.settled()
+  if (await space.settled()) await room.checkpoints.keep()
 }

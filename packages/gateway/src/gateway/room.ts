@@ -2,6 +2,7 @@ import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
 import { backfill, tailStart } from '../outbox/backfill.js'
 import { messageFrom } from '../outbox/parcel.js'
 import type { Connection, Feed } from '../ports/connection.js'
+import { Checkpoints } from '../space/checkpoints.js'
 import type { SpaceConfig } from '../space/config.js'
 import { welcomeFrame } from '../space/frames.js'
 import type { Reader } from '../space/may-read.js'
@@ -22,6 +23,7 @@ export class Room {
   readonly presence: Presence
   readonly projector: Projector
   readonly retention: Retention
+  readonly checkpoints: Checkpoints
   readonly #enforcement: Enforcement
   readonly #feeds: Feeds
 
@@ -30,6 +32,7 @@ export class Room {
     this.presence = new Presence(space)
     this.projector = new Projector(space)
     this.retention = new Retention(space, this.projector)
+    this.checkpoints = new Checkpoints(space)
     this.#enforcement = new Enforcement(space, this.presence, (session) =>
       this.#welcome(session, live(space)),
     )
@@ -39,6 +42,7 @@ export class Room {
       afterDelivery(deliveries)
       this.#feeds.add(deliveries)
       this.projector.poke()
+      this.checkpoints.delivered(deliveries)
     }
     space.recovered = () => {
       this.#enforcement.renew()

@@ -6,6 +6,7 @@ import { postEnvelopes } from './envelopes.js'
 import { getEvents } from './events.js'
 import { guard } from './guard.js'
 import { getEnvelopes } from './history.js'
+import { getSpaces, postExchange, postLink } from './links.js'
 import { explainSocket, getHealth, getMetrics, getReadiness } from './operations.js'
 import type { HttpOptions } from './options.js'
 import { getPageFile } from './page.js'
@@ -20,6 +21,7 @@ type Handler = (context: Context, options: HttpOptions) => Response | Promise<Re
 export function createHttpApp(options: HttpOptions): Hono {
   const app = new Hono()
   app.use('/spaces/*', guard(options.origins))
+  app.use('/links/*', guard(options.origins))
   app.post('/spaces/:space/envelopes', (context) => postEnvelopes(context, options))
   const allowOnly = (path: string, allow: string) => {
     app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
@@ -32,6 +34,7 @@ export function createHttpApp(options: HttpOptions): Hono {
     app.get(path, (context) => handler(context, options))
     allowOnly(path, allow)
   }
+  get('/spaces', getSpaces)
   get('/spaces/:space/envelopes', getEnvelopes, 'GET, HEAD, POST, OPTIONS')
   get('/spaces/:space/events', getEvents)
   get('/spaces/:space/participants', getParticipants)
@@ -41,8 +44,13 @@ export function createHttpApp(options: HttpOptions): Hono {
   get('/spaces/:space/audit', getAudit)
   get('/spaces/:space/audit/verify', getVerification)
   get('/spaces/:space/audit/export', getExport)
-  app.post('/spaces/:space/ag-ui', (context) => postRun(context, options))
-  allowOnly('/spaces/:space/ag-ui', 'POST, OPTIONS')
+  const post = (path: string, handler: Handler) => {
+    app.post(path, (context) => handler(context, options))
+    allowOnly(path, 'POST, OPTIONS')
+  }
+  post('/spaces/:space/ag-ui', postRun)
+  post('/spaces/:space/links', postLink)
+  post('/links/exchange', postExchange)
   get('/spaces/:space/ws', explainSocket)
   get('/healthz', getHealth)
   get('/readyz', getReadiness)

@@ -1,4 +1,5 @@
 import {
+  anyContext,
   Envelope,
   EnvelopeId,
   GATEWAY,
@@ -21,8 +22,6 @@ export interface Parameter<Value> {
 }
 
 const mostNames = 64
-/** As deep as any space may allow. */
-const anyContext = { contextDepth: 64, contextLength: 4096 }
 
 /** A parameter that is given once. */
 const single = <Value>(
@@ -127,6 +126,7 @@ export const parameters = {
     (text) => (isThread(text) ? text : undefined),
   ),
   turn: whole(1, 'only the turn with this number; it needs `thread_id`'),
+  sizes: oneOf(['true', 'false'], 'whether each tool decision tells how much came back; default false'),
   phase: oneOf(phases, 'only steps of this phase'),
   format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),
   agent: single(

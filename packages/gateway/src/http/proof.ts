@@ -9,7 +9,7 @@ import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { streamOf } from './stream.js'
 
-export const exportParameters = ['format', 'thread_id', 'turn'] as const
+export const exportParameters = ['format', 'after', 'thread_id', 'turn'] as const
 
 /** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
@@ -24,8 +24,9 @@ export async function getVerification(context: Context, options: HttpOptions): P
 export async function getExport(context: Context, options: HttpOptions): Promise<Response> {
   const asked = readParameters(new URL(context.req.url).searchParams, exportParameters)
   if (isDenial(asked)) return denied(asked)
-  const { format = 'jsonl', thread_id, turn } = asked
+  const { format = 'jsonl', after = 0, thread_id, turn } = asked
   if (format === 'jsonl' && (thread_id !== undefined || turn !== undefined)) return denied(wholeOnly)
+  if (format === 'markdown' && after > 0) return denied(chainOnly)
   const visitor = await options.gateway.identify(knockOf(context, options))
   if (isDenial(visitor)) return denied(visitor)
 
@@ -35,9 +36,15 @@ export async function getExport(context: Context, options: HttpOptions): Promise
     options.hangUp(context)
   }
   if (format === 'markdown') return writeMarkdown(visitor, asked, options, failed)
-  const lines = exportLog(space.readerOf(visitor), space)
+  if (after > space.delivered) {
+    const message = `the log ends at seq ${space.delivered}; ask for what comes after that, or before`
+    return denied(deny('invalid_request', 400, message))
+  }
+  const lines = exportLog(space.readerOf(visitor), space, after)
   return new Response(streamOf(lines, failed), { headers: { 'content-type': ndjson } })
 }
+
+const chainOnly = deny('invalid_request', 400, 'after needs format=jsonl; of Markdown take a turn')
 
 const wholeOnly = deny(
   'invalid_request',

@@ -24,7 +24,7 @@ export const getContexts = (context: Context, options: HttpOptions): Promise<Res
 export const getContext = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, (visitor) => {
     const path = context.req.param('path') ?? ''
-    const node = treeOf(shownTo(visitor)).byPath.get(path)
+    const node = treeOf(shownTo(visitor, path)).byPath.get(path)
     if (node !== undefined) return context.json(node)
     const message = `no reasoning that you may read has opened the context ${path}, or it is long over`
     return problem(problemOf({ code: 'not_found', message }))
@@ -39,8 +39,8 @@ async function asVisitor(
   return isDenial(visitor) ? denied(visitor) : answer(visitor)
 }
 
-const shownTo = ({ space, participant }: Caller): ContextReport[] =>
-  space.state.contexts.report(space.readerOf({ participant }))
+const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>
+  space.state.contexts.report(space.readerOf({ participant }), path)
 
 interface ContextNode extends ContextReport {
   readonly children: ContextNode[]

@@ -8,7 +8,7 @@ import { denied } from './problem.js'
 import { unknownThread, wrongThread } from './thread.js'
 import { paged, readView } from './views.js'
 
-export const turnParameters = ['thread_id', 'before', 'limit'] as const
+export const turnParameters = ['thread_id', 'before', 'limit', 'sizes'] as const
 
 /** `GET /spaces/{space}/turns`: what an agent was asked, what it answered, and why it called which tools [MEUP-11.5]. */
 export async function getTurns(context: Context, options: HttpOptions): Promise<Response> {
@@ -19,13 +19,13 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   if (isDenial(visitor)) return denied(visitor)
 
   const { space, projector } = visitor
-  const { thread_id: thread, before, limit = 20 } = asked
+  const { thread_id: thread, before, limit = 20, sizes } = asked
   if (thread === undefined) {
     return denied(deny('invalid_request', 400, `thread_id is needed, such as ${space.config.name}/ben`))
   }
   const wrong = wrongThread(asked, space)
   if (wrong !== undefined) return denied(wrong)
-  const query = { thread, limit, ...(before !== undefined && { before }) }
+  const query = { thread, limit, sizes: sizes === 'true', ...(before !== undefined && { before }) }
   const mayRead = readingOf(space.readerOf(visitor), space)
   const page = await readView(visitor, options, () => readTurns(projector, query, mayRead))
   if (isDenial(page)) return denied(page)

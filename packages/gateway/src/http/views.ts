@@ -19,17 +19,26 @@ export async function readView<Answer>(
   read: (head: number) => Promise<Answer>,
 ): Promise<Answer | Denial> {
   const head = space.delivered
+  let isLate = false
   let cancel = (): void => {}
   const late = new Promise<Denial>((resolve) => {
-    cancel = space.clock.after(patienceMs, () => resolve(behind(projector.seq, head)))
+    cancel = space.clock.after(patienceMs, () => {
+      isLate = true
+      resolve(behind(projector.seq, head))
+    })
+  })
+  const told = (err: unknown): void =>
+    logger.warn({ err, space: space.config.name }, 'turns and steps could not be read')
+  // Reading takes long where turns and steps prove damaged: all of them are made again then.
+  const answer = projector.reach(head).then(() => read(head))
+  answer.catch((err: unknown) => {
+    if (isLate) told(err) // Who asked has been answered.
   })
   try {
-    // Reading takes long where turns and steps prove damaged: all of them are made again then.
-    const answer = projector.reach(head).then(() => read(head))
     return await Promise.race([answer, late])
   } catch (err) {
     if (!(err instanceof LogError)) throw err
-    logger.warn({ err, space: space.config.name }, 'turns and steps could not be read')
+    told(err)
     return deny('unavailable', 503, unreadable)
   } finally {
     cancel()

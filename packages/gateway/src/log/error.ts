@@ -1,7 +1,7 @@
 /**
  * - `gap`: the batch does not continue the log
  * - `duplicate_id`: the log, or the batch itself, already has an envelope with this id
- * - `range`: what should be pruned is the newest row, or is gone already
+ * - `range`: what should be pruned is the newest row, or is gone already; a checkpoint tells of a row that is not there
  * - `closed`: the log or its store has been closed
  * - `newer_schema`: a newer version of this software wrote the file
  * - `corrupt`: the file is damaged, or is no log of this software
@@ -50,6 +50,11 @@ export function rangeError(through: number, oldest: number, head: number): LogEr
     'range',
     `${kept}; it cannot be pruned through ${through}. Keep at least the newest row.`,
   )
+}
+
+export function checkpointError(through: number, oldest: number, head: number): LogError {
+  const kept = `This log has the rows ${oldest} to ${head}`
+  return new LogError('range', `${kept}; there can be no checkpoint at ${through}. Name one of them.`)
 }
 
 export function occupiedError(space: string, path: string): LogError {

@@ -1,4 +1,13 @@
-import type { Draft, Entry, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
+import type {
+  Checkpoint,
+  Draft,
+  Entry,
+  EnvelopeLog,
+  LogStore,
+  Query,
+  Row,
+  Snapshot,
+} from '../ports/envelope-log.js'
 import type { Projection, ProjectionOptions } from '../ports/projection.js'
 
 /** Told what a log has committed: each envelope once, in order, by one process at a time. It must not throw. */
@@ -79,6 +88,14 @@ class ObservedLog implements EnvelopeLog {
 
   prune(through: number, snapshot: Uint8Array): Promise<void> {
     return this.#log.prune(through, snapshot)
+  }
+
+  keep(checkpoint: Checkpoint): Promise<void> {
+    return this.#log.keep(checkpoint)
+  }
+
+  checkpoint(): ReturnType<EnvelopeLog['checkpoint']> {
+    return this.#log.checkpoint()
   }
 
   project(options: ProjectionOptions): Promise<Projection> {

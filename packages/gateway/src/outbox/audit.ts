@@ -38,15 +38,36 @@ export async function readAudit(
     const { steps, next } = await readSteps(reader, source, projection, query)
     return { steps, decisions: decisionsAmong(steps, source, query), next }
   }
-  const decided = await readDecisions(reader, source, query)
+  const range = await decisionsIn(query, projection)
+  const decided = await readDecisions(reader, source, query, range)
   const { steps, next = decided.next } = await readSteps(reader, source, projection, query, decided.next)
   return { steps, decisions: decided.messages.filter(({ seq = 0 }) => seq >= (next ?? 0)), next }
 }
 
-const readDecisions = (reader: Reader, source: Source, query: AuditQuery) =>
+/** Seqs between which decisions are, both excluded. */
+interface Between {
+  readonly after: number
+  readonly before: number
+}
+
+/** Where the log was between two times: of every decision there is a step, which tells its time as the log goes by it. */
+async function decisionsIn(
+  { since, until, before }: AuditQuery,
+  projection: Pick<Projection, 'steps'>,
+): Promise<Between> {
+  const lastUntil = async (time: string): Promise<number> => {
+    const [last] = await projection.steps({ phases: ['waiting_approval'], until: time, limit: 1 })
+    return last?.step.source.seq ?? 0
+  }
+  return {
+    after: since === undefined ? 0 : await lastUntil(since),
+    before: until === undefined ? before : Math.min(before, (await lastUntil(until)) + 1),
+  }
+}
+
+const readDecisions = (reader: Reader, source: Source, query: AuditQuery, range: Between) =>
   readHistory(reader, source, {
-    after: 0,
-    before: query.before,
+    ...range,
     limit: query.limit,
     order: 'desc',
     filter: { kinds: [Kind.systemDecision] },
@@ -107,10 +128,5 @@ function decisionsAmong(steps: readonly AuditStep[], { log }: Source, query: Aud
   return rows.filter((row) => isAsked(row, query)).map(messageOf)
 }
 
-function isAsked({ to = [], ts }: Entry, { agents, since, until }: AuditQuery): boolean {
-  return (
-    (agents === undefined || to.some((participant) => agents.includes(participant))) &&
-    (since === undefined || ts >= since) &&
-    (until === undefined || ts < until)
-  )
-}
+const isAsked = ({ to = [] }: Entry, { agents }: AuditQuery): boolean =>
+  agents === undefined || to.some((participant) => agents.includes(participant))

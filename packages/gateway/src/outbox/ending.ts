@@ -28,7 +28,7 @@ export class Ending {
     const mayRead = this.isForAll ? mayReadAll : readingOf(session, this.#source)
     const { agent } = this.#end.turn
     const isAsked: MayRead = (said) => session.selection.includesCall({ ...said, from: agent })
-    if (reasoningEvent(this.#end, (said) => mayRead(said) && isAsked(said)) === undefined) return undefined
+    if (reasoningEvent(this.#end, mayRead, isAsked) === undefined) return undefined
     if (!this.isForAll) return this.#make(mayRead)
     this.#shared ??= { message: this.#make(mayRead) }
     return this.#shared.message

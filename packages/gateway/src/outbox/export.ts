@@ -1,18 +1,18 @@
+import { exportLine } from '@meup/protocol'
 import { beginningOf } from '../log/chain.js'
-import { exportLine } from '../log/export-lines.js'
 import { walk } from '../log/walk.js'
-import type { Row } from '../ports/envelope-log.js'
+import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { mayRead, type Reader } from '../space/may-read.js'
 import type { Source } from './backfill.js'
 
 /**
  * The log as lines [MEUP-10.4]: what its reader may read, by the same predicate as live delivery [MEUP-8.1], and of the
- * rest no more than the chain needs. It ends with what was delivered last when it began. Throws where the log is pruned
+ * rest no more than the chain needs. It begins behind the seq `after`, if that is kept, and ends with what was delivered last when it began. Throws where the log is pruned
  * meanwhile, and then it has no end.
  */
-export async function* exportLog(reader: Reader, source: Source): AsyncGenerator<string, void> {
+export async function* exportLog(reader: Reader, source: Source, after = 0): AsyncGenerator<string, void> {
   const { log, delivered: head } = source
-  const { through, hash: previous } = beginningOf(log)
+  const { through, hash: previous } = await placeAfter(after, log)
   yield exportLine({ epoch: log.epoch, first: through + 1, previous: hex(previous) })
   let [last, hash] = [through, previous]
   for await (const row of walk(log, through, head)) {
@@ -21,6 +21,15 @@ export async function* exportLog(reader: Reader, source: Source): AsyncGenerator
   }
   if (last !== head) throw new Error(`seq ${last + 1} is gone from the log; export it again`)
   yield exportLine({ epoch: log.epoch, head, hash: hex(hash) })
+}
+
+/** What the first envelope of an export links to. */
+async function placeAfter(after: number, log: EnvelopeLog): Promise<ReturnType<typeof beginningOf>> {
+  const beginning = beginningOf(log)
+  if (after <= beginning.through) return beginning
+  const [row] = await log.read({ after: after - 1, before: after + 1, limit: 1 })
+  // It may have been pruned in this moment.
+  return row === undefined ? beginningOf(log) : { through: after, hash: row.hash }
 }
 
 const shown = ({ seq, salt, body }: Row) => ({ seq, salt: hex(salt), body: Buffer.from(body).toString() })

@@ -1,4 +1,11 @@
-import { exportMarkdown, type MayRead, seqOfUlid, type TurnRecord, turnInfo } from '@meup/views'
+import {
+  type MayRead,
+  markdownWriter,
+  type ReasoningStep,
+  seqOfUlid,
+  type TurnRecord,
+  turnInfo,
+} from '@meup/views'
 import type { Projection, TrailQuery } from '../ports/projection.js'
 
 const [turnsAtOnce, stepsAtOnce] = [16, 256]
@@ -15,43 +22,32 @@ export async function* exportTrail(
   head: number,
   mayRead: MayRead,
 ): AsyncGenerator<string, void> {
+  const write = markdownWriter()
   let after: string | undefined
-  let isFirst = true
   for (;;) {
     const turns = await projection.trail({ ...query, ...(after && { after }), limit: turnsAtOnce })
     for (const turn of turns) {
       after = turn.id
       if (seqOfUlid(turn.id) > head) return
-      let isBegun = false
-      for await (const text of piecesOf(turn, projection, (said) => said.seq <= head && mayRead(said))) {
-        yield isBegun || isFirst ? text : `\n${text}`
-        isBegun = true
-        isFirst = false
-      }
+      const pieces = piecesOf(turn, projection, (said) => said.seq <= head && mayRead(said))
+      for await (const steps of pieces) yield write(turn, steps)
     }
     if (turns.length < turnsAtOnce) return
   }
 }
 
-/** One turn in pieces that follow each other; a turn without steps is one as well. */
+/** The steps of one turn in pieces that follow each other; a turn without steps is one as well. */
 async function* piecesOf(
   turn: TurnRecord,
   projection: Trail,
   mayRead: MayRead,
-): AsyncGenerator<string, void> {
-  if (turn.steps === 0 && turnInfo(turn, mayRead) !== undefined) yield exportMarkdown(turn, [])
-  let isBegun = false
+): AsyncGenerator<readonly ReasoningStep[], void> {
+  if (turn.steps === 0 && turnInfo(turn, mayRead) !== undefined) yield []
   for (let from = 0; from < turn.steps; ) {
     const steps = await projection.stepsOf(turn.id, { from, limit: stepsAtOnce })
     const shown = steps.filter(({ source }) => mayRead(source))
-    if (shown.length > 0) {
-      const text = exportMarkdown(turn, shown)
-      yield isBegun ? withoutHeading(text) : text
-      isBegun = true
-    }
+    if (shown.length > 0) yield shown
     const last = steps.at(-1)?.step_number ?? from + stepsAtOnce - 1 // All of these have been pruned.
     from = last + 1
   }
 }
-
-const withoutHeading = (text: string): string => text.slice(text.indexOf('\n') + 1)

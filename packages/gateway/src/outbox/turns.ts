@@ -1,4 +1,4 @@
-import { type MayRead, type TurnInfo, type TurnRecord, turnInfo } from '@meup/views'
+import { type MayRead, type TurnInfo, type TurnRecord, turnDetail, turnInfo } from '@meup/views'
 import type { Projection, TurnQuery } from '../ports/projection.js'
 
 const turnsAtOnce = 16
@@ -13,16 +13,20 @@ export interface TurnPage {
   readonly next: number | undefined
 }
 
-/** The latest turns of a thread, those before one of them, as far as the reader may read anything of them. */
+/**
+ * The latest turns of a thread, those before one of them, as far as the reader may read anything of them; with how much
+ * each tool gave back where `sizes` are asked for.
+ */
 export async function readTurns(
   projection: Pick<Projection, 'turns'>,
-  query: TurnQuery,
+  { sizes = false, ...query }: TurnQuery & { readonly sizes?: boolean },
   mayRead: MayRead,
 ): Promise<TurnPage> {
+  const tell = sizes ? turnDetail : turnInfo
   const turns: TurnInfo[] = []
   let [next, looked, characters]: [number | undefined, number, number] = [query.before, 0, 0]
   for await (const record of newestFirst(projection, query)) {
-    const info = turnInfo(record, mayRead)
+    const info = tell(record, mayRead)
     const isFull = turns.length === query.limit || characters >= mostCharacters
     if (looked === mostTurns || (isFull && info !== undefined)) return { turns: turns.reverse(), next }
     if (info !== undefined) turns.push(info)

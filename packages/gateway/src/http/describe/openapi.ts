@@ -26,6 +26,7 @@ export function openApi(): JsonSchema {
       schemas: { ...answerSchemas(), ...turnSchemas(), ...runSchemas() },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'a token of the space; guests send none' },
+        code: { type: 'http', scheme: 'bearer', description: 'a one-time code, in place of a token' },
       },
     },
   }
@@ -50,6 +51,7 @@ function spacePaths(): Record<string, object> {
     ...under('/audit/verify', { get: show('verification', 'Whether the log is what was chained') }),
     ...under('/audit/export', { get: exported }),
     ...under('/ag-ui', { post: run }),
+    ...under('/links', { post: link }),
   }
 }
 
@@ -63,6 +65,8 @@ function openPaths(): Record<string, object> {
   const status = { description: 'yes', content: json(schemaRef('status')) }
   const metrics = { description: 'text for Prometheus', content: { 'text/plain': { schema: text } } }
   return {
+    '/spaces': { get: spaces },
+    '/links/exchange': { post: exchange },
     '/healthz': { get: open('health', 'Whether the process answers', { 200: status }) },
     '/readyz': {
       get: open('readiness', 'Whether every space takes envelopes', {
@@ -228,6 +232,39 @@ const run = {
       content: { 'text/event-stream': { schema: text } },
     },
     ...refusals(Object.keys(errors) as ErrorCode[]),
+  },
+}
+
+const link = {
+  ...ofSpace,
+  security: [{ token: [] }],
+  operationId: 'link',
+  summary: 'Makes a one-time code for a token',
+  responses: {
+    201: { description: 'it stands for the token, once and for a minute', content: json(schemaRef('link')) },
+    ...refusals(entry),
+  },
+}
+
+const exchange = {
+  tags: ['gateway'],
+  security: [{ code: [] }],
+  operationId: 'exchange',
+  summary: 'Exchanges a one-time code for the token that it stands for',
+  responses: {
+    200: { description: 'the token, and whose it is', content: json(schemaRef('exchanged')) },
+    ...refusals(entry),
+  },
+}
+
+const spaces = {
+  tags: ['gateway'],
+  security: [{ token: [] }, {}],
+  operationId: 'spaces',
+  summary: 'The spaces that a token opens, or that let guests in',
+  responses: {
+    200: { description: 'their names', content: json(schemaRef('spaces')) },
+    ...refusals(entry),
   },
 }
 

@@ -97,6 +97,9 @@ export function answerSchemas(): Record<string, JsonSchema> {
       },
       ['brokenAt', 'prunedBefore'],
     ),
+    link: object({ code: text, expiresAt: text }),
+    exchanged: object({ space: text, participant: text, token: text }),
+    spaces: object({ spaces: arrayOf(text) }),
     status: object({ status: text }),
     problem: {
       ...object({ type: text, title: text, status: count, detail: text, code: { enum: errorCodes } }),

@@ -19,6 +19,10 @@ const decision = {
   outcome,
   parallel_group: { ...countOrNull, description: 'the same for all that were dispatched together' },
 }
+const size: JsonSchema = {
+  oneOf: [object({ count, unit: text }), { type: 'null' }],
+  description: 'how much came back, in chars, bytes, or what was counted; only with `sizes=true`',
+}
 const { parameters: _, ...told } = decision
 const { parallel_group: __, ...toldOfJob } = told
 
@@ -45,7 +49,11 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
     ),
     reasoning: {
       oneOf: [
-        object({ ...identity, narrative: textOrNull, tool_decisions: arrayOf(object(decision)) }),
+        object({
+          ...identity,
+          narrative: textOrNull,
+          tool_decisions: arrayOf(object({ ...decision, size }, ['size'])),
+        }),
         { type: 'null' },
       ],
       description: 'null: no tool was called',

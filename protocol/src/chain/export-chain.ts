@@ -41,9 +41,19 @@ export class ExportChain {
   #shown = 0
   #hash: Uint8Array = new Uint8Array()
 
-  constructor(sha256: Sha256, known: KnownHead | undefined) {
+  constructor(sha256: Sha256, known?: KnownHead) {
     this.#sha256 = sha256
     this.#known = known
+  }
+
+  /** Seq of the last envelope so far. */
+  get last(): number {
+    return this.#last
+  }
+
+  /** Hash of that envelope: what the next one links to. */
+  get hash(): Uint8Array {
+    return this.#hash
   }
 
   /** Why there is no verdict yet. */
