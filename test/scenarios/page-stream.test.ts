@@ -1,3 +1,4 @@
+import { testToken } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { drivePage } from '../support/driven-page.js'
@@ -7,6 +8,16 @@ import { crew, enterAs, openPageGateway } from '../support/page.js'
 const tops = `Object.fromEntries([...document.querySelectorAll('article')].map(
   (row) => [row.lastElementChild.textContent, Math.round(row.getBoundingClientRect().top)],
 ))`
+
+/** History waits in the page until it is let through. */
+const holdHistory = `{
+  const ask = globalThis.fetch
+  const held = new Promise((resolve) => { globalThis.letHistoryThrough = resolve })
+  globalThis.fetch = async (what, ...more) => {
+    if (String(what).includes('/envelopes?')) await held
+    return ask(what, ...more)
+  }
+}`
 
 test(
   'the page draws what is near the view of a long log, and leaves a reader who looks back where they are',
@@ -38,17 +49,40 @@ test(
     await page.click('.newer')
     await page.shows(`message ${length + 6}.`)
 
+    // What is before comes by itself, and the reader stays where they are meanwhile.
+    const toTheTop = `document.querySelector('.scroller').scrollTop = 0, document.body.innerText`
+    await expect.poll(() => page.evaluate(toTheTop), { timeout: 20_000 }).toContain('message 0.')
+    await page.shows('the space was opened')
+    await page.hides('Load earlier')
+    expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'what was before comes by itself, and moves nothing that is read',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const planner = await gateway.enter('planner')
+    for (let from = 0; from < 3000; from += 500) {
+      await Promise.all(Array.from({ length: 500 }, (_, at) => planner.chat(`message ${from + at}.`)))
+    }
+    const page = await drivePage(chromium)
+    await page.goTo(`${gateway.url}/#/s/demo`)
+    await page.shows('Enter a space')
+    await page.evaluate(holdHistory)
+    await page.type('input[name=token]', testToken('ana'))
+    await page.click('button[type=submit]')
+    await page.shows('message 2999.')
     await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
-    await page.shows('Load earlier')
+    await page.shows('Loading…')
     const [[oldest = '', top] = []] = Object.entries(await page.evaluate<Record<string, number>>(tops))
-    await page.click('.earlier')
-    await expect
-      .poll(() => page.evaluate(`document.querySelector('.earlier')`), { timeout: 15_000 })
-      .toBeNull()
+    expect(oldest).toMatch(/^message (19|20)\d\d\.$/)
+    await page.evaluate('letHistoryThrough()')
+    await page.hides('Loading…')
     expect(await page.evaluate(tops)).toMatchObject({ [oldest]: top })
     await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
     await page.shows('message 0.')
-    await page.shows('the space was opened')
     await page.hides('Load earlier')
     expect(page.problems).toEqual([])
   }),

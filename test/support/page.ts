@@ -1,3 +1,6 @@
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { dialWs, Space } from '@meup/agent-sdk'
 import { memoryStore, type Served, serve } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
@@ -10,7 +13,7 @@ const thinks: Capability[] = ['chat', 'reasoning.*', 'mcp.proposal', { kind: 'mc
 const participants: Record<string, Capability[]> = {
   ana: ['chat', 'mcp.*', 'observe.visibility', 'capability.grant', 'reasoning.cancel'],
   admin: ['space.kick'],
-  planner: thinks,
+  planner: [...thinks, 'participant.status'],
   security: thinks,
   repo: ['mcp.response'],
   deploy: ['mcp.response'],
@@ -18,15 +21,25 @@ const participants: Record<string, Capability[]> = {
   rex: ['chat', { kind: 'mcp.*', to: 're:deploy|planner' }],
 }
 
+interface PageGatewayOptions extends Pick<Parameters<typeof createTestGateway>[0], 'limits' | 'clock'> {
+  /** Further participants, and what each may do. */
+  readonly more?: Readonly<Record<string, Capability[]>>
+}
+
 /** A gateway that can be restarted at its address, with the log that it had. */
-export async function openPageGateway() {
+export async function openPageGateway({ more, ...options }: PageGatewayOptions = {}) {
   const spaces = new Map()
   let port = 0
   let served: Served | undefined
   /** `isNew`: with another log. */
   const start = async (isNew = false): Promise<string> => {
     if (isNew) spaces.clear()
-    const gateway = await createTestGateway({ name: 'demo', participants, store: memoryStore(spaces) })
+    const gateway = await createTestGateway({
+      ...options,
+      name: 'demo',
+      participants: { ...participants, ...more },
+      store: memoryStore(spaces),
+    })
     served = await serve({ gateway, host: '127.0.0.1', port, page: pageDirectory })
     port = Number(new URL(served.url).port)
     return served.url
@@ -38,7 +51,15 @@ export async function openPageGateway() {
     onTestFinished(() => space.close())
     return space
   }
-  return { url, enter, start, stop: async () => served?.close() }
+  return { url, enter, start, stop: async () => served?.close(), spaces }
+}
+
+const folder = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')
+
+/** Where a test leaves what it has seen. */
+export function pictures(name: string): string {
+  mkdirSync(folder, { recursive: true })
+  return join(folder, `${name}.png`)
 }
 
 /** The agents, and the tools that they use. */

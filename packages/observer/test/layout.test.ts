@@ -53,12 +53,12 @@ test('a height that was measured stays with its row when others come before it',
   for (let count = 0; count < 4; count++) script.chat('ana', `message ${count}`)
   const model = new SpaceModel()
   model.take(script.envelopes.slice(2), 0)
-  expect(model.rows).toHaveLength(2)
-  model.measured(1, 333)
-  void model.rows
-  const { height } = model.layout
-  expect(height).toBe(model.layout.topOf(1) + 333)
+  const { stream } = model.lists
+  expect(stream.slots).toHaveLength(2)
+  stream.measured(1, 333)
+  void stream.slots
+  expect(stream.layout.height).toBe(stream.layout.topOf(1) + 333)
   model.merge(script.envelopes.slice(0, 2))
-  expect(model.rows.map((row) => row.height).at(-1)).toBe(333)
-  expect(model.layout.topOf(4) - model.layout.topOf(3)).toBe(333)
+  expect(stream.slots.map(({ height }) => height).at(-1)).toBe(333)
+  expect(stream.layout.topOf(4) - stream.layout.topOf(3)).toBe(333)
 })

@@ -122,7 +122,7 @@ describe('people', () => {
     script.presence('leave', 'ana')
     model.take(script.envelopes, 0)
     model.mute('eve', true)
-    expect(model.people).toEqual([
+    expect(model.people).toMatchObject([
       { id: 'bot', isPresent: true, load: 1, isMuted: false },
       { id: 'eve', isPresent: true, load: 0, isMuted: true },
       { id: 'ana', isPresent: false, load: 0, isMuted: false },

@@ -81,7 +81,7 @@ export const welcome = (ids: readonly string[], head = 0): WelcomePayload => ({
 })
 
 /** What a row says, in short. */
-function gist(row: Row): string {
+export function gist(row: Row): string {
   const indent = '  '.repeat(row.depth)
   switch (row.type) {
     case 'message':
@@ -92,6 +92,8 @@ function gist(row: Row): string {
       return `${indent}${row.tone} ${row.text}`
     case 'call':
       return `${indent}${row.tool} ${row.result?.outcome ?? 'pending'}`
+    case 'batch':
+      return `${indent}${row.calls.map(({ tool }) => tool).join(' ∥ ')}`
     case 'proposal':
       return `${indent}${row.proposal.tool} ${row.proposal.state}`
     case 'end':

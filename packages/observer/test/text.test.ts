@@ -73,6 +73,33 @@ describe('addresses', () => {
     expect(readRoute(writeRoute({}))).toEqual({})
   })
 
+  test('keep what is seen of it, readable', () => {
+    const route = {
+      ...{ space: 'demo', seq: 7, context: 'r1/n_1', view: 'lanes', query: 'Größe & 50 %=#?' },
+      ...{ from: ['ana', 'bot-1'], sorts: ['chat', 'tools'] },
+    }
+    const hash = writeRoute(route)
+    expect(hash).toContain('ctx=r1/n_1')
+    expect(hash).toContain('from=ana,bot-1')
+    expect(readRoute(hash)).toEqual(route)
+  })
+
+  test('that others have written may hold anything', () => {
+    const odd = fc.array(
+      fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('&', '=', 'e', 'q', '%', 'ctx')),
+    )
+    fc.assert(
+      fc.property(odd, (parts) => {
+        const route = readRoute(`#/s/demo?${parts.join('')}`)
+        expect(readRoute(writeRoute(route))).toEqual(route)
+      }),
+    )
+    expect(readRoute('#/s/demo?ctx=../x&from=%3Cb%3E,ana&only=<b>&view=1&e=1e3')).toEqual({
+      space: 'demo',
+      from: ['ana'],
+    })
+  })
+
   test.each(['', '#', '#/x/demo', '#/s/', '#/s/Not A Space', '#/s/../etc'])(
     'that are none are left: %s',
     (hash) => {

@@ -1,6 +1,6 @@
 import type { AnyEnvelope } from '@meup/agent-sdk/watch'
 import { ProtocolError } from '@meup/agent-sdk/watch'
-import { type ErrorCode, errors } from '@meup/protocol'
+import { type Detail, type ErrorCode, errors } from '@meup/protocol'
 import type { Place } from './place.js'
 
 /** What of the log is asked for. */
@@ -9,6 +9,9 @@ export interface Asked {
   readonly before?: number
   /** That path, and what is below it. */
   readonly context?: string
+  readonly reasoning?: Detail
+  /** These kinds alone, with commas between them. */
+  readonly kind?: string
   /** `desc` = the latest first. */
   readonly order?: 'asc' | 'desc'
 }
@@ -42,8 +45,16 @@ export async function readHistory(
   return { envelopes, isAll: next === undefined }
 }
 
-async function readPage(place: Place, asked: Asked): Promise<Page> {
-  const parameters = Object.entries({ ...asked, limit: perRequest }).flatMap(([name, value]) =>
+/** The envelope of this seq. Rejects as `readHistory`, with `not_found` where this participant may not see it. */
+export async function readOne(place: Place, seq: number): Promise<AnyEnvelope> {
+  const { envelopes } = await readPage(place, { after: seq - 1, before: seq + 1 }, 1)
+  if (envelopes[0]?.seq !== seq)
+    throw new ProtocolError('not_found', 'the gateway does not show this envelope')
+  return envelopes[0]
+}
+
+async function readPage(place: Place, asked: Asked, limit = perRequest): Promise<Page> {
+  const parameters = Object.entries({ ...asked, limit }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],
   )
   const response = await ask(place, `envelopes?${new URLSearchParams(parameters)}`)
@@ -60,11 +71,37 @@ export async function refusalOf(place: Place): Promise<ProtocolError | undefined
   }
 }
 
-async function ask({ url, space, token }: Place, what: string): Promise<Response> {
+/** Asks the space for what is at this path. Rejects as `readHistory` does. */
+export async function ask(
+  { url, space, token }: Place,
+  what: string,
+  signal?: AbortSignal,
+): Promise<Response> {
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const response = await fetch(new URL(`spaces/${encodeURIComponent(space)}/${what}`, `${url}/`), { headers })
+  const address = new URL(`spaces/${encodeURIComponent(space)}/${what}`, `${url}/`)
+  const response = await fetch(address, { headers, ...(signal && { signal }) })
   if (response.ok) return response
+  throw await problemOf(response)
+}
+
+/** What the gateway says in a response that refuses. */
+export async function problemOf(response: Response): Promise<ProtocolError> {
   const problem = (await response.json().catch(() => ({}))) as { code?: string; detail?: string }
   const code = Object.hasOwn(errors, problem.code ?? '') ? (problem.code as ErrorCode) : 'unavailable'
-  throw new ProtocolError(code, problem.detail ?? `HTTP ${response.status}`)
+  return new ProtocolError(code, problem.detail ?? `HTTP ${response.status}`)
+}
+
+/** What comes of a response, piece by piece; whoever stops reading ends it. */
+export async function* piecesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+  const reader = body?.getReader()
+  if (reader === undefined) return
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel()
+  }
 }

@@ -1,11 +1,15 @@
 import { type AnyEnvelope, ConnectionError, type Draft, ProtocolError, Watcher } from '@meup/agent-sdk/watch'
 import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
+import { Audit } from './audit.js'
 import { Batches } from './batches.js'
+import { Cutting } from './cutting.js'
 import { dialAt } from './dial.js'
+import { atFirst, History } from './history.js'
 import { type Asked, readHistory } from './http.js'
 import type { Place } from './place.js'
 import { isReady, makeReady } from './regular-expressions.js'
+import { TimeTravel } from './time-travel.js'
 
 /** How it stands with the space. */
 export type Stage =
@@ -18,44 +22,70 @@ export type Stage =
 
 export type Detail = NonNullable<SubscribePayload['reasoning']>
 
-/** Envelopes that are asked for at first; of longer logs the reader asks for more. */
-const atFirst = 20_000
-/** Requests, of 1,000 envelopes each, when the reader asks for earlier ones. */
-const earlierPages = 5
 /** Milliseconds between two looks at how much the gateway keeps back. */
 const lookAgain = 10_000
 
 /** One visit to a space: what is known of it, and what its reader does in it. */
 export class Session {
   readonly place: Place
-  model = new SpaceModel()
+  /** The space as it is now. */
+  present = new SpaceModel()
+  /** Where in time its reader is. */
+  readonly time: TimeTravel
+  /** What of the log was checked here. */
+  readonly audit: Audit
   stage: Stage = { at: 'connecting' }
   /** What has just happened to the connection. */
   notice: string | undefined
-  isLoading = false
   /** Changes whenever what this reader may do does. */
   rights = 0
-  detail: Detail = 'full'
+  /** What this reader does not want to be sent. */
+  readonly cutting: Cutting
   #watcher: Watcher | undefined
-  /** Last seq that was shown in full, while less is shown. */
-  #fullUntil = 0
   #isOver = false
   readonly #changed: () => void
   readonly #batches = new Batches<AnyEnvelope>((batch) => {
-    this.model.take(batch, Date.now())
+    this.present.take(batch, Date.now())
     this.#changed()
+    void this.#history.fill()
   })
-  /** Whether the log has nothing before what was loaded. */
-  #isWhole = false
+  readonly #history: History
 
   constructor(place: Place, changed: () => void) {
     this.place = place
     this.#changed = changed
+    this.time = new TimeTravel(() => this.present, changed)
+    this.audit = new Audit(place, () => this.present.log, changed)
+    this.#history = new History({
+      place,
+      model: () => this.present,
+      changed,
+      failed: (error) => this.#tell(`Earlier envelopes could not be loaded: ${reasonOf(error)}`),
+    })
+    this.cutting = new Cutting({
+      desk: () => this.desk,
+      last: () => this.present.log.last,
+      missing: () => this.present.log.missing,
+      runs: () => [...this.present.runs.keys()],
+      fetch: (asked, isWanted) => this.#fetch(() => asked, isWanted),
+      changed,
+      tell: (reason) => this.#tell(reasonOf(reason)),
+    })
+  }
+
+  /** What is shown: the space as it is, or as it was at the moment that its reader looks at. */
+  get model(): SpaceModel {
+    return this.time.past ?? this.present
   }
 
   /** Whether there may be envelopes before those that were loaded. */
   get hasEarlier(): boolean {
-    return !this.#isWhole && this.model.log.first > 1
+    return !this.#history.isWhole && this.present.log.first > 1
+  }
+
+  /** Whether earlier ones are on their way. */
+  get isLoading(): boolean {
+    return this.#history.isLoading
   }
 
   get welcome(): WelcomePayload | undefined {
@@ -64,7 +94,7 @@ export class Session {
 
   async open(): Promise<void> {
     try {
-      const watcher = await Watcher.open(dialAt(this.place), { ...this.place, tail: atFirst })
+      const watcher = await Watcher.open(dialAt(this.place), { ...this.place, ...this.#resume() })
       if (this.#isOver) watcher.close()
       else this.#follow(watcher)
     } catch (error) {
@@ -72,9 +102,21 @@ export class Session {
     }
   }
 
+  /** After it has ended: tries to go on from where it was. */
+  async again(): Promise<void> {
+    if (this.stage.at !== 'ended') return
+    this.#isOver = false
+    this.stage = { at: 'connecting' }
+    this.#changed()
+    await this.open()
+  }
+
   close(): void {
     this.#isOver = true
     this.#batches.clear()
+    this.time.toPresent()
+    this.audit.stop()
+    this.#history.stop()
     this.#watcher?.close()
   }
 
@@ -90,42 +132,41 @@ export class Session {
     return false
   }
 
-  /** What this reader does; `undefined` while the space cannot be reached. */
+  /** What this reader does; `undefined` while the space cannot be reached, or is looked at as it was. */
   get desk(): Watcher | undefined {
-    return this.stage.at === 'live' ? this.#watcher : undefined
+    return this.stage.at === 'live' && !this.time.isPast ? this.#watcher : undefined
+  }
+
+  get detail(): Detail {
+    return this.cutting.cut.detail
   }
 
   /** Changes how much of others' thoughts this connection is shown; what was missed is fetched when it is all again. */
-  async show(detail: Detail): Promise<void> {
-    const watcher = this.desk
-    if (watcher === undefined || detail === this.detail) return
-    if (this.detail === 'full') this.#fullUntil = this.model.log.last
-    const { space } = await watcher.subscribe({ reasoning: detail })
-    this.detail = detail
-    this.#changed()
-    if (detail === 'full') await this.#fetch(() => ({ after: this.#fullUntil, before: space.head + 1 }))
+  show(detail: Detail): Promise<void> {
+    return this.cutting.to({ ...this.cutting.cut, detail })
   }
 
-  async loadEarlier(): Promise<void> {
-    if (this.isLoading) return
-    this.isLoading = true
-    this.#changed()
-    try {
-      const asked = { before: this.model.log.first, order: 'desc' } as const
-      const { envelopes, isAll } = await readHistory(this.place, asked, earlierPages)
-      this.#isWhole = isAll
-      this.model.merge(envelopes)
-    } catch (error) {
-      this.#tell(`Earlier envelopes could not be loaded: ${reasonOf(error)}`)
-    }
-    this.isLoading = false
-    this.#changed()
+  loadEarlier(): Promise<void> {
+    return this.#history.loadEarlier()
+  }
+
+  /** What is asked of the log at first. */
+  #resume(): { readonly tail: number } | { readonly after: number; readonly epoch: string } {
+    const { last } = this.present.log
+    return last === 0 || this.welcome === undefined
+      ? { tail: atFirst }
+      : { after: last, epoch: this.welcome.space.epoch }
   }
 
   #follow(watcher: Watcher): void {
+    const isReturn = this.present.log.last > 0
+    if (isReturn) {
+      this.stage = { at: 'reconnecting', until: 0, reason: '' }
+      if (watcher.welcome.resume.status === 'lost') this.#lost()
+    }
     this.#watcher = watcher
     this.#welcomed(watcher.welcome)
-    const looking = setInterval(() => this.#look(), lookAgain)
+    const looking = setInterval(() => void this.cutting.look(), lookAgain)
     watcher
       .on('envelope', (envelope) => this.#batches.add(envelope))
       .on('welcome', (welcome) => this.#welcomed(welcome))
@@ -135,7 +176,7 @@ export class Session {
         this.#changed()
       })
       .on('visibility', ({ context, reasoningVisible }) => {
-        if (reasoningVisible) void this.#fetch(() => ({ context, before: this.model.log.last + 1 }))
+        if (reasoningVisible) void this.#fetch(() => ({ context, before: this.present.log.last + 1 }))
       })
       .on('closed', (error) => {
         clearInterval(looking)
@@ -147,8 +188,10 @@ export class Session {
     const isBack = this.stage.at === 'reconnecting'
     const { status, from, to } = welcome.resume
     this.stage = { at: 'live' }
-    this.model.enter(welcome, Date.now())
+    this.cutting.welcomed(welcome, isBack)
+    this.present.enter(welcome, Date.now())
     this.rights++
+    this.audit.watch(welcome.space.epoch, welcome.space.head)
     if (isBack && status !== 'lost')
       this.notice = to < from ? 'back, nothing missed' : `replayed ${from}–${to}`
     this.#changed()
@@ -157,28 +200,25 @@ export class Session {
   /** Everything that is shown is of a log that is no more. */
   #lost(): void {
     this.#batches.clear()
-    this.model = new SpaceModel()
-    this.#isWhole = true
-    this.#fullUntil = 0
+    this.time.toPresent()
+    this.present = new SpaceModel(undefined, this.present)
+    this.#history.isWhole = true
+    this.cutting.lost()
     this.#tell('The log that was shown here is gone; this is what the space has now.')
   }
 
   /** Adds what was kept back: nothing that is still on its way over the socket. */
-  async #fetch(asked: () => Asked): Promise<void> {
+  async #fetch(asked: () => Asked, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
     try {
       await this.#batches.drained()
       const { envelopes } = await readHistory(this.place, asked())
-      this.model.merge(envelopes)
+      // What is earlier than all that was loaded comes when that is asked for, without a gap.
+      const { first } = this.present.log
+      await this.#history.merge(envelopes.filter((each) => (each.seq ?? 0) >= first && isWanted(each)))
       this.#changed()
     } catch (error) {
       this.#tell(`What was hidden could not be loaded: ${reasonOf(error)}`)
     }
-  }
-
-  /** The gateway tells how much it kept back whenever it is asked for the same again. */
-  #look(): void {
-    if (this.detail === 'full') return
-    this.desk?.subscribe({ reasoning: this.detail }).catch((error: unknown) => this.#tell(reasonOf(error)))
   }
 
   #changedRights(): void {
@@ -194,6 +234,7 @@ export class Session {
   #end(error: unknown): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.audit.stop()
     const isRefused = error instanceof ProtocolError && !error.retryable
     this.stage = { at: 'ended', isRefused, reason: reasonOf(error) }
     this.#changed()

@@ -1,6 +1,6 @@
 import { type Envelope, Kind } from '@meup/protocol'
 import { cut, onOneLine, toolNameOf } from '@meup/views'
-import { textOf } from './text.js'
+import { nameText, textOf } from './text.js'
 
 /** What is told of one envelope. */
 const longest = 120
@@ -30,6 +30,6 @@ function newsOf(envelope: Envelope): string | undefined {
   const said = cut(onOneLine(textOf(envelope)), longest)
   if (kind === Kind.reasoningStart && context === undefined) return `${from} began to think`
   if (kind === Kind.reasoningConclusion) return `${from} concluded${said === '' ? '' : `: ${said}`}`
-  if (kind === Kind.mcpProposal) return `${from} proposes ${onOneLine(toolNameOf(envelope.payload))}`
+  if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(toolNameOf(envelope.payload))}`
   return kind === Kind.chat && context === undefined ? `${from} says: ${said}` : undefined
 }

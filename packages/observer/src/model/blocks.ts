@@ -1,5 +1,5 @@
 import { contextRoot, correlations, type Envelope, Kind, openedContext } from '@meup/protocol'
-import { isNotification, type Message } from '@meup/views'
+import { isNotification, type Message, outcomeOf } from '@meup/views'
 import type { ArrivalsBlock, Block, CallEntry, ContextBlock, Entry, MessageBlock } from './entry.js'
 
 /** Arrivals that share a line. */
@@ -48,6 +48,11 @@ export class Blocks {
     if (block !== undefined) this.#different.add(block)
   }
 
+  /** Whether this run, or free path, has a block. */
+  has(root: string): boolean {
+    return this.#contexts.has(root)
+  }
+
   /** The blocks that are new or different since the last time. */
   flush(): readonly Block[] {
     const different = [...this.#different]
@@ -88,6 +93,7 @@ export class Blocks {
     const answered = correlations(response).flatMap((id) => this.#calls.get(id) ?? [])
     for (const { block, entry } of answered) {
       entry.response = response
+      entry.isError = outcomeOf(response.payload) === 'error'
       this.#calls.delete(entry.envelope.id)
       this.#different.add(block)
     }

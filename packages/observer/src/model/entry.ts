@@ -22,6 +22,8 @@ export interface CallEntry {
   readonly type: 'call'
   readonly envelope: Envelope
   response?: Envelope
+  /** Whether it failed. */
+  isError?: boolean
 }
 
 interface ProposalEntry {

@@ -1,7 +1,9 @@
 import { type Envelope, Kind, type PresencePayload } from '@meup/protocol'
-import { inlineJson, onOneLine } from '@meup/views'
+import { cut, inlineJson, onOneLine } from '@meup/views'
 
 const longest = 300
+/** Of a whole line. */
+const longestText = 2000
 
 type Payload = Readonly<Record<string, unknown>>
 type Tell = (payload: Payload, envelope: Envelope) => string
@@ -53,5 +55,6 @@ export function arrivalsText(envelopes: readonly Envelope[]): string {
 export function eventText(envelope: Envelope): string {
   const { kind, payload } = envelope
   const tell = texts[kind]
-  return onOneLine(tell === undefined ? `${kind} ${inlineJson(payload, longest)}` : tell(payload, envelope))
+  const text = tell === undefined ? `${kind} ${inlineJson(payload, longest)}` : tell(payload, envelope)
+  return onOneLine(cut(text, longestText))
 }

@@ -8,12 +8,22 @@ const cycle: Readonly<Record<Level, Level>> = { closed: 'some', some: 'all', all
  * if it began in view. What a reader who looks back has before them is neither opened nor closed.
  */
 export class Folding {
-  readonly #choices = new Map<string, Level>()
+  readonly #choices: Map<string, Level>
   /** What is open by itself. */
   readonly #live = new Set<string>()
   /** What is over, and closes as soon as the reader follows again. */
   readonly #ending = new Set<string>()
   #isFollowing = true
+
+  /** `like`: with the same choices. */
+  constructor(like?: Folding) {
+    this.#choices = like === undefined ? new Map() : like.#choices
+  }
+
+  /** What its reader has chosen. */
+  get choices(): ReadonlyMap<string, Level> {
+    return this.#choices
+  }
 
   levelOf(context: string): Level {
     return this.#choices.get(context) ?? (this.#live.has(context) ? 'some' : 'closed')

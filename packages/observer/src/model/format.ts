@@ -25,6 +25,13 @@ export function durationText(milliseconds: number): string {
 export const clockText = (ts: string): string =>
   new Date(ts).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 
+/** Day and time to the second where the reader is, such as `22 Nov 12:01:33`. */
+export const momentText = (ts: string): string => {
+  const at = new Date(ts)
+  const day = at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+  return `${day} ${at.toLocaleTimeString('en-GB')}`
+}
+
 /** `1 tool`, `3 tools`. */
 export const countText = (count: number, what: string): string =>
   `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`

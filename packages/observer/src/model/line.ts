@@ -1,9 +1,21 @@
 import { correlations, type Envelope, GATEWAY, isThought, Kind, namespaceOf } from '@meup/protocol'
-import { isWithheld, onOneLine, type ProposalView, printable, readResult, toolNameOf } from '@meup/views'
+import {
+  cut,
+  isWithheld,
+  type ProposalView,
+  printable,
+  type Result,
+  readResult,
+  toolNameOf,
+} from '@meup/views'
 import type { CallEntry, Entry } from './entry.js'
 import { eventText } from './event-text.js'
+import { sizeOf } from './heavy.js'
 import type { CallRow, SaidRow } from './row.js'
-import { asSaid, parametersText, textOf } from './text.js'
+import { asSaid, nameText, parametersText, textOf } from './text.js'
+
+/** Characters of a result that a line has room for. */
+const longestResult = 1000
 
 type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
 
@@ -30,12 +42,21 @@ export function callLine(
   const isApproval = correlations(envelope).some((id) => isBySomebodyElse(proposalOf(id), envelope))
   return {
     type: 'call',
-    tool: onOneLine(toolNameOf(envelope.payload)),
+    tool: nameText(toolNameOf(envelope.payload)),
     parameters: parametersText(envelope),
     rationale: isMuted || envelope.rationale === undefined ? null : printable(envelope.rationale),
-    result: response === undefined ? null : readResult(response.payload, asSaid),
+    result: response === undefined ? null : resultOf(response),
+    answeredAt: response?.ts ?? null,
     approvedBy: isApproval ? envelope.from : null,
   }
+}
+
+/** What a call came to; of a long text the beginning, with the size of all of it. */
+function resultOf(response: Envelope): Result {
+  const result = readResult(response.payload, asSaid)
+  const bytes = sizeOf(response)
+  const size = bytes === undefined ? result.size : { count: bytes, unit: 'bytes' }
+  return { ...result, size, text: printable(cut(result.text, longestResult)) }
 }
 
 const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope): boolean =>
@@ -47,7 +68,7 @@ export function isPressing(entry: Entry, proposalOf: (id: string) => ProposalVie
     case 'proposal':
       return proposalOf(entry.envelope.id)?.state === 'open'
     case 'call':
-      return entry.response !== undefined && readResult(entry.response.payload, asSaid).outcome === 'error'
+      return entry.isError === true
     case 'said':
       return isProblem(entry.envelope)
     case 'nested':

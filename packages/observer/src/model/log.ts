@@ -3,8 +3,8 @@ import { correlations, type Envelope } from '@meup/protocol'
 /** What was loaded of a space's log, in its order. */
 export class Log {
   #envelopes: Envelope[] = []
-  readonly #byId = new Map<string, Envelope>()
-  readonly #answers = new Map<string, string[]>()
+  #byId = new Map<string, Envelope>()
+  #answers = new Map<string, string[]>()
 
   get envelopes(): readonly Envelope[] {
     return this.#envelopes
@@ -19,14 +19,34 @@ export class Log {
     return this.#envelopes.at(-1)?.seq ?? 0
   }
 
+  /** How many are not there of those between the first and the last. */
+  get missing(): number {
+    return this.#envelopes.length === 0 ? 0 : this.last - this.first + 1 - this.#envelopes.length
+  }
+
+  /** Whether this seq is between the first and the last. */
+  covers(seq: number): boolean {
+    return seq >= this.first && seq <= this.last
+  }
+
   get(id: string): Envelope | undefined {
     return this.#byId.get(id)
   }
 
   at(seq: number): Envelope | undefined {
-    const index = this.#envelopes.findIndex((each) => (each.seq ?? 0) >= seq)
-    const found = this.#envelopes[index]
+    const found = this.#envelopes[this.countThrough(seq) - 1]
     return found?.seq === seq ? found : undefined
+  }
+
+  /** How many come no later than this seq. */
+  countThrough(seq: number): number {
+    let [low, high] = [0, this.#envelopes.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#envelopes[middle]?.seq ?? 0) <= seq) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   /** Ids of what correlates to this. */
@@ -42,13 +62,11 @@ export class Log {
     return true
   }
 
-  /** Adds those that are missing, wherever they belong. Whether there were any. */
-  merge(envelopes: readonly Envelope[]): boolean {
-    const missing = envelopes.filter(({ id, seq }) => seq !== undefined && !this.#byId.has(id))
-    if (missing.length === 0) return false
-    for (const envelope of missing) this.#know(envelope)
-    this.#envelopes = [...this.#envelopes, ...missing].sort((one, other) => (one.seq ?? 0) - (other.seq ?? 0))
-    return true
+  /** Holds what the other one holds, which is not to be used any more. */
+  become(other: Log): void {
+    this.#envelopes = other.#envelopes
+    this.#byId = other.#byId
+    this.#answers = other.#answers
   }
 
   /** Keeps the latest so many. */

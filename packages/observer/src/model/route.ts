@@ -1,18 +1,83 @@
 /** What the address of the page says. Never a token: addresses end up in logs, and are passed on. */
 export interface Route {
   readonly space?: string
-  /** The envelope to look at. */
+  /** `e`: seq of the envelope to look at. */
   readonly seq?: number
+  /** `at`: seq of the last envelope of the moment that is shown; absent = the present. */
+  readonly moment?: number
+  /** `ctx`: the context that alone is shown. */
+  readonly context?: string
+  /** Which view; the stream where there is none. */
+  readonly view?: string
+  /** `q`: what is searched for. */
+  readonly query?: string
+  /** Those alone whose lines are shown. */
+  readonly from?: readonly string[]
+  /** The sorts of lines that alone are shown. */
+  readonly sorts?: readonly string[]
 }
 
-/** Reads the part behind `#`, such as `#/s/demo?e=120`. What it does not know it leaves out. */
+/** A part of a route, in the query behind its path. */
+interface Part<Value> {
+  readonly name: string
+  read(text: string): Value | undefined
+  write(value: Value): string
+}
+
+const matching = (name: string, pattern: RegExp): Part<string> => ({
+  name,
+  read: (text) => (pattern.test(text) ? text : undefined),
+  write: (value) => value,
+})
+const listOf = (name: string, pattern: RegExp): Part<readonly string[]> => ({
+  name,
+  read: (text) => {
+    const all = text.split(',').filter((each) => pattern.test(each))
+    return all.length === 0 ? undefined : all
+  },
+  write: (values) => values.join(','),
+})
+
+const seqOf = (name: string): Part<number> => ({
+  name,
+  read: (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined),
+  write: String,
+})
+
+const longestQuery = 200
+const parts: { readonly [Name in Exclude<keyof Route, 'space'>]-?: Part<NonNullable<Route[Name]>> } = {
+  seq: seqOf('e'),
+  moment: seqOf('at'),
+  context: matching('ctx', /^[\w-]+(\/[\w-]+)*$/),
+  view: matching('view', /^[a-z]+$/),
+  query: { name: 'q', read: (text) => text.slice(0, longestQuery) || undefined, write: (text) => text },
+  from: listOf('from', /^[A-Za-z0-9][\w.:-]{0,63}$/),
+  sorts: listOf('only', /^[a-z]+$/),
+}
+
+/** Reads the part behind `#`, such as `#/s/demo?e=120&q=release`. What it does not know it leaves out. */
 export function readRoute(hash: string): Route {
-  const [path = '', query = ''] = hash.replace(/^#/, '').split('?')
-  const [, mark, space = ''] = path.split('/')
-  if (mark !== 's' || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(space)) return {}
-  const seq = Number(new URLSearchParams(query).get('e') ?? Number.NaN)
-  return { space, ...(Number.isSafeInteger(seq) && seq > 0 && { seq }) }
+  const text = hash.replace(/^#/, '')
+  const mark = text.includes('?') ? text.indexOf('?') : text.length
+  const [, sign, space = ''] = text.slice(0, mark).split('/')
+  if (sign !== 's' || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(space)) return {}
+  const query = new URLSearchParams(text.slice(mark + 1))
+  const read = Object.entries(parts).flatMap(([name, part]) => {
+    const value = part.read(query.get(part.name) ?? '')
+    return value === undefined ? [] : [[name, value]]
+  })
+  return { space, ...Object.fromEntries(read) }
 }
 
-export const writeRoute = ({ space, seq }: Route): string =>
-  space === undefined ? '#/' : `#/s/${space}${seq === undefined ? '' : `?e=${seq}`}`
+export function writeRoute({ space, ...given }: Route): string {
+  if (space === undefined) return '#/'
+  const query = Object.entries(parts).flatMap(([key, part]) => {
+    const value = given[key as keyof typeof given]
+    return value === undefined ? [] : `${part.name}=${encode((part as Part<unknown>).write(value))}`
+  })
+  return `#/s/${space}${query.length === 0 ? '' : `?${query.join('&')}`}`
+}
+
+/** Paths and lists stay readable. */
+const encode = (text: string): string =>
+  encodeURIComponent(text).replaceAll('%2F', '/').replaceAll('%2C', ',')

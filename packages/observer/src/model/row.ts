@@ -3,7 +3,7 @@ import type { ContextView, Message, ProposalView, Reference, Result } from '@meu
 import type { Level } from './folding.js'
 
 /** One line of the stream. It is made anew whenever something about it changes. */
-export type Row = MessageRow | HeadingRow | SaidRow | CallRow | ProposalRow | EndRow | MoreRow
+export type Row = MessageRow | HeadingRow | SaidRow | CallRow | BatchRow | ProposalRow | EndRow | MoreRow
 
 interface Placed {
   /** The same for as long as the row is there. */
@@ -66,8 +66,16 @@ export interface CallRow extends Placed {
   /** `null` where nobody has given one, or this reader does not want to see it. */
   readonly rationale: string | null
   readonly result: Result | null
+  /** When the result came. */
+  readonly answeredAt: string | null
   /** Who carries out the proposal of somebody else. */
   readonly approvedBy: string | null
+}
+
+/** Calls that were sent off together, where they stand side by side. */
+export interface BatchRow extends Placed {
+  readonly type: 'batch'
+  readonly calls: readonly CallRow[]
 }
 
 export interface ProposalRow extends Placed {

@@ -1,11 +1,13 @@
-import { contextDepth, contextParent, type Envelope, isThought } from '@meup/protocol'
+import { contextRoot, type Envelope } from '@meup/protocol'
 import { type ContextView, isWithheld, type ProposalView, printable } from '@meup/views'
-import type { Block, ContextBlock, Entry } from './entry.js'
+import type { Block, Entry } from './entry.js'
 import { arrivalsText } from './event-text.js'
 import type { Folding } from './folding.js'
 import { headingOf } from './heading.js'
-import { callLine, isPressing, saidLine } from './line.js'
+import { callLine, saidLine } from './line.js'
 import type { Heading, Row } from './row.js'
+import type { Sieve } from './sieve.js'
+import type { Slot } from './slot.js'
 import { textOf } from './text.js'
 
 /** What rows are made from. */
@@ -15,99 +17,56 @@ export interface Sources {
   proposalOf(id: string): ProposalView | undefined
   /** Whether this reader does not want to see what a participant thinks. */
   isMuted(participant: string): boolean
-  /** Pixels, where a row was measured already. */
-  heightOf(key: string): number | undefined
+  /** What of the log this reader wants to see. */
+  readonly sieve: Pick<Sieve, 'isShown' | 'isSought' | 'leadsTo'>
 }
 
-/** Lines of a context that are shown while it is live, and when it is opened. */
-const latest = { live: 6, over: 10 }
-
-/** Pixels, until it is measured. */
-const likelyHeight: Readonly<Record<Row['type'], number>> = {
-  message: 44,
-  heading: 30,
-  said: 26,
-  call: 26,
-  proposal: 210,
-  end: 26,
-  more: 24,
-}
-
-type Unplaced = Row extends infer Each ? (Each extends Row ? Omit<Each, keyof Placed> : never) : never
+type Content = Row extends infer Each ? (Each extends Row ? Omit<Each, keyof Placed> : never) : never
 type Placed = Pick<Row, 'key' | 'envelope' | 'depth' | 'height'>
 
-export function rowsOf(block: Block, sources: Sources): readonly Row[] {
-  if (block.type === 'context') return contextRows(block, sources)
-  if (block.type === 'event') return [entryRow(block.entry, null, sources)]
-  const { envelope } = block
-  if (block.type === 'arrivals') {
-    const text = arrivalsText(block.envelopes)
-    return [place({ type: 'said', text, tone: 'event', isByAnother: false }, envelope, 0, sources)]
+/** What a row shows, at this moment. */
+export function rowOf(slot: Slot, sources: Sources): Row {
+  const { key, envelope, depth, height, calls } = slot
+  if (calls !== undefined) {
+    const rows = calls.map((call) => rowOf(call, sources)).filter((row) => row.type === 'call')
+    return { type: 'batch', calls: rows, key, envelope, depth, height }
   }
-  const text = isWithheld(envelope.payload) ? '' : textOf(envelope)
-  return [place({ type: 'message', message: block.message, text }, envelope, 0, sources)]
+  return { ...contentOf(slot, sources), key, envelope, depth, height } as Row
 }
 
-function contextRows({ root, envelope, entries }: ContextBlock, sources: Sources): readonly Row[] {
-  const { folding, contextOf } = sources
-  const view = contextOf(root)
-  if (view === undefined) return entries.map((entry) => entryRow(entry, null, sources))
-  const heading = place({ type: 'heading', ...headingFor(view, sources) }, envelope, 0, sources)
-  const { pressing, lines } = select(entries, root, sources)
-  const show = (some: readonly Entry[]): Row[] => some.map((entry) => entryRow(entry, view.owner, sources))
-  const level = folding.levelOf(root)
-  if (level === 'closed') return [heading, ...show(pressing)]
-  const most = level === 'all' ? lines.length : view.state === 'open' ? latest.live : latest.over
-  const count = Math.max(lines.length - most, 0)
-  if (count === 0) return [heading, ...show(lines)]
-  const cut = new Set(lines.slice(0, count))
-  const more = place({ type: 'more', context: root, count }, envelope, 1, sources, ':more')
-  const stay = pressing.filter((entry) => cut.has(entry))
-  return [heading, more, ...show(stay), ...show(lines.slice(count))]
-}
-
-/** The entries that show in an open run, and those that show in any case. */
-function select(entries: readonly Entry[], root: string, { folding, isMuted, proposalOf }: Sources) {
-  const isOpen = (path: string): boolean => {
-    for (let at: string | undefined = path; at !== undefined && at !== root; at = contextParent(at)) {
-      if (folding.levelOf(at) === 'closed') return false
-    }
-    return true
-  }
-  const heard = entries.filter(({ envelope }) => !(isThought(envelope.kind) && isMuted(envelope.from)))
-  const pressing = heard.filter((entry) => isPressing(entry, proposalOf))
-  const always = new Set(pressing)
-  const lines = heard.filter((entry) => always.has(entry) || isOpen(entry.envelope.context ?? root))
-  return { pressing, lines }
-}
-
-function entryRow(entry: Entry, owner: string | null, sources: Sources): Row {
-  const { envelope } = entry
+function contentOf(slot: Slot, sources: Sources): Content {
+  const { type, of, envelope, context = '' } = slot
   const { contextOf, proposalOf, isMuted } = sources
-  const within = contextOf(envelope.context ?? '')
-  const depth = envelope.context === undefined ? 0 : contextDepth(envelope.context)
-  const put = (row: Unplaced): Row => place(row, envelope, depth, sources)
-  if (entry.type === 'call') return put(callLine(entry, proposalOf, isMuted(envelope.from)))
-  if (entry.type === 'proposal') {
+  if (type === 'more') return { type, context, count: slot.count ?? 0 }
+  if (type === 'heading') {
+    const view = contextOf(context)
+    if (view !== undefined) return { type, ...headingFor(view, sources) }
+  }
+  if (type === 'proposal') {
     const proposal = proposalOf(envelope.id)
-    if (proposal !== undefined) return put({ type: 'proposal', proposal })
+    if (proposal !== undefined) return { type, proposal }
   }
-  if (entry.type === 'nested') {
-    const view = contextOf(entry.context)
-    if (view !== undefined) return put({ type: 'heading', ...headingFor(view, sources) })
+  if (type === 'end') {
+    const view = contextOf(envelope.context ?? '')
+    if (view !== undefined) return { type, text: textOfEnd(view), isCancelled: view.state === 'cancelled' }
   }
-  if (within?.ending?.source.id === envelope.id) {
-    return put({ type: 'end', text: textOfEnd(within), isCancelled: within.state === 'cancelled' })
+  if (of.type === 'call') return callLine(of, proposalOf, isMuted(envelope.from))
+  if (of.type === 'message') {
+    const text = isWithheld(envelope.payload) ? '' : textOf(envelope)
+    return { type: 'message', message: of.message, text }
   }
-  return put(saidLine(envelope, owner))
+  return saidBy(of, envelope, sources)
+}
+
+function saidBy(of: Block | Entry, envelope: Envelope, { contextOf }: Sources): Content {
+  if (of.type === 'arrivals') {
+    return { type: 'said', text: arrivalsText(of.envelopes), tone: 'event', isByAnother: false }
+  }
+  const { context } = envelope
+  return saidLine(envelope, context === undefined ? null : (contextOf(contextRoot(context))?.owner ?? null))
 }
 
 const headingFor = (view: ContextView, { folding, isMuted }: Sources): Heading =>
   headingOf(view, folding.levelOf(view.context), isMuted(view.owner ?? ''))
 
 const textOfEnd = ({ ending }: ContextView): string => printable(ending?.text ?? '')
-
-function place(row: Unplaced, envelope: Envelope, depth: number, { heightOf }: Sources, suffix = ''): Row {
-  const key = `${envelope.id}${suffix}`
-  return { ...row, key, envelope, depth, height: heightOf(key) ?? likelyHeight[row.type] } as Row
-}

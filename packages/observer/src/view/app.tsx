@@ -1,20 +1,19 @@
 import type { VNode } from 'preact'
 import { useEffect, useReducer, useState } from 'preact/hooks'
-import { forgetToken, keepToken, keptToken, latestSpace, type Place } from '../connect/place.js'
+import { firstCode, takeCode } from '../connect/one-time-link.js'
+import { forgetToken, keepToken, keptToken, type Place } from '../connect/place.js'
 import { Session } from '../connect/session.js'
 import { readRoute, writeRoute } from '../model/index.js'
+import { Entrance, url } from './entrance.js'
 import { useKept } from './hooks.js'
-import { SignIn } from './sign-in.js'
 import { SpacePage } from './space-page.js'
-
-/** The gateway that has served the page. */
-const url = location.origin
 
 /** The page: asks who somebody is, then shows the space. */
 export function App(): VNode {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   const [session, setSession] = useState<Session | undefined>()
   const [route, setRoute] = useState(() => readRoute(location.hash))
+  const [code, setCode] = useState(firstCode)
   const [theme, setTheme] = useKept('meup-theme', 'auto')
 
   const show = (next: Session | undefined): void => {
@@ -29,10 +28,17 @@ export function App(): VNode {
   }
 
   useEffect(() => {
-    const turned = (): void => setRoute(readRoute(location.hash))
+    const turned = (): void => {
+      const next = takeCode()
+      if (next !== undefined) {
+        show(undefined)
+        setCode(next)
+      }
+      setRoute(readRoute(location.hash))
+    }
     addEventListener('hashchange', turned)
     return () => removeEventListener('hashchange', turned)
-  }, [])
+  })
   useEffect(() => {
     const { space } = route
     if (space === undefined || session?.place.space === space) return
@@ -50,18 +56,20 @@ export function App(): VNode {
     if (stage.at === 'ended' && stage.isRefused) forgetToken(session.place.space)
   }, [session, stage])
 
-  const isShown = stage !== undefined && (stage.at !== 'ended' || (session?.model.rows.length ?? 0) > 0)
-  if (session === undefined || !isShown) {
+  const isTurnedAway = stage?.at === 'ended' && stage.isRefused && session?.present.log.last === 0
+  if (session === undefined || isTurnedAway) {
     return (
-      <SignIn
-        key={route.space}
-        space={route.space ?? latestSpace()}
+      <Entrance
+        key={`${route.space} ${code}`}
+        code={code}
+        space={route.space}
         problem={stage?.at === 'ended' ? stage.reason : undefined}
-        enter={(given) => {
-          const { space } = given
-          history.replaceState(null, '', writeRoute({ ...route, space }))
-          setRoute((before) => ({ ...before, space }))
-          enter({ url, ...given })
+        enter={(place) => {
+          const kept = route.space === place.space ? readRoute(location.hash) : {}
+          history.replaceState(null, '', writeRoute({ ...kept, space: place.space }))
+          setCode(undefined)
+          setRoute(readRoute(location.hash))
+          enter(place)
         }}
       />
     )
@@ -74,6 +82,7 @@ export function App(): VNode {
       setTheme={setTheme}
       leave={leave}
       linked={route.seq}
+      moment={route.moment}
       redraw={() => redraw()}
     />
   )

@@ -1,7 +1,9 @@
 import type { VNode } from 'preact'
 import type { Detail, Session } from '../connect/session.js'
 import { sizeText } from '../model/index.js'
+import { AuditBadge } from './audit-badge.js'
 import { useNow } from './hooks.js'
+import { SpaceSwitch } from './space-switch.js'
 
 export interface HeaderProps {
   readonly session: Session
@@ -20,12 +22,14 @@ const themes: Readonly<Record<string, { readonly next: string; readonly mark: st
 
 export function Header({ session, theme, setTheme, show, leave, help }: HeaderProps): VNode {
   const { next = 'auto', mark = '◐' } = themes[theme] ?? {}
+  const me = session.welcome?.you.id
   return (
     <header class="top">
-      <strong class="space">{session.place.space}</strong>
+      <SpaceSwitch session={session} />
       <Connection session={session} />
       <span class="spread" />
       <Hidden session={session} />
+      <AuditBadge audit={session.audit} space={session.place.space} />
       <label class="detail">
         <span class="dim">Thoughts</span>
         <select
@@ -50,17 +54,17 @@ export function Header({ session, theme, setTheme, show, leave, help }: HeaderPr
         ?
       </button>
       <button type="button" class="quiet" onClick={leave}>
-        {session.welcome?.you.id ?? ''} · leave
+        {me !== undefined && `${me} · `}sign out
       </button>
     </header>
   )
 }
 
 function Connection({ session }: { session: Session }): VNode {
-  const { stage, model } = session
+  const { stage, present } = session
   const now = useNow(true)
   if (stage.at === 'live') {
-    const rate = model.rate(now)
+    const rate = present.rate(now)
     return (
       <span class="connection live">
         <span aria-hidden="true">●</span> live {rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s

@@ -3,10 +3,14 @@ import { useEffect, useRef } from 'preact/hooks'
 
 const keys = [
   ['j k', 'next, previous line'],
+  ['1 2 3', 'stream, lanes, waterfall'],
   ['l h', 'unfold, fold'],
   ['] [', 'unfold, fold everything'],
   ['Enter', 'look at the envelope'],
-  ['.', 'to the live end'],
+  ['/', 'search'],
+  ['f', 'to the filters'],
+  ['.', 'to the present, and the live end'],
+  ['Space', 'stop time, or play'],
   ['p', 'to what waits for a decision'],
   ['a x', 'approve, reject: on the line of a proposal'],
   ['r', 'thoughts of others: all, starts and ends, none'],

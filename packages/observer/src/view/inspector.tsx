@@ -1,8 +1,9 @@
 import { correlations, type Envelope } from '@meup/protocol'
 import { printable } from '@meup/views'
 import type { VNode } from 'preact'
-import { indentJson } from '../model/index.js'
+import { ChainPlace } from './chain-place.js'
 import { useDesk } from './desk.js'
+import { Exact } from './heavy.js'
 import { Name, Said } from './parts.js'
 
 /** Everything about one envelope. */
@@ -45,12 +46,11 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
           </>
         )}
         <Links name="about" ids={correlations(envelope)} />
+        <ChainPlace seq={seq} />
         <Links name="answered by" ids={session.model.log.answersTo(id)} />
       </dl>
       {rationale !== undefined && <Said kind="reason" text={printable(rationale)} />}
-      <pre class="exact" dir="ltr">
-        {indentJson(JSON.stringify(envelope))}
-      </pre>
+      <Exact envelope={envelope} />
     </aside>
   )
 }

@@ -3,7 +3,8 @@ export type Keymap = Readonly<Record<string, () => void>>
 
 /** Whether somebody is writing, or has a dialog before them. */
 const isElsewhere = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest('input, textarea, select, dialog') !== null
+  target instanceof Element &&
+  target.closest('input:not([type=range], [type=checkbox]), textarea, select, dialog') !== null
 
 /** Listens to keys that are pressed alone. Gives what ends that. */
 export function listenToKeys(keymap: () => Keymap): () => void {
@@ -14,7 +15,9 @@ export function listenToKeys(keymap: () => Keymap): () => void {
       return
     }
     const isButton =
-      event.key === 'Enter' && event.target instanceof Element && event.target.closest('button')
+      (event.key === 'Enter' || event.key === ' ') &&
+      event.target instanceof Element &&
+      event.target.closest('button')
     const act = keymap()[event.key]
     if (act === undefined || isButton) return
     event.preventDefault()

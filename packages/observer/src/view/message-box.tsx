@@ -1,24 +1,35 @@
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { keepDraft, keptDraft } from '../connect/drafts.js'
+import { Addressees } from './addressees.js'
 import { useDesk } from './desk.js'
 
 /** Where a reader says something, to everybody or to one participant. */
 export function MessageBox(): VNode {
   const { session, isLive, can, act } = useDesk()
-  const [text, setText] = useState('')
+  const { space } = session.place
+  const [text, write] = useState(() => keptDraft(space))
   const [to, setTo] = useState('')
   const addressed = to === '' ? {} : { to: [to] }
   const mayChat = can({ kind: Kind.chat, payload: { message: text }, ...addressed })
-  const others = session.model.people.filter(({ id }) => id !== session.welcome?.you.id)
+  const setText = (next: string): void => {
+    keepDraft(space, next)
+    write(next)
+  }
   const say = (): void => {
     const message = text.trim()
     if (message === '' || !isLive || !mayChat) return
     act('It was not said', async () => {
       await session.desk?.chat(message, addressed)
-      setText((now) => (now.trim() === message ? '' : now))
+      if (keptDraft(space).trim() === message) setText('')
     })
   }
+  const placeholder = session.time.isPast
+    ? 'You look at the past: . brings you back'
+    : mayChat || !isLive
+      ? 'Message…'
+      : 'You may not chat here'
   return (
     <form
       class="message-box"
@@ -27,19 +38,12 @@ export function MessageBox(): VNode {
         say()
       }}
     >
-      <select aria-label="To whom" value={to} onChange={(event) => setTo(event.currentTarget.value)}>
-        <option value="">to all</option>
-        {others.map(({ id }) => (
-          <option key={id} value={id}>
-            to {id}
-          </option>
-        ))}
-      </select>
+      <Addressees to={to} choose={setTo} />
       <textarea
         rows={1}
         aria-label="Message"
         dir="auto"
-        placeholder={mayChat || !isLive ? 'Message…' : 'You may not chat here'}
+        placeholder={placeholder}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {

@@ -1,45 +1,114 @@
 import type { VNode } from 'preact'
-import type { Person } from '../model/index.js'
+import { useState } from 'preact/hooks'
+import type { Person, Status } from '../model/index.js'
+import { useDesk } from './desk.js'
 import { Name } from './parts.js'
 
-export interface PeopleProps {
-  readonly people: readonly Person[]
-  readonly me: string | undefined
-  readonly mute: (participant: string, isMuted: boolean) => void
-}
+/** So many are listed; the others are found by their names. */
+const most = 100
+/** From so many on there is a field to find them by. */
+const many = 12
 
 /** Who is in the space, what each is at, and whose thoughts are shown. */
-export const People = ({ people, me, mute }: PeopleProps): VNode => (
-  <nav class="people" aria-label="Participants">
-    <h2>Participants</h2>
-    <ul>
-      {people.map(({ id, isPresent, load, isMuted }) => (
-        <li key={id} class={isPresent ? '' : 'away'}>
-          <span
-            class={`presence ${load > 0 ? 'busy' : ''}`}
-            title={isPresent ? (load > 0 ? 'thinking' : 'here') : 'away'}
-          >
-            {load > 0 ? '◐' : isPresent ? '●' : '○'}
-          </span>
-          <Name id={id} />
-          {id === me && <span class="dim">you</span>}
-          {load > 0 && (
-            <span class="load" title="Runs that go on">
-              {load}
-            </span>
-          )}
-          <button
-            type="button"
-            class="mute"
-            aria-pressed={isMuted}
-            title={isMuted ? `Show what ${id} thinks` : `Hide what ${id} thinks, for you alone`}
-            aria-label={isMuted ? `Show the thoughts of ${id}` : `Hide the thoughts of ${id}`}
-            onClick={() => mute(id, !isMuted)}
-          >
-            {isMuted ? 'show' : 'hide'}
-          </button>
-        </li>
-      ))}
-    </ul>
-  </nav>
-)
+export function People({ met }: { met: string | undefined }): VNode {
+  const { session } = useDesk()
+  const { people } = session.model
+  const [sought, setSought] = useState('')
+  const found = sought === '' ? people : people.filter(({ id }) => id.includes(sought.trim()))
+  const present = people.filter(({ isPresent }) => isPresent).length
+  return (
+    <nav class="people" aria-label="Participants">
+      <h2>
+        Participants{' '}
+        <span class="dim">{`${present.toLocaleString('en')} of ${people.length.toLocaleString('en')}`}</span>
+      </h2>
+      {people.length > many && (
+        <input
+          class="find-person"
+          type="search"
+          aria-label="Find a participant"
+          placeholder="Find…"
+          spellcheck={false}
+          value={sought}
+          onInput={(event) => setSought(event.currentTarget.value)}
+        />
+      )}
+      <ul>
+        {found.slice(0, most).map((person) => (
+          <PersonLine key={person.id} person={person} isMet={person.id === met} />
+        ))}
+      </ul>
+      {found.length > most && (
+        <p class="dim rest">and {(found.length - most).toLocaleString('en')} more: find them by name</p>
+      )}
+      {found.length === 0 && sought !== '' && <p class="dim rest">Nobody is called so.</p>}
+    </nav>
+  )
+}
+
+const presenceOf = ({ isPresent, load }: Person): { readonly mark: string; readonly text: string } => {
+  if (load > 0) return { mark: '◐', text: 'thinking' }
+  return isPresent ? { mark: '●', text: 'here' } : { mark: '○', text: 'away' }
+}
+
+function PersonLine({ person, isMet }: { person: Person; isMet: boolean }): VNode {
+  const { session, lens, meet } = useDesk()
+  const { id, isPresent, load, isMuted } = person
+  const { mark, text } = presenceOf(person)
+  const isCut = session.cutting.cut.from.includes(id)
+  const used = fillOf(session.model.members.statusOf(id))
+  return (
+    <li class={isPresent ? '' : 'away'}>
+      <span class={`presence ${load > 0 ? 'busy' : ''}`} role="img" aria-label={text} title={text}>
+        {mark}
+      </span>
+      <button
+        type="button"
+        class="link who"
+        aria-expanded={isMet}
+        title={`${id}: what it may do, and more`}
+        onClick={() => meet(isMet ? undefined : id)}
+      >
+        <Name id={id} />
+      </button>
+      {id === session.welcome?.you.id && <span class="dim">you</span>}
+      {load > 0 && (
+        <span class="load" title="Runs that go on">
+          {load}
+        </span>
+      )}
+      {used !== undefined && (
+        <span class="load" title="How full its context is">
+          {used} %
+        </span>
+      )}
+      <button
+        type="button"
+        class="mute"
+        aria-pressed={isMuted}
+        title={isMuted ? `Show what ${id} thinks` : `Hide what ${id} thinks, for you alone`}
+        aria-label={isMuted ? `Show the thoughts of ${id}` : `Hide the thoughts of ${id}`}
+        onClick={() => lens.mute(id, !isMuted)}
+      >
+        {isMuted ? 'show' : 'hide'}
+      </button>
+      {isCut && (
+        <span
+          class="mark"
+          role="img"
+          aria-label="cut at the gateway"
+          title="Cut at the gateway, for you alone"
+        >
+          ✂
+        </span>
+      )}
+    </li>
+  )
+}
+
+/** How much of its context an agent says to have used, in per cent. */
+function fillOf(status: Status | undefined): number | undefined {
+  const { tokens, maxTokens } = status ?? {}
+  if (typeof tokens !== 'number' || typeof maxTokens !== 'number' || maxTokens <= 0) return undefined
+  return Math.min(Math.round((100 * tokens) / maxTokens), 100)
+}

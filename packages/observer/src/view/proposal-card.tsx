@@ -2,7 +2,8 @@ import { Kind } from '@meup/protocol'
 import { onOneLine, type ProposalView, printable } from '@meup/views'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { durationText, indentJson, type ProposalRow } from '../model/index.js'
+import { durationText, nameText, type ProposalRow } from '../model/index.js'
+import { Arguments, isLong } from './arguments.js'
 import { useDesk } from './desk.js'
 import { useNow } from './hooks.js'
 import { Chip, Name, Said } from './parts.js'
@@ -20,7 +21,7 @@ function Decided({ proposal }: { proposal: ProposalView }): VNode {
       <span class="mark" aria-hidden="true">
         {state === 'fulfilled' ? '✓' : '✕'}
       </span>
-      <Name id={source.from} /> proposed <code class="tool">{onOneLine(tool)}</code>
+      <Name id={source.from} /> proposed <code class="tool">{nameText(tool)}</code>
       <Chip kind={state === 'fulfilled' ? 'good' : 'dim'}>
         {state === 'fulfilled' ? `approved by ${done?.by}` : said ? `${state} by ${said.by}` : state}
       </Chip>
@@ -32,6 +33,7 @@ function Decided({ proposal }: { proposal: ProposalView }): VNode {
 function OpenCard({ row }: { row: ProposalRow }): VNode {
   const { session } = useDesk()
   const { proposal, envelope } = row
+  const [isWhole, setWhole] = useState(false)
   const { expiresAt } = proposal
   const now = useNow(expiresAt !== null)
   const left = expiresAt === null ? undefined : Date.parse(expiresAt) - session.model.gatewayTime(now)
@@ -40,10 +42,10 @@ function OpenCard({ row }: { row: ProposalRow }): VNode {
   const { params = {} } = envelope.payload
   const exact = session.desk?.proposals.get(id)?.paramsJson ?? JSON.stringify(params)
   return (
-    <section class="card" aria-label={`${source.from} proposes ${tool}`}>
+    <section class="card" aria-label={`${source.from} proposes ${nameText(tool)}`}>
       <header>
         <span class="mark warn">⚠</span>
-        <Name id={source.from} /> asks for <code class="tool">{onOneLine(tool)}</code>
+        <Name id={source.from} /> asks for <code class="tool">{nameText(tool)}</code>
         {source.to !== undefined && <span class="dim">of {source.to.join(', ')}</span>}
         {proposal.usesLeft > 1 && <Chip>{proposal.usesLeft} times</Chip>}
         {left !== undefined && (
@@ -51,13 +53,12 @@ function OpenCard({ row }: { row: ProposalRow }): VNode {
         )}
       </header>
       <Said kind="reason" text={printable(proposal.rationale)} />
-      <pre class="exact" dir="ltr">
-        {indentJson(exact)}
-      </pre>
+      <Arguments json={exact} isWhole={isWhole} showAll={() => setWhole(true)} />
       <p class="dim">
         needs <code>{neededText(row)}</code>
       </p>
-      {!isOver && <Decision row={row} />}
+      <SoFar proposal={proposal} />
+      {!isOver && <Decision row={row} isSeen={isWhole || !isLong(exact)} />}
     </section>
   )
 }
@@ -79,18 +80,48 @@ function neededText(row: ProposalRow): string {
   )
 }
 
-function Decision({ row }: { row: ProposalRow }): VNode {
+/** What was decided about it, while it goes on. */
+function SoFar({
+  proposal: { fulfilments, rejections, usesLeft },
+}: {
+  proposal: ProposalView
+}): VNode | null {
+  if (fulfilments.length + rejections.length === 0) return null
+  const by = (list: readonly { readonly by: string }[]): string => list.map((each) => each.by).join(', ')
+  return (
+    <p class="dim so-far">
+      {fulfilments.length > 0 && (
+        <span>
+          ✓ carried out by {by(fulfilments)}, {usesLeft} left
+        </span>
+      )}
+      {rejections.length > 0 && <span>✕ rejected by {by(rejections)}</span>}
+    </p>
+  )
+}
+
+interface DecisionProps {
+  readonly row: ProposalRow
+  /** Whether all that is asked for was shown: nobody approves what they could not see. */
+  readonly isSeen: boolean
+}
+
+function Decision({ row, isSeen }: DecisionProps): VNode {
   const { session, isLive, can, act } = useDesk()
   const [reason, setReason] = useState<string | undefined>()
-  const { id, source, rejections } = row.proposal
+  const [isDeciding, setDeciding] = useState(false)
+  const { id, source } = row.proposal
   const me = session.welcome?.you.id
   const mayApprove = source.from !== me && can(requestOf(row))
   const mayReject = source.from !== me && can({ kind: Kind.mcpReject, to: [source.from], correlationId: id })
   const mayGrant = mayApprove && row.envelope.to !== undefined && can({ kind: Kind.capabilityGrant })
   if (!mayApprove && !mayReject)
     return <p class="dim">Somebody else decides: your capabilities do not cover it.</p>
-  const decide = (work: () => Promise<unknown> | undefined): void =>
-    act('It was not decided', async () => work())
+  const isClosed = !isLive || isDeciding
+  const decide = (work: () => Promise<unknown> | undefined): void => {
+    setDeciding(true)
+    act('It was not decided', () => Promise.resolve(work()).finally(() => setDeciding(false)))
+  }
   const reject = (): void => {
     const message = reason?.trim() ?? ''
     const why = { reason: 'declined', ...(message !== '' && { message }) }
@@ -113,7 +144,7 @@ function Decision({ row }: { row: ProposalRow }): VNode {
           ref={(input) => input?.focus()}
           onInput={(event) => setReason(event.currentTarget.value)}
         />
-        <button type="submit" class="bad" disabled={!isLive}>
+        <button type="submit" class="bad" disabled={isClosed}>
           Reject
         </button>
         <button type="button" onClick={() => setReason(undefined)}>
@@ -129,30 +160,28 @@ function Decision({ row }: { row: ProposalRow }): VNode {
           type="button"
           class="primary"
           data-key-press="a"
-          disabled={!isLive}
+          disabled={isClosed || !isSeen}
           onClick={() => decide(() => session.desk?.proposals.approve(id))}
         >
           Approve <kbd>a</kbd>
         </button>
       )}
       {mayReject && (
-        <button type="button" data-key-press="x" disabled={!isLive} onClick={() => setReason('')}>
+        <button type="button" data-key-press="x" disabled={isClosed} onClick={() => setReason('')}>
           Reject… <kbd>x</kbd>
         </button>
       )}
       {mayGrant && (
         <button
           type="button"
-          disabled={!isLive}
+          disabled={isClosed || !isSeen}
           title="Approve it, and let the proposer do the same from now on, with whatever arguments"
           onClick={() => decide(() => session.desk?.proposals.allowAlways(id))}
         >
           Always allow
         </button>
       )}
-      {rejections.length > 0 && (
-        <span class="dim">rejected by {rejections.map(({ by }) => by).join(', ')}</span>
-      )}
+      {!isSeen && <span class="dim">Show all of it before you approve.</span>}
     </div>
   )
 }

@@ -1,43 +1,36 @@
-import { GATEWAY } from '@meup/protocol'
+import { type Envelope, GATEWAY } from '@meup/protocol'
 import { outcomeText } from '@meup/views'
 import type { VNode } from 'preact'
-import type { CallRow, EndRow, MessageRow, MoreRow, Row, SaidRow } from '../model/index.js'
+import type { BatchRow, CallRow, EndRow, MessageRow, MoreRow, Row, SaidRow } from '../model/index.js'
 import { countText } from '../model/index.js'
 import { useDesk } from './desk.js'
+import { HeavyChip } from './heavy.js'
+import { Markdown } from './markdown.js'
 import { memo } from './memo.js'
 import { Chip, Name, Said, Time } from './parts.js'
 import { ProposalCard } from './proposal-card.js'
+import { useRowActions } from './row-actions.js'
 import { RunHeading } from './run-heading.js'
-
-export interface RowProps {
-  readonly row: Row
-  readonly index: number
-  readonly count: number
-  readonly isCurrent: boolean
-}
+import type { RowProps } from './virtual-rows.js'
 
 /** One line of the stream. */
-export const StreamRow = memo(({ row, index, count, isCurrent }: RowProps): VNode => {
-  const { look } = useDesk()
+export const StreamRow = memo(({ row, index, count, isCurrent, isEntry }: RowProps): VNode => {
+  const actions = useRowActions(row, isCurrent)
   const { envelope, depth } = row
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the stream takes the keys of all its rows.
     <article
       class={`row ${depth > 0 ? 'inner' : 'outer'} ${envelope.from === GATEWAY ? 'quiet' : ''}`}
       data-key={row.key}
       aria-posinset={index + 1}
       aria-setsize={count}
       aria-current={isCurrent}
-      tabIndex={isCurrent ? 0 : -1}
-      onClick={(event) => {
-        const isControl = event.target instanceof Element && event.target.closest('button, input, a') !== null
-        if (!isControl && getSelection()?.isCollapsed !== false) look(envelope.id)
-      }}
+      tabIndex={isEntry ? 0 : -1}
+      {...actions}
     >
       {depth === 0 ? <Time ts={envelope.ts} /> : <span />}
       {depth === 0 && ownerOf(row) !== GATEWAY ? <Name id={ownerOf(row)} /> : <span />}
       <div class={`content depth-${Math.min(depth, 5)}`}>
-        <Content row={row} />
+        <RowContent row={row} />
       </div>
     </article>
   )
@@ -45,7 +38,8 @@ export const StreamRow = memo(({ row, index, count, isCurrent }: RowProps): VNod
 
 const ownerOf = (row: Row): string => (row.type === 'heading' ? row.owner : row.envelope.from)
 
-function Content({ row }: { row: Row }): VNode {
+/** What a row shows, in whichever view. */
+export function RowContent({ row }: { row: Row }): VNode {
   switch (row.type) {
     case 'message':
       return <MessageLine row={row} />
@@ -55,6 +49,8 @@ function Content({ row }: { row: Row }): VNode {
       return <SaidLine row={row} />
     case 'call':
       return <CallLine row={row} />
+    case 'batch':
+      return <BatchLine row={row} />
     case 'proposal':
       return <ProposalCard row={row} />
     case 'end':
@@ -64,12 +60,13 @@ function Content({ row }: { row: Row }): VNode {
   }
 }
 
-function MessageLine({ row: { message, text } }: { row: MessageRow }): VNode {
+function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }): VNode {
   const { to } = message.source
   return (
     <div class={`message-text ${message.isTakenBack ? 'taken-back' : ''}`}>
       {to !== undefined && <Chip>to {to.join(', ')}</Chip>}
-      <Said text={text} />
+      {message.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />}
+      <HeavyChip envelope={envelope} />
       {message.isTakenBack && <Chip>taken back</Chip>}
       {message.acknowledgedBy.length > 0 && <Chip>✓ {message.acknowledgedBy.join(', ')}</Chip>}
     </div>
@@ -81,7 +78,8 @@ function SaidLine({ row: { text, tone, isByAnother, envelope } }: { row: SaidRow
     <div class={`line ${tone}`}>
       {tone === 'problem' && <span class="mark bad">⚠</span>}
       {isByAnother && <Name id={envelope.from} />}
-      {text === null ? <Chip kind="warn">withheld</Chip> : <Said text={text} />}
+      {text === null ? <Chip kind="warn">withheld</Chip> : <Text text={text} of={envelope} />}
+      <HeavyChip envelope={envelope} />
     </div>
   )
 }
@@ -113,12 +111,39 @@ function CallLine({
   )
 }
 
-const EndLine = ({ row: { text, isCancelled } }: { row: EndRow }): VNode => (
+/** Calls that were sent off together, side by side. */
+function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
+  const { look } = useDesk()
+  return (
+    <div class="batch">
+      {calls.map((row) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the view takes the keys of all its rows.
+        // biome-ignore lint/a11y/noStaticElementInteractions: a part of its row.
+        <div
+          key={row.key}
+          class="batched"
+          onClick={(event) => {
+            event.stopPropagation()
+            if (getSelection()?.isCollapsed !== false) look(row.envelope.id)
+          }}
+        >
+          <CallLine row={row} />
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** What was thought or concluded, as its author means it. */
+const Text = ({ text, of }: { text: string; of: Envelope }): VNode =>
+  of.payload.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />
+
+const EndLine = ({ row: { text, isCancelled, envelope } }: { row: EndRow }): VNode => (
   <div class={`line end ${isCancelled ? 'cancelled' : ''}`}>
     <span class="mark" aria-hidden="true">
       {isCancelled ? '◼' : '✓'}
     </span>
-    <Said text={text === '' ? (isCancelled ? 'stopped' : 'done') : text} />
+    <Text text={text === '' ? (isCancelled ? 'stopped' : 'done') : text} of={envelope} />
   </div>
 )
 

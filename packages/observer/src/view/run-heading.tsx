@@ -1,6 +1,6 @@
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { countText, durationText, type HeadingRow } from '../model/index.js'
+import { countText, durationText, type HeadingRow, nameText, toggled } from '../model/index.js'
 import { useDesk } from './desk.js'
 import { useNow } from './hooks.js'
 import { Chip, Said } from './parts.js'
@@ -11,13 +11,8 @@ export function RunHeading({ row }: { row: HeadingRow }): VNode {
   const isOpen = row.level !== 'closed'
   return (
     <div class={`heading ${row.isLive ? 'live' : row.state}`}>
-      <button
-        type="button"
-        class="fold"
-        aria-expanded={isOpen}
-        aria-label={`${isOpen ? 'Fold' : 'Unfold'} what ${row.owner} thinks`}
-        onClick={() => desk.cycle(row.context)}
-      >
+      <button type="button" class="fold" aria-expanded={isOpen} onClick={() => desk.cycle(row.context)}>
+        <span class="unseen">{`${isOpen ? 'Fold' : 'Unfold'} what ${row.owner} thinks: `}</span>
         <span class="mark" aria-hidden="true">
           {isOpen ? '▾' : '▸'}
         </span>
@@ -27,7 +22,7 @@ export function RunHeading({ row }: { row: HeadingRow }): VNode {
         <Summary row={row} />
       </button>
       <Chips row={row} />
-      {row.isLive && !row.isNested && <RunActions row={row} />}
+      <Actions row={row} />
     </div>
   )
 }
@@ -62,10 +57,13 @@ function Summary({ row }: { row: HeadingRow }): VNode | null {
 
 function Chips({ row }: { row: HeadingRow }): VNode {
   const { look, session } = useDesk()
+  const { from, contexts } = session.cutting.cut
+  const isCut = from.includes(row.owner) || contexts.includes(row.context)
   return (
     <>
-      {!row.reasoningVisible && <Chip kind="warn">hidden from everybody</Chip>}
+      {!row.reasoningVisible && <Chip kind="warn">hidden from everybody, by the run's toggle</Chip>}
       {row.isMuted && <Chip>thoughts hidden by you</Chip>}
+      {isCut && <Chip>✂ cut by you, at the gateway</Chip>}
       {row.isWithheld && <Chip kind="warn">withheld</Chip>}
       {row.late > 0 && <Chip>{row.late} late</Chip>}
       {row.confidence !== null && <Chip>{Math.round(row.confidence * 100)} % sure</Chip>}
@@ -76,10 +74,47 @@ function Chips({ row }: { row: HeadingRow }): VNode {
           </button>
         ) : (
           <Chip key={id} kind="dim">
-            ↩ {id} unknown
+            ↩ {nameText(id)} unknown
           </Chip>
         ),
       )}
+    </>
+  )
+}
+
+/** What can be done to a run, and for the reader alone. */
+const Actions = ({ row }: { row: HeadingRow }): VNode => (
+  <span class="actions">
+    <OwnActions row={row} />
+    {row.isLive && !row.isNested && <RunActions row={row} />}
+  </span>
+)
+
+/** What nobody else notices. */
+function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
+  const { session, lens, isLive } = useDesk()
+  const { cut } = session.cutting
+  const isOnly = session.model.lens.filter.context === context
+  const isCut = cut.contexts.includes(context)
+  return (
+    <>
+      <button
+        type="button"
+        class="seldom"
+        title="Show this context alone, for you"
+        onClick={() => lens.narrow({ context: isOnly ? undefined : context })}
+      >
+        {isOnly ? 'Show others too' : 'Only this'}
+      </button>
+      <button
+        type="button"
+        class="seldom"
+        disabled={!isLive}
+        title="What is said in it is not sent to you; nobody else notices"
+        onClick={() => lens.cut({ ...cut, contexts: toggled(cut.contexts, context) })}
+      >
+        {isCut ? 'Send it again' : 'Cut'}
+      </button>
     </>
   )
 }
@@ -92,7 +127,7 @@ function RunActions({ row }: { row: HeadingRow }): VNode {
   const mayToggle = isOwn || can({ kind: Kind.observeVisibility, payload: toggled })
   const mayStop = can({ kind: Kind.reasoningCancel, context })
   return (
-    <span class="actions">
+    <>
       {mayToggle && (
         <button
           type="button"
@@ -117,6 +152,6 @@ function RunActions({ row }: { row: HeadingRow }): VNode {
           Interrupt
         </button>
       )}
-    </span>
+    </>
   )
 }

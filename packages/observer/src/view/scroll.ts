@@ -1,6 +1,6 @@
-import type { SpaceModel } from '../model/index.js'
+import type { RowList } from '../model/index.js'
 
-/** Pixels from the end within which a reader is at the live end. */
+/** Pixels from the end within which a reader who scrolls down is at the live end. */
 const nearEnd = 24
 /** Pixels that are drawn above and below what is seen. */
 const margin = 600
@@ -12,16 +12,23 @@ interface Anchor {
   readonly above: number
 }
 
+/** What is scrolled. */
+export interface Scrolled {
+  readonly list: RowList
+  /** The reader has come to the live end, or left it. */
+  follow(isFollowing: boolean): void
+}
+
 /** Which rows are drawn, and where the reader is: nothing but the reader's own scrolling leaves the live end. */
 export class Scroll {
-  readonly #model: () => SpaceModel
+  readonly #scrolled: () => Scrolled
   #box: HTMLElement | undefined
   #expected = 0
   #anchor: Anchor | undefined
   isFollowing = true
 
-  constructor(model: () => SpaceModel) {
-    this.#model = model
+  constructor(scrolled: () => Scrolled) {
+    this.#scrolled = scrolled
   }
 
   attach(box: HTMLElement | null): void {
@@ -29,24 +36,34 @@ export class Scroll {
   }
 
   /** The rows to draw: from the first to before the end. */
-  range(): { readonly start: number; readonly end: number } {
-    const { rows, layout } = this.#model()
+  range(around = margin): { readonly start: number; readonly end: number } {
+    const { list } = this.#scrolled()
+    const { length } = list.slots
+    const { layout } = list
     const seen = this.#box?.clientHeight ?? 800
-    if (this.isFollowing)
-      return { ...layout.near(Math.max(layout.height - seen, 0), seen, margin), end: rows.length }
-    return layout.near(this.#box?.scrollTop ?? 0, seen, margin)
+    if (!this.isFollowing) return layout.near(this.#box?.scrollTop ?? 0, seen, around)
+    return { ...layout.near(Math.max(layout.height - seen, 0), seen, around), end: length }
   }
 
   /** For the `scroll` event. Whether the reader has come to the live end, or left it. */
   scrolled(): boolean {
     const box = this.#box
     if (box === undefined || Math.abs(box.scrollTop - this.#expected) <= 1) return false
+    const isUp = box.scrollTop < this.#expected
     this.#expected = box.scrollTop
-    const isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - nearEnd
+    const left = box.scrollHeight - box.scrollTop - box.clientHeight
+    // Where there is less than there was, the end has come to the reader.
+    const isAtEnd = left <= 1 || (!isUp && left <= nearEnd)
     this.#remember()
-    if (isAtEnd === this.isFollowing) return false
-    this.#follow(isAtEnd)
-    return true
+    return this.#follow(isAtEnd)
+  }
+
+  /** For the `wheel` event: who turns it up leaves at once, whatever comes at the end meanwhile. */
+  turned(by: number, over: EventTarget | null): boolean {
+    const box = this.#box
+    if (box === undefined || by >= 0 || box.scrollTop === 0 || isScrolledInside(over, box)) return false
+    this.#remember()
+    return this.#follow(false)
   }
 
   /** Back to the live end. */
@@ -59,7 +76,7 @@ export class Scroll {
   toRow(index: number): void {
     const box = this.#box
     if (box === undefined) return
-    const { layout } = this.#model()
+    const { layout } = this.#scrolled().list
     const [top, bottom] = [layout.topOf(index), layout.topOf(index + 1)]
     if (top < box.scrollTop) box.scrollTop = top - 8
     else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight + 8
@@ -71,7 +88,7 @@ export class Scroll {
   settle(): void {
     const box = this.#box
     if (box === undefined) return
-    const { layout } = this.#model()
+    const { layout } = this.#scrolled().list
     if (this.isFollowing) box.scrollTop = box.scrollHeight
     else if (this.#anchor !== undefined) {
       const index = this.#indexOf(this.#anchor)
@@ -81,22 +98,33 @@ export class Scroll {
     this.#remember()
   }
 
-  #follow(isFollowing: boolean): void {
+  /** Whether that is new. */
+  #follow(isFollowing: boolean): boolean {
+    if (isFollowing === this.isFollowing) return false
     this.isFollowing = isFollowing
-    this.#model().follow(isFollowing)
+    this.#scrolled().follow(isFollowing)
+    return true
   }
 
   #remember(): void {
-    const { rows, layout } = this.#model()
+    const { slots, layout } = this.#scrolled().list
     const top = this.#box?.scrollTop ?? 0
     const index = layout.indexAt(top)
-    const row = rows[index]
-    this.#anchor = row && { key: row.key, index, above: top - layout.topOf(index) }
+    const slot = slots[index]
+    this.#anchor = slot && { key: slot.key, index, above: top - layout.topOf(index) }
   }
 
   /** Rows may have come before it. */
   #indexOf({ key, index }: Anchor): number {
-    const { rows } = this.#model()
-    return rows[index]?.key === key ? index : rows.findIndex((row) => row.key === key)
+    const { slots } = this.#scrolled().list
+    return slots[index]?.key === key ? index : slots.findIndex((slot) => slot.key === key)
   }
+}
+
+/** Whether something in the box scrolls instead of it. */
+function isScrolledInside(over: EventTarget | null, box: HTMLElement): boolean {
+  for (let at = over; at instanceof Element && at !== box; at = at.parentElement) {
+    if (at.scrollTop > 0) return true
+  }
+  return false
 }

@@ -6,11 +6,14 @@ export interface SignInProps {
   readonly space: string
   /** Why there is no session. */
   readonly problem: string | undefined
-  readonly enter: (place: Pick<Place, 'space' | 'token'>) => void
+  /** What is under way; nothing can be entered meanwhile. */
+  readonly isBusy: boolean
+  /** Without a space: whichever the token opens. */
+  readonly enter: (given: Partial<Pick<Place, 'space' | 'token'>>) => void
 }
 
 /** Asks who somebody is. The token goes to the gateway alone, and is kept in this tab. */
-export function SignIn({ space: known, problem, enter }: SignInProps): VNode {
+export function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
   const [space, setSpace] = useState(known)
   const [token, setToken] = useState('')
   return (
@@ -18,8 +21,8 @@ export function SignIn({ space: known, problem, enter }: SignInProps): VNode {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          const given = token.trim()
-          enter({ space: space.trim(), ...(given !== '' && { token: given }) })
+          const [name, secret] = [space.trim(), token.trim()]
+          enter({ ...(name !== '' && { space: name }), ...(secret !== '' && { token: secret }) })
         }}
       >
         <h1>Enter a space</h1>
@@ -28,19 +31,6 @@ export function SignIn({ space: known, problem, enter }: SignInProps): VNode {
             {problem}
           </p>
         )}
-        <label>
-          Space
-          <input
-            name="space"
-            required
-            pattern="[a-z0-9][a-z0-9\-]*"
-            maxLength={63}
-            autocomplete="off"
-            spellcheck={false}
-            value={space}
-            onInput={(event) => setSpace(event.currentTarget.value)}
-          />
-        </label>
         <label>
           Token
           <input
@@ -52,14 +42,55 @@ export function SignIn({ space: known, problem, enter }: SignInProps): VNode {
             onInput={(event) => setToken(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" class="primary">
-          Enter
+        <label>
+          <span>
+            Space <span class="dim">if your token opens several</span>
+          </span>
+          <input
+            name="space"
+            pattern="[a-z0-9][a-z0-9\-]*"
+            maxLength={63}
+            autocomplete="off"
+            spellcheck={false}
+            value={space}
+            onInput={(event) => setSpace(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="primary" disabled={isBusy}>
+          {isBusy ? 'Asking the gateway…' : 'Enter'}
         </button>
         <p class="dim">
-          Your token lies where the gateway runs, in <code>.meup/tokens</code> beside its space.yaml, in a
-          file with your name. It stays in this tab. Guests have none.
+          In the folder of the space <code>meup open</code> brings you in without a token. Yours lies there in{' '}
+          <code>.meup/tokens</code>, in a file with your name; it stays in this tab. Guests have none.
         </p>
       </form>
     </main>
   )
 }
+
+export interface SpaceChoiceProps {
+  readonly spaces: readonly string[]
+  readonly choose: (space: string) => void
+  readonly back: () => void
+}
+
+/** Where a token opens several spaces. */
+export const SpaceChoice = ({ spaces, choose, back }: SpaceChoiceProps): VNode => (
+  <main class="sign-in">
+    <div class="card">
+      <h1>Which space?</h1>
+      <ul class="spaces">
+        {spaces.map((space) => (
+          <li key={space}>
+            <button type="button" onClick={() => choose(space)}>
+              {space}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <button type="button" class="quiet" onClick={back}>
+        Another token
+      </button>
+    </div>
+  </main>
+)

@@ -1,21 +1,31 @@
 import { ToolError } from '@meup/agent-sdk/watch'
-import type { VNode } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { ComponentType, VNode } from 'preact'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Detail, reasonOf, type Session } from '../connect/session.js'
-import type { Row } from '../model/index.js'
+import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
+import { amendAddress } from './address.js'
 import { Announcements } from './announcements.js'
 import { type Desk, DeskProvider } from './desk.js'
-import { Empty } from './empty.js'
+import { Empty, NothingPasses } from './empty.js'
 import { Header } from './header.js'
 import { Help } from './help.js'
 import { useKept } from './hooks.js'
 import { Inspector } from './inspector.js'
-import { indexOfPending, keymapOf } from './keymap.js'
+import { keymapOf } from './keymap.js'
 import { type Keymap, listenToKeys } from './keys.js'
+import { Lanes } from './lanes.js'
+import { useLens } from './lens.js'
 import { MessageBox } from './message-box.js'
-import { People } from './people.js'
+import { PersonPanel } from './person.js'
+import { useKeptPlace } from './place.js'
+import { Scrubber } from './scrubber.js'
+import { SearchBar } from './search-bar.js'
+import { Side, toFilters } from './side.js'
 import { StatusLine } from './status-line.js'
-import { Stream, type StreamHandle } from './stream.js'
+import { Stream } from './stream.js'
+import type { ViewHandle, ViewName, ViewProps } from './view.js'
+import { panelId, tabId, useView, ViewTabs } from './view-tabs.js'
+import { Waterfall } from './waterfall.js'
 
 export interface SpacePageProps {
   readonly session: Session
@@ -24,42 +34,75 @@ export interface SpacePageProps {
   readonly leave: () => void
   /** Seq of the envelope that the address names. */
   readonly linked: number | undefined
+  /** Seq of the moment that it names. */
+  readonly moment: number | undefined
   readonly redraw: () => void
 }
 
 /** So few events, and nobody has said or thought anything. */
-const isQuiet = (rows: readonly Row[]): boolean =>
-  rows.length < 20 && rows.every((row) => row.type === 'said' && row.tone === 'event')
+function isQuiet(list: RowList): boolean {
+  const isEvent = (row: Row): boolean => row.type === 'said' && row.tone === 'event'
+  return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.rowOf(slot)))
+}
+
+const viewOf: Readonly<Record<ViewName, ComponentType<ViewProps>>> = {
+  stream: Stream,
+  lanes: Lanes,
+  waterfall: Waterfall,
+}
 
 const nextDetail: Readonly<Record<Detail, Detail>> = { full: 'boundaries', boundaries: 'none', none: 'full' }
 
 /** A space: who is in it, what happens, and what there is to decide. */
-export function SpacePage({ session, theme, setTheme, leave, linked, redraw }: SpacePageProps): VNode {
+export function SpacePage({
+  session,
+  theme,
+  setTheme,
+  leave,
+  linked,
+  moment,
+  redraw,
+}: SpacePageProps): VNode {
   const { model } = session
-  const { rows } = model
   /** Key of the line that the keys are for. */
   const [current, setCurrent] = useState<string | undefined>()
   /** Id of the envelope in the inspector. */
   const [looked, setLooked] = useState<string | undefined>()
+  /** Id of the participant that is looked at. */
+  const [met, setMet] = useState<string | undefined>()
+  const [isSearching, setSearching] = useState(() => readRoute(location.hash).query !== undefined)
   const [trouble, setTrouble] = useState<string | undefined>()
   const [isHelpOpen, setHelpOpen] = useState(false)
   const [keys, setKeys] = useKept('meup-keys', 'on')
-  const stream = useRef<StreamHandle | undefined>(undefined)
+  const shown = useRef<ViewHandle | undefined>(undefined)
+  const [view, turn] = useView()
+  const View = viewOf[view]
   const isLive = session.desk !== undefined
   const envelope = looked === undefined ? undefined : model.log.get(looked)
 
+  const act = useCallback((what: string, work: () => Promise<unknown>): void => {
+    setTrouble(undefined)
+    work().catch((error: unknown) => {
+      // What a tool says is in the stream.
+      if (!(error instanceof ToolError)) setTrouble(`${what}: ${reasonOf(error)}`)
+    })
+  }, [])
+  const lens = useLens(session, act, redraw)
+  useKeptPlace(session, shown)
   // Lines of the stream are drawn again only when this is another one.
   const desk = useMemo<Desk>(
     () => ({
       session,
       isLive,
       can: (draft) => session.can(draft),
+      select: setCurrent,
       look(id) {
+        setMet(undefined)
         setLooked(id)
-        const index = session.model.rows.findIndex((row) => row.envelope.id === id)
-        if (index === -1) return
-        setCurrent(session.model.rows[index]?.key)
-        stream.current?.focus(index)
+        amendAddress({ seq: session.model.log.get(id)?.seq })
+        session.model.unfold(id)
+        const key = shown.current?.reveal(id)
+        if (key !== undefined) setCurrent(key)
       },
       cycle(context) {
         session.model.cycle(context)
@@ -69,78 +112,114 @@ export function SpacePage({ session, theme, setTheme, leave, linked, redraw }: S
         session.model.choose(context, 'all')
         redraw()
       },
-      act(what, work) {
-        setTrouble(undefined)
-        work().catch((error: unknown) => {
-          // What a tool says is in the stream.
-          if (!(error instanceof ToolError)) setTrouble(`${what}: ${reasonOf(error)}`)
-        })
-      },
+      meet: setMet,
+      lens,
+      act,
     }),
     [session, isLive, session.rights],
   )
-  const goTo = (index: number): void => {
-    const row = rows[index]
-    if (row === undefined) return
-    setCurrent(row.key)
-    if (looked !== undefined) setLooked(row.envelope.id)
-    stream.current?.focus(index)
+  const leaveEnvelope = (): void => {
+    setLooked(undefined)
+    amendAddress({ seq: undefined })
   }
+  const goTo = (index: number): void => {
+    const slot = shown.current?.list.slots[index]
+    if (slot === undefined) return
+    setCurrent(slot.key)
+    if (looked !== undefined) setLooked(slot.envelope.id)
+    shown.current?.focus(index)
+  }
+  const toPending = (): void => {
+    const [first] = model.pending(Date.now())
+    const key = first && shown.current?.reveal(first.id)
+    if (key !== undefined) setCurrent(key)
+  }
+  const seqAt = (key: string | undefined): number | undefined =>
+    shown.current?.list.slots.find((slot) => slot.key === key)?.envelope.seq
   const show = (detail: Detail): void =>
     desk.act('What is shown could not be changed', () => session.show(detail))
 
-  const isLinkLoaded = linked !== undefined && model.log.last >= linked
+  const found = linked === undefined ? undefined : model.log.at(linked)?.id
+  const isAbsent = linked !== undefined && found === undefined && model.log.covers(linked)
   useEffect(() => {
-    const found = isLinkLoaded ? model.log.at(linked) : undefined
-    if (found !== undefined) desk.look(found.id)
-  }, [linked, isLinkLoaded])
+    if (found !== undefined) desk.look(found)
+    if (isAbsent) setTrouble(`#${linked} is not for you, or was cut by you`)
+  }, [linked, found, isAbsent])
 
   const keymap = useRef<() => Keymap>(() => ({}))
   keymap.current = () => {
-    const at = rows.findIndex(({ key }) => key === current)
+    const list = shown.current?.list ?? model.lists.stream
+    const { slots } = list
+    const at = slots.findIndex(({ key }) => key === current)
     const actions = {
-      ...{ space: session.place.space, model, at, goTo, redraw },
-      inspect: () => setLooked(rows[at]?.envelope.id),
-      toEnd: () => stream.current?.toEnd(),
+      ...{ space: session.place.space, model, list, view, at, goTo, toPending, redraw },
+      inspect: () => {
+        const id = slots[at]?.envelope.id
+        if (id !== undefined) desk.look(id)
+      },
+      toEnd: () => {
+        session.time.toPresent()
+        shown.current?.toEnd()
+      },
+      playOrStop: () => session.time.turn(),
+      turn,
       turnThoughts: () => show(nextDetail[session.detail]),
+      search: () => setSearching(true),
+      toFilters,
       help: () => setHelpOpen(true),
     }
-    return { Escape: () => setLooked(undefined), ...(keys === 'on' && keymapOf(actions)) }
+    const close = (): void => (met === undefined ? leaveEnvelope() : setMet(undefined))
+    return { Escape: close, ...(keys === 'on' && keymapOf(actions)) }
   }
   useEffect(() => listenToKeys(() => keymap.current()), [])
 
   return (
     <DeskProvider value={desk}>
-      <div class={`page ${envelope === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'}`}>
+      <div
+        class={`page ${envelope === undefined && met === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'}`}
+      >
         <Header {...{ session, theme, setTheme, show, leave }} help={() => setHelpOpen(true)} />
-        <People
-          people={model.people}
-          me={session.welcome?.you.id}
-          mute={(id, isMuted) => {
-            model.mute(id, isMuted)
-            redraw()
-          }}
-        />
+        <Side met={met} />
         <main>
-          {isQuiet(rows) ? (
-            <Empty session={session} />
-          ) : (
-            <Stream
-              current={current}
-              handle={(handle) => {
-                stream.current = handle
+          <ViewTabs view={view} turn={turn} />
+          <div class="view" role="tabpanel" id={panelId} aria-labelledby={tabId(view)}>
+            {isFiltering(model.lens.filter) && model.lists.stream.slots.length === 0 ? (
+              <NothingPasses widen={lens.widen} />
+            ) : isQuiet(model.lists.stream) && !isFiltering(model.lens.filter) && !session.time.isPast ? (
+              <Empty session={session} />
+            ) : (
+              <View
+                current={current}
+                handle={(handle) => {
+                  shown.current = handle
+                }}
+              />
+            )}
+          </div>
+          {isSearching && (
+            <SearchBar
+              seq={seqAt(current)}
+              show={(id) => {
+                model.unfold(id)
+                const key = shown.current?.reveal(id, false)
+                if (key !== undefined) setCurrent(key)
+              }}
+              close={() => {
+                setSearching(false)
+                lens.find('')
               }}
             />
           )}
           <footer>
-            <StatusLine
-              {...{ session, trouble, leave, redraw }}
-              toPending={() => goTo(indexOfPending(model))}
-            />
+            <StatusLine {...{ session, trouble, leave, redraw }} toPending={toPending} />
+            <Scrubber linked={moment} />
             <MessageBox />
           </footer>
         </main>
-        {envelope !== undefined && <Inspector envelope={envelope} close={() => setLooked(undefined)} />}
+        {met !== undefined && <PersonPanel key={met} id={met} close={() => setMet(undefined)} />}
+        {met === undefined && envelope !== undefined && (
+          <Inspector envelope={envelope} close={leaveEnvelope} />
+        )}
         {isHelpOpen && (
           <Help
             hasKeys={keys === 'on'}

@@ -45,9 +45,15 @@ export function StatusLine({ session, trouble, toPending, leave, redraw }: Statu
           <span class="problem" role="alert">
             {stage.reason}
           </span>
-          <button type="button" onClick={leave}>
-            Sign in again
-          </button>
+          {stage.isRefused ? (
+            <button type="button" onClick={leave}>
+              Sign in again
+            </button>
+          ) : (
+            <button type="button" onClick={() => void session.again()}>
+              Try again
+            </button>
+          )}
         </>
       )}
       {notice !== undefined && <span class="dim">{notice}</span>}

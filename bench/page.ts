@@ -1,0 +1,108 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
+import { testSpaceConfig, testToken } from '@meup/gateway/testing'
+import { pageDirectory } from '@meup/observer'
+import { openBrowser } from '../test/support/browser.js'
+import { chatter } from './support/chatter.js'
+import { conversation } from './support/conversation.js'
+import { Tab } from './support/tab.js'
+
+/**
+ * What the page costs with a long log and with a busy one, in a real browser. Tasks are measured in processor time, so
+ * that they say the same on a machine that does something else besides.
+ */
+const size = Number(process.env.ENVELOPES ?? 100_000)
+const seconds = Number(process.env.SECONDS ?? 60)
+const perSecond = 500
+const agents = 50
+const names = ['ana', 'files', ...Array.from({ length: agents }, (_, i) => `agent-${i}`)]
+const config = testSpaceConfig({ participants: Object.fromEntries(names.map((id) => [id, ['*']])) })
+const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
+
+const store = await sqliteStore({ path: join(folder, 'space.db') })
+const log = await store.open(config.name)
+for (let seq = 1; seq <= size; seq += 500) {
+  await log.append(conversation(seq, Math.min(500, size - seq + 1), agents))
+}
+const tokens = Object.fromEntries(names.map((id) => [id, testToken(id)]))
+const authenticator = tokenAuthenticator({ [config.name]: tokens })
+const gateway = await createGateway({ spaces: [config], store, authenticator })
+const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0, page: pageDirectory })
+/** Every measurement begins with a browser that knows nothing. */
+async function withTab(work: (tab: Tab) => Promise<void>): Promise<void> {
+  const profile = mkdtempSync(join(folder, 'profile-'))
+  const browser = await openBrowser(process.env.CHROMIUM_BIN ?? '/usr/bin/chromium', profile)
+  try {
+    await work(await Tab.open(browser, { url, space: config.name, token: testToken('ana') }))
+    if (browser.problems.length > 0) throw new Error(`the page had problems: ${browser.problems.join('\n')}`)
+  } finally {
+    await browser.close()
+  }
+}
+
+const report = (what: string, value: string, goal: string): void =>
+  console.log(`${what.padEnd(52)} ${value.padStart(16)}   ${goal}`)
+const views = ['stream', 'lanes', 'waterfall'] as const
+const ms = (value: number): string => `${Math.round(value)} ms`
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
+/** What a process has for itself of the memory, and its part of what it shares. */
+const memoryOf = (pid: number): number =>
+  1024 * Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
+
+async function memory(tab: Tab): Promise<void> {
+  report('first useful paint', ms(await tab.firstLine()), 'under 2000 ms')
+  report('the whole log is there after', ms(await tab.loaded(size)), '')
+  report('heap', megabytes(await tab.heap()), 'under 250 MB')
+  report('process', megabytes(memoryOf(await tab.pid())), 'under 250 MB')
+  for (const view of views) {
+    await tab.turnTo(view)
+    await tab.scroll()
+    await tab.press(']')
+  }
+  report('heap after all views, unfolded', megabytes(await tab.heap()), 'under 250 MB')
+  report('process', megabytes(memoryOf(await tab.pid())), 'under 250 MB')
+}
+
+async function tasks(tab: Tab): Promise<void> {
+  const loading = await tab.trace(async () => void (await tab.loaded(size)))
+  report('longest task while it loads', ms(loading.longest), 'under 100 ms')
+  for (const view of views) {
+    const turning = await tab.trace(() => tab.turnTo(view))
+    report(`longest task when turning to the ${view}`, ms(turning.longest), 'under 100 ms')
+    const scrolling = await tab.trace(() => tab.scroll())
+    report(`longest task while scrolling the ${view}`, ms(scrolling.longest), 'under 100 ms')
+  }
+  await tab.turnTo('stream')
+  for (const [key, what] of [
+    [']', 'unfolding'],
+    ['[', 'folding'],
+  ] as const) {
+    const folding = await tab.trace(() => tab.press(key))
+    report(`longest task of ${what} everything`, ms(folding.longest), '')
+  }
+}
+
+async function live(tab: Tab): Promise<void> {
+  await tab.loaded(size)
+  const task = async (): Promise<void> => {
+    const { behind, last } = await tab.follow(() =>
+      chatter({ url, space: config.name, agents, perSecond, seconds }),
+    )
+    report(`${perSecond}/s for ${seconds} s: most behind`, ms(behind), '')
+    report('behind at the end', ms(last), 'under 1000 ms')
+  }
+  const { longest, busy } = await tab.trace(task)
+  report('longest task meanwhile', ms(longest), 'under 100 ms')
+  report('of the time of one processor', `${Math.round(busy / seconds / 10)} %`, 'under 100 %')
+  report('heap after that', megabytes(await tab.heap()), 'under 250 MB')
+}
+
+try {
+  console.log(`${size} envelopes; load of the machine: ${loadavg()[0]?.toFixed(1)}`)
+  for (const measure of [memory, tasks, live]) await withTab(measure)
+} finally {
+  await close()
+  rmSync(folder, { recursive: true, force: true })
+}

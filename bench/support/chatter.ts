@@ -1,0 +1,66 @@
+import { dialWs, Space } from '@meup/agent-sdk'
+import { testToken } from '@meup/gateway/testing'
+import { Kind } from '@meup/protocol'
+
+interface Chatter {
+  readonly url: string
+  readonly space: string
+  readonly agents: number
+  /** Envelopes of all of them together. */
+  readonly perSecond: number
+  readonly seconds: number
+}
+
+/** Milliseconds between two bursts. */
+const every = 20
+/** Envelopes of one run. */
+const length = 10
+
+/** What is said when all was said. */
+export const theEnd = 'That was all.'
+
+/**
+ * Agents that think and call tools without a pause; every tenth envelope is a message that says when it was sent, in
+ * milliseconds since 1970. Gives the same of the last one.
+ */
+export async function chatter({ url, space, agents, perSecond, seconds }: Chatter): Promise<number> {
+  const speakers = await Promise.all(
+    Array.from({ length: agents }, (_, i) =>
+      Space.open(dialWs, { url, space, token: testToken(`agent-${i}`) }),
+    ),
+  )
+  const failures: unknown[] = []
+  const start = performance.now()
+  let sent = 0
+  while (sent < perSecond * seconds) {
+    const due = Math.min(Math.floor(((performance.now() - start) / 1000) * perSecond), perSecond * seconds)
+    for (; sent < due; sent++) {
+      const speaker = speakers[sent % agents]
+      speaker?.send(draftOf(sent, agents)).catch((error: unknown) => failures.push(error))
+    }
+    await new Promise((resolve) => setTimeout(resolve, every))
+  }
+  const ended = Date.now()
+  await speakers[0]?.chat(theEnd)
+  if (failures.length > 0) throw new Error(`${failures.length} were refused`, { cause: failures[0] })
+  return ended
+}
+
+function draftOf(sent: number, agents: number) {
+  const step = Math.floor(sent / agents) % length
+  const run = `live-${Math.floor(sent / (agents * length))}-${sent % agents}`
+  const call = {
+    jsonrpc: '2.0',
+    id: sent,
+    method: 'tools/call',
+    params: { name: 'read', arguments: { sent } },
+  }
+  if (step === 6) return { kind: Kind.chat, payload: { message: `tick ${Date.now()}` } }
+  if (step === 0) return { id: run, kind: Kind.reasoningStart, payload: { message: 'Looking at it.' } }
+  if (step === length - 1)
+    return { kind: Kind.reasoningConclusion, context: run, payload: { message: 'It is fine.' } }
+  if (step === 4)
+    return { kind: Kind.mcpRequest, to: ['files'], context: run, rationale: 'to know', payload: call }
+  const message = `Thought ${sent}: that depends on what the report says about it.`
+  return { kind: Kind.reasoningThought, context: run, payload: { message } }
+}

@@ -1,0 +1,196 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Browser, Call } from '../../test/support/browser.js'
+import { theEnd } from './chatter.js'
+
+interface TraceEvent {
+  readonly name: string
+  readonly ph: string
+  readonly tid: number
+  readonly pid: number
+  readonly tdur?: number
+  readonly args?: { readonly name?: string }
+}
+
+/** Of the tasks of the page's own thread, in milliseconds of processor time. */
+interface Traced {
+  readonly longest: number
+  readonly busy: number
+}
+
+/** Notes when the first line stands on the page. */
+const noting = `new MutationObserver((_, observer) => {
+  if (document.querySelector('article') === null) return
+  observer.disconnect()
+  requestAnimationFrame(() => setTimeout(() => { globalThis.firstLine = performance.now() }))
+}).observe(document, { childList: true, subtree: true })`
+
+/** Looks in the page itself how old the latest message is that says when it was sent. */
+const sampling = `globalThis.mostBehind = 0
+setInterval(() => {
+  const sent = [...document.querySelectorAll('article')].map((row) => Number(/tick (\\d+)/.exec(row.textContent)?.[1] ?? 0))
+  const latest = Math.max(...sent)
+  const now = Date.now()
+  if (latest > 0 && !document.body.innerText.includes('${theEnd}')) {
+    globalThis.mostBehind = Math.max(globalThis.mostBehind, now - latest)
+  }
+}, 250)`
+
+/** The page in a browser, and what it costs. */
+export class Tab {
+  readonly #browser: Browser
+  readonly #call: Call
+
+  private constructor(browser: Browser, call: Call) {
+    this.#browser = browser
+    this.#call = call
+  }
+
+  /** Signs in, and shows nothing yet. */
+  static async open(
+    browser: Browser,
+    { url, space, token }: { url: string; space: string; token: string },
+  ): Promise<Tab> {
+    const call = await browser.openTab()
+    for (const method of ['Page.enable', 'Runtime.enable', 'Log.enable', 'Performance.enable'])
+      await call(method)
+    await call('Emulation.setDeviceMetricsOverride', {
+      ...{ width: 1280, height: 800, deviceScaleFactor: 1, mobile: false },
+    })
+    await call('Page.addScriptToEvaluateOnNewDocument', { source: noting })
+    const tab = new Tab(browser, call)
+    await call('Page.navigate', { url: `${url}/` })
+    await tab.#until(`document.querySelector('input[name=token]') !== null`)
+    await tab.#evaluate(`sessionStorage.setItem('meup-token:${space}', '${token}')`)
+    await tab.#evaluate(`location.hash = '#/s/${space}'`)
+    await call('Page.navigate', { url: 'about:blank' })
+    await call('Page.navigate', { url: `${url}/#/s/${space}` })
+    return tab
+  }
+
+  /** Milliseconds from the address to the first line that is painted. */
+  async firstLine(): Promise<number> {
+    await this.#until('globalThis.firstLine !== undefined')
+    return this.#evaluate('globalThis.firstLine')
+  }
+
+  /** Milliseconds from the address until all of the log can be scrolled through. */
+  async loaded(envelopes: number): Promise<number> {
+    const rows = `Number(document.querySelector('article')?.getAttribute('aria-setsize'))`
+    await this.#until(`${rows} > ${envelopes * 0.29}`)
+    return this.#evaluate('performance.now()')
+  }
+
+  /** Bytes, after what is not needed any more was taken away. */
+  async heap(): Promise<number> {
+    await this.#call('HeapProfiler.collectGarbage')
+    const { metrics } = await this.#call<{ metrics: { name: string; value: number }[] }>(
+      'Performance.getMetrics',
+    )
+    return metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN
+  }
+
+  /** Of the process that draws the page. */
+  async pid(): Promise<number> {
+    const { processInfo } = await this.#browser.ask<{
+      processInfo: { type: string; id: number; cpuTime: number }[]
+    }>('SystemInfo.getProcessInfo')
+    const renderers = processInfo.filter(({ type }) => type === 'renderer')
+    return renderers.sort((one, other) => other.cpuTime - one.cpuTime)[0]?.id ?? 0
+  }
+
+  async turnTo(view: string): Promise<void> {
+    await this.#evaluate(`document.getElementById('view-${view}').click()`)
+    await this.#settled()
+  }
+
+  async press(key: string): Promise<void> {
+    for (const type of ['keyDown', 'keyUp']) {
+      await this.#call('Input.dispatchKeyEvent', { type, key, ...(type === 'keyDown' && { text: key }) })
+    }
+    await this.#settled()
+  }
+
+  /** A long way up and down again, as with a wheel, and a jump to the middle. */
+  async scroll(): Promise<void> {
+    const wheel = (deltaY: number): Promise<unknown> =>
+      this.#call('Input.dispatchMouseEvent', { type: 'mouseWheel', x: 600, y: 400, deltaX: 0, deltaY })
+    for (const by of [-600, 600]) for (let turn = 0; turn < 60; turn++) await wheel(by)
+    for (const part of [0.5, 0, 0.9, 1]) {
+      await this.#evaluate(`{
+        const box = document.querySelector('.scroller')
+        box.scrollTop = box.scrollHeight * ${part}
+      }`)
+      await this.#settled()
+    }
+  }
+
+  /** Milliseconds that the page was behind what was sent: at most, and at the end. `work` gives when it ended. */
+  async follow(work: () => Promise<number>): Promise<{ behind: number; last: number }> {
+    await this.press('.')
+    await this.#evaluate(sampling)
+    const ended = await work()
+    await this.#until(`document.body.innerText.includes('${theEnd}')`)
+    return { behind: await this.#evaluate('globalThis.mostBehind'), last: Date.now() - ended }
+  }
+
+  async trace(work: () => Promise<void>): Promise<Traced> {
+    const events: TraceEvent[] = []
+    const stop = this.#browser.listen((method, params) => {
+      if (method === 'Tracing.dataCollected') events.push(...(params.value as TraceEvent[]))
+    })
+    await this.#browser.ask('Tracing.start', {
+      traceConfig: { includedCategories: ['toplevel', '__metadata'], recordMode: 'recordAsMuchAsPossible' },
+      transferMode: 'ReportEvents',
+    })
+    await work()
+    const complete = new Promise<void>((resolve) => {
+      const done = this.#browser.listen((method) => {
+        if (method !== 'Tracing.tracingComplete') return
+        done()
+        resolve()
+      })
+    })
+    await this.#browser.ask('Tracing.end')
+    await complete
+    stop()
+    return tasksOf(events, await this.pid())
+  }
+
+  /** Two frames later. */
+  async #settled(): Promise<void> {
+    await this.#evaluate(
+      'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))',
+    )
+  }
+
+  async #until(condition: string): Promise<void> {
+    const end = performance.now() + 120_000
+    while (!(await this.#evaluate<boolean>(condition).catch(() => false))) {
+      if (performance.now() > end) throw new Error(`it never came to this: ${condition}`)
+      await wait(20)
+    }
+  }
+
+  async #evaluate<Value>(expression: string): Promise<Value> {
+    const { result, exceptionDetails } = await this.#call<{
+      result: { value: Value }
+      exceptionDetails?: object
+    }>('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })
+    if (exceptionDetails !== undefined) throw new Error(JSON.stringify(exceptionDetails))
+    return result.value
+  }
+}
+
+function tasksOf(events: readonly TraceEvent[], renderer: number): Traced {
+  const main = events.find(
+    ({ ph, name, args, pid }) =>
+      ph === 'M' && name === 'thread_name' && args?.name === 'CrRendererMain' && pid === renderer,
+  )
+  if (main === undefined) throw new Error('the page has no thread in what was traced')
+  const tasks = events
+    .filter(
+      ({ tid, pid, name, tdur }) => tid === main.tid && pid === main.pid && name.endsWith('RunTask') && tdur,
+    )
+    .map(({ tdur = 0 }) => tdur / 1000)
+  return { longest: Math.max(0, ...tasks), busy: tasks.reduce((sum, each) => sum + each, 0) }
+}

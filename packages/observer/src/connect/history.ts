@@ -1,0 +1,108 @@
+import type { AnyEnvelope } from '@meup/agent-sdk/watch'
+import type { SpaceModel } from '../model/index.js'
+import { type Asked, readHistory } from './http.js'
+import type { Place } from './place.js'
+
+/** Envelopes of a log that come first, over the socket: enough to look at. */
+export const atFirst = 1000
+/** Envelopes before them that come by themselves: some soon, then all that the page keeps. */
+const byThemselves = [9000, 90_000]
+/** Envelopes that come at once when a reader asks for still earlier ones. */
+const onDemand = 10_000
+const perRequest = 1000
+/** Milliseconds of each frame in which rows are made of them. */
+const perFrame = 8
+/** Envelopes or blocks between two looks at the clock. */
+const portion = 20
+/** Milliseconds between two turns while nobody sees the page. */
+const unseen = 50
+
+/** What it needs of the session. */
+export interface HistoryPorts {
+  readonly place: Place
+  /** The space as it is now; another one when the log is another one. */
+  model(): SpaceModel
+  changed(): void
+  failed(error: unknown): void
+}
+
+/** What was before the envelopes that the page has: brings it without holding up the page. */
+export class History {
+  readonly #ports: HistoryPorts
+  /** Whether the log has nothing before what was loaded. */
+  isWhole = false
+  isLoading = false
+  /** Merges that are under way: one after the other. */
+  #merging: Promise<void> = Promise.resolve()
+  #isFilled = false
+  #isOver = false
+
+  constructor(ports: HistoryPorts) {
+    this.#ports = ports
+  }
+
+  /** Brings what comes by itself, once there is something that it comes before. */
+  async fill(): Promise<void> {
+    if (this.#isFilled) return
+    this.#isFilled = true
+    await nextFrame()
+    for (const envelopes of byThemselves) if (!this.isWhole) await this.#bring(envelopes)
+  }
+
+  /** Brings some more, as the reader asks. */
+  async loadEarlier(): Promise<void> {
+    if (!this.isLoading && !this.isWhole) await this.#bring(onDemand)
+  }
+
+  /** Adds envelopes where they belong, a few at a time. */
+  merge(envelopes: readonly AnyEnvelope[]): Promise<void> {
+    const model = this.#ports.model()
+    this.#merging = this.#merging.then(() => this.#merge(model, envelopes))
+    return this.#merging
+  }
+
+  stop(): void {
+    this.#isOver = true
+  }
+
+  async #bring(envelopes: number): Promise<void> {
+    const model = this.#ports.model()
+    const { first } = model.log
+    if (first === 0) return
+    this.#load(true)
+    try {
+      const asked: Asked = { before: first, order: 'desc' }
+      const earlier = await readHistory(this.#ports.place, asked, envelopes / perRequest)
+      if (model !== this.#ports.model()) return
+      await this.merge(earlier.envelopes)
+      this.isWhole = earlier.isAll
+    } catch (error) {
+      this.#ports.failed(error)
+    } finally {
+      this.#load(false)
+    }
+  }
+
+  #load(isLoading: boolean): void {
+    this.isLoading = isLoading
+    this.#ports.changed()
+  }
+
+  async #merge(model: SpaceModel, envelopes: readonly AnyEnvelope[]): Promise<void> {
+    const steps = model.mergeInSteps(envelopes, portion)
+    while (!this.#isOver && model === this.#ports.model()) {
+      const until = performance.now() + perFrame
+      let isDone = false
+      while (!isDone && performance.now() < until) isDone = steps.next().done === true
+      if (isDone) break
+      await nextFrame()
+    }
+    this.#ports.changed()
+  }
+}
+
+const nextFrame = (): Promise<unknown> =>
+  new Promise((resolve) => {
+    if (document.hidden) setTimeout(resolve, unseen)
+    else requestAnimationFrame(resolve)
+  })

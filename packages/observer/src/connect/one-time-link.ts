@@ -1,0 +1,33 @@
+import { problemOf } from './http.js'
+import type { Place } from './place.js'
+
+const pattern = /^#\/open\/([\w-]{1,128})$/
+
+/** The code that the address holds, and no longer does afterwards: neither the history of the browser nor anybody who looks on. */
+export function takeCode(): string | undefined {
+  if (!location.hash.startsWith('#/open/')) return undefined
+  const [, code] = pattern.exec(location.hash) ?? []
+  history.replaceState(null, '', location.pathname)
+  return code
+}
+
+/** Before anything else of the page runs. */
+export const firstCode = takeCode()
+
+/** Whom a code stands for. It is good once [MEUP-11.13]. Rejects with `ProtocolError`, or `TypeError` without a gateway. */
+export async function exchange(url: string, code: string): Promise<Place> {
+  const headers = { authorization: `Bearer ${code}` }
+  const response = await fetch(new URL('links/exchange', `${url}/`), { method: 'POST', headers })
+  if (!response.ok) throw await problemOf(response)
+  const { space, token } = (await response.json()) as { space: string; token: string }
+  return { url, space, token }
+}
+
+/** The spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `exchange` does. */
+export async function spacesOf(url: string, token: string | undefined): Promise<readonly string[]> {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const response = await fetch(new URL('spaces', `${url}/`), { headers })
+  if (!response.ok) throw await problemOf(response)
+  const { spaces } = (await response.json()) as { spaces: string[] }
+  return spaces
+}

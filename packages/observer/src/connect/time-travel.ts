@@ -1,0 +1,133 @@
+import { Past, type SpaceModel } from '../model/index.js'
+
+/** How many times as fast as it was. */
+export const speeds = [1, 4, 16, 64] as const
+/** Milliseconds of each frame that the past may take, while it plays and while its reader waits for it. */
+const perFrame = { playing: 12, seeking: 24 }
+/** Milliseconds: between two looks while nobody sees the page, and between two words on how far it is. */
+const [unseen, tellEvery] = [250, 100]
+
+/** Where in time the reader of a space is: in the present, or at a moment of the past that stands still or goes on. */
+export class TimeTravel {
+  speed: (typeof speeds)[number] = 1
+  isPlaying = false
+  readonly #present: () => SpaceModel
+  readonly #changed: () => void
+  #past: Past | undefined
+  /** Seq of the last envelope when the present was left. */
+  #left = 0
+  #isMoving = false
+  /** When it was last said how far it is. */
+  #told = 0
+
+  constructor(present: () => SpaceModel, changed: () => void) {
+    this.#present = present
+    this.#changed = changed
+  }
+
+  get isPast(): boolean {
+    return this.#past !== undefined
+  }
+
+  /** The space as it was at the moment; `undefined` in the present, and until it is known. */
+  get past(): SpaceModel | undefined {
+    return this.#past?.model
+  }
+
+  /** Seq of the last envelope that is shown, or will be. */
+  get seq(): number {
+    return this.#past?.wanted ?? this.#present().log.last
+  }
+
+  /** From 0 to 1 while the moment is looked for; 1 = it is shown. */
+  get progress(): number {
+    return this.#past === undefined || !this.#isMoving || this.isPlaying ? 1 : this.#past.progress
+  }
+
+  /** Envelopes that came since the present was left. */
+  get news(): number {
+    const { log } = this.#present()
+    return this.#past === undefined ? 0 : log.envelopes.length - log.countThrough(this.#left)
+  }
+
+  /** Shows the space as it was right after this envelope. */
+  toMoment(seq: number): void {
+    if (this.#present().log.last === 0) return
+    if (this.#past === undefined) this.#left = this.#present().log.last
+    this.#past ??= new Past(this.#present())
+    this.#past.seek(seq)
+    this.#move()
+  }
+
+  toStart(): void {
+    this.toMoment(this.#present().log.first)
+  }
+
+  /** From the present it stops; in the past it goes on, or stops. */
+  turn(): void {
+    if (this.#past === undefined) {
+      this.toMoment(this.#present().log.last)
+      return
+    }
+    this.isPlaying = !this.isPlaying
+    if (this.isPlaying) this.#move()
+    this.#changed()
+  }
+
+  /** How fast it goes from now on. */
+  pace(speed: number): void {
+    this.speed = speeds.find((each) => each === speed) ?? 1
+    this.#changed()
+  }
+
+  toPresent(): void {
+    if (this.#past === undefined) return
+    this.#past = undefined
+    this.isPlaying = false
+    this.#present().redrawAll()
+    this.#present().announcer.tell()
+    this.#changed()
+  }
+
+  /** After envelopes were added where they belong. */
+  refresh(): void {
+    if (this.#past !== undefined) this.#move()
+  }
+
+  #move(): void {
+    this.#changed()
+    if (this.#isMoving) return
+    this.#isMoving = true
+    this.#next(performance.now())
+  }
+
+  #next(last: number): void {
+    const step = (): void => {
+      const past = this.#past
+      if (past === undefined) {
+        this.#isMoving = false
+        return
+      }
+      const now = performance.now()
+      const [before, shown] = [past.wanted, past.model]
+      const most = this.isPlaying ? perFrame.playing : perFrame.seeking
+      const isThere = past.work(() => performance.now() - now > most)
+      if (isThere && this.isPlaying) past.play((now - last) * this.speed, this.speed)
+      past.model?.announcer.tell()
+      this.#isMoving = this.isPlaying || !isThere
+      if (this.isPlaying && isThere && past.wanted >= this.#present().log.last) this.toPresent()
+      else if (
+        !this.#isMoving ||
+        past.wanted !== before ||
+        past.model !== shown ||
+        now - this.#told > tellEvery
+      ) {
+        this.#told = now
+        this.#changed()
+      }
+      if (this.#isMoving) this.#next(isThere ? now : performance.now())
+    }
+    if (document.hidden) setTimeout(step, unseen)
+    else requestAnimationFrame(step)
+  }
+}

@@ -1,0 +1,19 @@
+/** Envelopes by which the clocks are compared. */
+const most = 32
+
+/** What the gateway's clock says. Envelopes take a moment to come, so that the one that came fastest tells best. */
+export class GatewayClock {
+  /** Milliseconds that the gateway's clock was ahead of this one, at least. */
+  #ahead: number[] = []
+
+  /** `ts` came at `now`, in milliseconds by the clock of this machine. A clock that was set is believed after a while. */
+  hear(ts: string, now: number): void {
+    const ahead = Date.parse(ts) - now
+    if (Number.isFinite(ahead)) this.#ahead = [...this.#ahead.slice(1 - most), ahead]
+  }
+
+  /** What it says at `now`; where nothing is known, the clock of this machine. */
+  at(now: number): number {
+    return this.#ahead.length === 0 ? now : now + Math.max(...this.#ahead)
+  }
+}

@@ -1,0 +1,75 @@
+import type { Block } from './entry.js'
+import { Lanes } from './lanes.js'
+import { RowList } from './row-list.js'
+import type { Sources } from './rows.js'
+import type { Slot } from './slot.js'
+import { slotsOf } from './slots.js'
+import { timedSlotsOf } from './waterfall.js'
+
+/** Rows that are known before the blocks are shown, by the list that they are for. */
+export type Prepared = ReadonlyMap<RowList | Lanes, Map<Block, readonly Slot[]>>
+
+/** The rows of each view. Those of views that nobody looks at are not kept up. */
+export class Lists {
+  readonly stream: RowList
+  readonly #blocks: () => readonly Block[]
+  readonly #sources: Sources
+  #lanes: Lanes | undefined
+  #waterfall: RowList | undefined
+
+  /** `blocks`: in the order of the log. */
+  constructor(blocks: () => readonly Block[], sources: Sources) {
+    this.#blocks = blocks
+    this.#sources = sources
+    this.stream = new RowList(blocks, sources, slotsOf)
+  }
+
+  /** From when it is first asked for. */
+  get lanes(): Lanes {
+    this.#lanes ??= new Lanes(this.#blocks, this.#sources)
+    return this.#lanes
+  }
+
+  /** From when it is first asked for. */
+  get waterfall(): RowList {
+    this.#waterfall ??= new RowList(this.#blocks, this.#sources, timedSlotsOf)
+    return this.#waterfall
+  }
+
+  /** Those that are not asked for any more take no room. */
+  drop(view: 'lanes' | 'waterfall'): void {
+    if (view === 'lanes') this.#lanes = undefined
+    else this.#waterfall = undefined
+  }
+
+  /** These blocks are new or different. */
+  touch(blocks: readonly Block[]): void {
+    for (const list of this.#kept) list.touch(blocks)
+  }
+
+  /** Some of the blocks are gone; the others are as they were. */
+  shorten(): void {
+    for (const list of this.#kept) list.shorten()
+  }
+
+  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
+  clear(prepared?: Prepared): void {
+    for (const list of this.#kept) list.clear(prepared?.get(list))
+  }
+
+  /** The rows of these blocks by what these sources say, so many blocks at each step. */
+  *prepare(blocks: readonly Block[], sources: Sources, perStep: number): Generator<undefined, Prepared> {
+    const prepared = new Map(this.#kept.map((list) => [list, new Map<Block, readonly Slot[]>()]))
+    for (const [list, known] of prepared) {
+      for (const [index, block] of blocks.entries()) {
+        known.set(block, list.slotsFor(block, sources))
+        if (index % perStep === 0) yield
+      }
+    }
+    return prepared
+  }
+
+  get #kept(): readonly (RowList | Lanes)[] {
+    return [this.stream, this.#lanes ?? [], this.#waterfall ?? []].flat()
+  }
+}

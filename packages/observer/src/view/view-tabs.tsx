@@ -1,0 +1,60 @@
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { readRoute } from '../model/index.js'
+import { amendAddress } from './address.js'
+import { type ViewName, viewNamed, views } from './view.js'
+
+const labels: Readonly<Record<ViewName, { readonly mark: string; readonly title: string }>> = {
+  stream: { mark: '≡', title: 'Everything in its order' },
+  lanes: { mark: '▥', title: 'One lane for each agent' },
+  waterfall: { mark: '▤', title: 'Contexts and tool calls over time' },
+}
+
+/** Which view is shown, as the address says, and what turns to another one. */
+export function useView(): readonly [ViewName, (view: ViewName) => void] {
+  const [view, setView] = useState(() => viewNamed(readRoute(location.hash).view))
+  useEffect(() => {
+    const turned = (): void => setView(viewNamed(readRoute(location.hash).view))
+    addEventListener('hashchange', turned)
+    return () => removeEventListener('hashchange', turned)
+  }, [])
+  const turn = (next: ViewName): void => {
+    amendAddress({ view: next === 'stream' ? undefined : next })
+    setView(next)
+  }
+  return [view, turn]
+}
+
+/** Ids of the panel that the tabs are for, and of each of them. */
+export const panelId = 'view'
+export const tabId = (view: ViewName): string => `view-${view}`
+
+/** Turns from one view to another; the arrows go through them. */
+export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName) => void }): VNode => (
+  <div class="view-tabs" role="tablist" aria-label="Views">
+    {views.map((each, index) => (
+      <button
+        key={each}
+        type="button"
+        role="tab"
+        id={tabId(each)}
+        aria-selected={each === view}
+        aria-controls={panelId}
+        tabIndex={each === view ? 0 : -1}
+        title={`${labels[each].title} (${index + 1})`}
+        onClick={() => turn(each)}
+        onKeyDown={(event) => {
+          const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? views.length - 1 : 0
+          const next = views[(index + by) % views.length]
+          if (by === 0 || next === undefined) return
+          event.preventDefault()
+          event.stopPropagation()
+          turn(next)
+          document.getElementById(tabId(next))?.focus()
+        }}
+      >
+        <span aria-hidden="true">{labels[each].mark}</span> {each}
+      </button>
+    ))}
+  </div>
+)

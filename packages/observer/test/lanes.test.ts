@@ -1,0 +1,117 @@
+import { type Lane, type Row, SpaceModel, spanOf } from '@meup/observer/model'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { gist, Script } from './support.js'
+
+const shown = ({ owner, list }: Lane): readonly [string | null, ...string[]] => [
+  owner,
+  ...list.slots.map((slot) => gist(list.rowOf(slot))),
+]
+
+/** Two who think at the same time, and are asked by a third. */
+function story(): Script {
+  const script = new Script()
+  const question = script.chat('ana', 'Is it ready?')
+  const run = script.start('bot', 'Looking', { correlationId: question.id })
+  const other = script.start('eve', 'Me too')
+  const [one, two] = ['lint', 'test'].map((name) => script.call('bot', run.id, name, { parallelGroup: 0 }))
+  script.thought('eve', other.id, 'aside')
+  const three = script.call('bot', run.id, 'read', { parallelGroup: 1 })
+  for (const request of [two, one, three]) if (request !== undefined) script.answer(request, 'fine')
+  script.conclude('eve', other.id, 'nothing')
+  script.chat('bot', 'Yes.', { correlationId: question.id })
+  return script
+}
+
+const lanesOf = (model: SpaceModel) => model.lists.lanes.all.map(shown)
+const whole = [
+  [null, 'ana: Is it ready?', 'bot: Yes.'],
+  ['bot', 'bot thinks [some] Looking', '  lint ∥ test', '  read success'],
+  ['eve', 'eve concluded [closed] nothing'],
+]
+
+describe('lanes', () => {
+  test('are one for each who thinks, after the conversation; calls of a batch stand side by side', () => {
+    expect(lanesOf(story().read())).toEqual(whole)
+  })
+
+  test('are the same in whatever pieces the log comes', () => {
+    const { envelopes } = story()
+    const pieces = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 14 })
+    fc.assert(
+      fc.property(pieces, fc.nat({ max: 13 }), (sizes, late) => {
+        const model = new SpaceModel()
+        let at = late
+        for (const size of [...sizes, envelopes.length]) {
+          model.take(envelopes.slice(at, at + size), 0)
+          void lanesOf(model)
+          at += size
+        }
+        for (const _ of model.mergeInSteps(envelopes.slice(0, late), 3)) void lanesOf(model)
+        model.chooseAll('closed')
+        const fresh = story().read()
+        fresh.chooseAll('closed')
+        expect(lanesOf(model)[0]).toEqual(lanesOf(fresh)[0])
+        expect(new Set(lanesOf(model))).toEqual(new Set(lanesOf(fresh)))
+      }),
+    )
+  })
+
+  test('share what is folded with the stream', () => {
+    const model = story().read()
+    void lanesOf(model)
+    const [, heading] = model.rows
+    model.choose(heading?.type === 'heading' ? heading.context : '', 'closed')
+    expect(lanesOf(model)[1]).toEqual(['bot', 'bot thinks [closed] Looking'])
+  })
+
+  test('are empty, and not there, where a filter leaves nothing in them', () => {
+    const model = story().read()
+    model.filter({ ...model.lens.filter, from: ['eve'] })
+    expect(model.lists.lanes.all.map(({ owner }) => owner)).toEqual(['eve'])
+  })
+})
+
+describe('the waterfall', () => {
+  const rows = (model: SpaceModel): Row[] => {
+    const list = model.lists.waterfall
+    return list.slots.map((slot) => list.rowOf(slot))
+  }
+
+  test('has what takes time, with when it began and ended', () => {
+    const model = story().read()
+    model.chooseAll('all')
+    expect(rows(model).map(gist)).toEqual([
+      'bot thinks [all] Looking',
+      '  lint success',
+      '  test success',
+      '  read success',
+      'eve concluded [all] nothing',
+    ])
+    const start = Date.UTC(2026, 0, 1, 12)
+    const seconds = (from: number, to?: number) => ({
+      from: start + from * 1000,
+      to: to === undefined ? undefined : start + to * 1000,
+    })
+    expect(rows(model).map(spanOf)).toEqual([
+      seconds(2),
+      seconds(4, 9),
+      seconds(5, 8),
+      seconds(7, 10),
+      seconds(3, 11),
+    ])
+  })
+
+  test('shows how long a proposal has waited', () => {
+    const script = new Script()
+    const run = script.start('bot', 'Looking')
+    const { id } = script.propose('bot', run.id, 'release')
+    expect(rows(script.read()).map(spanOf)[1]).toMatchObject({ to: undefined })
+    script.chat('ana', 'wait')
+    script.say({ from: 'ana', kind: 'mcp.reject', correlationId: id, payload: { reason: 'declined' } })
+    const model = script.read()
+    model.chooseAll('all')
+    const [, proposal] = rows(model).map(spanOf)
+    expect((proposal?.to ?? 0) - (proposal?.from ?? 0)).toBe(2000)
+  })
+})

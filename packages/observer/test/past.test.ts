@@ -1,0 +1,177 @@
+import { Past, SpaceModel } from '@meup/observer/model'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { gists, Script, welcome } from './support.js'
+
+const never = (): boolean => false
+
+/** People come and go, think, and propose things that run out. */
+function story(): Script {
+  const script = new Script()
+  for (let round = 0; round < 6; round++) {
+    script.presence('join', `guest-${round}`)
+    const question = script.chat('ana', `question ${round}`)
+    const run = script.start('bot', 'Looking', { correlationId: question.id })
+    script.thought('bot', run.id, `thought ${round}`)
+    const request = script.call('bot', run.id, 'lint')
+    script.propose('bot', run.id, 'release', { expiresAt: new Date(Date.parse(run.ts) + 5000).toISOString() })
+    script.presence('leave', `guest-${round}`)
+    script.answer(request, 'fine')
+    script.conclude('bot', run.id, `concluded ${round}`)
+    script.chat('bot', `answer ${round}`, { correlationId: question.id })
+  }
+  return script
+}
+
+/** The present of a space whose log is there from its start. */
+function presentOf(script: Script): SpaceModel {
+  const model = new SpaceModel()
+  model.enter(welcome(['ana', 'bot'], script.envelopes.length), 0)
+  model.take(script.envelopes, 0)
+  return model
+}
+
+/** What was shown when the log had come so far. */
+function then(script: Script, seq: number): SpaceModel {
+  const model = new SpaceModel()
+  model.enter(welcome([]), 0)
+  model.take(script.envelopes.slice(0, seq), 0)
+  model.moment = Date.parse(script.envelopes[seq - 1]?.ts ?? '')
+  return model
+}
+
+const seen = (model: SpaceModel | undefined) =>
+  model && {
+    rows: gists(model),
+    people: model.people.map(({ id, isPresent, load }) => ({ id, isPresent, load })),
+    pending: model.pending(0).map(({ id }) => id),
+    last: model.log.last,
+  }
+
+function arrived(past: Past): SpaceModel | undefined {
+  expect(past.work(never)).toBe(true)
+  return past.model
+}
+
+describe('a moment of the past', () => {
+  test('is what there was then, wherever one comes from', () => {
+    const script = story()
+    const seqs = fc.array(fc.integer({ min: 1, max: script.envelopes.length }), {
+      minLength: 1,
+      maxLength: 8,
+    })
+    fc.assert(
+      fc.property(seqs, (jumps) => {
+        const past = new Past(presentOf(script))
+        for (const seq of jumps) {
+          past.seek(seq)
+          expect(seen(arrived(past))).toEqual(seen(then(script, seq)))
+        }
+      }),
+    )
+  })
+
+  test('is approached a little at a time, and shows the last one until it is there', () => {
+    const script = new Script()
+    for (let count = 0; count < 1000; count++) script.chat('ana', `message ${count}`)
+    const past = new Past(presentOf(script))
+    past.seek(10)
+    arrived(past)
+    past.seek(1000)
+    const looks = Array.from({ length: 4 }, (_, count) => {
+      let left = count
+      return past.work(() => left-- === 0)
+    })
+    expect(looks).toEqual([false, false, false, false])
+    expect(past.progress).toBeGreaterThan(0)
+    expect(past.progress).toBeLessThan(1)
+    past.seek(5)
+    expect(past.work(() => true)).toBe(false)
+    expect(past.model?.log.last).toBeGreaterThanOrEqual(10)
+    expect(arrived(past)?.log.last).toBe(5)
+  })
+
+  test('stays while the present goes on', () => {
+    const script = story()
+    const present = presentOf(script)
+    const past = new Past(present)
+    past.seek(7)
+    const before = seen(arrived(past))
+    const { length } = script.envelopes
+    script.chat('eve', 'something new')
+    present.take(script.envelopes.slice(length), 0)
+    expect(seen(arrived(past))).toEqual(before)
+    past.seek(length + 1)
+    expect(arrived(past)?.log.last).toBe(length + 1)
+  })
+
+  test('has what was loaded later in its place', () => {
+    const script = story()
+    const { envelopes } = script
+    const present = new SpaceModel()
+    present.enter(welcome(['ana', 'bot'], envelopes.length), 0)
+    present.take(envelopes.slice(30), 0)
+    const past = new Past(present)
+    past.seek(40)
+    expect(arrived(past)?.log.first).toBe(31)
+    present.merge(envelopes.slice(0, 30))
+    expect(seen(arrived(past))).toEqual(seen(then(script, 40)))
+  })
+
+  test('knows who was there though nobody saw them come', () => {
+    const script = story()
+    const at = script.envelopes.findIndex(({ kind, payload }) => {
+      const { participant } = payload as { participant?: { id: string } }
+      return kind === 'system.presence' && participant?.id === 'guest-3'
+    })
+    const present = new SpaceModel()
+    present.enter(welcome(['ana', 'bot', 'guest-5'], script.envelopes.length), 0)
+    present.take(script.envelopes.slice(at + 1), 0)
+    const past = new Past(present)
+    past.seek(at + 2)
+    const people = arrived(past)?.people ?? []
+    const present3 = people.filter(({ isPresent }) => isPresent).map(({ id }) => id)
+    expect(present3).toEqual(['ana', 'bot', 'guest-3'])
+  })
+
+  test('keeps what the reader has unfolded and hidden, and gives it back', () => {
+    const script = new Script()
+    const run = script.start('bot', 'Looking')
+    script.thought('bot', run.id, 'hm')
+    script.conclude('bot', run.id, 'done')
+    script.chat('ana', 'fine')
+    const present = presentOf(script)
+    present.choose(run.id, 'all')
+    const past = new Past(present)
+    past.seek(3)
+    expect(gists(arrived(past) ?? present)).toContain('  thought hm')
+    past.model?.choose(run.id, 'closed')
+    present.redrawAll()
+    expect(gists(present)).not.toContain('  thought hm')
+  })
+})
+
+describe('playing', () => {
+  test('goes as fast as it went, and skips what took long', () => {
+    const script = new Script()
+    for (let count = 0; count < 5; count++) script.chat('ana', `message ${count}`)
+    const late = script.chat('ana', 'much later')
+    script.envelopes[5] = { ...late, ts: new Date(Date.parse(late.ts) + 3_600_000).toISOString() }
+    const past = new Past(presentOf(script))
+    past.seek(1)
+    past.play(999, 1)
+    expect(past.wanted).toBe(1)
+    past.play(1, 1)
+    expect(past.wanted).toBe(2)
+    past.play(1500, 2)
+    expect(past.wanted).toBe(3)
+    arrived(past)
+    expect(past.model?.gatewayTime(0)).toBe(Date.parse(script.envelopes[2]?.ts ?? '') + 500)
+    past.play(1500, 1)
+    expect(past.wanted).toBe(5)
+    past.play(1999, 1)
+    expect(past.wanted).toBe(5)
+    past.play(1, 1)
+    expect(past.wanted).toBe(6)
+  })
+})

@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import { barriers } from '../support/axe.js'
+import { withChromium } from '../support/chromium.js'
+import { drivePage } from '../support/driven-page.js'
+import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
+
+test(
+  'axe finds nothing serious in any state of the page, dark or light',
+  { timeout: 120_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const page = await drivePage(chromium)
+    const isClear = async (state: string): Promise<void> => {
+      await page.screenshot(pictures(`barriers-${state}`))
+      expect.soft(await barriers(page), state).toEqual([])
+    }
+    await page.resize(1280, 800)
+    await page.goTo(`${gateway.url}/#/s/demo`)
+    await page.shows('Enter a space')
+    await isClear('sign-in')
+    await page.type('input[name=token]', 'not-a-token')
+    await page.click('button[type=submit]')
+    await page.shows('does not take this token')
+    await isClear('refused')
+    await enterAs(page, gateway.url, 'ana')
+    await page.shows('Nothing has happened here yet')
+    await isClear('empty')
+
+    const { planner, security } = await crew(gateway)
+    await planner.chat('Can **1.4.2** go out? See [the notes](https://example.org/notes).', {
+      format: 'markdown',
+    })
+    const run = await planner.reason('Looking at what 1.4.2 changes')
+    await run.thought('The payment tests matter most.')
+    await run.thought('This failed', { phase: 'error' })
+    await run.call('repo/read_diff', { from: '1.4.1' }, { why: 'to see what goes out' })
+    await expect(run.call('repo/lint', {}, { why: 'the gate' })).rejects.toThrow()
+    const check = await security.reason('Going through packages')
+    await check.thought('One new package.')
+    await check.conclude('Nothing speaks against it.')
+    await page.shows('Nothing speaks against it.')
+    await page.click('button', 'Hide for all')
+    await page.shows("by the run's toggle")
+    await isClear('stream')
+    await page.key(']')
+    await isClear('unfolded')
+    await page.key('2')
+    await page.shows('planner')
+    await isClear('lanes')
+    await page.key('3')
+    await isClear('waterfall')
+    await page.key('1')
+
+    await page.click('.said', 'payment tests matter most')
+    await page.shows('reasoning.thought')
+    await isClear('inspector')
+    await page.click('.who', 'planner')
+    await page.shows('Give more')
+    await isClear('person')
+    await page.click('.seen label', 'Cut it at the gateway')
+    await page.click('button', 'Hide the thoughts of security')
+    await page.key('/')
+    await page.type('input[name=query]', 'payment')
+    await page.click('[data-sort=thoughts]')
+    await page.shows('Hidden from you')
+    await isClear('filtered')
+    await page.click('.widen')
+    await page.click('button', 'Close the search')
+
+    void run.call('deploy/release', { version: '1.4.2' }, { why: 'everything is checked' }).catch(() => {})
+    await page.shows('Approve')
+    await isClear('card')
+    await page.key('Escape')
+    await page.key('Escape')
+    await page.key('p')
+    await page.key('x')
+    await page.shows('Back')
+    await isClear('rejecting')
+    await page.click('button', 'Back')
+    await page.click('button', 'Help')
+    await page.shows('Use these keys')
+    await isClear('help')
+    await page.key('Escape')
+    await page.click('.help button', 'Close')
+    await gateway.stop()
+    await page.shows('reconnecting')
+    await isClear('away')
+    await page.resize(390, 844)
+    await isClear('narrow')
+  }),
+)
+
+test(
+  'who does not see the page is told what begins and ends, politely, never what is thought, and seldom',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner } = await crew(gateway)
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    await page.evaluate(`globalThis.told = []; globalThis.since = performance.now()
+      new MutationObserver(() => told.push(document.querySelector('.unseen[aria-live=polite]').textContent))
+        .observe(document.querySelector('.unseen[aria-live=polite]'), { childList: true, characterData: true, subtree: true })`)
+    const told = () => page.evaluate<string[]>('told')
+    for (let round = 0; (await told()).length < 3; round++) {
+      await using run = await planner.reason(`Round ${round}`)
+      await run.thought('a secret thought')
+      await run.conclude(`Round ${round} is over`)
+    }
+    const [texts, elapsed] = await page.evaluate<[string[], number]>('[told, performance.now() - since]')
+    expect(texts.length, texts.join('\n')).toBeLessThanOrEqual(elapsed / 2000 + 1)
+    expect(texts.join()).toMatch(
+      /planner began to think[\s\S]*planner concluded: Round \d+ is over[\s\S]*and \d+ more/,
+    )
+    expect(texts.join()).not.toContain('secret')
+    expect(
+      await page.evaluate(`document.querySelectorAll('[role=feed][aria-live], [role=log]').length`),
+    ).toBe(0)
+    expect(page.problems).toEqual([])
+  }),
+)

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { withChromium } from '../support/chromium.js'
+import { type DrivenPage, drivePage } from '../support/driven-page.js'
+import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
+
+const release = {
+  to: 'deploy',
+  method: 'tools/call',
+  params: { name: 'release', arguments: { version: '2', build: 4711 } },
+}
+
+test(
+  'a proposal that is approved in one window closes in the other, and a key decides on nothing but the card that has the focus',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner } = await crew(gateway)
+    const run = await planner.reason('Releasing')
+    const expiresAt = new Date(Date.now() + 600_000).toISOString()
+    const propose = (more: object = {}) =>
+      planner.propose({ ...release, context: run.context, rationale: 'it is time', expiresAt, ...more })
+    const windows = [await drivePage(chromium), await drivePage(chromium)]
+    await Promise.all(windows.map((page) => enterAs(page, gateway.url, 'ana')))
+    const [one, other] = windows as [DrivenPage, DrivenPage]
+    const { outcome } = await propose()
+    for (const page of windows) await page.shows(/expires in \d+ min/)
+    await one.shows(/needs mcp\.request to deploy · tools\/call release/)
+    await one.shows('"build": 4711')
+
+    await one.key('a')
+    await one.key('x')
+    await one.type('textarea', 'a')
+    await one.hides('Why not?')
+    await one.evaluate('document.activeElement.blur()')
+    await one.shows('Approve')
+    await one.screenshot(pictures('card-open'))
+    await other.click('button', 'Approve')
+    expect(await outcome).toMatchObject({ state: 'approved', by: 'ana' })
+    await one.shows('approved by ana')
+    await one.hides('Always allow')
+
+    const twice = await propose({ uses: 2 })
+    await one.shows('2 times')
+    await one.key('p')
+    await one.key('a')
+    await one.shows(/carried out by ana, 1 left/)
+    await one.key('p')
+    await one.key('a')
+    expect(await twice.outcome).toMatchObject({ state: 'approved', by: 'ana' })
+    await one.hides('carried out by ana')
+
+    await propose()
+    await one.shows('Approve')
+    await gateway.stop()
+    await one.shows('reconnecting')
+    const buttons = `[...document.querySelectorAll('.decision button')].map((each) => each.disabled)`
+    expect(await one.evaluate(buttons)).toEqual([true, true, true])
+    await one.key('p')
+    await one.key('a')
+    await gateway.start()
+    await one.shows('live')
+    await expect.poll(() => one.evaluate(buttons)).toEqual([false, false, false])
+    for (const page of windows) expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'what is long has to be shown before it is approved',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner } = await crew(gateway)
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    const params = { name: 'release', arguments: { filler: 'x'.repeat(100_000), last: 'delete everything' } }
+    await planner.propose({ ...release, params, rationale: 'it is time' })
+    await page.shows('Show all of it before you approve')
+    await page.hides('delete everything')
+    expect(await page.evaluate(`document.querySelector('[data-key-press=a]').disabled`)).toBe(true)
+    await page.click('button', 'Show all of it: 100 KB')
+    await page.shows('delete everything')
+    await page.click('button', 'Approve')
+    await page.shows('approved by ana')
+    expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'a run is interrupted from its heading, and a reload leaves a reader where they were',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner, security } = await crew(gateway)
+    const over = await security.reason('Before all that')
+    for (let count = 0; count < 30; count++) await over.thought(`idea ${count}.`)
+    await over.conclude('that was it')
+    for (let count = 0; count < 200; count++) await planner.chat(`message ${count}.`)
+    const run = await planner.reason('Going on and on')
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    await page.shows('Going on and on')
+    await page.click('.heading.live button', 'Interrupt')
+    await expect.poll(() => run.signal.aborted).toBe(true)
+    await run.conclude('I was asked to stop')
+    await page.shows('I was asked to stop')
+
+    await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
+    await page.shows('that was it')
+    await page.click('button', 'Unfold what security thinks')
+    await page.shows('idea 29.')
+    await page.evaluate(`document.querySelector('.scroller').scrollTop = 2000`)
+    await page.shows('↓ live')
+    const top = `[...document.querySelectorAll('article')].find((row) => row.getBoundingClientRect().bottom > 100)?.textContent ?? ""`
+    await page.hides('message 199.')
+    const before = await page.evaluate<string>(top)
+    expect(before).toContain('message')
+    await page.reload()
+    await page.shows('↓ live')
+    await expect.poll(() => page.evaluate(top)).toBe(before)
+    await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
+    await page.shows('idea 29.')
+    expect(page.problems).toEqual([])
+  }),
+)

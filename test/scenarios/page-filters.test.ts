@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest'
+import { withChromium } from '../support/chromium.js'
+import { drivePage } from '../support/driven-page.js'
+import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
+
+test(
+  'a reader sees what they ask for alone, and is told of everything else why it is hidden',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner, security } = await crew(gateway)
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    const plan = await planner.reason('Planning the release')
+    await plan.thought('payment tests first')
+    const check = await security.reason('Checking packages')
+    await check.thought('one new package')
+    await planner.chat('good morning')
+    await page.shows('one new package')
+
+    await page.key('f')
+    await page.click('[data-sort=chat]')
+    await page.shows('good morning')
+    await page.hides('payment tests first')
+    await page.shows(/Hidden from you[\s\S]*envelopes\s+by your filter/)
+    expect(await page.evaluate('location.hash')).toContain('only=chat')
+    await page.click('.widen')
+    await page.shows('payment tests first')
+
+    await page.click('.who', 'security')
+    await page.click('.seen label', 'Show only security')
+    await page.shows('one new package')
+    await page.hides('payment tests first')
+    await page.screenshot(pictures('filters-person'))
+    await page.reload()
+    await page.shows('one new package')
+    await page.hides('payment tests first')
+    await page.click('.only button')
+    await page.shows('payment tests first')
+
+    await page.click('button', 'Hide the thoughts of security')
+    await page.shows(/1 thought of security\s+by you/)
+    await page.hides('one new package')
+    await page.shows('payment tests first')
+    await page.click('.hidden-list button', 'show')
+    await page.shows('one new package')
+    await page.hides('Hidden from you')
+
+    await page.click('.who', 'security')
+    await page.click('.seen label', 'Cut it at the gateway')
+    await page.shows('✂ cut by you, at the gateway')
+    await check.thought('unsent thought')
+    await check.conclude('unsent conclusion')
+    await security.chat('packages are fine')
+    await page.shows('packages are fine')
+    await page.hides('unsent thought')
+    await page.screenshot(pictures('filters-cut'))
+    await page.click('.hidden-list button', 'show: all but messages and tools of security')
+    await page.shows('unsent conclusion')
+    await page.hides('Hidden from you')
+
+    await page.click('button', 'Only this')
+    await page.hides('good morning')
+    await page.shows('payment tests first')
+    const hash = await page.evaluate<string>('location.hash')
+    expect(hash).toContain(`ctx=${plan.context}`)
+    await page.goTo('about:blank')
+    await page.goTo(`${gateway.url}/${hash}`)
+    await page.shows('payment tests first')
+    await page.hides('good morning')
+    await page.click('.widen')
+    await page.shows('good morning')
+    expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'a reader finds lines, also in what is folded, one after the other',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner } = await crew(gateway)
+    for (let round = 0; round < 3; round++) {
+      await using run = await planner.reason(`Round ${round}`)
+      await run.thought(`needle number ${round}`)
+      for (let straw = 0; straw < 40; straw++) await run.thought('straw')
+      await run.conclude(`Round ${round} is over`)
+    }
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    await page.shows('Round 2 is over')
+    await page.hides('needle number')
+    await page.key('/')
+    await page.type('input[name=query]', 'NEEDLE')
+    await page.shows('3')
+    await page.key('Enter')
+    await page.shows('3 of 3')
+    await page.shows('needle number 2')
+    await page.key('Enter')
+    await page.shows('2 of 3')
+    await page.shows('needle number 1')
+    await page.click('button', 'Next hit')
+    await page.shows('3 of 3')
+    await page.screenshot(pictures('search'))
+    expect(await page.evaluate('location.hash')).toContain('q=NEEDLE')
+    await page.click('.filters label', 'lines with')
+    await page.hides('straw')
+    for (const round of [0, 1, 2]) await page.shows(`needle number ${round}`)
+    await page.reload()
+    await page.shows('needle number 0')
+    await page.hides('straw')
+    await page.click('button', 'Close the search')
+    await page.shows('Round 2 is over')
+    expect(await page.evaluate('location.hash')).not.toContain('q=')
+    expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'a run that a reader has cut ends for them too, and comes back whole',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner } = await crew(gateway)
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    const run = await planner.reason('Planning at length')
+    await run.thought('the first idea')
+    await page.shows('the first idea')
+    await page.click('.heading.live button', 'Cut')
+    await page.shows('✂ cut by you, at the gateway')
+    await page.reload()
+    await page.shows('✂ cut by you, at the gateway')
+    await run.thought('the second idea')
+    await run.call('repo/read_diff', {}, { why: 'to look' })
+    await page.shows('read_diff')
+    await run.conclude('planned')
+    await page.shows(/Thought[^\n]*1 tool[\s\S]*planned/)
+    await page.hides('the second idea')
+    await page.shows(/2 envelopes not sent\s+by you: \d+ B saved/)
+    await page.click('.hidden-list button', 'show: what is in run')
+    await page.shows('the second idea')
+    await page.hides('Hidden from you')
+    expect(page.problems).toEqual([])
+  }),
+)

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { withChromium } from '../support/chromium.js'
+import { drivePage } from '../support/driven-page.js'
+import { enterAs, openPageGateway, pictures } from '../support/page.js'
+
+test(
+  'who may do what is seen, given and taken back on the page',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const planner = await gateway.enter('planner')
+    const request = { kind: 'mcp.request', to: ['deploy'], payload: { method: 'tools/list' } }
+    await planner.send({ kind: 'participant.status', payload: { tokens: 300, maxTokens: 1200 } })
+    const [ana, eve] = [await drivePage(chromium), await drivePage(chromium)]
+    await enterAs(ana, gateway.url, 'ana')
+    await enterAs(eve, gateway.url, 'eve')
+    await ana.shows('25 %')
+
+    await ana.click('.who', 'planner')
+    await ana.shows(/configured[\s\S]*mcp\.request to repo/)
+    await ana.shows(/maxTokens\s+1,200/)
+    const give = async (capabilities: string) => {
+      await ana.evaluate(`document.querySelector('.grant textarea').select()`)
+      await ana.type('.grant textarea', capabilities)
+      await ana.click('.grant button', 'Give')
+    }
+    await give('space.kick')
+    await ana.shows(/grant_exceeds_own\s+\/payload\/capabilities\/0[\s\S]*grant only what your own/)
+    await give('{"kind":')
+    await ana.shows('line 1 is neither a kind nor JSON')
+    await give('{"kind":"mcp.request","to":"re:("}')
+    await ana.shows(/invalid_payload\s+\/payload\/capabilities\/0\/to/)
+    await ana.screenshot(pictures('people-refused'))
+    expect(planner.can(request)).toBe(false)
+    await ana.type('.grant input', 'for the release')
+    await give('{"kind":"mcp.request","to":"deploy"}')
+    await ana.shows(/granted by ana[\s\S]*mcp\.request to deploy[\s\S]*for the release/)
+    await expect.poll(() => planner.can(request)).toBe(true)
+    await ana.hides('invalid_payload')
+    await ana.screenshot(pictures('people-granted'))
+
+    await eve.click('.who', 'planner')
+    await eve.shows(/granted by ana[\s\S]*for the release/)
+    await eve.shows('You may give planner nothing')
+    await eve.hides('Take back')
+
+    await ana.click('button', 'Take back from planner')
+    await expect.poll(() => planner.can(request)).toBe(false)
+    await ana.hides('granted by ana')
+    await eve.hides('granted by ana')
+    for (const _ of ['out of the field', 'out of the panel']) await ana.key('Escape')
+    await ana.hides('May do')
+    for (const page of [ana, eve]) expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'ten thousand participants do not make the page slow to use',
+  { timeout: 120_000 },
+  withChromium(async (chromium) => {
+    const crowd = Array.from({ length: 9992 }, (_, at) => `worker-${at}-${'x'.repeat(40)}`)
+    const gateway = await openPageGateway({ more: Object.fromEntries(crowd.map((id) => [id, ['chat']])) })
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    await page.shows('1 of 10,000')
+    await page.shows('find them by name')
+    expect(await page.evaluate(`document.querySelectorAll('.people li').length`)).toBeLessThanOrEqual(100)
+    await page.type('.find-person', 'worker-9991')
+    await page.shows('worker-9991-x')
+    await page.hides('worker-9990-x')
+    await page.type('.addressee', 'worker-9991-')
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('#addressees option').value`))
+      .toBe(crowd[9991])
+    await page.evaluate(`document.querySelector('.addressee').select()`)
+    await page.type('.addressee', crowd[9991] ?? '')
+    const worker = await gateway.enter(crowd[9991] ?? '')
+    const heard = new Promise((resolve) =>
+      worker.on('envelope', ({ kind, to }) => kind === 'chat' && resolve(to)),
+    )
+    await page.type('textarea', 'are you there?')
+    await page.key('Enter')
+    expect(await heard).toEqual([crowd[9991]])
+    await page.screenshot(pictures('people-many'))
+    expect(page.problems).toEqual([])
+  }),
+)

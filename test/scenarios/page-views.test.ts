@@ -1,0 +1,229 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Space } from '@meup/agent-sdk'
+import { bridgeMcpServer } from '@meup/mcp-bridge'
+import type { Capability } from '@meup/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
+import { review as reviewPerformance } from '../../examples/deploy-review/src/performance-review.js'
+import { review as reviewSecurity } from '../../examples/deploy-review/src/security-review.js'
+import { withChromium } from '../support/chromium.js'
+import { type DrivenPage, drivePage } from '../support/driven-page.js'
+import { repositoryRoot } from '../support/files.js'
+import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
+
+const example = join(repositoryRoot, 'examples/deploy-review')
+
+/** Those of the example, with what its space.yaml lets them do; whoever asks them is the page's. */
+function cast(): Record<string, Capability[]> {
+  const { participants } = parse(readFileSync(join(example, 'space.yaml'), 'utf8')) as {
+    participants: Record<string, { capabilities?: Capability[] }>
+  }
+  const { ana: _, ...others } = participants
+  return Object.fromEntries(
+    Object.entries(others).map(([id, each]) => [id, each.capabilities ?? ['mcp.response']]),
+  )
+}
+
+/** The agents of the example, and the real file server that they read with. */
+async function reviewers(enter: (id: string) => Promise<Space>): Promise<void> {
+  const files = await bridgeMcpServer({
+    connect: () => enter('files'),
+    name: 'files',
+    command: process.execPath,
+    args: [
+      join(example, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js'),
+      join(example, 'repo'),
+    ],
+    env: {},
+  })
+  onTestFinished(() => files.close())
+  const onError = (error: unknown): never => expect.fail(String(error))
+  void (await enter('security-agent')).eachTurn(reviewSecurity, { onError })
+  void (await enter('perf-agent')).eachTurn(reviewPerformance, { onError })
+}
+
+/** Notes whether the page shows something that goes on. */
+const watchLive = `globalThis.hasBeenLive = false
+new MutationObserver(() => {
+  globalThis.hasBeenLive ||= document.querySelector('.heading.live, .bar.live') !== null
+}).observe(document.querySelector('main'), { childList: true, subtree: true, attributes: true })`
+
+const drawn = (page: DrivenPage, selector: string): Promise<number> =>
+  page.evaluate(`document.querySelectorAll(${JSON.stringify(selector)}).length`)
+
+test(
+  'the deploy-review conversation is seen live in three views, folded and unfolded',
+  { timeout: 120_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway({ more: cast() })
+    await reviewers(gateway.enter)
+    const answers: string[] = []
+    const eve = await gateway.enter('eve')
+    eve.on('envelope', ({ kind, from }) => {
+      if (kind === 'chat' && from.endsWith('-agent')) answers.push(from)
+    })
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    const picture = (name: string) => page.screenshot(pictures(`views-${name}`))
+    const ask = async (): Promise<void> => {
+      const before = answers.length
+      await page.evaluate(watchLive)
+      await page.type('textarea', 'Should we deploy this auth change?')
+      await page.key('Enter')
+      await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(before + 2)
+      await page.evaluate('document.activeElement.blur()')
+      await expect.poll(() => page.evaluate('globalThis.hasBeenLive')).toBe(true)
+    }
+
+    await ask()
+    await page.shows('Security: I recommend against deploying.')
+    await page.shows(/Thought [\d.]+ s · 3 tools\s+The security risk is too high/)
+    await page.hides('The change touches')
+    await picture('stream-folded')
+    await page.key(']')
+    await page.shows('The change touches')
+    await picture('stream-unfolded')
+    await page.key('[')
+    await page.hides('The change touches')
+
+    await page.key('2')
+    await page.shows('Conversation')
+    expect(await page.evaluate('location.hash')).toContain('view=lanes')
+    expect(await drawn(page, '.lane')).toBe(3)
+    await page.shows('Security: I recommend against deploying.')
+    await ask()
+    await picture('lanes-folded')
+    await page.key(']')
+    await page.shows('The change touches')
+    await expect.poll(() => drawn(page, '.batch > .batched')).toBeGreaterThanOrEqual(2)
+    await picture('lanes-unfolded')
+    await page.evaluate(`document.querySelectorAll('.lane .scroller')[1].scrollTop = 0`)
+    await page.shows('↓ live')
+    await expect.poll(() => drawn(page, '.batch > .batched')).toBe(4)
+    await picture('lanes-together')
+
+    await page.click('[role=tab]', 'waterfall')
+    await expect.poll(() => drawn(page, '.bar.call.success')).toBeGreaterThanOrEqual(8)
+    await ask()
+    await expect.poll(() => drawn(page, '.bar.run.concluded')).toBeGreaterThanOrEqual(6)
+    await picture('waterfall-unfolded')
+    await page.key('[')
+    await expect.poll(() => drawn(page, '.bar.call')).toBe(0)
+    await picture('waterfall-folded')
+
+    await page.reload()
+    await expect.poll(() => drawn(page, '.waterfall .bar.run')).toBe(6)
+    expect(page.problems).toEqual([])
+  }),
+)
+
+const current = (page: DrivenPage): Promise<string> =>
+  page.evaluate(`document.querySelector('[aria-current=true]')?.textContent ?? ''`)
+
+test(
+  'the views share what is chosen and folded, and are worked by keys',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner, security } = await crew(gateway)
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    await planner.chat('Shall we look at 1.4.2?')
+    const run = await planner.reason('Looking at what 1.4.2 changes')
+    const check = await security.reason('Going through the new dependencies')
+    await check.thought('One new package.')
+    await expect(run.call('repo/lint', { path: 'a.ts' }, { why: 'the gate asks for it' })).rejects.toThrow()
+    const nested = await run.reason('What does the failing lint mean?')
+    await nested.thought('Two unused imports.')
+    const params = { name: 'release', arguments: { version: '1.4.2' } }
+    const asked = { to: 'deploy', method: 'tools/call', params, context: run.context }
+    await planner.propose({ ...asked, rationale: 'all is checked' })
+    await page.shows('Two unused imports.')
+    await page.shows('Approve')
+
+    await page.key('2')
+    await page.shows('Conversation')
+    await page.screenshot(pictures('views-lanes-live'))
+    await page.click('.said', 'Two unused imports.')
+    await page.shows('reasoning.thought')
+    await page.key('ArrowLeft')
+    await page.hides('Two unused imports.')
+    await expect.poll(() => current(page)).toContain('What does the failing lint mean?')
+    await page.key('ArrowLeft')
+    await expect.poll(() => current(page)).toContain('Looking at what 1.4.2 changes')
+    await page.key('3')
+    await page.shows('waits for a decision')
+    await page.screenshot(pictures('views-waterfall-live'))
+    expect(await current(page)).toContain('Looking at what 1.4.2 changes')
+    await page.key('ArrowDown')
+    await expect.poll(() => current(page)).toContain('lint')
+    await page.key('1')
+    expect(await current(page)).toContain('lint')
+    await page.hides('Two unused imports.')
+
+    await page.key('3')
+    await page.key('p')
+    await page.key('a')
+    await page.hides('waits for a decision')
+    await page.key('Escape')
+    expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'Markdown is drawn as its author means it and nothing else, and what is heavy comes when it is asked for',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const { planner } = await crew(gateway)
+    const page = await drivePage(chromium)
+    await enterAs(page, gateway.url, 'ana')
+    const written = [
+      '# Findings',
+      '1. **Two** tests fail in `token.ts`',
+      '2. see [the report](https://example.org/report) or [this](javascript:alert(1))',
+      '',
+      '<img src=x onerror="document.title=1"> ![chart](https://example.org/chart.png)',
+      '',
+      '| test | result |',
+      '|---|---|',
+      '| expiry | fails |',
+      '',
+      '```ts',
+      'return known',
+      '```',
+    ].join('\n')
+    await planner.chat(written, { format: 'markdown' })
+    await planner.chat('**as written**')
+    await page.shows('**as written**')
+    await expect.poll(() => drawn(page, '.markdown li strong')).toBe(1)
+    expect(await drawn(page, '.markdown td')).toBe(2)
+    expect(await drawn(page, '.markdown img, .markdown script')).toBe(0)
+    expect(
+      await page.evaluate(
+        `[...document.querySelectorAll('.markdown a')].map(({ href, rel }) => [href, rel])`,
+      ),
+    ).toEqual([['https://example.org/report', 'noopener noreferrer nofollow']])
+    await page.shows('[this](javascript:alert(1))')
+    await page.shows('<img src=x')
+    await page.shows('(example.org)')
+
+    await planner.chat(`${'> '.repeat(4000)}very deep`, { format: 'markdown' })
+    await page.shows('very deep')
+    await planner.chat(`${'> '.repeat(30)}less deep`, { format: 'markdown' })
+    await page.shows('less deep')
+    expect(await drawn(page, 'blockquote')).toBeLessThan(10)
+
+    await planner.chat(`It begins.${' and goes on'.repeat(20_000)} to its end.`)
+    await page.shows('It begins.')
+    await page.shows('240 KB in all')
+    expect(await page.text()).not.toContain('to its end.')
+    await page.screenshot(pictures('views-markdown'))
+    await page.click('button', '240 KB in all')
+    await page.click('button', 'Load all of it')
+    await page.shows('that are not shown')
+    await page.shows('audit ✓')
+    expect(page.problems).toEqual([])
+  }),
+)
