@@ -1,8 +1,8 @@
 import { ConnectionError, ProposalError, ToolError } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
+import { brief } from '@meup/views'
 import { ConfigError } from './config/config-error.js'
 import { TokenError } from './config/tokens.js'
-import { brief } from './render/printable.js'
 
 /** What a shell learns from a command. */
 export const exitCodes = {

@@ -7,9 +7,11 @@ import { addCaps } from './commands/caps.js'
 import { addCompletion } from './commands/completion.js'
 import { addDoctor } from './commands/doctor.js'
 import { addRunCommands } from './commands/gateway.js'
+import { addInit } from './commands/init.js'
 import { addJoin } from './commands/join.js'
 import { addMcp } from './commands/mcp.js'
 import { addMembers } from './commands/members.js'
+import { addOpen } from './commands/open.js'
 import { addProposals } from './commands/proposals.js'
 import { addReasoning } from './commands/reasoning.js'
 import { addReplay } from './commands/replay.js'
@@ -34,8 +36,10 @@ const program = new Command('meup')
   .exitOverride()
   .showHelpAfterError('(meup --help tells more)')
 
+addInit(program)
 addRunCommands(program)
 addJoin(program)
+addOpen(program)
 addWatch(program)
 addSend(program)
 addCall(program)

@@ -1,6 +1,6 @@
 import type { AnyEnvelope } from '@meup/protocol'
+import { printable, printableJson } from '@meup/views'
 import { Conversation } from './render/conversation.js'
-import { printable, printableJson } from './render/printable.js'
 
 /** Data for stdout; everything else a command says goes to stderr, and may repeat what others have said. */
 export const print = (line: string): boolean => process.stdout.write(`${line}\n`)

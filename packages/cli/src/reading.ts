@@ -66,6 +66,16 @@ export async function ask<Answer>(
   }
 }
 
+/** Has the space make something at this path. Rejects as `ask` does. */
+export async function post<Answer>(at: DialRequest, path: string): Promise<Answer> {
+  try {
+    const response = await request(at, path, {}, AbortSignal.timeout(patienceMs), 'POST')
+    return (await response.json()) as Answer
+  } catch (error) {
+    throw failureOf(error as Error, at.url, patienceMs)
+  }
+}
+
 /** What may take as long as it needs, for whoever reads it as it comes. Rejects as `readParticipants` does. */
 export async function openStream(at: DialRequest, path: string, query: Query = {}): Promise<Response> {
   try {
@@ -80,17 +90,25 @@ async function request(
   path: string,
   query: Query,
   signal?: AbortSignal,
+  method = 'GET',
 ): Promise<Response> {
   const address = addressOf(url, `spaces/${encodeURIComponent(space)}/${path}`)
   for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value)
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const response = await fetch(address, { headers, ...(signal && { signal }) })
+  const send = (): Promise<Response> => fetch(address, { method, headers, ...(signal && { signal }) })
+  const response = await send().catch((error: Error) => {
+    if (method === 'GET' && wasDropped(error)) return send()
+    throw error
+  })
   if (response.ok) return response
   throw refusalOf(response.status, await response.json())
 }
 
+/** The connection was kept from an earlier request, and the gateway closed it just now. */
+const wasDropped = ({ cause }: Error): boolean => Object(cause).code === 'UND_ERR_SOCKET'
+
 /** Whoever gives the address of a socket means the same gateway. */
-function addressOf(url: string, path: string): URL {
+export function addressOf(url: string, path: string): URL {
   if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`)
   }

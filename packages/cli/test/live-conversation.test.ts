@@ -40,7 +40,6 @@ verifies('I20', 'work on an answer is told by what goes on', () => {
     '  ○ Thinking...',
     '  ○ memory_search',
     '  ● memory_search',
-    '    ▸ Found 3 documents',
     '  ○ shell',
     '  ● shell',
     'bot: The latest updates',
@@ -54,7 +53,6 @@ verifies('I20', 'it is dim gray, and the names of tools are cyan', () => {
     '\u001B[2;90m  ○ Thinking...\u001B[0m',
     '\u001B[2;90m  ○ \u001B[0m\u001B[36mmemory_search\u001B[0m',
     '\u001B[2;90m  ● \u001B[0m\u001B[36mmemory_search\u001B[0m',
-    '\u001B[2;90m    ▸ Found 3 documents\u001B[0m',
   ])
 })
 

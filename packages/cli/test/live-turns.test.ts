@@ -6,34 +6,37 @@ import { LiveTurns } from '../src/join/live-turns.js'
 import { answering } from './support/answering.js'
 import { envelope, timeOf, turnOf } from './support/turns.js'
 
-const place = { space: 'demo', epoch: 'epoch' }
-const question = (seq: number) => envelope(seq, 'chat', 'ana', { payload: { message: 'why?' } })
 const call = (seq: number, question: number, from = 'bot') =>
   envelope(seq, 'mcp.request', from, {
     to: ['tools'],
     correlationId: `e${question}`,
     payload: { method: 'tools/call', params: { name: 'read' } },
   })
-const result = (seq: number, request: number) =>
-  envelope(seq, 'mcp.response', 'tools', {
-    correlationId: `e${request}`,
-    payload: { result: { content: [{ type: 'text', text: 'four' }] } },
-  })
 const answer = (seq: number, question: number, from = 'bot') =>
   envelope(seq, 'chat', from, { correlationId: `e${question}`, payload: { message: 'because' } })
 
+interface Known {
+  readonly turns?: readonly TurnInfo[]
+  /** Who is at work as one comes. */
+  readonly atWork?: readonly string[]
+  /** What else the gateway answers, by path. */
+  readonly answers?: Readonly<Record<string, unknown>>
+}
+
 /** A gateway that knows these turns of `bot`, and somebody who looks on. */
-async function lookingOn(turns: readonly TurnInfo[] = []) {
+async function lookingOn({ turns = [], atWork = [], answers = {} }: Known = {}, previews = false) {
   const asked: string[] = []
   const at = await answering(({ pathname, searchParams }) => {
-    asked.push(`${pathname}?thread_id=${searchParams.get('thread_id')}`)
+    const path = pathname.replace('/spaces/demo/', '')
+    asked.push([path, searchParams.get('thread_id') ?? []].flat().join(' '))
+    if (path in answers) return { body: answers[path] }
     if (searchParams.get('thread_id') === 'demo/bot') return { body: { turns, has_more: false } }
     return { status: 404, body: { code: 'not_found', detail: 'nobody has such a thread' } }
   })
-  return { live: new LiveTurns(at, place, plainStyle), asked }
+  return { live: new LiveTurns({ at, style: plainStyle, atWork, previews }), asked }
 }
 
-const block = (number: number, outcome: string) => [
+const block = (number: number, outcome = 'success') => [
   '',
   `  ┄ Reasoning (turn ${number})`,
   '  ┄ read  "to know"',
@@ -42,47 +45,45 @@ const block = (number: number, outcome: string) => [
 ]
 
 describe('an answer', () => {
-  test('is followed by the turn that it ended, with what came back of the tools that one saw', async () => {
-    const { live, asked } = await lookingOn([turnOf(6), turnOf(7, { completed_at: timeOf(4) }), turnOf(8)])
-    for (const each of [question(1), call(2, 1), result(3, 2)]) expect(live.take(each)).toBeUndefined()
+  test('is followed by the turn that it ended, whether or not one saw it begin', async () => {
+    const sized = turnOf(7, { completed_at: timeOf(4) })
+    const [decision] = sized.reasoning?.tool_decisions ?? []
+    Object.assign(decision ?? {}, { size: { count: 4, unit: 'chars' } })
+    const { live, asked } = await lookingOn({ turns: [turnOf(6), sized, turnOf(8)] })
+    expect(live.take(call(2, 1))).toBeUndefined()
     expect(await live.take(answer(4, 1))).toEqual(block(7, 'success (4 chars)'))
-    expect(asked).toEqual(['/spaces/demo/turns?thread_id=demo/bot'])
-    expect(live.detailed(turnOf(7)).reasoning?.tool_decisions[0]?.size).toEqual({ count: 4, unit: 'chars' })
-    expect(live.detailed(turnOf(6))).toEqual(turnOf(6))
+    expect(asked).toEqual(['turns demo/bot'])
     expect(live.answerer).toBe('bot')
   })
 
-  test('to what was asked before one came is followed by it as well', async () => {
-    const { live } = await lookingOn([turnOf(3, { completed_at: timeOf(4) })])
-    expect(await live.take(answer(4, 1))).toEqual(block(3, 'success'))
+  test('without tools is followed by nothing', async () => {
+    const { live } = await lookingOn({ turns: [turnOf(1, { completed_at: timeOf(2), reasoning: null })] })
+    expect(await live.take(answer(2, 1))).toEqual([])
   })
 
-  test('without tools asks the gateway for nothing', async () => {
-    const { live, asked } = await lookingOn([turnOf(1, { completed_at: timeOf(2) })])
-    live.take(question(1))
-    expect(live.take(answer(2, 1))).toBeUndefined()
-    expect(asked).toEqual([])
-  })
-
-  test('that is a response ends a turn, too', async () => {
-    const { live } = await lookingOn([turnOf(1, { completed_at: timeOf(4) })])
-    live.take(envelope(1, 'mcp.request', 'ana', { to: ['bot'], payload: { method: 'tools/call' } }))
-    live.take(call(2, 1))
-    expect(live.take(result(3, 2))).toBeUndefined()
+  test('that is a response ends a turn, too, of those who call tools themselves', async () => {
     const response = envelope(4, 'mcp.response', 'bot', { correlationId: 'e1', payload: { result: {} } })
-    expect(await live.take(response)).toEqual(block(1, 'pending').with(4, '    → success (4 chars)'))
+    const turns = [turnOf(1, { completed_at: timeOf(4) })]
+    const seen = await lookingOn({ turns })
+    seen.live.take(call(2, 1))
+    expect(await seen.live.take(response)).toEqual(block(1))
+    const known = await lookingOn({ turns, atWork: ['bot'] })
+    expect(await known.live.take(response)).toEqual(block(1))
+    const tool = await lookingOn({ turns })
+    expect([tool.live.take(response), tool.asked]).toEqual([undefined, []])
   })
 
   test('after the first one of a turn is followed by nothing', async () => {
-    const { live } = await lookingOn([turnOf(1, { completed_at: timeOf(3) })])
-    for (const each of [question(1), call(2, 1)]) live.take(each)
-    expect(await live.take(answer(3, 1))).toEqual(block(1, 'success'))
+    const { live } = await lookingOn({ turns: [turnOf(1, { completed_at: timeOf(3) })] })
+    expect(await live.take(answer(3, 1))).toEqual(block(1))
     expect(await live.take(answer(4, 1))).toEqual([])
   })
 
   test('in the same millisecond as another is followed by its own turn', async () => {
     const time = timeOf(9)
-    const { live } = await lookingOn([turnOf(1, { completed_at: time }), turnOf(2, { completed_at: time })])
+    const { live } = await lookingOn({
+      turns: [turnOf(1, { completed_at: time }), turnOf(2, { completed_at: time })],
+    })
     const answers = [8, 9].map((seq) => live.take({ ...answer(seq, seq - 7), ts: time } as AnyEnvelope))
     const headers = (await Promise.all(answers)).map((lines) => lines?.[1])
     expect(headers.sort()).toEqual(['  ┄ Reasoning (turn 1)', '  ┄ Reasoning (turn 2)'])
@@ -92,83 +93,106 @@ describe('an answer', () => {
     const { live } = await lookingOn()
     expect(await live.take(answer(2, 1, 'ben'))).toEqual([])
   })
-
-  test('in a log that is another one is read anew', async () => {
-    const { live } = await lookingOn([turnOf(1, { completed_at: timeOf(4) })])
-    live.take(envelope(9, 'chat', 'ana'))
-    live.restart({ ...place, epoch: 'next' })
-    for (const each of [question(1), call(2, 1), result(3, 2)]) live.take(each)
-    expect(await live.take(answer(4, 1))).toEqual(block(1, 'success (4 chars)'))
-  })
 })
 
 describe('a turn with tools that is not answered', () => {
-  const run = (seq: number, question: number) =>
-    envelope(seq, 'reasoning.start', 'bot', { correlationId: `e${question}`, payload: { message: 'hm' } })
-  const callIn = (seq: number, run: number) =>
-    envelope(seq, 'mcp.request', 'bot', {
-      to: ['tools'],
-      context: `e${run}`,
-      payload: { method: 'tools/call', params: { name: 'read' } },
-    })
-  const failure = (seq: number, request: number) =>
-    envelope(seq, 'mcp.response', 'tools', {
-      correlationId: `e${request}`,
-      payload: { error: { code: -1, message: 'broken' } },
-    })
-  const work = [question(1), run(2, 1), callIn(3, 2), failure(4, 3)]
-  const failed: TurnInfo = turnOf(7, { completed_at: timeOf(5) })
+  const turns = [turnOf(7, { completed_at: timeOf(5) })]
+  const back = envelope(5, 'chat.cancel', 'ana', { correlationId: 'e1' })
+  const notification = envelope(5, 'mcp.request', 'ana', {
+    to: ['bot'],
+    payload: { method: 'notifications/cancelled', params: { requestId: 'e1' } },
+  })
+  const started = { envelopes: [envelope(2, 'reasoning.start', 'bot'), envelope(4, 'chat', 'ana')] }
 
-  test.for([
-    ['reasoning.cancel', 'bot', { reason: 'the tool is broken' }],
-    ['reasoning.cancel', 'system:gateway', { reason: 'abandoned' }],
-    ['reasoning.conclusion', 'bot', { message: 'I gave up', metadata: { cancelled: true } }],
-  ] as const)('is followed by its block: %s of %s', async ([kind, from, payload]) => {
-    const { live, asked } = await lookingOn([failed])
-    for (const each of work) expect(live.take(each)).toBeUndefined()
-    expect(await live.take(envelope(5, kind, from, { context: 'e2', payload }))).toEqual(block(7, 'success'))
-    expect(asked).toEqual(['/spaces/demo/turns?thread_id=demo/bot'])
+  test.for<[string, AnyEnvelope, Known['answers']?]>([
+    ['its cancel', envelope(5, 'reasoning.cancel', 'bot', { context: 'e2', payload: { reason: 'broken' } })],
+    [
+      'that of the gateway',
+      envelope(5, 'reasoning.cancel', 'system:gateway', { context: 'e2', payload: { reason: 'abandoned' } }),
+      { 'contexts/e2': { context: 'e2', owner: 'bot' } },
+    ],
+    [
+      'a conclusion that says so',
+      envelope(5, 'reasoning.conclusion', 'bot', {
+        context: 'e2',
+        payload: { metadata: { cancelled: true } },
+      }),
+    ],
+    ['the asker, who takes the question back', back, { envelopes: started }],
+    ['the asker, who takes the request back', notification],
+  ])('is followed by its block, though one did not see it begin: %s', async ([, ending, answers = {}]) => {
+    const { live, asked } = await lookingOn({ turns, answers })
+    expect(await live.take(ending)).toEqual(block(7))
+    expect(asked).toEqual([...Object.keys(answers), 'turns demo/bot'])
     expect(live.answerer).toBeUndefined()
   })
 
-  test('because the asker takes the question back is followed by its block', async () => {
-    const { live } = await lookingOn([failed])
-    for (const each of work) live.take(each)
-    const back = envelope(5, 'chat.cancel', 'ana', { correlationId: 'e1' })
-    expect(await live.take(back)).toEqual(block(7, 'success'))
+  test('goes unmentioned where its run concludes: it may yet be answered', async () => {
+    const { live, asked } = await lookingOn({ turns })
+    expect(live.take(envelope(5, 'reasoning.conclusion', 'bot', { context: 'e2' }))).toBeUndefined()
+    expect(asked).toEqual([])
   })
 
-  test('goes unmentioned when it had none, or concludes and may yet be answered', async () => {
-    const { live, asked } = await lookingOn([failed])
-    for (const each of [question(1), run(2, 1)]) live.take(each)
-    expect(live.take(envelope(3, 'reasoning.cancel', 'bot', { context: 'e2' }))).toBeUndefined()
-    const other = await lookingOn([failed])
-    for (const each of work) other.live.take(each)
-    expect(other.live.take(envelope(5, 'reasoning.conclusion', 'bot', { context: 'e2' }))).toBeUndefined()
-    expect([...asked, ...other.asked]).toEqual([])
+  test('goes unmentioned where one may not read whose run it was', async () => {
+    const { live } = await lookingOn({ turns })
+    const abandoned = { context: 'e2', payload: { reason: 'abandoned' } }
+    expect(await live.take(envelope(5, 'reasoning.cancel', 'system:gateway', abandoned))).toEqual([])
   })
 
   test('and is answered after all has its block again only if it used more tools', async () => {
-    const turns = [failed]
-    const { live } = await lookingOn(turns)
-    for (const each of work) live.take(each)
-    const cancel = (seq: number, run: number) =>
-      envelope(seq, 'reasoning.cancel', 'bot', { context: `e${run}` })
-    expect(await live.take(cancel(5, 2))).toEqual(block(7, 'success'))
-    turns[0] = turnOf(7, { completed_at: timeOf(6) })
+    const known = [...turns]
+    const { live } = await lookingOn({ turns: known })
+    const cancel = envelope(5, 'reasoning.cancel', 'bot', { context: 'e2' })
+    expect(await live.take(cancel)).toEqual(block(7))
+    known[0] = turnOf(7, { completed_at: timeOf(6) })
     expect(await live.take(answer(6, 1))).toEqual([])
+    const { reasoning } = turnOf(7)
+    const [decision] = reasoning?.tool_decisions ?? []
+    if (reasoning === null || decision === undefined) throw new Error('it has a tool')
+    const more = { ...reasoning, tool_decisions: [decision, decision] }
+    known[0] = turnOf(7, { completed_at: timeOf(9), reasoning: more })
+    const lines = await live.take(answer(9, 1))
+    expect(lines?.filter((line) => line.includes('→'))).toHaveLength(2)
+  })
+})
 
-    const again = await lookingOn(turns)
-    turns[0] = failed
-    for (const each of work) again.live.take(each)
-    expect(await again.live.take(cancel(5, 2))).toEqual(block(7, 'success'))
-    for (const each of [run(6, 1), callIn(7, 6), result(8, 7)]) again.live.take(each)
-    const [decision] = failed.reasoning?.tool_decisions ?? []
-    if (failed.reasoning === null || decision === undefined) throw new Error('it has a tool')
-    const reasoning = { ...failed.reasoning, tool_decisions: [decision, decision] }
-    turns[0] = turnOf(7, { completed_at: timeOf(9), reasoning })
-    const lines = await again.live.take(answer(9, 1))
-    expect(lines?.filter((line) => line.includes('→'))).toEqual(['    → success', '    → success (4 chars)'])
+describe('what a tool gave back', () => {
+  const step = { seq: 4, turn_number: 1, phase: 'execute', content: 'read -> [redacted:badge]' }
+  const inRun = { ...call(3, 1), context: 'run' } as AnyEnvelope
+  const result = envelope(4, 'mcp.response', 'tools', { correlationId: 'e3', payload: { result: {} } })
+
+  test('is what the gateway shows of it', async () => {
+    const { live, asked } = await lookingOn({ answers: { audit: { steps: [step] } } }, true)
+    live.take(inRun)
+    expect(await live.take(result)).toEqual(['    ▸ [redacted:badge]'])
+    expect(asked).toEqual(['audit'])
+  })
+
+  test('is not told of other steps, of work that nobody asked for, and where nobody wants it', async () => {
+    for (const other of [
+      { ...step, seq: 3 },
+      { ...step, turn_number: null },
+    ]) {
+      const { live } = await lookingOn({ answers: { audit: { steps: [other] } } }, true)
+      live.take(inRun)
+      expect(await live.take(result)).toEqual([])
+    }
+    const quiet = await lookingOn()
+    quiet.live.take(inRun)
+    expect(quiet.live.take(result)).toBeUndefined()
+    const alone = await lookingOn({}, true)
+    alone.live.take(call(3, 1))
+    expect(alone.live.take(result)).toBeUndefined()
+  })
+
+  test('is left out while many others are asked for', async () => {
+    const { live, asked } = await lookingOn({ answers: { audit: { steps: [step] } } }, true)
+    live.take(inRun)
+    const all = Array.from({ length: 20 }, () => live.take(result))
+    expect(all.filter((each) => each === undefined)).toHaveLength(4)
+    await Promise.all(all)
+    expect(asked).toHaveLength(16)
+    expect(await live.take(result)).toHaveLength(1)
   })
 })
 
@@ -201,10 +225,10 @@ describe('what is shown', () => {
   test('goes on where the gateway fails, and says so', async () => {
     const refusal = { code: 'unavailable', detail: 'come back later' }
     const at = await answering(() => ({ status: 503, body: refusal }))
-    const live = new LiveTurns(at, place, plainStyle)
+    const live = new LiveTurns({ at, style: plainStyle, atWork: [], previews: false })
     const { shown, feed } = feeding((each) => live.take(each))
     feed.take(answer(1, 9))
-    feed.take(question(2))
+    feed.take(envelope(2, 'chat', 'ana'))
     await feed.settled()
     const complaint = '… why its tools were called could not be read: come back later (unavailable)'
     expect(shown).toEqual(['e1', complaint, 'e2'])

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { completeLine, helpLines, readTyped, slashCommands } from '../src/join/slash-commands.js'
+import { completeLine } from '../src/join/complete-line.js'
+import { helpLines, readTyped, slashCommands } from '../src/join/slash-commands.js'
 
 describe('a line', () => {
   verifies('I24', 'test_repl_reasoning_command_routing', () => {
@@ -32,30 +34,54 @@ describe('a line', () => {
 })
 
 describe('Tab', () => {
+  const known = { participants: ['bot', 'ben'], proposals: ['V1StGXR8', 'Uakgb_J5'] }
+  const offered = (line: string): string[] => completeLine(line, known)[0]
+
   verifies('I24', 'completes commands', () => {
-    expect(completeLine('/', [])).toEqual([['/reasoning', '/help'], '/'])
-    expect(completeLine('/r', [])).toEqual([['/reasoning'], '/r'])
+    expect(completeLine('/', known)).toEqual([slashCommands.map(({ name }) => name), '/'])
+    expect(completeLine('/re', known)).toEqual([['/reasoning', '/replay', '/reject', '/resume'], '/re'])
+    expect(completeLine('/rea', known)).toEqual([['/reasoning'], '/rea'])
   })
 
-  test('completes what /reasoning takes', () => {
-    expect(completeLine('/reasoning ', ['bot', 'ben'])).toEqual([['all', '@bot', '@ben'], ''])
-    expect(completeLine('/reasoning 3 @bo', ['bot', 'ben'])).toEqual([['@bot'], '@bo'])
+  test('completes what a command takes', () => {
+    expect(completeLine('/reasoning ', known)).toEqual([['all', '@bot', '@ben'], ''])
+    expect(completeLine('/reasoning 3 @bo', known)).toEqual([['@bot'], '@bo'])
+    expect(offered('/approve V')).toEqual(['V1StGXR8'])
+    expect(offered('/approve V1StGXR8 ')).toEqual(['always'])
+    expect(offered('/reject ')).toEqual(['V1StGXR8', 'Uakgb_J5'])
+    expect(offered('/reject Uakgb_J5 ')).toEqual([])
+    expect(offered('/grant b')).toEqual(['bot', 'ben'])
+    expect(offered('/grant bot ')).toEqual([])
+    expect(offered('/pause bot b')).toEqual(['bot', 'ben'])
+    expect(offered('/filter r')).toEqual(['reasoning:full', 'reasoning:boundaries', 'reasoning:none'])
+    expect(offered('/filter @be')).toEqual(['@ben'])
   })
 
   test('leaves alone what is to be said', () => {
-    for (const line of ['', 'a', 'hello @b', '/help @b']) expect(completeLine(line, ['bot'])[0]).toEqual([])
+    for (const line of ['', 'a', 'hello @b', '/help @b']) expect(offered(line)).toEqual([])
   })
 })
 
-verifies('I24', 'help lists it under Inspection', () => {
-  expect(helpLines().join('\n')).toBe(`What you type is said; // says what begins with a slash. Ctrl+D leaves.
+verifies('I24', 'help lists it under Inspection, and every command once', () => {
+  const lines = helpLines()
+  expect(lines.join('\n')).toMatch(
+    /^What you type is said; \/\/ says what begins with a slash\. Ctrl\+D leaves\.\n\nInspection\n {2}\/reasoning {2,}why the agent/,
+  )
+  for (const { name } of slashCommands) {
+    expect(lines.some((line) => line === `  ${name}` || line.startsWith(`  ${name} `))).toBe(true)
+  }
+  const sections = lines.filter((line) => /^\S/.test(line)).slice(1)
+  expect(sections).toEqual([...new Set(sections)])
+})
 
-Inspection
-  /reasoning             why the agent that answered last used its tools, in its latest turn
-  /reasoning <number>    the same of the turn with this number
-  /reasoning all         the same of all its turns
-  /reasoning … @<agent>  the same of another agent
-
-Help
-  /help                  this`)
+test('the page of the terminal has every command, and no other', () => {
+  const page = readFileSync(new URL('../../../docs/terminal.md', import.meta.url), 'utf8')
+  const rows = page.slice(page.indexOf('## 3. Commands')).match(/^\| `.*?\|/gm) ?? []
+  const named = rows.flatMap((row) => row.match(/`(\/[a-z]+)/g) ?? []).map((each) => each.slice(1))
+  expect([...new Set(named)].sort()).toEqual(
+    slashCommands
+      .map(({ name }) => name)
+      .filter((name) => name !== '/help')
+      .sort(),
+  )
 })

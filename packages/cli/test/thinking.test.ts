@@ -1,8 +1,8 @@
 import type { Run } from '@meup/agent-sdk'
-import type { AnyEnvelope } from '@meup/protocol'
+import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { Screen, type Surface } from '../src/view/screen.js'
+import { Screen } from '../src/view/screen.js'
 import { Thinking } from '../src/view/thinking.js'
 
 /** A gateway that answers when the test says so; `log` has what it accepted, in order. */
@@ -35,6 +35,7 @@ function scripted(...contexts: string[]) {
     changed: () => happened.push(thinking.status),
     reread: () => happened.push('reread'),
     failed: (error) => happened.push(`failed: ${error}`),
+    cut: async (isCut) => void happened.push(isCut ? 'cut' : 'uncut'),
   })
   return {
     ...{ thinking, runs, waiting, log, happened, set },
@@ -49,6 +50,11 @@ function scripted(...contexts: string[]) {
       }
     },
   }
+}
+
+/** Lets everything happen that waits for nothing else. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 10; turns++) await Promise.resolve()
 }
 
 const start = (fields: object) => ({ kind: 'reasoning.start', id: 'next', ...fields }) as AnyEnvelope
@@ -83,12 +89,39 @@ describe('a toggle', () => {
     const { thinking, happened, waiting, disconnect } = scripted('run')
     thinking.toggle()
     waiting.shift()?.refuse(new Error('forbidden'))
-    await Promise.resolve()
+    await settled()
     expect(happened).toEqual(['thinking hidden', 'failed: Error: forbidden'])
     disconnect()
     thinking.toggle()
     expect(happened.slice(2)).toEqual(['thinking visible', 'failed: Error: it cannot be reached at present'])
     expect([thinking.isShown, waiting]).toEqual([true, []])
+  })
+
+  test('that one may not make for everybody is made for this connection alone, until the next run', async () => {
+    const { thinking, happened, waiting, set, runs } = scripted('run')
+    thinking.toggle()
+    waiting.shift()?.refuse(new ProtocolError('forbidden', 'not yours'))
+    await settled()
+    expect(happened).toEqual([
+      'thinking hidden',
+      expect.stringMatching(/^failed: .*not yours/),
+      'cut',
+      'reread',
+    ])
+    set('run', true)
+    thinking.follow({ context: 'run', reasoningVisible: true, by: 'ben' })
+    expect(thinking.isShown).toBe(false)
+    thinking.toggle()
+    await settled()
+    expect(happened.slice(4)).toEqual(['thinking visible', 'uncut', 'reread'])
+
+    thinking.toggle()
+    waiting.shift()?.refuse(new ProtocolError('capability_violation', 'not yours'))
+    await settled()
+    runs.push({ context: 'next', owner: 'bot', reasoningVisible: true })
+    thinking.take(start({}))
+    expect(happened.slice(-2)).toEqual(['thinking visible', 'uncut'])
+    expect(waiting).toEqual([])
   })
 
   verifies('O20', 'a hundred times in a row leaves view and gateway with the same, odd or even', async () => {
@@ -112,8 +145,7 @@ describe('a toggle', () => {
     set('run', true)
     thinking.follow({ context: 'run', reasoningVisible: true, by: 'ben' })
     expect(thinking.isShown).toBe(false)
-    await Promise.resolve()
-    await Promise.resolve()
+    await settled()
     expect(thinking.isShown).toBe(true)
   })
 })
@@ -156,19 +188,25 @@ describe('what others do', () => {
 describe('the screen', () => {
   const said = (seq: number, kind: string, message: string): AnyEnvelope =>
     ({ seq, id: `e${seq}`, kind, from: 'bot', context: 'run', payload: { message } }) as AnyEnvelope
-  function drawn(rows = 24) {
-    let shows = true
+  const thought = (seq: number) => said(seq, 'reasoning.thought', `${seq}`)
+
+  function drawn() {
+    const view = { shows: true }
     const lines: string[] = []
-    const surface: Surface = {
-      rows,
-      print: (more) => void lines.push(...more),
-      clear: () => void lines.splice(0),
+    const screen = new Screen(
+      (more) => void lines.push(...more),
+      () => view.shows,
+    )
+    return {
+      ...{ screen, lines },
+      hide: () => {
+        view.shows = false
+        screen.hide()
+      },
+      show: () => {
+        view.shows = true
+      },
     }
-    const screen = new Screen(surface, () => shows)
-    const hide = (): void => {
-      shows = false
-    }
-    return { screen, lines, hide }
   }
 
   verifies('O18', 'has each thought below its run, unless it is hidden or says nothing', () => {
@@ -179,22 +217,36 @@ describe('the screen', () => {
     screen.show(said(3, 'reasoning.thought', 'two'))
     screen.show(said(4, 'reasoning.conclusion', 'so'))
     expect(lines).toEqual(['  bot · one', '  bot ∎ so'])
-    screen.draw('hidden')
-    expect(lines).toEqual(['  bot ∎ so', 'hidden'])
   })
 
-  verifies('O22', 'puts what the log had withheld where it belongs', () => {
-    const { screen, lines } = drawn()
-    for (const seq of [2, 5]) screen.show(said(seq, 'chat', `${seq}`))
-    screen.add([1, 2, 3, 4].map((seq) => said(seq, 'reasoning.thought', `${seq}`)))
-    screen.draw('visible')
-    expect(lines).toEqual(['  bot · 1', '  bot: 2', '  bot · 3', '  bot · 4', '  bot: 5', 'visible'])
+  verifies('O22', 'lets what was hidden follow once: what came, and what the log had withheld', () => {
+    const { screen, lines, hide, show } = drawn()
+    screen.show(thought(1))
+    hide()
+    screen.catchUp([thought(2)], true)
+    screen.show(thought(3))
+    show()
+    screen.show(thought(5))
+    screen.catchUp([1, 2, 3, 4, 5].map(thought), true)
+    expect(lines).toEqual([
+      '  bot · 1',
+      '  bot · 5',
+      '… 3 thoughts from before:',
+      '  bot · 2',
+      '  bot · 3',
+      '  bot · 4',
+    ])
+    screen.catchUp([thought(2)], true)
+    expect(lines).toHaveLength(6)
   })
 
-  test('is drawn as far as it is high', () => {
-    const { screen, lines } = drawn(4)
-    for (const seq of [1, 2, 3, 4, 5]) screen.show(said(seq, 'chat', `${seq}`))
-    screen.draw('visible')
-    expect(lines).toEqual(['  bot: 4', '  bot: 5', 'visible'])
+  test('tells what came while the log cannot be read, and the rest when it can', () => {
+    const { screen, lines, hide, show } = drawn()
+    hide()
+    screen.show(thought(2))
+    show()
+    screen.catchUp([], false)
+    screen.catchUp([thought(1), thought(2)], true)
+    expect(lines).toEqual(['… 1 thought from before:', '  bot · 2', '… 1 thought from before:', '  bot · 1'])
   })
 })

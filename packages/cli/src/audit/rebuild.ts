@@ -1,9 +1,9 @@
 import { LogError, type RebuiltProjection, rebuildProjections } from '@meup/gateway'
 import { defaultSafety } from '@meup/safety'
+import { printable } from '@meup/views'
 import { readConfig } from '../config/load.js'
 import { UsageError } from '../exit.js'
 import { print, printJson } from '../output.js'
-import { printable } from '../render/printable.js'
 
 export interface RebuildFlags {
   readonly config: string

@@ -1,11 +1,10 @@
 import type { DialRequest } from '@meup/agent-sdk'
-import type { ReasoningStep } from '@meup/views'
+import { brief, onOneLine, type ReasoningStep } from '@meup/views'
 import { type ConnectionFlags, destination } from '../connection.js'
 import { exitCodes } from '../exit.js'
 import { print, printJson, tell } from '../output.js'
 import { ask } from '../reading.js'
 import { threadOf, turnsAsked } from '../reasoning/read-turns.js'
-import { brief, onOneLine } from '../render/printable.js'
 import { pastOf } from '../trust/terms.js'
 
 export interface TrailFlags extends ConnectionFlags {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type ExportVerdict, type KnownHead, type Verification, verifyExport } from '@meup/gateway'
+import type { Verification } from '@meup/gateway'
+import { type ExportVerdict, type KnownHead, verifyExport } from '@meup/protocol'
+import { printable } from '@meup/views'
 import { type ConnectionFlags, destination } from '../connection.js'
 import { exitCodes, UsageError } from '../exit.js'
 import { print, printJson } from '../output.js'
 import { openStream } from '../reading.js'
-import { printable } from '../render/printable.js'
 
 export interface VerifyFlags extends ConnectionFlags {
   readonly head?: string

@@ -1,9 +1,9 @@
+import { printable } from '@meup/views'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enter, withConnection } from '../connection.js'
 import { UsageError } from '../exit.js'
 import { print, printJson, tell } from '../output.js'
 import { parseObject } from '../parse-object.js'
-import { printable } from '../render/printable.js'
 import { seconds } from './seconds.js'
 
 interface CallFlags extends ConnectionFlags {

@@ -17,7 +17,7 @@ export async function inspect(
   const agent = named ?? answerer
   if (agent === undefined) throw noAnswerer('@<agent>')
   const thread = threadOf(at.space, agent)
-  const turns = (await turnsAsked(at, thread, asked)).map((turn) => live.detailed(turn))
+  const turns = await turnsAsked(at, thread, asked)
   const isActive = answerer !== undefined && thread === threadOf(at.space, answerer)
   return reasoningCommand(asked, { turns, isActive }, style)
 }

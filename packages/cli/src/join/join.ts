@@ -3,13 +3,16 @@ import type { Space } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
 import { destination, enter } from '../connection.js'
 import { exitCodes, explain } from '../exit.js'
-import { LiveConversation } from '../render/live-conversation.js'
 import { styleOfStdout } from '../render/style.js'
-import { openView, type View, type ViewFlags } from '../view/view.js'
+import { openView } from '../view/open-view.js'
+import type { View, ViewFlags } from '../view/view.js'
+import { completeLine } from './complete-line.js'
 import { Feed } from './feed.js'
-import { inspect } from './inspect.js'
-import { LiveTurns, type Place } from './live-turns.js'
-import { completeLine, helpLines, readTyped, type Typed } from './slash-commands.js'
+import { Interrupting } from './interrupting.js'
+import { LiveTurns } from './live-turns.js'
+import { Commands } from './obey.js'
+import { Pending } from './pending.js'
+import { readTyped, type Typed } from './slash-commands.js'
 
 export interface JoinFlags extends ViewFlags {
   readonly to?: string[]
@@ -18,19 +21,32 @@ export interface JoinFlags extends ViewFlags {
 /** Resolves when one has left, and all that was typed is done. */
 export async function join(flags: JoinFlags): Promise<void> {
   const space = await enter(flags)
-  const style = styleOfStdout()
+  const at = destination(flags)
+  const pending = new Pending(space.id)
+  const interrupting = new Interrupting(space)
   const view = openView(space, flags, {
     echoes: true,
-    completer: (line) => completeLine(line, othersIn(space)),
-    begin: () => new LiveConversation(style),
+    completer: (line) =>
+      completeLine(line, { participants: othersIn(space), proposals: pending.list().map(({ id }) => id) }),
+    pending: () => pending.summary(),
+    keys: {
+      'ctrl+p': () => take({ command: '/pending', argument: '' }),
+      escape: () => take({ command: '/interrupt', argument: '' }),
+    },
   })
-  const at = destination(flags)
-  const live = new LiveTurns(at, placeOf(space), style)
+  const atWork = space.runs.map(({ owner }) => owner)
+  const live = new LiveTurns({ at, style: styleOfStdout(), atWork, previews: view.lines !== undefined })
   const feed = new Feed(view, (envelope) => (flags.json ? undefined : live.take(envelope)))
-  space.on('envelope', (envelope) => feed.take(envelope))
-  space.on('lost', () => live.restart(placeOf(space)))
+  const commands = new Commands({ space, flags, view, live, pending, interrupting })
+  space.on('envelope', (envelope) => {
+    pending.take(envelope)
+    interrupting.take(envelope)
+    feed.take(envelope)
+  })
+  space.on('lost', () => pending.restart())
   tellOfLine(space, view)
-  view.tell(`you are ${space.id} in ${space.welcome.space.id}; type to talk, Ctrl+D leaves`)
+  view.tell(`you are ${space.id} in ${space.welcome.space.id}; type to talk, /help tells more, Ctrl+D leaves`)
+  if (!flags.json) void tellPending(pending, view, () => pending.read(at))
   const lines = view.lines ?? createInterface({ input: process.stdin })
   let obeyed = Promise.resolve()
   try {
@@ -38,6 +54,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     await feed.settled()
   } finally {
     lines.close()
+    view.close()
     space.close()
   }
 
@@ -52,8 +69,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     try {
       if ('say' in typed) await space.chat(typed.say, flags.to === undefined ? {} : { to: flags.to })
       else if ('unknown' in typed) view.tell(`✗ there is no ${typed.unknown}; /help says what there is`)
-      else if (typed.command === '/help') view.print(helpLines())
-      else view.print(await inspect(typed.argument, at, live, style))
+      else await commands.obey(typed.command, typed.argument)
     } catch (error) {
       // What could not be said must not pass for said.
       if ('say' in typed && !(error instanceof ProtocolError)) throw error
@@ -62,16 +78,28 @@ export async function join(flags: JoinFlags): Promise<void> {
   }
 }
 
+/** Says what has been waiting for a decision since before one came. */
+async function tellPending(pending: Pending, view: View, read: () => Promise<void>): Promise<void> {
+  try {
+    await read()
+    const waiting = pending.list().length
+    if (waiting > 0)
+      view.tell(`⚠ ${waiting} ${waiting === 1 ? 'proposal waits' : 'proposals wait'}: /pending`)
+  } catch (error) {
+    view.tell(`… what waits for a decision could not be read: ${explain(error)}`)
+  }
+  view.refresh()
+}
+
 const othersIn = ({ id: own, participants }: Space): string[] =>
   participants.map(({ id }) => id).filter((id) => id !== own)
 
-const placeOf = ({ welcome }: Space): Place => ({ space: welcome.space.id, epoch: welcome.space.epoch })
-
-function tellOfLine(space: Space, { tell }: View): void {
+function tellOfLine(space: Space, view: View): void {
   space.on('reconnecting', (inMs, reason) =>
-    tell(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
+    view.tell(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
   )
-  space.on('lost', () => tell('… the log is another one now; this is its beginning'))
+  space.on('connected', () => view.tell('… connected again'))
+  space.on('lost', () => view.tell('… the log is another one now; this is its beginning'))
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
 }
 

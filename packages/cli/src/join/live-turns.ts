@@ -1,52 +1,40 @@
 import type { DialRequest } from '@meup/agent-sdk'
-import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
-import {
-  createTurnFold,
-  type DetailedDecision,
-  reasoningBlock,
-  type ShownReasoning,
-  type ShownTurn,
-  type Style,
-  type TurnFold,
-  type TurnInfo,
-  type TurnReasoning,
-  turnDetail,
-} from '@meup/views'
+import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
+import { Bounded, cancellationOf, endOf, reasoningBlock, type Style, type TurnReasoning } from '@meup/views'
+import { ask } from '../reading.js'
 import { readTurns, threadOf } from '../reasoning/read-turns.js'
+import { Previews } from './previews.js'
 
-/** Milliseconds that the conversation waits for why the tools of a turn were called. */
-const patienceMs = 3000
-/** Turns among which an answered one is looked for: so many more may have begun since. */
+/** Milliseconds that the conversation waits for what is to follow an envelope. */
+const patienceMs = 10_000
+/** Turns among which one that has ended is looked for: so many more may have begun since. */
 const mostLooked = 100
-/** Turns of which it is remembered how much their tools gave back. */
-const remembered = 1000
 
-type Decisions = readonly DetailedDecision[]
-
-/** What was told of a turn. */
-interface Told {
-  readonly seen: Decisions
-  /** Tools that its block had. */
-  readonly tools: number
+export interface LiveTurnOptions {
+  readonly at: DialRequest
+  readonly style: Style
+  /** Owners of the runs that go on as one comes. */
+  readonly atWork: readonly string[]
+  /** Whether the beginning of what a tool gave back follows its result. */
+  readonly previews: boolean
 }
 
-export interface Place {
-  readonly space: string
-  readonly epoch: string
-}
-
-/** Turns that end while one looks on. Their numbers are the gateway's; how much came back of a tool, one saw. */
+/** Turns that end while one looks on, as the gateway tells them. */
 export class LiveTurns {
   readonly #at: DialRequest
   readonly #style: Style
-  #fold: TurnFold
-  readonly #told = new Map<string, Told>()
+  readonly #previews: Previews | undefined
+  /** Who calls tools: nobody else's results end turns with tools. */
+  readonly #callers = new Bounded<true>(1000)
+  /** Of each turn that was told of, how many tools it had. */
+  readonly #told = new Bounded<number>(1000)
   #answerer: string | undefined
 
-  constructor(at: DialRequest, place: Place, style: Style) {
+  constructor({ at, style, atWork, previews }: LiveTurnOptions) {
     this.#at = at
     this.#style = style
-    this.#fold = createTurnFold(place)
+    this.#previews = previews ? new Previews(at, style) : undefined
+    for (const agent of atWork) this.#callers.set(agent, true)
   }
 
   /** Who has answered last while one looked on. */
@@ -54,78 +42,84 @@ export class LiveTurns {
     return this.#answerer
   }
 
-  /** The log is another one now. */
-  restart(place: Place): void {
-    this.#fold = createTurnFold(place)
-    this.#told.clear()
-  }
-
   /**
-   * Takes the next envelope. Where it ends turns with tools, by an answer or without one, gives the lines to follow it,
-   * once for each turn, unless it went on after that; `undefined` where it ends none.
+   * Takes the next envelope. Gives the lines to follow it: what a tool gave back, and why the tools of a turn were called
+   * that ended with it, by an answer or without one; once for each turn, unless it went on with more tools.
+   * `undefined` = nothing follows.
    */
   take(envelope: AnyEnvelope): Promise<string[]> | undefined {
-    const { id, kind, from, ts, context, correlationId } = envelope
-    const changed = this.#fold.apply(envelope).turns
-    const isAnswer = kind === Kind.chat && context === undefined && correlationId !== undefined
-    if (isAnswer) this.#answerer = from
-    const isKnown = changed.some(({ agent, answer }) => agent === from && answer?.source.id === id)
-    if (isAnswer && !isKnown) return this.#blockOf(from, ts, []) // It began before.
-    const blocks = changed.flatMap((turn) => {
-      const seen = turnDetail(turn)?.reasoning?.tool_decisions ?? []
-      return turn.completedAt === ts && seen.length > 0 ? [this.#blockOf(turn.agent, ts, seen)] : []
+    const { kind, from, ts } = envelope
+    if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#callers.set(from, true)
+    if (isAnswer(envelope)) this.#answerer = from
+    const blocks = this.#mayEnd(envelope)?.then(async (agents) => {
+      const lines = await Promise.all(agents.map((agent) => known(this.#blockOf(agent, ts))))
+      return lines.flat()
     })
-    return blocks.length === 0 ? undefined : Promise.all(blocks).then((lines) => lines.flat())
+    const parts = [this.#previews?.take(envelope, patienceMs), blocks].filter((part) => part !== undefined)
+    return parts.length === 0 ? undefined : Promise.all(parts).then((lines) => lines.flat())
   }
 
-  /** With how much each tool gave back, as far as that was seen. */
-  detailed(turn: TurnInfo): ShownTurn {
-    const { reasoning } = turn
-    return reasoning
-      ? { ...turn, reasoning: sized(reasoning, this.#told.get(keyOf(reasoning))?.seen ?? []) }
-      : turn
+  /** Whose turns it may end; whether it does, the gateway says. */
+  #mayEnd(envelope: AnyEnvelope): Promise<string[]> | undefined {
+    const { kind, from, to = [], context = '' } = envelope
+    if (isAnswer(envelope)) return Promise.resolve([from])
+    if (kind === Kind.mcpResponse) return this.#callers.get(from) && Promise.resolve([from])
+    if (kind === Kind.mcpRequest) return cancellationOf(envelope.payload) && Promise.resolve([...to])
+    if (kind === Kind.chatCancel) return this.#answering(correlations(envelope), from)
+    if (kind !== Kind.reasoningConclusion && kind !== Kind.reasoningCancel) return undefined
+    if (endOf(envelope)[0] === 'completed') return undefined
+    return from === GATEWAY ? known(this.#ownerOf(context)) : Promise.resolve([from])
+  }
+
+  /** Whoever has begun to answer one of these. */
+  async #answering(chats: readonly string[], asker: string): Promise<string[]> {
+    const answers = await Promise.all(
+      chats.map((correlationId) => this.#ask<{ envelopes: AnyEnvelope[] }>('envelopes', { correlationId })),
+    )
+    const agents = new Set(answers.flatMap(({ envelopes }) => envelopes.map(({ from }) => from)))
+    return [...agents].filter((agent) => agent !== asker)
+  }
+
+  async #ownerOf(context: string): Promise<string[]> {
+    return [(await this.#ask<{ owner: string }>(`contexts/${context}`)).owner]
+  }
+
+  #ask<Answer>(path: string, query: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return ask<Answer>(this.#at, path, query, patienceMs)
   }
 
   /** The turn of this agent that ended at this time. */
-  async #blockOf(agent: string, endedAt: string, seen: Decisions): Promise<string[]> {
-    const thread = threadOf(this.#at.space, agent)
-    try {
-      let looked = 0
-      for await (const turn of readTurns(this.#at, thread, { limit: 20, timeoutMs: patienceMs })) {
-        const { completed_at, reasoning } = turn
-        // What ends a turn ends it at its own time.
-        if (completed_at === endedAt && reasoning && this.#isNew(reasoning, seen)) {
-          return reasoningBlock(sized(reasoning, seen), this.#style)
-        }
-        if (++looked === mostLooked) break
+  async #blockOf(agent: string, endedAt: string): Promise<string[]> {
+    const part = { limit: 20, timeoutMs: patienceMs }
+    let looked = 0
+    for await (const turn of readTurns(this.#at, threadOf(this.#at.space, agent), part)) {
+      const { completed_at, reasoning } = turn
+      // What ends a turn ends it at its own time.
+      if (completed_at === endedAt && reasoning !== null && this.#isNew(reasoning)) {
+        return reasoningBlock(reasoning, this.#style)
       }
-    } catch (error) {
-      const isUnknown = error instanceof ProtocolError && error.code === 'not_found'
-      if (!isUnknown) throw error
+      if (++looked === mostLooked) break
     }
     return []
   }
 
-  #isNew(reasoning: TurnReasoning, seen: Decisions): boolean {
-    const key = keyOf(reasoning)
-    const tools = reasoning.tool_decisions.length
-    if (tools <= (this.#told.get(key)?.tools ?? 0)) return false
-    this.#told.set(key, { seen, tools })
-    if (this.#told.size > remembered) this.#told.delete(this.#told.keys().next().value ?? '')
+  #isNew({ session_id, thread_id, turn_number, tool_decisions }: TurnReasoning): boolean {
+    const key = `${session_id} ${thread_id} ${turn_number}`
+    if (tool_decisions.length <= (this.#told.get(key) ?? 0)) return false
+    this.#told.set(key, tool_decisions.length)
     return true
   }
 }
 
-const keyOf = ({ thread_id, turn_number }: TurnReasoning): string => `${thread_id} ${turn_number}`
+const isAnswer = ({ kind, context, correlationId }: AnyEnvelope): boolean =>
+  kind === Kind.chat && context === undefined && correlationId !== undefined
 
-function sized(reasoning: TurnReasoning, seen: Decisions): ShownReasoning {
-  const { tool_decisions } = reasoning
-  const isSame =
-    seen.length === tool_decisions.length &&
-    seen.every(({ tool_name }, at) => tool_name === tool_decisions[at]?.tool_name)
-  if (!isSame) return reasoning
-  return {
-    ...reasoning,
-    tool_decisions: tool_decisions.map((decision, at) => ({ ...decision, size: seen[at]?.size ?? null })),
+/** Nothing where the gateway knows no such thing, or shows it to others alone. */
+async function known(asked: Promise<string[]>): Promise<string[]> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof ProtocolError && error.code === 'not_found') return []
+    throw error
   }
 }

@@ -19,15 +19,71 @@ export const slashCommands = [
       ['… @<agent>', 'the same of another agent'],
     ],
   },
+  {
+    name: '/participants',
+    section: 'Inspection',
+    forms: [['[start]', 'who belongs to the space, is here, and thinks; whose name begins so']],
+  },
+  {
+    name: '/replay',
+    section: 'Inspection',
+    forms: [
+      ['[count]', 'what was last in the log, again'],
+      ['<from>-<to>', 'the envelopes with these numbers'],
+    ],
+  },
+  {
+    name: '/filter',
+    section: 'What you see',
+    forms: [
+      ['', 'what you see at present, and how much the gateway has kept back'],
+      ['@<agent> <kind>', 'only what these say, only envelopes of these kinds'],
+      ['reasoning:<detail>', 'full, boundaries (no thoughts) or none; context:<path> = only there and below'],
+      ['off', 'everything again'],
+    ],
+  },
+  {
+    name: '/thoughts',
+    section: 'What you see',
+    forms: [['', 'hides what agents think, or shows it again (Ctrl+T)']],
+  },
+  {
+    name: '/output',
+    section: 'What you see',
+    forms: [['', 'shows all that tools give back, or a line of it (Ctrl+O)']],
+  },
+  { name: '/pending', section: 'Decisions', forms: [['', 'what waits for a decision (Ctrl+P)']] },
+  {
+    name: '/approve',
+    section: 'Decisions',
+    forms: [['<proposal> [always]', 'does it; always = its proposer may do the same from now on']],
+  },
+  { name: '/reject', section: 'Decisions', forms: [['<proposal> [why]', 'refuses it']] },
+  {
+    name: '/grant',
+    section: 'Decisions',
+    forms: [['<participant> <capability…>', 'gives what you hold; for:1h = for so long']],
+  },
+  {
+    name: '/interrupt',
+    section: 'Agents',
+    forms: [['[number]', 'asks the run that answers you to stop, or another one (Esc)']],
+  },
+  {
+    name: '/pause',
+    section: 'Agents',
+    forms: [['<participant…> [10m]', 'keeps them from acting, for so long or until /resume']],
+  },
+  { name: '/resume', section: 'Agents', forms: [['<participant…>', 'lets them go on']] },
   { name: '/help', section: 'Help', forms: [['', 'this']] },
 ] as const satisfies readonly SlashCommand[]
 
-type Name = (typeof slashCommands)[number]['name']
+export type CommandName = (typeof slashCommands)[number]['name']
 
 /** What a line that was typed means. */
 export type Typed =
   | { readonly say: string }
-  | { readonly command: Name; readonly argument: string }
+  | { readonly command: CommandName; readonly argument: string }
   | { readonly unknown: string }
 
 /** Reads a line. What looks like a path is said; so is, without the first slash, what begins with two. */
@@ -51,17 +107,3 @@ export function helpLines(): string[] {
   ])
   return ['What you type is said; // says what begins with a slash. Ctrl+D leaves.', ...titled]
 }
-
-/** For Tab: what the line may become, and which part of it that is about. */
-export function completeLine(line: string, participants: readonly string[]): [string[], string] {
-  const word = /\S*$/.exec(line)?.[0] ?? ''
-  if (word === line) return [startingWith(word, line.startsWith('/') ? names : []), word]
-  const isReasoning = line.startsWith('/reasoning ')
-  const words = isReasoning ? ['all', ...participants.map((id) => `@${id}`)] : []
-  return [startingWith(word, words), word]
-}
-
-const names: readonly string[] = slashCommands.map(({ name }) => name)
-
-const startingWith = (start: string, words: readonly string[]): string[] =>
-  words.filter((word) => word.startsWith(start))

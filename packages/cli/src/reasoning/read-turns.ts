@@ -1,10 +1,13 @@
 import type { DialRequest } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
-import type { TurnInfo } from '@meup/views'
+import type { DetailedDecision, TurnInfo } from '@meup/views'
 import { ask, readLog } from '../reading.js'
 
+/** A turn, with how much each of its tools gave back. */
+type Turn = TurnInfo<DetailedDecision>
+
 interface Page {
-  readonly turns: readonly TurnInfo[]
+  readonly turns: readonly Turn[]
   /** Where the next page begins; absent = this was the last. */
   readonly next?: number
 }
@@ -30,12 +33,13 @@ export async function* readTurns(
   at: DialRequest,
   thread: string,
   { before, limit = 100, timeoutMs }: Part = {},
-): AsyncGenerator<TurnInfo, void> {
+): AsyncGenerator<Turn, void> {
   let place = before
   do {
     const query = {
       thread_id: thread,
       limit: `${limit}`,
+      sizes: 'true',
       ...(place !== undefined && { before: `${place}` }),
     }
     const page = await ask<Page>(at, 'turns', query, timeoutMs)
@@ -45,9 +49,9 @@ export async function* readTurns(
 }
 
 /** The turns of a thread that `/reasoning <argument>` is about, in the order of their numbers. */
-export async function turnsAsked(at: DialRequest, thread: string, argument: string): Promise<TurnInfo[]> {
+export async function turnsAsked(at: DialRequest, thread: string, argument: string): Promise<Turn[]> {
   if (argument === 'all') {
-    const all: TurnInfo[] = []
+    const all: Turn[] = []
     for await (const turn of readTurns(at, thread)) all.push(turn)
     return all.reverse()
   }

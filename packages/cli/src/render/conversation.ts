@@ -1,8 +1,6 @@
 import { type AnyEnvelope, contextDepth, correlations, isThought, Kind } from '@meup/protocol'
-import { compileSafety, defaultSafety, type Safety } from '@meup/safety'
-import { redact } from '@meup/views'
+import { brief, defaultGuard, guarded, printable, readResult, redact } from '@meup/views'
 import { deedOf } from '../trust/trust-text.js'
-import { brief, printable } from './printable.js'
 
 /** Requests whose responses may still come. */
 const remembered = 1000
@@ -44,10 +42,12 @@ export class Conversation implements Lines {
         return this.#proposal(envelope.id, from, envelope.to, envelope.rationale, envelope.payload)
       case Kind.mcpReject: {
         const { reason, message } = envelope.payload
-        return `${from} ✗ rejects ${this.#toolOf(envelope)}${message ?? reason}`
+        return `${from} ✗ rejects ${this.#toolOf(envelope)}${safe(message ?? reason)}`
       }
-      case Kind.mcpWithdraw:
-        return `${from} ✗ withdraws ${this.#toolOf(envelope)}${envelope.payload.message ?? envelope.payload.reason}`
+      case Kind.mcpWithdraw: {
+        const { reason, message } = envelope.payload
+        return `${from} ✗ withdraws ${this.#toolOf(envelope)}${safe(message ?? reason)}`
+      }
       case Kind.mcpResponse:
         return `${from} ← ${this.#toolOf(envelope)}${outcomeOf(envelope.payload)}`
       case Kind.systemPresence:
@@ -86,7 +86,8 @@ export class Conversation implements Lines {
 
   /** `participant/tool`; remembered for what answers it. */
   #named(id: string, to: readonly string[] | undefined, { method, params }: Call): string {
-    const name = [to?.join(','), method === 'tools/call' ? params?.name : method].filter(Boolean).join('/')
+    const tool = method === 'tools/call' ? params?.name : method
+    const name = [to?.join(','), tool && safe(String(tool))].filter(Boolean).join('/')
     this.#tools.set(id, name)
     if (this.#tools.size > remembered) this.#tools.delete(this.#tools.keys().next().value ?? '')
     return name
@@ -117,25 +118,15 @@ function said(payload: Record<string, unknown>): string {
   return typeof text === 'string' ? text : ''
 }
 
-let safety: Safety | undefined
+/** Without the usual secrets, as in the views; the gateway leaves what tools are told and say as it is [MEUP-6.9]. */
+const safe = (text: string): string => guarded(text, defaultGuard)
 
-/** Without the usual secrets, as in the views. The rules are compiled when they are needed. */
-function callArguments({ params }: Call): string {
-  safety ??= compileSafety(defaultSafety)
-  const { guard } = safety
-  return brief(JSON.stringify(redact(params?.arguments ?? {}, guard).value), 120)
-}
+const callArguments = ({ params }: Call): string =>
+  brief(JSON.stringify(redact(params?.arguments ?? {}, defaultGuard).value), 120)
 
-function outcomeOf({
-  result,
-  error,
-}: {
-  result?: Record<string, unknown>
-  error?: { message: string }
-}): string {
-  if (error !== undefined) return `error: ${brief(error.message, 120)}`
-  const blocks = Array.isArray(result?.content) ? (result.content as { text?: unknown }[]) : []
-  const text = blocks.map((block) => block.text).filter((part) => typeof part === 'string')
-  if (result?.isError === true) return `error: ${brief(text.join(' '), 120)}`
-  return text.length === 0 ? 'done' : `${[...text.join('\n')].length.toLocaleString('en')} characters`
+function outcomeOf(payload: Record<string, unknown>): string {
+  const { outcome, text, size } = readResult(payload, defaultGuard)
+  if (outcome === 'error') return `error: ${brief(text, 120)}`
+  if (size === null) return 'done'
+  return `${size.count.toLocaleString('en')} ${size.unit === 'chars' ? 'characters' : size.unit}`
 }

@@ -1,5 +1,5 @@
-import { linesOf, readLogged } from '@meup/gateway'
-import type { AnyEnvelope, Envelope } from '@meup/protocol'
+import { readLogged } from '@meup/gateway'
+import { type AnyEnvelope, type Envelope, linesOf } from '@meup/protocol'
 import type { Damage, Extent, Item } from './recorded.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type ExportVerdict, linesOf, readBody, readExport } from '@meup/gateway'
-import type { AnyEnvelope } from '@meup/protocol'
+import { readBody } from '@meup/gateway'
+import { type AnyEnvelope, type ExportVerdict, linesOf, readExport } from '@meup/protocol'
 import { readEnvelopes } from './read-envelopes.js'
 import type { Damage, Extent, Item } from './recorded.js'
 import type { Recording } from './recording.js'

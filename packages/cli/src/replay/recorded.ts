@@ -1,5 +1,5 @@
-import type { ExportVerdict, ImportedRow } from '@meup/gateway'
-import type { AnyEnvelope } from '@meup/protocol'
+import type { ImportedRow } from '@meup/gateway'
+import type { AnyEnvelope, ExportVerdict } from '@meup/protocol'
 
 /** A line of a recording. */
 export type Item =

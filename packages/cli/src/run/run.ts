@@ -50,6 +50,8 @@ function announce({ url, spaces }: RunningGateway, json: boolean | undefined): v
   if (json) print(JSON.stringify({ event: 'listening', url, spaces, pid: process.pid }))
   else {
     tell(`listening on ${url} · ${spaces.length === 1 ? 'space' : 'spaces'} ${spaces.join(', ')}`)
-    tell('join it from this folder in another terminal: meup join · watch it: meup watch --from 1')
+    tell(
+      'join it from this folder in another terminal: meup join · see it: meup open · watch it: meup watch --from 1',
+    )
   }
 }

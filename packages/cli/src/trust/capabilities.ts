@@ -1,7 +1,7 @@
 import type { Capability } from '@meup/protocol'
+import { onOneLine } from '@meup/views'
 import { wordsOf } from '../operator/summary.js'
 import { parseObject } from '../parse-object.js'
-import { onOneLine } from '../render/printable.js'
 
 /** Capabilities of a command line: each a kind, or JSON. Whether they make sense the gateway says. */
 export const readCapabilities = (words: readonly string[]): Capability[] =>

@@ -1,5 +1,4 @@
-import type { ProposalView } from '@meup/views'
-import { brief } from '../render/printable.js'
+import { brief, type ProposalView } from '@meup/views'
 import { spanText } from './terms.js'
 
 /** Characters of the arguments, and of each text that somebody wrote. */

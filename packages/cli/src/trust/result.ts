@@ -1,6 +1,6 @@
 import { ToolError } from '@meup/agent-sdk'
+import { printable } from '@meup/views'
 import { print, printJson } from '../output.js'
-import { printable } from '../render/printable.js'
 
 /** Prints the result of an MCP request: the text of a tool, or JSON. Throws `ToolError` where the tool says it failed. */
 export function printResult(

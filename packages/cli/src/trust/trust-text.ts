@@ -1,5 +1,5 @@
 import { type AnyEnvelope, type DecisionPayload, Kind } from '@meup/protocol'
-import { brief, onOneLine } from '../render/printable.js'
+import { brief, onOneLine } from '@meup/views'
 import { capabilitiesText } from './capabilities.js'
 import { spanText } from './terms.js'
 

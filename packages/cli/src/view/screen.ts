@@ -1,76 +1,82 @@
 import { type AnyEnvelope, isThought } from '@meup/protocol'
 import { Conversation, type Lines } from '../render/conversation.js'
 
-/** What a screen draws on. */
-export interface Surface {
-  /** Lines that fit on it. */
-  readonly rows: number
-  print(lines: readonly string[]): void
-  clear(): void
-}
-
-/** Envelopes that can be drawn again. */
+/** Thoughts that are kept in mind while they are hidden, and those that were shown since. */
 const remembered = 1000
 
-/** An envelope, and the reasoning that is shown behind it. */
-interface Shown {
-  readonly envelope: AnyEnvelope
-  reasoning: readonly string[]
-}
-
-/** A conversation for people, of which the end can be drawn anew, with or without thoughts. */
+/** A conversation for people. What stands there stays; thoughts that were hidden follow when they are shown again. */
 export class Screen {
-  readonly #surface: Surface
+  readonly #print: (lines: readonly string[]) => void
   readonly #showsThoughts: () => boolean
-  readonly #begin: () => Lines
-  #conversation: Lines
-  #recent: Shown[] = []
+  readonly #lines: Lines
+  #last = 0
+  /** The seq since which thoughts may be missing; `undefined` = none is. */
+  #since: number | undefined
+  readonly #missed = new Map<number, AnyEnvelope>()
+  readonly #shown = new Set<number>()
 
-  /** `begin` makes what gives the lines, each time that the conversation is drawn. */
-  constructor(surface: Surface, showsThoughts: () => boolean, begin: () => Lines = () => new Conversation()) {
-    this.#surface = surface
+  constructor(
+    print: (lines: readonly string[]) => void,
+    showsThoughts: () => boolean,
+    lines: Lines = new Conversation(),
+  ) {
+    this.#print = print
     this.#showsThoughts = showsThoughts
-    this.#begin = begin
-    this.#conversation = begin()
+    this.#lines = lines
   }
 
   show(envelope: AnyEnvelope): void {
-    const shown = { envelope, reasoning: [] }
-    // What is in no log was for this moment.
-    if (envelope.seq !== undefined) this.#recent.push(shown)
-    if (this.#recent.length > 2 * remembered) this.#recent.splice(0, remembered)
-    this.#surface.print(this.#linesOf(shown))
+    const { kind, seq = 0 } = envelope
+    if (isThought(kind)) {
+      if (!this.#showsThoughts()) {
+        this.#miss(envelope)
+        return
+      }
+      if (this.#since !== undefined) this.#remember(seq)
+    }
+    this.#last = Math.max(this.#last, seq)
+    this.#print(this.#lines.lines(envelope))
   }
 
-  /** Puts reasoning behind what was shown last. It is hidden and shown as thoughts are. */
-  append({ seq }: AnyEnvelope, reasoning: readonly string[]): void {
-    const shown = this.#recent.findLast(({ envelope }) => envelope.seq === seq)
-    if (shown !== undefined) shown.reasoning = reasoning
-    if (this.#showsThoughts()) this.#surface.print(reasoning)
+  /** From now on thoughts may be missing: they are hidden, or the gateway keeps them back. */
+  hide(): void {
+    this.#since ??= this.#last
   }
 
-  /** Draws what is known as far as it fits, below it a line of its own, and leaves room for one to type in. */
-  draw(status: string): void {
-    this.#conversation = this.#begin()
-    const lines = this.#recent.flatMap((shown) => this.#linesOf(shown))
-    this.#surface.clear()
-    this.#surface.print([...lines.slice(2 - this.#surface.rows), status])
+  /**
+   * Shows the thoughts that are missing: those that came, and those that the log has. `isWhole`: it has told all it had.
+   */
+  catchUp(logged: readonly AnyEnvelope[], isWhole: boolean): void {
+    const since = this.#since
+    if (since === undefined || !this.#showsThoughts()) return
+    const thoughts = new Map(this.#missed)
+    for (const each of logged) if (isThought(each.kind)) thoughts.set(each.seq ?? 0, each)
+    const missing = [...thoughts]
+      .filter(([seq]) => seq > since && !this.#shown.has(seq))
+      .sort(([one], [other]) => one - other)
+      .map(([seq, envelope]) => ({ seq, lines: this.#lines.lines(envelope) }))
+      .filter(({ lines }) => lines.length > 0)
+    if (missing.length > 0) {
+      this.#print([`… ${countOf(missing.length)} from before:`, ...missing.flatMap(({ lines }) => lines)])
+    }
+    for (const { seq } of missing) this.#remember(seq)
+    this.#missed.clear()
+    if (isWhole) {
+      this.#since = undefined
+      this.#shown.clear()
+    }
   }
 
-  /** Puts what a log has in its place among what has been seen. */
-  add(logged: readonly AnyEnvelope[]): void {
-    const found = logged.map((envelope): Shown => ({ envelope, reasoning: [] }))
-    const bySeq = new Map([...found, ...this.#recent].map((shown) => [shown.envelope.seq ?? 0, shown]))
-    this.#recent = [...bySeq]
-      .sort(([a], [b]) => a - b)
-      .map(([, shown]) => shown)
-      .slice(-remembered)
+  #miss(envelope: AnyEnvelope): void {
+    this.#missed.set(envelope.seq ?? 0, envelope)
+    if (this.#missed.size > remembered) this.#missed.delete(this.#missed.keys().next().value ?? 0)
   }
 
-  #linesOf({ envelope, reasoning }: Shown): readonly string[] {
-    const isHidden = !this.#showsThoughts()
-    if (isThought(envelope.kind) && isHidden) return []
-    const lines = this.#conversation.lines(envelope)
-    return isHidden ? lines : [...lines, ...reasoning]
+  #remember(seq: number): void {
+    this.#shown.add(seq)
+    if (this.#shown.size > remembered) this.#shown.delete(this.#shown.keys().next().value ?? 0)
   }
 }
+
+const countOf = (count: number): string =>
+  count === 1 ? '1 thought' : `${count.toLocaleString('en')} thoughts`

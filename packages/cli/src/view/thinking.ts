@@ -1,5 +1,5 @@
 import type { Run, Space, VisibilityChange } from '@meup/agent-sdk'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
 export interface ThinkingOptions {
   readonly space: Pick<Space, 'runs' | 'setVisibility'>
@@ -11,6 +11,8 @@ export interface ThinkingOptions {
   reread(): void
   /** The gateway did not do what it was asked; the view has changed all the same. */
   failed(error: unknown): void
+  /** Others may not be kept from seeing them: has the gateway cut thoughts for this connection alone, or no longer. */
+  cut(isCut: boolean): Promise<void>
 }
 
 /** Whether this view shows thoughts. While a run goes on, it hides and shows them for everybody, and follows others. */
@@ -18,6 +20,8 @@ export class Thinking {
   isShown = true
   readonly #options: ThinkingOptions
   #isTelling = false
+  /** The gateway cuts thoughts for this connection alone. */
+  #isCut = false
 
   constructor(options: ThinkingOptions) {
     this.#options = options
@@ -35,13 +39,15 @@ export class Thinking {
 
   /** Somebody has hidden or shown a run, or it has ended. */
   follow({ context, reasoningVisible }: VisibilityChange): void {
-    if (this.#isTelling || context !== this.#active?.context) return
+    if (this.#isTelling || this.#isCut || context !== this.#active?.context) return
     if (this.#set(reasoningVisible)) this.#options.reread()
   }
 
   /** A run begins visible. */
   take({ kind, context }: AnyEnvelope): void {
-    if (kind === Kind.reasoningStart && context === undefined && !this.#isTelling) this.#set(true)
+    if (kind !== Kind.reasoningStart || context !== undefined || this.#isTelling) return
+    this.#set(true)
+    if (this.#isCut) this.#cut(false).catch(this.#options.failed)
   }
 
   /** The run that has begun last, of those that go on. */
@@ -58,18 +64,18 @@ export class Thinking {
 
   /** One request at a time, so that the last toggle is the last that is sent; what the log says counts in the end. */
   async #tell(): Promise<void> {
-    const { space, isConnected, reread, failed } = this.#options
+    const { isConnected, reread, failed } = this.#options
     const context = this.#active?.context
-    if (context !== undefined) {
+    if (context !== undefined || this.#isCut) {
       this.#isTelling = true
       try {
         if (!isConnected()) throw new Error('it cannot be reached at present')
         let told: boolean
         do {
           told = this.isShown
-          await space.setVisibility(context, told)
+          await this.#ask(context, told)
         } while (told !== this.isShown)
-        if (this.#active !== undefined) this.#set(this.#active.reasoningVisible)
+        if (this.#active !== undefined && !this.#isCut) this.#set(this.#active.reasoningVisible)
       } catch (error) {
         failed(error)
         return
@@ -79,4 +85,25 @@ export class Thinking {
     }
     reread()
   }
+
+  /** Where one may not hide or show the run for everybody, it is for this connection alone. */
+  async #ask(context: string | undefined, isShown: boolean): Promise<void> {
+    const { space, failed } = this.#options
+    try {
+      if (this.#isCut || context === undefined) await this.#cut(!isShown)
+      else await space.setVisibility(context, isShown)
+    } catch (error) {
+      if (this.#isCut || !isDenied(error)) throw error
+      failed(error)
+      await this.#cut(!isShown)
+    }
+  }
+
+  async #cut(isCut: boolean): Promise<void> {
+    this.#isCut = isCut
+    await this.#options.cut(isCut)
+  }
 }
+
+const isDenied = (error: unknown): boolean =>
+  error instanceof ProtocolError && (error.code === 'forbidden' || error.code === 'capability_violation')

@@ -1,18 +1,12 @@
 import type { Interface } from 'node:readline'
-import type { Space } from '@meup/agent-sdk'
-import type { AnyEnvelope } from '@meup/protocol'
-import { type ConnectionFlags, destination } from '../connection.js'
-import { exitCodes } from '../exit.js'
-import { print, printer, tell } from '../output.js'
-import { readTail } from '../reading.js'
+import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
+import type { ConnectionFlags } from '../connection.js'
 import type { Lines } from '../render/conversation.js'
-import { isAtTerminal, Prompt, type PromptOptions } from './prompt.js'
-import { Screen } from './screen.js'
-import { surfaceOn } from './surface.js'
-import { Thinking } from './thinking.js'
+import type { Completing } from './keyboard.js'
 
 export interface ViewFlags extends ConnectionFlags {
   readonly verbose?: boolean
+  readonly screenReader?: boolean
 }
 
 /** What a command shows of a space. */
@@ -24,66 +18,39 @@ export interface View {
   print(lines: readonly string[]): void
   /** Says something beside it. */
   tell(line: string): void
+  toggleThoughts(): void
+  toggleOutput(): void
+  /** What shows envelopes of the past as this view shows those of now. */
+  past(): Lines
+  /** Shows less from now on, or all again; resolves with what the gateway says to that. */
+  choose(filter: ViewFilter): Promise<WelcomePayload>
+  /** What it shows at present; absent = everything. */
+  readonly filter: ViewFilter | undefined
+  /** Lets one of these be chosen; `undefined` = none. */
+  ask(question: string, choices: readonly string[]): Promise<number | undefined>
+  /** What is told beside the conversation is something else now. */
+  refresh(): void
   /** What is typed at a terminal. */
-  readonly lines?: Interface
+  readonly lines: Interface | undefined
   close(): void
 }
 
-export interface ViewOptions extends PromptOptions {
-  /** What makes the lines at a terminal; default: the same as elsewhere. */
-  readonly begin?: () => Lines
+export interface ViewFilter {
+  /** What the gateway is asked for. */
+  readonly subscription: SubscribePayload | undefined
+  /** For people; absent = everything. */
+  readonly name?: string
+  includes(envelope: AnyEnvelope): boolean
 }
 
-const printAll = (lines: readonly string[]): void => lines.forEach(print)
-
-/** Lines, one below the other; at a terminal, Ctrl+T hides and shows thoughts. */
-export function openView(space: Space, flags: ViewFlags, options: ViewOptions): View {
-  if (flags.json || !isAtTerminal()) {
-    const show = printer(flags.json)
-    return { show, append: (_, lines) => printAll(lines), print: printAll, tell, close: () => {} }
-  }
-  const prompt = new Prompt(options)
-  const { lines } = prompt
-  const say = (line: string): void => prompt.above(() => tell(line))
-  const complain = (what: string, error: unknown): void => {
-    if (flags.verbose) say(`${what}: ${error}`)
-  }
-  const since = space.welcome.resume.from - 1
-  let isConnected = true
-  const thinking = new Thinking({
-    space,
-    isConnected: () => isConnected,
-    changed: () => screen.draw(thinking.status),
-    reread: () =>
-      void readTail(destination(flags), since).then(
-        (logged) => {
-          screen.add(logged)
-          screen.draw(thinking.status)
-        },
-        (error: unknown) => complain('Failed to read the log again', error),
-      ),
-    failed: (error) => complain('Failed to toggle reasoning on server', error),
-  })
-  const surface = surfaceOn(prompt)
-  const screen = new Screen(surface, () => thinking.isShown, options.begin)
-  space.on('visibility', (change) => thinking.follow(change))
-  space.on('reconnecting', () => {
-    isConnected = false
-  })
-  space.on('connected', () => {
-    isConnected = true
-  })
-  prompt.onCtrl('t', () => thinking.toggle())
-  lines.on('SIGINT', () => process.exit(exitCodes.interrupted))
-  return {
-    show: (envelope) => {
-      thinking.take(envelope)
-      screen.show(envelope)
-    },
-    append: (envelope, reasoning) => screen.append(envelope, reasoning),
-    print: surface.print,
-    tell: say,
-    lines,
-    close: () => lines.close(),
-  }
+export interface ViewOptions {
+  /** One may type. */
+  readonly echoes: boolean
+  readonly completer?: Completing
+  /** On a line: what waits for a decision. */
+  readonly pending?: () => string | undefined
+  /** What else keys do. */
+  readonly keys?: Readonly<Record<string, () => void>>
+  /** What the command shows alone. */
+  readonly filter?: ViewFilter
 }

@@ -1,4 +1,11 @@
-import { type AnyEnvelope, type Detail, isShown, parseContext, type SubscribePayload } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  anyContext,
+  type Detail,
+  isShown,
+  parseContext,
+  type SubscribePayload,
+} from '@meup/protocol'
 import { UsageError } from '../exit.js'
 import type { Query } from '../reading.js'
 
@@ -19,8 +26,6 @@ export interface Filter {
 }
 
 const details: readonly string[] = ['full', 'boundaries', 'none'] satisfies readonly Detail[]
-/** As deep as any space may allow: how deep this one does, only its gateway knows. */
-const anyContext = { contextDepth: 64, contextLength: 4096 }
 const isDetail = (text: string): text is Detail => details.includes(text)
 
 /** Reads the flags; without any, everything is wanted. Throws `UsageError`. */

@@ -3,7 +3,8 @@ import { destination, enter } from '../connection.js'
 import { exitCodes } from '../exit.js'
 import { printer } from '../output.js'
 import { readLog } from '../reading.js'
-import { openView, type ViewFlags } from '../view/view.js'
+import { openView } from '../view/open-view.js'
+import type { ViewFlags } from '../view/view.js'
 import { type FilterFlags, readFilter } from './filter.js'
 
 export interface WatchFlags extends ViewFlags, FilterFlags {
@@ -19,12 +20,13 @@ export const watch = (flags: WatchFlags): Promise<void> => (flags.follow ? follo
 
 async function follow(flags: WatchFlags): Promise<void> {
   const { from, tail } = flags
-  const { subscription, includes } = readFilter(flags)
+  const filter = readFilter(flags)
+  const { subscription } = filter
   const space = await enter(
     flags,
     from !== undefined ? { after: from - 1 } : tail !== undefined ? { tail } : {},
   )
-  const view = openView(space, flags, { echoes: false })
+  const view = openView(space, flags, { echoes: false, filter })
   space.on('reconnecting', (inMs, reason) =>
     view.tell(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
   )
@@ -32,7 +34,7 @@ async function follow(flags: WatchFlags): Promise<void> {
   try {
     const envelopes = space.envelopes()
     if (subscription !== undefined) await space.subscribe(subscription)
-    for await (const envelope of envelopes) if (includes(envelope)) view.show(envelope)
+    for await (const envelope of envelopes) view.show(envelope)
   } finally {
     view.close()
     space.close()

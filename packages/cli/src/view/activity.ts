@@ -1,0 +1,157 @@
+import {
+  type AnyEnvelope,
+  correlations,
+  type Envelope,
+  type EnvelopeOf,
+  GATEWAY,
+  isThought,
+  Kind,
+  PROTOCOL,
+  type WelcomePayload,
+} from '@meup/protocol'
+import {
+  type ContextFold,
+  cancellationOf,
+  createContextFold,
+  isNotification,
+  messageOf,
+  onOneLine,
+  shownToolName,
+} from '@meup/views'
+
+/** An agent that thinks. */
+export interface Thinker {
+  readonly agent: string
+  /** Milliseconds since the epoch, as this machine has them. */
+  readonly since: number
+  /** Runs of it that go on. */
+  readonly runs: number
+  /** What it has thought last; `''` = nothing yet. */
+  readonly last: string
+  /** Whether others may see what it thinks. */
+  readonly isVisible: boolean
+}
+
+/** A tool that has been called and has not answered. */
+export interface RunningTool {
+  readonly caller: string
+  readonly tool: string
+  readonly since: number
+  readonly progress?: { readonly done: number; readonly total?: number; readonly message?: string }
+}
+
+interface OpenContext {
+  readonly agent: string
+  readonly since: number
+  readonly isRun: boolean
+  isVisible: boolean
+  last: string
+}
+
+/** Tools past this many are forgotten, oldest first. */
+const mostTools = 1000
+
+/** Who thinks and which tools run, as far as one has seen. */
+export class Activity {
+  readonly #now: () => number
+  #contexts = createContextFold()
+  readonly #open = new Map<string, OpenContext>()
+  readonly #tools = new Map<string, RunningTool>()
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
+
+  /** The contexts, as of what was taken last. */
+  get contexts(): ContextFold {
+    return this.#contexts
+  }
+
+  /** What goes on is told anew. */
+  reset(welcome: WelcomePayload, isAnotherLog = false): void {
+    if (isAnotherLog) this.#contexts = createContextFold()
+    this.#contexts.apply(welcomeOf(welcome)) // Else nothing is known of how they end.
+    const before = new Map(this.#open)
+    this.#open.clear()
+    for (const { context, owner, startedAt, reasoningVisible } of welcome.contexts) {
+      const since = Math.min(this.#now(), Date.parse(startedAt))
+      const known = before.get(context) ?? { agent: owner, since, isRun: isRun(context), last: '' }
+      this.#open.set(context, { ...known, isVisible: reasoningVisible })
+    }
+    if (isAnotherLog) this.#tools.clear()
+  }
+
+  take(envelope: AnyEnvelope): void {
+    for (const view of this.#contexts.apply(envelope).contexts) {
+      const { context, state, owner, reasoningVisible } = view
+      if (state === 'concluded' || state === 'cancelled') this.#open.delete(context)
+      else if (state === 'open') {
+        const known = this.#open.get(context)
+        if (known !== undefined) known.isVisible = reasoningVisible
+        else this.#begin(context, owner ?? envelope.from, reasoningVisible)
+      }
+    }
+    const { kind, context, payload } = envelope
+    const open = this.#open.get(context ?? '')
+    if (open !== undefined && isThought(kind)) {
+      open.last = onOneLine(messageOf(payload as Record<string, unknown>).slice(-1000)) || open.last
+    } else if (kind === Kind.mcpRequest) this.#request(envelope)
+    else if (kind === Kind.mcpResponse) for (const id of correlations(envelope)) this.#tools.delete(id)
+  }
+
+  /** By agent, in the order in which they began. */
+  thinkers(): Thinker[] {
+    const byAgent = new Map<string, Thinker>()
+    for (const { agent, since, isRun, isVisible, last } of this.#open.values()) {
+      const known = byAgent.get(agent) ?? { agent, since, runs: 0, last: '', isVisible }
+      const runs = known.runs + (isRun ? 1 : 0)
+      byAgent.set(agent, { ...known, runs, last: last || known.last, isVisible })
+    }
+    return [...byAgent.values()]
+  }
+
+  tools(): RunningTool[] {
+    return [...this.#tools.values()]
+  }
+
+  #begin(context: string, agent: string, isVisible: boolean): void {
+    this.#open.set(context, { agent, since: this.#now(), isRun: isRun(context), isVisible, last: '' })
+  }
+
+  #request(request: EnvelopeOf<typeof Kind.mcpRequest>): void {
+    const { id, from, payload } = request
+    if (!isNotification(payload)) {
+      const tool = onOneLine(shownToolName(payload))
+      this.#tools.set(id, { caller: from, tool, since: this.#now() })
+      if (this.#tools.size > mostTools) this.#tools.delete(this.#tools.keys().next().value ?? '')
+      return
+    }
+    const cancelled = cancellationOf(payload)
+    if (cancelled !== undefined) this.#tools.delete(cancelled.requestId)
+    if (payload.method !== 'notifications/progress') return
+    const { progress, total, message } = payload.params ?? {}
+    for (const about of correlations(request)) {
+      const tool = this.#tools.get(about)
+      if (tool === undefined || typeof progress !== 'number') continue
+      this.#tools.set(about, {
+        ...tool,
+        progress: {
+          done: progress,
+          ...(typeof total === 'number' && total > 0 && { total }),
+          ...(typeof message === 'string' && { message: onOneLine(message) }),
+        },
+      })
+    }
+  }
+}
+
+const isRun = (context: string): boolean => !context.includes('/')
+
+const welcomeOf = (payload: WelcomePayload): Envelope => ({
+  protocol: PROTOCOL,
+  id: '',
+  ts: '',
+  from: GATEWAY,
+  kind: Kind.systemWelcome,
+  payload: { ...payload },
+})

@@ -1,0 +1,101 @@
+import { createInterface, emitKeypressEvents, type Interface, type Key } from 'node:readline'
+import { PassThrough, Writable } from 'node:stream'
+import type { ReadStream } from 'node:tty'
+
+/** What Tab makes of a line: what the last part of it may become, and that part. */
+export type Completing = (line: string) => [candidates: string[], part: string]
+
+export interface KeyboardOptions {
+  readonly completer?: Completing
+  /** What is typed, or what may be typed, is another one now. */
+  changed(): void
+  /** The program is about to be stopped by Ctrl+Z, or goes on. */
+  suspending?(isStopped: boolean): void
+}
+
+/** Milliseconds after which an Esc is no beginning of another key. */
+const escapeMs = 50
+
+/** What is typed at a terminal: edited by readline, which draws nothing itself. */
+export class Keyboard {
+  readonly lines: Interface
+  /** What Tab offered last, until the next key. */
+  candidates: readonly string[] = []
+  readonly #input: ReadStream
+  readonly #options: KeyboardOptions
+  readonly #keys = new Map<string, () => void>()
+  #captor: ((key: string) => void) | undefined
+
+  constructor(input: ReadStream, options: KeyboardOptions) {
+    this.#input = input
+    this.#options = options
+    const { completer } = options
+    this.lines = createInterface({
+      input: new PassThrough(),
+      output: new Writable({ write: (_chunk, _encoding, done) => done() }),
+      terminal: true,
+      prompt: '',
+      escapeCodeTimeout: escapeMs,
+      ...(completer && { completer: (line: string) => this.#complete(completer(line)) }),
+    })
+    const press = (text: string | undefined, key: Key): void => this.#press(text, key)
+    const end = (): void => this.lines.close()
+    emitKeypressEvents(input, this.lines)
+    input.on('keypress', press).on('end', end)
+    input.setRawMode(true)
+    input.resume()
+    this.lines.once('close', () => {
+      input.off('keypress', press).off('end', end)
+      input.setRawMode(false)
+      input.pause()
+    })
+  }
+
+  get text(): string {
+    return this.lines.line
+  }
+
+  /** What stands before the cursor. */
+  get before(): string {
+    return this.lines.line.slice(0, this.lines.cursor)
+  }
+
+  /** Calls back whenever this key is pressed: `ctrl+t`, `escape`. */
+  on(key: string, pressed: () => void): void {
+    this.#keys.set(key, pressed)
+  }
+
+  /** Gives every key but Ctrl+C to somebody else, until it is called without one. */
+  capture(captor?: (key: string) => void): void {
+    this.#captor = captor
+  }
+
+  #press(text: string | undefined, key: Key): void {
+    this.candidates = []
+    const name = `${key.ctrl ? 'ctrl+' : ''}${key.name ?? text ?? ''}`
+    const own = this.#keys.get(name)
+    if (this.#captor !== undefined && name !== 'ctrl+c') this.#captor(name)
+    else if (own !== undefined) own()
+    else if (name === 'ctrl+z') this.#suspend()
+    else if (name !== 'escape') this.lines.write(text ?? '', key)
+    this.#options.changed()
+  }
+
+  #complete(completed: [string[], string]): [string[], string] {
+    const [candidates] = completed
+    this.candidates = candidates.length > 1 ? candidates : []
+    return completed
+  }
+
+  /** As a shell expects it of a program: the terminal is its own while this one stands still. */
+  #suspend(): void {
+    if (process.platform === 'win32') return
+    this.#options.suspending?.(true)
+    this.#input.setRawMode(false)
+    process.once('SIGCONT', () => {
+      this.#input.setRawMode(true)
+      this.#options.suspending?.(false)
+    })
+    process.kill(process.pid, 'SIGTSTP')
+  }
+}

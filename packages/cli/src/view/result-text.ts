@@ -1,0 +1,6 @@
+import type { EnvelopeOf, Kind } from '@meup/protocol'
+import { defaultGuard, printable, readResult } from '@meup/views'
+
+/** What a tool gave back, for a terminal, without the usual secrets. */
+export const resultText = ({ payload }: EnvelopeOf<typeof Kind.mcpResponse>): string =>
+  printable(readResult(payload, defaultGuard).text)

@@ -1,0 +1,122 @@
+import type { WriteStream } from 'node:tty'
+import { widthOf } from './width.js'
+
+/** What stands below everything else, and is drawn again and again. */
+export interface Footer {
+  /** Each fits on a row. */
+  readonly lines: readonly string[]
+  /** Where the cursor stands on the last of them, in columns. */
+  readonly cursor: number
+}
+
+/** What a terminal needs of a stream. */
+export type Output = Pick<WriteStream, 'write' | 'on' | 'off'> & {
+  readonly columns?: number
+  readonly rows?: number
+}
+
+/** Milliseconds in which what comes is gathered, to be drawn at once. */
+const gatheringMs = 25
+
+/** Synchronised output (DEC 2026): a terminal that knows it shows all of it at once, others ignore it. */
+const [begin, end] = ['\u001B[?2026h', '\u001B[?2026l']
+/** While the footer is drawn nothing wraps, whatever a terminal thinks of a character's width. */
+const [clip, unclip] = ['\u001B[?7l', '\u001B[?7h']
+/** To a clear from the very top on, tmux says goodbye by keeping what was there: lines are cleared one by one. */
+const [clearLine, up, clearBelow] = ['\u001B[2K', '\u001B[A', '\u001B[J']
+
+/** A terminal to which lines are appended, never changed again, above a footer that is alive. */
+export class Terminal {
+  readonly #output: Output
+  readonly #footer: () => Footer
+  #waiting: string[] = []
+  #drawn: Footer = { lines: [], cursor: 0 }
+  #timer: NodeJS.Timeout | undefined
+  #isOpen = true
+  readonly #redraw = (): void => this.flush(true)
+
+  constructor(output: Output, footer: () => Footer) {
+    this.#output = output
+    this.#footer = footer
+    output.on('resize', this.#redraw)
+  }
+
+  /** What a line may take; where the terminal does not say, it is not known where lines end. */
+  get columns(): number {
+    return this.#output.columns || Number.POSITIVE_INFINITY
+  }
+
+  /** What a line of the footer may take: the last column stays free. */
+  get footerColumns(): number {
+    return (this.#output.columns || 80) - 1
+  }
+
+  get rows(): number {
+    return this.#output.rows || 24
+  }
+
+  append(lines: readonly string[]): void {
+    if (!this.#isOpen) {
+      for (const line of lines) this.#output.write(`${line}\n`)
+      return
+    }
+    this.#waiting.push(...lines)
+    this.refresh()
+  }
+
+  /** The footer is another one now. */
+  refresh(): void {
+    if (this.#isOpen) this.#timer ??= setTimeout(() => this.flush(), gatheringMs)
+  }
+
+  /** Draws what is waiting. `anyway`: even where nothing has changed. */
+  flush(anyway = false): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (!this.#isOpen) return
+    const footer = this.#footer()
+    if (!anyway && this.#waiting.length === 0 && isSame(footer, this.#drawn)) return
+    this.#write(footer)
+  }
+
+  /** Takes the footer away, as for another program; it comes back with `flush`. */
+  clear(): void {
+    this.#write({ lines: [], cursor: 0 })
+  }
+
+  /** Shows what is waiting, and the footer no longer. */
+  close(): void {
+    if (!this.#isOpen) return
+    clearTimeout(this.#timer)
+    this.#output.off('resize', this.#redraw)
+    this.clear()
+    this.#isOpen = false
+  }
+
+  #write(footer: Footer): void {
+    const { lines, cursor } = footer
+    const appended = this.#waiting.map((line) => `${line}\n`).join('')
+    const placed = lines.length === 0 ? '' : `\r${cursor > 0 ? `\u001B[${cursor}C` : ''}`
+    this.#output.write(
+      `${begin}${this.#erasing()}${appended}${clip}${lines.join('\n')}${clearBelow}${placed}${unclip}${end}`,
+    )
+    this.#waiting = []
+    this.#drawn = footer
+  }
+
+  /** Takes the footer away, from the cursor up to where it begins; a terminal that became narrower has broken its lines. */
+  #erasing(): string {
+    const { lines, cursor } = this.#drawn
+    if (lines.length === 0) return '\r'
+    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#rowsOf(widthOf(line)), 0)
+    const rows = above + this.#rowsOf(cursor + 1) - 1
+    return `\r${clearLine}${`${up}${clearLine}`.repeat(rows)}`
+  }
+
+  #rowsOf(width: number): number {
+    return this.columns === Number.POSITIVE_INFINITY ? 1 : Math.max(1, Math.ceil(width / this.columns))
+  }
+}
+
+const isSame = (one: Footer, other: Footer): boolean =>
+  one.cursor === other.cursor && one.lines.join('\n') === other.lines.join('\n')

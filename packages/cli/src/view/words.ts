@@ -1,0 +1,73 @@
+import { type AnyEnvelope, contextParent, correlations, isThought, Kind } from '@meup/protocol'
+import {
+  Bounded,
+  brief,
+  type ContextFold,
+  isNotification,
+  messageOf,
+  onOneLine,
+  printable,
+  shownToolName,
+} from '@meup/views'
+import { Conversation, type Lines } from '../render/conversation.js'
+import { spanText } from '../trust/terms.js'
+
+/** Calls whose responses may still come. */
+const remembered = 1000
+/** Characters of a text that is not a message. */
+const longest = 300
+
+/** A conversation that is read aloud: sentences, each with its speaker, without signs and without indentation. */
+export class WordLines implements Lines {
+  readonly #contexts: () => ContextFold
+  readonly #others = new Conversation()
+  readonly #tools = new Bounded<string>(remembered)
+
+  constructor(contexts: () => ContextFold) {
+    this.#contexts = contexts
+  }
+
+  lines(envelope: AnyEnvelope): string[] {
+    const { from, kind, id, context } = envelope
+    const text = brief(messageOf({ ...envelope.payload }), longest)
+    switch (envelope.kind) {
+      case Kind.chat:
+        return printable(`${from} says: ${envelope.payload.message}`).split('\n')
+      case Kind.reasoningStart:
+        return [`${from} begins to think${text && `: ${text}`}`]
+      case Kind.reasoningConclusion:
+        return [`${from} concludes${text && `: ${text}`}${this.#spent(context)}`]
+      case Kind.reasoningCancel:
+        return [
+          `${from} stops thinking${envelope.payload.reason ? `: ${onOneLine(envelope.payload.reason)}` : ''}`,
+        ]
+      case Kind.mcpRequest: {
+        if (isNotification(envelope.payload)) return []
+        const tool = onOneLine(shownToolName(envelope.payload))
+        this.#tools.set(id, tool)
+        const why = envelope.rationale ? `, because: ${brief(envelope.rationale, longest)}` : ''
+        return [`${from} calls ${tool}${why}`]
+      }
+      case Kind.mcpResponse: {
+        const tool = correlations(envelope).flatMap((about) => this.#tools.get(about) ?? [])[0]
+        return [`${tool ?? 'a tool'} of ${from} ${envelope.payload.error ? 'fails' : 'answers'}`]
+      }
+      case Kind.mcpProposal: {
+        const tool = onOneLine(shownToolName(envelope.payload))
+        const why = envelope.rationale ? `, because: ${brief(envelope.rationale, longest)}` : ''
+        return [
+          `${from} asks whether ${tool} may be called${why}. To decide: /approve ${id} or /reject ${id}`,
+        ]
+      }
+    }
+    if (isThought(kind)) return text === '' ? [] : [`${from} thinks: ${text}`]
+    return this.#others.lines(envelope).map((line) => line.trim().replace(/^[·✗] /, ''))
+  }
+
+  #spent(context: string | undefined): string {
+    if (context === undefined || contextParent(context) !== undefined) return ''
+    const view = this.#contexts().get(context)
+    if (view?.duration == null) return ''
+    return `. It took ${spanText(view.duration)} and ${view.counts.calls === 1 ? '1 tool' : `${view.counts.calls} tools`}`
+  }
+}

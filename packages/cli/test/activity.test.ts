@@ -1,0 +1,75 @@
+import type { WelcomePayload } from '@meup/protocol'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Activity } from '../src/view/activity.js'
+import { envelope } from './support/turns.js'
+
+let now = 0
+let activity: Activity
+beforeEach(() => {
+  now = 1000
+  activity = new Activity(() => now)
+})
+
+const start = (seq: number, from: string, fields: object = {}) =>
+  envelope(seq, 'reasoning.start', from, { payload: { message: `run ${seq}` }, ...fields })
+const thought = (seq: number, from: string, context: string, message: string) =>
+  envelope(seq, 'reasoning.thought', from, { context, payload: { message } })
+const call = (seq: number, name: string) =>
+  envelope(seq, 'mcp.request', 'bot', { to: ['files'], payload: { method: 'tools/call', params: { name } } })
+const notice = (seq: number, method: string, params: object, correlationId?: string) =>
+  envelope(seq, 'mcp.request', 'files', { correlationId, payload: { method, params } })
+
+describe('who thinks', () => {
+  test('is told by agent, with its last thought, until it ends', () => {
+    for (const each of [
+      start(1, 'bot'),
+      start(2, 'bot'),
+      start(3, 'aide'),
+      start(4, 'bot', { context: 'e1' }),
+    ]) {
+      activity.take(each)
+    }
+    activity.take(thought(5, 'bot', 'e1/e4', ' deep\n\u001B[2Jdown'))
+    activity.take(thought(6, 'aide', 'e1/e4', 'from aside'))
+    expect(activity.thinkers()).toEqual([
+      { agent: 'bot', since: 1000, runs: 2, last: 'from aside', isVisible: true },
+      { agent: 'aide', since: 1000, runs: 1, last: '', isVisible: true },
+    ])
+    activity.take(envelope(7, 'reasoning.cancel', 'ana', { context: 'e3' }))
+    expect(activity.thinkers()).toHaveLength(2) // It was asked to, no more.
+    activity.take(envelope(8, 'reasoning.conclusion', 'aide', { context: 'e3' }))
+    activity.take(envelope(9, 'reasoning.conclusion', 'bot', { context: 'e1' }))
+    expect(activity.thinkers()).toMatchObject([{ agent: 'bot', runs: 1 }])
+  })
+
+  test('is known as well from before one came, and no longer when it is told anew', () => {
+    const contexts = [
+      { context: 'old', owner: 'bot', reasoningVisible: false, startedAt: new Date(400).toISOString() },
+      { context: 'ahead', owner: 'aide', reasoningVisible: true, startedAt: new Date(9999).toISOString() },
+    ]
+    activity.reset({ contexts } as unknown as WelcomePayload)
+    expect(activity.thinkers()).toEqual([
+      { agent: 'bot', since: 400, runs: 1, last: '', isVisible: false },
+      { agent: 'aide', since: 1000, runs: 1, last: '', isVisible: true },
+    ])
+    activity.reset({ contexts: [] } as unknown as WelcomePayload)
+    expect(activity.thinkers()).toEqual([])
+  })
+})
+
+describe('a tool', () => {
+  test('runs until it answers, and says how far it is', () => {
+    activity.take(call(1, 'search'))
+    now = 5000
+    activity.take(call(2, 'read'))
+    activity.take(notice(3, 'notifications/progress', { progress: 3, total: 10, message: 'a\nb' }, 'e1'))
+    activity.take(notice(4, 'notifications/progress', { progress: 'far', total: 10 }, 'e2'))
+    expect(activity.tools()).toEqual([
+      { caller: 'bot', tool: 'search', since: 1000, progress: { done: 3, total: 10, message: 'a b' } },
+      { caller: 'bot', tool: 'read', since: 5000 },
+    ])
+    activity.take(envelope(5, 'mcp.response', 'files', { correlationId: 'e1', payload: { result: {} } }))
+    activity.take(notice(6, 'notifications/cancelled', { requestId: 'e2' }))
+    expect(activity.tools()).toEqual([])
+  })
+})

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import { type FooterParts, footerOf } from '../src/view/footer.js'
+import { fit, fitEnd, widthOf, wrap } from '../src/view/width.js'
+
+const now = Date.parse('2026-01-02T03:04:05Z')
+const room = { columns: 60, rows: 24, now, dim: (text: string) => text }
+const nobody: FooterParts = {
+  heading: 'ana in demo',
+  thinkers: [],
+  tools: [],
+  showsThoughts: true,
+  pending: undefined,
+  notices: [],
+  typed: { text: '', before: '' },
+}
+const thinker = (agent: string, last = '') => ({ agent, since: now - 8000, runs: 1, last, isVisible: true })
+const many = Array.from({ length: 30 }, (_, at) => thinker(`agent-${at}`, 'hm'))
+
+describe('the footer', () => {
+  test('says who thinks what, which tools run, and what waits, above what is typed', () => {
+    const { lines, cursor } = footerOf(
+      {
+        ...nobody,
+        thinkers: [
+          thinker('planner', 'the tests decide'),
+          { ...thinker('coder', 'a'), runs: 2, isVisible: false },
+        ],
+        tools: [
+          {
+            caller: 'planner',
+            tool: 'search',
+            since: now - 61_000,
+            progress: { done: 3, total: 10, message: 'a' },
+          },
+          { caller: 'planner', tool: 'read', since: now, progress: { done: 12 } },
+        ],
+        pending: '⚠ 1 pending',
+        typed: { text: 'half a line', before: 'half' },
+      },
+      room,
+    )
+    expect(lines).toEqual([
+      `── ana in demo ${'─'.repeat(45)}`,
+      '◐ planner 8 s · the tests decide',
+      '◐ coder 8 s · 2 runs',
+      '⚒ planner search 1 min ■■■□□□□□□□ 30 % · a',
+      '⚒ planner read 0 s 12',
+      '⚠ 1 pending',
+      '> half a line',
+    ])
+    expect(cursor).toBe(6)
+  })
+
+  test('says nothing of thoughts while they are hidden', () => {
+    const { lines } = footerOf({ ...nobody, thinkers: [thinker('planner', 'x')], showsThoughts: false }, room)
+    expect(lines[1]).toBe('◐ planner 8 s')
+  })
+
+  test.for([
+    [24, 8],
+    [8, 7],
+    [4, 3],
+    [2, 1],
+    [1, 1],
+  ])(
+    'on a screen of %i rows has %i lines at most, the last of which is what is typed',
+    ([rows = 0, most = 0]) => {
+      const parts = {
+        ...nobody,
+        thinkers: many,
+        pending: '⚠',
+        notices: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'],
+      }
+      const { lines } = footerOf({ ...parts, typed: { text: 'typed', before: '' } }, { ...room, rows })
+      expect(lines).toHaveLength(most)
+      expect(lines.at(-1)).toBe('> typed')
+    },
+  )
+
+  test('says how many more there are', () => {
+    const { lines } = footerOf({ ...nobody, thinkers: many }, room)
+    expect(lines.at(-2)).toBe('… 25 more')
+  })
+
+  test.for([80, 40, 20, 12, 5])('at %i columns, no line is wider', (columns) => {
+    const wide = '漢字 and a long text that does not fit into any of these by far, whoever looks at it'
+    const typed = { text: `${wide}${wide}`, before: wide }
+    const parts = {
+      ...nobody,
+      heading: wide,
+      thinkers: [thinker(wide, wide)],
+      pending: wide,
+      notices: [wide],
+      typed,
+    }
+    const { lines, cursor } = footerOf(parts, { ...room, columns })
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+    expect(cursor).toBeLessThan(columns)
+  })
+})
+
+describe('widths', () => {
+  test('wide characters take two columns, and are never cut in half', () => {
+    expect(widthOf('漢字 a')).toBe(6)
+    expect([5, 4, 3, 2, 1, 0].map((columns) => fit('漢字x', columns))).toEqual([
+      '漢字x',
+      '漢…',
+      '漢…',
+      '…',
+      '…',
+      '',
+    ])
+    expect([5, 4, 2].map((columns) => fitEnd('x漢字', columns))).toEqual(['x漢字', '…字', '…'])
+  })
+
+  test('a line becomes rows, the later ones set in, with their colours', () => {
+    expect(wrap('one two three', 8, 2)).toEqual(['one', '  two', '  three'])
+    expect(wrap('onetwothree', 6, 2)).toEqual(['onet', '  woth', '  ree'])
+    expect(wrap('short', 8, 2)).toEqual(['short'])
+    expect(wrap('as long as it is', Number.POSITIVE_INFINITY, 2)).toEqual(['as long as it is'])
+    const rows = wrap('\u001B[36mone two\u001B[0m three', 9, 1)
+    expect(rows.map(widthOf)).toEqual([7, 6])
+    expect(rows[0]).toMatch(/^\S+one two/)
+  })
+})

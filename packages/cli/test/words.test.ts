@@ -1,0 +1,51 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import { expect, test } from 'vitest'
+import { Activity } from '../src/view/activity.js'
+import { WordLines } from '../src/view/words.js'
+import { envelope } from './support/turns.js'
+
+test('what happens is told in sentences, without signs and without what cannot be heard', () => {
+  const activity = new Activity()
+  const words = new WordLines(() => activity.contexts)
+  const told = (each: AnyEnvelope): string[] => {
+    activity.take(each)
+    return words.lines(each)
+  }
+  const call = {
+    to: ['files'],
+    context: 'e2',
+    rationale: 'to\nknow',
+    payload: { method: 'tools/call', params: { name: 'read' } },
+  }
+  const all = [
+    envelope(1, 'chat', 'ana', { payload: { message: 'Deploy?\n\u001B[2JNow?' } }),
+    envelope(2, 'reasoning.start', 'bot', { correlationId: 'e1', payload: { message: 'Looking' } }),
+    envelope(3, 'reasoning.thought', 'bot', { context: 'e2', payload: { message: 'hm \u202E' } }),
+    envelope(4, 'reasoning.thought', 'bot', { context: 'e2', payload: { message: '' } }),
+    envelope(5, 'mcp.request', 'bot', call),
+    envelope(6, 'mcp.response', 'files', { correlationId: 'e5', payload: { result: {} } }),
+    envelope(7, 'mcp.request', 'files', { payload: { method: 'notifications/progress' } }),
+    envelope(8, 'mcp.proposal', 'bot', { ...call, context: 'e2' }),
+    envelope(9, 'reasoning.conclusion', 'bot', { context: 'e2', payload: { message: 'fine' } }),
+    envelope(10, 'reasoning.start', 'bot', { payload: {} }),
+    envelope(11, 'reasoning.cancel', 'bot', { context: 'e10', payload: { reason: 'enough' } }),
+    envelope(12, 'system.presence', 'system:gateway', {
+      payload: { event: 'join', participant: { id: 'ben' } },
+    }),
+  ]
+  const lines = all.flatMap(told)
+  expect(lines).toEqual([
+    'ana says: Deploy?',
+    '[2JNow?',
+    'bot begins to think: Looking',
+    'bot thinks: hm',
+    'bot calls read, because: to know',
+    'read of files answers',
+    'bot asks whether read may be called, because: to know. To decide: /approve e8 or /reject e8',
+    'bot concludes: fine. It took 1 s and 1 tool',
+    'bot begins to think',
+    'bot stops thinking: enough',
+    'ben is here',
+  ])
+  expect(lines.join('\n')).not.toMatch(/[┄∎·→←○●▸✗✓⚠]/)
+})
