@@ -10,9 +10,22 @@ ${storage}
 gateway: { listen: "127.0.0.1:0" }
 participants:
   ana: { kind: human, capabilities: ["*"] }
+  files: { kind: agent, capabilities: ["mcp.response"] }
 `
 
-/** A folder whose gateway has run, and in which ana thought twice. */
+const tool = (name: string): string =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: { path: 'notes.txt' } },
+  })
+const outcomes = {
+  read_file: { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'buy milk' }] } },
+  delete_file: { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'not allowed' } },
+}
+
+/** A folder whose gateway has run, and in which ana thought twice, and asked for two tools, of which one failed. */
 async function ranOnce() {
   const cwd = temporaryFolder({ 'space.yaml': config() })
   const running = await startMeup('gateway', cwd)
@@ -20,8 +33,29 @@ async function ranOnce() {
     const think = ['send', '--kind', 'reasoning.thought', '--context', 'aside', message]
     expect(await meup(think, { cwd })).toMatchObject({ code: 0 })
   }
+  const send = async (as: string, ...what: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await meup(['send', '--json', '--as', as, ...what], { cwd })
+    if (code !== 0) throw new Error(stderr)
+    return (JSON.parse(stdout) as { id: string }).id
+  }
+  for (const [name, outcome] of Object.entries(outcomes)) {
+    const asked = await send('ana', '--kind', 'mcp.request', '--to', 'files', '--payload', tool(name))
+    await send(
+      'files',
+      '--kind',
+      'mcp.response',
+      '--reply',
+      asked,
+      '--to',
+      'ana',
+      '--payload',
+      JSON.stringify(outcome),
+    )
+  }
   const trail = async () => (await meup(['audit', 'trail', '--json'], { cwd })).stdout
-  expect(await trail()).toContain('second')
+  for (const said of ['second', 'read_file -> buy milk', 'delete_file -> not allowed']) {
+    expect(await trail()).toContain(said)
+  }
   return { cwd, running, trail }
 }
 
@@ -35,15 +69,24 @@ describe('meup audit rebuild', () => {
 
     await running.stop('SIGTERM')
     const db = connect(join(cwd, '.meup/space.db'))
-    db.exec(`UPDATE turns SET record = '{}'; UPDATE fold_snapshot_parts SET bytes = x''`)
+    const decisions = () => db.prepare('SELECT * FROM tool_decisions ORDER BY 1, 2').all()
+    const decided = decisions()
+    expect(decided).toHaveLength(2)
+    db.exec(`
+      UPDATE turns SET record = '{}';
+      UPDATE tool_decisions SET record = '{}' WHERE record LIKE '%read_file%';
+      DELETE FROM tool_decisions WHERE record LIKE '%delete_file%';
+      UPDATE fold_snapshot_parts SET bytes = x'';
+    `)
     const envelopes = db.prepare<[], number>('SELECT count(*) FROM envelopes').pluck().get()
     expect(await meup(['audit', 'rebuild'], { cwd })).toEqual({
       code: 0,
-      stdout: `demo: ${envelopes} envelopes, 2 turns, 2 steps\n`,
+      stdout: `demo: ${envelopes} envelopes, 4 turns, 4 steps\n`,
       stderr: '',
     })
     const { stdout } = await meup(['audit', 'rebuild', '--json'], { cwd })
-    expect(JSON.parse(stdout)).toEqual({ spaces: [{ space: 'demo', envelopes, turns: 2, steps: 2 }] })
+    expect(JSON.parse(stdout)).toEqual({ spaces: [{ space: 'demo', envelopes, turns: 4, steps: 4 }] })
+    expect(decisions()).toEqual(decided)
     await startMeup('gateway', cwd)
     expect(await trail()).toBe(before)
   })

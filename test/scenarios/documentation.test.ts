@@ -24,11 +24,14 @@ function startAgent(folder: string): void {
 
 async function ana(url: string, folder: string) {
   const space = await connect({ url, space: 'demo', as: 'ana', directory: folder })
-  await space.whenPresent(['reviewer', 'files'], { timeoutMs: 15_000 })
+  await space.whenPresent(['reviewer', 'files'], { timeoutMs: 60_000 })
   return space
 }
 
-test('"Your first agent" leads from an empty folder to an answer, and to a refusal', async () => {
+/** It starts one program after the other. */
+const lengthy = { timeout: 120_000 }
+
+test('"Your first agent" leads from an empty folder to an answer, and to a refusal', lengthy, async () => {
   const snippets = snippetsOf('docs/first-agent.md')
   const folder = folderOf(snippets)
   const listen = ['--listen', '127.0.0.1:0']

@@ -3,12 +3,11 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { connect, type Space } from '@meup/agent-sdk'
-import { type ModelRequest, runAgent, scriptedModel } from '@meup/agent-sdk/ai'
+import { type ModelRequest, scriptedModel } from '@meup/agent-sdk/ai'
 import { createGateway, memoryStore, serve, tokenAuthenticator } from '@meup/gateway'
 import { FakeClock, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { bridgeMcpServer } from '@meup/mcp-bridge'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
-import { build } from 'esbuild'
 import { expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
@@ -90,7 +89,7 @@ test('envelopes, turns and prompts of a loop of two steps with a real file serve
   const [ana, bot, scripted] = [await enter('ana'), await enter('bot'), model()]
   onTestFinished(() => [ana, bot].forEach((seat) => void seat.close()))
   await bot.whenPresent(['files'])
-  void runAgent(bot, {
+  void bot.agent({
     model: scripted,
     instructions: 'You review.',
     tools: ['files/list_directory', 'files/read_text_file'],
@@ -175,16 +174,4 @@ test('its agent with a real provider comes as far as one comes without a key', a
   await ana.whenPresent(['bot'])
   const { text } = await ana.ask('Is it safe?', { to: ['bot'] })
   expect(text).toMatch(/^I could not answer: Anthropic API key is missing/)
-})
-
-test('the SDK itself does without the package of models', async () => {
-  const bundle = async (entry: string): Promise<string[]> => {
-    const { metafile } = await build({
-      stdin: { contents: `export * from '${entry}'`, resolveDir: repositoryRoot },
-      ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20', write: false, metafile: true },
-    })
-    return Object.keys(metafile.inputs).filter((path) => path.includes('node_modules/ai/'))
-  }
-  expect(await bundle('@meup/agent-sdk')).toEqual([])
-  expect(await bundle('@meup/agent-sdk/ai')).not.toEqual([])
 })

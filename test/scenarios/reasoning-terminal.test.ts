@@ -1,37 +1,38 @@
-import { spawnSync } from 'node:child_process'
-import { afterEach, expect, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { afterFour, openAsked, updates, wireframe } from '../support/asked.js'
-import { printed } from '../support/printed.js'
-import { typist } from '../support/typist.js'
-import { needing, verifies } from '../verifies.js'
+import { commandLine } from '../support/cli.js'
+import { markup } from '../support/terminal.js'
+import { inTmux, openPane, type Pane } from '../support/tmux.js'
+import { verifies } from '../verifies.js'
 
-const atTerminal = needing('`script` of util-linux', () =>
-  spawnSync('script', ['--version']).stdout?.includes('util-linux'),
-)
 const within = { timeout: 15_000, interval: 20 }
 const timeout = 60_000
 
-afterEach(() => void vi.unstubAllEnvs())
+async function joined(cwd: string): Promise<Pane> {
+  const ana = openPane(commandLine('join'), { cwd, columns: 100, env: { NO_COLOR: '1' } })
+  await ana.sees('you are ana')
+  return ana
+}
 
-/** What a terminal has printed, but for what was being typed meanwhile and drawn again. */
-const withoutTyping = (all: string): string => printed(all).replace(/half a |sentence/g, '')
+/** Each line of a terminal carries whom it is about; this is what follows that. */
+const withoutName = (text: string): string => text.replace(/^bot/gm, '')
 
 verifies(
   ['I15', 'I20'],
   'tools are told as they run, and why they ran after the answer, also while somebody types',
-  atTerminal(async () => {
-    vi.stubEnv('NO_COLOR', '1')
+  inTmux(async () => {
     const { cwd, ben } = await openAsked()
-    const ana = typist('join', cwd)
-    await ana.sees('you are ana')
-    ana.press('half a ')
-    await ana.sees('half a ')
+    const ana = await joined(cwd)
+    ana.type('half a ')
+    await ana.shows((screen) => expect(screen).toMatch(/> half a$/))
     await ben.ask(updates)
     await ana.sees('→ success (142 chars)')
-    ana.press('sentence\r')
+    ana.type('sentence')
+    ana.press('Enter')
     await ana.sees('ana: half a sentence')
-    const shown = withoutTyping(ana.all)
-    expect(shown).toContain(`bot ┄ thinking
+    const shown = withoutName(ana.all()).replace(/ · \d+ s · 2 tools/, '')
+    expect(shown).toContain(
+      withoutName(`bot ┄ thinking
   ○ Thinking...
   ○ memory_search
   ● memory_search
@@ -39,8 +40,9 @@ verifies(
   ○ shell
   ● shell
     ▸ ${'x'.repeat(79)}…
-  bot ∎ done
-${wireframe(1)}`)
+bot ∎ done
+${wireframe(1)}`),
+    )
   }),
   { timeout },
 )
@@ -48,45 +50,42 @@ ${wireframe(1)}`)
 verifies(
   'I20',
   'where there are colours, it is dim gray and the names of tools are cyan',
-  atTerminal(async () => {
-    for (const name of ['NO_COLOR', 'FORCE_COLOR', 'NODE_DISABLE_COLORS', 'CI']) vi.stubEnv(name, undefined)
+  inTmux(async () => {
     const { cwd, ben } = await openAsked()
-    const ana = typist('join', cwd)
+    const colourful = `env -u NO_COLOR -u FORCE_COLOR -u NODE_DISABLE_COLORS -u CI ${commandLine('join')}`
+    const ana = openPane(colourful, { cwd, columns: 100 })
     await ana.sees('you are ana')
     await ben.ask('what time is it?')
     await ana.sees('→ success')
-    const dim = (text: string): string => `\u001B[2;90m${text}\u001B[0m`
-    const shell = '\u001B[36mshell\u001B[0m'
+    const shown = markup(ana.coloured())
     for (const line of [
-      dim('  ○ Thinking...'),
-      `${dim('  ○ ')}${shell}`,
-      `${dim('  ● ')}${shell}`,
-      dim('  ┄ Reasoning (turn 1)'),
-      `${dim('  ┄ ')}${shell}${dim('  "retrieved the current time"')}`,
-      dim('    params: { "command": "date" }'),
-      dim('    → success (142 chars)'),
+      '  ○ Thinking...',
+      '  ┄ Reasoning (turn 1)',
+      '    params: { "command": "date" }',
+      '    → success (142 chars)',
     ]) {
-      expect(ana.all).toContain(`${line}\r\n`)
+      expect(shown).toContain(`⟨2;90⟩${line}`)
     }
+    for (const mark of ['○', '●', '┄']) expect(shown).toContain(`⟨2;90⟩  ${mark} ⟨36⟩shell`)
   }),
   { timeout },
 )
 
 verifies(
   ['I15', 'O18'],
-  'Ctrl+T hides and shows it with the thoughts',
-  atTerminal(async () => {
+  'it follows every turn with tools while thoughts are hidden as well, without what was thought',
+  inTmux(async () => {
     const { cwd, ben } = await openAsked()
-    const ana = typist('join', cwd)
-    await ana.sees('you are ana')
-    await ben.ask('what time is it?')
-    await ana.sees('Reasoning (turn 1)')
-    ana.press('\u0014')
+    const ana = await joined(cwd)
+    ana.press('C-t')
     await ana.sees('thinking hidden')
-    await ana.sees('bot: It is late.')
-    expect(ana.screen).not.toContain('Reasoning (turn')
-    ana.press('\u0014')
+    // A run that nobody has hidden begins visible: it is hidden in its turn.
+    const asked = ben.ask('what is wrong?')
+    await ana.sees('thinking visible')
+    ana.press('C-t')
+    await asked
     await ana.sees('Reasoning (turn 1)')
+    await ana.sees('→ error')
   }),
   { timeout },
 )
@@ -94,26 +93,30 @@ verifies(
 verifies(
   'I24',
   'Tab completes /reasoning, and what it says is for oneself alone',
-  atTerminal(async () => {
+  inTmux(async () => {
     const { cwd, ben } = await afterFour()
     const heard: string[] = []
     ben.on('envelope', ({ kind, payload }) => {
       if (kind === 'chat') heard.push(String((payload as { message?: string }).message))
     })
-    const ana = typist('join', cwd)
-    await ana.sees('you are ana')
-    ana.press('/rea\t')
-    await ana.sees('/reasoning')
-    ana.press(' 1\r')
+    const ana = await joined(cwd)
+    ana.type('/rea')
+    ana.press('Tab')
+    await ana.shows((screen) => expect(screen).toMatch(/> \/reasoning$/))
+    ana.type(' 1')
+    ana.press('Enter')
     await ana.sees('Reasoning — turn 1')
-    ana.press('/help\r')
+    ana.type('/help')
+    ana.press('Enter')
     await ana.sees('Inspection')
-    ana.press('/reasonign\r')
+    ana.type('/reasonign')
+    ana.press('Enter')
     await ana.sees('there is no /reasonign')
-    ana.press('//reasoning is a command\r')
+    ana.type('//reasoning is a command')
+    ana.press('Enter')
     await vi.waitFor(() => expect(heard).toEqual(['/reasoning is a command']), within)
-    ana.press('\u0004')
-    expect(await ana.ended).toBe(0)
+    ana.press('C-d')
+    await ana.sees('ended 0')
   }),
   { timeout },
 )

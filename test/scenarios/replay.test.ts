@@ -1,11 +1,9 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { meup, spawnMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, meup, spawnMeup, temporaryFolder } from '../support/cli.js'
 import { alone, recordedSpace } from '../support/recorded.js'
-import { typist } from '../support/typist.js'
-import { needing } from '../verifies.js'
+import { inTmux, openPane } from '../support/tmux.js'
 
 /** What is left of a text behind its beginning. */
 function behind(beginning: string, text: string): string {
@@ -138,24 +136,19 @@ describe('a replay that takes its time', () => {
     expect(said.stdout).not.toContain('no. 30')
   })
 
-  const atTerminal = needing('`script` of util-linux', () =>
-    spawnSync('script', ['--version']).stdout?.includes('util-linux'),
-  )
   test(
     'hides thoughts and shows them at Ctrl+T',
-    atTerminal(async () => {
-      const ana = typist('replay slow', temporaryFolder({ slow: slowly() }))
-      await ana.sees('  bot · no. 1')
-      ana.press('\u0014')
-      await ana.sees('thinking hidden')
-      expect(ana.screen).toContain('bot ┄ no. 0')
-      expect(ana.screen).not.toContain('bot · no. 1')
-      await ana.sees('min later')
-      ana.press('\u0014')
-      await ana.sees('thinking visible')
-      expect(ana.screen).toContain('  bot · no. 1')
-      ana.press('\u0003')
-      expect(await ana.ended).toBe(130)
+    inTmux(async () => {
+      const cwd = temporaryFolder({ slow: slowly() })
+      const ana = openPane(commandLine('replay slow'), { cwd, env: { NO_COLOR: '1' } })
+      await ana.sees('bot  · no. 1')
+      ana.press('C-t')
+      await ana.sees(/thinking hidden\n… 60 min later/)
+      await ana.sees(/60 min later\n… 60 min later/)
+      ana.press('C-t')
+      await ana.sees(/thinking visible\n… \d+ thoughts? from before:\nbot {2}· no\. /)
+      ana.press('C-c')
+      await ana.sees('ended 130')
     }),
     60_000,
   )

@@ -1,13 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { connect, type Space } from '@meup/agent-sdk'
 import { expect, onTestFinished } from 'vitest'
-import { startMeup, temporaryFolder } from '../support/cli.js'
-import { typist } from '../support/typist.js'
-import { needing, verifies } from '../verifies.js'
-
-const atTerminal = needing('`script` of util-linux', () =>
-  spawnSync('script', ['--version']).stdout?.includes('util-linux'),
-)
+import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
+import { inTmux, openPane } from '../support/tmux.js'
+import { verifies } from '../verifies.js'
 
 const space = `
 version: 1
@@ -16,19 +11,21 @@ gateway: { listen: 127.0.0.1:8080 }
 participants:
   ana: { kind: human, capabilities: ["*"] }
   ben: { kind: human, capabilities: [chat, observe.visibility] }
+  cal: { kind: human, capabilities: [chat] }
   bot: { kind: agent, capabilities: [chat, "reasoning.*"] }
 `
-const ctrlT = '\u0014'
+const timeout = 60_000
 
-/** A space with an agent in it, ana who talks at one terminal, and ben who watches at another. */
-async function threeOfThem() {
+/** A space with an agent in it, ana who talks at one terminal, and somebody who watches at another. */
+async function threeOfThem(watcher = 'ben') {
   const cwd = temporaryFolder({ 'space.yaml': space })
   const running = await startMeup('up', cwd, ['--listen', '127.0.0.1:0'])
   const bot = await connect({ url: running.url, space: 'demo', as: 'bot', directory: cwd })
   onTestFinished(() => bot.close())
-  const [ana, ben] = [typist('join --as ana --verbose', cwd), typist('watch --as ben', cwd)]
-  await Promise.all([ana.sees('you are ana'), bot.whenPresent(['ana', 'ben'])])
-  return { running, cwd, bot, ana, ben }
+  const open = (args: string) => openPane(commandLine(args), { cwd, env: { NO_COLOR: '1' } })
+  const [ana, other] = [open('join --as ana --verbose'), open(`watch --as ${watcher}`)]
+  await Promise.all([ana.sees('you are ana'), other.sees(`${watcher} in demo`)])
+  return { running, cwd, bot, ana, other }
 }
 
 /** How often a run was hidden or shown, as the log has it. */
@@ -52,101 +49,160 @@ async function seen(seat: Space): Promise<void> {
 
 verifies(
   ['O14', 'O18', 'O19', 'O22'],
-  'Ctrl+T hides and shows the thoughts of a run at every terminal, past ones too',
-  atTerminal(async () => {
-    const { bot, ana, ben } = await threeOfThem()
+  'Ctrl+T hides and shows the thoughts of a run at every terminal; what was hidden follows',
+  inTmux(async () => {
+    const { bot, ana, other } = await threeOfThem()
     const run = await bot.reason('about to think')
     await run.thought('one')
     await run.thought('')
-    await Promise.all([ana.sees('  bot · one'), ben.sees('  bot · one')])
+    await Promise.all([ana.sees('bot  · one'), other.sees('bot  · one')])
 
-    ana.press(ctrlT)
-    await Promise.all([ana.sees('thinking hidden'), ben.sees('thinking hidden')])
+    ana.press('C-t')
+    await Promise.all([ana.sees('thinking hidden'), other.sees('thinking hidden')])
+    const before = ana.all()
     await run.thought('two')
     await bot.chat('still here')
-    await Promise.all([ana.sees('bot: still here'), ben.sees('bot: still here')])
-    for (const { all, screen } of [ana, ben]) {
-      expect(all).not.toContain('two')
-      expect(screen).not.toMatch(/bot · /)
+    await Promise.all([ana.sees('bot: still here'), other.sees('bot: still here')])
+    for (const pane of [ana, other]) {
+      expect(pane.all()).not.toContain('two')
+      expect(pane.all()).toContain('bot  · one') // What stands in the scrollback stays.
+      expect(pane.screen()).toMatch(/in demo · thinking hidden/)
     }
-    expect(ana.screen).toContain('bot ┄ about to think')
+    expect(linesAbove(ana.all())).toEqual([...linesAbove(before), 'bot: still here'])
 
-    ben.press(ctrlT)
-    for (const each of [ana, ben]) {
-      await each.sees('thinking visible')
-      await each.sees('  bot · two')
-      expect(each.screen).toContain('  bot · one')
-      expect(each.screen).toContain('bot: still here')
+    other.press('C-t')
+    for (const pane of [ana, other]) {
+      await pane.sees('thinking visible')
+      await pane.sees(/… 1 thought from before:\nbot {2}· two/)
     }
     await run.thought('three')
     await run.conclude('thought it over')
-    await Promise.all([ana.sees('bot ∎ thought it over'), ben.sees('bot ∎ thought it over')])
-    for (const { screen } of [ana, ben]) expect(screen).toContain('  bot · three')
+    await Promise.all([ana.sees('bot ∎ thought it over'), other.sees('bot ∎ thought it over')])
+    for (const pane of [ana, other]) expect(pane.all()).toMatch(/bot {2}· two\nbot {2}· three\n/)
   }),
-  { timeout: 60_000 },
+  { timeout },
 )
 
 verifies(
   'O16',
   'without a run Ctrl+T changes one’s own view alone, until the next run begins',
-  atTerminal(async () => {
-    const { bot, ana, ben, running, cwd } = await threeOfThem()
+  inTmux(async () => {
+    const { bot, ana, other, running, cwd } = await threeOfThem()
     const past = await bot.reason()
     await past.thought('earlier')
     await past.conclude()
-    await Promise.all([ana.sees('bot ∎'), ben.sees('bot ∎')])
-    ana.press(ctrlT)
+    await Promise.all([ana.sees('bot ∎'), other.sees('bot ∎')])
+    ana.press('C-t')
     await ana.sees('thinking hidden')
-    expect(ana.screen).not.toContain('earlier')
     expect(await toggles(running, cwd)).toBe(0)
-    await ben.sees('up to here')
-    expect(ben.screen).toContain('  bot · earlier')
-    expect(ben.all).not.toMatch(/thinking (hidden|visible)/)
+    await other.sees('up to here')
+    expect(other.all()).not.toMatch(/thinking (hidden|visible)/)
 
     const next = await bot.reason('anew')
     await ana.sees('thinking visible')
     await next.thought('later')
-    await ana.sees('  bot · later')
+    await ana.sees('bot  · later')
   }),
-  { timeout: 60_000 },
+  { timeout },
+)
+
+verifies(
+  ['O14', 'O16'],
+  'who may not hide a run is sent no thoughts, and nobody else notices',
+  inTmux(async () => {
+    const { bot, ana, other: cal } = await threeOfThem('cal')
+    const run = await bot.reason('about to think')
+    await Promise.all([ana.sees('bot ┄ about'), cal.sees('bot ┄ about')])
+    cal.press('C-t')
+    await cal.sees('the gateway sends you none')
+    await run.thought('one')
+    await bot.chat('still here')
+    await Promise.all([ana.sees('bot  · one'), cal.sees('bot: still here')])
+    expect(cal.all()).not.toContain('· one')
+    cal.press('C-t')
+    await cal.sees(/… 1 thought from before:\nbot {2}· one/)
+    await run.thought('two')
+    await cal.sees('bot  · two')
+    expect(ana.all()).not.toContain('thinking hidden')
+  }),
+  { timeout },
 )
 
 verifies(
   'O15',
   'where the gateway cannot be told, one’s own view changes all the same',
-  atTerminal(async () => {
+  inTmux(async () => {
     const { bot, ana, running } = await threeOfThem()
     const run = await bot.reason('about to think')
     await run.thought('one')
-    await ana.sees('  bot · one')
+    await ana.sees('bot  · one')
     await running.stop('SIGKILL')
     await ana.sees('trying again')
-    ana.press(ctrlT)
+    ana.press('C-t')
     await ana.sees('thinking hidden')
     await ana.sees('Failed to toggle reasoning on server: ')
-    expect(ana.screen).not.toContain('bot · one')
-    ana.press(ctrlT)
+    await ana.shows((screen) => expect(screen).toMatch(/ana in demo · not connected · thinking hidden/))
+    ana.press('C-t')
     await ana.sees('thinking visible')
-    expect(ana.screen).toContain('  bot · one')
-    expect(ana.all.match(/Failed to toggle reasoning on server: /g)).toHaveLength(2)
+    await ana.shows((screen) =>
+      expect(screen.match(/Failed to toggle reasoning on server: /g)).toHaveLength(2),
+    )
   }),
-  { timeout: 60_000 },
+  { timeout },
 )
 
 verifies(
-  'O14',
-  'what is being typed meanwhile is neither lost nor sent',
-  atTerminal(async () => {
+  'O20',
+  'a hundred times in a row leaves terminals and gateway with the same',
+  inTmux(async () => {
+    const { bot, ana, other, running, cwd } = await threeOfThem()
+    const run = await bot.reason('about to think')
+    await Promise.all([ana.sees('bot ┄ about'), other.sees('bot ┄ about')])
+    ana.press(...Array.from({ length: 99 }, () => 'C-t'))
+    await Promise.all(
+      [ana, other].map((pane) => pane.shows((screen) => expect(screen).toContain('· thinking hidden ─'))),
+    )
+    await run.thought('unseen')
+    await bot.chat('still here')
+    await Promise.all([ana.sees('bot: still here'), other.sees('bot: still here')])
+    expect(other.all() + ana.all()).not.toContain('unseen')
+    expect(await toggles(running, cwd)).toBeGreaterThan(0)
+    ana.press('C-t')
+    await Promise.all([ana.sees('bot  · unseen'), other.sees('bot  · unseen')])
+  }),
+  { timeout },
+)
+
+verifies(
+  ['O14', 'O21'],
+  'what is being typed meanwhile is neither lost nor sent, and the next run begins visible',
+  inTmux(async () => {
     const { bot, ana } = await threeOfThem()
-    ana.press('half a ')
+    const run = await bot.reason('first')
+    ana.type('half a ')
+    await ana.shows((screen) => expect(screen).toMatch(/> half a$/))
     await bot.chat('interrupting')
     await ana.sees('bot: interrupting')
-    ana.press(ctrlT)
+    ana.press('C-t')
     await ana.sees('thinking hidden')
-    ana.press('sentence\r')
+    ana.type('sentence')
+    ana.press('Enter')
     await ana.sees('ana: half a sentence')
-    ana.press('\u0004')
-    expect(await ana.ended).toBe(0)
+    await run.conclude('over')
+    await bot.reason('second')
+    await ana.sees(/bot ┄ second/)
+    expect(ana.all()).toContain('thinking visible')
+    ana.press('C-d')
+    await ana.sees('ended 0')
   }),
-  { timeout: 60_000 },
+  { timeout },
 )
+
+/** What stands above the footer. */
+const linesAbove = (all: string): string[] => {
+  const lines = all.split('\n')
+  return lines.slice(
+    0,
+    lines.findLastIndex((line) => line.startsWith('── ')),
+  )
+}

@@ -1,18 +1,13 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test } from 'vitest'
-import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
-import { printed } from '../support/printed.js'
 import { snippetsOf, writeSnippets } from '../support/snippets.js'
-import { typist } from '../support/typist.js'
-import { needing } from '../verifies.js'
+import { inTmux, openPane } from '../support/tmux.js'
 
-const atTerminal = needing('`script` of util-linux', () =>
-  spawnSync('script', ['--version']).stdout?.includes('util-linux'),
-)
 const timeout = 60_000
 
 /** The space of "Your first agent", below a folder that stands for the clone, with its agent in it. */
@@ -49,14 +44,15 @@ const comparable = (text: string): string =>
 
 test(
   'what the pages show of a question is what people see of it',
-  atTerminal(async () => {
+  inTmux(async () => {
     const folder = await firstSpace()
-    const ana = typist('join', folder)
+    const ana = openPane(commandLine('join'), { cwd: folder, env: { NO_COLOR: '1' } })
     await ana.sees('you are ana')
-    ana.press('Can we deploy?\r')
+    ana.type('Can we deploy?')
+    ana.press('Enter')
     await ana.sees('→ success')
     const [live] = snippetsOf('docs/observing.md').filter(({ language }) => language === 'text')
-    expect(printed(ana.all)).toContain(live?.text)
+    expect(ana.all().replace(/\d+ s · 1 tool/, '2 s · 1 tool')).toContain(live?.text)
 
     for (const page of ['docs/observing.md', 'docs/audit.md']) {
       const shown = terminal(page)

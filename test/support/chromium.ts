@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { needing } from '../verifies.js'
+import { browserFlags } from './browser-flags.js'
 import { temporaryFolder } from './cli.js'
 
 /** The tests that need a browser get the path of one. */
@@ -12,17 +13,6 @@ export const withChromium = needing('Chromium (Debian package chromium, or its p
   [process.env.CHROMIUM_BIN, '/usr/bin/chromium'].find((path) => path !== undefined && existsSync(path)),
 )
 
-/** For a browser that nobody sees. */
-export const browserFlags = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 /** No `eval`, nothing from elsewhere. */
 const policy = "default-src 'none'; script-src 'self'; connect-src *"
 const html = '<!doctype html><title>test</title><script type="module" src="/script.js"></script>'

@@ -1,8 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import type { Readable, Writable } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
-import { browserFlags } from './chromium.js'
+import { type Call, openBrowser } from './browser.js'
 import { temporaryFolder } from './cli.js'
 
 /** A page in a browser that a test looks at and works with, as a person would. */
@@ -32,34 +30,12 @@ const within = { timeout: 15_000, interval: 50 }
 
 /** Opens an empty page until the test is over. */
 export async function drivePage(chromium: string): Promise<DrivenPage> {
-  const args = [
-    ...browserFlags,
-    '--remote-debugging-pipe',
-    '--hide-scrollbars',
-    `--user-data-dir=${temporaryFolder()}`,
-  ]
-  const browser = spawn(chromium, args, {
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
-  const ended = new Promise((resolve) => browser.on('close', resolve))
-  onTestFinished(async () => {
-    if (browser.pid !== undefined && browser.exitCode === null) process.kill(-browser.pid, 'SIGKILL')
-    await ended
-  })
-  const pipe = new Pipe(browser)
-  const { targetId } = await pipe.call<{ targetId: string }>('Target.createTarget', { url: 'about:blank' })
-  const { sessionId } = await pipe.call<{ sessionId: string }>('Target.attachToTarget', {
-    targetId,
-    flatten: true,
-  })
-  const call = <Result>(method: string, params: object = {}): Promise<Result> =>
-    pipe.call(method, params, sessionId)
+  const browser = await openBrowser(chromium, temporaryFolder())
+  onTestFinished(browser.close)
+  const call: Call = await browser.openTab()
   await Promise.all(['Page.enable', 'Runtime.enable', 'Log.enable'].map((method) => call(method)))
-  return driven(call, pipe.problems)
+  return driven(call, browser.problems)
 }
-
-type Call = <Result>(method: string, params?: object) => Promise<Result>
 
 function driven(call: Call, problems: readonly string[]): DrivenPage {
   const evaluate = async <Value>(expression: string): Promise<Value> => {
@@ -120,64 +96,5 @@ function driven(call: Call, problems: readonly string[]): DrivenPage {
     async resize(width, height) {
       await call('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false })
     },
-  }
-}
-
-interface Told {
-  readonly id?: number
-  readonly method?: string
-  readonly params?: Readonly<Record<string, unknown>>
-  readonly result?: unknown
-  readonly error?: { readonly message: string }
-}
-
-/** The line to a browser: JSON, each message ended by a zero byte. */
-class Pipe {
-  readonly problems: string[] = []
-  readonly #out: Writable
-  readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
-  #text = ''
-  #calls = 0
-
-  constructor({ stdio }: ChildProcess) {
-    this.#out = stdio[3] as Writable
-    const input = stdio[4] as Readable
-    input.setEncoding('utf8')
-    input.on('data', (chunk: string) => this.#receive(chunk))
-    this.#out.on('error', () => {}) // The browser is gone when the test is over.
-  }
-
-  call<Result>(method: string, params: object, sessionId?: string): Promise<Result> {
-    const id = ++this.#calls
-    this.#out.write(`${JSON.stringify({ id, method, params, ...(sessionId && { sessionId }) })}\0`)
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve: (result) => resolve(result as Result), reject })
-    })
-  }
-
-  #receive(chunk: string): void {
-    const parts = (this.#text + chunk).split('\0')
-    this.#text = parts.pop() ?? ''
-    for (const part of parts) this.#take(JSON.parse(part) as Told)
-  }
-
-  #take({ id, method, params, result, error }: Told): void {
-    if (id === undefined) {
-      if (method === 'Runtime.exceptionThrown') this.problems.push(JSON.stringify(params?.exceptionDetails))
-      if (method === 'Log.entryAdded')
-        this.#note(params?.entry as { level: string; text: string; url?: string })
-      return
-    }
-    const waiter = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    if (error === undefined) waiter?.resolve(result)
-    else waiter?.reject(new Error(error.message))
-  }
-
-  /** That the gateway is away for a while is no mistake of the page. */
-  #note({ level, text, url }: { level: string; text: string; url?: string }): void {
-    if (level === 'error' && !/ERR_CONNECTION_REFUSED|WebSocket connection/.test(text)) {
-      this.problems.push(`${text} ${url ?? ''}`)
-    }
   }
 }

@@ -15,7 +15,7 @@ export interface Package {
   readonly directory: string
   /** Subpaths that others may import, such as `.` and `./testing`; `*` stands for anything. */
   readonly exports: readonly string[]
-  /** Packages that are there wherever this one is installed. */
+  /** Packages that are there wherever this one is installed, and what it names `#…` itself. */
   readonly dependencies: ReadonlySet<string>
   readonly files: readonly SourceFile[]
 }
@@ -25,6 +25,7 @@ interface Manifest {
   readonly exports?: string | Record<string, unknown>
   readonly dependencies?: Record<string, string>
   readonly peerDependencies?: Record<string, string>
+  readonly imports?: Record<string, unknown>
 }
 
 export const readText = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
@@ -41,7 +42,9 @@ const readPackage = (directory: string): Package => {
     name: manifest.name,
     directory,
     exports: typeof exported === 'string' ? ['.'] : Object.keys(exported),
-    dependencies: new Set(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })),
+    dependencies: new Set(
+      Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.imports }),
+    ),
     files: [...filesUnder(`${directory}/src`, '.ts'), ...filesUnder(`${directory}/src`, '.tsx')].map(
       readSource,
     ),

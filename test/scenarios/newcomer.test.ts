@@ -1,0 +1,151 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { meup, temporaryFolder } from '../support/cli.js'
+import { inTmux, openPane, type Pane } from '../support/tmux.js'
+
+const timeout = 300_000
+const quietly = { env: { NO_COLOR: '1', npm_config_update_notifier: 'false' } }
+
+function enter(pane: Pane, line: string): void {
+  pane.type(line)
+  pane.press('Enter')
+}
+
+/** How often this stands in the terminal. */
+const count = (pane: Pane, text: string): number => pane.all().split(text).length - 1
+
+test(
+  'from an empty folder to an agent that answers, is watched, hidden, denied and approved',
+  inTmux(async () => {
+    const cwd = temporaryFolder()
+    const made = await meup(['init', 'my-space', '--person', 'ana', '--listen', '127.0.0.1:0'], { cwd })
+    expect([made.code, made.stderr.split('\n').at(-2)]).toEqual([
+      0,
+      'the last one in another terminal there; then ask: Can we deploy?',
+    ])
+    const [go = '', up = '', enterIt = '', ...more] = made.stdout.trimEnd().split('\n')
+    expect([go, more]).toEqual(['cd my-space', []])
+    const folder = join(cwd, 'my-space')
+    for (const name of ['ana', 'reviewer', 'files']) {
+      expect(statSync(join(folder, '.meup/tokens', name)).mode & 0o777).toBe(0o600)
+    }
+    expect(spawnSync('git', ['init', '-q'], { cwd: folder }).status).toBe(0)
+    const status = spawnSync('git', ['status', '--short', '-uall'], { cwd: folder, encoding: 'utf8' }).stdout
+    expect(status.trimEnd().split('\n').sort()).toEqual([
+      '?? .gitignore',
+      '?? agent.ts',
+      '?? files/report.txt',
+      '?? package.json',
+      '?? space.yaml',
+    ])
+
+    // The commands as they were printed, in two terminals; the space follows its file.
+    const space = openPane(`${go} && ${up} --watch`, { cwd, columns: 100, ...quietly })
+    await space.sees('listening on http://127.0.0.1:', 90_000)
+    const ana = openPane(`${go} && ${enterIt}`, { cwd, columns: 100, ...quietly })
+    await ana.sees('you are ana in my-space', 90_000)
+    await ana.shows((screen) => expect(screen).toMatch(/> *$/))
+    await expect
+      .poll(
+        () => {
+          enter(ana, '/participants')
+          return ana.screen()
+        },
+        { timeout: 60_000, interval: 1000 },
+      )
+      .toMatch(/● {2}reviewer[\s\S]*● {2}files|● {2}files[\s\S]*● {2}reviewer/)
+
+    // Answering, watched.
+    enter(ana, 'Can we deploy?')
+    await ana.sees('reviewer: I recommend against deploying: FAIL 2 token expires')
+    await ana.sees('reviewer  · The change is small; the test report decides')
+    await ana.sees('"what fails decides"')
+
+    // Hidden.
+    ana.press('C-t')
+    await ana.sees('thinking hidden')
+    await ana.shows((screen) => expect(screen).toMatch(/── ana in my-space · thinking hidden/))
+    ana.press('C-t')
+    await ana.sees('thinking visible')
+
+    // Denied.
+    const arrivals = count(ana, '· reviewer is here')
+    const file = join(folder, 'space.yaml')
+    const yaml = readFileSync(file, 'utf8')
+    const may = ', { kind: mcp.request, to: files }]'
+    expect(yaml).toContain(may)
+    writeFileSync(file, yaml.replace(may, ']'))
+    await space.sees('reviewer has other capabilities')
+    enter(ana, 'And now?')
+    await ana.sees(/reviewer ✗ cancelled: left without a conclusion: [\s\S]*no capability/)
+
+    // Approved. The agent's program ended with the error, and is started again.
+    writeFileSync(file, yaml.replace(may, ', mcp.proposal, mcp.withdraw]'))
+    await expect.poll(() => count(space, 'reviewer has other capabilities'), { timeout: 60_000 }).toBe(2)
+    await expect.poll(() => count(ana, '· reviewer is here'), { timeout: 60_000 }).toBeGreaterThan(arrivals)
+    enter(ana, 'And with my leave?')
+    await ana.sees('⚠ 1 pending · reviewer: files/read_text_file — what fails decides · Ctrl+P')
+    ana.type('/approve ')
+    ana.press('Tab')
+    await ana.shows((screen) => expect(screen).toMatch(/> \/approve [\w-]{21}$/m))
+    ana.press('Enter')
+    await ana.sees('✓ approved: ok 1 signs in FAIL 2 token expires ok 3 signs out')
+    await expect
+      .poll(() => count(ana, 'reviewer: I recommend against deploying'), { timeout: 60_000 })
+      .toBe(2)
+    ana.press('C-d')
+    await ana.sees('ended 0')
+    space.press('C-c')
+    await space.sees(/ended (0|130)$/)
+  }),
+  timeout,
+)
+
+test('nothing is written over, and what is wrong is said', { timeout }, async () => {
+  const cwd = temporaryFolder({ 'package.json': '{"name":"mine"}' })
+  const run = (...args: string[]) => meup(['init', ...args], { cwd })
+  expect(await run()).toMatchObject({ code: 2, stdout: '' })
+  expect((await run()).stderr).toContain('has package.json already; name another folder')
+  expect(readFileSync(join(cwd, 'package.json'), 'utf8')).toBe('{"name":"mine"}')
+  expect(await run('new', '--person', 'files')).toMatchObject({ code: 2, stdout: '' })
+  expect(await run('new', '--space', 'Not A Name')).toMatchObject({ code: 2, stdout: '' })
+  expect(await run('new', '--listen', 'anywhere')).toMatchObject({ code: 2, stdout: '' })
+
+  const { code, stdout } = await run('new folder', '--json', '--person', 'null', '--agent', '007')
+  expect(code).toBe(0)
+  const told = JSON.parse(stdout) as { commands: string[]; files: string[]; person: string }
+  expect(told).toMatchObject({ space: 'new-folder', person: 'null', agent: '007' })
+  expect(told.commands).toEqual(["cd 'new folder'", 'npx meup up', 'npx meup join'])
+  for (const file of told.files) expect(statSync(join(cwd, 'new folder', file)).isFile()).toBe(true)
+  const validated = await meup(['space', 'validate'], { cwd: join(cwd, 'new folder') })
+  expect(validated.code).toBe(0)
+  expect(await run('new folder')).toMatchObject({ code: 2 })
+})
+
+test(
+  'at a terminal it asks, and asks again where an answer will not do',
+  inTmux(async () => {
+    const cwd = temporaryFolder()
+    const entry = join(import.meta.dirname, '../../packages/cli/bin/meup.js')
+    const pane = openPane(`node '${entry}' init there`, { cwd, ...quietly })
+    await pane.sees('Name of the space (there):')
+    enter(pane, 'Not A Name')
+    await pane.sees(/✗ [\s\S]*Name of the space \(there\):$/)
+    enter(pane, 'tea')
+    await pane.sees(/Your name in it \(.+\):/)
+    enter(pane, 'ana')
+    await pane.sees('Name of your first agent (reviewer):')
+    enter(pane, '')
+    await pane.sees(/Where it listens \(127\.0\.0\.1:\d+\):/)
+    enter(pane, '127.0.0.1:0')
+    await pane.sees('the space tea, with you as ana and an agent, reviewer; now run:')
+    await pane.sees('ended 0')
+    const yaml = readFileSync(join(cwd, 'there/space.yaml'), 'utf8')
+    expect(yaml).toMatch(
+      /^space: tea\n[\s\S]*listen: 127\.0\.0\.1:0 #[\s\S]* {2}ana: [\s\S]* {2}reviewer:\n/m,
+    )
+  }),
+  timeout,
+)

@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest'
+import { terminalSpace } from '../support/terminal.js'
+import { inTmux, type Pane } from '../support/tmux.js'
+
+const timeout = 180_000
+const patience = { timeout: 30_000 }
+
+function enter(pane: Pane, line: string): void {
+  pane.type(line)
+  pane.press('Enter')
+}
+
+const note = (text: string) => ({
+  to: ['files'],
+  method: 'tools/call',
+  params: { name: 'write', arguments: { text } },
+  rationale: `to keep ${text}`,
+})
+
+test(
+  'proposals are shown, approved, rejected and allowed, also those from before one came',
+  inTmux(async () => {
+    const { seats, open } = await terminalSpace(['coder', 'files'])
+    const { coder, files } = seats
+    const written: unknown[] = []
+    files.tool('write', {}, (args) => {
+      written.push(args)
+      return 'written down'
+    })
+    const early = await coder.propose(note('early'))
+    const pane = open()
+    await pane.sees('⚠ 1 proposal waits: /pending')
+    const late = await coder.propose(note('late'))
+    await pane.sees('2 pending')
+    pane.press('C-p')
+    await pane.sees('why: to keep early')
+    await pane.sees(`/approve ${late.id}`)
+
+    enter(pane, `/approve ${early.id.slice(0, 12)}`)
+    await pane.sees('✓ approved: written down')
+    await pane.sees('1 pending')
+    pane.type('/rej')
+    pane.press('Tab')
+    await pane.shows((screen) => expect(screen).toMatch(/> \/reject$/m))
+    pane.type(' ')
+    pane.press('Tab')
+    await pane.shows((screen) => expect(screen.replaceAll('\n', '')).toContain(`> /reject ${late.id}`))
+    enter(pane, ' not now')
+    await pane.sees('✓ rejected')
+    expect(await late.outcome).toMatchObject({ state: 'rejected', message: 'not now' })
+    await pane.shows((screen) => expect(screen).not.toContain('pending ·'))
+
+    const always = await coder.propose(note('always'))
+    await pane.sees('1 pending')
+    enter(pane, `/approve ${always.id} always`)
+    await pane.sees('✓ approved; coder may do the same from now on')
+    expect(written).toEqual([{ text: 'early' }, { text: 'always' }])
+    enter(pane, '/approve nonsense')
+    await pane.sees('✗ no proposal nonsense is in the log')
+  }),
+  timeout,
+)
+
+test(
+  'Esc stops the run that answers whoever presses it, and asks where it may be another',
+  inTmux(async () => {
+    const { seats, open } = await terminalSpace(['planner', 'coder'])
+    const { planner, coder } = seats
+    void planner.eachTurn(async (turn) => {
+      const run = await turn.reason(`Thinking about ${turn.text}`)
+      run.signal.addEventListener('abort', async () => {
+        await run.cancel('as I was asked to')
+        await turn.reply('I was stopped')
+      })
+    })
+    const job = await coder.reason('a job of its own')
+    const pane = open()
+    await pane.sees('ana is here')
+    pane.press('Escape')
+    await pane.sees('nobody answers you at present; interrupt which? Esc: none')
+    await pane.sees('1  coder')
+    pane.press('Escape')
+    await pane.shows((screen) => expect(screen).not.toContain('interrupt which?'))
+
+    enter(pane, 'this')
+    await pane.sees('planner ┄ Thinking about this')
+    pane.press('Escape')
+    await pane.sees('ana asks planner to stop: interrupted by ana')
+    await pane.sees('planner: I was stopped')
+    expect(job.signal.aborted).toBe(false)
+    enter(pane, '/interrupt')
+    await pane.sees('interrupt which?')
+    pane.press('1')
+    await pane.sees('✓ coder is asked to stop')
+    await expect.poll(() => job.signal.aborted, patience).toBe(true)
+  }),
+  timeout,
+)
+
+test(
+  'people, filters, grants, pauses and what was before',
+  inTmux(async () => {
+    const { seats, open, enter: sit } = await terminalSpace(['planner', 'coder'], { columns: 100 })
+    const { planner, coder } = seats
+    await planner.chat('long ago')
+    const pane = open()
+    await pane.sees('ana is here')
+    enter(pane, '/participants')
+    await pane.sees(/● {2}planner {2}here +chat reasoning\.\* mcp\.request mcp\.response/)
+    await pane.sees(/○ {2}files {4}away/)
+    enter(pane, '/replay')
+    await pane.sees(/── replay 1–\d+\n[\s\S]*planner: long ago\n[\s\S]*── end of replay/)
+    enter(pane, '/replay 2-1')
+    await pane.sees('there is nothing in the log there')
+
+    enter(pane, '/filter @coder reasoning:boundaries')
+    await pane.sees('you see @coder reasoning:boundaries alone · 0 envelopes (0.0 KB) kept back so far')
+    const run = await coder.reason('in private')
+    await run.thought('not shown')
+    await planner.chat('unheard')
+    await run.conclude('done')
+    await pane.sees('coder ∎ done')
+    await pane.sees('only @coder reasoning:boundaries ─')
+    enter(pane, '/filter off')
+    await pane.sees(/you see everything · [1-9]\d* envelopes \(\d\.\d KB\) kept back so far/)
+    expect(pane.all()).not.toMatch(/not shown|unheard/)
+    await planner.chat('heard')
+    await pane.sees('planner: heard')
+
+    enter(pane, '/grant coder {"kind": "mcp.request", "to": "files"} for:1h')
+    await pane.sees(/✓ coder may \{"kind":"mcp.request","to":"files"\} \(grant/)
+    await expect.poll(() => coder.can({ kind: 'mcp.request', to: ['files'] }), patience).toBe(true)
+    enter(pane, '/pause planner 10m')
+    await pane.sees(/· ana paused planner/)
+    enter(pane, '/resume planner')
+    await pane.sees(/· ana resumed planner/)
+    enter(pane, '/grant coder')
+    await pane.sees('✗ /grant <participant> <capability…> [for:1h]')
+    enter(pane, '/filter reasoning:loud')
+    await pane.sees('✗ --reasoning is full, boundaries or none, not loud')
+    const ben = await sit('files')
+    await pane.sees('files is here')
+    ben.close()
+  }),
+  timeout,
+)
+
+test(
+  'what tools give back is shown in brief, and in full from Ctrl+O on',
+  inTmux(async () => {
+    const { seats, open } = await terminalSpace(['planner', 'files'])
+    seats.files.tool('list', {}, () => 'first\nsecond\nthird')
+    const pane = open()
+    await pane.sees('ana is here')
+    const run = await seats.planner.reason()
+    await run.call('files/list', {}, { why: 'to see' })
+    await pane.sees(/files {2}← list: 18 characters/)
+    expect(pane.all()).not.toContain('│ second')
+    pane.press('C-o')
+    await pane.sees(/tool output in full\nplanner {4}│ first\nplanner {4}│ second\nplanner {4}│ third/)
+    await run.call('files/list', {}, { why: 'to see again' })
+    await pane.shows((screen) => expect(screen.match(/│ second/g)).toHaveLength(2))
+  }),
+  timeout,
+)

@@ -1,0 +1,84 @@
+import { expect } from 'vitest'
+import { markup, settled, terminalSpace } from '../support/terminal.js'
+import { inTmux, type Pane } from '../support/tmux.js'
+import { verifies } from '../verifies.js'
+
+/** What every terminal is shown: nesting, wide characters, a tool at work, something that waits. */
+async function conversation(columns: number, colours: boolean): Promise<Pane> {
+  const { seats, open } = await terminalSpace(['planner', 'coder', 'files'], { columns })
+  const { planner, coder, files } = seats
+  files.serve(() => new Promise(() => {}))
+  const pane = open('join', colours)
+  await pane.sees('ana is here')
+  const run = await planner.reason('Plan the release of 版本二 before the end of the week')
+  await run.thought('Two reports decide this, and one of them has not come yet. 漢字は広い。')
+  let at = run
+  for (const name of ['lint', 'imports', 'cycles', 'of types']) {
+    at = await at.reason(`Look at ${name}`)
+    await at.thought(`thinking about ${name}`)
+  }
+  await planner.chat('A first line\nand a second one')
+  const proposing = await coder.reason('I must ask')
+  const params = { name: 'remove', arguments: { path: 'old.txt' } }
+  await coder.propose({
+    to: ['files'],
+    method: 'tools/call',
+    params,
+    rationale: 'it is old',
+    context: proposing.context,
+  })
+  await pane.sees('old.txt')
+  await proposing.conclude('asked')
+  await pane.sees(/coder ∎ asked/)
+  const request = await planner.send({
+    kind: 'mcp.request',
+    to: ['files'],
+    context: run.context,
+    rationale: 'to know what there is',
+    payload: {
+      jsonrpc: '2.0',
+      id: '1',
+      method: 'tools/call',
+      params: { name: 'search', arguments: { for: 'x' } },
+    },
+  })
+  await files.send({
+    kind: 'mcp.request',
+    to: ['planner'],
+    correlationId: request.id,
+    payload: {
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progressToken: 't', progress: 3, total: 10, message: 'searching' },
+    },
+  })
+  await pane.sees('30 %')
+  pane.type('half a line')
+  await pane.shows((screen) => expect(screen).toMatch(/> half a line$/))
+  return pane
+}
+
+for (const columns of [80, 40]) {
+  verifies(
+    'I20',
+    `the terminal at ${columns} columns`,
+    inTmux(async () => {
+      const pane = await conversation(columns, false)
+      const screen = pane.screen()
+      await expect(settled(screen)).toMatchFileSnapshot(`../golden/terminal-${columns}.txt`)
+    }),
+    { timeout: 120_000 },
+  )
+
+  verifies(
+    'I20',
+    `the terminal at ${columns} columns, in colours`,
+    inTmux(async () => {
+      const pane = await conversation(columns, true)
+      await expect(settled(markup(pane.coloured()))).toMatchFileSnapshot(
+        `../golden/terminal-${columns}-colours.txt`,
+      )
+    }),
+    { timeout: 120_000 },
+  )
+}
