@@ -36,6 +36,39 @@ const denied: Subject = {
 const chat: Subject = { kind: 'chat', payload: { message: 'hello' } }
 
 const alone = Array.from({ length: 1000 }, (_, i) => compileCapabilities([...held, `space.own-${i}`]))
+/** Lists that have no pattern in common, each with a call that it allows. */
+const strangers = Array.from({ length: 1000 }, (_, owner) => ({
+  capabilities: compileCapabilities(
+    Array.from({ length: 20 }, (_, i) => ({
+      kind: 'mcp.request',
+      to: `server-${owner}-${i}`,
+      payload: {
+        method: 'tools/call',
+        params: {
+          name: [`read_${owner}_${i}_*`, `!read_${owner}_secret*`],
+          arguments: { path: `/srv/${owner}/${i}/**` },
+        },
+      },
+    })),
+  ),
+  subject: {
+    kind: 'mcp.request',
+    to: [`server-${owner}-${owner % 20}`],
+    payload: {
+      jsonrpc: '2.0',
+      method: 'tools/call',
+      params: {
+        name: `read_${owner}_${owner % 20}_file`,
+        arguments: { path: `/srv/${owner}/${owner % 20}/a/b.txt` },
+      },
+    },
+  },
+}))
+function ask(): unknown {
+  const { capabilities, subject } = strangers[turn++ % 1000] ?? {}
+  return subject && capabilities?.allows(subject)
+}
+
 const mine = compileCapabilities(held)
 const same = compileCapabilities(alike)
 const calls = Array.from({ length: 64 }, (_, i) => call(i % 20))
@@ -47,6 +80,7 @@ await compare('a capability check', [
   ['20 capabilities, a target each: allowed', () => mine.allows(next())],
   ['20 capabilities, one target: the last allows', () => same.allows(alikeCall)],
   ['20 capabilities: denied', () => same.allows(denied)],
+  ['1,000 lists with nothing in common, by turns', ask],
   // Each list is read from memory anew: what this costs more is the processor's, and no work of the check.
   ['1,000 other lists, by turns', () => alone[turn++ % 1000]?.allows(calls[0] as Subject)],
   ['chat: no capability of its kind', () => mine.allows(chat)],

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { builtInRules, compileSafety, defaultSafety, warmUp } from '@meup/safety'
 import { compare } from './compare.js'
 
@@ -15,6 +16,17 @@ const thought =
 const keywords = [...new Set(builtInRules.flatMap(({ keywords = [] }) => keywords))]
 const dense = fill(keywords.toSorted((a, b) => a.length - b.length || (a < b ? 1 : -1)).join('="'))
 
+/** What each rule is there for, as its file has it. */
+const folder = new URL('../packages/safety/src/rules/', import.meta.url)
+const secrets = readdirSync(folder).flatMap((name) =>
+  (JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as { positives: string[] }[]).flatMap(
+    ({ positives }) => positives,
+  ),
+)
+
+const wide = (text: string): string =>
+  text.replace(/[!-~]/g, (each) => String.fromCharCode(each.charCodeAt(0) + 0xfee0))
+
 /** As a gateway starts, and then the worst text, the first that it meets: processor time in ms. */
 const cpuOf = (task: () => unknown): string => {
   const before = process.cpuUsage()
@@ -31,7 +43,18 @@ const texts: readonly (readonly [string, string])[] = [
   ['16 KB of prose', fill(`${thought}\n`)],
   ['16 KB of keywords', fill('password token secret api_key bearer akia ghp_ sk- ')],
   ['16 KB of the keywords of all rules', dense],
+  ['16 KB of them, each with a value', fill(keywords.join('=a1B2c3'))],
+  ['16 KB of them, one after the other', fill(keywords.join(''))],
+  ['16 KB of them, in full width', wide(dense)],
+  ['16 KB of them, with characters that are not seen', dense.replace(/.{400}/g, '$&\u200b').slice(0, size)],
+  ['16 KB of secrets in lines', fill(secrets.join('\n'))],
+  ['16 KB of secrets that are cut', fill(secrets.map((text) => text.slice(0, text.length * 0.8)).join(' '))],
+  ['16 KB of secrets without a blank', fill(secrets.join('').replace(/\s/g, ''))],
+  ['16 KB of secrets in base64', fill(Buffer.from(secrets.join(' ')).toString('base64'))],
   ['16 KB of labels without an end', fill('password=')],
+  ['16 KB of the shortest label', fill('pw=')],
+  ['16 KB of tokens in tokens', fill('eyJ')],
+  ['16 KB of connections', fill('server=a;user=b;')],
   ['16 KB of one letter', fill('a')],
   ['16 KB of base64', fill(Buffer.from(thought).toString('base64').replaceAll('=', ''))],
   ['16 KB of percent signs', fill('%41%')],

@@ -28,6 +28,7 @@ interface RuleData {
   readonly keywords?: readonly string[] | undefined
   readonly action: string
   readonly generic?: boolean | undefined
+  readonly positives: readonly string[]
 }
 
 const ruleOf = ({ name, pattern, keywords, action, generic }: RuleData): SecretRule => ({
@@ -38,8 +39,7 @@ const ruleOf = ({ name, pattern, keywords, action, generic }: RuleData): SecretR
   ...(generic !== undefined && { generic }),
 })
 
-/** What this package knows of secrets; what tells them by their own shape stands before what needs a label. */
-export const builtInRules: readonly SecretRule[] = [
+const files: readonly RuleData[] = [
   ...aws,
   ...azure,
   ...chat,
@@ -61,4 +61,10 @@ export const builtInRules: readonly SecretRule[] = [
   ...tokens,
   ...passwords,
   ...passwordNotations,
-].map(ruleOf)
+]
+
+/** What this package knows of secrets; what tells them by their own shape stands before what needs a label. */
+export const builtInRules: readonly SecretRule[] = files.map(ruleOf)
+
+/** Texts that these rules find secrets in. */
+export const examples: readonly string[] = files.flatMap(({ positives }) => positives)

@@ -1,9 +1,16 @@
 import type { Span } from './span.js'
 
-/** Characters in which a secret is looked for before a place. */
-const before = 160
-/** The same behind it, beside the rest of a word there. */
-const behind = 128
+/** Characters in which a secret is looked for before and behind a place, beside the rest of a word there. */
+export interface Reach {
+  readonly before: number
+  readonly behind: number
+}
+
+/** Around what is anywhere in the match of a pattern. */
+export const aroundKeyword: Reach = { before: 160, behind: 128 }
+/** Behind where a match starts. */
+export const behindStart: Reach = { before: 0, behind: 288 }
+
 /** Characters of a word that count as one. */
 const longestWord = 4096
 /** Characters before a word that may say what it is. */
@@ -15,20 +22,23 @@ const together = 512
  * Spans of a text that have the surroundings of all places in it, which ascend. They may overlap: as one, they would be
  * the whole text where such places are many.
  */
-export function surroundings(text: string, places: readonly number[]): Span[] {
+export function surroundings(text: string, places: readonly number[], { before, behind }: Reach): Span[] {
   const spans: { first: number; start: number; end: number }[] = []
   for (const place of places) {
     const last = spans.at(-1)
     if (last !== undefined && place + behind <= last.end) continue
-    const end = surroundingEnd(text, place)
+    const end = wordEnd(text, place + behind)
     if (last !== undefined && place - last.first <= together) last.end = end
     else spans.push({ first: place, start: Math.max(0, place - before), end })
   }
   return spans
 }
 
-/** How far behind a place a secret is looked for. */
-export const surroundingEnd = (text: string, place: number): number => wordEnd(text, place + behind)
+/** Where a secret ends at the latest of which a label begins at `start`. */
+export const phraseEnd = (text: string, start: number): number => wordEnd(text, start + behindStart.behind)
+
+/** How much of a text may belong to what began before it. */
+export const continuationEnd = (text: string): number => wordEnd(text, aroundKeyword.behind)
 
 const blank = ' '.charCodeAt(0)
 const isOfWord = (text: string, at: number): boolean => text.charCodeAt(at) > blank

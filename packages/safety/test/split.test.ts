@@ -67,6 +67,34 @@ describe('of a secret that is split over two texts, the second part is masked', 
   })
 })
 
+describe('of what stands right behind a secret that was told by then', () => {
+  const others = [
+    ['a token', 'use ghp_jgKSTCEtsoRHvmdaORjA22iqRIho44gW4M0j', 'Zz9'],
+    ['a password', 'password: hunter22x', 'abc9'],
+  ] as const
+
+  test.for(others)('the beginning of a sentence is not masked: %s', ([, secret]) => {
+    for (const next of ['Then I go on.', 'Done.', "That's it", 'I see it', 'Next, it']) {
+      expect(sayAll([secret, next])[1]).toBe(next)
+    }
+  })
+
+  test.for(others)('the rest of it is: %s', ([, secret, rest]) => {
+    expect(sayAll([secret, `${rest} it is`])[1]).toMatch(/^\[redacted:[\w-]+\] it is$/)
+    expect(sayAll([secret, `Then${rest} it is`])[1]).toMatch(/^\[redacted:[\w-]+\] it is$/)
+  })
+
+  test('nothing is masked where its length is known', () => {
+    const key = `AIza${'Sy1b2'.repeat(7)}`
+    expect(sayAll([`use ${key}`, 'then I go on'])).toEqual(['use [redacted:google-api-key]', 'then I go on'])
+  })
+
+  test('all of it is masked where it was not told before', () => {
+    expect(sayAll(['use ghp_jgKSTCEtsoRHvmdaORjA22iqRI', 'Then it is'])[1]).toBe('Then it is')
+    expect(sayAll(['see zk_aB3dE5gH7jK9mN1pQ3sT', 'Vxyz it is'])[1]).toBe('[redacted:own-token] it is')
+  })
+})
+
 test('of a secret in three texts, the last one is masked', () => {
   for (const first of cuts(token)) {
     for (const second of cuts(token.slice(first))) {

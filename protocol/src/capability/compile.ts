@@ -2,8 +2,8 @@ import { READ_TARGETED } from '../kinds.js'
 import { beginCheck } from './effort.js'
 import { type Node, parseStrings } from './parse.js'
 import type { Capability, Pattern } from './pattern.js'
-import { compilePayload, type PayloadTest } from './payload.js'
-import { Places } from './places.js'
+import { compilePayload, fits, type PayloadTest } from './payload.js'
+import { type Places, placesForList } from './places.js'
 import { dotted, parseRules, type Rule } from './rules.js'
 import { compileNode, type Test } from './value.js'
 
@@ -36,13 +36,21 @@ interface CompiledRule {
   readonly payload: PayloadTest | undefined
 }
 
-/** The rules for envelopes of one kind. */
-interface Candidates {
-  readonly all: readonly CompiledRule[]
-  /** Those that may allow an envelope to this participant alone, for every name that a rule has. */
-  readonly byName: ReadonlyMap<string, readonly CompiledRule[]>
-  /** Those for an envelope to any other participant alone. */
-  readonly unnamed: readonly CompiledRule[]
+/**
+ * The rules for envelopes of one kind, each behind the mark of the only addressee that it allows, or behind
+ * `ANYBODY`: most rules name another addressee, and are not even looked at.
+ */
+type Candidates = readonly (number | CompiledRule)[]
+
+const ANYBODY = -1
+
+/** What tells most names apart: from 0 on. */
+function markOf(name: string): number {
+  let mark = name.length
+  for (let i = Math.max(0, name.length - 16); i < name.length; i++) {
+    mark = (Math.imul(mark, 31) + name.charCodeAt(i)) & 0x3fffffff
+  }
+  return mark
 }
 
 const DENIED: Decision = Object.freeze({ allowed: false })
@@ -50,6 +58,18 @@ const DENIED: Decision = Object.freeze({ allowed: false })
 /** Kinds come from the wire: that many are remembered with the capabilities for them, of that length at most. */
 const REMEMBERED_KINDS = 64
 const REMEMBERED_LENGTH = 128
+
+/** One string for equal kinds: to tell that two are the same one, neither has to be read. */
+const kinds = new Map<string, string>()
+
+function theKind(kind: string): string {
+  const known = kinds.get(kind)
+  if (known !== undefined) return known
+  if (kind.length > REMEMBERED_LENGTH) return kind
+  if (kinds.size >= REMEMBERED_KINDS) kinds.clear()
+  kinds.set(kind, kind)
+  return kind
+}
 
 /** Lists that were compiled lately, by their JSON: participants of one role share one. */
 const compiled = new Map<string, Capabilities>()
@@ -69,62 +89,80 @@ export function compileCapabilities(list: readonly Capability[]): Capabilities {
   return capabilities
 }
 
-function compile(parsed: readonly Rule[], list: readonly Capability[]): Capabilities {
-  const places = new Places()
-  const rules = parsed.map((rule, index) => compileRule(rule, index, places))
-  const byKind = new Map<string, Candidates>()
+const compile = (parsed: readonly Rule[], list: readonly Capability[]): Capabilities =>
+  new CompiledList(parsed, list)
 
-  function candidatesOf(kind: string): Candidates {
-    const known = byKind.get(kind)
+class CompiledList implements Capabilities {
+  readonly list: readonly Capability[]
+  readonly #rules: readonly CompiledRule[]
+  readonly #places = placesForList()
+  /** The kind that was asked for last, which most often comes again; and all that were. */
+  #kind = ''
+  #candidates: Candidates = []
+  readonly #byKind = new Map<string, Candidates>()
+
+  constructor(parsed: readonly Rule[], list: readonly Capability[]) {
+    this.list = list
+    this.#rules = parsed.map((rule, index) => compileRule(rule, index, this.#places))
+    this.#candidates = this.#candidatesOf(this.#kind)
+  }
+
+  // Also to be called by itself.
+  readonly allows = (envelope: Subject): Decision => {
+    beginCheck()
+    const kind = theKind(envelope.kind)
+    if (kind !== this.#kind) {
+      this.#candidates = this.#candidatesOf(kind)
+      this.#kind = kind
+    }
+    const candidates = this.#candidates
+    return candidates.length === 0 ? DENIED : decide(candidates, envelope, this.#places)
+  }
+
+  #candidatesOf(kind: string): Candidates {
+    const known = this.#byKind.get(kind)
     if (known !== undefined) return known
     const wireKind = dotted(kind)
-    const found = byAddressee(rules.filter((rule) => rule.ofKind(wireKind)))
-    if (byKind.size >= REMEMBERED_KINDS) byKind.clear()
-    if (kind.length <= REMEMBERED_LENGTH) byKind.set(kind, found)
+    const found = this.#rules
+      .filter((rule) => rule.ofKind(wireKind))
+      .flatMap((rule) => [rule.only === undefined ? ANYBODY : markOf(rule.only), rule])
+    if (this.#byKind.size >= REMEMBERED_KINDS) this.#byKind.clear()
+    if (kind.length <= REMEMBERED_LENGTH) this.#byKind.set(kind, found)
     return found
   }
+}
 
-  return {
-    list,
-    allows(envelope) {
-      beginCheck()
-      const candidates = rulesFor(envelope, candidatesOf(envelope.kind))
-      if (candidates.length === 0) return DENIED
-      places.enter(envelope.payload)
-      let decision = DENIED
-      for (const rule of candidates) {
-        if (!fits(rule, envelope, places)) continue
-        decision = rule.decision
-        break
-      }
-      places.leave()
-      return decision
-    },
+function decide(candidates: Candidates, envelope: Subject, places: Places): Decision {
+  const { to = [] } = envelope
+  const [first] = to
+  const only = to.length === 1 && first !== undefined ? markOf(first) : undefined
+  places.enter(envelope.payload)
+  try {
+    for (let at = 0; at < candidates.length; at += 2) {
+      const mark = candidates[at]
+      if (only !== undefined && mark !== only && mark !== ANYBODY) continue
+      const rule = candidates[at + 1] as CompiledRule
+      if (allowsAll(rule, envelope, places)) return rule.decision
+    }
+    return DENIED
+  } finally {
+    places.leave()
   }
 }
 
-/** Most rules name another addressee: they are not even looked at. */
-function byAddressee(all: readonly CompiledRule[]): Candidates {
-  const names = new Set(all.flatMap(({ only }) => only ?? []))
-  const forName = (name: string) => all.filter(({ only }) => only === undefined || only === name)
-  return {
-    all,
-    byName: new Map([...names].map((name) => [name, forName(name)])),
-    unnamed: all.filter(({ only }) => only === undefined),
-  }
+function allowsAll({ only, to, context, payload }: CompiledRule, envelope: Subject, places: Places): boolean {
+  if (only === undefined ? to !== undefined && !(envelope.to && to(envelope.to)) : !isOnly(only, envelope.to))
+    return false
+  return (
+    (payload === undefined || fits(payload, places)) && (context === undefined || context(envelope.context))
+  )
 }
 
-function rulesFor({ to }: Subject, { all, byName, unnamed }: Candidates): readonly CompiledRule[] {
-  const [only] = to ?? []
-  return to?.length === 1 && only !== undefined ? (byName.get(only) ?? unnamed) : all
+/** Every addressee is that one, and there is one. */
+function isOnly(only: string, to: readonly string[] | undefined): boolean {
+  if (to?.length === 1) return to[0] === only
+  return to !== undefined && to.length > 0 && to.every((each) => each === only)
 }
-
-/** The payload is glanced at first: most differ there, and it costs the least. */
-const fits = ({ to, context, payload }: CompiledRule, envelope: Subject, places: Places): boolean =>
-  (payload === undefined || places.beginsWith(payload.place, payload.head)) &&
-  (to === undefined || (envelope.to !== undefined && to(envelope.to))) &&
-  (context === undefined || context(envelope.context)) &&
-  (payload === undefined || payload.fits())
 
 /**
  * Compiles a pattern for strings alone, as subscriptions have them. With `kinds`, `.` and `/` are the same separator

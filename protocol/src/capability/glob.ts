@@ -36,29 +36,55 @@ export function literalGlob(text: string, separator: Separator): Glob {
   return makeGlob(codes(text, 0, text.length), separator)
 }
 
+/** What a glob with one star stands for: texts with this beginning and end, and in between anything `without` that. */
+export interface Frame {
+  readonly head: string
+  readonly tail: string
+  readonly without: Separator | undefined
+}
+
+/** The frame that a glob is; undefined for any other. */
+export function frameOf({ tokens, separator }: Glob): Frame | undefined {
+  const first = tokens.findIndex(isWild)
+  const wild = tokens[first]
+  if (first !== tokens.findLastIndex(isWild) || (wild !== DEEP && wild !== RUN)) return undefined
+  return {
+    head: textOf(tokens.slice(0, first)),
+    tail: textOf(tokens.slice(first + 1)),
+    without: wild === RUN ? separator : undefined,
+  }
+}
+
+export function isFramed(
+  value: unknown,
+  head: string,
+  tail: string,
+  without: Separator | undefined,
+): value is string {
+  if (typeof value !== 'string' || value.length < head.length + tail.length) return false
+  const end = value.length - tail.length
+  if (!hasAt(value, 0, head) || !hasAt(value, end, tail)) return false
+  if (without === undefined) return true
+  const at = value.indexOf(without, head.length)
+  return at === -1 || at >= end
+}
+
 /** Compiles to a test that is linear in the value for the usual shapes, and value × glob / 32 at worst. */
-export function compileGlob({ tokens, separator, text }: Glob): (value: unknown) => boolean {
+export function compileGlob(glob: Glob): (value: unknown) => boolean {
+  const { tokens, separator, text } = glob
   if (text !== undefined) return (value) => value === text
+  const frame = frameOf(glob)
+  if (frame !== undefined) {
+    const { head, tail, without } = frame
+    return (value) => isFramed(value, head, tail, without)
+  }
   const first = tokens.findIndex(isWild)
   const last = tokens.findLastIndex(isWild)
   const head = textOf(tokens.slice(0, first))
   const tail = textOf(tokens.slice(last + 1))
-  const middle = tokens.slice(first, last + 1)
-  const framed = (value: unknown): value is string =>
-    typeof value === 'string' &&
-    value.length >= head.length + tail.length &&
-    hasAt(value, 0, head) &&
-    hasAt(value, value.length - tail.length, tail)
-  if (middle.length === 1 && middle[0] === DEEP) return framed
-  if (middle.length === 1 && middle[0] === RUN) {
-    return (value) => {
-      if (!framed(value)) return false
-      const at = value.indexOf(separator, head.length)
-      return at === -1 || at >= value.length - tail.length
-    }
-  }
-  const matches = automaton(middle, code(separator))
-  return (value) => framed(value) && matches(codes(value, head.length, value.length - tail.length))
+  const matches = automaton(tokens.slice(first, last + 1), code(separator))
+  return (value) =>
+    isFramed(value, head, tail, undefined) && matches(codes(value, head.length, value.length - tail.length))
 }
 
 /** What every match of the glob begins with. */
@@ -118,7 +144,7 @@ function sameTokens(a: Glob, b: Glob): boolean {
 }
 
 /** Backwards, because patterns of one list often begin alike; `startsWith` takes longer on texts this short. */
-export function hasAt(value: string, at: number, text: string): boolean {
+function hasAt(value: string, at: number, text: string): boolean {
   for (let i = text.length - 1; i >= 0; i--) {
     if (value.charCodeAt(at + i) !== text.charCodeAt(i)) return false
   }

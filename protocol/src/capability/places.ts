@@ -1,12 +1,21 @@
-import { hasAt } from './glob.js'
-
 /** The payload itself. */
 export const ROOT = 0
 const UNREAD = Symbol('unread')
 
+/** Places that lists share; those beyond begin anew, so that lists which are gone let go of theirs. */
+const mostShared = 4096
+
+let shared: Places | undefined
+
+/** Places for another list. */
+export function placesForList(): Places {
+  if (shared === undefined || shared.count > mostShared) shared = new Places()
+  return shared
+}
+
 /**
- * The places in a payload that the patterns of a list look at. Each is read once per check, however many patterns look
- * at it: reading costs more than most comparisons.
+ * The places in a payload that the patterns of lists look at. Each is read once per check, however many patterns look
+ * at it: reading costs more than most comparisons. Checks do not overlap, so lists have them in common.
  */
 export class Places {
   readonly #parents = [ROOT]
@@ -14,6 +23,10 @@ export class Places {
   readonly #below: Map<string, number>[] = [new Map()]
   readonly #values: unknown[] = [UNREAD]
   readonly #read: number[] = []
+
+  get count(): number {
+    return this.#keys.length
+  }
 
   /** The place under `key` of the object at `parent`. */
   at(parent: number, key: string): number {
@@ -48,13 +61,6 @@ export class Places {
     this.#values[place] = value
     this.#read.push(place)
     return value
-  }
-
-  /** Whether a text is there that begins with `head`; nothing is asked where that is empty. */
-  beginsWith(place: number, head: string): boolean {
-    if (head === '') return true
-    const value = this.value(place)
-    return typeof value === 'string' && hasAt(value, 0, head)
   }
 
   /** Lets go of the payload. */

@@ -1,7 +1,8 @@
 import { builtInRules } from '../built-in-rules.js'
 import type { SafetySettings } from '../settings.js'
+import type { Detector } from './detector.js'
 import { knownSecrets } from './known.js'
-import { compileRule, type Detector } from './rule.js'
+import { compileBuiltIn, compileRule } from './rule.js'
 
 /** Stands in the mark of a secret that the caller knows. */
 const knownName = 'known-secret'
@@ -9,7 +10,7 @@ const knownName = 'known-secret'
 let compiled: readonly Detector[] | undefined
 /** They are the same for all settings, and take a while to compile. */
 const builtInDetectors = (): readonly Detector[] => {
-  compiled ??= builtInRules.map((rule) => compileRule(rule, `/built-in/${rule.name}`))
+  compiled ??= builtInRules.map(compileBuiltIn)
   return compiled
 }
 
@@ -32,6 +33,6 @@ export function detectorsOf(
 const knownDetector = (isKnownSecret: (candidate: string) => boolean): Detector => ({
   name: knownName,
   action: 'mask',
-  keywords: [],
+  words: [],
   find: knownSecrets(isKnownSecret),
 })

@@ -1,5 +1,5 @@
-/** Where in a text each of several lists has words: by the list's index, the words' ends, ascending. */
-export type Search = (text: string) => Map<number, number[]>
+/** Calls `found` for every word in a text, by the index of the list that has it, in the order of their ends. */
+export type Search = (text: string, found: (index: number, start: number, end: number) => void) => void
 
 /**
  * Compiles lists of lower-case words to a search for all of them at once, in one pass over a text, whose
@@ -8,23 +8,17 @@ export type Search = (text: string) => Map<number, number[]>
 export function compileKeywords(lists: readonly (readonly string[])[]): Search {
   const words = lists.flatMap((list, index) => list.map((word) => ({ word, index })))
   const { columns, width } = columnsOf(words.map(({ word }) => word).join(''))
-  const { next, found } = automaton(words, columns, width)
+  const { next, ends } = automaton(words, columns, width)
 
-  return (text) => {
-    const places = new Map<number, number[]>()
+  return (text, found) => {
     let state = 0
     for (let at = 0; at < text.length; at++) {
       const column = columns[text.charCodeAt(at)] ?? 0
       state = next[state * width + column] ?? 0
-      const ends = found[state]
-      if (ends === undefined) continue
-      for (const index of ends) {
-        const known = places.get(index)
-        if (known === undefined) places.set(index, [at + 1])
-        else known.push(at + 1)
-      }
+      const here = ends[state]
+      if (here === undefined) continue
+      for (const { index, word } of here) found(index, at + 1 - word.length, at + 1)
     }
-    return places
   }
 }
 
@@ -47,41 +41,40 @@ interface Word {
   readonly index: number
 }
 
-/** `next` is a table of states by columns; `found` has the lists whose words end in a state. */
+/** `next` is a table of states by columns; `ends` has the words that end in a state. */
 function automaton(words: readonly Word[], columns: Uint16Array, width: number) {
-  const most = 1 + words.reduce((sum, { word }) => sum + word.length, 0)
-  const next = new Uint32Array(most * width)
-  const found: (readonly number[] | undefined)[] = new Array(most).fill(undefined)
-  const at = (state: number, column: number): number => next[state * width + column] ?? 0
-  const end = (state: number, more: readonly number[] = []): void => {
-    if (more.length > 0) found[state] = [...(found[state] ?? []), ...more]
+  /** By state and column, the states of the words' beginnings. */
+  const children: Map<number, number>[] = [new Map()]
+  const ends: (readonly Word[] | undefined)[] = []
+  const end = (state: number, more: readonly Word[] = []): void => {
+    if (more.length > 0) ends[state] = [...(ends[state] ?? []), ...more]
   }
-
-  let states = 1
-  for (const { word, index } of words) {
+  for (const each of words) {
     let state = 0
-    for (let i = 0; i < word.length; i++) {
-      const column = columns[word.charCodeAt(i)] ?? 0
-      if (at(state, column) === 0) next[state * width + column] = states++
-      state = at(state, column)
+    for (const letter of each.word.split('')) {
+      const column = columns[letter.charCodeAt(0)] ?? 0
+      const child = children[state]?.get(column) ?? children.push(new Map()) - 1
+      children[state]?.set(column, child)
+      state = child
     }
-    end(state, [index])
+    end(state, [each])
   }
 
   // Breadth first: where a word does not go on, the longest of its ends that begins a word does.
-  const shorter = new Uint32Array(states)
+  const next = new Uint32Array(children.length * width)
+  const shorter = new Uint32Array(children.length)
   const queue = [0]
   for (const state of queue) {
-    for (let column = 0; column < width; column++) {
-      const instead = state === 0 ? 0 : at(shorter[state] ?? 0, column)
-      const child = at(state, column)
-      if (child === 0) next[state * width + column] = instead
-      else {
-        shorter[child] = instead
-        end(child, found[instead])
-        queue.push(child)
-      }
+    const row = state * width
+    const instead = (shorter[state] ?? 0) * width
+    if (state !== 0) next.copyWithin(row, instead, instead + width)
+    for (const [column, child] of children[state] ?? []) {
+      shorter[child] = next[row + column] ?? 0
+      next[row + column] = child
+      end(child, ends[shorter[child] ?? 0])
+      queue.push(child)
     }
   }
-  return { next, found }
+  ends.length = children.length
+  return { next, ends: Array.from(ends) }
 }

@@ -1,8 +1,8 @@
 import type { Finding } from '../guarded.js'
 import { isMarked, marksIn } from '../mark.js'
-import { surroundingEnd } from '../surroundings.js'
+import { continuationEnd } from '../surroundings.js'
+import type { Detector } from './detector.js'
 import { compileFinder } from './finder.js'
-import type { Detector } from './rule.js'
 import { merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
@@ -26,13 +26,19 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return found.filter((secret) => !isMarked(text, secret, marks))
   }
 
-  const secretsAcross = (before: string, text: string): Secret[] =>
-    behind(before.length, secretsIn(before + text, before.length))
+  const secretsAcross = (before: string, text: string): Secret[] => {
+    const across = behind(before.length, secretsIn(before + text, before.length))
+    const word = sentenceStart.exec(text)?.[0].length ?? 0
+    const isWord = ({ start, end }: Secret): boolean => start === 0 && end <= word
+    if (!across.some(isWord)) return across
+    const isTold = secretsIn(before).some(({ end }) => end === before.length)
+    return isTold ? across.filter((secret) => !isWord(secret)) : across
+  }
 
   return (text, before) => {
     const found = secretsIn(text)
     if (before !== '') {
-      const start = text.slice(0, surroundingEnd(text, 0))
+      const start = text.slice(0, continuationEnd(text))
       const across = secretsAcross(before, start)
       const goesOn = start.length < text.length && across.some(({ end }) => end === start.length)
       found.push(...(goesOn ? secretsAcross(before, text) : across))
@@ -46,6 +52,12 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return { text: redact(text, secrets, (rank) => detectorAt(rank).name), findings }
   }
 }
+
+/**
+ * The first word of a sentence, and the sign behind it. Right behind a secret that was masked as it was, that is no
+ * part of it; any other word may well be.
+ */
+const sentenceStart = /^(?:[A-Z][a-z]+(?:['\u2019][a-z]+)?[.,;:!?]*(?=\s|$)|[AI](?= [a-z]))/
 
 const blocks = ({ action }: Detector): boolean => action === 'block'
 

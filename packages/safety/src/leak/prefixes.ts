@@ -1,0 +1,50 @@
+import type { PrefixPattern } from '../pattern.js'
+import type { Span } from '../span.js'
+import { behindStart, surroundings } from '../surroundings.js'
+import type { Detector } from './detector.js'
+import { readerOf } from './match.js'
+import { behindMatch } from './secret-end.js'
+
+/** Characters that are looked at, for each of a text: many matches might have the same ones. */
+const mostReading = 8
+/** More, for short texts. */
+const leastReading = 4096
+
+/**
+ * Compiles a pattern to a search for the secrets that it matches where words start; `endOf` gives where a match there
+ * has ended, if there is one. What makes it look at the same characters all over again is secret as it is, if there is
+ * any match in it.
+ */
+export function compilePrefixSearch(
+  pattern: PrefixPattern,
+  isSecret: (found: string) => boolean,
+  endOf: (text: string, start: number) => number,
+): Detector['find'] {
+  const read = readerOf(pattern.compiled)
+
+  return function* (text, words, isWanted): Iterable<Span> {
+    const starts = words.map(({ start }) => start).sort((one, other) => one - other)
+    let at = 0
+    let left = mostReading * text.length + leastReading
+    for (const [index, start] of starts.entries()) {
+      if (start < at) continue
+      if (left < 0) {
+        const spans = surroundings(text, starts.slice(index), behindStart)
+        yield* spans.filter((span) => isWanted(span) && pattern.test(text.slice(span.start, span.end)))
+        return
+      }
+      const end = endOf(text, start)
+      left -= end - start
+      if (!isWanted({ start, end })) continue
+      const part = text.slice(start, end)
+      if (!pattern.begins(part)) continue
+      const matcher = pattern.compiled.matcher(part)
+      const match = matcher.lookingAt() ? read(matcher, text, start, end) : undefined
+      if (match === undefined) continue
+      const { secret } = match
+      const isFound = secret.start < secret.end && isSecret(text.slice(secret.start, secret.end))
+      if (isFound) yield secret
+      at = behindMatch(text, start, secret, isFound)
+    }
+  }
+}
