@@ -116,6 +116,9 @@ test('envelopes, turns and prompts of a loop of two steps with a real file serve
   expect(JSON.stringify(story)).toContain(thought)
 })
 
+/** Programs are started, which takes its time on a busy machine. */
+const lengthy = { timeout: 120_000 }
+
 const run = (example: string, env: Record<string, string> = {}) =>
   promisify(execFile)(
     process.execPath,
@@ -125,7 +128,7 @@ const run = (example: string, env: Record<string, string> = {}) =>
     },
   )
 
-test('the example of a model agent does what it says, without a key', async () => {
+test('the example of a model agent does what it says, without a key', lengthy, async () => {
   const { stdout } = await run('model-agent')
   const lines = stdout.trim().split('\n')
   expect(lines).toContain('  reviewer → files/list_directory {"path":"."}  — to find the test report')
@@ -133,7 +136,7 @@ test('the example of a model agent does what it says, without a key', async () =
   expect(lines.at(-1)).toBe('reviewer: Do not deploy yet: FAIL 2 token expires.')
 })
 
-test('the example of a first agent does what it says, and is the one of the README', async () => {
+test('the example of a first agent does what it says, and is the one of the README', lengthy, async () => {
   const { stdout } = await run('hello-agent')
   expect(stdout).toMatch(/^reviewer: I recommend against deploying: FAIL 2 token expires$/m)
   const agent = readFileSync(join(repositoryRoot, 'examples/hello-agent/src/agent.ts'), 'utf8')
@@ -152,7 +155,7 @@ function pageFolder(): string {
   return join(clone, 'model-agent')
 }
 
-test('the programs of the page print what it says', () => {
+test('the programs of the page print what it says', lengthy, () => {
   const cwd = pageFolder()
   const outputs = page.filter(({ language }) => language === 'text').map(({ text }) => text)
   const printed = ['turn.ts', 'raw.ts', 'fails.ts'].map((file) =>
@@ -161,7 +164,7 @@ test('the programs of the page print what it says', () => {
   expect(printed).toEqual(outputs)
 })
 
-test('its agent with a real provider comes as far as one comes without a key', async () => {
+test('its agent with a real provider comes as far as one comes without a key', lengthy, async () => {
   const { url, join: enter } = await openSpace()
   const env = { PATH: process.env.PATH, MEUP_URL: url, MEUP_SPACE: name, MEUP_TOKEN: testToken('bot') }
   const agent = spawn(process.execPath, ['--import', 'tsx', 'agent.ts'], {

@@ -1,10 +1,9 @@
 import { connect } from '@meup/agent-sdk'
-import { runAgent } from '@meup/agent-sdk/ai'
 import { chooseModel } from './choose-model.js'
 
 // Where and as whom to connect comes from MEUP_URL, MEUP_SPACE and MEUP_TOKEN.
 await using space = await connect()
-await runAgent(space, {
+await space.agent({
   model: chooseModel(process.env),
   instructions:
     'You advise whether to deploy. Look at the files, which are in the folder ".", and base your answer on them alone. ' +

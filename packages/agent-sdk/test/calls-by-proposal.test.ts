@@ -1,7 +1,7 @@
 import { ConnectionError, type Proposal, ProposalError, type Space, ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope, Capability } from '@meup/protocol'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { byKind, caughtUp, hear } from './support/hear.js'
 
@@ -37,6 +37,11 @@ async function approveByHand(ana: Space, proposal: AnyEnvelope): Promise<void> {
   const { method, params } = payload
   await ana.send({ kind: 'mcp.request', to, correlationId, payload: { method, params } })
 }
+
+/** Time goes on by itself, and further when it is told to. */
+const takeOverTime = () =>
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
+afterEach(() => void vi.useRealTimers())
 
 const reject = (ana: Space, { id }: AnyEnvelope, payload: object) =>
   ana.send({ kind: 'mcp.reject', correlationId: id, payload })
@@ -156,9 +161,15 @@ describe('a call that is not approved', () => {
   })
 
   test('fails when its time is over', async () => {
+    takeOverTime()
     await using here = await cast()
-    const error = await failureOf(here.bot.call('tools/add', {}, { approvalMs: 30 }))
-    expect(error).toMatchObject({
+    const call = failureOf(here.bot.call('tools/add', {}, { approvalMs: 300_000 }))
+    await here.heard.until(byKind('mcp.proposal'))
+    await vi.advanceTimersByTimeAsync(200_000)
+    await caughtUp(here.bot, here.heard)
+    expect(here.heard.all.filter(byKind('mcp.withdraw'))).toEqual([])
+    await vi.advanceTimersByTimeAsync(100_000)
+    expect(await call).toMatchObject({
       name: 'ProposalError',
       message: 'nobody approved the proposal in time',
       outcome: { state: 'expired' },
@@ -264,10 +275,12 @@ describe('a proposal', () => {
   })
 
   test('that nobody withdraws for it expires all the same', async () => {
+    takeOverTime()
     const only = { ...participants, bot: ['mcp.proposal'] }
     await using space = await createTestSpace({ participants: only })
     const bot = await space.join('bot')
-    const proposal = await bot.propose({ ...sum, expiresAt: new Date(Date.now() + 30).toISOString() })
+    const proposal = await bot.propose({ ...sum, expiresAt: new Date(Date.now() + 300_000).toISOString() })
+    await vi.advanceTimersByTimeAsync(300_000 + 1000) // And what was approved just in time.
     expect(await proposal.outcome).toEqual({ state: 'expired' })
   })
 })

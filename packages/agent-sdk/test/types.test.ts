@@ -1,5 +1,8 @@
 import type {
+  AgentModel,
+  AgentOptions,
   Grant,
+  ModelSettings,
   Proposal,
   ProposalError,
   ProposalOutcome,
@@ -18,6 +21,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
+import type { LanguageModel, streamText } from 'ai'
 import { describe, expectTypeOf, test } from 'vitest'
 import type { FakeSchema } from './support/fake-schema.js'
 
@@ -141,5 +145,22 @@ describe('a handler gets what its schema describes', () => {
         .tool('now', {}, () => Date.now())
     }
     expectTypeOf(offer).toBeFunction()
+  })
+})
+
+describe('an agent with a model', () => {
+  test('takes the models and settings of the `ai` package, though its types do not name it', () => {
+    expectTypeOf<LanguageModel>().toExtend<AgentModel>()
+    expectTypeOf<Pick<Parameters<typeof streamText>[0], keyof ModelSettings>>().toExtend<ModelSettings>()
+    const begin = (space: Space, model: LanguageModel, options: Omit<AgentOptions, 'model'>): void => {
+      expectTypeOf(space.agent({ ...options, model, tools: ['files/*'] })).resolves.toEqualTypeOf<void>()
+      // @ts-expect-error without a model
+      void space.agent({ instructions: 'You review.' })
+      const later = { provider: 'acme', modelId: 'a', doStream: () => Promise.reject(new Error('no')) }
+      void space.agent({ model: { ...later, specificationVersion: 'v3' } })
+      // @ts-expect-error of a version that nobody knows
+      void space.agent({ model: { ...later, specificationVersion: 'v4' } })
+    }
+    expectTypeOf(begin).toBeFunction()
   })
 })

@@ -11,7 +11,7 @@ import { type Dispatched, dispatch } from './dispatch.js'
 import { GivenUp } from './given-up.js'
 import type { Settled } from './options.js'
 import { Spending } from './spending.js'
-import { Steering } from './steering.js'
+import type { Steering } from './steering.js'
 import { Thinking } from './thinking.js'
 import type { Toolbox } from './toolbox.js'
 
@@ -22,13 +22,14 @@ const longestReason = 500
 
 export interface Answerer {
   readonly dialogue: Dialogue
+  readonly steering: Steering
   readonly toolbox: Toolbox
   readonly options: Settled
 }
 
 /** Answers one turn with a model, from the start of the run to the chat. */
 export class Answering {
-  readonly steering: Steering
+  readonly #steering: Steering
   readonly #turn: Turn
   readonly #parts: Answerer
   readonly #batches = new Batches()
@@ -37,7 +38,7 @@ export class Answering {
   constructor(turn: Turn, parts: Answerer) {
     this.#turn = turn
     this.#parts = parts
-    this.steering = new Steering(turn)
+    this.#steering = parts.steering
     this.#spending = new Spending(parts.options.limits)
   }
 
@@ -47,7 +48,7 @@ export class Answering {
     const { model } = this.#parts.dialogue
     const { clock, limits } = this.#parts.options
     await using run = await patiently(() => this.#turn.reason(undefined, { metadata: { model } }))
-    const take = (envelope: AnyEnvelope): void => this.steering.heed(envelope, run.context)
+    const take = (envelope: AnyEnvelope): void => this.#steering.heed(envelope, run.context)
     space.on('envelope', take)
     const time = new AbortController()
     const late = new GivenUp(`there was no answer within ${limits.turnMs} ms`)
@@ -59,7 +60,7 @@ export class Answering {
     } catch (error) {
       return await this.#fail(run, stop.aborted ? stop.reason : error)
     } finally {
-      this.steering.close()
+      this.#steering.close()
       cancel()
       space.off('envelope', take)
     }
@@ -78,7 +79,7 @@ export class Answering {
     for (;;) {
       signal.throwIfAborted()
       this.#spending.step()
-      const { heard, signal: interrupt } = this.steering.listen()
+      const { heard, signal: interrupt } = this.#steering.listen()
       for (const { from, payload } of heard) dialogue.ask(from, payload.message)
       const tools = await toolbox.offered()
       const step = await this.#think(thinking, tools, AbortSignal.any([signal, interrupt]))
@@ -86,8 +87,8 @@ export class Answering {
       this.#spending.add(step.spent)
       if (step.end === 'stopped') continue
       if (step.calls.length === 0) {
-        if (this.steering.isWaiting) continue
-        this.steering.close()
+        if (this.#steering.isWaiting) continue
+        this.#steering.close()
         return answerOf(step)
       }
       this.#spending.mustHaveLeft()
@@ -144,13 +145,13 @@ export class Answering {
       space.can(cancel) ? run.cancel(reason) : run.conclude(reason, { metadata: { cancelled: true } }),
     )
     if (!signal.aborted && !(error instanceof GivenUp)) this.#parts.options.onError(error, this.#turn)
-    if (this.steering.stopper === from) return
+    if (this.#steering.stopper === from) return
     await this.#reply(signal.aborted ? `I was stopped: ${reason}` : `I could not answer: ${reason}`)
   }
 
   #reply(text: string): Promise<AnyEnvelope> {
     const { space, trigger, from } = this.#turn
-    const [first = trigger.id, ...more] = this.steering.asked
+    const [first = trigger.id, ...more] = this.#steering.asked
     const chat = {
       ...(trigger.to !== undefined && { to: [from] }),
       correlationId: more.length === 0 ? first : [first, ...more],

@@ -1,6 +1,7 @@
 import type { Turn } from '../agent/turn.js'
 import type { TurnOptions } from '../agent/turns.js'
 import { type Clock, systemClock } from './clock.js'
+import type { ModelOptions } from './language-model.js'
 import type { ToolChoice } from './toolbox.js'
 
 /**
@@ -10,7 +11,7 @@ import type { ToolChoice } from './toolbox.js'
  */
 export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
 
-export interface Limits {
+export interface AgentLimits {
   /** Answers of the model in one turn; default 20. */
   readonly steps?: number
   /** Tokens in one turn, of all requests and answers together; default 1,000,000. */
@@ -23,12 +24,12 @@ export interface Limits {
   readonly approvalMs?: number
 }
 
-export interface AgentOptions extends Pick<TurnOptions, 'trigger'> {
+export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger'> {
   /** Which tools of other participants the model may call; default: whatever they offer. */
   readonly tools?: readonly ToolChoice[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
-  readonly limits?: Limits
+  readonly limits?: AgentLimits
   /** How many earlier messages of the conversation the model is told; default 40. */
   readonly memory?: number
   /** Turns at once; default: all that are asked for. */
@@ -38,8 +39,8 @@ export interface AgentOptions extends Pick<TurnOptions, 'trigger'> {
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
-export type Settled = Required<Omit<AgentOptions, 'limits' | 'trigger' | 'tools'>> & {
-  readonly limits: Required<Limits>
+export type Settled = Required<Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'tools'>> & {
+  readonly limits: Required<AgentLimits>
 }
 
 export const settle = (options: AgentOptions): Settled => {

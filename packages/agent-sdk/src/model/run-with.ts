@@ -1,26 +1,43 @@
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import type { Turn } from '../agent/turn.js'
-import { isAsked } from '../agent/turns.js'
-import type { Space } from '../participant/space.js'
+import { isAsked, type TurnOptions } from '../agent/turns.js'
+import type { Seat } from '../participant/seat.js'
 import { Answering } from './answering.js'
 import type { Dialogue } from './dialogue.js'
 import { Memory, type Remembered } from './memory.js'
 import { type AgentOptions, settle } from './options.js'
-import { Toolbox } from './toolbox.js'
+import { Steering } from './steering.js'
+import { type Asked, Toolbox } from './toolbox.js'
 
 /** Begins a conversation with a model about a turn; `earlier` = what was said before. */
 export type BeginDialogue = (turn: Turn, earlier: readonly Remembered[]) => Dialogue
 
+/** What an agent with a model needs of its space. */
+type AgentSeat = Seat &
+  Asked & {
+    eachTurn(
+      handler: (turn: Turn) => Promise<void>,
+      options: TurnOptions & { concurrency?: number },
+    ): Promise<void>
+  }
+
 /**
- * Answers what this participant is asked with a model, whichever `begin` talks to. Resolves when the space is closed.
- * Whoever has asked and says more meanwhile steers the answer; it begins no other turn.
+ * Answers what this participant is asked with a model, whichever `begin` talks to; what is asked before it is there waits
+ * for it. Resolves when the space is closed, rejects when `begin` does. Whoever has asked and says more meanwhile steers
+ * the answer; it begins no other turn.
  */
-export async function runWith(space: Space, begin: BeginDialogue, options: AgentOptions): Promise<void> {
+export async function runWith(
+  space: AgentSeat,
+  begin: Promise<BeginDialogue>,
+  options: AgentOptions,
+): Promise<void> {
   const settled = settle(options)
   const { trigger = isAsked } = options
   const memory = new Memory(space.id, settled.memory)
   const toolbox = new Toolbox(space, options.tools, (error) => settled.onError(error, undefined))
-  const running = new Set<Answering>()
+  const running = new Set<Steering>()
+  const failed = new Promise<never>((_, reject) => begin.catch(reject))
+  let isOver = false
   const forget = (): void => memory.forget()
   const take = (envelope: AnyEnvelope): void => {
     memory.take(envelope)
@@ -28,20 +45,25 @@ export async function runWith(space: Space, begin: BeginDialogue, options: Agent
     if (envelope.kind === Kind.participantClear && envelope.to?.includes(space.id)) forget()
   }
   const answer = async (turn: Turn): Promise<void> => {
-    const dialogue = begin(turn, memory.before(turn.trigger))
-    const answering = new Answering(turn, { dialogue, toolbox, options: settled })
-    running.add(answering)
-    await answering.run().finally(() => running.delete(answering))
+    const steering = new Steering(turn)
+    running.add(steering)
+    try {
+      const dialogue = (await begin)(turn, memory.before(turn.trigger))
+      await new Answering(turn, { dialogue, steering, toolbox, options: settled }).run()
+    } finally {
+      running.delete(steering)
+    }
   }
-  space.on('envelope', take).on('lost', forget)
+  const isMine: TurnOptions['trigger'] = (message, seat) =>
+    !isOver && trigger(message, seat) && ![...running].some((each) => each.redirect(message))
+  space.on('envelope', take)
+  space.on('lost', forget)
+  const { concurrency, onError } = settled
   try {
-    await space.eachTurn(answer, {
-      concurrency: settled.concurrency,
-      trigger: (message, seat) =>
-        trigger(message, seat) && ![...running].some((each) => each.steering.redirect(message)),
-      onError: settled.onError,
-    })
+    await Promise.race([space.eachTurn(answer, { concurrency, trigger: isMine, onError }), failed])
   } finally {
-    space.off('envelope', take).off('lost', forget)
+    isOver = true
+    space.off('envelope', take)
+    space.off('lost', forget)
   }
 }

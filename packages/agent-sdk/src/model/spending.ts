@@ -1,14 +1,14 @@
 import type { Spent } from './dialogue.js'
 import { GivenUp } from './given-up.js'
-import type { Limits } from './options.js'
+import type { AgentLimits } from './options.js'
 
 /** What a turn has used up of what it may. */
 export class Spending {
-  readonly #limits: Pick<Required<Limits>, 'steps' | 'tokens'>
+  readonly #limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>
   #steps = 0
   #spent: Spent = { input: 0, output: 0, reasoning: 0 }
 
-  constructor(limits: Pick<Required<Limits>, 'steps' | 'tokens'>) {
+  constructor(limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>) {
     this.#limits = limits
   }
 

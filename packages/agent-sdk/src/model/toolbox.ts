@@ -6,7 +6,7 @@ import { isRecord, withRationale } from './rationale.js'
 import { nameTools, type SpaceTool } from './tool-names.js'
 
 /** What a toolbox needs of a space. */
-interface Asked {
+export interface Asked {
   readonly id: string
   readonly participants: readonly Pick<ParticipantInfo, 'id' | 'status'>[]
   can(draft: { kind: string; to: readonly string[]; payload: object }): boolean

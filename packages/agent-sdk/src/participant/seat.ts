@@ -1,4 +1,4 @@
-import type { AnyEnvelope } from '@meup/protocol'
+import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import type { ToolResult } from '../tool-call/tool-result.js'
 import type { Proposal } from '../trust/proposal.js'
 import type { Pause } from './pauses.js'
@@ -41,6 +41,7 @@ interface Heard {
   envelope: [AnyEnvelope]
   paused: [Pause]
   resumed: []
+  lost: [WelcomePayload]
   closed: [Error | undefined]
 }
 

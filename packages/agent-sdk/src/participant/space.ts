@@ -5,6 +5,8 @@ import type { Turn } from '../agent/turn.js'
 import { type TurnOptions, Turns } from '../agent/turns.js'
 import { Upkeep, type UpkeepHooks } from '../agent/upkeep.js'
 import { Workload } from '../agent/workload.js'
+import type { AgentOptions } from '../model/options.js'
+import { runWith } from '../model/run-with.js'
 import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
 import { readToolResult, type ToolResult } from '../tool-call/tool-result.js'
 import { type Grant, type GrantOptions, grant, type Revocable, revoke } from '../trust/grants.js'
@@ -146,6 +148,16 @@ export class Space extends Membership implements Seat {
     options: TurnOptions & { concurrency?: number } = {},
   ): Promise<void> {
     return this.#turns(options).each(handler, options.concurrency ?? Number.POSITIVE_INFINITY)
+  }
+
+  /**
+   * Answers what this participant is asked with a language model: what it thinks becomes thoughts, the tools of other
+   * participants are its tools, and its text is the answer. Resolves when the space is closed; rejects where the package
+   * `ai` is not installed, and in a page.
+   */
+  agent(options: AgentOptions): Promise<void> {
+    const begin = import('#models').then(({ beginDialogues }) => beginDialogues(options))
+    return runWith(this, begin, options)
   }
 
   /** What to do when this participant is asked for its status, to forget, to end; `turns` answers without, too. */

@@ -1,4 +1,5 @@
-import type { Deed, ReasoningDetail } from '@meup/agent-sdk/ai'
+import type { ReasoningDetail } from '@meup/agent-sdk'
+import type { Deed } from '@meup/agent-sdk/ai'
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'

@@ -1,4 +1,5 @@
-import type { Deed, ModelAgentOptions } from '@meup/agent-sdk/ai'
+import type { AgentOptions } from '@meup/agent-sdk'
+import type { Deed } from '@meup/agent-sdk/ai'
 import { describe, expect, test } from 'vitest'
 import { adding, answering, promptOf, stage } from './stage.js'
 
@@ -7,10 +8,7 @@ const redacted = { anthropic: { redactedData: 'ZW5jcnlwdGVk' } }
 const callSigned = { google: { thoughtSignature: 'Z2VtaW5p' } }
 
 /** What the model said in its first step, as it gets it back with the second request. */
-async function sentBack(
-  step: readonly Deed[],
-  options: { provider?: string } & Partial<ModelAgentOptions> = {},
-) {
+async function sentBack(step: readonly Deed[], options: { provider?: string } & Partial<AgentOptions> = {}) {
   await using here = await stage([step, answering('done')], options)
   await here.ask()
   const prompt = promptOf(here.model, 1)

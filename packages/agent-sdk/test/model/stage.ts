@@ -1,11 +1,5 @@
-import type { Space } from '@meup/agent-sdk'
-import {
-  type Deed,
-  type ModelAgentOptions,
-  runAgent,
-  type ScriptedModel,
-  scriptedModel,
-} from '@meup/agent-sdk/ai'
+import type { AgentOptions, Space } from '@meup/agent-sdk'
+import { type Deed, type ScriptedModel, scriptedModel } from '@meup/agent-sdk/ai'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, type Capability, defaultLimits, Kind, type Limits } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
@@ -28,7 +22,7 @@ export interface Stage extends AsyncDisposable {
   ask(question?: string): Promise<string>
 }
 
-interface Options extends Partial<ModelAgentOptions> {
+interface Options extends Partial<AgentOptions> {
   readonly provider?: string
   readonly capabilities?: readonly Capability[]
   readonly rates?: Partial<Limits['rates']>
@@ -59,7 +53,7 @@ export async function stage(script: Script, options: Options = {}): Promise<Stag
   const model = scriptedModel(script, provider === undefined ? {} : { provider })
   const troubles: unknown[] = []
   const heard = hear(ana)
-  const ended = runAgent(bot, { model, tools: ['desk/*'], onError: (error) => troubles.push(error), ...rest })
+  const ended = bot.agent({ model, tools: ['desk/*'], onError: (error) => troubles.push(error), ...rest })
   return {
     ...{ ana, bob, bot, desk, heard, model, troubles, ended },
     ask: async (question = 'What is 2 + 3?') => (await ana.ask(question, { to: ['bot'] })).text,

@@ -1,51 +1,30 @@
-import {
-  JSONParseError,
-  type JSONSchema7,
-  jsonSchema,
-  type LanguageModel,
-  type ModelMessage,
-  streamText,
-  type ToolSet,
-  TypeValidationError,
-  tool,
-} from 'ai'
+import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import type { CallResult, Dialogue, ModelStep, OfferedTool, ThinkingDelta } from '../../model/dialogue.js'
+import type { ModelOptions } from '../../model/language-model.js'
 import type { Remembered } from '../../model/memory.js'
 import { Collector } from './collector.js'
 import { providerOf, summarises, wantsReasoningBack } from './providers.js'
 
-type StreamOptions = Parameters<typeof streamText>[0]
-
-/** What the `ai` package passes on to the provider, as it is. */
-export type ModelSettings = Pick<
-  StreamOptions,
-  'maxOutputTokens' | 'maxRetries' | 'temperature' | 'topP' | 'topK' | 'seed' | 'headers' | 'providerOptions'
+/** What is used of the package, which is loaded when there is a model. */
+type Ai = Pick<
+  typeof import('ai'),
+  'JSONParseError' | 'TypeValidationError' | 'jsonSchema' | 'streamText' | 'tool'
 >
-
-export interface ModelOptions {
-  /** A model of any provider that the `ai` package has, or its name at the AI Gateway: `vendor/model`. */
-  readonly model: LanguageModel
-  /** What the agent is for. */
-  readonly instructions?: string
-  readonly settings?: ModelSettings
-  /** Whether the provider's reasoning is a summary for people to read; default: where that is known of it. */
-  readonly reasoningIsSummary?: boolean
-  /** Whether bare reasoning goes back to the provider with the calls; default: to those who ask for it. */
-  readonly replayReasoning?: boolean
-}
 
 /** A conversation with a model of the `ai` package. Each step is one request. */
 export class AiDialogue implements Dialogue {
   readonly model: string
+  readonly #ai: Ai
   readonly #options: ModelOptions
   readonly #system: string
   readonly #isSummary: boolean
   readonly #wantsReasoning: boolean
   readonly #messages: ModelMessage[]
 
-  constructor(self: string, earlier: readonly Remembered[], options: ModelOptions) {
+  constructor(ai: Ai, self: string, earlier: readonly Remembered[], options: ModelOptions) {
     const { model, instructions, reasoningIsSummary, replayReasoning } = options
     const provider = providerOf(model)
+    this.#ai = ai
     this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
     this.#isSummary = reasoningIsSummary ?? summarises(provider)
@@ -80,12 +59,12 @@ export class AiDialogue implements Dialogue {
   ): Promise<ModelStep> {
     const collector = new Collector()
     try {
-      const { fullStream } = streamText({
+      const { fullStream } = this.#ai.streamText({
         ...this.#options.settings,
-        model: this.#options.model,
+        model: this.#options.model as LanguageModel, // It is told by its shape.
         system: this.#system,
         messages: [...this.#messages],
-        ...(tools.size > 0 && { tools: toolSet(tools) }),
+        ...(tools.size > 0 && { tools: toolSet(this.#ai, tools) }),
         abortSignal: signal,
         onError: () => {}, // It comes as a part of the stream, too.
       })
@@ -96,7 +75,7 @@ export class AiDialogue implements Dialogue {
         if (thought !== '') think({ text: thought, isSummary: this.#isSummary })
       }
     } catch (error) {
-      if (!signal.aborted) throw asError(error)
+      if (!signal.aborted) throw asError(this.#ai, error)
       collector.stop()
     }
     const message = collector.message(this.#wantsReasoning)
@@ -105,7 +84,7 @@ export class AiDialogue implements Dialogue {
   }
 }
 
-const toolSet = (tools: ReadonlyMap<string, OfferedTool>): ToolSet =>
+const toolSet = ({ jsonSchema, tool }: Ai, tools: ReadonlyMap<string, OfferedTool>): ToolSet =>
   Object.fromEntries(
     [...tools].map(([name, { description, inputSchema }]) => [
       name,
@@ -117,7 +96,7 @@ const toolSet = (tools: ReadonlyMap<string, OfferedTool>): ToolSet =>
   )
 
 /** Providers report errors within a stream in forms of their own. */
-function asError(error: unknown): Error {
+function asError({ JSONParseError, TypeValidationError }: Ai, error: unknown): Error {
   // These quote what came, which may be what nobody is to know of the thinking.
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) {
     return new Error(`the model's provider sent what makes no sense`, { cause: error })

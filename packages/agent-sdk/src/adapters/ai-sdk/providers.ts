@@ -1,4 +1,4 @@
-import type { LanguageModel } from 'ai'
+import type { AgentModel } from '../../model/language-model.js'
 
 /**
  * Whose reasoning is written to be read: a summary of the chain of thought, made by the provider. Of all others it is
@@ -9,7 +9,7 @@ const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'x
 const lending = ['alibaba.', 'deepseek.', 'moonshotai.']
 
 /** As the provider names itself, such as `openai.responses`; of a model at the AI Gateway, whose it is. */
-export function providerOf(model: LanguageModel): string {
+export function providerOf(model: AgentModel): string {
   if (typeof model !== 'string' && model.provider !== 'gateway') return model.provider
   const name = typeof model === 'string' ? model : model.modelId
   return `${name.split('/')[0]}.gateway`
