@@ -1,99 +1,103 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
-import { testSpaceConfig, testToken } from '@meup/gateway/testing'
-import { conversation } from './support/conversation.js'
+import { agents, caughtUp, fill, type Reading, space, startOn } from './support/gateways.js'
 
-/** What reading costs, and how much more of it there is where the log is a hundred times as long. */
-const sizes = [10_000, Number(process.env.ENVELOPES ?? 1_000_000)]
+/**
+ * What reading costs, and how much more of it there is where the log is ten and a hundred times as long. All logs are open
+ * at once and asked in turn, so that whatever else the machine does slows all of them alike.
+ *
+ *     ENVELOPES=10000,100000 npx tsx bench/history.ts    other sizes than 10,000, 100,000 and 1,000,000
+ *     KEEP=/somewhere npx tsx bench/history.ts           the logs stay there, and are used by the next run
+ */
+const sizes = (process.env.ENVELOPES ?? '10000,100000,1000000').split(',').map(Number)
 const rounds = 200
-const agents = 50
-const config = testSpaceConfig({
-  participants: Object.fromEntries(
-    ['ana', 'files', ...Array.from({ length: agents }, (_, i) => `agent-${i}`)].map((id) => [id, ['*']]),
-  ),
-})
 
+interface Log extends Reading {
+  readonly size: number
+}
+
+/** What is asked for in one round of a log with so many turns. */
+const questions: Record<string, (round: number, turns: number) => string> = {
+  'the latest 20 turns of a thread': (i) => `turns?thread_id=${space}/agent-${i % agents}`,
+  '9 turns in the middle of a thread': (i, turns) =>
+    `turns?thread_id=${space}/agent-${i % agents}&before=${turns / agents / 2}&limit=9`,
+  'what happened in one context': (i, turns) => `envelopes?context=run-${some(i, turns)}`,
+  'one context and what is nested in it': (i, turns) => `contexts/run-${turns - 1 - (i % 500)}`,
+  'the latest 100 steps of the audit': () => 'audit?limit=100',
+  '100 steps from the middle': (i, turns) => `audit?limit=100&before=${some(i, turns) * 10 + 2}`,
+  'the steps of one turn': (i) => `audit?thread_id=${space}/agent-${i % agents}&turn=7`,
+  'the latest 20 errors': () => 'audit?limit=20&phase=error',
+  'the latest 100 envelopes': () => 'envelopes?limit=100&order=desc',
+  '100 envelopes from the middle': (i, turns) => `envelopes?limit=100&after=${some(i, turns) * 10}`,
+}
+
+const some = (round: number, turns: number): number => Math.floor((turns * (round + 0.5)) / rounds)
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MB`
-const secondsSince = (start: number): string => `${((performance.now() - start) / 1000).toFixed(1)} s`
+const inMemory = (): string => megabytes(process.memoryUsage().rss)
 
-/** Middle one of the milliseconds that each of these requests took, one after another, all of the answer read. */
-async function median(ask: (round: number) => Promise<Response>): Promise<number> {
-  const times: number[] = []
-  for (let round = 0; round < rounds / 4; round++) await (await ask(round * 4)).text()
-  for (let round = 0; round < rounds; round++) {
-    const start = performance.now()
-    const answer = await ask(round)
-    const text = await answer.text()
-    times.push(performance.now() - start)
-    if (!answer.ok) throw new Error(`${answer.url} answered ${answer.status}: ${text.slice(0, 200)}`)
-  }
-  return times.sort((a, b) => a - b)[rounds / 2] ?? Number.NaN
+/** Seconds. */
+async function timed(task: () => Promise<unknown>): Promise<string> {
+  const start = performance.now()
+  await task()
+  return `${((performance.now() - start) / 1000).toFixed(1)} s`
 }
 
-async function measure(size: number): Promise<Map<string, number>> {
-  const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
-  const store = await sqliteStore({ path: join(folder, 'space.db') })
-  const filling = performance.now()
-  const log = await store.open(config.name)
-  for (let seq = 1; seq <= size; seq += 500) {
-    await log.append(conversation(seq, Math.min(500, size - seq + 1), agents))
+async function open(folder: string, size: number): Promise<Log> {
+  const path = join(folder, `${size}.db`)
+  const say = (what: string) => console.log(`${size} envelopes: ${what}`)
+  if (!existsSync(path)) say(`logged in ${await timed(() => fill(path, size))}`)
+  let reading: Reading | undefined
+  const start = async () => {
+    reading = await startOn(path)
+    return reading
   }
-  console.log(`\n${size} envelopes were logged in ${secondsSince(filling)}`)
-
-  const starting = performance.now()
-  const tokens = Object.fromEntries(Object.keys(config.participants).map((id) => [id, testToken(id)]))
-  const authenticator = tokenAuthenticator({ [config.name]: tokens })
-  const gateway = await createGateway({ spaces: [config], store, authenticator })
-  const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
-  console.log(`the gateway started in ${secondsSince(starting)}`)
-  const get = (path: string): Promise<Response> =>
-    fetch(`${url}/spaces/${config.name}/${path}`, {
-      headers: { authorization: `Bearer ${testToken('ana')}` },
-    })
-  const projecting = performance.now()
-  for (let status = 503; status === 503; ) {
-    const answer = await get(`turns?thread_id=${config.name}/agent-0`)
-    await answer.text()
-    status = answer.status
-  }
-  console.log(
-    `turns and steps were there after ${secondsSince(projecting)}; ${megabytes(process.memoryUsage().rss)} in memory`,
+  say(`first start in ${await timed(start)}`)
+  say(`turns and steps there after ${await timed(async () => reading && caughtUp(reading))}`)
+  await reading?.close()
+  const startAgain = async () => caughtUp(await start())
+  say(
+    `start after a clean stop in ${await timed(startAgain)}, turns and steps there; ${inMemory()} in memory`,
   )
-
-  const turns = Math.floor(size / 10)
-  const some = (round: number): number => Math.floor((turns * (round + 0.5)) / rounds)
-  const medians = new Map([
-    [
-      'the latest 20 turns of a thread',
-      await median((i) => get(`turns?thread_id=${config.name}/agent-${i % agents}`)),
-    ],
-    [
-      '20 turns in the middle of a thread',
-      await median((i) =>
-        get(`turns?thread_id=${config.name}/agent-${i % agents}&before=${turns / agents / 2}`),
-      ),
-    ],
-    ['what happened in one context', await median((i) => get(`envelopes?context=run-${some(i)}`))],
-    ['the latest 100 steps of the audit', await median(() => get('audit?limit=100'))],
-    ['100 steps from the middle', await median((i) => get(`audit?limit=100&before=${some(i) * 10 + 2}`))],
-    [
-      'the steps of one turn',
-      await median((i) => get(`audit?thread_id=${config.name}/agent-${i % agents}&turn=7`)),
-    ],
-    ['the latest 20 errors', await median(() => get('audit?limit=20&phase=error'))],
-  ])
-  console.log(`${megabytes(process.memoryUsage().rss)} in memory after ${rounds * medians.size} requests`)
-  await close()
-  rmSync(folder, { recursive: true })
-  return medians
+  if (reading === undefined) throw new Error('it has not been started')
+  return { ...reading, size }
 }
 
-const [few, many] = [await measure(sizes[0] ?? 0), await measure(sizes[1] ?? 0)]
-console.log(`\n${''.padEnd(40)}${sizes.map((size) => `${size}`.padStart(14)).join('')}`)
-for (const [name, before] of few) {
-  const after = many.get(name) ?? Number.NaN
-  const row = [`${before.toFixed(1)} ms`, `${after.toFixed(1)} ms`, `${(after / before).toFixed(2)} x`]
-  console.log(name.padEnd(40) + row.map((text) => text.padStart(14)).join(''))
+/** Milliseconds until all of the answer is read. */
+async function ask({ get }: Log, path: string): Promise<number> {
+  const start = performance.now()
+  const answer = await get(path)
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${answer.url} answered ${answer.status}: ${text.slice(0, 200)}`)
+  return performance.now() - start
 }
+
+/** Of each log, the middle one of the milliseconds that each request took. */
+async function medians(logs: readonly Log[], question: (round: number, turns: number) => string) {
+  const times = logs.map((): number[] => [])
+  for (let round = -rounds / 4; round < rounds; round++) {
+    for (const [which, log] of logs.entries()) {
+      const took = await ask(log, question(Math.abs(round), Math.floor(log.size / 10)))
+      if (round >= 0) times[which]?.push(took)
+    }
+  }
+  return times.map((each) => each.sort((a, b) => a - b)[rounds / 2] ?? Number.NaN)
+}
+
+const folder = process.env.KEEP ?? mkdtempSync(join(tmpdir(), 'meup-bench-'))
+mkdirSync(folder, { recursive: true })
+const logs: Log[] = []
+for (const size of sizes) logs.push(await open(folder, size))
+
+const line = (name: string, cells: readonly string[]): void =>
+  console.log(name.padEnd(40) + cells.map((cell) => cell.padStart(14)).join(''))
+console.log(`\n${rounds} requests each, one after another; medians`)
+line('', [...sizes.map(String), 'last / first'])
+for (const [name, question] of Object.entries(questions)) {
+  const found = await medians(logs, question)
+  const growth = (found.at(-1) ?? Number.NaN) / (found[0] ?? Number.NaN)
+  line(name, [...found.map((each) => `${each.toFixed(1)} ms`), `${growth.toFixed(2)} x`])
+}
+console.log(`${inMemory()} in memory, of all logs together`)
+for (const { close } of logs) await close()
+if (process.env.KEEP === undefined) rmSync(folder, { recursive: true })

@@ -25,13 +25,13 @@ const noting = `new MutationObserver((_, observer) => {
 }).observe(document, { childList: true, subtree: true })`
 
 /** Looks in the page itself how old the latest message is that says when it was sent. */
-const sampling = `globalThis.mostBehind = 0
+const sampling = `globalThis.behind = []
 setInterval(() => {
   const sent = [...document.querySelectorAll('article')].map((row) => Number(/tick (\\d+)/.exec(row.textContent)?.[1] ?? 0))
   const latest = Math.max(...sent)
   const now = Date.now()
   if (latest > 0 && !document.body.innerText.includes('${theEnd}')) {
-    globalThis.mostBehind = Math.max(globalThis.mostBehind, now - latest)
+    globalThis.behind.push(now - latest)
   }
 }, 250)`
 
@@ -124,13 +124,16 @@ export class Tab {
     }
   }
 
-  /** Milliseconds that the page was behind what was sent: at most, and at the end. `work` gives when it ended. */
-  async follow(work: () => Promise<number>): Promise<{ behind: number; last: number }> {
+  /** Milliseconds that the page was behind what was sent: in order of size, and at the end. `work` gives when it ended. */
+  async follow(work: () => Promise<number>): Promise<{ behind: readonly number[]; last: number }> {
     await this.press('.')
     await this.#evaluate(sampling)
     const ended = await work()
     await this.#until(`document.body.innerText.includes('${theEnd}')`)
-    return { behind: await this.#evaluate('globalThis.mostBehind'), last: Date.now() - ended }
+    return {
+      behind: await this.#evaluate('globalThis.behind.sort((one, other) => one - other)'),
+      last: Date.now() - ended,
+    }
   }
 
   async trace(work: () => Promise<void>): Promise<Traced> {

@@ -1,0 +1,48 @@
+import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
+import { testSpaceConfig, testToken } from '@meup/gateway/testing'
+import { conversation } from './conversation.js'
+
+/** Whom ana asks, one after the other. */
+export const agents = 50
+const config = testSpaceConfig({
+  participants: Object.fromEntries(
+    ['ana', 'files', ...Array.from({ length: agents }, (_, i) => `agent-${i}`)].map((id) => [id, ['*']]),
+  ),
+})
+export const space = config.name
+
+export interface Reading {
+  /** Path below the space, as ana. */
+  get(path: string): Promise<Response>
+  close(): Promise<void>
+}
+
+/** Makes a file of a space's log with so many envelopes. */
+export async function fill(path: string, size: number): Promise<void> {
+  const store = await sqliteStore({ path })
+  const log = await store.open(space)
+  for (let seq = 1; seq <= size; seq += 500) {
+    await log.append(conversation(seq, Math.min(500, size - seq + 1), agents))
+  }
+  await store.close()
+}
+
+/** Serves the space of a file. */
+export async function startOn(path: string): Promise<Reading> {
+  const store = await sqliteStore({ path })
+  const tokens = Object.fromEntries(Object.keys(config.participants).map((id) => [id, testToken(id)]))
+  const authenticator = tokenAuthenticator({ [space]: tokens })
+  const gateway = await createGateway({ spaces: [config], store, authenticator })
+  const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
+  const headers = { authorization: `Bearer ${testToken('ana')}` }
+  return { get: (asked) => fetch(`${url}/spaces/${space}/${asked}`, { headers }), close }
+}
+
+/** Resolves when turns and steps have caught up with the log. */
+export async function caughtUp({ get }: Reading): Promise<void> {
+  for (let status = 503; status === 503; ) {
+    const answer = await get(`turns?thread_id=${space}/agent-0`)
+    await answer.text()
+    status = answer.status
+  }
+}
