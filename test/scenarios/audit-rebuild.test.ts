@@ -53,16 +53,15 @@ async function ranOnce() {
     )
   }
   const trail = async () => (await meup(['audit', 'trail', '--json'], { cwd })).stdout
-  for (const said of ['second', 'read_file -> buy milk', 'delete_file -> not allowed']) {
-    expect(await trail()).toContain(said)
-  }
-  return { cwd, running, trail }
+  const told = await trail()
+  for (const said of ['second', 'read_file -> buy milk', 'delete_file -> not allowed'])
+    expect(told).toContain(said)
+  return { cwd, running, trail, told }
 }
 
 describe('meup audit rebuild', () => {
-  test('makes turns and steps again as they were, from the log alone', async () => {
-    const { cwd, running, trail } = await ranOnce()
-    const before = await trail()
+  test('makes turns and steps again as they were, from the log alone', { timeout: 90_000 }, async () => {
+    const { cwd, running, trail, told: before } = await ranOnce()
     const refused = await meup(['audit', 'rebuild'], { cwd })
     expect(refused).toMatchObject({ code: 1, stdout: '' })
     expect(refused.stderr).toMatch(/a gateway has .*space\.db open: stop it, then rebuild/)

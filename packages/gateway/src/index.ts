@@ -28,11 +28,8 @@ export {
   type Ticket,
 } from './gateway/gateway.js'
 export { LogError } from './log/error.js'
-export type { ExportVerdict, KnownHead, Sha256 } from './log/export-chain.js'
 export { type ImportedRow, readBody, readLogged } from './log/import-row.js'
-export { linesOf } from './log/lines.js'
 export { type LogObserver, observedStore } from './log/observed-store.js'
-export { readExport, verifyExport } from './log/verify-export.js'
 export type { Verification } from './log/verify-log.js'
 export type { Message, Parcel } from './outbox/parcel.js'
 export { pipeline } from './pipeline/index.js'
@@ -40,6 +37,7 @@ export type { Authenticator, Identity, Membership } from './ports/authenticator.
 export { type Clock, systemClock } from './ports/clock.js'
 export type { Connection, Feed } from './ports/connection.js'
 export type {
+  Checkpoint,
   Draft,
   Entry,
   EnvelopeLog,

@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto'
-import {
-  type EnvelopeLog,
-  type ExportVerdict,
-  type KnownHead,
-  type LogStore,
-  type Query,
-  verifyExport,
-} from '@meup/gateway'
+import type { EnvelopeLog, LogStore, Query } from '@meup/gateway'
+import { type ExportVerdict, type KnownHead, verifyExport } from '@meup/protocol'
 import { asking } from './http-client.js'
 import { type StartOptions, start } from './support.js'
 
@@ -41,8 +35,8 @@ export function linesOf(text: string): Line[] {
 }
 
 /** An export of the space `test`, as text; rejects where it breaks off. */
-export async function exportOf(url: string, reader: string): Promise<string> {
-  const response = await asking(url, reader).get('/audit/export')
+export async function exportOf(url: string, reader: string, query = ''): Promise<string> {
+  const response = await asking(url, reader).get(`/audit/export${query}`)
   if (response.status !== 200) throw new Error(await response.text())
   return response.text()
 }

@@ -7,7 +7,7 @@ import { start } from './support.js'
 const participants = { alice: ['*'], ben: ['chat'], cleo: ['chat'], auditor: ['observe.targeted'] }
 
 interface Audit {
-  readonly steps: readonly { seq: number }[]
+  readonly steps: readonly { seq: number; created_at: string }[]
   readonly decisions: readonly (Record<string, unknown> & { seq: number; ts: string })[]
   readonly has_more: boolean
   readonly next?: number
@@ -29,7 +29,8 @@ async function tried(times: number) {
   return { url, clock, post, audit }
 }
 
-const attempts = ({ decisions }: Audit) => decisions.map(({ attempted_id }) => attempted_id)
+const attempts = ({ decisions }: Pick<Audit, 'decisions'>) =>
+  decisions.map(({ attempted_id }) => attempted_id)
 
 describe('GET audit', () => {
   test('gives the decisions, the newest first', async () => {
@@ -75,6 +76,31 @@ describe('GET audit', () => {
   ] as const)('with %s narrows them', async ([query, expected]) => {
     const { audit } = await tried(5)
     expect(attempts(await audit(`?${query}`))).toEqual(expected)
+  })
+
+  test('goes by the time of the log, of steps and decisions alike: a clock that is put back takes nothing back', async () => {
+    const { audit, clock, post } = await tried(2)
+    clock.advance(10_000)
+    await post('ben', { id: 'late', kind: 'x.y' })
+    clock.advance(-9000)
+    await post('cleo', { id: 'put-back', kind: 'x.y' })
+    const { decisions } = await audit()
+    expect(attempts({ decisions })).toEqual(['put-back', 'late', 'try2', 'try1'])
+    expect(decisions.map(({ ts }) => ts.slice(17, 19))).toEqual(['05', '14', '02', '00'])
+    for (const [query, expected] of [
+      ['since=2026-01-01T00:00:06Z', ['put-back', 'late']],
+      ['since=2026-01-01T00:00:14Z', ['put-back', 'late']],
+      ['since=2026-01-01T00:00:14.001Z', []],
+      ['until=2026-01-01T00:00:14Z', ['try2', 'try1']],
+      ['until=2026-01-01T00:00:00Z', []],
+      ['since=2026-01-01T00:00:01Z&until=2026-01-01T00:00:14.001Z', ['put-back', 'late', 'try2']],
+    ] as const) {
+      const found = await audit(`?${query}`)
+      expect(attempts(found), query).toEqual(expected)
+      expect(found.steps.map(({ seq }) => seq)).toEqual(found.decisions.map(({ seq }) => seq))
+    }
+    const times = (await audit()).steps.map(({ created_at }) => created_at.slice(17, 19))
+    expect(times).toEqual(['14', '14', '02', '00'])
   })
 
   test('gives them page by page', async () => {

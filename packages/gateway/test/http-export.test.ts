@@ -55,6 +55,24 @@ describe.for(Object.keys(stores))('an export from %s', (kind) => {
     expect(trailer).toEqual({ epoch: log.epoch, head: log.head, hash: hex(rows.at(-1)?.hash) })
   })
 
+  test('begins behind any seq, with the hash that everything before it comes to', async () => {
+    const store = await open()
+    const { url } = await talkedIn({ store })
+    const { head } = await store.open('test')
+    const whole = linesOf(await exportOf(url, 'bob'))
+    const hashes = (await (await store.open('test')).read({ limit: 1000 })).map(({ hash }) =>
+      Buffer.from(hash).toString('hex'),
+    )
+    for (const after of range(1, head)) {
+      const text = await exportOf(url, 'bob', `?after=${after}`)
+      const [header, ...rest] = linesOf(text)
+      expect(header).toEqual({ ...whole[0], first: after + 1, previous: hashes[after - 1] })
+      expect(rest).toEqual(whole.slice(after + 1))
+      expect(await verdictOn(text)).toMatchObject({ ok: true, first: after + 1, head, checked: head - after })
+    }
+    expect(await exportOf(url, 'bob', '?after=0')).toBe(await exportOf(url, 'bob'))
+  })
+
   test('of a pruned log begins where it was pruned', async () => {
     const store = await open()
     const { url } = await talkedIn({ store })
@@ -63,6 +81,7 @@ describe.for(Object.keys(stores))('an export from %s', (kind) => {
     const text = await exportOf(url, 'bob')
     expect(linesOf(text)[0]).toMatchObject({ first: 5 })
     expect(await verdictOn(text)).toMatchObject({ ok: true, first: 5, checked: log.head - 4 })
+    expect(linesOf(await exportOf(url, 'bob', '?after=2'))[0]).toEqual(linesOf(text)[0])
     const later = linesOf(text).toSpliced(1, 1)
     expect(await verdictOn(later.map((line) => `${JSON.stringify(line)}\n`).join(''))).toMatchObject({
       ok: false,
@@ -172,7 +191,9 @@ describe('GET audit/export', () => {
   test.for([
     ['format=html', 'format must be jsonl or markdown, not html'],
     ['format=jsonl&format=jsonl', 'format must be jsonl or markdown, not jsonl&jsonl'],
-    ['after=3', 'there is no parameter after here; use format, thread_id, turn'],
+    ['before=3', 'there is no parameter before here; use format, after, thread_id, turn'],
+    ['after=1000', 'the log ends at seq 2; ask for what comes after that, or before'],
+    ['format=markdown&after=1', 'after needs format=jsonl; of Markdown take a turn'],
   ] as const)('refuses %s', async ([query, detail]) => {
     const { url } = await start({ participants })
     const response = await asking(url, 'alice').get(`/audit/export?${query}`)

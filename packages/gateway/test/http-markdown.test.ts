@@ -109,7 +109,7 @@ test.for([
   ['thread_id=test/ben&turn=0', 400, 'turn must be'],
   ['turn=1', 400, 'turn needs thread_id'],
   ['thread_id=else/ben', 400, 'a thread of this space'],
-  ['after=1', 400, 'there is no parameter after here; use format, thread_id, turn'],
+  ['after=1', 400, 'after needs format=jsonl; of Markdown take a turn'],
 ] as const)('%s is refused with %i', async ([query, status, says]) => {
   const { as } = await stage()
   const response = await as('ana').get(`/audit/export?format=markdown&${query}`)

@@ -41,6 +41,23 @@ async function documented() {
 }
 
 describe('GET turns', () => {
+  test('tells how much each tool gave back to those who ask for it', async () => {
+    const staged = await documented()
+    await staged.say(
+      ['ana', chat('more', 'and more?', {})],
+      ['ben', begin('next', 'more', 'I count.'), call('three', 'next', 'count', 'to count')],
+      ['tool', result('three', 'three')],
+      ['ben', call('four', 'next', 'count', 'to count again')],
+    )
+    const sizesOf = async (query: string) => {
+      const { turns } = await turnsOf(staged, 'ana', `&before=3&limit=1${query}`)
+      return turns[0]?.reasoning?.tool_decisions.map((decision) => Object(decision).size)
+    }
+    expect(await sizesOf('&sizes=true')).toEqual([{ count: 5, unit: 'chars' }, null])
+    expect(await sizesOf('&sizes=false')).toEqual([undefined, undefined])
+    expect(await sizesOf('')).toEqual([undefined, undefined])
+  })
+
   verifies(
     ['I25', 'I26', 'I27', 'I29'],
     'tells a turn with its reasoning, as the document shows it',

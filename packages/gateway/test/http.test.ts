@@ -203,7 +203,7 @@ describe('other routes', () => {
 
   test('what is not there is a problem, too', async () => {
     const { url } = await start({ participants })
-    for (const path of ['/', '/spaces', '/spaces/test/nothing', '/healthz/x']) {
+    for (const path of ['/', '/things', '/spaces/test/nothing', '/healthz/x']) {
       const response = await fetch(url + path)
       expect([response.status, response.headers.get('content-type')]).toEqual([404, problem])
       expect(await response.json()).toMatchObject({ code: 'not_found' })

@@ -72,9 +72,20 @@ describe('sqlite log file', () => {
     expect(statSync(join(directory, 'data')).mode & 0o777).toBe(0o700)
   })
 
-  test('refuses UPDATE and DELETE of an envelope, whoever asks', async () => {
+  test('refuses UPDATE, DELETE and REPLACE of an envelope, whoever asks', async () => {
     await closed(2)
     const db = new Database(path)
+    const [at, id] = ['seq', 'id'].map(
+      (key) =>
+        `SELECT space, ${key === 'seq' ? 'seq' : 'seq + 7'}, ${key === 'id' ? 'id' : "'other'"}, ts, 'eve', kind, "to",
+        context, correlationId, body, salt, leaf, hash, digest FROM envelopes`,
+    )
+    for (const how of ['INSERT OR REPLACE', 'REPLACE', 'INSERT OR IGNORE']) {
+      for (const rows of [at, id, `${id} WHERE seq = 1`]) {
+        expect(() => db.exec(`${how} INTO envelopes ${rows}`), rows).toThrow(/append-only/)
+      }
+    }
+    expect(() => db.exec("UPDATE OR REPLACE envelopes SET id = 'e2' WHERE seq = 1")).toThrow(/append-only/)
     expect(() => db.exec(`UPDATE envelopes SET "from" = 'eve' WHERE seq = 1`)).toThrow(/append-only/)
     expect(() => db.exec('DELETE FROM envelopes WHERE seq = 1')).toThrow(/append-only/)
     expect(() => db.exec('DELETE FROM envelopes')).toThrow(/append-only/)

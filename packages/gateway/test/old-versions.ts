@@ -8,7 +8,7 @@ const schemaOf = (version: number): string =>
 const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest()
 
 /** Makes a file as a released gateway wrote it, with the spaces `main` and `other` and so many rows in each. */
-export function writeVersion(version: 1 | 2, path: string, rows: number): void {
+export function writeVersion(version: 1 | 2 | 4, path: string, rows: number): void {
   const db = new Database(path)
   db.exec(schemaOf(version))
   db.pragma('journal_mode = WAL')
@@ -46,7 +46,7 @@ export function writeVersion(version: 1 | 2, path: string, rows: number): void {
 }
 
 /** The version that a gateway of today brings a file to. */
-export const currentVersion = 4
+export const currentVersion = 6
 
 /** The tables that the schema of a version has. */
 export function tablesOf(version: number): string[] {
@@ -55,7 +55,13 @@ export function tablesOf(version: number): string[] {
     ...['batch_ends', 'fold_snapshot_parts', 'fold_snapshots', 'projections'],
     ...['reasoning_steps', 'step_places', 'tool_decisions', 'turns'],
   ]
-  return [...log, ...(version > 1 ? ['pruned'] : []), ...(version > 2 ? projection : [])].sort()
+  return [
+    ...log,
+    ...(version > 1 ? ['pruned'] : []),
+    ...(version > 2 ? projection : []),
+    ...(version > 4 ? ['projection_heads'] : []),
+    ...(version > 5 ? ['checkpoints'] : []),
+  ].sort()
 }
 
 /** Everything that a file holds of its spaces and their envelopes, and the version of its schema. */

@@ -20,9 +20,12 @@ const step = (turn_id: string, step_number = 0) => ({
 async function withTurn(turn = 't1') {
   const opened = await projected([])
   const { db, log } = opened
-  const insert = db.prepare('INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const insert = db.prepare(
+    `INSERT INTO turns (id, session_id, thread_id, timestamp, state, input_source, changed_at, record, decisions, digest)
+      VALUES (?, ?, 'main/ana', ?, 'running', 'chat', ?, '{}', 0, '')`,
+  )
   const begin = (id: string, session: string, timestamp: string) =>
-    insert.run(id, session, 'main/ana', null, timestamp, 'running', 'chat', timestamp, '{}')
+    insert.run(id, session, timestamp, timestamp)
   begin(turn, log.epoch, '2026-01-01T00:00:00.000Z')
   return { ...opened, begin, steps: new ReasoningLog(db) }
 }
@@ -95,7 +98,14 @@ describe('the table of steps', () => {
       'UPDATE reasoning_steps SET step_number = 0',
       'DELETE FROM reasoning_steps',
       'DELETE FROM reasoning_steps WHERE step_number = 0',
+      'INSERT OR REPLACE INTO reasoning_steps SELECT * FROM reasoning_steps LIMIT 1',
+      'REPLACE INTO reasoning_steps SELECT * FROM reasoning_steps',
+      'UPDATE OR REPLACE reasoning_steps SET step_number = 0',
       "UPDATE turns SET thread_id = 'main/eve'",
+      'REPLACE INTO turns SELECT * FROM turns LIMIT 1',
+      `REPLACE INTO turns SELECT 'other', session_id, thread_id, turn_number, timestamp, state, input_source, changed_at,
+        record, decisions, last_step, previous, previous_in_thread, previous_number, digest
+        FROM turns WHERE turn_number = 1`,
       'UPDATE turns SET turn_number = 7',
       'DELETE FROM turns',
     ]) {
@@ -110,12 +120,13 @@ describe('the table of steps', () => {
           ?.map((sql) => [file, sql]) ?? [],
     )
     expect(statements).toEqual([
+      // Everything is thrown away to be made again.
+      ['projection-clearing.ts', 'DELETE FROM reasoning_steps WHERE id = @id'],
+      ['projection-clearing.ts', 'DELETE FROM turns WHERE id = @id'],
       ['projection-removal.ts', 'DELETE FROM reasoning_steps WHERE id = ?'],
       ['projection-removal.ts', 'DELETE FROM turns WHERE id = ?'],
-      [
-        'projection-tables.ts',
-        'UPDATE turns SET state = ?, changed_at = max(changed_at, ?), record = ? WHERE id = ?',
-      ],
+      // Of a turn that goes on: the trigger refuses all other columns.
+      ['turn-rows.ts', expect.stringContaining('UPDATE turns SET ')],
     ])
     await projection.prune('2026-02-21T00:01:00.000Z')
     expect(() => db.exec('DELETE FROM reasoning_steps'), 'what is younger than that').toThrow(/append-only/)

@@ -114,6 +114,34 @@ verifies(
   },
 )
 
+test('a file of schema version 4 has its turns and steps made again, from the log or the snapshot that stands for it', async () => {
+  const path = temporaryFile('log.db')
+  writeVersion(4, path, 200)
+  const before = contentOf(path)
+  expect(before).toMatchObject({ version: 4, tables: tablesOf(4) })
+  const db = new Database(path)
+  db.exec(`
+    INSERT INTO projections VALUES (0, 'epoch of main', 200, '', 0), (1, 'epoch of other', 200, '2026-01-01T00:00:00.000Z', 0);
+    INSERT INTO turns VALUES ('t', 'epoch of main', 'main/ada', 1, '', 'running', 'chat', '', '{}');
+    INSERT INTO reasoning_steps VALUES ('s', 't', 0, 'plan', '', NULL, NULL, NULL, '');
+    INSERT INTO step_places VALUES (0, 'plan', 's', 'main/ada', 7);
+    INSERT INTO tool_decisions VALUES ('t', 0, '{}');
+    INSERT INTO batch_ends VALUES (0, 7, 0, 't', 'null', '');
+    INSERT INTO fold_snapshots VALUES (0, 150, 0, x''), (1, 90, 1, x''), (1, 120, 1, x''), (1, 150, 0, x'');
+    INSERT INTO pruned SELECT 1, 100, hash, x'', '' FROM envelopes WHERE space = 1 AND seq = 100;
+  `)
+  await (await sqliteStore({ path })).close()
+  const rows = (sql: string) => db.prepare(sql).raw().all()
+  expect(rows('SELECT space, session_id, seq, kept, clearing FROM projections')).toEqual([
+    [0, 'epoch of main', 0, '', 0],
+    [1, 'epoch of other', 120, '2026-01-01T00:00:00.000Z', 0],
+  ])
+  expect(rows('SELECT seq FROM fold_snapshots')).toEqual([[90], [120]])
+  for (const table of ['turns', 'reasoning_steps', 'step_places', 'tool_decisions', 'batch_ends'])
+    expect(rows(`SELECT * FROM ${table}`)).toEqual([])
+  db.close()
+})
+
 test('a new file has the current schema', async () => {
   const path = temporaryFile('log.db')
   await (await sqliteStore({ path })).close()

@@ -2,7 +2,8 @@ import { type EnvelopeLog, memoryStore } from '@meup/gateway'
 import { type Capability, type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { replay } from '../src/space/replay.js'
+import { silent } from '../src/ports/logger.js'
+import { replay, resume } from '../src/space/replay.js'
 import { SpaceState } from '../src/space/state.js'
 import { controlMoves } from './control-moves.js'
 import { tokenOf, trustMoves } from './trust-moves.js'
@@ -201,6 +202,13 @@ describe('a state from a snapshot', () => {
           expect(textOf(resumed)).toBe(textOf(whole))
           const ids = envelopes.map(({ id }) => id)
           expect(answersOf(resumed, ids)).toEqual(answersOf(whole, ids))
+          const other = await logOf(envelopes)
+          const through = 1 + (b % envelopes.length)
+          const bytes = (await replay(other, through)).toSnapshot()
+          await other.keep({ through, format: SpaceState.format, bytes })
+          const taken = await resume(other, 'main', silent)
+          expect(textOf(taken)).toBe(textOf(whole))
+          expect(answersOf(taken, ids)).toEqual(answersOf(whole, ids))
         },
       ),
       { numRuns: 300 },

@@ -185,7 +185,7 @@ describe('a turn', () => {
     const log = toLog(whole)
     for (const envelope of log) fold.apply(envelope)
     expect(log.map((envelope) => fold.apply(envelope))).toEqual(
-      log.map(() => ({ turns: [], steps: [], updates: [] })),
+      log.map(() => ({ turns: [], steps: [], updates: [], at: '' })),
     )
   })
 })

@@ -1,9 +1,9 @@
 import { nanoid } from 'nanoid'
 import { genesis, seal } from '../log/chain.js'
-import { closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
+import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
 import { draftOf, fieldsOf, rowOf } from '../log/fields.js'
 import { matches } from '../log/filter.js'
-import type { Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
+import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
 import type { Projection } from '../ports/projection.js'
 import { memoryProjection, newProjected, type Projected } from './memory-projection.js'
 
@@ -13,6 +13,7 @@ interface Space {
   readonly rows: Row[]
   readonly ids: Map<string, Row>
   snapshot: Snapshot | undefined
+  checkpoint: Checkpoint | undefined
   projected: Projected | undefined
 }
 
@@ -48,6 +49,7 @@ const newSpace = (name: string): Space => ({
   rows: [],
   ids: new Map(),
   snapshot: undefined,
+  checkpoint: undefined,
   projected: undefined,
 })
 
@@ -91,6 +93,16 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
       const bytes = Buffer.from(snapshot)
       await laterThisTurn()
       prune(space, through, bytes)
+    },
+    async keep({ bytes, ...checkpoint }) {
+      refuseIfClosed()
+      const kept = { ...checkpoint, bytes: Buffer.from(bytes) }
+      await laterThisTurn()
+      keep(space, kept)
+    },
+    async checkpoint() {
+      refuseIfClosed()
+      return space.checkpoint
     },
     async recover() {
       refuseIfClosed()
@@ -147,6 +159,15 @@ function prune(space: Space, through: number, bytes: Uint8Array): void {
   if (last === undefined || through === head) throw rangeError(through, gone + 1, head)
   for (const { id } of space.rows.splice(0, through - gone)) space.ids.delete(id)
   space.snapshot = { through, hash: last.hash, bytes }
+  if (space.checkpoint !== undefined && space.checkpoint.through <= through) space.checkpoint = undefined
+}
+
+function keep(space: Space, checkpoint: Checkpoint): void {
+  const { through } = checkpoint
+  const [oldest, head] = [prunedThrough(space) + 1, headOf(space)]
+  const isThere = Number.isInteger(through) && through >= oldest && through <= head
+  if (!isThere) throw checkpointError(through, oldest, head)
+  space.checkpoint = checkpoint
 }
 
 /** Row `seq` is at index `seq - 1`, less the rows that are gone. */

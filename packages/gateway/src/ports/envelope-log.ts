@@ -67,6 +67,15 @@ export interface Snapshot {
   readonly bytes: Uint8Array
 }
 
+/** What the rows up to one of them add up to, so that a start need not read them all. They are all still there. */
+export interface Checkpoint {
+  /** Seq of the last row that it tells of. */
+  readonly through: number
+  /** How to read `bytes`: text of the caller's own. */
+  readonly format: string
+  readonly bytes: Uint8Array
+}
+
 /** The append-only log of one space [MEUP-10]. Every adapter passes `describeEnvelopeLog` of `@meup/gateway/testing`. */
 export interface EnvelopeLog {
   /** Names this log; a lost log gets a new one. */
@@ -90,6 +99,16 @@ export interface EnvelopeLog {
    * `oldest` ≤ `through` < `head`: the newest row stays, since the chain goes on from it.
    */
   prune(through: number, snapshot: Uint8Array): Promise<void>
+  /**
+   * Keeps a checkpoint in place of the one before, wholly or not at all. Rejects with `range` unless
+   * `oldest` ≤ `through` ≤ `head`. Pruning removes one that tells of nothing else than what is pruned.
+   */
+  keep(checkpoint: Checkpoint): Promise<void>
+  /**
+   * The last one that was kept. `damaged` = it is not what was kept, or the row `through` is not the one it was kept for;
+   * then the rows tell what it would have.
+   */
+  checkpoint(): Promise<Checkpoint | 'damaged' | undefined>
   /**
    * To be called when an append has failed and none is under way. Finds out what is really stored, which decides `head`,
    * and whether the log can be written again; rejects with the reason where it cannot.

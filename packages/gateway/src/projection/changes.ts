@@ -2,7 +2,7 @@ import type { BatchEnd, ReasoningStep, ReportedTurn, TurnFold, TurnHeading, Turn
 import type { Entry } from '../ports/envelope-log.js'
 import { envelopeOf } from '../space/replay.js'
 
-/** Something, and the time of the envelope that did it. */
+/** Something, and the time of the log when it was done. */
 interface Timed<Value> {
   readonly value: Value
   /** RFC 3339 */
@@ -25,16 +25,14 @@ export function take(
   { turns, steps, ends }: Changes,
   kept: string,
 ): void {
-  const envelope = envelopeOf(row)
-  const { ts: at } = envelope
-  const change = fold.apply(envelope)
+  const { at, ...change } = fold.apply(envelopeOf(row))
   if (at < kept) return
-  for (const value of change.turns) turns.set(value.id, { value, at: later(at, turns.get(value.id)?.at) })
+  for (const value of change.turns) turns.set(value.id, { value, at })
   steps.push(...change.steps)
   ends.push(...change.updates.map((value) => ({ value, at })))
 }
 
-/** The later of two times; a clock may have been put back. */
+/** The later of two times. */
 export const later = (one: string, other = ''): string => (one > other ? one : other)
 
 /** As it is now: a turn of the fold goes on. Without what no event tells. */

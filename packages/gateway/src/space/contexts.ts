@@ -90,7 +90,7 @@ export class Contexts {
 
   /** The open ones; of those whose start this reader may read, where one is given. */
   open(reader?: Reader): ContextInfo[] {
-    return this.#shownTo(reader)
+    return shownTo(reader, [...this.#byPath.values()])
       .map(({ info }) => this.#asShown(info))
       .filter(isOpen)
   }
@@ -100,9 +100,10 @@ export class Contexts {
     return this.open().filter((context) => context.owner === owner)
   }
 
-  /** The contexts whose start this reader may read, open and closed, oldest first. */
-  report(reader: Reader): ContextReport[] {
-    return this.#shownTo(reader).map((opened) => {
+  /** The contexts whose start this reader may read, open and closed, oldest first; of a path, it and those below. */
+  report(reader: Reader, path?: string): ContextReport[] {
+    const asked = path === undefined ? this.#byPath.values() : this.#below(path)
+    return shownTo(reader, [...asked]).map((opened) => {
       const info = this.#asShown(opened.info)
       return { ...info, counts: shownCounts(opened, !info.reasoningVisible) }
     })
@@ -113,10 +114,12 @@ export class Contexts {
     return this.isHidden(info.context) ? { ...info, reasoningVisible: false } : info
   }
 
-  #shownTo(reader: Reader | undefined): OpenedContext[] {
-    const all = [...this.#byPath.values()]
-    if (reader === undefined) return all
-    return all.filter(({ audience }) => mayRead(reader, audience && readers(audience)))
+  /** Each before what is nested in it. */
+  *#below(path: string): Generator<OpenedContext> {
+    const opened = this.#byPath.get(path)
+    if (opened === undefined) return
+    yield opened
+    for (const nested of opened.nested) yield* this.#below(nested)
   }
 
   #open(start: Envelope): void {
@@ -176,3 +179,8 @@ export class Contexts {
 }
 
 const isOpen = ({ state }: ContextInfo): boolean => state === 'open'
+
+function shownTo(reader: Reader | undefined, all: OpenedContext[]): OpenedContext[] {
+  if (reader === undefined) return all
+  return all.filter(({ audience }) => mayRead(reader, audience && readers(audience)))
+}

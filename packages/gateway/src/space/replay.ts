@@ -1,6 +1,7 @@
 import type { Envelope } from '@meup/protocol'
 import { LogError } from '../log/error.js'
-import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import type { Checkpoint, Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import type { Logger } from '../ports/logger.js'
 import { SpaceState } from './state.js'
 
 const page = 1000
@@ -9,16 +10,35 @@ const decoder = new TextDecoder()
 /** The state that a log adds up to [MEUP-3.4], with what has been pruned of it and as far as `through`. */
 export async function replay(log: EnvelopeLog, through = log.head): Promise<SpaceState> {
   const { snapshot } = log
-  const state = snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes)
-  let last = snapshot?.through ?? 0
-  while (last < through) {
-    const rows = await log.read({ after: last, before: through + 1, limit: page })
-    if (rows[0]?.seq !== last + 1)
-      throw new Error(`row ${last + 1} of the log is missing, or has just been pruned`)
-    for (const row of rows) {
-      state.apply(envelopeOf(row), row.body)
-      last = row.seq
-    }
+  const state = snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes, snapshot.through)
+  return follow(state, log, through)
+}
+
+/** The same state, with no more of the log read than is behind its checkpoint. Where that does not serve, all of it is. */
+export async function resume(log: EnvelopeLog, space: string, logger: Logger): Promise<SpaceState> {
+  const kept = await log.checkpoint()
+  if (kept === undefined) return replay(log)
+  const state = stateIn(kept, log)
+  if (state instanceof SpaceState) return follow(state, log, log.head)
+  logger.warn({ space, reason: state }, 'the checkpoint of the log is of no use: all of the log is read')
+  return replay(log)
+}
+
+/** Or why there is none. */
+function stateIn(kept: Checkpoint | 'damaged', { head }: EnvelopeLog): SpaceState | string {
+  if (kept === 'damaged') return 'it is damaged, or of another log'
+  const { format, through } = kept
+  if (format !== SpaceState.format) return `its format is ${format}; this gateway knows ${SpaceState.format}`
+  if (through > head) return `it tells of row ${through}, and the log ends at ${head}`
+  return SpaceState.from(kept.bytes, through)
+}
+
+async function follow(state: SpaceState, log: EnvelopeLog, through: number): Promise<SpaceState> {
+  while (state.seq < through) {
+    const rows = await log.read({ after: state.seq, before: through + 1, limit: page })
+    if (rows[0]?.seq !== state.seq + 1)
+      throw new Error(`row ${state.seq + 1} of the log is missing, or has just been pruned`)
+    for (const row of rows) state.apply(envelopeOf(row), row.body)
   }
   return state
 }

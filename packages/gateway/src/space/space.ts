@@ -19,7 +19,7 @@ import { KnownIds } from './known-ids.js'
 import { type Addressed, type Audience, audienceOf, type Reader } from './may-read.js'
 import { Rates } from './rates.js'
 import { Recovery } from './recovery.js'
-import { envelopeOf, replay } from './replay.js'
+import { envelopeOf, resume } from './replay.js'
 import type { Sender } from './sender.js'
 import type { Session } from './session.js'
 import type { SpaceState } from './state.js'
@@ -93,9 +93,9 @@ export class Space {
     )
   }
 
-  /** Replays the log. */
+  /** Takes up the log where it ends. */
   static async open(config: SpaceConfig, ports: SpacePorts): Promise<Space> {
-    return new Space(config, ports, await replay(ports.log))
+    return new Space(config, ports, await resume(ports.log, config.name, ports.logger))
   }
 
   /** Takes one frame through the pipeline. A refusal is answered to its sender; nobody else notices. */
@@ -259,7 +259,7 @@ export class Space {
     for (const draft of lost) this.#apologise(draft)
     let state: SpaceState | undefined
     this.#recovery.begin(async () => {
-      state ??= await replay(this.log)
+      state ??= await resume(this.log, this.config.name, this.logger)
       this.state = state
       await this.log.recover()
       await this.#catchUp()

@@ -14,7 +14,10 @@ interface Snapshot {
   readonly [fold: string]: unknown
 }
 
-/** Of the format of snapshots. A later version reads the earlier ones too, as logs hold them. */
+/**
+ * Of the format of snapshots. A later version reads the earlier ones too, as logs hold them. It is also raised where folds
+ * come to make something else of the same envelopes: checkpoints, which can be made again, are taken of the same version alone.
+ */
 const version = 3
 
 /**
@@ -22,6 +25,10 @@ const version = 3
  * admitted, and when the log is replayed at start. The same log always gives the same state [MEUP-3.4].
  */
 export class SpaceState {
+  /** Of the checkpoints that this version takes. */
+  static readonly format = `state ${version}`
+  /** Of the envelope that it took last; 0 = of none. */
+  seq = 0
   readonly trust = new Trust()
   readonly participants = this.trust.participants
   readonly contexts = new Contexts()
@@ -43,8 +50,8 @@ export class SpaceState {
   }
   readonly #inOrder = Object.values(this.#folds)
 
-  /** The state of which `toSnapshot` gave these bytes. Throws where a newer gateway wrote them. */
-  static from(bytes: Uint8Array): SpaceState {
+  /** The state of which `toSnapshot` gave these bytes, after row `through`. Throws where a newer gateway wrote them. */
+  static from(bytes: Uint8Array, through = 0): SpaceState {
     const snapshot = JSON.parse(new TextDecoder().decode(bytes)) as Snapshot
     if (snapshot.version > version) {
       const found = `The snapshot of the log has the format ${snapshot.version}; this gateway knows ${version}.`
@@ -55,6 +62,7 @@ export class SpaceState {
       if (snapshot[name] !== undefined) fold.restore(snapshot[name] as never)
     }
     state.configured = snapshot.configured
+    state.seq = through
     return state
   }
 
@@ -63,6 +71,7 @@ export class SpaceState {
     for (const fold of this.#inOrder) fold.apply(envelope, body)
     if (envelope.kind === Kind.systemSpace && envelope.payload.event === 'configured')
       this.configured = envelope.payload
+    this.seq = envelope.seq ?? this.seq
   }
 
   /** All of it, to stand for the envelopes that made it [MEUP-10.3]: equal states give equal bytes. */

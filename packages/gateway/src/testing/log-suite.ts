@@ -13,6 +13,7 @@ import {
   type WithLog,
 } from './log-fixtures.js'
 import { describeAppend } from './log-suite-append.js'
+import { describeCheckpoint } from './log-suite-checkpoint.js'
 import { describePrune } from './log-suite-prune.js'
 import { describeFind, describeRead } from './log-suite-read.js'
 
@@ -56,6 +57,7 @@ export function describeEnvelopeLog(
     describe('read', () => describeRead(withLog))
     describe('find', () => describeFind(withLog))
     describe('prune', () => describePrune(withLog))
+    describe('checkpoint', () => describeCheckpoint(withLog))
     describe('recover', () => describeRecover(withLog))
     describe('open and close', () => describeLife(withLog))
   })
@@ -160,6 +162,8 @@ async function assertClosed(log: EnvelopeLog): Promise<void> {
   await assertRefused(log.append([draft(log.head + 1)]), 'closed')
   await assertRefused(log.append([]), 'closed')
   await assertRefused(log.prune(1, bytes('state')), 'closed')
+  await assertRefused(log.keep({ through: 1, format: '', bytes: bytes('state') }), 'closed')
+  await assertRefused(log.checkpoint(), 'closed')
   await assertRefused(log.recover(), 'closed')
   await assertRefused(log.read({ limit: 1 }), 'closed')
   assert.throws(() => log.find('e1'), { name: 'LogError', code: 'closed' })

@@ -34,6 +34,7 @@ export class Ledger {
   readonly #changed = new Set<TurnRecord>()
   readonly #updates = new Set<TurnRecord>()
   #steps: ReasoningStep[] = []
+  #told = { milliseconds: Number.NaN, text: '' }
   /** Of the envelope at hand: its time, and its place. */
   now = ''
   seq = 0
@@ -161,7 +162,11 @@ export class Ledger {
 
   /** The time of the log, which never goes back. */
   get #at(): string {
-    return new Date(this.#ids.milliseconds).toISOString()
+    const { milliseconds } = this.#ids
+    if (milliseconds !== this.#told.milliseconds) {
+      this.#told = { milliseconds, text: new Date(milliseconds).toISOString() }
+    }
+    return this.#told.text
   }
 
   /** The turns that this context and those above it were opened in, the innermost first. */

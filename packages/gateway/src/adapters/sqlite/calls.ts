@@ -1,7 +1,7 @@
 import type { SafetySettings } from '@meup/safety'
 import type { BatchEnd, ReasoningStep, TurnRecord } from '@meup/views'
 import type { LogErrorCode } from '../../log/error.js'
-import type { Filter } from '../../ports/envelope-log.js'
+import type { Checkpoint, Filter } from '../../ports/envelope-log.js'
 import type {
   AuditStep,
   EndRange,
@@ -28,6 +28,7 @@ export type WriterCalls = {
   append(space: number, batch: Packed): void
   /** Gives the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
+  keep(space: number, checkpoint: Checkpoint): void
   /** As `open`, from the disk, and only if that can be written. */
   recover(name: string): OpenedSpace
   close(): void
@@ -50,6 +51,7 @@ export interface Range {
 /** What the main thread asks of the thread that reads. */
 export type ReaderCalls = {
   read(range: Range): Packed
+  checkpoint(space: number): Checkpoint | 'damaged' | undefined
   ends(log: ProjectedLog, range: EndRange): readonly BatchEnd[]
   turns(log: ProjectedLog, query: TurnQuery): readonly TurnRecord[]
   trail(log: ProjectedLog, query: TrailQuery): readonly TurnRecord[]

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
+import { takenId } from './digest-schema.js'
 
 const BUSY = 'SQLITE_BUSY'
 const advices = new Map([
@@ -15,7 +16,7 @@ export function isBusy(error: unknown): boolean {
 
 /** A repeated `(space, id)`; any other broken constraint is a fault. */
 export function isRepeatedId(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code === 'SQLITE_CONSTRAINT_UNIQUE'
+  return error instanceof Database.SqliteError && error.message === takenId
 }
 
 /** Whatever SQLite, the file system or a dying thread threw, as an error that says what to do. */

@@ -1,7 +1,7 @@
+import type { KnownHead } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
 import { LogError, occupiedError } from '../../log/error.js'
-import type { KnownHead } from '../../log/export-chain.js'
 import { type ImportedRow, importedDraft } from '../../log/import-row.js'
 import { asLogError } from './failure.js'
 import { lock, openForWriting } from './files.js'

@@ -1,3 +1,6 @@
+import { Kind } from '@meup/protocol'
+import { checkpoints } from './checkpoints.js'
+import { digests } from './digest-schema.js'
 import { projections } from './projection-schema.js'
 
 const envelopes = `
@@ -62,5 +65,17 @@ const contexts = `
   CREATE INDEX IF NOT EXISTS envelopes_context ON envelopes (space, context, seq) WHERE context IS NOT NULL;
 `
 
+const decisions = `
+  -- what the gateway decided is found without looking at everything else
+  CREATE INDEX IF NOT EXISTS envelopes_decisions ON envelopes (space, seq) WHERE kind = '${Kind.systemDecision}';
+`
+
 /** Number n brings a file of schema version n to the next. What has been released is never changed: files stay. */
-export const migrations: readonly string[] = [envelopes, pruning, projections, contexts]
+export const migrations: readonly string[] = [
+  envelopes,
+  pruning,
+  projections,
+  contexts,
+  digests,
+  `${checkpoints}${decisions}`,
+]

@@ -4,8 +4,9 @@ import { type Changes, later, noChanges, reportedTurn, take } from '../../projec
 import { envelopeOf } from '../../space/replay.js'
 import { LogFold } from './log-fold.js'
 import type { ProjectedLog } from './projected-log.js'
+import { ProjectionClearing } from './projection-clearing.js'
 import { ProjectionPlace } from './projection-place.js'
-import { everything, older, ProjectionRemoval, type Removed } from './projection-removal.js'
+import { ProjectionRemoval, type Removed } from './projection-removal.js'
 import { ProjectionTables } from './projection-tables.js'
 
 /** Envelopes after which a snapshot is worth its while, unless it is larger than they were. */
@@ -32,6 +33,7 @@ export class ProjectedSpace {
   readonly #place: ProjectionPlace
   readonly #tables: ProjectionTables
   readonly #removal: ProjectionRemoval
+  readonly #clearing: ProjectionClearing
   #fold: TurnFold | undefined
   #page: Page | undefined
   /** Bytes of the log that were taken since the last snapshot. */
@@ -42,6 +44,7 @@ export class ProjectedSpace {
     this.#place = new ProjectionPlace(db, log, this.#folds.pruned)
     this.#tables = new ProjectionTables(db, log)
     this.#removal = new ProjectionRemoval(db, log)
+    this.#clearing = new ProjectionClearing(db, log)
   }
 
   /** The watermark. */
@@ -51,6 +54,7 @@ export class ProjectedSpace {
 
   /** Takes the next page of the log, or does a part of what comes before that. */
   advance(through: number): Advanced {
+    this.#place.refuseIfDamaged()
     if (this.#place.isClearing) this.clear()
     else if (this.seq < through) {
       if (this.#isSnapshotDue) this.save()
@@ -67,8 +71,10 @@ export class ProjectedSpace {
 
   /** Removes a part of what is older. */
   prune(before: string): Removed {
-    this.#place.kept = later(before, this.#place.kept)
-    return this.#removal.some(older, this.#place.kept)
+    this.#place.refuseIfDamaged()
+    this.#place.prune(later(before, this.#place.kept))
+    this.#tables.forget()
+    return this.#removal.some(this.#place.kept)
   }
 
   /** Throws a part of everything away. Whether nothing is left; then it is made again. */
@@ -76,10 +82,11 @@ export class ProjectedSpace {
     if (!this.#place.isClearing) {
       this.#fold = undefined
       this.#page = undefined
+      this.#tables.forget()
       this.#folds.forget()
       this.#place.clear(this.#folds.beginning())
     }
-    const { isDone } = this.#removal.some(everything, this.#place.kept)
+    const isDone = this.#clearing.some()
     if (isDone) this.#place.cleared()
     return isDone
   }
@@ -112,7 +119,7 @@ export class ProjectedSpace {
   }
 
   #store({ changes, seq }: Page): BatchEnd[] {
-    this.#tables.write(changes, this.seq, seq)
+    this.#tables.write(changes, this.seq, () => this.#place.store(seq))
     this.#place.seq = seq
     this.#page = undefined
     const turns = new Map<string, ReportedTurn>()

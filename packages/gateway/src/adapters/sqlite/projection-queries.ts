@@ -1,4 +1,4 @@
-import { type BatchEnd, type Quoted, type ReasoningStep, seqOfUlid, type TurnRecord } from '@meup/views'
+import { type BatchEnd, type ReasoningStep, seqOfUlid, type TurnRecord } from '@meup/views'
 import type Database from 'better-sqlite3'
 import type {
   AuditStep,
@@ -8,76 +8,58 @@ import type {
   TrailQuery,
   TurnQuery,
 } from '../../ports/projection.js'
+import { HeadRows } from './chains.js'
+import { findEnds } from './end-search.js'
 import type { ProjectedLog } from './projected-log.js'
-import type { StepRow } from './reasoning-log.js'
-import { findSteps } from './step-search.js'
-import { parse, StoredTurns, sourceAt } from './stored-turns.js'
+import { type PlacedStep, StepRows } from './step-rows.js'
+import { StepSearch } from './step-search.js'
+import { StoredTurns, sourceAt } from './stored-turns.js'
+import { TurnRows } from './turn-rows.js'
+import { TurnSearch } from './turn-search.js'
 
-interface StoredEnd {
-  readonly seq: number
-  readonly turn: string
-  readonly narrative: string
-}
-
-const isQuoted = (found: Partial<Quoted> | null): boolean =>
-  found === null || typeof found.source?.id === 'string'
-
-/** Answers from the tables; each as of one moment. Throws a `LogError` of code `projection` where they are damaged. */
+/**
+ * Answers from the tables; each as of one moment. Throws a `LogError` of code `projection` where a row that belongs to the
+ * answer is not what was written, or is missing.
+ */
 export class ProjectionQueries {
   readonly #db: Database.Database
+  readonly #heads: HeadRows
+  readonly #turnRows: TurnRows
+  readonly #stepRows: StepRows
 
   constructor(db: Database.Database) {
     this.#db = db
+    this.#heads = new HeadRows(db)
+    this.#turnRows = new TurnRows(db)
+    this.#stepRows = new StepRows(db)
   }
 
-  ends({ space }: ProjectedLog, { after, through, limit }: EndRange): BatchEnd[] {
-    const turns = new StoredTurns(this.#db)
-    return this.#db
-      .prepare<number[], StoredEnd>(
-        `SELECT seq, turn_id AS turn, narrative FROM batch_ends
-          WHERE space = ? AND seq > ? AND seq <= ? ORDER BY seq, number LIMIT ?`,
-      )
-      .all(space, after, through, limit)
-      .map(({ seq, turn, narrative }) => ({
-        seq,
-        turn: turns.reported(turn),
-        narrative: parse<Quoted | null>(narrative, `the batches of turn ${turn}`, isQuoted),
-      }))
+  ends(log: ProjectedLog, range: EndRange): BatchEnd[] {
+    return findEnds(this.#db, this.#heads, log, this.#stored(), range)
   }
 
-  turns({ epoch }: ProjectedLog, { thread, before, limit }: TurnQuery): TurnRecord[] {
-    return this.#whole(
-      `SELECT id FROM turns WHERE session_id = ? AND thread_id = ? AND turn_number < ?
-        ORDER BY turn_number DESC LIMIT ?`,
-      epoch,
-      thread,
-      before ?? Number.MAX_SAFE_INTEGER,
-      limit,
-    )
+  turns(log: ProjectedLog, query: TurnQuery): TurnRecord[] {
+    const turns = this.#stored()
+    return this.#turnSearch(log)
+      .turns(query)
+      .map((id) => turns.whole(id))
   }
 
-  trail({ epoch }: ProjectedLog, { after = '', thread, turn, limit }: TrailQuery): TurnRecord[] {
-    const narrowing = [
-      thread !== undefined && 'AND thread_id = ?',
-      turn !== undefined && 'AND turn_number = ?',
-    ]
-    const sql = `SELECT id FROM turns WHERE session_id = ? ${narrowing.filter(Boolean).join(' ')} AND id > ? ORDER BY id LIMIT ?`
-    const values = [epoch, thread, turn, after, limit].filter((value) => value !== undefined)
-    return this.#whole(sql, ...values)
+  trail(log: ProjectedLog, query: TrailQuery): TurnRecord[] {
+    const turns = this.#stored()
+    return this.#turnSearch(log)
+      .trail(query)
+      .map((id) => turns.whole(id))
   }
 
   steps(log: ProjectedLog, query: StepQuery): AuditStep[] {
-    const turns = new StoredTurns(this.#db)
-    const select = this.#db.prepare<[string], StepRow>('SELECT * FROM reasoning_steps WHERE id = ?')
-    const rows = findSteps(this.#db, log, query).flatMap((id) => select.get(id) ?? [])
-    return this.#withSources(log, rows).map((step) => ({ step, turn: turns.heading(step.turn_id) }))
+    const turns = this.#stored()
+    const found = this.#stepSearch(log).find(query)
+    return this.#withSources(log, found).map((step) => ({ step, turn: turns.heading(step.turn_id) }))
   }
 
-  stepsOf(log: ProjectedLog, turn: string, { from, limit }: StepRange): ReasoningStep[] {
-    const select = this.#db.prepare<[string, number, number], StepRow>(
-      'SELECT * FROM reasoning_steps WHERE turn_id = ? AND step_number >= ? ORDER BY rowid LIMIT ?',
-    )
-    return this.#withSources(log, select.all(turn, from, limit))
+  stepsOf(log: ProjectedLog, turn: string, range: StepRange): ReasoningStep[] {
+    return this.#withSources(log, this.#stepSearch(log).stepsOf(turn, range))
   }
 
   older({ epoch }: ProjectedLog, before: string): number {
@@ -88,16 +70,22 @@ export class ProjectionQueries {
     return count.pluck().get(before, epoch) ?? 0
   }
 
-  #whole(sql: string, ...values: (string | number)[]): TurnRecord[] {
-    const turns = new StoredTurns(this.#db)
-    const select = this.#db.prepare<(string | number)[], string>(sql).pluck()
-    return select.all(...values).map((id) => turns.whole(id))
+  #stored(): StoredTurns {
+    return new StoredTurns(this.#db, this.#turnRows)
   }
 
-  #withSources(log: ProjectedLog, rows: readonly StepRow[]): ReasoningStep[] {
-    return rows.flatMap((row) => {
-      const source = sourceAt(this.#db, log, seqOfUlid(row.id))
-      return source === undefined ? [] : [{ ...row, source }]
+  #turnSearch(log: ProjectedLog): TurnSearch {
+    return new TurnSearch(this.#db, this.#heads, this.#turnRows, log)
+  }
+
+  #stepSearch(log: ProjectedLog): StepSearch {
+    return new StepSearch(this.#db, this.#heads, this.#stepRows, this.#turnSearch(log), log)
+  }
+
+  #withSources(log: ProjectedLog, found: readonly PlacedStep[]): ReasoningStep[] {
+    return found.flatMap(({ step }) => {
+      const source = sourceAt(this.#db, log, seqOfUlid(step.id))
+      return source === undefined ? [] : [{ ...step, source }]
     })
   }
 }

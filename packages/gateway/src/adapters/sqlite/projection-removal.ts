@@ -1,35 +1,11 @@
 import type Database from 'better-sqlite3'
+import { HeadRows, Heads } from './chains.js'
 import type { ProjectedLog } from './projected-log.js'
+import { TurnChains } from './turn-chains.js'
+import { TurnRows } from './turn-rows.js'
 
 /** Rows removed in one transaction: few, since appends wait for it. */
 const [sliceRows, sliceTurns] = [500, 50]
-
-/** What is to go: SQL that finds steps, and conditions for what belongs to turns. */
-interface Which {
-  readonly steps: string
-  readonly ends: string
-  readonly turns: string
-}
-
-/** What is older than the time up to which the projection was pruned. */
-export const older: Which = {
-  steps: `
-    SELECT rs.id, rs.phase, rs.created_at
-    FROM reasoning_steps rs INDEXED BY idx_reasoning_created CROSS JOIN turns t ON t.id = rs.turn_id
-    WHERE rs.created_at >= @from AND rs.created_at < @kept AND t.session_id = @epoch
-    ORDER BY rs.created_at LIMIT ${sliceRows}`,
-  ends: 'space = @space AND created_at < @kept',
-  turns: 'session_id = @epoch AND changed_at < @kept',
-}
-
-export const everything: Which = {
-  steps: `
-    SELECT rs.id, rs.phase, rs.created_at
-    FROM turns t CROSS JOIN reasoning_steps rs ON rs.turn_id = t.id
-    WHERE t.session_id = @epoch LIMIT ${sliceRows}`,
-  ends: 'space = @space',
-  turns: 'session_id = @epoch',
-}
 
 interface FoundStep {
   readonly id: string
@@ -44,7 +20,7 @@ export interface Removed {
   readonly isDone: boolean
 }
 
-/** Removes turns and steps of one space, slice by slice. The triggers let go only what the projection says is to go. */
+/** Prunes turns and steps of one space, slice by slice. The triggers let go only what the projection says is to go. */
 export class ProjectionRemoval {
   readonly #db: Database.Database
   readonly #log: ProjectedLog
@@ -57,24 +33,21 @@ export class ProjectionRemoval {
   }
 
   /** `kept`: the time up to which the projection was pruned. */
-  some({ steps, ends, turns }: Which, kept: string): Removed {
-    const { space, epoch } = this.#log
-    const values = { space, epoch, kept, from: this.#from }
-    const found = this.#db.prepare<object, FoundStep>(steps).all(values)
+  some(kept: string): Removed {
+    const found = this.#db
+      .prepare<object, FoundStep>(
+        `SELECT rs.id, rs.phase, rs.created_at
+          FROM reasoning_steps rs INDEXED BY idx_reasoning_created CROSS JOIN turns t ON t.id = rs.turn_id
+          WHERE rs.created_at >= @from AND rs.created_at < @kept AND t.session_id = @epoch
+          ORDER BY rs.created_at, rs.rowid LIMIT ${sliceRows}`,
+      )
+      .all({ epoch: this.#log.epoch, kept, from: this.#from })
     this.#from = found.at(-1)?.created_at ?? ''
     if (found.length > 0) {
       this.#removeSteps(found)
       return { steps: found.length, isDone: false }
     }
-    const fewEnds = `(SELECT rowid FROM batch_ends WHERE ${ends} LIMIT ${sliceRows})`
-    const { changes } = this.#db.prepare(`DELETE FROM batch_ends WHERE rowid IN ${fewEnds}`).run(values)
-    if (changes > 0) return { steps: 0, isDone: false }
-    const fewTurns = this.#db.prepare<object, string>(
-      `SELECT id FROM turns WHERE ${turns} LIMIT ${sliceTurns}`,
-    )
-    const ids = fewTurns.pluck().all(values)
-    this.#removeTurns(ids)
-    return { steps: 0, isDone: ids.length === 0 }
+    return { steps: 0, isDone: !this.#removeEnds(kept) && !this.#removeTurns(kept) }
   }
 
   #removeSteps(steps: readonly FoundStep[]): void {
@@ -89,15 +62,38 @@ export class ProjectionRemoval {
     remove.immediate()
   }
 
-  #removeTurns(ids: readonly string[]): void {
+  /** Whether there were any. */
+  #removeEnds(kept: string): boolean {
+    const few = `SELECT rowid FROM batch_ends WHERE space = ? AND created_at < ?
+      ORDER BY created_at, rowid LIMIT ${sliceRows}`
+    const { changes } = this.#db
+      .prepare(`DELETE FROM batch_ends WHERE rowid IN (${few})`)
+      .run(this.#log.space, kept)
+    return changes > 0
+  }
+
+  /** Whether there were any. Those around them are linked to each other. */
+  #removeTurns(kept: string): boolean {
+    const ids = this.#db
+      .prepare<[string, string], string>(
+        `SELECT id FROM turns WHERE session_id = ? AND changed_at < ? LIMIT ${sliceTurns}`,
+      )
+      .pluck()
+      .all(this.#log.epoch, kept)
     const decisions = this.#db.prepare('DELETE FROM tool_decisions WHERE turn_id = ?')
     const turn = this.#db.prepare('DELETE FROM turns WHERE id = ?')
     const remove = this.#db.transaction(() => {
+      const heads = new Heads(new HeadRows(this.#db), this.#log.space)
+      const chains = new TurnChains(this.#db, new TurnRows(this.#db), heads)
       for (const id of ids) {
+        chains.unlink(id)
         decisions.run(id)
         turn.run(id)
       }
+      chains.store()
+      heads.store()
     })
     remove.immediate()
+    return ids.length > 0
   }
 }

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import { rangeError } from '../../log/error.js'
 import type { Snapshot } from '../../ports/envelope-log.js'
+import { dropCheckpoint } from './checkpoints.js'
 
 /** Rows removed in one transaction: few, since appends wait for it. */
 const SLICE_ROWS = 200
@@ -49,7 +50,12 @@ export class Pruning {
     const oldest = (snapshotOf(this.#db, space)?.through ?? 0) + 1
     const isInside = Number.isInteger(through) && through >= oldest && through < head
     if (!isInside) throw rangeError(through, oldest, head)
-    const hash = this.#keep.get(snapshot, space, through)
+    const hash = this.#db
+      .transaction(() => {
+        dropCheckpoint(this.#db, space, through)
+        return this.#keep.get(snapshot, space, through)
+      })
+      .immediate()
     if (hash === undefined) throw new Error(`row ${through} of space ${space} is missing`)
     this.#isDone = false
     return hash

@@ -1,6 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
 import type { Call, Range, ReaderCalls, ReaderOptions } from './calls.js'
+import { checkpointOf } from './checkpoints.js'
 import { fromStored, type StoredRow } from './columns.js'
 import { openForReading } from './files.js'
 import { type Packed, packPage } from './pack.js'
@@ -18,6 +19,8 @@ function start({ path }: ReaderOptions): void {
   /** What it reads is as of one moment. */
   const atOnce = db.transaction((call: Exclude<Call<ReaderCalls>, { name: 'read' | 'close' }>): unknown => {
     switch (call.name) {
+      case 'checkpoint':
+        return checkpointOf(db, ...call.args)
       case 'ends':
         return projected.ends(...call.args)
       case 'turns':

@@ -20,21 +20,26 @@ export interface AuditEntry extends StepRow {
 export interface AuditFilter {
   /** Epoch of a log. */
   readonly sessionId?: string
-  /** RFC 3339 UTC; `since` is included, `until` is not. */
+  /** RFC 3339 UTC, by the time of the log; `since` is included, `until` is not. */
   readonly since?: string
   readonly until?: string
   readonly phase?: Phase
+  /** Id of a turn or job. */
+  readonly turnId?: string
 }
 
 const insert = `
-  INSERT INTO reasoning_steps (id, turn_id, step_number, phase, content,
+  INSERT OR FAIL INTO reasoning_steps (id, turn_id, step_number, phase, content,
     linked_tool_call, linked_policy_decision, linked_approval_request, created_at)
   VALUES (@id, @turn_id, @step_number, @phase, @content,
     @linked_tool_call, @linked_policy_decision, @linked_approval_request, @created_at)`
 
 const unlinked = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }
 
-/** The steps of the audit in their table: rows are added, and never changed. Writes in the transaction of its caller. */
+/**
+ * The steps of the audit in their table: rows are added, and never changed. Writes in the transaction of its caller. What it
+ * reads is what the table has; a projection finds out whether that is what was written.
+ */
 export class ReasoningLog {
   readonly #db: Database.Database
   readonly #insert: Database.Statement<[StepRow]>
@@ -72,12 +77,13 @@ export class ReasoningLog {
   }
 
   /** Steps across turns and sessions, in the order of their turns. */
-  find({ sessionId, since, until, phase }: AuditFilter): AuditEntry[] {
+  find({ sessionId, since, until, phase, turnId }: AuditFilter): AuditEntry[] {
     const conditions: (readonly [sql: string, value: string | undefined])[] = [
       ['t.session_id = ?', sessionId],
       ['rs.created_at >= ?', since],
       ['rs.created_at < ?', until],
       ['rs.phase = ?', phase],
+      ['rs.turn_id = ?', turnId],
     ]
     const asked = conditions.filter(([, value]) => value !== undefined)
     const where = asked.map(([sql]) => sql).join(' AND ') || 'true'
@@ -98,8 +104,7 @@ export class ReasoningLog {
       )
       .get(turnId)
     if (turn === undefined) throw new Error(`there is no turn ${turnId}`)
-    const steps = this.#db.prepare<[string], StepRow>('SELECT * FROM reasoning_steps WHERE turn_id = ?')
-    return exportMarkdown(turn, steps.all(turnId))
+    return exportMarkdown(turn, this.find({ turnId }))
   }
 
   #nextId(): string {

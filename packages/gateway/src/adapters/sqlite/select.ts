@@ -10,8 +10,8 @@ type Condition = readonly [sql: string, ...values: Value[]]
 
 /**
  * The rows of a range as SQL. A list is bound as one JSON value, so that there are few different statements and each is
- * prepared once. What is in a context is found by its index, all else by the primary key; the rest of the conditions look
- * at each of those rows.
+ * prepared once. What is in a context is found by its index, and so are decisions, all else by the primary key; the rest of
+ * the conditions look at each of those rows.
  */
 export function selectOf({ space, after, before, limit, order, filter }: Range): {
   readonly sql: string
@@ -20,8 +20,10 @@ export function selectOf({ space, after, before, limit, order, filter }: Range):
   const inRange: Condition = ['space = ? AND seq > ? AND seq < ?', space, after, before]
   const conditions = [inRange, ...placesOf(filter, inRange), ...conditionsOf(filter)]
   const where = conditions.map(([sql]) => sql).join(' AND ')
+  const byDecisions = areDecisions(filter) && filter.context === undefined
+  const rows = byDecisions ? 'envelopes INDEXED BY envelopes_decisions' : 'envelopes'
   return {
-    sql: `SELECT ${columns} FROM envelopes WHERE ${where} ORDER BY seq ${order} LIMIT ?`,
+    sql: `SELECT ${columns} FROM ${rows} WHERE ${where} ORDER BY seq ${order} LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   }
 }
@@ -43,9 +45,13 @@ function placesOf({ context }: Filter, [isInRange, ...range]: Condition): Condit
   return [[`seq IN (${selects.join(' UNION ')})`, ...values]]
 }
 
-function conditionsOf({ kinds, from, correlationId }: Filter): Condition[] {
+const areDecisions = ({ kinds }: Filter): boolean => kinds?.length === 1 && kinds[0] === Kind.systemDecision
+
+function conditionsOf(filter: Filter): Condition[] {
+  const { kinds, from, correlationId } = filter
   const conditions: Condition[] = []
-  if (kinds) conditions.push(['kind IN (SELECT value FROM json_each(?))', JSON.stringify(kinds)])
+  if (areDecisions(filter)) conditions.push([`kind = '${Kind.systemDecision}'`])
+  else if (kinds) conditions.push(['kind IN (SELECT value FROM json_each(?))', JSON.stringify(kinds)])
   if (from) conditions.push(['"from" IN (SELECT value FROM json_each(?))', JSON.stringify(from)])
   if (correlationId !== undefined) {
     const answers = 'EXISTS (SELECT 1 FROM json_each(correlationId) WHERE value = ?)'

@@ -83,6 +83,16 @@ export async function openSqliteLog(
       lastWrite = pruning
       snapshot = { through, hash: await pruning, bytes: kept }
     },
+    async keep(checkpoint) {
+      refuseIfClosed()
+      const bytes = new Uint8Array(checkpoint.bytes)
+      lastWrite = writer.call('keep', [space, { ...checkpoint, bytes }], [bytes.buffer])
+      await lastWrite
+    },
+    async checkpoint() {
+      refuseIfClosed()
+      return reader.call('checkpoint', [space])
+    },
     async recover() {
       refuseIfClosed()
       const again = await writer.call('recover', [name])

@@ -1,5 +1,6 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Call, Reply, WriterCalls, WriterOptions } from './calls.js'
+import { keepCheckpoint } from './checkpoints.js'
 import { asLogError } from './failure.js'
 import { lock } from './files.js'
 import { LogFile } from './log-file.js'
@@ -32,6 +33,8 @@ function start(options: WriterOptions): void {
         })
       case 'prune':
         return file.use(({ ledger, pruning }) => pruning.prune(...call.args, ledger.headOf(call.args[0])))
+      case 'keep':
+        return file.use(({ db, ledger }) => keepCheckpoint(db, ...call.args, ledger.headOf(call.args[0])))
       case 'close':
         file.close()
         return holder.close()

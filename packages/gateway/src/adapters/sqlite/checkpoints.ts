@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import type Database from 'better-sqlite3'
+import { checkpointError } from '../../log/error.js'
+import type { Checkpoint } from '../../ports/envelope-log.js'
+
+export const checkpoints = `
+  -- what the rows of a space up to "through" add up to; digest = of this row, the epoch, and the hash of that row
+  CREATE TABLE IF NOT EXISTS checkpoints (
+    space INTEGER PRIMARY KEY REFERENCES spaces (id),
+    through INTEGER NOT NULL,
+    format TEXT NOT NULL,
+    bytes BLOB NOT NULL,
+    digest BLOB NOT NULL
+  ) STRICT;
+`
+
+/** What a checkpoint was kept for. */
+interface Place {
+  readonly epoch: string
+  readonly hash: Uint8Array
+}
+
+type Stored = Checkpoint & Place & { readonly digest: Uint8Array }
+
+/** Takes the place of the one before, in one statement: whoever is cut off has the one or the other. */
+export function keepCheckpoint(
+  db: Database.Database,
+  space: number,
+  checkpoint: Checkpoint,
+  head: number,
+): void {
+  const { through, format, bytes } = checkpoint
+  const oldest = prunedThrough(db, space) + 1
+  const isInside = Number.isInteger(through) && through >= oldest && through <= head
+  if (!isInside) throw checkpointError(through, oldest, head)
+  const place = db
+    .prepare<[number, number], Place>(
+      'SELECT epoch, hash FROM spaces JOIN envelopes ON space = spaces.id WHERE spaces.id = ? AND seq = ?',
+    )
+    .get(space, through)
+  if (place === undefined) throw new Error(`row ${through} of space ${space} is missing`)
+  db.prepare(
+    'INSERT OR REPLACE INTO checkpoints (space, through, format, bytes, digest) VALUES (?, ?, ?, ?, ?)',
+  ).run(...[space, through, format, bytes, digestOf(checkpoint, place)])
+}
+
+/** The last one that was kept. What tells of pruned rows alone is none. */
+export function checkpointOf(db: Database.Database, space: number): Checkpoint | 'damaged' | undefined {
+  const stored = db
+    .prepare<[number], Stored>(
+      `SELECT checkpoints.through, format, bytes, checkpoints.digest, epoch, coalesce(envelopes.hash, x'') AS hash
+        FROM checkpoints JOIN spaces ON spaces.id = checkpoints.space
+          LEFT JOIN envelopes ON envelopes.space = checkpoints.space AND seq = through
+        WHERE checkpoints.space = ?`,
+    )
+    .get(space)
+  if (stored === undefined || stored.through <= prunedThrough(db, space)) return undefined
+  const { through, format, bytes, digest } = stored
+  return digestOf(stored, stored).equals(digest) ? { through, format, bytes } : 'damaged'
+}
+
+/** Removes what tells of pruned rows alone. */
+export function dropCheckpoint(db: Database.Database, space: number, pruned: number): void {
+  db.prepare('DELETE FROM checkpoints WHERE space = ? AND through <= ?').run(space, pruned)
+}
+
+const prunedThrough = (db: Database.Database, space: number): number =>
+  db.prepare<[number], number>('SELECT through FROM pruned WHERE space = ?').pluck().get(space) ?? 0
+
+function digestOf({ through, format, bytes }: Checkpoint, { epoch, hash }: Place): Buffer {
+  const place = JSON.stringify([epoch, through, Buffer.from(hash).toString('hex'), format])
+  return createHash('sha256').update(place).update(bytes).digest()
+}
