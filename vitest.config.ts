@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     setupFiles: ['test/support/seed.ts'],
     reporters: ['default', totalsReporter],
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 })

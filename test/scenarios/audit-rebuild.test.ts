@@ -80,11 +80,11 @@ describe('meup audit rebuild', () => {
     const envelopes = db.prepare<[], number>('SELECT count(*) FROM envelopes').pluck().get()
     expect(await meup(['audit', 'rebuild'], { cwd })).toEqual({
       code: 0,
-      stdout: `demo: ${envelopes} envelopes, 4 turns, 4 steps\n`,
+      stdout: `demo: ${envelopes} envelopes, 6 turns, 4 steps\n`,
       stderr: '',
     })
     const { stdout } = await meup(['audit', 'rebuild', '--json'], { cwd })
-    expect(JSON.parse(stdout)).toEqual({ spaces: [{ space: 'demo', envelopes, turns: 4, steps: 4 }] })
+    expect(JSON.parse(stdout)).toEqual({ spaces: [{ space: 'demo', envelopes, turns: 6, steps: 4 }] })
     expect(decisions()).toEqual(decided)
     await startMeup('gateway', cwd)
     expect(await trail()).toBe(before)

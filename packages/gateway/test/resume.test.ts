@@ -196,16 +196,21 @@ describe('a reader that is too slow', () => {
   const message = 'x'.repeat(200_000)
 
   test('is closed 4410, nobody waits for it, and it resumes whole', async () => {
-    const { connect } = await start({ participants, limits: { sendBufferBytes: 256 * 1024 } })
+    const { connect, url } = await start({ participants, limits: { sendBufferBytes: 256 * 1024 } })
     const [alice, bob, slow] = [await connect('alice'), await connect('bob'), await connect('carol')]
     slow.ws.pause()
-    const total = 250
-    for (const count of range(1, total)) {
-      await alice.accepted({ id: `m${count}`, ...chat(message) })
-      await bob.next(byId(`m${count}`))
+    let total = 0
+    const closed = async () => /slow_closes_total\S* 1$/m.test(await (await fetch(`${url}/metrics`)).text())
+    while (!(await closed())) {
+      total += 1
+      await alice.accepted({ id: `m${total}`, ...chat(message) })
+      await bob.next(byId(`m${total}`))
     }
+    // A moment is all that it has to take the close.
     slow.ws.resume()
     expect(await slow.closed).toMatchObject({ code: closeCodes.tooSlow })
+    total += 1
+    await alice.accepted({ id: `m${total}`, ...chat(message) })
     const got = seqs(slow.frames)
     const reached = got.at(-1) ?? 0
     expect(got).toEqual(range(got[0] ?? 0, reached))
