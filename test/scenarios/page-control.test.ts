@@ -85,6 +85,18 @@ test(
   }),
 )
 
+/** Scrolls as often as a reader would: what is drawn meanwhile may put the page back to where it was. */
+const scrolledTo = (page: DrivenPage, top: number, expected: string): Promise<void> =>
+  expect
+    .poll(
+      async () => {
+        await page.evaluate(`document.querySelector('.scroller').scrollTop = ${top}`)
+        return page.text()
+      },
+      { timeout: 15_000 },
+    )
+    .toContain(expected)
+
 test(
   'a run is interrupted from its heading, and a reload leaves a reader where they were',
   { timeout: 60_000 },
@@ -104,21 +116,25 @@ test(
     await run.conclude('I was asked to stop')
     await page.shows('I was asked to stop')
 
-    await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
-    await page.shows('that was it')
+    await scrolledTo(page, 0, 'that was it')
     await page.click('button', 'Unfold what security thinks')
     await page.shows('idea 29.')
-    await page.evaluate(`document.querySelector('.scroller').scrollTop = 2000`)
-    await page.shows('↓ live')
+    await scrolledTo(page, 2000, '↓ live')
     const top = `[...document.querySelectorAll('article')].find((row) => row.getBoundingClientRect().bottom > 100)?.textContent ?? ""`
     await page.hides('message 199.')
-    const before = await page.evaluate<string>(top)
-    expect(before).toContain('message')
+    // Rows are drawn, and then measured: by then it shows the same twice.
+    let before = ''
+    await expect
+      .poll(async () => {
+        const earlier = before
+        before = await page.evaluate<string>(top)
+        return before.includes('message') && before === earlier
+      })
+      .toBe(true)
     await page.reload()
     await page.shows('↓ live')
     await expect.poll(() => page.evaluate(top)).toBe(before)
-    await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
-    await page.shows('idea 29.')
+    await scrolledTo(page, 0, 'idea 29.')
     expect(page.problems).toEqual([])
   }),
 )

@@ -106,7 +106,10 @@ class Pipe {
 
   /** That the gateway is away for a while is no mistake of the page. */
   #note({ level, text, url }: { level: string; text: string; url?: string }): void {
-    if (level === 'error' && !/ERR_CONNECTION_REFUSED|WebSocket connection/.test(text)) {
+    if (
+      level === 'error' &&
+      !/ERR_CONNECTION_(REFUSED|RESET)|status of 503|WebSocket connection/.test(text)
+    ) {
       this.problems.push(`${text} ${url ?? ''}`)
     }
   }
