@@ -54,7 +54,7 @@ test(
     await pane.sees('1 pending')
     enter(pane, `/approve ${always.id} always`)
     await pane.sees('✓ approved; coder may do the same from now on')
-    expect(written).toEqual([{ text: 'early' }, { text: 'always' }])
+    await expect.poll(() => written).toEqual([{ text: 'early' }, { text: 'always' }])
     enter(pane, '/approve nonsense')
     await pane.sees('✗ no proposal nonsense is in the log')
   }),
