@@ -68,7 +68,7 @@ const isRecord = (bytes: Buffer): boolean =>
   (JSON.parse(bytes.toString()) as Envelope).kind === 'system.decision'
 
 /** What cannot be seen is dropped where texts are guarded; then the bytes are others. */
-const invisible = /\\u00[0189]|[\u007f-\u009f]|\p{Default_Ignorable_Code_Point}/iu
+const invisible = /\\u00[0189]|\\[bf]|[\u007f-\u009f]|\p{Default_Ignorable_Code_Point}/iu
 
 const name = Buffer.from('"payload":')
 
