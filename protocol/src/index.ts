@@ -5,6 +5,7 @@ export {
   type Capabilities,
   Capability,
   Coverage,
+  checkWithin,
   compileCapabilities,
   compilePattern,
   covers,
@@ -59,7 +60,7 @@ export type {
 } from './guard/text-guard.js'
 export { isGuarded, type Utterance } from './guard/uttered-texts.js'
 export type { JsonObject, Member } from './json.js'
-export { memberOf, readElements, readObject } from './json.js'
+export { isDeeper, memberOf, readElements, readObject } from './json.js'
 export type { JsonSchema } from './json-schemas.js'
 export { jsonSchemas, plainSchema, schemaDocument } from './json-schemas.js'
 export type { KindRule, Payloads } from './kind-rules.js'
@@ -74,7 +75,16 @@ export {
   reservedNamespaces,
 } from './kinds.js'
 export type { Limits, Rate, RateClass } from './limits.js'
-export { anyContext, defaultLimits, defaultRates, maxNesting, maxPost, rateClasses } from './limits.js'
+export {
+  anyContext,
+  defaultLimits,
+  defaultRates,
+  givenText,
+  maxNesting,
+  maxPost,
+  openContexts,
+  rateClasses,
+} from './limits.js'
 export type { Normalised } from './normalise.js'
 export { normalise } from './normalise.js'
 export {

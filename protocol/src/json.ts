@@ -46,17 +46,29 @@ export function readObject(bytes: Uint8Array): JsonObject | string {
   return { value: value as Record<string, unknown>, members: scanned.members }
 }
 
-/** The elements of one JSON array as the bytes that were sent, or what is wrong with it. */
-export function readElements(bytes: Uint8Array): Uint8Array[] | string {
-  const scanned = scan(bytes, maxNesting + 1) // Each element may nest as deep as it may alone.
+/**
+ * The elements of one JSON array as the bytes that were sent, or what is wrong with it. Where there are more than `most`
+ * it gives one more than that, and what follows is not looked at.
+ */
+export function readElements(
+  bytes: Uint8Array,
+  most = Number.POSITIVE_INFINITY,
+): readonly Uint8Array[] | string {
+  const scanned = scan(bytes, maxNesting + 1, most) // Each element may nest as deep as it may alone.
   if (typeof scanned === 'string') return scanned
+  const elements = scanned.members.map(({ valueStart, valueEnd }) => bytes.subarray(valueStart, valueEnd))
+  if (elements.length > most) return elements
   try {
     if (!Array.isArray(JSON.parse(decoder.decode(bytes)))) return 'not a JSON array'
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
-  return scanned.members.map(({ valueStart, valueEnd }) => bytes.subarray(valueStart, valueEnd))
+  return elements
 }
+
+/** Whether JSON is nested deeper than this, counted on the bytes: they need not be well-formed. */
+export const isDeeper = (bytes: Uint8Array, deepest: number): boolean =>
+  typeof scan(bytes, deepest, Number.POSITIVE_INFINITY, false) === 'string'
 
 /** The bytes of one member of a well-formed JSON object; `undefined` where it has none of this name. */
 export function memberOf(object: Uint8Array, name: string): Uint8Array | undefined {
@@ -78,8 +90,16 @@ export function isNamed({ keyStart, keyEnd }: Member, name: string, bytes: Uint8
   }
 }
 
-/** Counts colons and nesting outside strings, and notes the members of the outermost object or array. */
-function scan(bytes: Uint8Array, deepest: number): { keys: number; members: Member[] } | string {
+/**
+ * Counts colons and nesting outside strings, and notes the members of the outermost object or array: one more than `most`
+ * of them, and then it ends.
+ */
+function scan(
+  bytes: Uint8Array,
+  deepest: number,
+  most = Number.POSITIVE_INFINITY,
+  notes = true,
+): { keys: number; members: Member[] } | string {
   const members: Member[] = []
   let isArray = false
   let depth = 0
@@ -88,7 +108,7 @@ function scan(bytes: Uint8Array, deepest: number): { keys: number; members: Memb
   let keyEnd = 0
   let valueStart = -1
   const finish = (end: number): void => {
-    if (valueStart !== -1) addMember(members, bytes, { keyStart, keyEnd, valueStart, valueEnd: end })
+    if (notes && valueStart !== -1) addMember(members, bytes, { keyStart, keyEnd, valueStart, valueEnd: end })
     valueStart = -1
   }
   for (let at = 0; at < bytes.length; at++) {
@@ -104,7 +124,7 @@ function scan(bytes: Uint8Array, deepest: number): { keys: number; members: Memb
       keys++
       if (depth === 1) valueStart = at + 1
     } else if (byte === openBrace || byte === openBracket) {
-      if (++depth > deepest) return `nested more than ${maxNesting} levels deep`
+      if (++depth > deepest) return `nested more than ${Math.min(deepest, maxNesting)} levels deep`
       if (depth === 1 && byte === openBracket) {
         isArray = true
         valueStart = at + 1
@@ -113,6 +133,7 @@ function scan(bytes: Uint8Array, deepest: number): { keys: number; members: Memb
       if (depth-- === 1) finish(at)
     } else if (byte === comma && depth === 1) {
       finish(at)
+      if (members.length > most) return { keys, members }
       if (isArray) valueStart = at + 1
     }
   }

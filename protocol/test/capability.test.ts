@@ -266,6 +266,27 @@ test('says which capability allowed it: the first that does', () => {
   expect(compileCapabilities([]).allows({ kind: 'chat', payload: {} })).toEqual({ allowed: false })
 })
 
+test.each([
+  ['early', '', ''],
+  ['behind what all begin with', 'a/very/long/beginning/that/all/names/share/', ''],
+  ['at the end alone', '', '/and/a/very/long/end/that/all/names/share'],
+])('tells many capabilities apart, which differ %s', (_, before, behind) => {
+  const list = Array.from({ length: 200 }, (_, i) => ({
+    kind: ['mcp.request', 'chat'],
+    ...(i % 2 === 0 && { to: `${before}${i % 10}` }),
+    payload: { params: { name: [`${before}${i}_**${behind}`, '!**secret**'] }, method: 'tools/call' },
+  }))
+  const { allows } = compileCapabilities(list)
+  for (const [i, { to = 'anybody' }] of list.entries()) {
+    const ask = (name: string) =>
+      allows({ kind: 'mcp.request', to: [to], payload: { method: 'tools/call', params: { name } } }).matched
+    expect(ask(`${before}${i}_file${behind}`)).toBe(i)
+    expect(ask(`${before}${i}_secret${behind}`)).toBe(undefined)
+    expect(ask(`${before}${i}${behind}`)).toBe(undefined)
+    expect(ask(String(i))).toBe(undefined)
+  }
+})
+
 test('answers the same for thousands of kinds and after them', () => {
   const { allows } = compileCapabilities(['acme.*', 'chat'])
   for (let i = 0; i < 5000; i++) {

@@ -1,4 +1,4 @@
-import { type Member, readElements, readObject } from '@meup/protocol'
+import { isDeeper, type Member, readElements, readObject } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
@@ -185,4 +185,22 @@ describe('readElements', () => {
   test.for(['[]', '[ ]', ' [\n] '])('%j has none', (text) => {
     expect(readElements(encode(text))).toEqual([])
   })
+
+  test('gives one more than asked for, and looks at nothing behind that', () => {
+    expect(readElements(encode('[1,2,3]'), 3)).toHaveLength(3)
+    expect(readElements(encode('[1,2,3,4]'), 3)).toHaveLength(4)
+    expect(readElements(encode('[1,2,3,4,5,6'), 3)).toHaveLength(4)
+    expect(readElements(encode('[1,2,3'), 3)).toBeTypeOf('string')
+    expect(readElements(encode(`[1,2,${'['.repeat(100)}`), 1)).toHaveLength(2)
+  })
+})
+
+test.for<[boolean, string]>([
+  [false, '1'],
+  [false, '[[1,2],{"a":3}]'],
+  [true, '[[1,2],{"a":[3]}]'],
+  [false, '["[[[[", {"{{{{": "}"}]'],
+  [true, '[[['],
+])('isDeeper than 2 is %o for %s', ([expected, text]) => {
+  expect(isDeeper(encode(text), 2)).toBe(expected)
 })

@@ -1,5 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { closeCodes, defaultLimits, defaultRates, maxNesting, maxPost } from '@meup/protocol'
+import {
+  closeCodes,
+  defaultLimits,
+  defaultRates,
+  givenText,
+  maxNesting,
+  maxPost,
+  openContexts,
+} from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { specPath, withTables } from '../scripts/spec-tables.js'
 
@@ -56,6 +64,11 @@ describe('numbers in the text are those of the code:', () => {
     [1, 8, `more than ${maxNesting} deep`],
     [1, 13, `(default ${maxEnvelopeBytes})`],
     [2, 1, `at most ${contextDepth} segments and ${contextLength} characters`],
+    [2, 11, `At most ${openContexts.own} contexts of one participant`],
+    [2, 11, `${openContexts.all} of a space`],
+    [4, 8, `at most ${givenText.list} characters of JSON`],
+    [4, 19, `at most ${givenText.own} characters of JSON`],
+    [4, 19, `in a space at most ${givenText.all}`],
     [5, 8, `(default ${sendBufferBytes})`],
     [5, 13, `by default up to ${connectionsPerParticipant}`],
     [7, 4, `(default ${agentHops})`],

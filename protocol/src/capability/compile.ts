@@ -1,19 +1,13 @@
 import { READ_TARGETED } from '../kinds.js'
+import { type Candidates, candidatesOf, entryOf, firstOf } from './candidates.js'
 import { beginCheck } from './effort.js'
 import { type Node, parseStrings } from './parse.js'
-import type { Capability, Pattern } from './pattern.js'
-import { compilePayload, fits, type PayloadTest } from './payload.js'
-import { type Places, placesForList } from './places.js'
+import { type Capability, type Pattern, patternLimits } from './pattern.js'
+import { questionsOf } from './payload.js'
+import type { AddresseesTest, Conditions, Subject } from './program.js'
 import { dotted, parseRules, type Rule } from './rules.js'
-import { compileNode, type Test } from './value.js'
-
-/** What capabilities look at: an envelope after normalisation. An absent or empty `to` is everyone. */
-export interface Subject {
-  readonly kind: string
-  readonly to?: readonly string[] | undefined
-  readonly context?: string | undefined
-  readonly payload: unknown
-}
+import { headsOf, tellingSigns } from './signs.js'
+import { compileNode } from './value.js'
 
 export interface Decision {
   readonly allowed: boolean
@@ -26,34 +20,11 @@ export interface Capabilities {
   readonly list: readonly Capability[]
 }
 
-interface CompiledRule {
-  readonly decision: Decision
-  readonly ofKind: (kind: string) => boolean
-  /** The only addressee that it allows, where its pattern is a name. */
-  readonly only: string | undefined
-  readonly to: ((to: readonly string[]) => boolean) | undefined
-  readonly context: Test | undefined
-  readonly payload: PayloadTest | undefined
-}
-
-/**
- * The rules for envelopes of one kind, each behind the mark of the only addressee that it allows, or behind
- * `ANYBODY`: most rules name another addressee, and are not even looked at.
- */
-type Candidates = readonly (number | CompiledRule)[]
-
-const ANYBODY = -1
-
-/** What tells most names apart: from 0 on. */
-function markOf(name: string): number {
-  let mark = name.length
-  for (let i = Math.max(0, name.length - 16); i < name.length; i++) {
-    mark = (Math.imul(mark, 31) + name.charCodeAt(i)) & 0x3fffffff
-  }
-  return mark
-}
-
 const DENIED: Decision = Object.freeze({ allowed: false })
+/** By the index of the capability that allows. */
+const decisions: readonly Decision[] = Array.from({ length: patternLimits.capabilities }, (_, matched) =>
+  Object.freeze({ allowed: true, matched }),
+)
 
 /** Kinds come from the wire: that many are remembered with the capabilities for them, of that length at most. */
 const REMEMBERED_KINDS = 64
@@ -89,79 +60,42 @@ export function compileCapabilities(list: readonly Capability[]): Capabilities {
   return capabilities
 }
 
-const compile = (parsed: readonly Rule[], list: readonly Capability[]): Capabilities =>
-  new CompiledList(parsed, list)
+function compile(parsed: readonly Rule[], list: readonly Capability[]): Capabilities {
+  const capabilities = parsed.map((rule) => ({ ofKind: compileKind(rule), conditions: conditionsOf(rule) }))
+  const signs = tellingSigns(capabilities.map(({ conditions }) => headsOf(conditions)))
+  const entries = capabilities.map(({ conditions }, index) => entryOf(conditions, index, signs))
+  const tests = capabilities.map(({ ofKind }) => ofKind)
+  const byKind = new Map<string, Candidates>()
 
-class CompiledList implements Capabilities {
-  readonly list: readonly Capability[]
-  readonly #rules: readonly CompiledRule[]
-  readonly #places = placesForList()
-  /** The kind that was asked for last, which most often comes again; and all that were. */
-  #kind = ''
-  #candidates: Candidates = []
-  readonly #byKind = new Map<string, Candidates>()
-
-  constructor(parsed: readonly Rule[], list: readonly Capability[]) {
-    this.list = list
-    this.#rules = parsed.map((rule, index) => compileRule(rule, index, this.#places))
-    this.#candidates = this.#candidatesOf(this.#kind)
-  }
-
-  // Also to be called by itself.
-  readonly allows = (envelope: Subject): Decision => {
-    beginCheck()
-    const kind = theKind(envelope.kind)
-    if (kind !== this.#kind) {
-      this.#candidates = this.#candidatesOf(kind)
-      this.#kind = kind
-    }
-    const candidates = this.#candidates
-    return candidates.length === 0 ? DENIED : decide(candidates, envelope, this.#places)
-  }
-
-  #candidatesOf(kind: string): Candidates {
-    const known = this.#byKind.get(kind)
+  function candidatesFor(kind: string): Candidates {
+    const known = byKind.get(kind)
     if (known !== undefined) return known
     const wireKind = dotted(kind)
-    const found = this.#rules
-      .filter((rule) => rule.ofKind(wireKind))
-      .flatMap((rule) => [rule.only === undefined ? ANYBODY : markOf(rule.only), rule])
-    if (this.#byKind.size >= REMEMBERED_KINDS) this.#byKind.clear()
-    if (kind.length <= REMEMBERED_LENGTH) this.#byKind.set(kind, found)
+    const found = candidatesOf(
+      signs,
+      entries.filter((_, index) => tests[index]?.(wireKind)),
+    )
+    if (byKind.size >= REMEMBERED_KINDS) byKind.clear()
+    if (kind.length <= REMEMBERED_LENGTH) byKind.set(kind, found)
     return found
   }
-}
 
-function decide(candidates: Candidates, envelope: Subject, places: Places): Decision {
-  const { to = [] } = envelope
-  const [first] = to
-  const only = to.length === 1 && first !== undefined ? markOf(first) : undefined
-  places.enter(envelope.payload)
-  try {
-    for (let at = 0; at < candidates.length; at += 2) {
-      const mark = candidates[at]
-      if (only !== undefined && mark !== only && mark !== ANYBODY) continue
-      const rule = candidates[at + 1] as CompiledRule
-      if (allowsAll(rule, envelope, places)) return rule.decision
+  /** The kind that was asked for last, which most often comes again, and the capabilities for it. */
+  let last = ''
+  let candidates = candidatesFor(last)
+
+  // Also to be called by itself.
+  const allows = (envelope: Subject): Decision => {
+    const { kind } = envelope
+    beginCheck()
+    if (kind !== last) {
+      candidates = candidatesFor(kind)
+      last = theKind(kind)
     }
-    return DENIED
-  } finally {
-    places.leave()
+    const index = firstOf(candidates, envelope)
+    return index < 0 ? DENIED : (decisions[index] ?? DENIED)
   }
-}
-
-function allowsAll({ only, to, context, payload }: CompiledRule, envelope: Subject, places: Places): boolean {
-  if (only === undefined ? to !== undefined && !(envelope.to && to(envelope.to)) : !isOnly(only, envelope.to))
-    return false
-  return (
-    (payload === undefined || fits(payload, places)) && (context === undefined || context(envelope.context))
-  )
-}
-
-/** Every addressee is that one, and there is one. */
-function isOnly(only: string, to: readonly string[] | undefined): boolean {
-  if (to?.length === 1) return to[0] === only
-  return to !== undefined && to.length > 0 && to.every((each) => each === only)
+  return { allows, list }
 }
 
 /**
@@ -192,20 +126,22 @@ export function holdsLiteral(list: readonly Capability[], kind: string): boolean
   })
 }
 
-function compileRule(rule: Rule, index: number, places: Places): CompiledRule {
-  const kind = compileNode(rule.kind)
+function compileKind({ kind, targeted }: Rule): (kind: string) => boolean {
+  const test = compileNode(kind)
+  return (value) => (value === READ_TARGETED ? targeted : test(value))
+}
+
+function conditionsOf({ to, context, payload }: Rule): Conditions {
+  const only = to?.type === 'glob' ? to.text : undefined
   return {
-    decision: Object.freeze({ allowed: true, matched: index }),
-    ofKind: (value) => (value === READ_TARGETED ? rule.targeted : kind(value)),
-    only: rule.to?.type === 'glob' ? rule.to.text : undefined,
-    to: rule.to && compileAddressees(rule.to),
-    context: rule.context && compileNode(rule.context),
-    payload: rule.payload && compilePayload(rule.payload, places),
+    only,
+    to: to && only === undefined ? compileAddressees(to) : undefined,
+    context: context && compileNode(context),
+    questions: payload === undefined ? [] : questionsOf(payload),
   }
 }
 
-/** Every addressee matches, and there is one. */
-function compileAddressees(pattern: Node): (to: readonly string[]) => boolean {
+function compileAddressees(pattern: Node): AddresseesTest {
   const test = compileNode(pattern)
-  return (to) => (to.length === 1 ? test(to[0]) : to.length > 0 && to.every(test))
+  return (to) => to.every(test)
 }

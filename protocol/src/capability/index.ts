@@ -4,7 +4,8 @@ export {
   compilePattern,
   type Decision,
   holdsLiteral,
-  type Subject,
 } from './compile.js'
 export { Coverage, covers } from './covers.js'
+export { checkWithin } from './effort.js'
 export { Capability, Pattern, PatternError, PayloadPattern, patternLimits } from './pattern.js'
+export type { Subject } from './program.js'

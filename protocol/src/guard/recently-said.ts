@@ -34,10 +34,14 @@ export class RecentlySaid {
   add(run: string, spoken: string, voices: ReadonlyMap<string, string>): void {
     const said = this.in(run)
     const kept = new Map(said.voices)
+    const all = alone(this.#tailOf(said.all, spoken))
     for (const [voice, words] of voices) {
-      renew(kept, voice, alone(this.#tailOf(kept.get(voice) ?? '', words)), mostVoices)
+      const own = kept.get(voice) ?? ''
+      // Nearly always one voice alone has spoken.
+      const isAll = words === spoken && own === said.all
+      renew(kept, voice, isAll ? all : alone(this.#tailOf(own, words)), mostVoices)
     }
-    renew(this.#runs, run, { all: alone(this.#tailOf(said.all, spoken)), voices: kept }, rememberedRuns)
+    renew(this.#runs, run, { all, voices: kept }, rememberedRuns)
   }
 }
 
