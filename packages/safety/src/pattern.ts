@@ -1,5 +1,6 @@
 import { RE2JS, RE2Set } from 're2js'
 import { SafetyError } from './error.js'
+import type { Locator } from './leak/native.js'
 
 /** Steps of a compiled pattern; a larger one would be slow on any text. */
 const largest = 2000
@@ -8,7 +9,7 @@ const memory = 2 ** 20
 
 export interface Pattern {
   /** Says where a match is. */
-  readonly compiled: RE2JS
+  readonly compiled: Locator
   /** Says whether there is one, which is a lot faster. */
   test(text: string): boolean
 }
@@ -29,11 +30,11 @@ export interface PrefixPattern extends Pattern {
   begins(text: string): boolean
 }
 
-/** Compiles a pattern of which it is known that it can be used. */
-export function compilePrefixPattern(source: string): PrefixPattern {
+/** Compiles a pattern of which it is known that it can be used; where matches are may be told by another. */
+export function compilePrefixPattern(source: string, native?: Locator): PrefixPattern {
   let test: Pattern['test'] | undefined
   return {
-    compiled: RE2JS.compile(source),
+    compiled: native ?? RE2JS.compile(source),
     begins: compileTest(source, RE2Set.ANCHOR_START),
     test(text) {
       test ??= compileTest(source, RE2Set.UNANCHORED)

@@ -6,7 +6,7 @@ interface Length {
   readonly most: number
 }
 
-function lengthOf(part: Part): Length {
+export function lengthOf(part: Part): Length {
   switch (part.type) {
     case 'edge':
       return { least: 0, most: 0 }

@@ -1,5 +1,5 @@
-import type { Matcher, RE2JS } from 're2js'
 import type { Span } from '../span.js'
+import type { Locator, LocatorMatch } from './native.js'
 
 /** Where a match starts, and the secret in it. */
 interface Match {
@@ -16,12 +16,12 @@ const longest = 8192
  * Gives what was found in the part of a text from `from` to `to`; undefined where it was none: what goes up to the end
  * of its part may be longer, or no match.
  */
-export type ReadMatch = (matcher: Matcher, text: string, from: number, to: number) => Match | undefined
+export type ReadMatch = (matcher: LocatorMatch, text: string, from: number, to: number) => Match | undefined
 
-export function readerOf(pattern: RE2JS): ReadMatch {
+export function readerOf(pattern: Locator): ReadMatch {
   const hasGroup = Object.hasOwn(pattern.namedGroups(), secretGroup)
 
-  const matchOf = (matcher: Matcher, from: number): Match => {
+  const matchOf = (matcher: LocatorMatch, from: number): Match => {
     const group = hasGroup && matcher.start(secretGroup) >= 0 ? secretGroup : 0
     return {
       start: from + matcher.start(),

@@ -5,12 +5,17 @@ import { aroundKeyword, phraseEnd, surroundings } from '../surroundings.js'
 import type { Detector } from './detector.js'
 import { compileHead } from './head.js'
 import { compileSearch } from './matches.js'
+import type { Locator } from './native.js'
+import { searchOf } from './natives.js'
 import { isPlaceholder } from './placeholder.js'
 import { compilePrefixSearch } from './prefixes.js'
 import { secretsAt } from './secrets-at.js'
 
-/** Compiles the rule that stands at `path` in the settings. Throws SafetyError if it can't be used. */
-export function compileRule(rule: SecretRule, path: string): Detector {
+/**
+ * Compiles the rule that stands at `path` in the settings. Throws SafetyError if it can't be used. Where matches are may be
+ * told by another than RE2.
+ */
+export function compileRule(rule: SecretRule, path: string, native?: Locator): Detector {
   const { name, pattern, keywords, action } = rule
   if (keywords?.length === 0) {
     throw new SafetyError(
@@ -24,7 +29,11 @@ export function compileRule(rule: SecretRule, path: string): Detector {
     if (keyword !== keyword.toLowerCase())
       throw new SafetyError(at, 'is not in lower case, as keywords must be')
   })
-  const search = compileSearch(compilePattern(pattern, `${path}/pattern`), judgeOf(rule))
+  const compiled = compilePattern(pattern, `${path}/pattern`)
+  const search = compileSearch(
+    native === undefined ? compiled : { ...compiled, compiled: native },
+    judgeOf(rule),
+  )
   return {
     name,
     action,
@@ -44,12 +53,12 @@ export function compileRule(rule: SecretRule, path: string): Detector {
 export function compileBuiltIn(rule: SecretRule): Detector {
   const { name, pattern, action } = rule
   const head = compileHead(pattern)
-  if (head === undefined) return compileRule(rule, `/built-in/${name}`)
-  const { starts: words, glance, isWhole, extent } = head
+  if (head === undefined) return compileRule(rule, `/built-in/${name}`, searchOf(pattern))
+  const { starts: words, glance, isWhole, extent, native } = head
   const judge = judgeOf(rule)
   // It skips what it has found, where the same may begin again and again.
   if (isWhole) return { name, action, words, find: secretsAt(glance, judge) }
-  const find = compilePrefixSearch(compilePrefixPattern(pattern), judge, endOfMatch(extent))
+  const find = compilePrefixSearch(compilePrefixPattern(pattern, native), judge, endOfMatch(extent))
   return { name, action, words, glance, find }
 }
 

@@ -11,13 +11,13 @@ interface Edge {
   readonly source: string
 }
 
-interface Group {
+export interface Group {
   readonly type: 'group'
   readonly name?: string | undefined
   readonly choices: readonly Sequence[]
 }
 
-interface Repeat {
+export interface Repeat {
   readonly type: 'repeat'
   readonly part: Part
   readonly least: number

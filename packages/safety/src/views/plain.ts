@@ -9,15 +9,33 @@ const forms =
   '\\u00a0-\\u0233\\u02b0-\\u02e3\\u037a-\\u0385\\u1d2c-\\u1dbb\\u1e00-\\u24ea\\u2a74-\\u2a76\\u2c7c\\u2c7d\\u3000' +
   '\\u309b\\u309c\\u3200-\\u33ff\\ua7f1-\\ua7f4\\ufb00-\\ufb29\\ufc5e-\\ufc63\\ufdfa-\\uffe3\\u{107a5}' +
   '\\u{1ccd6}-\\u{1ccf9}\\u{1d400}-\\u{1d7ff}\\u{1f100}-\\u{1f190}\\u{1fbf0}-\\u{1fbf9}'
-const candidates = new RegExp(`(?![\\t\\n\\r])(?:${unseen.source}|[${forms}])`, 'gu')
+const candidate = new RegExp(`(?![\\t\\n\\r])(?:${unseen.source}|[${forms}])`, 'u')
 
 /** Reads through what only looks different: invisible characters, accents, full-width and other forms of ASCII. */
 export function* plain(text: string): Generator<Replacement> {
-  if (!unusual.test(text)) return
-  for (const { 0: character, index } of text.matchAll(candidates)) {
-    const by = inAscii(character)
-    if (by !== undefined) yield { start: index, end: index + character.length, by }
+  const first = text.search(unusual)
+  if (first === -1) return
+  for (let start = first, end = start; start < text.length; start = end) {
+    const code = text.codePointAt(start) ?? 0
+    end = start + (code > 0xffff ? 2 : 1)
+    if (code >= 0x20 && code <= 0x7e) continue
+    const by = readAs(code)
+    if (by !== undefined) yield { start, end, by }
   }
+}
+
+/** What characters are read as, which takes a while to tell. */
+const known = new Map<number, string | undefined>()
+const mostKnown = 4096
+
+function readAs(code: number): string | undefined {
+  const by = known.get(code)
+  if (by !== undefined || known.has(code)) return by
+  if (known.size >= mostKnown) known.clear()
+  const character = String.fromCodePoint(code)
+  const read = candidate.test(character) ? inAscii(character) : undefined
+  known.set(code, read)
+  return read
 }
 
 function inAscii(character: string): string | undefined {
