@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { nanoid } from 'nanoid'
+import { LogError } from '../../log/error.js'
+import type { Snapshot } from '../../ports/envelope-log.js'
+import { type Nats, requestMs } from './connect.js'
+import type { Place } from './streams.js'
+
+/** What stands in the stream for pruned rows. */
+interface PruningRecord {
+  readonly epoch: string
+  readonly through: number
+  /** Hexadecimal. */
+  readonly hash: string
+  readonly parts: number
+  /** Names the subjects of the parts. */
+  readonly nonce: string
+  /** SHA-256 of the snapshot, hexadecimal. */
+  readonly digest: string
+}
+
+const partBytes = 256 * 1024
+
+/** What has been pruned of one space, for gateways that did not see it happen. */
+export class Prunings {
+  readonly #nats: Nats
+  readonly #place: Place
+
+  constructor(nats: Nats, place: Place) {
+    this.#nats = nats
+    this.#place = place
+  }
+
+  /** The last one, and whose log it was. Rejects with `corrupt` where its snapshot is not what was stored. */
+  async last(): Promise<(Snapshot & { readonly epoch: string }) | undefined> {
+    const found = await this.#record()
+    if (found === undefined) return undefined
+    const { epoch, through, hash, parts, nonce, digest } = found.record
+    const bytes: Uint8Array[] = []
+    for (let part = 0; part < parts; part++) {
+      const stored = await this.#lastOf(`${this.#place.snapshots}.${nonce}.${part}`)
+      if (stored !== null) bytes.push(stored.data)
+    }
+    const snapshot = Buffer.concat(bytes)
+    if (sha256(snapshot) !== digest) {
+      const message = `The snapshot of ${this.#place.subject} at ${through} is damaged. Restore the stream from a copy.`
+      throw new LogError('corrupt', message)
+    }
+    return { epoch, through, hash: Buffer.from(hash, 'hex'), bytes: snapshot }
+  }
+
+  /** Keeps one in place of the one before. */
+  async keep(epoch: string, { through, hash, bytes }: Snapshot): Promise<void> {
+    const before = await this.#record()
+    const nonce = nanoid()
+    const { js } = this.#nats
+    let parts = 0
+    for (let at = 0; at < bytes.length; at += partBytes) {
+      const part = bytes.subarray(at, at + partBytes)
+      await js.publish(`${this.#place.snapshots}.${nonce}.${parts++}`, part, { timeout: requestMs })
+    }
+    const hex = Buffer.from(hash).toString('hex')
+    const record: PruningRecord = { epoch, through, hash: hex, parts, nonce, digest: sha256(bytes) }
+    await js.publish(this.#place.pruned, JSON.stringify(record), {
+      timeout: requestMs,
+      expect: { lastSubjectSequence: before?.at ?? 0 },
+    })
+    const { stream, snapshots } = this.#place
+    if (before !== undefined) {
+      await this.#nats.manager.streams.purge(stream, { filter: `${snapshots}.${before.record.nonce}.>` })
+    }
+  }
+
+  async #record(): Promise<{ readonly at: number; readonly record: PruningRecord } | undefined> {
+    const stored = await this.#lastOf(this.#place.pruned)
+    return stored === null ? undefined : { at: stored.seq, record: stored.json<PruningRecord>() }
+  }
+
+  #lastOf(subject: string) {
+    return this.#nats.manager.streams.getMessage(this.#place.stream, { last_by_subj: subject })
+  }
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')

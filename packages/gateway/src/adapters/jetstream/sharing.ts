@@ -1,0 +1,165 @@
+import type { Subscription } from '@nats-io/transport-node'
+import { LogError } from '../../log/error.js'
+import type { Row } from '../../ports/envelope-log.js'
+import type { LogListener, Note, SharedLog } from '../../ports/shared-log.js'
+import { lastOf } from './batch.js'
+import type { Nats } from './connect.js'
+import { asNatsError } from './failure.js'
+import type { Follower } from './follower.js'
+import type { Mailbox } from './mailbox.js'
+import type { Owners } from './owners.js'
+import type { Replica } from './replica.js'
+import type { StoredBatch, SubjectLog } from './subject-log.js'
+
+/** How often whoever follows looks whether it has everything, and whether the other gateway lives. */
+const probeMs = 1000
+
+export interface SharingParts {
+  readonly space: string
+  readonly nats: Nats
+  readonly mailbox: Mailbox
+  readonly owners: Owners
+  readonly subject: SubjectLog
+  readonly replica: Replica
+  readonly follower: Follower
+}
+
+/** Who sequences a space, and what others have written of it. */
+export class Sharing implements SharedLog<Row> {
+  readonly #parts: SharingParts
+  /** Carries out one thing after another. */
+  #inTurn: (task: () => Promise<void>) => Promise<void> = (task) => task()
+  #fence = (): void => {}
+  #owner = ''
+  #listener: LogListener<Row> | undefined
+  #live: Subscription | undefined
+  #stopMail = (): void => {}
+  #probe: NodeJS.Timeout | undefined
+  /** What the server said was written, and nobody has looked at yet. */
+  #waiting: StoredBatch[] = []
+  #isOver = false
+
+  constructor(parts: SharingParts) {
+    this.#parts = parts
+  }
+
+  get self(): string {
+    return this.#parts.mailbox.self
+  }
+
+  get leads(): boolean {
+    return this.#owner === this.self
+  }
+
+  /** `inTurn` is how the log does one thing after another; `fence` keeps it from writing. */
+  join(inTurn: (task: () => Promise<void>) => Promise<void>, fence: () => void): void {
+    this.#inTurn = inTurn
+    this.#fence = fence
+  }
+
+  /** Finds out who sequences; where nobody does, this gateway does from now on. */
+  async settle(): Promise<void> {
+    const { owners, space } = this.#parts
+    this.#owner = await owners.claim(space)
+  }
+
+  listen(listener: LogListener<Row>): void {
+    const { nats, mailbox, subject, space, follower } = this.#parts
+    this.#listener = listener
+    follower.onRows = (rows) => {
+      if (!this.leads) listener.grown(rows)
+    }
+    this.#stopMail = mailbox.listen(space, {
+      asked: (note) => (this.leads ? listener.asked(note) : { follows: true }),
+      told: (note) => {
+        if (note.head.do === 'released') this.#orphaned()
+        else listener.told(note)
+      },
+    })
+    const live = nats.connection.subscribe(subject.place.live)
+    this.#live = live
+    void this.#receive(live)
+    this.#probe = setTimeout(() => void this.#look(), probeMs)
+  }
+
+  async ask(note: Note): Promise<Readonly<Record<string, unknown>>> {
+    const { mailbox, space } = this.#parts
+    const owner = this.#owner
+    let answer: Readonly<Record<string, unknown>>
+    try {
+      answer = await mailbox.ask(owner, space, note)
+    } catch (error) {
+      void this.#suspect(owner)
+      throw asNatsError(error, `asking the gateway that sequences ${space}`)
+    }
+    if (answer.follows !== true) return answer
+    this.#orphaned()
+    throw new LogError('unavailable', `The space ${space} changes hands. It is tried again.`)
+  }
+
+  tell(gateway: string, note: Note): void {
+    this.#parts.mailbox.tell(gateway, this.#parts.space, note)
+  }
+
+  async close(): Promise<void> {
+    const { leads } = this
+    this.#isOver = true
+    clearTimeout(this.#probe)
+    this.#stopMail()
+    const { nats, owners, space, mailbox } = this.#parts
+    if (nats.connection.isClosed()) return
+    this.#live?.unsubscribe()
+    if (!leads) return
+    await owners.release(space)
+    mailbox.tell('all', space, { head: { do: 'released' } })
+  }
+
+  async #receive(live: Subscription): Promise<void> {
+    for await (const { headers, data } of live) {
+      const at = Number(headers?.get('Nats-Sequence'))
+      try {
+        this.#waiting.push(this.#parts.subject.stored(at, data))
+      } catch {
+        this.#orphaned() // What it is comes out when the stream is read.
+        continue
+      }
+      if (this.#waiting.length === 1) void this.#inTurn(() => this.#take()).catch(() => this.#orphaned())
+    }
+  }
+
+  /** Whatever a gateway that leads has not written itself is of one that leads as well. */
+  async #take(): Promise<void> {
+    const batches = this.#waiting
+    this.#waiting = []
+    const { follower, replica } = this.#parts
+    if (!this.leads) for (const batch of batches) await follower.take(batch)
+    else if (batches.some(({ head }) => lastOf(head) > replica.head)) {
+      this.#fence()
+      this.#orphaned()
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { mailbox, follower } = this.#parts
+    if (!this.leads && !this.#isOver) {
+      try {
+        await this.#inTurn(async () => {
+          if (!this.leads) await follower.catchUp()
+        })
+        const owner = this.#owner
+        if (!this.leads && !(await mailbox.lives(owner))) this.#orphaned()
+      } catch {
+        this.#orphaned() // Whoever recovers the log tells why it cannot be read.
+      }
+    }
+    if (!this.#isOver) this.#probe = setTimeout(() => void this.#look(), probeMs)
+  }
+
+  async #suspect(owner: string): Promise<void> {
+    if (!(await this.#parts.mailbox.lives(owner)) && owner === this.#owner) this.#orphaned()
+  }
+
+  #orphaned(): void {
+    if (!this.#isOver) this.#listener?.orphaned()
+  }
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import type { JetStreamManager, StreamConfig } from '@nats-io/jetstream'
+import { LogError } from '../../log/error.js'
+import { apiCodeOf } from './failure.js'
+
+const shards = 8
+const secondNs = 1_000_000_000
+const [notFound, nameInUse] = [10059, 10058]
+
+/** Where a space is kept. Its names are stable: other gateways find it by them. */
+export interface Place {
+  readonly stream: string
+  /** What is written. */
+  readonly subject: string
+  /** Where the server says at once what was written. */
+  readonly live: string
+  /** What tells of pruning, and the parts of snapshots below it. */
+  readonly pruned: string
+  readonly snapshots: string
+}
+
+export function placeOf(space: string): Place {
+  const shard = createHash('sha256').update(space).digest().readUInt8() % shards
+  const at = `${shard}.${space}`
+  return {
+    stream: `MEUP_${shard}`,
+    subject: `meup.space.${at}`,
+    live: `meup.live.${at}`,
+    pruned: `meup.pruned.${at}`,
+    snapshots: `meup.snapshot.${at}`,
+  }
+}
+
+type Wanted = Pick<StreamConfig, 'name' | 'subjects' | 'num_replicas'> & Partial<StreamConfig>
+
+function wanted(stream: string, replicas: number): Wanted {
+  const shard = stream.slice('MEUP_'.length)
+  const subjects = ['space', 'pruned', 'snapshot'].map((what) => `meup.${what}.${shard}.>`)
+  return {
+    name: stream,
+    subjects,
+    num_replicas: replicas,
+    retention: 'limits',
+    storage: 'file',
+    discard: 'new',
+    deny_delete: true,
+    allow_direct: true,
+    duplicate_window: 30 * secondNs,
+    republish: { src: `meup.space.${shard}.>`, dest: `meup.live.${shard}.>` },
+  }
+}
+
+/**
+ * Makes the stream where it is missing. Rejects with a `LogError` of code `server` where it is another than this gateway
+ * would make: what is acknowledged would not be what is promised.
+ */
+export async function establishStream(
+  manager: JetStreamManager,
+  stream: string,
+  replicas: number,
+): Promise<void> {
+  const config = wanted(stream, replicas)
+  const found = await infoOf(manager, stream)
+  if (found !== undefined) return assertAlike(found, config)
+  try {
+    await manager.streams.add(config)
+  } catch (error) {
+    if (apiCodeOf(error) !== nameInUse) throw error
+    const made = await infoOf(manager, stream)
+    if (made !== undefined) assertAlike(made, config)
+  }
+}
+
+async function infoOf(manager: JetStreamManager, stream: string): Promise<StreamConfig | undefined> {
+  try {
+    return (await manager.streams.info(stream)).config
+  } catch (error) {
+    if (apiCodeOf(error) === notFound) return undefined
+    throw error
+  }
+}
+
+/** Neither may messages go by themselves, nor may it keep fewer copies than are asked for. */
+function assertAlike(found: StreamConfig, config: Wanted): void {
+  const keys = [
+    'num_replicas',
+    'retention',
+    'storage',
+    'discard',
+    'allow_direct',
+    'republish',
+    'subjects',
+  ] as const
+  const other: string[] = keys.filter((key) => JSON.stringify(found[key]) !== JSON.stringify(config[key]))
+  const limits = ['max_msgs', 'max_bytes', 'max_age', 'max_msgs_per_subject'] as const
+  other.push(...limits.filter((key) => found[key] > 0))
+  if (other.length === 0) return
+  const differences = other.map((key) => `${key} is ${JSON.stringify(found[key as keyof StreamConfig])}`)
+  const advice = `Change it (nats stream edit), or what the configuration asks for (replicas: ${config.num_replicas})`
+  throw new LogError(
+    'server',
+    `The stream ${found.name} is not as needed: ${differences.join(', ')}. ${advice}.`,
+  )
+}

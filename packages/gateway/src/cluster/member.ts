@@ -1,0 +1,188 @@
+import { Kind } from '@meup/protocol'
+import type { Room } from '../gateway/room.js'
+import type { Message } from '../outbox/parcel.js'
+import { messageFrom } from '../outbox/parcel.js'
+import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
+import type { Row } from '../ports/envelope-log.js'
+import type { Note, SharedLog } from '../ports/shared-log.js'
+import type { Elsewhere } from '../space/elsewhere.js'
+import { errorFrame } from '../space/frames.js'
+import type { Sender } from '../space/sender.js'
+import type { Space } from '../space/space.js'
+import { HandedOn } from './handed-on.js'
+import { Lines } from './lines.js'
+
+/** What a gateway says of who is connected to it holds for so long; it is said again three times in that time [milliseconds]. */
+const [leaseMs, renewMs] = [3000, 1000]
+
+type Emitted = Parameters<Space['emit']>[0]
+
+/**
+ * A space that several gateways have open. The one that sequences it admits what comes to any of them; each serves its
+ * own connections from what was committed.
+ */
+export class Member implements Elsewhere {
+  readonly #room: Room
+  readonly #shared: SharedLog<Row>
+  readonly #lines = new Lines()
+  readonly #handedOn = new HandedOn()
+  #cancel = (): void => {}
+
+  constructor(room: Room, shared: SharedLog<Row>) {
+    this.#room = room
+    this.#shared = shared
+    const { space } = room
+    space.elsewhere = this
+    shared.listen({
+      grown: (rows) => {
+        space.follow(rows)
+        this.#handedOn.settle(space.delivered)
+      },
+      orphaned: () => space.takeUp(),
+      asked: (note) => this.#asked(note),
+      told: (note) => this.#told(note),
+    })
+    const { recovered } = space
+    space.recovered = () => {
+      recovered()
+      this.#apologise()
+    }
+    shared.tell('all', { head: { do: 'who' } })
+    this.#renew()
+  }
+
+  close(): void {
+    this.#cancel()
+    this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
+  }
+
+  isFor(frame: Uint8Array): boolean {
+    return !isSubscription(frame)
+  }
+
+  async submit(sender: Sender, frame: Uint8Array, isBinary: boolean): Promise<Receipt | Refusal> {
+    const { participant, payer } = sender
+    const head = {
+      do: 'submit',
+      from: this.#shared.self,
+      line: this.#lines.of(sender),
+      participant,
+      payer,
+      isBinary,
+    }
+    try {
+      const { outcome } = await this.#shared.ask({ head, body: frame })
+      const answer = outcome as Receipt | Refusal
+      if (!isRefusal(answer) && answer.seq > this.#room.space.delivered) {
+        this.#handedOn.add({ ...answer, kind: fieldsOf(frame).kind ?? '', sender })
+      }
+      return answer
+    } catch (err) {
+      const { space } = this.#room
+      space.logger.warn({ space: space.config.name, err }, 'a frame could not be handed on')
+      const { id = '', kind = '' } = fieldsOf(frame)
+      return this.#refuse(sender, { id, kind })
+    }
+  }
+
+  async emit(fields: object): Promise<number> {
+    const { seq, refused } = await this.#shared.ask({ head: { do: 'emit', fields } })
+    if (typeof seq !== 'number') throw new Error(String(refused))
+    return seq
+  }
+
+  present(): void {
+    const people = [...this.#room.presence.here()]
+    this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people } })
+  }
+
+  /** It is not known whether it has been admitted: whoever sends it again with the same id finds out [MEUP-1.10]. */
+  #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
+    const { clock, tally } = this.#room.space
+    const message = 'the gateway that sequences this space does not answer; send it again later'
+    const refusal: Refusal = { code: 'unavailable', message }
+    tally.refused.add(refusal.code)
+    const ts = new Date(clock.now()).toISOString()
+    sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, envelope)))
+    return refusal
+  }
+
+  /** Of what the gateway before had admitted, the log has what it has. */
+  #apologise(): void {
+    const { log } = this.#room.space
+    for (const { id, kind, sender } of this.#handedOn.take()) {
+      if (log.find(id) === undefined) this.#refuse(sender, { id, kind })
+    }
+  }
+
+  #renew(): void {
+    const { space, presence } = this.#room
+    this.#lines.tidy()
+    this.present()
+    presence.elsewhere.expire(space.clock.now())
+    presence.changedElsewhere()
+    this.#cancel = space.clock.after(renewMs, () => this.#renew())
+  }
+
+  #asked({ head, body }: Note): Record<string, unknown> {
+    const { space } = this.#room
+    if (head.do === 'emit') {
+      try {
+        return { seq: space.emit(head.fields as Emitted) }
+      } catch (error) {
+        return { refused: String(error) }
+      }
+    }
+    const outcome = space.submit(this.#senderOf(head), body ?? new Uint8Array(), head.isBinary === true)
+    return { outcome: isRefusal(outcome) ? outcome : { ...outcome } }
+  }
+
+  /** Somebody who is connected to another gateway. */
+  #senderOf(head: Note['head']): Sender {
+    const { from, line, participant, payer } = head as Record<string, string>
+    const say = (what: object, { text }: Message): void =>
+      this.#shared.tell(from ?? '', { head: { line, ...what }, body: text })
+    return {
+      participant: participant ?? '',
+      payer: payer ?? '',
+      reply: (message) => say({ do: 'reply' }, message),
+      echo: (seq, message) => say({ do: 'echo', seq }, message),
+    }
+  }
+
+  #told({ head, body }: Note): void {
+    const { space, presence } = this.#room
+    switch (head.do) {
+      case 'who':
+        this.present()
+        break
+      case 'present': {
+        const people = head.people as Parameters<typeof presence.elsewhere.renew>[1]
+        presence.elsewhere.renew(String(head.from), people, space.clock.now() + leaseMs)
+        presence.changedElsewhere()
+        break
+      }
+      case 'reply':
+        this.#lines.find(head.line)?.reply({ text: Buffer.from(body ?? []) })
+        break
+      case 'echo': {
+        const seq = Number(head.seq)
+        this.#lines.find(head.line)?.echo(seq, { text: Buffer.from(body ?? []), seq })
+      }
+    }
+  }
+}
+
+/** It changes its own connection, and nothing else: it is answered where that is [MEUP-9.1]. */
+const isSubscription = (frame: Uint8Array): boolean =>
+  fieldsOf(frame).kind?.replaceAll('/', '.') === Kind.observeSubscribe
+
+/** What of a frame can be read without checks. */
+function fieldsOf(frame: Uint8Array): { readonly id?: string; readonly kind?: string } {
+  try {
+    const { id, kind } = Object(JSON.parse(Buffer.from(frame).toString()))
+    return { ...(typeof id === 'string' && { id }), ...(typeof kind === 'string' && { kind }) }
+  } catch {
+    return {} // The gateway that sequences says what is wrong with it.
+  }
+}

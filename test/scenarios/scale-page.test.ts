@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadConfig } from 'meup'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+import { natsServer } from '../support/nats.js'
+import { snippetsOf } from '../support/snippets.js'
+import { needing } from '../verifies.js'
+
+const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
+const deploy = (name: string): string => join(repositoryRoot, 'deploy', name)
+
+interface Compose {
+  readonly services: Record<string, { readonly volumes: string[]; readonly depends_on?: object }>
+  readonly volumes: Record<string, null>
+}
+const compose = parse(readFileSync(deploy('compose.yaml'), 'utf8'), { merge: true }) as Compose
+const named = (start: string): string[] =>
+  Object.keys(compose.services).filter((name) => name.startsWith(start))
+
+test('the configuration of the page is accepted as it stands', () => {
+  const [snippet] = snippetsOf('docs/scale.md').filter(({ language }) => language === 'yaml')
+  const folder = temporaryFolder({ 'space.yaml': snippet?.text ?? '' })
+  expect(loadConfig(join(folder, 'space.yaml')).storage).toEqual({
+    kind: 'jetstream',
+    servers: ['nats://nats-1:4222', 'nats://nats-2:4222', 'nats://nats-3:4222'],
+    replicas: 3,
+    credentials: join(folder, 'gateway.creds'),
+    path: join(folder, '.meup/replica.db'),
+  })
+})
+
+test('the gateways of the compose file use its servers, and each has a replica of its own', () => {
+  const { storage, gateway } = loadConfig(deploy('space.yaml'))
+  expect(storage).toMatchObject({
+    kind: 'jetstream',
+    replicas: 3,
+    servers: named('nats-').map((name) => `nats://${name}:4222`),
+  })
+  expect([gateway.host, gateway.port]).toEqual(['0.0.0.0', 8080])
+  const mounts = Object.values(compose.services).flatMap(({ volumes }) =>
+    volumes.map((each) => each.split(':')[0]),
+  )
+  const made = mounts.filter((mount) => mount !== undefined && !mount.startsWith('.'))
+  expect([...new Set(made)].sort()).toEqual(Object.keys(compose.volumes).sort())
+  expect(made.filter((mount) => mount?.startsWith('replica-')).length).toBe(named('gateway-').length)
+  expect(named('gateway-')).toHaveLength(3)
+})
+
+test('the balancer passes on to every gateway', () => {
+  const servers = [...readFileSync(deploy('haproxy.cfg'), 'utf8').matchAll(/^ {2}server (\S+) (\S+)$/gm)]
+  expect(servers.map(([, name, address]) => [name, address])).toEqual(
+    named('gateway-').map((name) => [name, `${name}:8080`]),
+  )
+})
+
+test(
+  'the configuration of the servers is one, with a route to each of them',
+  withNats((program) => {
+    execFileSync(program, ['-c', deploy('nats.conf'), '-t'], { stdio: 'pipe' })
+    const routes = readFileSync(deploy('nats.conf'), 'utf8').matchAll(/"nats:\/\/([^:]+):6222"/g)
+    expect([...routes].map(([, name]) => name)).toEqual(named('nats-'))
+  }),
+)
