@@ -48,9 +48,23 @@ test('a reader whose next page is pruned before it takes it is closed, to be tol
   const { connection, seqs, closed, takeAll } = slowPeer()
   const ticket = (await gateway.admit({ space: 'test', token: testToken('ana'), remote: 'test' })) as Ticket
   await ticket.open(connection, { after: 0 })
-  await expect.poll(() => seqs.length, { timeout: 10_000 }).toBe(256)
+  await expect.poll(() => seqs.length, { timeout: 10_000 }).toBe(64)
   await log.prune(400, Buffer.from('state'))
   takeAll()
   expect(await closed).toMatchObject({ code: closeCodes.tooSlow, reason: expect.stringContaining('pruned') })
   expect(seqs.at(-1)).toBe(256)
+})
+
+test('others have their turn again and again while one is served that takes all at once', async () => {
+  const { gateway } = await logged(640)
+  const { connection, seqs, takeAll } = slowPeer()
+  takeAll()
+  const ticket = (await gateway.admit({ space: 'test', token: testToken('ana'), remote: 'test' })) as Ticket
+  await ticket.open(connection, { after: 0 })
+  let turns = 0
+  while (seqs.length < 640) {
+    await new Promise((resolve) => setImmediate(resolve))
+    turns++
+  }
+  expect(turns).toBeGreaterThanOrEqual(9)
 })

@@ -2,7 +2,7 @@ import { memoryStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { checkPayload, type Envelope, GATEWAY } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { byId, type Client, ofKind, range, type Sent } from './client.js'
+import { byId, type Client, errorFor, ofKind, range, type Sent } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
 import { type StartOptions, start } from './support.js'
 
@@ -105,12 +105,13 @@ describe('a decision', () => {
 
   test('is recorded for a rate, of a class and of bytes', async () => {
     const chatRate = { perSecond: 1, burst: 1 }
-    const { post, decided } = await watched({
+    const { post, alice, decided } = await watched({
       rates: { bob: { chat: chatRate }, alice: { bytes: { perSecond: 1, burst: 200 } } },
     })
     await post('bob', chat())
     await post('bob', { ...chat(), id: 'fast' })
-    await post('alice', { ...chat('x'.repeat(300)), id: 'long' })
+    alice.send({ ...chat('x'.repeat(300)), id: 'long' })
+    await alice.next(errorFor('long'))
     const decisions = await decided()
     expect(decisions).toEqual([isOf('bob', 'rate_limited'), isOf('alice', 'rate_limited')])
     expect(decisions.map(({ payload }) => payload)).toMatchObject([

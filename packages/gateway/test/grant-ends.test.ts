@@ -82,6 +82,21 @@ describe('the clock', () => {
     clock.advance(1)
     expect(await codeOf(ann, act('work.dig'))).toBe('capability_violation')
   })
+  test('does not bring back what has ended where it is put back, after a restart neither', async () => {
+    const [clock, spaces] = [new NoTimers(), new Map()]
+    const { lead, ann, close } = await open({ store: memoryStore(spaces), clock })
+    const expiresAt = new Date(clock.now() + 1000).toISOString()
+    await lead.accepted(grant('ann', ['work.dig'], { expiresAt }))
+    clock.advance(1000)
+    expect(await codeOf(ann, { kind: 'nope.', payload: {} })).toBe('invalid_envelope')
+    clock.advance(-1000)
+    expect(await codeOf(ann, act('work.dig'))).toBe('capability_violation')
+    const { ts } = await lead.accepted(chat())
+    expect(ts >= expiresAt).toBe(true)
+    await close()
+    const again = await open({ store: memoryStore(spaces), clock })
+    expect(again.ann.welcome.you.capabilities).toEqual([])
+  })
 })
 
 describe('a restart', () => {

@@ -86,7 +86,7 @@ describe('GET audit', () => {
     await post('cleo', { id: 'put-back', kind: 'x.y' })
     const { decisions } = await audit()
     expect(attempts({ decisions })).toEqual(['put-back', 'late', 'try2', 'try1'])
-    expect(decisions.map(({ ts }) => ts.slice(17, 19))).toEqual(['05', '14', '02', '00'])
+    expect(decisions.map(({ ts }) => ts.slice(17, 19))).toEqual(['14', '14', '02', '00'])
     for (const [query, expected] of [
       ['since=2026-01-01T00:00:06Z', ['put-back', 'late']],
       ['since=2026-01-01T00:00:14Z', ['put-back', 'late']],

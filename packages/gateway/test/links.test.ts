@@ -104,7 +104,7 @@ describe('a one-time code', () => {
   test('cannot be guessed without end', async () => {
     const { make, exchange } = await opened()
     const code = await make()
-    const wrong = Array.from({ length: 10 }, (_, index) => `${code.slice(0, -2)}${10 + index}`)
+    const wrong = Array.from({ length: 10 }, (_, index) => `${'x'.repeat(41)}${10 + index}`)
     for (const each of wrong) expect((await exchange(each)).status).toBe(401)
     expect((await exchange('again')).status).toBe(429)
     expect((await exchange(code)).status).toBe(200)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import { compileSubscription } from '../src/space/subscription.js'
 import { byId, type Client, ofKind, range, type Sent, said, seqs } from './client.js'
 import { start } from './support.js'
 
@@ -237,5 +238,27 @@ describe('no subscription cuts', () => {
     const { id } = await bob.accepted(answer)
     await alice.subscribe(hardest)
     expect(alice.frames.some(byId(id))).toBe(true)
+  })
+})
+
+describe('a pattern that takes too long', () => {
+  const slow = ['re:(.?a?.?){60}x', `${'*a?'.repeat(150)}y`, 're:.*']
+  const entry = (context: string) => ({
+    ...{ seq: 1, id: 'i', ts: '', from: 'ana', kind: 'reasoning.thought', body: Buffer.alloc(0) },
+    context,
+  })
+  const [short, long] = ['a', ['ab', 'ba', 'aa', 'bb', 'ab'].map((each) => each.repeat(25)).join('/')]
+
+  test('matches nothing, and those behind it neither', () => {
+    expect(compileSubscription({ contexts: slow }).passes(entry(short))).toBe(true)
+    expect(compileSubscription({ contexts: slow }).passes(entry(long))).toBe(false)
+    expect(compileSubscription({ excludeContexts: slow }).passes(entry(short))).toBe(false)
+    expect(compileSubscription({ excludeContexts: slow }).passes(entry(long))).toBe(true)
+  })
+
+  test('takes nothing from the next envelope', () => {
+    const subscription = compileSubscription({ contexts: slow })
+    subscription.passes(entry(long))
+    expect(subscription.passes(entry(short))).toBe(true)
   })
 })

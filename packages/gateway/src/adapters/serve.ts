@@ -8,6 +8,7 @@ import { remoteOf } from './address.js'
 import { Doorstep } from './doorstep.js'
 import { metricsOf } from './metrics.js'
 import { readPage } from './page-files.js'
+import { Silence } from './silence.js'
 import { WsServer } from './ws-server.js'
 
 export interface ServeOptions {
@@ -23,6 +24,8 @@ export interface ServeOptions {
   readonly eventHeartbeatMs?: number
   /** Milliseconds that a client may take to say what it wants, and who it is; default 10,000. */
   readonly patienceMs?: number
+  /** Milliseconds that a request may bring nothing, or that its answer may wait without anything being taken; default 30,000. */
+  readonly silenceMs?: number
   /** Folder of the built page that is served at `/`; absent = there is none. */
   readonly page?: URL
   /** Connections of all clients together; default 10,000. */
@@ -57,10 +60,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
     heartbeatMs = 20_000,
     eventHeartbeatMs = 15_000,
     patienceMs = 10_000,
+    silenceMs = 30_000,
     mostConnections = 10_000,
     page,
     logger = silent,
   } = options
+  const silence = new Silence(silenceMs)
   const doorstep = new Doorstep({ gateway, mostConnections, trustProxy })
   const app = createHttpApp({
     gateway,
@@ -72,6 +77,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
     remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
     letIn: ({ env }) => doorstep.letIn((env as HttpBindings).incoming.socket as Socket),
     hangUp: ({ env }) => (env as HttpBindings).outgoing.destroy(),
+    over: ({ env }, then) => (env as HttpBindings).outgoing.once('close', then),
+    standing: ({ env }) => silence.stands((env as HttpBindings).incoming.socket as Socket),
   })
   const letIn = (socket: Socket): void => doorstep.letIn(socket)
   const sockets = new WsServer({ gateway, origins, trustProxy, heartbeatMs, patienceMs, logger, letIn })
@@ -84,8 +91,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
   })
   server.on('connection', (socket) => doorstep.arrived(socket))
   const answer = getRequestListener(app.fetch)
+  server.timeout = silenceMs
+  server.on('timeout', (socket) => silence.heard(socket))
   server.on('request', (request, response) => {
-    if (doorstep.mayAsk(request, response)) void answer(request, response)
+    if (!doorstep.mayAsk(request, response)) return
+    silence.asked(request, response)
+    void answer(request, response)
   })
   server.on('upgrade', (request, socket, head) => {
     sockets.upgrade(request, socket as Socket, head).catch((err: unknown) => {

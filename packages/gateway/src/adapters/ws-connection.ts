@@ -1,24 +1,8 @@
 import type { Socket } from 'node:net'
-import { type RawData, Sender, type WebSocket } from 'ws'
-import type { Message, Parcel } from '../outbox/parcel.js'
+import type { RawData, WebSocket } from 'ws'
+import type { Parcel } from '../outbox/parcel.js'
 import type { Connection } from '../ports/connection.js'
-
-declare module 'ws' {
-  /** Encodes a frame without sending it; ws exports it, its types do not say so. */
-  const Sender: {
-    frame(
-      data: Uint8Array,
-      options: { fin: boolean; opcode: number; mask: boolean; readOnly: boolean; rsv1: boolean },
-    ): Uint8Array[]
-  }
-}
-
-const textFrame = { fin: true, opcode: 1, mask: false, readOnly: true, rsv1: false }
-
-const wireOf = (message: Message): Uint8Array => {
-  message.wire ??= Buffer.concat(Sender.frame(message.text, textFrame))
-  return message.wire
-}
+import { framesOf } from './ws-frames.js'
 
 /** Less than this may wait when a replay reads its next page. */
 const lowWater = 64 * 1024
@@ -44,7 +28,7 @@ export class WsConnection implements Connection {
 
   send(parcel: Parcel): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
-    parcel.wire ??= Buffer.concat(parcel.messages.map(wireOf))
+    parcel.wire ??= framesOf(parcel.messages)
     this.#socket.write(parcel.wire)
   }
 

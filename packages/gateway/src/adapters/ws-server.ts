@@ -41,6 +41,8 @@ interface Peer {
   /** Pings that it has left unanswered. */
   missed: number
   controlFrames: number
+  /** It is not read for the time being, and so nothing is heard of it. */
+  isHeld: boolean
 }
 
 /** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
@@ -104,13 +106,24 @@ export class WsServer {
     const { logger } = this.#options
     const connection = new WsConnection(ws, socket, upgrade.remote)
     let line: Line | undefined
-    const peer: Peer = { missed: 0, controlFrames: 0 }
+    const peer: Peer = { missed: 0, controlFrames: 0, isHeld: false }
     this.#peers.set(ws, peer)
     ws.pause()
     ws.on('message', (data, isBinary) => {
       peer.missed = 0
       line?.receive(bytesOf(data), isBinary)
+      if (!peer.isHeld) hold(line?.relief())
     })
+    const hold = (relief: Promise<void> | undefined): void => {
+      if (relief === undefined) return
+      peer.isHeld = true
+      ws.pause()
+      void relief.then(() => {
+        peer.isHeld = false
+        peer.missed = 0
+        ws.resume()
+      })
+    }
     const takeControlFrame = (): void => {
       if (++peer.controlFrames !== mostControlFrames + 1) return
       ws.close(policyViolation, 'too many pings')
@@ -142,6 +155,7 @@ export class WsServer {
   /** Gone after two silent pings [MEUP-5.7]. */
   #ping(): void {
     for (const [ws, peer] of this.#peers) {
+      if (peer.isHeld) continue
       if (peer.missed >= 2) {
         ws.close(closeCodes.heartbeatLost, 'no answer to two pings')
         ws.terminate()

@@ -75,7 +75,7 @@ export async function identify(
   space.advance()
   const identity = known ?? invited(space, token)
   const { stopped } = space
-  if (identity !== undefined && stopped === undefined) vouch(identity, space)
+  if (identity !== undefined && stopped === undefined) await vouch(identity, space)
   if (identity === undefined || !space.state.participants.has(identity.participant)) {
     if (identity?.membership && stopped !== undefined) return deny('unavailable', 503, stopped)
     return deny(

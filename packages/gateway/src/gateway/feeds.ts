@@ -1,6 +1,6 @@
 import { closeCodes } from '@meup/protocol'
 import type { BatchEnd } from '@meup/views'
-import { portionsOf } from '../outbox/backfill.js'
+import { portionsOf, turn } from '../outbox/backfill.js'
 import type { Delivery } from '../outbox/broadcast.js'
 import { Ending } from '../outbox/ending.js'
 import { show, showRest } from '../outbox/show.js'
@@ -22,6 +22,8 @@ const mostWaiting = 4 * 1024 * 1024
 export class Feeds {
   readonly #space: Space
   readonly #projector: Projector
+  /** They are served, whether or not they have caught up. */
+  readonly #open = new Set<Session>()
   /** They have got everything up to `#shown`. */
   readonly #upToDate = new Set<Session>()
   #shown: number
@@ -34,21 +36,25 @@ export class Feeds {
     this.#projector = projector
     this.#shown = projector.seq
     projector.onAdvance = (through, ends) => this.#advance(through, ends)
+    projector.isWatched = () => this.#open.size > 0
   }
 
   /** To be told of every batch that is delivered. */
   add(batch: readonly Delivery[]): void {
+    if (this.#open.size === 0) {
+      this.#forget()
+      return
+    }
     for (const delivery of batch) {
       this.#waiting.push(delivery)
       this.#bytes += delivery.entry.body.length
     }
-    if (this.#bytes <= mostWaiting) return
-    this.#waiting = []
-    this.#bytes = 0
+    if (this.#bytes > mostWaiting) this.#forget()
   }
 
   /** Serves a feed from its position on; with `told`, first what else came with the envelope there. */
   serve(session: Session, told?: number): void {
+    this.#open.add(session)
     this.#serve(session, told).catch((err: unknown) => {
       const { config, logger } = this.#space
       const { participant } = session
@@ -61,7 +67,7 @@ export class Feeds {
     const batch = this.#take(through)
     const isWhole = batch.length === through - this.#shown
     this.#shown = through
-    for (const session of this.#upToDate) if (session.closed) this.#upToDate.delete(session)
+    for (const session of this.#open) if (session.closed) this.#leave(session)
     if (isWhole && this.#isShown(batch, ends)) return
     const behind = [...this.#upToDate]
     this.#upToDate.clear()
@@ -80,6 +86,17 @@ export class Feeds {
     }
   }
 
+  #leave(session: Session): void {
+    this.#open.delete(session)
+    this.#upToDate.delete(session)
+  }
+
+  /** Who misses it reads the log. */
+  #forget(): void {
+    this.#waiting = []
+    this.#bytes = 0
+  }
+
   /** What waits of the log up to here. */
   #take(through: number): Delivery[] {
     const first = this.#waiting.findIndex(({ entry }) => entry.seq > through)
@@ -93,6 +110,7 @@ export class Feeds {
     while (!session.closed) {
       if (session.position >= this.#shown) {
         this.#upToDate.add(session)
+        this.#projector.poke()
         return
       }
       await this.#servePage(session)
@@ -114,6 +132,7 @@ export class Feeds {
       const batch = portion.map((row) => this.#space.deliveryOf(row))
       show(batch, this.#endingsOf(ends.filter(({ seq }) => seqs.has(seq))), [session])
       await session.connection.drained()
+      await turn()
     }
   }
 

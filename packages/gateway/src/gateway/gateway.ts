@@ -1,4 +1,6 @@
 import { closeCodes } from '@meup/protocol'
+import { accept } from '../cluster/accept.js'
+import { Member } from '../cluster/member.js'
 import type { Authenticator } from '../ports/authenticator.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
@@ -17,6 +19,7 @@ import { tokenTester } from './known-tokens.js'
 import { type Link, Links } from './links.js'
 import type { Projector } from './projector.js'
 import { Room } from './room.js'
+import { steadyClock } from './steady-clock.js'
 
 export interface GatewayOptions {
   readonly spaces: readonly SpaceConfig[]
@@ -51,6 +54,8 @@ export type Caller = Visitor & { readonly space: Space; readonly projector: Proj
 export interface Line {
   /** A frame is text, unless the adapter says that it is binary; then it is refused [MEUP-1.1]. */
   receive(frame: Uint8Array, isBinary?: boolean): void
+  /** Asked after each frame: read no more of it until this resolves. `undefined` = read on. */
+  relief(): Promise<void> | undefined
   closed(): void
 }
 
@@ -85,7 +90,8 @@ export interface Gateway {
 
 /** Opens the spaces' logs, replays them, and is ready. Where that fails it closes the store and rejects. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { store, authenticator, clock = systemClock, logger = silent } = options
+  const { store, authenticator, logger = silent } = options
+  const clock = steadyClock(options.clock ?? systemClock, logger)
   const rooms = new Map<string, Room>()
   const isToken = tokenTester(authenticator, rooms)
   try {
@@ -222,6 +228,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
 async function furnished(space: Space): Promise<Room> {
   const room = new Room(space)
+  if (space.log.shared !== undefined) room.join(new Member(room, space.log.shared))
   room.furnish()
   if (await space.settled()) return room
   room.close()
@@ -231,7 +238,14 @@ async function furnished(space: Space): Promise<Room> {
 function lineOf(session: Session, { space, presence }: Room, left: () => void): Line {
   return {
     receive: (frame, isBinary) => {
-      if (!session.closed) space.submit(session, frame, isBinary)
+      if (session.closed) return
+      if (space.follows) void accept(space, session, frame, isBinary)
+      else space.submit(session, frame, isBinary)
+    },
+    relief: () => {
+      const relief = space.relief()
+      if (relief !== undefined) space.tally.heldReads++
+      return relief
     },
     closed: () => {
       left()

@@ -9,9 +9,13 @@ export function tokenTester(
 ): (candidate: string) => boolean {
   return (candidate) => {
     if (authenticator.isToken?.(candidate)) return true
-    const invitations = [...rooms.values()].flatMap(({ space }) => space.state.trust.invitations.list())
-    if (invitations.length === 0) return false
-    const sha256 = hashOf(candidate)
-    return invitations.some(({ tokenSha256 }) => tokenSha256 === sha256)
+    let sha256: string | undefined
+    for (const { space } of rooms.values()) {
+      const { invitations } = space.state.trust
+      if (invitations.size === 0) continue
+      sha256 ??= hashOf(candidate)
+      if (invitations.knows(sha256)) return true
+    }
+    return false
   }
 }

@@ -43,7 +43,8 @@ export class Links {
     const digest = digestOf(code)
     const link = this.#links.get(digest)
     this.#links.delete(digest)
-    return link
+    // Its own end counts, in whichever order they were made.
+    return link !== undefined && link.expiresAt > this.#clock.now() ? link : undefined
   }
 
   #forget(): void {

@@ -6,6 +6,12 @@ import type { Space } from '../space/space.js'
 
 /** Envelopes that the projection takes at once where it is far behind: so much of it is in memory. */
 const stride = 1000
+/** Between two times that it goes on, so that it does not do for each envelope what it can do for many. */
+const pauseMs = 100
+/** While this thread is busy for more than this part of the time, the projection rests for so many times as long as it works. */
+const [busy, restPerWork] = [0.5, 9]
+/** Past this it rests no more, however busy the gateway is. */
+const mostBehind = 500_000
 
 type Asked = 'turns' | 'steps' | 'ends' | 'trail' | 'stepsOf' | 'keep' | 'older' | 'prune'
 
@@ -19,8 +25,13 @@ export class Projector implements Pick<Projection, Asked> {
    * unless it is far behind.
    */
   onAdvance: (through: number, ends: readonly BatchEnd[]) => void = () => {}
+  /** Whether anybody waits for every step that it takes. */
+  isWatched: () => boolean = () => false
   readonly #space: Space
   readonly #recovery: Recovery
+  /** Ends a rest. */
+  #wake: () => void = () => {}
+  #load = performance.eventLoopUtilization()
   #projection: Projection | undefined
   #isRunning = false
   #isOver = false
@@ -39,6 +50,7 @@ export class Projector implements Pick<Projection, Asked> {
 
   /** There may be something new. */
   poke(): void {
+    if (this.#isUrgent) this.#wake()
     if (this.#isRunning) return
     this.#isRunning = true
     this.#recovery.begin(() => this.#catchUp())
@@ -76,6 +88,7 @@ export class Projector implements Pick<Projection, Asked> {
   /** Ends without going on: what it has taken is stored, and the next start takes the rest. */
   close(): void {
     this.#isOver = true
+    this.#wake()
     this.#recovery.close()
     this.#release(closedError('projection'))
   }
@@ -104,14 +117,41 @@ export class Projector implements Pick<Projection, Asked> {
     this.#reached()
     while (projection.seq < space.delivered) {
       const through = Math.min(space.delivered, projection.seq + stride)
+      const [start, before] = [performance.now(), space.delivered]
       const ends = await projection.advance(through)
+      const workMs = performance.now() - start
       if (this.#isOver) return
       this.#recovered()
       // It has come further where it had to be made again first.
       this.onAdvance(Math.max(through, projection.seq), ends)
       this.#reached()
+      await this.#rest(workMs, space.delivered > before)
+      if (this.#isOver) return
     }
     this.#isRunning = false
+  }
+
+  get #isUrgent(): boolean {
+    return this.#waiting.length > 0 || this.isWatched()
+  }
+
+  /** Lets what is to be delivered go first. Nobody waits for this: who does ends it. */
+  async #rest(workMs: number, isDelivering: boolean): Promise<void> {
+    const load = performance.eventLoopUtilization(this.#load).utilization
+    this.#load = performance.eventLoopUtilization()
+    const behind = this.#space.delivered - this.seq
+    if (this.#isUrgent || behind > mostBehind) return
+    const isBusy = isDelivering && load > busy
+    if (behind > 0 && !isBusy) return
+    await new Promise<void>((resolve) => {
+      const ms = isBusy ? Math.max(pauseMs, restPerWork * workMs) : pauseMs
+      const cancel = this.#space.clock.after(ms, resolve)
+      this.#wake = () => {
+        cancel()
+        resolve()
+      }
+    })
+    this.#wake = () => {}
   }
 
   #reached(): void {

@@ -66,6 +66,11 @@ export const readings: readonly Reading[] = [
     ({ tally }) => tally.failedCommits,
   ),
   counter(
+    'meup_held_reads_total',
+    'Times that a connection was not read for a while: the log fell behind',
+    ({ tally }) => tally.heldReads,
+  ),
+  counter(
     'meup_slow_closes_total',
     'Connections that were closed because their peer took too little (4410)',
     ({ tally }) => tally.slowCloses,

@@ -26,6 +26,7 @@ export class Room {
   readonly checkpoints: Checkpoints
   readonly #enforcement: Enforcement
   readonly #feeds: Feeds
+  #member: { close(): void } | undefined
 
   constructor(space: Space) {
     this.space = space
@@ -44,15 +45,17 @@ export class Room {
       this.projector.poke()
       this.checkpoints.delivered(deliveries)
     }
-    space.recovered = () => {
-      this.#enforcement.renew()
-      this.presence.reconcile()
-    }
+    space.recovered = () => this.furnish()
   }
 
   /** Records what the operator configured, where the log does not say it already, and buries ghosts [MEUP-3.5, 3.6]. */
   furnish(): void {
     const { space } = this
+    if (space.follows) {
+      this.presence.reconcile()
+      this.#enforcement.renew()
+      return
+    }
     if (space.log.head === 0) {
       space.emit({
         kind: Kind.systemSpace,
@@ -75,7 +78,7 @@ export class Room {
     this.#enforcement.hold()
     try {
       const before = rightsIn(space)
-      let last = this.#record(config)
+      let last = space.follows ? undefined : this.#record(config)
       for (const [id, rights] of rightsIn(space)) {
         if (before.get(id) !== rights) last = this.presence.changed(id)
       }
@@ -89,6 +92,11 @@ export class Room {
     }
     this.#enforcement.expel()
     await this.projector.reconfigure()
+  }
+
+  /** Shares the space with other gateways, until the room is closed. */
+  join(member: { close(): void }): void {
+    this.#member = member
   }
 
   /** Begins what goes on by itself. */
@@ -108,6 +116,7 @@ export class Room {
     this.projector.close()
     this.#enforcement.close()
     this.presence.close()
+    this.#member?.close()
     this.space.close()
   }
 
@@ -204,7 +213,7 @@ export class Room {
       subscription: { ...subscription.asked, suppressed: { ...suppressed } },
       limits: space.config.limits,
     }
-    session.reply(messageFrom(welcomeFrame(participant, space.timestamp(space.clock.now()), payload)))
+    session.welcome(messageFrom(welcomeFrame(participant, space.timestamp(space.clock.now()), payload)))
   }
 }
 

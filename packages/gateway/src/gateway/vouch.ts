@@ -4,9 +4,9 @@ import type { Space } from '../space/space.js'
 
 /**
  * Makes known whom the token of an issuer has made a participant, and what a newer token gives it [MEUP-5.15]. Of
- * whom the operator has configured, or somebody has kicked, nothing is said. Throws where the log takes nothing.
+ * whom the operator has configured, or somebody has kicked, nothing is said. Rejects where the log takes nothing.
  */
-export function vouch({ participant: id, membership }: Identity, space: Space): void {
+export async function vouch({ participant: id, membership }: Identity, space: Space): Promise<void> {
   const { participants, trust } = space.state
   const isConfigured = participants.isNamed(id) && !trust.members.has(id)
   if (membership === undefined || isConfigured || trust.kicks.get(id) !== undefined) return
@@ -16,10 +16,10 @@ export function vouch({ participant: id, membership }: Identity, space: Space): 
     known !== undefined && issuedAt > known && !isSame(capabilities, participants.configured(id))
   if (known !== undefined && !isNewer) return
   const participant = { id, capabilities: [...capabilities, ...participants.granted(id)] }
-  space.emit({
-    kind: Kind.systemPresence,
-    payload: { event: 'update', participant, vouched: { issuedAt, capabilities } },
-  })
+  const payload = { event: 'update', participant, vouched: { issuedAt, capabilities } }
+  const said = { kind: Kind.systemPresence, payload }
+  if (space.follows && space.elsewhere) await space.committed(await space.elsewhere.emit(said))
+  else space.emit(said)
 }
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)

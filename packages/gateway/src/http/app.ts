@@ -10,16 +10,28 @@ import { getSpaces, postExchange, postLink } from './links.js'
 import { explainSocket, getHealth, getMetrics, getReadiness } from './operations.js'
 import type { HttpOptions } from './options.js'
 import { getPageFile } from './page.js'
-import { problem, problemOf } from './problem.js'
+import { denied, problem, problemOf } from './problem.js'
 import { getExport, getVerification } from './proof.js'
 import { getContext, getContexts, getParticipants } from './state.js'
+import { Traffic } from './traffic.js'
 import { getTurns } from './turns.js'
+
+/** Small answers for whoever watches over the gateway. */
+const alwaysAnswered: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 type Handler = (context: Context, options: HttpOptions) => Response | Promise<Response>
 
 /** The gateway over HTTP [MEUP-11]. */
-export function createHttpApp(options: HttpOptions): Hono {
+export function createHttpApp(given: Omit<HttpOptions, 'traffic'>): Hono {
+  const traffic = new Traffic()
+  const options = { ...given, traffic }
   const app = new Hono()
+  app.use(async (context, next) => {
+    const denial = traffic.arrive(context, options.remoteOf(context))
+    if (denial !== undefined && !alwaysAnswered.has(context.req.path)) return denied(denial)
+    options.over(context, () => traffic.leave(context))
+    return next()
+  })
   app.use('/spaces/*', guard(options.origins))
   app.use('/links/*', guard(options.origins))
   app.post('/spaces/:space/envelopes', (context) => postEnvelopes(context, options))

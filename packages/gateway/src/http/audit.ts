@@ -4,11 +4,12 @@ import { isDenial } from '../gateway/door.js'
 import { readAudit } from '../outbox/audit.js'
 import type { Message } from '../outbox/parcel.js'
 import type { AuditStep } from '../ports/projection.js'
-import { type HttpOptions, knockOf } from './options.js'
+import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { unknownThread, wrongThread } from './thread.js'
 import { paged, readView } from './views.js'
+import { askerOf } from './visitor.js'
 
 const narrowing = ['from', 'since', 'until', 'thread_id', 'turn', 'phase'] as const
 export const auditParameters = ['before', 'limit', ...narrowing] as const
@@ -18,7 +19,7 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, auditParameters)
   if (isDenial(asked)) return denied(asked)
-  const visitor = await options.gateway.identify(knockOf(context, options))
+  const visitor = await askerOf(context, options)
   if (isDenial(visitor)) return denied(visitor)
 
   const { space, projector } = visitor

@@ -1,5 +1,6 @@
 import { maxPost, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
+import { accept } from '../cluster/accept.js'
 import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
 import type { HttpOptions } from './options.js'
 import { notCommitted, readPost, senderOf } from './posted.js'
@@ -13,14 +14,14 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
   const frames = framesOf(body)
   if (typeof frames === 'string') return problem(problemOf({ code: 'invalid_json', message: frames }))
   if (frames.length > maxPost) {
-    const message = `${frames.length} envelopes in one post; send at most ${maxPost}`
+    const message = `more than ${maxPost} envelopes in one post; send them in several`
     return problem(problemOf({ code: 'invalid_request', message }))
   }
   const sender = senderOf(visitor)
   const receipts: Receipt[] = []
   let refusal: Refusal | undefined
   for (const frame of frames) {
-    const outcome = visitor.space.submit(sender, frame)
+    const outcome = await accept(visitor.space, sender, frame)
     if (isRefusal(outcome)) {
       refusal = outcome
       break
@@ -37,7 +38,7 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
 
 const openBracket = 0x5b
 
-function framesOf(body: Uint8Array): Uint8Array[] | string {
+function framesOf(body: Uint8Array): readonly Uint8Array[] | string {
   const first = body.find((byte) => byte > 0x20)
-  return first === openBracket ? readElements(body) : [body]
+  return first === openBracket ? readElements(body, maxPost) : [body]
 }

@@ -6,8 +6,15 @@ import { type HttpOptions, knockOf } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { SseFeed } from './sse-feed.js'
+import { visitorOf } from './visitor.js'
 
 export const eventParameters = ['after', 'epoch', ...filterParameters] as const
+
+/** From here on a stream counts as a connection, and not as a request. */
+export function stands(context: Context, { traffic, standing }: HttpOptions): void {
+  traffic.leave(context)
+  standing(context)
+}
 
 export const eventHeaders = {
   'content-type': 'text/event-stream',
@@ -26,7 +33,7 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
   const lastSeen = readLastEventId(context.req.header('last-event-id'))
   if (isDenial(lastSeen)) return denied(lastSeen)
   if (context.req.method === 'HEAD') {
-    const visitor = await gateway.identify(knockOf(context, options))
+    const visitor = await visitorOf(context, options)
     return isDenial(visitor) ? denied(visitor) : new Response(null, { headers: eventHeaders })
   }
   const ticket = await gateway.admit(knockOf(context, options))
@@ -41,6 +48,7 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
   })
   const line = await ticket.watch(feed, resume, select(filterOf(asked), reasoning))
   void feed.ended.then(() => line.closed())
+  stands(context, options)
   return new Response(feed.stream, { headers: eventHeaders })
 }
 

@@ -5,9 +5,11 @@ import { readHistory } from '../outbox/history.js'
 import type { Message } from '../outbox/parcel.js'
 import type { Filter } from '../ports/envelope-log.js'
 import { oneLine } from './lines.js'
-import { type HttpOptions, knockOf } from './options.js'
+import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
+import { sent } from './stream.js'
+import { askerOf } from './visitor.js'
 
 export const filterParameters = ['kind', 'from', 'context', 'correlationId', 'reasoning'] as const
 export const historyParameters = ['after', 'before', 'limit', 'order', ...filterParameters] as const
@@ -18,7 +20,7 @@ export async function getEnvelopes(context: Context, options: HttpOptions): Prom
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, historyParameters)
   if (isDenial(asked)) return denied(asked)
-  const visitor = await options.gateway.identify(knockOf(context, options))
+  const visitor = await askerOf(context, options)
   if (isDenial(visitor)) return denied(visitor)
 
   const {
@@ -41,9 +43,10 @@ export async function getEnvelopes(context: Context, options: HttpOptions): Prom
   const supports = ['application/json', ndjson]
   const type = accepts(context, { header: 'Accept', supports, default: 'application/json' })
   headers['content-type'] = type
-  if (type === ndjson) return new Response(linesOf(messages), { headers })
   const more = { has_more: next !== undefined, ...(next !== undefined && { next }) }
-  return new Response(jsonOf(messages, { epoch, head, ...more }), { headers })
+  const parts = type === ndjson ? linesOf(messages) : jsonOf(messages, { epoch, head, ...more })
+  headers['content-length'] = `${parts.reduce((size, { length }) => size + length, 0)}`
+  return new Response(sent(parts), { headers })
 }
 
 /** The part of a query that the log itself can answer. */
@@ -65,12 +68,21 @@ export function filterOf(asked: {
 const newline = Buffer.from('\n')
 const comma = Buffer.from(',')
 
-const linesOf = (messages: readonly Message[]): Uint8Array<ArrayBuffer> =>
-  Buffer.concat(messages.flatMap(({ text }) => [oneLine(text), newline]))
+const linesOf = (messages: readonly Message[]): Uint8Array[] =>
+  messages.flatMap((message) => [...bytesOf(message).map(oneLine), newline])
 
 /** Put together from the delivered bytes: nothing is parsed and written anew. */
-function jsonOf(messages: readonly Message[], fields: object): Uint8Array<ArrayBuffer> {
-  const envelopes = messages.flatMap(({ text }, index) => (index === 0 ? [text] : [comma, text]))
+function jsonOf(messages: readonly Message[], fields: object): Uint8Array[] {
+  const envelopes = messages.flatMap((message, index) => [
+    ...(index === 0 ? [] : [comma]),
+    ...bytesOf(message),
+  ])
   const rest = JSON.stringify(fields).slice(1)
-  return Buffer.concat([Buffer.from('{"envelopes":['), ...envelopes, Buffer.from(`],${rest}`)])
+  return [Buffer.from('{"envelopes":['), ...envelopes, Buffer.from(`],${rest}`)]
+}
+
+/** In pieces where it has them: so nothing is copied before it is sent. */
+function bytesOf(message: Message): Uint8Array[] {
+  const { pieces } = message
+  return pieces === undefined ? [message.text] : [Buffer.from(pieces[0]), pieces[1]]
 }

@@ -3,6 +3,7 @@ import { bearerOf } from '../gateway/door.js'
 import type { Gateway, Knock } from '../gateway/gateway.js'
 import type { Logger } from '../ports/logger.js'
 import type { PageFiles } from './page.js'
+import type { Traffic } from './traffic.js'
 
 export interface HttpOptions {
   readonly gateway: Gateway
@@ -15,8 +16,14 @@ export interface HttpOptions {
   readonly page?: PageFiles
   /** What the gateway counts, as text for Prometheus. */
   metrics(): Promise<{ readonly text: string; readonly type: string }>
+  /** What is under way. */
+  readonly traffic: Traffic
   /** Address of the peer of a request. */
   remoteOf(context: Context): string
+  /** Calls back when a request has been answered, or its connection is gone. */
+  over(context: Context, then: () => void): void
+  /** Tells that an answer is a stream, which may be silent for as long as it likes. */
+  standing(context: Context): void
   /** Called when the sender of a request is known and may come in. */
   letIn(context: Context): void
   /** Cuts the connection of a request, whatever still waits to be sent. */
@@ -24,7 +31,10 @@ export interface HttpOptions {
 }
 
 /** Who asks, and for which space. */
-export function knockOf(context: Context, { remoteOf, letIn }: HttpOptions): Knock {
+export function knockOf(
+  context: Context,
+  { remoteOf, letIn }: Pick<HttpOptions, 'remoteOf' | 'letIn'>,
+): Knock {
   const token = bearerOf(context.req.header('authorization'))
   return {
     space: context.req.param('space') ?? '',

@@ -4,16 +4,17 @@ import { verifyLog } from '../log/verify-log.js'
 import { exportLog } from '../outbox/export.js'
 import { ndjson } from './history.js'
 import { writeMarkdown } from './markdown.js'
-import { type HttpOptions, knockOf } from './options.js'
+import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { streamOf } from './stream.js'
+import { askerOf, visitorOf } from './visitor.js'
 
 export const exportParameters = ['format', 'after', 'thread_id', 'turn'] as const
 
 /** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
-  const visitor = await options.gateway.identify(knockOf(context, options))
+  const visitor = await askerOf(context, options)
   return isDenial(visitor) ? denied(visitor) : context.json(await verifyLog(visitor.space.log))
 }
 
@@ -27,7 +28,7 @@ export async function getExport(context: Context, options: HttpOptions): Promise
   const { format = 'jsonl', after = 0, thread_id, turn } = asked
   if (format === 'jsonl' && (thread_id !== undefined || turn !== undefined)) return denied(wholeOnly)
   if (format === 'markdown' && after > 0) return denied(chainOnly)
-  const visitor = await options.gateway.identify(knockOf(context, options))
+  const visitor = await visitorOf(context, options)
   if (isDenial(visitor)) return denied(visitor)
 
   const { space, participant } = visitor

@@ -3,8 +3,9 @@ import type { Context } from 'hono'
 import { isDenial } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
 import type { ContextReport } from '../space/contexts.js'
-import { type HttpOptions, knockOf } from './options.js'
+import type { HttpOptions } from './options.js'
 import { denied, problem, problemOf } from './problem.js'
+import { askerOf } from './visitor.js'
 
 /** `GET /spaces/{space}/participants`: who belongs to the space, and who is there [MEUP-11.7]. */
 export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>
@@ -35,7 +36,7 @@ async function asVisitor(
   options: HttpOptions,
   answer: (visitor: Caller) => Response,
 ): Promise<Response> {
-  const visitor = await options.gateway.identify(knockOf(context, options))
+  const visitor = await askerOf(context, options)
   return isDenial(visitor) ? denied(visitor) : answer(visitor)
 }
 

@@ -26,6 +26,19 @@ export function streamOf(
   return new ReadableStream(source, { highWaterMark: 0 })
 }
 
+/** Bytes that are there already, as a stream that puts them together as its peer takes them. */
+export function sent(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  let at = 0
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    const start = at
+    let size = 0
+    while (size < portion && at < parts.length) size += parts[at++]?.length ?? 0
+    if (at === start) controller.close()
+    else controller.enqueue(Buffer.concat(parts.slice(start, at), size))
+  }
+  return new ReadableStream({ pull }, { highWaterMark: 0 })
+}
+
 /** `undefined` = that was all. */
 async function nextOf(lines: AsyncGenerator<string, void>): Promise<Uint8Array | undefined> {
   const parts: Buffer[] = []

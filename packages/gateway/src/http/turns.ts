@@ -2,11 +2,12 @@ import type { Context } from 'hono'
 import { deny, isDenial } from '../gateway/door.js'
 import { readingOf } from '../outbox/reading.js'
 import { readTurns } from '../outbox/turns.js'
-import { type HttpOptions, knockOf } from './options.js'
+import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { unknownThread, wrongThread } from './thread.js'
 import { paged, readView } from './views.js'
+import { askerOf } from './visitor.js'
 
 export const turnParameters = ['thread_id', 'before', 'limit', 'sizes'] as const
 
@@ -15,7 +16,7 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, turnParameters)
   if (isDenial(asked)) return denied(asked)
-  const visitor = await options.gateway.identify(knockOf(context, options))
+  const visitor = await askerOf(context, options)
   if (isDenial(visitor)) return denied(visitor)
 
   const { space, projector } = visitor

@@ -5,6 +5,7 @@ import type { Draft, EnvelopeLog, Row, Snapshot } from '../ports/envelope-log.js
 export type Seal = Pick<Row, 'salt' | 'leaf' | 'hash' | 'digest'>
 
 const SALT_BYTES = 16
+const HASH_BYTES = 32
 const SALTS_PER_POOL = 256
 
 /** hash₀, what the first row links to: SHA-256 of the epoch's UTF-8 bytes. */
@@ -20,20 +21,16 @@ export const beginningOf = ({
   snapshot ?? { through: 0, hash: genesis(epoch) }
 
 /** SHA-256(salt ‖ body). The salt keeps a leaf from giving a short body away to those who may not read it. */
-export function leafOf(salt: Uint8Array, body: Uint8Array): Buffer {
-  return sha256(salt, body)
-}
+export const leafOf = (salt: Uint8Array, body: Uint8Array): Buffer => salted(salt, body)
 
 /** SHA-256(salt ‖ content), by which a retry is recognised as the same submission. */
-export function digestOf(salt: Uint8Array, content: Uint8Array): Buffer {
-  return sha256(salt, content)
-}
+export const digestOf = (salt: Uint8Array, content: Uint8Array): Buffer => salted(salt, content)
 
 /** The hash of row `seq`: SHA-256(previous hash ‖ seq as 8 bytes big-endian ‖ leaf). */
 export function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): Buffer {
-  const position = Buffer.allocUnsafe(8)
-  position.writeBigUInt64BE(BigInt(seq))
-  return sha256(previousHash, position, leaf)
+  const hash = Buffer.allocUnsafe(HASH_BYTES)
+  putLink(previousHash, seq, leaf, hash)
+  return hash
 }
 
 /** Gives a fresh 16-byte salt at each call, drawn from a larger pool: one system call serves many rows. */
@@ -51,16 +48,72 @@ const nextSalt = saltPool()
 
 /** Salts a draft, afresh unless a salt is given, and links it to the row before it. */
 export function seal(
-  draft: Pick<Draft, 'seq' | 'body' | 'content'>,
+  { seq, body, content }: Pick<Draft, 'seq' | 'body' | 'content'>,
   previousHash: Uint8Array,
   salt: Uint8Array = nextSalt(),
 ): Seal {
-  const leaf = leafOf(salt, draft.body)
-  const digest = digestOf(salt, draft.content)
-  return { salt, leaf, hash: link(previousHash, draft.seq, leaf), digest }
+  const hashes = Buffer.allocUnsafe(3 * HASH_BYTES)
+  const [leaf, hash, digest] = [cut(hashes, 0), cut(hashes, 1), cut(hashes, 2)]
+  const all = reserve(salt.length + body.length)
+  all.set(salt)
+  all.set(body, salt.length)
+  putSha256(all.subarray(0, salt.length + body.length), leaf)
+  const before = bytesBefore(content, body)
+  if (before === undefined) digestOf(salt, content).copy(digest)
+  else {
+    // The salt takes the place of what is before the content: to copy all of that once more would cost as much as to hash it.
+    all.set(salt, before)
+    putSha256(all.subarray(before, salt.length + body.length), digest)
+  }
+  putLink(previousHash, seq, leaf, hash)
+  return { salt, leaf, hash, digest }
 }
 
-/** By way of hex, since the `buffer` output of Node costs twice as much. */
-function sha256(...parts: Uint8Array[]): Buffer {
-  return Buffer.from(hash('sha256', Buffer.concat(parts), 'hex'), 'hex')
+const cut = (hashes: Buffer, index: number): Buffer =>
+  hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
+
+/** How much of the body is before the content, where that is the rest of it. */
+function bytesBefore(content: Uint8Array, body: Uint8Array): number | undefined {
+  const before = content.byteOffset - body.byteOffset
+  const isRest = content.buffer === body.buffer && before >= 0 && before + content.length === body.length
+  return isRest ? before : undefined
+}
+
+/** What is hashed is put together here: it need not outlive the call. */
+let scratch = Buffer.allocUnsafeSlow(8192)
+
+function reserve(length: number): Buffer {
+  if (scratch.length < length) scratch = Buffer.allocUnsafeSlow(2 * length)
+  return scratch
+}
+
+function salted(salt: Uint8Array, bytes: Uint8Array): Buffer {
+  const length = salt.length + bytes.length
+  const all = reserve(length)
+  all.set(salt)
+  all.set(bytes, salt.length)
+  const hash = Buffer.allocUnsafe(HASH_BYTES)
+  putSha256(all.subarray(0, length), hash)
+  return hash
+}
+
+const placed = Buffer.allocUnsafeSlow(HASH_BYTES + 8 + HASH_BYTES)
+
+function putLink(previousHash: Uint8Array, seq: number, leaf: Uint8Array, into: Buffer): void {
+  // A damaged file may have hashes of other lengths, which match nothing.
+  const isWhole = previousHash.length === HASH_BYTES && leaf.length === HASH_BYTES
+  const linked = isWhole ? placed : Buffer.alloc(previousHash.length + 8 + leaf.length)
+  linked.set(previousHash)
+  linked.writeBigUInt64BE(BigInt(seq), previousHash.length)
+  linked.set(leaf, previousHash.length + 8)
+  putSha256(linked, into)
+}
+
+/** By way of a string, since the `buffer` output of Node costs twice as much. */
+function putSha256(bytes: Uint8Array, into: Buffer): void {
+  into.write(hash('sha256', bytes, 'binary'), 'latin1')
+}
+
+function sha256(bytes: Uint8Array): Buffer {
+  return Buffer.from(hash('sha256', bytes, 'binary'), 'latin1')
 }

@@ -9,6 +9,9 @@
  * - `occupied`: the space that a log was to become has envelopes already
  * - `projection`: what is kept of turns and steps is damaged; it can be made again from the log
  * - `io`: the disk or the thread that writes to it failed
+ * - `unavailable`: the servers that share the log do not answer, or do not agree
+ * - `fenced`: another gateway writes this log now
+ * - `server`: the servers that share the log are too old, or refuse this gateway
  */
 export type LogErrorCode =
   | 'gap'
@@ -21,6 +24,9 @@ export type LogErrorCode =
   | 'occupied'
   | 'projection'
   | 'io'
+  | 'unavailable'
+  | 'fenced'
+  | 'server'
 
 /** What an envelope log refuses, or could not do. The message says what to do about it. */
 export class LogError extends Error {

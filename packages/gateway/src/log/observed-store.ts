@@ -68,6 +68,10 @@ class ObservedLog implements EnvelopeLog {
     return this.#log.snapshot
   }
 
+  get shared(): EnvelopeLog['shared'] {
+    return this.#log.shared
+  }
+
   async append(batch: readonly Draft[]): Promise<void> {
     await this.#log.append(batch)
     this.#tell(batch)

@@ -6,6 +6,7 @@ import { type Delivery, deliver } from './broadcast.js'
 
 const page = 256
 const portionBytes = 256 * 1024
+const portionRows = 64
 
 /** What the outbox needs of a space. */
 export interface Source {
@@ -39,23 +40,30 @@ export async function backfill(session: Session, source: Source): Promise<void> 
         session,
       )
       await session.connection.drained()
+      await turn() // Where the subscription cuts all of it there was nothing to wait for, and others have to come first.
     }
   }
 }
 
-/** A page in parts that leave room in the send buffer: an echo or an error must not overfill it meanwhile. */
+/**
+ * A page in parts that leave room in the send buffer, and between them room for others: an echo or an error must not overfill
+ * it meanwhile, nor wait until all is looked at.
+ */
 export function* portionsOf(rows: readonly Entry[]): Generator<Entry[]> {
   let [portion, bytes]: [Entry[], number] = [[], 0]
   for (const row of rows) {
     portion.push(row)
     bytes += row.body.length
-    if (bytes < portionBytes) continue
+    if (bytes < portionBytes && portion.length < portionRows) continue
     yield portion
     portion = []
     bytes = 0
   }
   yield portion
 }
+
+/** Whatever else has come up meanwhile comes first. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** The seq after which the last `count` envelopes that this reader may see begin. */
 export async function tailStart(count: number, reader: Reader, source: Source): Promise<number> {

@@ -4,7 +4,8 @@ import { mayRead, type Reader } from '../space/may-read.js'
 import type { Source } from './backfill.js'
 import type { Message } from './parcel.js'
 
-const page = 256
+/** Rows that are read at once; fewer at first, and where they are large. */
+const page = { first: 32, most: 256, bytes: 1024 * 1024 }
 /** One request looks at so many rows, and takes so many bytes of those that fit, before it says where to go on. */
 const maxRows = 10_000
 const maxBytes = 8 * 1024 * 1024
@@ -37,10 +38,12 @@ export async function readHistory(reader: Reader, source: Source, query: History
   const { after, before, isWhole } = windowOf({ oldest: source.log.oldest, head }, query)
   const messages: Message[] = []
   let range = { after, before }
-  let [bytes, looked] = [0, 0]
+  let [bytes, looked, rowsAtOnce] = [0, 0, page.first]
   for (;;) {
-    const rows = await source.log.read({ ...range, limit: page, order, filter })
+    const rows = await source.log.read({ ...range, limit: rowsAtOnce, order, filter })
     looked += rows.length
+    const isLast = rows.length < rowsAtOnce
+    rowsAtOnce = fitting(rows)
     for (const row of rows) {
       if (messages.length === limit || bytes >= maxBytes) return { messages, head, next: row.seq - step }
       if (query.includes?.(row) === false) continue
@@ -49,12 +52,19 @@ export async function readHistory(reader: Reader, source: Source, query: History
       if (mayRead(reader, delivery.audience) && isShown(reasoning, row)) messages.push(delivery.message)
     }
     const last = rows.at(-1)
-    if (last === undefined || rows.length < page) break
+    if (last === undefined || isLast) break
     if (looked >= maxRows) return { messages, head, next: last.seq }
     range = order === 'asc' ? { after: last.seq, before } : { after, before: last.seq }
   }
   if (isWhole) return { messages, head }
   return { messages, head, next: order === 'asc' ? before - 1 : after + 1 }
+}
+
+/** So many rows like these are about as much as is read at once. */
+function fitting(rows: readonly Entry[]): number {
+  const bytes = rows.reduce((sum, { body }) => sum + body.length, 0)
+  const average = bytes / Math.max(rows.length, 1)
+  return Math.min(page.most, Math.max(4, Math.floor(page.bytes / Math.max(average, 1))))
 }
 
 /** The rows that one request may look at, and whether these are all that were asked for. */

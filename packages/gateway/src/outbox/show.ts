@@ -66,7 +66,7 @@ function inPlace(messages: readonly (Message | undefined)[]): Message[] {
   const last = messages.findLast((message) => message !== undefined)
   return messages.flatMap((message, place) => {
     if (message === undefined || message === last) return message ?? []
-    const { event: _, ...others } = message
-    return { ...others, id: `${message.seq}.${place}` }
+    const { text, seq, name } = message
+    return { text, ...(seq !== undefined && { seq }), ...(name && { name }), id: `${seq}.${place}` }
   })
 }

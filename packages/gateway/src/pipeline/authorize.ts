@@ -7,7 +7,7 @@ import { invitationRights } from './rights/invitations.js'
 import { kickedOut, kickRights } from './rights/kicks.js'
 import { pauseRights } from './rights/pauses.js'
 import { proposalRights } from './rights/proposals.js'
-import { reasoningRights } from './rights/reasoning.js'
+import { reasoningRights, startRights } from './rights/reasoning.js'
 import { responseRights } from './rights/responses.js'
 import { revocationRights, revokesOwn } from './rights/revocations.js'
 import type { Exemption, Right } from './rights/right.js'
@@ -16,6 +16,7 @@ import { decidesVisibility, visibilityRights } from './rights/visibility.js'
 /** What the state of the space decides beside capabilities: who owns, who was asked. */
 const rights: readonly Right[] = [
   reasoningRights,
+  startRights,
   responseRights,
   proposalRights,
   fulfilmentRights,

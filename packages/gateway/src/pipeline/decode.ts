@@ -8,7 +8,9 @@ import type { Admission, Outcome, Passage, Refusal } from './passage.js'
  */
 export function decode(passage: Passage, space: Admission): Outcome {
   const refusal = read(passage, space)
-  const tooFast = overRate(passage, space, 'bytes', passage.frame.length)
+  const tooFast = passage.sender.isPrepaid
+    ? undefined
+    : overRate(passage, space, 'bytes', passage.frame.length)
   if (tooFast !== undefined || refusal === undefined) return tooFast
   return overRate(passage, space, 'other', 1) ?? refusal
 }

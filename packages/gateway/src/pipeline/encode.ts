@@ -14,10 +14,13 @@ const closing = 0x7d
 /** Builds the bytes of an envelope once. The payload's are those that were sent. */
 export function encode(envelope: Envelope, payload: Uint8Array): Encoded {
   const head = headOf(envelope)
-  const fields = Buffer.from(head + fieldsOf(envelope))
-  const body = Buffer.allocUnsafe(fields.length + payload.length + 1)
-  body.set(fields)
-  body.set(payload, fields.length)
+  const fields = head + fieldsOf(envelope)
+  // All that is not free text is ASCII by its pattern, or refused before anybody sees it.
+  const isAscii = envelope.context === undefined && envelope.rationale === undefined
+  const start = isAscii ? fields.length : Buffer.byteLength(fields)
+  const body = Buffer.allocUnsafe(start + payload.length + 1)
+  body.write(fields, isAscii ? 'latin1' : 'utf8')
+  body.set(payload, start)
   body[body.length - 1] = closing
   return { body, content: body.subarray(head.length) }
 }

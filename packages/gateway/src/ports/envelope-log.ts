@@ -1,4 +1,5 @@
 import type { Projection, ProjectionOptions } from './projection.js'
+import type { SharedLog } from './shared-log.js'
 
 /**
  * What the log knows of one accepted envelope [MEUP-10.1]. Delivery decides by these fields alone: the body is
@@ -86,6 +87,8 @@ export interface EnvelopeLog {
   readonly oldest: number
   /** Of the last pruning. */
   readonly snapshot: Snapshot | undefined
+  /** Absent = no other gateway has this log open. */
+  readonly shared?: SharedLog<Row> | undefined
   /**
    * Commits the whole batch or none of it. `seq` must continue `head` without a gap; a batch that does not, or that
    * repeats an id, is rejected. Resolves once the batch survives a crash of this process.

@@ -17,6 +17,7 @@ import {
   shownCounts,
 } from './context-counts.js'
 import { type AudienceRules, audienceOf, mayRead, type Reader, readers } from './may-read.js'
+import { OpenContexts } from './open-contexts.js'
 
 /** A context, and how much was said in it and below it of what everyone may read at present. */
 export interface ContextReport extends ContextInfo {
@@ -48,13 +49,14 @@ const rememberedClosed = 10_000
 /** The contexts that reasoning opened, and who may close them [MEUP-2.2, 2.4]. A fold over the log. */
 export class Contexts {
   readonly #byPath = new Map<string, OpenedContext>()
+  readonly #open = new OpenContexts<OpenedContext>()
   #closed: string[] = []
   #mcpVisibility: AudienceRules['mcpVisibility'] = 'everyone'
 
   apply(envelope: Envelope): void {
     const { kind, payload } = envelope
     this.#count(envelope)
-    if (kind === Kind.reasoningStart) this.#open(envelope)
+    if (kind === Kind.reasoningStart) this.#begin(envelope)
     else if (kind === Kind.reasoningConclusion) this.#closeIfStarter(envelope, 'concluded')
     else if (kind === Kind.reasoningCancel) this.#closeIfStarter(envelope, 'cancelled')
     else if (kind === Kind.observeVisibility) this.#show(payload as VisibilityPayload)
@@ -69,13 +71,21 @@ export class Contexts {
 
   /** What the snapshot holds belongs to this object from now on. */
   restore({ opened, closed, mcpVisibility }: ContextsSnapshot): void {
-    for (const context of opened) this.#byPath.set(context.info.context, context)
+    for (const context of opened) {
+      this.#byPath.set(context.info.context, context)
+      if (isOpen(context.info)) this.#open.add(context)
+    }
     this.#closed = [...closed]
     this.#mcpVisibility = mcpVisibility
   }
 
   get(path: string): ContextInfo | undefined {
     return this.#byPath.get(path)?.info
+  }
+
+  /** Whether a start opens a context: nothing is opened below a path that is not open [MEUP-2.2]. */
+  opens({ context }: Pick<Envelope, 'context'>): boolean {
+    return context === undefined || this.get(context)?.state === 'open'
   }
 
   /** Whether the thoughts of the run that this context belongs to are withheld [MEUP-9.6]. */
@@ -90,14 +100,17 @@ export class Contexts {
 
   /** The open ones; of those whose start this reader may read, where one is given. */
   open(reader?: Reader): ContextInfo[] {
-    return shownTo(reader, [...this.#byPath.values()])
-      .map(({ info }) => this.#asShown(info))
-      .filter(isOpen)
+    return shownTo(reader, this.#open.list()).map(({ info }) => this.#asShown(info))
   }
 
-  /** The outermost contexts that this participant left open. */
+  /** How many are open, of this participant and in all. */
+  openCounts(owner: string): { readonly own: number; readonly all: number } {
+    return { own: this.#open.count(owner), all: this.#open.size }
+  }
+
+  /** What this participant left open. */
   leftOpenBy(owner: string): ContextInfo[] {
-    return this.open().filter((context) => context.owner === owner)
+    return this.#open.of(owner).map(({ info }) => this.#asShown(info))
   }
 
   /** The contexts whose start this reader may read, open and closed, oldest first; of a path, it and those below. */
@@ -122,17 +135,19 @@ export class Contexts {
     for (const nested of opened.nested) yield* this.#below(nested)
   }
 
-  #open(start: Envelope): void {
+  #begin(start: Envelope): void {
     const parent = start.context === undefined ? undefined : this.#byPath.get(start.context)
-    if (start.context !== undefined && (parent === undefined || !isOpen(parent.info))) return
+    if (!this.opens(start)) return
     const { from, to, ts } = start
     const context = openedContext(start)
-    this.#byPath.set(context, {
+    const opened: OpenedContext = {
       info: { context, owner: from, state: 'open', reasoningVisible: true, startedAt: ts },
       ...(to && { audience: [...to, from] }),
       nested: [],
       ...nothingBy(from),
-    })
+    }
+    this.#byPath.set(context, opened)
+    this.#open.add(opened)
     parent?.nested.push(context)
   }
 
@@ -165,8 +180,10 @@ export class Contexts {
     if (opened !== undefined && (opened.info.owner === from || from === GATEWAY)) this.#close(opened, state)
   }
 
-  #close({ info, nested }: OpenedContext, state: 'concluded' | 'cancelled'): void {
+  #close(opened: OpenedContext, state: 'concluded' | 'cancelled'): void {
+    const { info, nested } = opened
     if (!isOpen(info)) return
+    this.#open.delete(opened)
     info.state = state
     info.reasoningVisible = true
     this.#closed.push(info.context)
@@ -174,7 +191,14 @@ export class Contexts {
       const inner = this.#byPath.get(path)
       if (inner !== undefined) this.#close(inner, state)
     }
-    while (this.#closed.length > rememberedClosed) this.#byPath.delete(this.#closed.shift() ?? '')
+    while (this.#closed.length > rememberedClosed) this.#forget(this.#closed.shift() ?? '')
+  }
+
+  #forget(path: string): void {
+    this.#byPath.delete(path)
+    const siblings = this.#byPath.get(contextParent(path) ?? '')?.nested ?? []
+    const at = siblings.indexOf(path)
+    if (at !== -1) siblings.splice(at, 1)
   }
 }
 

@@ -1,9 +1,14 @@
+import type { Clock } from '../ports/clock.js'
 import type { Draft, EnvelopeLog } from '../ports/envelope-log.js'
 
 const maxRows = 512
 const maxBytes = 1024 * 1024
+/** Past this whoever sends is read no further until the log has caught up. */
+const slowingBytes = 2 * 1024 * 1024
 /** Past this the log has fallen behind, and nothing more is admitted until it has caught up. */
 const maxWaitingBytes = 64 * 1024 * 1024
+/** So long a batch may take before the log has fallen behind. */
+const patienceMs = 5000
 
 /**
  * Appends what was admitted, one batch at a time: while one is on its way to the disk the next one gathers. Under
@@ -11,20 +16,25 @@ const maxWaitingBytes = 64 * 1024 * 1024
  */
 export class GroupCommit {
   readonly #log: EnvelopeLog
+  readonly #clock: Clock
   readonly #committed: (batch: readonly Draft[], seconds: number) => void
   readonly #failed: (error: unknown, lost: readonly Draft[]) => void
   #waiting: Draft[] = []
   #waitingBytes = 0
   #running: Promise<void> | undefined
+  #isOverdue = false
+  #relief: { readonly promise: Promise<void>; resolve(): void } | undefined
 
   constructor(
     log: EnvelopeLog,
+    clock: Clock,
     on: {
       committed(batch: readonly Draft[], seconds: number): void
       failed(error: unknown, lost: readonly Draft[]): void
     },
   ) {
     this.#log = log
+    this.#clock = clock
     this.#committed = on.committed
     this.#failed = on.failed
   }
@@ -36,7 +46,17 @@ export class GroupCommit {
   }
 
   get isBehind(): boolean {
-    return this.#waitingBytes > maxWaitingBytes
+    return this.#isOverdue || this.#waitingBytes > maxWaitingBytes
+  }
+
+  /**
+   * Where much waits: resolves when whoever sends should be read on, since the log has caught up, or has fallen so far behind
+   * that what comes is refused.
+   */
+  relief(): Promise<void> | undefined {
+    if (this.#waitingBytes <= slowingBytes || this.isBehind) return undefined
+    this.#relief ??= newRelief()
+    return this.#relief.promise
   }
 
   /** What no batch has taken yet. */
@@ -55,18 +75,38 @@ export class GroupCommit {
       const batch = this.#take()
       const start = performance.now()
       try {
-        await this.#log.append(batch)
+        await this.#append(batch)
       } catch (error) {
         const lost = [...batch, ...this.#waiting]
         this.#waiting = []
         this.#waitingBytes = 0
         this.#running = undefined
+        this.#relieve()
         this.#failed(error, lost)
         return
       }
+      if (this.#waitingBytes <= slowingBytes) this.#relieve()
       this.#committed(batch, (performance.now() - start) / 1000)
     }
     this.#running = undefined
+  }
+
+  async #append(batch: readonly Draft[]): Promise<void> {
+    const cancel = this.#clock.after(patienceMs, () => {
+      this.#isOverdue = true
+      this.#relieve()
+    })
+    try {
+      await this.#log.append(batch)
+    } finally {
+      cancel()
+      this.#isOverdue = false
+    }
+  }
+
+  #relieve(): void {
+    this.#relief?.resolve()
+    this.#relief = undefined
   }
 
   #take(): Draft[] {
@@ -77,4 +117,12 @@ export class GroupCommit {
     this.#waitingBytes -= bytes
     return this.#waiting.splice(0, rows)
   }
+}
+
+function newRelief() {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
 }

@@ -1,4 +1,5 @@
 import { correlations, type Envelope, type InvitePayload, Kind } from '@meup/protocol'
+import { Oldest } from './oldest.js'
 import type { Requests } from './requests.js'
 import { GUEST } from './trust/membership.js'
 
@@ -23,8 +24,10 @@ export class Hops {
   readonly #requests: Pick<Requests, 'askerOf'>
   /** Whether it is an agent, of those whom the operator or an invitation names. */
   readonly #named = new Map<string, boolean>()
+  readonly #oldestNamed = new Oldest(this.#named)
   /** Who sent each chat of an agent. */
   readonly #senders = new Map<string, string>()
+  readonly #oldestSent = new Oldest(this.#senders)
   /** Of the chats that are further than 0. */
   readonly #hops = new Map<string, number>()
   /** Agents that a tool has answered since their last chat. */
@@ -82,8 +85,8 @@ export class Hops {
     if (hops > 0) this.#hops.set(id, hops)
     this.#senders.set(id, from)
     this.#informed.delete(from)
-    for (const oldest of this.#senders.keys()) {
-      if (this.#senders.size <= remembered) break
+    while (this.#senders.size > remembered) {
+      const oldest = this.#oldestSent.next() ?? ''
       this.#senders.delete(oldest)
       this.#hops.delete(oldest)
     }
@@ -109,8 +112,8 @@ export class Hops {
   #know(id: string, isAgent: boolean): void {
     this.#named.delete(id)
     this.#named.set(id, isAgent)
-    for (const oldest of this.#named.keys()) {
-      if (this.#named.size <= remembered) break
+    while (this.#named.size > remembered) {
+      const oldest = this.#oldestNamed.next() ?? ''
       this.#named.delete(oldest)
       this.#informed.delete(oldest)
     }

@@ -1,4 +1,5 @@
 import { type Capability, type ContextInfo, GATEWAY, Kind } from '@meup/protocol'
+import { PresentElsewhere } from './present-elsewhere.js'
 import type { Session } from './session.js'
 import type { Space } from './space.js'
 
@@ -7,6 +8,8 @@ type Fields = Parameters<Space['emit']>[0]
 /** Who is connected: logs the coming and going of participants, and ends what they leave behind. */
 export class Presence {
   readonly #space: Space
+  /** Who is connected to other gateways. */
+  readonly elsewhere = new PresentElsewhere()
   readonly #sessions = new Map<string, Set<Session>>()
   readonly #timers = new Map<string, () => void>()
 
@@ -21,12 +24,19 @@ export class Presence {
   reconcile(): void {
     const { participants, contexts } = this.#space.state
     const present = new Set(participants.present())
-    for (const id of present) if (!this.#sessions.has(id)) this.#try(left(id))
-    for (const [id, [session]] of this.#sessions) {
-      if (session !== undefined && !present.has(id)) this.#try(joined(id, session.capabilities))
+    if (this.#space.follows) {
+      this.close()
+      return
+    }
+    for (const id of present) if (!this.#isThere(id)) this.#try(left(id))
+    for (const [id, capabilities] of this.here()) {
+      if (!present.has(id)) this.#try(joined(id, capabilities))
+    }
+    for (const [id, capabilities] of this.elsewhere.all()) {
+      if (!present.has(id) && !this.#sessions.has(id)) this.#try(joined(id, capabilities))
     }
     for (const { owner } of contexts.open()) {
-      if (!this.#sessions.has(owner) && !this.#timers.has(owner)) this.#expect(owner)
+      if (!this.#isThere(owner) && !this.#timers.has(owner)) this.#expect(owner)
     }
   }
 
@@ -37,17 +47,17 @@ export class Presence {
 
   /** The same where there is time: what cannot be logged now is told when the log has recovered. */
   tell(id: string): void {
+    if (this.#space.follows) return
     this.#try(updated(id, this.#space.state.participants.capabilities(id)))
   }
 
   enter(session: Session): void {
     const { participant, capabilities } = session
     const sessions = this.#sessions.get(participant) ?? new Set()
-    if (sessions.size === 0) this.#try(joined(participant, capabilities))
+    const isNew = sessions.size === 0
     this.#sessions.set(participant, sessions.add(session))
+    if (isNew) this.#came(participant, capabilities)
     this.#space.sessions.add(session)
-    this.#timers.get(participant)?.()
-    this.#timers.delete(participant)
   }
 
   exit(session: Session): void {
@@ -56,8 +66,40 @@ export class Presence {
     const sessions = this.#sessions.get(participant)
     if (!sessions?.delete(session) || sessions.size > 0) return
     this.#sessions.delete(participant)
-    this.#try(left(participant))
-    if (this.#space.state.contexts.leftOpenBy(participant).length > 0) this.#expect(participant)
+    this.#went(participant)
+  }
+
+  /** Who is connected to this gateway, and what each may do. */
+  *here(): Generator<readonly [id: string, capabilities: readonly Capability[]]> {
+    for (const [id, [session]] of this.#sessions) if (session !== undefined) yield [id, session.capabilities]
+  }
+
+  /** Another gateway has said who is connected there, or has not said it for long. */
+  changedElsewhere(): void {
+    if (this.#space.follows || this.#space.stopped !== undefined) return
+    const { participants } = this.#space.state
+    for (const [id, capabilities] of this.elsewhere.all()) {
+      if (!participants.isPresent(id)) this.#came(id, capabilities)
+    }
+    for (const id of participants.present()) if (!this.#isThere(id)) this.#went(id)
+  }
+
+  #isThere(id: string): boolean {
+    return this.#sessions.has(id) || this.elsewhere.has(id)
+  }
+
+  #came(id: string, capabilities: readonly Capability[]): void {
+    this.#timers.get(id)?.()
+    this.#timers.delete(id)
+    if (this.#space.follows) this.#space.elsewhere?.present()
+    else if (!this.#space.state.participants.isPresent(id)) this.#try(joined(id, capabilities))
+  }
+
+  #went(id: string): void {
+    if (this.#space.follows) this.#space.elsewhere?.present()
+    if (this.#space.follows || this.#isThere(id)) return
+    this.#try(left(id))
+    if (this.#space.state.contexts.leftOpenBy(id).length > 0) this.#expect(id)
   }
 
   /** Forgets the timers; what they were for is taken up again at the next start. */

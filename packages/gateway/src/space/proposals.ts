@@ -7,6 +7,7 @@ import {
   type McpProposalPayload,
   memberOf,
 } from '@meup/protocol'
+import { Oldest } from './oldest.js'
 
 /** What a proposal asks for, as digests; a request that fulfils it has the same ones [MEUP-4.17]. */
 export interface Call {
@@ -45,6 +46,7 @@ const mostRejections = 1000
 /** What was proposed, and was not fulfilled or withdrawn yet [MEUP-3.11, 4.17]. A fold over the log. */
 export class Proposals {
   readonly #open = new Map<string, Proposal>()
+  readonly #oldest = new Oldest(this.#open)
 
   apply(envelope: Envelope, body: Uint8Array): void {
     const { kind, from } = envelope
@@ -85,11 +87,7 @@ export class Proposals {
       rejectedBy: new Set(),
       uses,
     })
-    if (this.#open.size <= remembered) return
-    for (const oldest of this.#open.keys()) {
-      this.#open.delete(oldest)
-      break
-    }
+    while (this.#open.size > remembered) this.#open.delete(this.#oldest.next() ?? '')
   }
 
   #use(id: string): void {

@@ -38,12 +38,12 @@ export class Rates {
       buckets = {}
       this.#buckets.set(payer, buckets)
     }
-    const rate = this.#rateOf(payer, rateClass)
+    const rate = this.rateOf(payer, rateClass)
     buckets[rateClass] ??= new TokenBucket(rate, now)
     return buckets[rateClass].take(cost, rate, now)
   }
 
-  #rateOf(payer: string, rateClass: RateClass): Rate {
+  rateOf(payer: string, rateClass: RateClass): Rate {
     const { participants, limits } = this.#space.config
     return participants[payer]?.rates?.[rateClass] ?? limits.rates[rateClass]
   }
@@ -51,7 +51,7 @@ export class Rates {
   #forget(now: number): void {
     for (const [payer, buckets] of this.#buckets) {
       const isQuits = Object.entries(buckets).every(([rateClass, bucket]) =>
-        bucket.isFull(this.#rateOf(payer, rateClass as RateClass), now),
+        bucket.isFull(this.rateOf(payer, rateClass as RateClass), now),
       )
       if (isQuits) this.#buckets.delete(payer)
     }

@@ -15,17 +15,22 @@ export async function replay(log: EnvelopeLog, through = log.head): Promise<Spac
 }
 
 /** The same state, with no more of the log read than is behind its checkpoint. Where that does not serve, all of it is. */
-export async function resume(log: EnvelopeLog, space: string, logger: Logger): Promise<SpaceState> {
+export async function resume(
+  log: EnvelopeLog,
+  space: string,
+  logger: Logger,
+  through = log.head,
+): Promise<SpaceState> {
   const kept = await log.checkpoint()
-  if (kept === undefined) return replay(log)
-  const state = stateIn(kept, log)
-  if (state instanceof SpaceState) return follow(state, log, log.head)
+  if (kept === undefined) return replay(log, through)
+  const state = stateIn(kept, { head: through })
+  if (state instanceof SpaceState) return follow(state, log, through)
   logger.warn({ space, reason: state }, 'the checkpoint of the log is of no use: all of the log is read')
-  return replay(log)
+  return replay(log, through)
 }
 
 /** Or why there is none. */
-function stateIn(kept: Checkpoint | 'damaged', { head }: EnvelopeLog): SpaceState | string {
+function stateIn(kept: Checkpoint | 'damaged', { head }: Pick<EnvelopeLog, 'head'>): SpaceState | string {
   if (kept === 'damaged') return 'it is damaged, or of another log'
   const { format, through } = kept
   if (format !== SpaceState.format) return `its format is ${format}; this gateway knows ${SpaceState.format}`

@@ -1,4 +1,5 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { Oldest } from './oldest.js'
 
 interface Request {
   /** Absent only where a snapshot of an earlier version does not tell. */
@@ -21,6 +22,7 @@ const remembered = 10_000
 /** MCP requests that wait for answers: each addressee answers once [MEUP-3.7]. A fold over the log. */
 export class Requests {
   readonly #open = new Map<string, Request>()
+  readonly #oldest = new Oldest(this.#open)
 
   apply(envelope: Envelope): void {
     if (envelope.kind === Kind.mcpRequest) this.#ask(envelope)
@@ -63,11 +65,7 @@ export class Requests {
   #ask({ id, from, to, payload }: Envelope): void {
     if (typeof payload.method === 'string' && payload.method.startsWith('notifications/')) return
     this.#open.set(id, { from, ...(to && { to: new Set(to) }), answeredBy: new Set() })
-    if (this.#open.size <= remembered) return
-    for (const oldest of this.#open.keys()) {
-      this.#open.delete(oldest)
-      break
-    }
+    while (this.#open.size > remembered) this.#open.delete(this.#oldest.next() ?? '')
   }
 
   #answer(id: string, from: string): void {

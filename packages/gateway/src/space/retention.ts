@@ -53,7 +53,7 @@ export class Retention {
   async #prune(): Promise<void> {
     const { config, clock, log, logger } = this.#space
     const { days } = config.retention
-    if (days === 0) return
+    if (days === 0 || this.#space.follows) return
     const boundary = clock.now() - days * dayMs
     const through = await lastOlderThan(boundary, log)
     if (through < log.oldest) return

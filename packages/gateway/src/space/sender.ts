@@ -6,6 +6,8 @@ export interface Sender {
   readonly participant: string
   /** Whose buckets pay: the participant, or a guest's address. */
   readonly payer: string
+  /** The bytes of its frames have been charged already, with what they came in. */
+  readonly isPrepaid?: boolean
   /** Sends a frame to this sender alone. */
   reply(message: Message): void
   /** An entry this sender knows already, unless it is still to come on this line anyway. */

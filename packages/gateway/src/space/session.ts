@@ -47,6 +47,8 @@ export class Session implements Sender, Reader {
   /** Served as commits happen; before that, from the log. */
   live = false
   closed = false
+  /** Bytes of the last welcome, until little waits for the first time. */
+  #excused = 0
   readonly #options: SessionOptions
 
   constructor(
@@ -76,12 +78,20 @@ export class Session implements Sender, Reader {
   send(parcel: Parcel): void {
     if (this.closed) return
     const { sendBufferBytes, tally } = this.#options
-    if (this.connection.pending > sendBufferBytes) {
+    const { pending } = this.connection
+    if (pending <= sendBufferBytes) this.#excused = 0
+    else if (pending > sendBufferBytes + this.#excused) {
       tally.slowCloses++
       this.close(closeCodes.tooSlow, `more than ${sendBufferBytes} bytes wait; reconnect with after=`)
       return
     }
     this.connection.send(parcel)
+  }
+
+  /** However large a welcome is, it makes nobody slow; only one at a time is excused [MEUP-5.8]. */
+  welcome(message: Message): void {
+    this.reply(message)
+    this.#excused = message.text.length
   }
 
   reply(message: Message): void {

@@ -1,22 +1,23 @@
 import { type Envelope, GATEWAY, PROTOCOL } from '@meup/protocol'
 import { nanoid } from 'nanoid'
-import { LogError } from '../log/error.js'
 import { broadcast, Delivery } from '../outbox/broadcast.js'
 import { messageFrom } from '../outbox/parcel.js'
+import { attempt } from '../pipeline/attempt.js'
 import { type Encoded, encode, toDraft } from '../pipeline/encode.js'
-import { pass } from '../pipeline/index.js'
-import { isRefusal, type Outcome, type Passage, type Receipt, type Refusal } from '../pipeline/passage.js'
+import { isRefusal, type Passage, type Receipt, type Refusal } from '../pipeline/passage.js'
 import type { Clock } from '../ports/clock.js'
-import type { Draft, Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
 import { Decisions, verdictOn } from './decisions.js'
+import type { Elsewhere } from './elsewhere.js'
 import { errorFrame } from './frames.js'
 import { GroupCommit } from './group-commit.js'
 import { Guard } from './guard.js'
 import { HiddenRuns } from './hidden-runs.js'
 import { KnownIds } from './known-ids.js'
 import { type Addressed, type Audience, audienceOf, type Reader } from './may-read.js'
+import type { SpacePorts } from './ports.js'
 import { Rates } from './rates.js'
 import { Recovery } from './recovery.js'
 import { envelopeOf, resume } from './replay.js'
@@ -24,14 +25,10 @@ import type { Sender } from './sender.js'
 import type { Session } from './session.js'
 import type { SpaceState } from './state.js'
 import { Tally } from './tally.js'
+import { timestamper } from './timestamper.js'
+import { Watchers } from './watchers.js'
 
-export interface SpacePorts {
-  readonly log: EnvelopeLog
-  readonly clock: Clock
-  readonly logger: Logger
-  /** Whether this opens anything in this gateway. */
-  isToken(candidate: string): boolean
-}
+const unwritable = 'the log cannot be written'
 
 /** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
 export class Space {
@@ -43,6 +40,7 @@ export class Space {
   readonly ids: KnownIds
   readonly sessions = new Set<Session>()
   readonly tally = new Tally()
+  readonly timestamp = timestamper()
   readonly safety: Guard
   readonly decisions = new Decisions(this)
   state: SpaceState
@@ -54,6 +52,8 @@ export class Space {
   /** Why participants' envelopes are refused; the gateway's own are still logged. */
   #closedFor: string | undefined
   #broken = false
+  /** Where another gateway sequences the space: takes frames there. */
+  elsewhere: Elsewhere | undefined
   /** Called when the log can be written again after a failed commit; the state has been rebuilt from it. */
   recovered: () => void = () => {}
   /** Called when a batch is in the log, before it is delivered. */
@@ -63,8 +63,7 @@ export class Space {
   readonly #recovery: Recovery
   /** Who is told if a commit fails. */
   readonly #waiting = new Map<number, Sender>()
-  #watchers: { seq: number; resolve(committed: boolean): void }[] = []
-  #instant = { ms: -1, text: '' }
+  readonly #watchers = new Watchers()
 
   private constructor(config: SpaceConfig, { log, clock, logger, isToken }: SpacePorts, state: SpaceState) {
     this.config = config
@@ -78,7 +77,7 @@ export class Space {
     this.delivered = log.head
     this.#hidden = new HiddenRuns(state.contexts)
     this.#admitted = log.head
-    this.#commit = new GroupCommit(log, {
+    this.#commit = new GroupCommit(log, clock, {
       committed: (batch, seconds) => {
         this.tally.committed(batch, seconds)
         this.#deliver(batch)
@@ -98,6 +97,11 @@ export class Space {
     return new Space(config, ports, await resume(ports.log, config.name, ports.logger))
   }
 
+  /** Whether another gateway sequences this space: then nothing is admitted here. */
+  get follows(): boolean {
+    return this.log.shared?.leads === false
+  }
+
   /** Takes one frame through the pipeline. A refusal is answered to its sender; nobody else notices. */
   submit(sender: Sender, frame: Uint8Array, isBinary = false): Receipt | Refusal {
     const now = this.clock.now()
@@ -105,7 +109,7 @@ export class Space {
     const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
     const nothing = { body: frame, content: frame }
     const passage: Passage = { sender, frame, isBinary, now, envelope, payload: frame, encoded: nothing }
-    const outcome = this.#pass(passage)
+    const outcome = attempt(passage, this)
     if (outcome === undefined) return { id: passage.envelope.id, seq: passage.envelope.seq ?? 0 }
     if (isRefusal(outcome)) this.#reject(outcome, passage)
     return outcome
@@ -113,7 +117,8 @@ export class Space {
 
   /** Logs an envelope of the gateway's own. Gives its seq; throws when the log takes nothing. */
   emit(fields: { kind: string; payload: object; context?: string; to?: string[] }): number {
-    if (this.#broken) throw new Error('the log cannot be written')
+    if (this.#broken || this.follows)
+      throw new Error(this.#broken ? unwritable : 'another gateway sequences this space')
     const ts = this.timestamp(this.clock.now())
     const payload = fields.payload as Record<string, unknown>
     const envelope: Envelope = { ...fields, protocol: PROTOCOL, id: nanoid(), ts, from: GATEWAY, payload }
@@ -155,16 +160,10 @@ export class Space {
     return new Delivery(entry, this.audienceOf(entry))
   }
 
-  /** RFC 3339 with milliseconds; formatted once per millisecond. */
-  timestamp(ms: number): string {
-    if (this.#instant.ms !== ms) this.#instant = { ms, text: new Date(ms).toISOString() }
-    return this.#instant.text
-  }
-
   /** Resolves to whether the log has this seq, as soon as that is certain. */
   committed(seq: number): Promise<boolean> {
     if (seq <= this.delivered) return Promise.resolve(true)
-    return new Promise((resolve) => this.#watchers.push({ seq, resolve }))
+    return this.#watchers.wait(seq)
   }
 
   /** Resolves when everything admitted so far is committed, or has failed: to whether it is committed. */
@@ -189,26 +188,19 @@ export class Space {
   get stopped(): string | undefined {
     return (
       this.#closedFor ??
-      (this.#broken ? 'the log cannot be written' : undefined) ??
+      (this.#broken ? unwritable : undefined) ??
       (this.#commit.isBehind ? 'the log has fallen behind' : undefined)
     )
+  }
+
+  /** Where much waits for the log: resolves when whoever sends should be read on. */
+  relief(): Promise<void> | undefined {
+    return this.#commit.relief()
   }
 
   /** What is admitted, and not on its way to the log yet. */
   get waiting(): { readonly envelopes: number; readonly bytes: number } {
     return this.#commit.waiting
-  }
-
-  /** What fails here fails one envelope: nothing has been changed yet, and the others go on. */
-  #pass(passage: Passage): Outcome {
-    try {
-      return pass(passage, this)
-    } catch (err) {
-      this.logger.error({ space: this.config.name, err }, 'an envelope could not be decided on')
-      return err instanceof LogError
-        ? { code: 'unavailable', message: 'the log cannot be read; send it again later' }
-        : { code: 'internal', message: 'the gateway failed on this envelope; tell the operator' }
-    }
   }
 
   #reject(refusal: Refusal, passage: Passage): void {
@@ -223,7 +215,7 @@ export class Space {
     this.ids.settle(batch)
     for (const { seq } of batch) this.#waiting.delete(seq)
     this.delivered = batch.at(-1)?.seq ?? this.delivered
-    this.#tell((seq) => seq <= this.delivered, true)
+    this.#watchers.delivered(this.delivered)
     this.beforeDelivery()
     const deliveries = batch.map((entry) => {
       this.#hidden.advance(entry.seq)
@@ -239,27 +231,45 @@ export class Space {
     this.#hidden.note(envelope, this.state.contexts)
   }
 
-  #tell(which: (seq: number) => boolean, committed: boolean): void {
-    if (this.#watchers.length === 0) return
-    for (const { seq, resolve } of this.#watchers) if (which(seq)) resolve(committed)
-    this.#watchers = this.#watchers.filter(({ seq }) => !which(seq))
-  }
-
   /**
    * A commit that fails refuses all that was in flight [MEUP-4.10]. The state is rebuilt from the log at once, for those
    * who read; nothing is admitted until the log can be written again.
    */
   #recover(error: unknown, lost: readonly Draft[]): void {
     this.logger.error({ space: this.config.name, err: error, lost: lost.length }, 'the log refused a commit')
-    this.#broken = true
     this.tally.failedCommits++
     this.ids.settle(lost)
-    this.#hidden.forget()
-    this.#tell(() => true, false)
+    this.#restore()
     for (const draft of lost) this.#apologise(draft)
+  }
+
+  /** What others have appended to the log, in order: folded and delivered. */
+  follow(rows: readonly Row[]): void {
+    const fresh = rows.filter(({ seq }) => seq > this.delivered)
+    if (this.#broken || fresh.length === 0) return
+    if (fresh[0]?.seq === this.delivered + 1) this.#take(fresh)
+    else this.takeUp()
+  }
+
+  #take(rows: readonly Row[]): void {
+    for (const row of rows) this.#fold(envelopeOf(row), row.body)
+    this.#deliver(rows)
+    this.#admitted = this.delivered
+  }
+
+  /** Finds out anew who sequences the space, and takes it up where its log ends. */
+  takeUp(): void {
+    // What is on its way to the log tells by itself whether it can be written.
+    if (!this.#broken && this.#admitted === this.delivered) this.#restore()
+  }
+
+  #restore(): void {
+    this.#broken = true
+    this.#hidden.forget()
+    this.#watchers.disappoint()
     let state: SpaceState | undefined
     this.#recovery.begin(async () => {
-      state ??= await resume(this.log, this.config.name, this.logger)
+      state ??= await resume(this.log, this.config.name, this.logger, this.delivered)
       this.state = state
       await this.log.recover()
       await this.#catchUp()
@@ -273,10 +283,7 @@ export class Space {
     const sender = this.#waiting.get(seq)
     this.#waiting.delete(seq)
     if (sender === undefined) return
-    const refusal: Refusal = {
-      code: 'unavailable',
-      message: 'the log cannot be written; send it again later',
-    }
+    const refusal: Refusal = { code: 'unavailable', message: `${unwritable}; send it again later` }
     this.tally.refused.add(refusal.code)
     const ts = this.timestamp(this.clock.now())
     sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
@@ -285,16 +292,9 @@ export class Space {
   /** Delivers what was stored though its commit seemed to fail. */
   async #catchUp(): Promise<void> {
     const { log } = this
-    if (log.head < this.delivered) {
-      throw new Error(
-        `the log ends at ${log.head}, but ${this.delivered} has been acknowledged; restore it from a copy`,
-      )
-    }
-    while (this.delivered < log.head) {
-      const rows = await log.read({ after: this.delivered, limit: 1000 })
-      for (const row of rows) this.#fold(envelopeOf(row), row.body)
-      this.#deliver(rows)
-    }
+    const lost = `the log ends at ${log.head}, but ${this.delivered} has been acknowledged; restore it from a copy`
+    if (log.head < this.delivered) throw new Error(lost)
+    while (this.delivered < log.head) this.#take(await log.read({ after: this.delivered, limit: 1000 }))
     this.#admitted = this.delivered
   }
 }

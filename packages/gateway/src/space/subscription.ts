@@ -1,4 +1,5 @@
 import {
+  checkWithin,
   compilePattern,
   contextParent,
   isShown,
@@ -18,6 +19,12 @@ export interface Subscription {
 
 /** Namespaces that no subscription cuts [MEUP-8.3]. */
 const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
+
+/**
+ * Steps that one envelope may take of one subscription. Anybody may subscribe, to whatever pattern: what is too long to
+ * be decided on within these is what the pattern does not match [MEUP-9.3].
+ */
+const mostSteps = 2 ** 13
 
 /** Throws `PatternError`, its path relative to the payload, for a pattern that does not compile. */
 export function compileSubscription(asked: SubscribePayload): Subscription {
@@ -43,7 +50,7 @@ export function compileSubscription(asked: SubscribePayload): Subscription {
   return {
     asked,
     key: tests.length === 0 ? '' : JSON.stringify([reasoning, contexts, excludeContexts, from, kinds]),
-    passes: (entry) => isUncut(entry) || tests.every((test) => test(entry)),
+    passes: (entry) => isUncut(entry) || checkWithin(mostSteps, () => tests.every((test) => test(entry))),
   }
 }
 

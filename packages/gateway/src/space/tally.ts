@@ -47,6 +47,8 @@ export class Tally {
   readonly findings = new Counts()
   /** Connections that were closed because their peer took too little. */
   slowCloses = 0
+  /** How often a connection was read no further for a while, because the log had fallen behind. */
+  heldReads = 0
   /** What subscriptions have cut. */
   readonly suppressed = { envelopes: 0, bytes: 0 }
   /** Thoughts of hidden runs, each counted once. */

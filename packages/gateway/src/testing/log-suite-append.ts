@@ -29,6 +29,23 @@ export function describeAppend(withLog: WithLog): void {
     for (const [i, each] of batch.entries()) assertHolds(rows[i], each)
   })
 
+  withLog('knows a submission by its content, wherever in the body that stands', async (log) => {
+    const body = bytes('{"from":"ada","id":"e1","payload":{}}')
+    const parts = [
+      [0, body.length],
+      [1, body.length],
+      [14, body.length],
+      [14, 20],
+      [0, 14],
+      [body.length, body.length],
+    ]
+    const batch = parts.map(([from, to], i) => draft(i + 1, { body, content: body.subarray(from, to) }))
+    await log.append(batch)
+    const rows = await all(log)
+    for (const [i, each] of batch.entries()) assertHolds(rows[i], each)
+    assertChained(log, rows)
+  })
+
   withLog('keeps a large body', async (log) => {
     const large = draft(2, { body: new Uint8Array(1024 * 1024).map((_, i) => i * 7) })
     const batch = [draft(1), large, draft(3)]

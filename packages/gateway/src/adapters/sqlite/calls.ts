@@ -13,6 +13,7 @@ import type {
 import type { Durability } from './files.js'
 import type { OpenedSpace } from './ledger.js'
 import type { Packed } from './pack.js'
+import type { PackedBatch } from './pack-batch.js'
 import type { ProjectedLog } from './projected-log.js'
 import type { Advanced } from './projected-space.js'
 import type { Removed } from './projection-removal.js'
@@ -25,7 +26,7 @@ export interface WriterOptions {
 /** What the main thread asks of the thread that writes. */
 export type WriterCalls = {
   open(name: string): OpenedSpace
-  append(space: number, batch: Packed): void
+  append(space: number, batch: PackedBatch): void
   /** Gives the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
   keep(space: number, checkpoint: Checkpoint): void

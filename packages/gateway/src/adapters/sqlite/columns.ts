@@ -1,5 +1,5 @@
 import { type Fields, rowOf } from '../../log/fields.js'
-import type { Entry, Row } from '../../ports/envelope-log.js'
+import type { Draft, Entry, Row } from '../../ports/envelope-log.js'
 
 /** The columns of a `StoredRow`, in its order. */
 export const columns =
@@ -20,6 +20,20 @@ export type StoredRow = [
   hash: Uint8Array,
   digest: Uint8Array,
 ]
+
+/** A draft as it is stored, but for what seals it. `to` and `correlationId` are JSON; `null` = absent. */
+export interface Storable extends Pick<Draft, 'seq' | 'id' | 'ts' | 'from' | 'kind' | 'body' | 'content'> {
+  readonly to: string | null
+  readonly context: string | null
+  readonly correlationId: string | null
+  /** Of what was logged elsewhere before; absent = a fresh one. */
+  readonly salt?: Uint8Array
+}
+
+export function storable(draft: Draft & { readonly salt?: Uint8Array }): Storable {
+  const { to, context = null, correlationId } = draft
+  return { ...draft, to: toJson(to), context, correlationId: toJson(correlationId) }
+}
 
 export function fromStored(stored: StoredRow): Row {
   const [seq, id, ts, from, kind, to, context, correlationId, body, salt, leaf, hash, digest] = stored

@@ -10,13 +10,18 @@ export type Durability = 'process' | 'power'
 
 /** 16 MiB of 4 KiB pages: ids come in no order, so the same pages change again and again between two checkpoints. */
 const CHECKPOINT_PAGES = 4000
+/**
+ * Whoever folds the write-ahead log into the file waits for the disk. The thread that writes turns and steps does it before
+ * the thread that appends would have to, and then there is little left to do.
+ */
+const CHECKPOINT_PAGES_OF_APPENDS = 4 * CHECKPOINT_PAGES
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
 
 /** The connection that writes. `create` makes the file, for this user only, and its directory where they are missing. */
 export function openForWriting(
   path: string,
   durability: Durability,
-  { create }: { create: boolean },
+  { create, appends = false }: { create: boolean; appends?: boolean },
 ): Database.Database {
   if (create) createPrivately(path)
   const db = new Database(path, { fileMustExist: true })
@@ -24,7 +29,7 @@ export function openForWriting(
     establishSchema(db)
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
-    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    db.pragma(`wal_autocheckpoint = ${appends ? CHECKPOINT_PAGES_OF_APPENDS : CHECKPOINT_PAGES}`)
     db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
     return db
   } catch (error) {

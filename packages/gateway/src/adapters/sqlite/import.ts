@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
 import { LogError, occupiedError } from '../../log/error.js'
 import { type ImportedRow, importedDraft } from '../../log/import-row.js'
+import { storable } from './columns.js'
 import { asLogError } from './failure.js'
 import { lock, openForWriting } from './files.js'
 import { Ledger, type OpenedSpace } from './ledger.js'
@@ -68,7 +69,9 @@ class LogImport {
   }
 
   add(row: ImportedRow): void {
-    const [refusal] = this.#ledger.append([{ space: this.#opened.space, drafts: [importedDraft(row)] }])
+    const [refusal] = this.#ledger.append([
+      { space: this.#opened.space, drafts: [storable(importedDraft(row))] },
+    ])
     if (refusal !== undefined) throw refusal
   }
 

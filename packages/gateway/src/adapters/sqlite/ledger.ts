@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
 import { genesis, type Seal, seal } from '../../log/chain.js'
 import { duplicateIdError, gapError, LogError } from '../../log/error.js'
-import type { Draft, Snapshot } from '../../ports/envelope-log.js'
-import { columns, type StoredRow, toJson } from './columns.js'
+import type { Snapshot } from '../../ports/envelope-log.js'
+import { columns, type Storable, type StoredRow } from './columns.js'
 import { isRepeatedId } from './failure.js'
 import { snapshotOf } from './pruning.js'
 
@@ -15,13 +15,10 @@ export interface OpenedSpace {
   readonly snapshot: Snapshot | undefined
 }
 
-/** A draft; what was logged elsewhere before has its salt already. */
-type Salted = Draft & { readonly salt?: Uint8Array }
-
 /** A batch of one space, and what became of it: `undefined` = committed. */
 interface Submission {
   readonly space: number
-  readonly drafts: readonly Salted[]
+  readonly drafts: readonly Storable[]
 }
 type Outcome = LogError | undefined
 
@@ -147,10 +144,23 @@ export class Ledger {
     return { seq, hash }
   }
 
-  #insertOne(space: number, draft: Draft, { salt, leaf, hash, digest }: Seal): void {
+  #insertOne(space: number, draft: Storable, { salt, leaf, hash, digest }: Seal): void {
     const { seq, id, ts, from, kind, to, context, correlationId, body } = draft
-    const [toText, answers] = [toJson(to), toJson(correlationId)]
-    const path = context ?? null
-    this.#insert.run(space, seq, id, ts, from, kind, toText, path, answers, body, salt, leaf, hash, digest)
+    this.#insert.run(
+      space,
+      seq,
+      id,
+      ts,
+      from,
+      kind,
+      to,
+      context,
+      correlationId,
+      body,
+      salt,
+      leaf,
+      hash,
+      digest,
+    )
   }
 }

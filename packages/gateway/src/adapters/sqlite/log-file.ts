@@ -50,7 +50,7 @@ export class LogFile {
 }
 
 function open({ path, durability }: WriterOptions, how: { create: boolean }): Opened {
-  const db = openForWriting(path, durability, how)
+  const db = openForWriting(path, durability, { ...how, appends: true })
   try {
     return { db, ledger: new Ledger(db), pruning: new Pruning(db) }
   } catch (error) {

@@ -5,7 +5,7 @@ import { openForReading } from './files.js'
 
 /**
  * Finds rows by id, on the calling thread. To begin a read costs as much as to look up an id, so the look-ups of one
- * turn of the event loop share one view of the file.
+ * turn of the event loop, where there are more than one, share one view of the file.
  */
 export interface Lookup {
   find(space: number, id: string): Row | undefined
@@ -24,17 +24,22 @@ export function lookupIn(path: string): Lookup {
     )
     .raw()
 
+  let isFirst = true
   const refresh = () => {
     if (db.inTransaction) end.run()
+  }
+  const endTurn = () => {
+    isFirst = true
+    refresh()
   }
   return {
     find(space, id) {
       try {
-        if (!db.inTransaction) {
-          begin.run()
+        if (isFirst) {
+          isFirst = false
           // A view that were kept would keep the write-ahead log from being folded into the file.
-          setImmediate(refresh)
-        }
+          setImmediate(endTurn)
+        } else if (!db.inTransaction) begin.run()
         const stored = select.get(space, id)
         return stored && fromStored(stored)
       } catch (error) {

@@ -1,5 +1,5 @@
-import { draftOf, type Fields, fieldsOf, rowOf } from '../../log/fields.js'
-import type { Draft, Row } from '../../ports/envelope-log.js'
+import { type Fields, fieldsOf, rowOf } from '../../log/fields.js'
+import type { Row } from '../../ports/envelope-log.js'
 
 /**
  * Rows on their way to another thread: every blob in one buffer, which is handed over without copying, and the rest
@@ -14,23 +14,6 @@ export interface Packed {
 
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-
-export function packBatch(batch: readonly Draft[]): Packed {
-  const rows: Fields[] = []
-  const sizes: number[] = []
-  const blobs: Uint8Array[] = []
-  for (const draft of batch) {
-    rows.push(fieldsOf(draft))
-    sizes.push(draft.body.length, draft.content.length)
-    blobs.push(draft.body, draft.content)
-  }
-  return { rows, sizes, bytes: join(blobs) }
-}
-
-export function unpackBatch({ rows, sizes, bytes }: Packed): Draft[] {
-  const cut = cutter(bytes)
-  return rows.map((fields, i) => draftOf(fields, cut(sizes[2 * i] ?? 0), cut(sizes[2 * i + 1] ?? 0)))
-}
 
 export function packPage(page: readonly Row[]): Packed {
   const rows: Fields[] = []

@@ -4,7 +4,8 @@ import type { Projection, ProjectionOptions } from '../../ports/projection.js'
 import type { ProjectionCalls, ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
 import type { Lookup } from './lookup.js'
-import { packBatch, unpackPage } from './pack.js'
+import { unpackPage } from './pack.js'
+import { packBatch } from './pack-batch.js'
 import { openSqliteProjection } from './sqlite-projection.js'
 
 export interface Threads {
@@ -61,7 +62,7 @@ export async function openSqliteLog(
       const last = batch.at(-1)
       if (last === undefined) return
       const packed = packBatch(batch)
-      lastWrite = writer.call('append', [space, packed], [packed.bytes.buffer])
+      lastWrite = writer.call('append', [space, packed], [packed.bytes.buffer, packed.cuts.buffer])
       await lastWrite
       head = last.seq
       lookup.refresh()

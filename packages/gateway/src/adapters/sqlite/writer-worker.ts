@@ -4,7 +4,7 @@ import { keepCheckpoint } from './checkpoints.js'
 import { asLogError } from './failure.js'
 import { lock } from './files.js'
 import { LogFile } from './log-file.js'
-import { unpackBatch } from './pack.js'
+import { rowsIn, unpackBatch } from './pack-batch.js'
 import { rewriteVersion } from './schema.js'
 import { portOfThread, refusal, reply } from './thread.js'
 
@@ -102,5 +102,5 @@ function isAppend(call: WriterCall): call is Append {
 }
 
 function rowsOf(call: WriterCall): number {
-  return isAppend(call) ? call.args[1].rows.length : 0
+  return isAppend(call) ? rowsIn(call.args[1]) : 0
 }

@@ -1,4 +1,4 @@
-import { ParticipantId } from '@meup/protocol'
+import { isDeeper, maxNesting, ParticipantId } from '@meup/protocol'
 import { type Denial, deny, isDenial } from '../../gateway/door.js'
 
 /** What one decides about a proposal that a run before stopped at. */
@@ -30,11 +30,15 @@ interface Wishes {
 type Json = Readonly<Record<string, unknown>>
 
 const longestId = 1000
+/** Twice as deep as an envelope: what it has beside messages may be anything. */
+const deepest = 2 * maxNesting
 const patience = { usual: 300, most: 3600 }
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
 /** Reads the body of a request for a run. Fields that a space has no use for may be there, and are left alone. */
 export function readRunInput(body: Uint8Array): RunInput | Denial {
+  if (isDeeper(body, deepest))
+    return deny('invalid_json', 400, `the body is nested more than ${deepest} levels deep`)
   const input = parse(body)
   if (input === undefined)
     return deny('invalid_json', 400, 'the body must be a RunAgentInput: one JSON object')

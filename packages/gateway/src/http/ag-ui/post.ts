@@ -1,10 +1,11 @@
 import { errors, Kind } from '@meup/protocol'
 import type { Context } from 'hono'
+import { accept } from '../../cluster/accept.js'
 import { at } from '../../gateway/at.js'
 import { type Denial, deny, isDenial } from '../../gateway/door.js'
 import type { Caller } from '../../gateway/gateway.js'
 import { isRefusal } from '../../pipeline/passage.js'
-import { eventHeaders } from '../events.js'
+import { eventHeaders, stands } from '../events.js'
 import { type HttpOptions, knockOf } from '../options.js'
 import { readParameters } from '../parameters.js'
 import { notCommitted, readPost, senderOf } from '../posted.js'
@@ -38,7 +39,7 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
   const asking = question(input, agent, participant)
   const seqs: number[] = []
   for (const { bytes } of [asking, ...decided.frames]) {
-    const outcome = space.submit(senderOf(visitor), bytes)
+    const outcome = await accept(space, senderOf(visitor), bytes)
     if (isRefusal(outcome)) return refused(outcome)
     seqs.push(outcome.seq)
   }
@@ -58,13 +59,14 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
   void ended.then(() => {
     stop()
     if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
-    space.submit(senderOf(visitor), cancellation(asking.id, agent).bytes)
+    void accept(space, senderOf(visitor), cancellation(asking.id, agent).bytes)
   })
   const [first = 1] = seqs
   follow(feed, { visitor, ticket, after: first - 1, ended }).catch((err: unknown) => {
     options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
     feed.fail('unavailable', 'the log cannot be read; send the same message again later')
   })
+  stands(context, options)
   return new Response(events.stream, { headers: eventHeaders })
 }
 

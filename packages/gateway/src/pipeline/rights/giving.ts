@@ -1,5 +1,13 @@
-import { type Capability, Coverage, compileCapabilities, PatternError, patternLimits } from '@meup/protocol'
+import {
+  type Capability,
+  Coverage,
+  compileCapabilities,
+  givenText,
+  PatternError,
+  patternLimits,
+} from '@meup/protocol'
 import type { SpaceState } from '../../space/state.js'
+import { lengthOf } from '../../space/trust/grants.js'
 import type { Refusal } from '../passage.js'
 import { notInFuture } from './future.js'
 import { forbidden } from './right.js'
@@ -18,8 +26,6 @@ export interface Gift {
 
 /** Grants that may stand in one space. */
 const mostGrants = 1000
-/** Characters of JSON in one list, of an envelope or of all that one participant was granted: lists are compared. */
-const mostText = 8 * 1024
 
 /** Nobody gives to itself, nor for a time that is over, nor what it does not provably hold [MEUP-4.13]. */
 export function giftRefusal(gift: Gift, now: number, state: SpaceState): Refusal | undefined {
@@ -35,12 +41,12 @@ export function giftRefusal(gift: Gift, now: number, state: SpaceState): Refusal
 
 /** What does not compile is refused where it stands [MEUP-4.8], and too much of it at once. */
 export function patternRefusal(capabilities: readonly Capability[]): Refusal | undefined {
-  if (JSON.stringify(capabilities).length > mostText) {
+  if (JSON.stringify(capabilities).length > givenText.list) {
     const path = '/payload/capabilities'
     return {
       code: 'invalid_payload',
       path,
-      message: `${path} has more than ${mostText} characters; use globs`,
+      message: `${path} has more than ${givenText.list} characters; use globs`,
     }
   }
   try {
@@ -74,9 +80,20 @@ function excessRefusal({ from, capabilities }: Gift, state: SpaceState): Refusal
 }
 
 /** What was granted to one participant has the limits of one list, and there is an end to grants. */
-function crowdRefusal({ to, capabilities, beside }: Gift, { trust }: SpaceState): Refusal | undefined {
+function crowdRefusal({ from, to, capabilities, beside }: Gift, { trust }: SpaceState): Refusal | undefined {
   if (trust.grants.size >= mostGrants) {
     return forbidden(`${mostGrants} grants stand in this space already; revoke some first`)
+  }
+  // Where nothing is kept beside it, it takes the place of all that was given before.
+  const given = trust.grants.textBeside(beside.length === 0 ? to : undefined, from)
+  const more = lengthOf(capabilities)
+  if (given.own + more > givenText.own) {
+    return forbidden(`${from} has given ${givenText.own} characters of capabilities; revoke some first`)
+  }
+  if (given.all + more > givenText.all) {
+    return forbidden(
+      `${givenText.all} characters of capabilities are granted in this space; revoke some first`,
+    )
   }
   const granted = [...beside, ...capabilities]
   if (granted.length > patternLimits.capabilities) {

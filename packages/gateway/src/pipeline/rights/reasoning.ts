@@ -1,4 +1,4 @@
-import { contextRoot, Kind, namespaceOf } from '@meup/protocol'
+import { contextRoot, Kind, namespaceOf, openContexts } from '@meup/protocol'
 import { forbidden, type Right } from './right.js'
 
 /** Only its starter closes a context; others think along where the space lets them [MEUP-2.4, MEUP-2.5]. */
@@ -17,4 +17,23 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
     return forbidden(`${run} is ${owner}'s alone: this space does not let others reason in it; use chat`)
   }
   return undefined
+}
+
+/** There is an end to what is open at once: `rate_limited` until something of it is closed [MEUP-2.11]. */
+export const startRights: Right = ({ envelope }, { state: { contexts } }) => {
+  if (envelope.kind !== Kind.reasoningStart || !contexts.opens(envelope)) return undefined
+  const owner = envelope.from
+  const { own, all } = contexts.openCounts(owner)
+  if (own < openContexts.own && all < openContexts.all) return undefined
+  const [limit, message] =
+    own < openContexts.own
+      ? [
+          'openContexts',
+          `${openContexts.all} contexts are open in this space; start again when some are closed`,
+        ]
+      : [
+          'ownOpenContexts',
+          `${owner} has ${openContexts.own} contexts open; conclude or cancel some, then start again`,
+        ]
+  return { code: 'rate_limited', message, details: { class: 'reasoning', limit } }
 }

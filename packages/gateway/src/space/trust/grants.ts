@@ -16,6 +16,15 @@ interface Ground {
   configured(participant: string): readonly Capability[]
 }
 
+const lengths = new WeakMap<readonly Capability[], number>()
+
+/** Characters of a list as JSON. */
+export function lengthOf(capabilities: readonly Capability[]): number {
+  const length = lengths.get(capabilities) ?? JSON.stringify(capabilities).length
+  lengths.set(capabilities, length)
+  return length
+}
+
 /** The grants that stand, in log order. */
 export class Grants {
   readonly #ground: Ground
@@ -31,6 +40,18 @@ export class Grants {
 
   get(id: string): Grant | undefined {
     return this.#standing.get(id)
+  }
+
+  /** Characters of JSON that stand, but for those of one recipient: of this grantor, and in all. */
+  textBeside(recipient: string | undefined, grantor: string): { readonly own: number; readonly all: number } {
+    let [own, all] = [0, 0]
+    for (const grant of this.#standing.values()) {
+      if (grant.recipient === recipient) continue
+      const length = lengthOf(grant.capabilities)
+      all += length
+      if (grant.grantor === grantor) own += length
+    }
+    return { own, all }
   }
 
   /** What stands for a recipient. */

@@ -1,0 +1,64 @@
+import { type Envelope, errors, PROTOCOL } from '@meup/protocol'
+import type { Context } from 'hono'
+import { type Denial, deny } from '../gateway/door.js'
+import type { Caller } from '../gateway/gateway.js'
+import { verdictOn } from '../space/decisions.js'
+import type { HttpOptions } from './options.js'
+import { mostBodies } from './traffic.js'
+
+/**
+ * The body of a request whose sender is known, in bytes. They are charged to it before they are read [MEUP-7.3], and what
+ * it could never pay for is too large.
+ */
+export async function readBody(
+  context: Context,
+  visitor: Caller,
+  { traffic }: Pick<HttpOptions, 'traffic'>,
+): Promise<Uint8Array | Denial> {
+  const most = Math.min(mostBodies, visitor.space.rates.rateOf(visitor.payer, 'bytes').burst)
+  const take = (bytes: number, all: number): Denial | undefined =>
+    all > most ? tooLarge(most) : (traffic.reserve(context, bytes) ?? overRate(visitor, bytes))
+  const announced = context.req.header('content-length')
+  try {
+    if (announced === undefined) return await inPieces(context, take)
+    return take(Number(announced), Number(announced)) ?? new Uint8Array(await context.req.arrayBuffer())
+  } catch {
+    // Its connection is gone, or was cut because nothing came any more: whoever reads this reads it in a log of requests.
+    return deny('invalid_request', 400, 'the body did not arrive')
+  }
+}
+
+/** Where its length is not said, it is paid for as it comes. */
+async function inPieces(
+  { req }: Context,
+  take: (bytes: number, all: number) => Denial | undefined,
+): Promise<Uint8Array | Denial> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of req.raw.body ?? []) {
+    size += piece.length
+    const denial = take(piece.length, size)
+    if (denial !== undefined) return denial
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}
+
+const tooLarge = (most: number): Denial =>
+  deny('payload_too_large', errors.payload_too_large.status, `post at most ${most} bytes at once`)
+
+const nothing: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
+
+/** Refused and recorded as an envelope would be. */
+function overRate(visitor: Caller, bytes: number): Denial | undefined {
+  const { space, payer } = visitor
+  const retryAfterMs = space.rates.take(payer, 'bytes', bytes, space.clock.now())
+  if (retryAfterMs === 0) return undefined
+  const message = `over the rate for bytes; send again in ${retryAfterMs} ms`
+  const denial = { ...deny('rate_limited', errors.rate_limited.status, message), retryAfterMs }
+  space.tally.refused.add(denial.code)
+  const verdict = verdictOn(denial)
+  if (verdict !== undefined && !space.follows)
+    space.decisions.record({ sender: visitor, envelope: nothing }, verdict)
+  return denial
+}

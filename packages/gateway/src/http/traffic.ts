@@ -1,0 +1,138 @@
+import type { Context } from 'hono'
+import { type Denial, deny } from '../gateway/door.js'
+
+/** Requests of one payer that may be under way at once; of an address before it is known who asks. */
+const [mostOfPayer, mostOfAddress] = [16, 64]
+/** Bytes of bodies of one payer that may be in memory at once. */
+export const mostBodies = 16 * 1024 * 1024
+/** Answers of one payer that may be made and sent at once, each up to 8 MiB or so; others wait for their turn. */
+const mostAnswers = 2
+/** Milliseconds after which it makes sense to ask again. */
+const retryAfterMs = 1000
+
+/** What one payer has under way. */
+interface Account {
+  readonly payer: string
+  requests: number
+  bodyBytes: number
+  answers: number
+  /** Who waits for a turn; called when it has come. */
+  readonly waiting: Set<() => void>
+}
+
+/** One request, until it is answered or its connection is gone. */
+interface Exchange {
+  account: Account
+  bodyBytes: number
+  hasTurn: boolean
+  /** Ends its waiting for a turn. */
+  giveUp?: () => void
+}
+
+/**
+ * What is under way over HTTP, by who pays for it: a participant of a space; the address, for guests and before it is known
+ * who asks. So nobody fills the memory with requests that do not end, or with answers that are not read.
+ */
+export class Traffic {
+  readonly #accounts = new Map<string, Account>()
+  readonly #exchanges = new WeakMap<Context, Exchange>()
+
+  /** A request has come from an address. Whoever calls this calls `leave` as well. */
+  arrive(context: Context, address: string): Denial | undefined {
+    const account = this.#accountOf(`address ${address}`)
+    if (account.requests >= mostOfAddress) return tooMany(address, mostOfAddress)
+    account.requests++
+    this.#exchanges.set(context, { account, bodyBytes: 0, hasTurn: false })
+    return undefined
+  }
+
+  /** It is known who pays. */
+  charge(context: Context, payer: string): Denial | undefined {
+    const exchange = this.#exchanges.get(context)
+    if (exchange === undefined || exchange.account.payer === payer) return undefined
+    const account = this.#accountOf(payer)
+    if (account.requests >= mostOfPayer) return tooMany(payer, mostOfPayer)
+    account.requests++
+    this.#settle(exchange.account)
+    exchange.account = account
+    return undefined
+  }
+
+  /** Makes room for so many bytes of a body. */
+  reserve(context: Context, bytes: number): Denial | undefined {
+    const exchange = this.#exchanges.get(context)
+    if (exchange === undefined) return undefined
+    const { account } = exchange
+    if (account.bodyBytes + bytes > mostBodies) {
+      const message = `more than ${mostBodies} bytes of bodies are under way; wait for the answers to others`
+      return { ...deny('rate_limited', 429, message), retryAfterMs }
+    }
+    account.bodyBytes += bytes
+    exchange.bodyBytes += bytes
+    return undefined
+  }
+
+  /** Waits until an answer that may be large can be made. Resolves to `false` where whoever asked has gone. */
+  async turn(context: Context): Promise<boolean> {
+    const exchange = this.#exchanges.get(context)
+    if (exchange === undefined) return false
+    const { account } = exchange
+    if (account.answers < mostAnswers) {
+      account.answers++
+      exchange.hasTurn = true
+    } else {
+      await new Promise<void>((resolve) => {
+        const begin = (): void => {
+          exchange.hasTurn = true
+          resolve()
+        }
+        account.waiting.add(begin)
+        exchange.giveUp = () => {
+          account.waiting.delete(begin)
+          resolve()
+        }
+      })
+    }
+    return exchange.hasTurn
+  }
+
+  /** It is over; or it goes on as a stream of events, which is counted as a connection. */
+  leave(context: Context): void {
+    const exchange = this.#exchanges.get(context)
+    if (exchange === undefined) return
+    this.#exchanges.delete(context)
+    const { account, bodyBytes, hasTurn, giveUp } = exchange
+    account.bodyBytes -= bodyBytes
+    if (hasTurn) handOn(account)
+    else giveUp?.()
+    this.#settle(account)
+  }
+
+  #accountOf(payer: string): Account {
+    const known = this.#accounts.get(payer)
+    if (known !== undefined) return known
+    const account = { payer, requests: 0, bodyBytes: 0, answers: 0, waiting: new Set<() => void>() }
+    this.#accounts.set(payer, account)
+    return account
+  }
+
+  #settle(account: Account): void {
+    if (--account.requests === 0) this.#accounts.delete(account.payer)
+  }
+}
+
+/** The turn goes to whoever has waited longest. */
+function handOn(account: Account): void {
+  const [next] = account.waiting
+  if (next === undefined) {
+    account.answers--
+    return
+  }
+  account.waiting.delete(next)
+  next()
+}
+
+function tooMany(who: string, most: number): Denial {
+  const message = `${who} has ${most} requests under way; wait for the answers to them`
+  return { ...deny('rate_limited', 429, message), retryAfterMs }
+}

@@ -1,0 +1,32 @@
+import type { Context } from 'hono'
+import { type Denial, deny, isDenial } from '../gateway/door.js'
+import type { Caller } from '../gateway/gateway.js'
+import { type HttpOptions, knockOf } from './options.js'
+
+/** Who asks; a request is counted as one of its own from here on. */
+export async function visitorOf(context: Context, options: HttpOptions): Promise<Caller | Denial> {
+  const visitor = await options.gateway.identify(knockOf(context, options))
+  if (isDenial(visitor)) return visitor
+  return options.traffic.charge(context, accountOf(visitor)) ?? visitor
+}
+
+/** Who asks for an answer that may be large, when there is room for one. */
+export async function askerOf(context: Context, options: HttpOptions): Promise<Caller | Denial> {
+  const visitor = await visitorOf(context, options)
+  if (isDenial(visitor)) return visitor
+  if (!(await options.traffic.turn(context))) return gone
+  // What it was let in by may have been taken away while it waited.
+  return visitor.isWelcome() ? visitor : notWelcome
+}
+
+/** Guests of one address are one, in whichever space. */
+const accountOf = ({ participant, payer, space }: Caller): string =>
+  payer === participant ? `${participant} of ${space.config.name}` : payer
+
+const gone = deny('unavailable', 503, 'whoever asked has gone')
+
+export const notWelcome = deny(
+  'unauthorized',
+  401,
+  'this access was taken away or has ended; ask for a new token',
+)

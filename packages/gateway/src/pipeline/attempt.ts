@@ -1,0 +1,16 @@
+import { LogError } from '../log/error.js'
+import type { Logger } from '../ports/logger.js'
+import { pass } from './index.js'
+import type { Admission, Outcome, Passage } from './passage.js'
+
+/** What fails here fails one envelope: nothing has been changed yet, and the others go on. */
+export function attempt(passage: Passage, space: Admission & { readonly logger: Logger }): Outcome {
+  try {
+    return pass(passage, space)
+  } catch (err) {
+    space.logger.error({ space: space.config.name, err }, 'an envelope could not be decided on')
+    return err instanceof LogError
+      ? { code: 'unavailable', message: 'the log cannot be read; send it again later' }
+      : { code: 'internal', message: 'the gateway failed on this envelope; tell the operator' }
+  }
+}

@@ -1,0 +1,93 @@
+import type { Connection } from '@meup/gateway'
+import { createTestGateway, testToken } from '@meup/gateway/testing'
+import { closeCodes } from '@meup/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+
+const sendBufferBytes = 4096
+
+/** A peer that takes nothing until it is told to. */
+class Deaf implements Connection {
+  readonly remote = 'here'
+  pending = 0
+  closedWith: number | undefined
+
+  send(parcel: Parameters<Connection['send']>[0]): void {
+    for (const { text } of parcel.messages) this.pending += text.length
+  }
+
+  take(bytes = this.pending): void {
+    this.pending -= bytes
+  }
+
+  drained(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  close(code: number): void {
+    this.closedWith = code
+  }
+}
+
+/** A space of so many participants that their welcome alone is more than may wait. */
+async function crowded() {
+  const crowd = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`p${n}`, ['x'.repeat(100)]]))
+  const gateway = await createTestGateway({
+    participants: { alice: ['*'], bob: ['*'], ...crowd },
+    limits: { sendBufferBytes },
+  })
+  onTestFinished(() => gateway.close())
+  const enter = async (participant: string) => {
+    const ticket = await gateway.admit({ space: 'test', token: testToken(participant), remote: 'here' })
+    if ('status' in ticket) throw new Error(ticket.message)
+    const peer = new Deaf()
+    const line = await ticket.open(peer, {})
+    const send = (envelope: object) => line.receive(Buffer.from(JSON.stringify(envelope)))
+    return { peer, send }
+  }
+  const visitor = await gateway.identify({ space: 'test', token: testToken('bob'), remote: 'here' })
+  if ('status' in visitor) throw new Error(visitor.message)
+  const { space } = visitor
+  const bob = await enter('bob')
+  /** Has about as many bytes said, and delivered. */
+  const say = async (bytes: number) => {
+    bob.peer.take()
+    bob.send({ kind: 'chat', payload: { message: 'x'.repeat(bytes) } })
+    await space.settled()
+  }
+  return { enter, say }
+}
+
+test('a welcome larger than the send buffer closes nobody who takes it', async () => {
+  const { enter, say } = await crowded()
+  const { peer } = await enter('alice')
+  expect(peer.pending).toBeGreaterThan(2 * sendBufferBytes)
+  await say(100)
+  await say(100)
+  expect(peer.closedWith).toBeUndefined()
+  peer.take()
+  await say(100)
+  expect(peer.closedWith).toBeUndefined()
+})
+
+test('what waits beside a welcome is bounded, and once it was taken that is over', async () => {
+  const { enter, say } = await crowded()
+  const [never, late] = [await enter('alice'), await enter('alice')]
+  late.peer.take()
+  for (const { peer } of [never, late]) {
+    await say(sendBufferBytes)
+    await say(10)
+    await say(10)
+    expect(peer.closedWith).toBe(closeCodes.tooSlow)
+  }
+})
+
+test('whoever asks for welcomes and takes none is closed', async () => {
+  const { enter, say } = await crowded()
+  const { peer, send } = await enter('alice')
+  for (let n = 0; n < 10 && peer.closedWith === undefined; n++) {
+    send({ kind: 'observe.subscribe', payload: {} })
+    await say(10)
+  }
+  expect(peer.closedWith).toBe(closeCodes.tooSlow)
+  expect(peer.pending).toBeLessThan(80_000)
+})

@@ -1,0 +1,45 @@
+import { FakeClock } from '@meup/gateway/testing'
+import { expect, test } from 'vitest'
+import { steadyClock } from '../src/gateway/steady-clock.js'
+import { silent } from '../src/ports/logger.js'
+
+function steadied() {
+  const [clock, told] = [new FakeClock(0), [] as object[]]
+  const steady = steadyClock(clock, { ...silent, warn: (fields) => told.push(fields) })
+  const after = (ms: number): number => {
+    clock.advance(ms)
+    return steady.now()
+  }
+  return { clock, told, after }
+}
+
+test('a clock that goes on is left as it is', () => {
+  const { told, after } = steadied()
+  expect([after(0), after(1), after(86_400_000)]).toEqual([0, 1, 86_400_001])
+  expect(told).toEqual([])
+})
+
+test('time never goes back: it goes on from where it was, a little slower until the clock has caught up', () => {
+  const { clock, told, after } = steadied()
+  expect(after(10_000)).toBe(10_000)
+  expect(after(-2000)).toBe(10_000)
+  expect(told).toEqual([{ backMs: 2000 }])
+  expect(after(10_000)).toBe(19_000)
+  expect(after(10_000)).toBe(28_000)
+  expect(after(10_000)).toBe(clock.now())
+  expect(after(500)).toBe(clock.now())
+  expect(told).toHaveLength(1)
+})
+
+test('a clock that is put back again and again makes it stand at worst', () => {
+  const { after } = steadied()
+  const times = Array.from({ length: 100 }, (_, i) => after(i % 2 === 0 ? 700 : -900))
+  expect(times).toEqual([...times].sort((a, b) => a - b))
+})
+
+test('what a clock is corrected by all day is not told', () => {
+  const { told, after } = steadied()
+  after(5000)
+  after(-999)
+  expect(told).toEqual([])
+})
