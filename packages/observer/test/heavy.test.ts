@@ -22,7 +22,7 @@ test('a heavy result says how much all of it is', () => {
   script.answer(script.call('bot', run.id, 'read'), long(1_000_000))
   const model = script.read()
   model.chooseAll('all')
-  const call = model.rows.find(({ type }) => type === 'call')
+  const call = model.lists.stream.rows.find(({ type }) => type === 'call')
   expect(call).toMatchObject({ result: { outcome: 'success', size: { unit: 'bytes' } } })
   expect(call?.type === 'call' && (call.result?.size?.count ?? 0)).toBeGreaterThan(1_000_000)
 })

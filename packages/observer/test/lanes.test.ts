@@ -60,7 +60,7 @@ describe('lanes', () => {
   test('share what is folded with the stream', () => {
     const model = story().read()
     void lanesOf(model)
-    const [, heading] = model.rows
+    const [, heading] = model.lists.stream.rows
     model.choose(heading?.type === 'heading' ? heading.context : '', 'closed')
     expect(lanesOf(model)[1]).toEqual(['bot', 'bot thinks [closed] Looking'])
   })

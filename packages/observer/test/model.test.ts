@@ -32,7 +32,7 @@ describe('the same log', () => {
         let at = 0
         for (const size of [...sizes, envelopes.length]) {
           model.take(envelopes.slice(at, at + size), 0)
-          expect(model.rows.length).toBeGreaterThanOrEqual(0)
+          expect(model.lists.stream.rows.length).toBeGreaterThanOrEqual(0)
           at += size
         }
         expect(gists(model)).toEqual(whole)
@@ -52,7 +52,7 @@ describe('the same log', () => {
         const [from, to] = [Math.min(one, other), Math.max(one, other)]
         const model = new SpaceModel()
         model.take([...envelopes.slice(0, from), ...envelopes.slice(to)], 0)
-        void model.rows
+        void model.lists.stream.rows
         model.merge(envelopes.slice(from, to))
         expect(folded(model)).toEqual(whole)
       }),
@@ -145,19 +145,19 @@ describe('what is live', () => {
     const model = new SpaceModel()
     model.enter(welcome([], script.envelopes.length), 0)
     model.take(script.envelopes, 1000)
-    expect(model.rate(1000)).toBe(0)
-    expect(model.announcer.tell()).toBe('')
+    expect(model.live.rate(1000)).toBe(0)
+    expect(model.live.announcer.tell()).toBe('')
     const run = script.start('bot', 'Looking')
     script.thought('bot', run.id, 'not announced')
     script.conclude('bot', run.id, 'It is\nready.')
     for (const count of [1, 2, 3]) script.chat('ana', `message ${count}`)
     model.take(script.envelopes, 2000)
-    expect(model.rate(2000)).toBeCloseTo(6 / 5)
-    expect(model.rate(9000)).toBe(0)
-    expect(model.announcer.tell()).toBe(
+    expect(model.live.rate(2000)).toBeCloseTo(6 / 5)
+    expect(model.live.rate(9000)).toBe(0)
+    expect(model.live.announcer.tell()).toBe(
       'bot began to think. bot concluded: It is ready.. ana says: message 1. and 2 more',
     )
-    expect(model.announcer.tell()).toBe('')
+    expect(model.live.announcer.tell()).toBe('')
   })
 
   test('tells how far the clocks are apart', () => {
@@ -182,7 +182,7 @@ test('a very long log loses its beginning, but not what still goes on', () => {
   }
   expect(gists(model).slice(0, 2)).toEqual(['bot thinks [some] Looking', '  release open'])
   expect(gists(model).at(-1)).toBe('ana: message 199')
-  expect(model.rows.length).toBeLessThanOrEqual(122)
+  expect(model.lists.stream.rows.length).toBeLessThanOrEqual(122)
   script.say({
     from: 'bot',
     kind: 'mcp.withdraw',

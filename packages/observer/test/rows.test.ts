@@ -11,7 +11,24 @@ function thinking(script = new Script()) {
 }
 
 const headings = (script: Script): HeadingRow[] =>
-  script.read().rows.flatMap((row) => (row.type === 'heading' ? [row] : []))
+  script.read().lists.stream.rows.flatMap((row) => (row.type === 'heading' ? [row] : []))
+
+test('a heading has what was said without the marks of Markdown, and names as they are', () => {
+  const headings = [
+    ['**Two** tests fail in `token.ts`', 'Two tests fail in token.ts'],
+    ['# Findings\n\n1. see [the report](https://example.org)\n- [x] *done*', 'Findings see the report done'],
+    ['`__init__` of snake_case_name is 2 * 3 * 4, a**b', '__init__ of snake_case_name is 2 * 3 * 4, a**b'],
+    ['```ts\nreturn 1\n```', 'return 1'],
+    ['![chart](https://example.org/a.png) ~~not~~ so', 'chart not so'],
+  ].map(([said = '', shown]) => {
+    const script = new Script()
+    const run = script.start('bot', said)
+    script.conclude('bot', run.id, said)
+    const [heading] = script.read().lists.stream.rows
+    return [heading?.type === 'heading' && [heading.opening, heading.ending], [shown, shown]]
+  })
+  for (const [heading, shown] of headings) expect(heading).toEqual(shown)
+})
 
 describe('a run', () => {
   test('is open while it is live', () => {
@@ -89,7 +106,7 @@ describe('a run', () => {
     script.thought('bot', run.id, 'one more thing')
     const model = script.read()
     model.choose(run.id, 'all')
-    const [, heading, withheld, , late] = model.rows
+    const [, heading, withheld, , late] = model.lists.stream.rows
     expect(heading).toMatchObject({
       late: 1,
       confidence: 0.7,
@@ -144,7 +161,7 @@ describe('what is thought by others', () => {
     const { script, run } = thinking()
     script.thought('eve', run.id, 'mind the tests')
     script.say({ from: 'ana', kind: 'reasoning.cancel', context: run.id, payload: { reason: 'lunch' } })
-    const [, , own, other, stop] = script.read().rows
+    const [, , own, other, stop] = script.read().lists.stream.rows
     expect([own, other, stop]).toMatchObject([
       { isByAnother: false },
       { isByAnother: true, text: 'mind the tests' },
@@ -168,7 +185,7 @@ describe('what is thought by others', () => {
       '  thought aha',
       'bot: Yes.',
     ])
-    expect(model.rows[2]).toMatchObject({ rationale: null })
+    expect(model.lists.stream.rows[2]).toMatchObject({ rationale: null })
     model.mute('bot', false)
     expect(gists(model)).toContain('  thought hm')
   })
@@ -200,7 +217,7 @@ describe('a proposal', () => {
     script.answer(request, 'out')
     const model = script.read()
     expect(gists(model).slice(-2)).toEqual(['  release fulfilled', '  release success'])
-    expect(model.rows.at(-1)).toMatchObject({ approvedBy: 'ana' })
+    expect(model.lists.stream.rows.at(-1)).toMatchObject({ approvedBy: 'ana' })
     expect(model.pending(0)).toEqual([])
   })
 })
@@ -224,7 +241,9 @@ describe('outside of runs', () => {
     const { id } = script.chat('ana', 'Stop!')
     script.say({ from: 'bot', kind: 'chat.acknowledge', correlationId: id })
     script.say({ from: 'ana', kind: 'chat.cancel', correlationId: id })
-    expect(script.read().rows).toMatchObject([{ message: { acknowledgedBy: ['bot'], isTakenBack: true } }])
+    expect(script.read().lists.stream.rows).toMatchObject([
+      { message: { acknowledgedBy: ['bot'], isTakenBack: true } },
+    ])
   })
 
   test('every kind has a line in words, or as it is', () => {

@@ -103,4 +103,4 @@ export function gist(row: Row): string {
   }
 }
 
-export const gists = (model: SpaceModel): string[] => model.rows.map(gist)
+export const gists = (model: SpaceModel): string[] => model.lists.stream.rows.map(gist)

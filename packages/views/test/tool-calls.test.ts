@@ -2,34 +2,9 @@ import { FALLBACK_RATIONALE } from '@meup/protocol'
 import { createTurnFold, type MayRead, reasoningEvent, turnInfo } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import {
-  call,
-  cancel,
-  chat,
-  conclusion,
-  failure,
-  feed,
-  refused,
-  result,
-  start,
-  toolError,
-} from './support/log.js'
+import { call, cancel, conclusion, failure, feed, refused, result, start, toolError } from './support/log.js'
+import { answer, inRun, opening, question, search } from './support/search-story.js'
 import { decisionsOf, session, tell, turnOf } from './support/turns.js'
-
-const question = chat('user', 'search for recent project updates', { id: 'q' })
-const opening = start('agent', 'Looking', { id: 'r', correlationId: 'q' })
-const inRun = { context: 'r' }
-const answer = chat('agent', 'The latest updates include...', { correlationId: 'q' })
-const search = call(
-  'agent',
-  'memory_search',
-  { query: 'recent project updates', limit: 5 },
-  {
-    ...inRun,
-    id: 'c1',
-    rationale: "searched memory for 'recent project updates'",
-  },
-)
 
 /** In two parts, so that nobody takes this file for one that holds a token. */
 const token = ['ghp', 'R2D2c3poBB8k9Lm4Np7Qr1St6Vw8Xy0Za3Bc'].join('_')

@@ -10,21 +10,8 @@ import {
   start,
   toolError,
 } from './support/log.js'
+import { answer, inRun, opening, question, search } from './support/search-story.js'
 import { tell, turnOf } from './support/turns.js'
-
-const question = chat('user', 'search for recent project updates', { id: 'q' })
-const opening = start('agent', 'Looking', { id: 'r', correlationId: 'q' })
-const inRun = { context: 'r' }
-const answer = chat('agent', 'The latest updates include...', { correlationId: 'q' })
-const search = call(
-  'agent',
-  'memory_search',
-  { query: 'recent project updates', limit: 5 },
-  {
-    ...inRun,
-    id: 'c1',
-  },
-)
 
 describe('the state of a turn', () => {
   test.for([

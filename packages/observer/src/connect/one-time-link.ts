@@ -14,13 +14,22 @@ export function takeCode(): string | undefined {
 /** Before anything else of the page runs. */
 export const firstCode = takeCode()
 
-/** Whom a code stands for. It is good once [MEUP-11.13]. Rejects with `ProtocolError`, or `TypeError` without a gateway. */
-export async function exchange(url: string, code: string): Promise<Place> {
+/** Where a link leads, and as whom. */
+export interface Invitation {
+  readonly place: Place
+  readonly participant: string
+}
+
+/** What a code stands for. It is good once [MEUP-11.13]. Rejects with `ProtocolError`, or `TypeError` without a gateway. */
+export async function exchange(url: string, code: string): Promise<Invitation> {
   const headers = { authorization: `Bearer ${code}` }
   const response = await fetch(new URL('links/exchange', `${url}/`), { method: 'POST', headers })
   if (!response.ok) throw await problemOf(response)
-  const { space, token } = (await response.json()) as { space: string; token: string }
-  return { url, space, token }
+  const { space, participant, token } = (await response.json()) as Record<
+    'space' | 'participant' | 'token',
+    string
+  >
+  return { place: { url, space, token }, participant }
 }
 
 /** The spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `exchange` does. */

@@ -18,4 +18,7 @@ export function keepToken({ space, token }: Place): void {
   localStorage.setItem(lastSpace, space)
 }
 export const forgetToken = (space: string): void => sessionStorage.removeItem(keyOf(space))
+/** Whether whoever uses this tab has come in somewhere already, with another token. */
+export const isElse = ({ token }: Place): boolean =>
+  Object.entries(sessionStorage).some(([key, kept]) => key.startsWith(keyOf('')) && kept !== token)
 export const latestSpace = (): string => localStorage.getItem(lastSpace) ?? ''

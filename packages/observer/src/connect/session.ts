@@ -165,11 +165,11 @@ export class Session {
       if (watcher.welcome.resume.status === 'lost') this.#lost()
     }
     this.#watcher = watcher
-    this.#welcomed(watcher.welcome)
+    this.#welcomed(watcher, watcher.welcome)
     const looking = setInterval(() => void this.cutting.look(), lookAgain)
     watcher
       .on('envelope', (envelope) => this.#batches.add(envelope))
-      .on('welcome', (welcome) => this.#welcomed(welcome))
+      .on('welcome', (welcome) => this.#welcomed(watcher, welcome))
       .on('lost', () => this.#lost())
       .on('reconnecting', (inMs, reason) => {
         this.stage = { at: 'reconnecting', until: Date.now() + inMs, reason }
@@ -184,12 +184,12 @@ export class Session {
       })
   }
 
-  #welcomed(welcome: WelcomePayload): void {
+  #welcomed(watcher: Watcher, welcome: WelcomePayload): void {
     const isBack = this.stage.at === 'reconnecting'
     const { status, from, to } = welcome.resume
     this.stage = { at: 'live' }
     this.cutting.welcomed(welcome, isBack)
-    this.present.enter(welcome, Date.now())
+    this.present.enter(welcome, Date.now(), watcher.gatewayTime())
     this.rights++
     this.audit.watch(welcome.space.epoch, welcome.space.head)
     if (isBack && status !== 'lost')

@@ -85,7 +85,7 @@ export class TimeTravel {
     this.#past = undefined
     this.isPlaying = false
     this.#present().redrawAll()
-    this.#present().announcer.tell()
+    this.#present().live.announcer.tell()
     this.#changed()
   }
 
@@ -113,7 +113,7 @@ export class TimeTravel {
       const most = this.isPlaying ? perFrame.playing : perFrame.seeking
       const isThere = past.work(() => performance.now() - now > most)
       if (isThere && this.isPlaying) past.play((now - last) * this.speed, this.speed)
-      past.model?.announcer.tell()
+      past.model?.live.announcer.tell()
       this.#isMoving = this.isPlaying || !isThere
       if (this.isPlaying && isThere && past.wanted >= this.#present().log.last) this.toPresent()
       else if (

@@ -1,6 +1,6 @@
 import { type Envelope, Kind } from '@meup/protocol'
 import { cut, onOneLine, toolNameOf } from '@meup/views'
-import { nameText, textOf } from './text.js'
+import { nameText, textOf, withoutMarks } from './text.js'
 
 /** What is told of one envelope. */
 const longest = 120
@@ -27,7 +27,7 @@ export class Announcer {
 
 function newsOf(envelope: Envelope): string | undefined {
   const { kind, from, context } = envelope
-  const said = cut(onOneLine(textOf(envelope)), longest)
+  const said = cut(onOneLine(withoutMarks(textOf(envelope))), longest)
   if (kind === Kind.reasoningStart && context === undefined) return `${from} began to think`
   if (kind === Kind.reasoningConclusion) return `${from} concluded${said === '' ? '' : `: ${said}`}`
   if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(toolNameOf(envelope.payload))}`

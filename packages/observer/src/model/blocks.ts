@@ -71,6 +71,50 @@ export class Blocks {
     for (const [key, { block }] of this.#calls) if (!kept.has(block)) this.#calls.delete(key)
   }
 
+  /** Ids of those that have a block. */
+  get proposals(): Iterable<string> {
+    return this.#proposals.keys()
+  }
+
+  /** Drops what came behind this envelope. `messages`: the conversation as it was then, as far as it is remembered. */
+  goBack(seq: number, messages: ReadonlyMap<string, Message>): void {
+    while ((this.#blocks.at(-1)?.envelope.seq ?? 0) > seq) this.#blocks.pop()
+    const { length } = this.#blocks
+    for (const known of [this.#contexts, this.#messages, this.#proposals]) {
+      for (const [key, { index }] of known) if (index >= length) known.delete(key)
+    }
+    this.#calls.clear()
+    for (const block of this.#blocks) if (this.#shorten(block, seq, messages)) this.#different.add(block)
+  }
+
+  /** Whether it is another one by that. */
+  #shorten(block: Block, seq: number, messages: ReadonlyMap<string, Message>): boolean {
+    if (block.type === 'message') {
+      const message = messages.get(block.envelope.id) ?? block.message
+      const isOther = message !== block.message
+      block.message = message
+      return isOther
+    }
+    if (block.type === 'arrivals') return dropBehind(block.envelopes, ({ seq: at = 0 }) => at > seq)
+    const entries = block.type === 'event' ? [block.entry] : block.entries
+    const isShorter =
+      block.type === 'context' && dropBehind(block.entries, ({ envelope }) => (envelope.seq ?? 0) > seq)
+    let isOther = false
+    for (const entry of entries)
+      if (entry.type === 'call' && this.#unanswer(block, entry, seq)) isOther = true
+    return isShorter || isOther
+  }
+
+  /** Takes back an answer that came behind this envelope; what has none waits for it. */
+  #unanswer(block: Block, entry: CallEntry, seq: number): boolean {
+    if (entry.response !== undefined && (entry.response.seq ?? 0) <= seq) return false
+    this.#calls.set(entry.envelope.id, { block, entry })
+    if (entry.response === undefined) return false
+    delete entry.response
+    delete entry.isError
+    return true
+  }
+
   #tell(envelope: Envelope, message: Message): void {
     const known = this.#messages.get(message.source.id)
     if (known !== undefined) known.message = message
@@ -116,6 +160,13 @@ export class Blocks {
     this.#different.add(block)
     return block
   }
+}
+
+/** Drops the last ones. Whether there were any. */
+function dropBehind<Each>(list: Each[], isBehind: (each: Each) => boolean): boolean {
+  const first = list.findIndex(isBehind)
+  if (first !== -1) list.length = first
+  return first !== -1
 }
 
 function entryOf(envelope: Envelope): Entry {

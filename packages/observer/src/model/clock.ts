@@ -6,9 +6,12 @@ export class GatewayClock {
   /** Milliseconds that the gateway's clock was ahead of this one, at least. */
   #ahead: number[] = []
 
-  /** `ts` came at `now`, in milliseconds by the clock of this machine. A clock that was set is believed after a while. */
-  hear(ts: string, now: number): void {
-    const ahead = Date.parse(ts) - now
+  /**
+   * `said`, by the gateway's clock, came at `now` by that of this machine, both in milliseconds since 1970. A clock that was
+   * set is believed after a while.
+   */
+  hear(said: number, now: number): void {
+    const ahead = said - now
     if (Number.isFinite(ahead)) this.#ahead = [...this.#ahead.slice(1 - most), ahead]
   }
 

@@ -1,3 +1,5 @@
+import type { FoldingMark } from './checkpoint.js'
+
 /** How much of a context is open: nothing, its latest lines, or all. */
 export type Level = 'closed' | 'some' | 'all'
 
@@ -23,6 +25,21 @@ export class Folding {
   /** What its reader has chosen. */
   get choices(): ReadonlyMap<string, Level> {
     return this.#choices
+  }
+
+  /** What is open by itself, to come back to. */
+  mark(): FoldingMark {
+    return { live: [...this.#live], ending: [...this.#ending] }
+  }
+
+  goBack({ live, ending }: FoldingMark): void {
+    for (const [now, then] of [
+      [this.#live, live],
+      [this.#ending, ending],
+    ] as const) {
+      now.clear()
+      for (const context of then) now.add(context)
+    }
   }
 
   levelOf(context: string): Level {

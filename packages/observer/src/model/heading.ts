@@ -2,6 +2,7 @@ import { contextRoot } from '@meup/protocol'
 import { type ContextView, printable, type Quoted } from '@meup/views'
 import type { Level } from './folding.js'
 import type { Heading } from './row.js'
+import { withoutMarks } from './text.js'
 
 /** The heading of a context, at this moment. */
 export function headingOf(view: ContextView, level: Level, isMuted: boolean): Heading {
@@ -31,6 +32,6 @@ export function headingOf(view: ContextView, level: Level, isMuted: boolean): He
 }
 
 /** Nothing where nothing was said. */
-const shown = (quoted: Quoted | null): string | null => printable(quoted?.text ?? '') || null
+const shown = (quoted: Quoted | null): string | null => withoutMarks(printable(quoted?.text ?? '')) || null
 
 const isWithheld = (quoted: Quoted | null): boolean => quoted !== null && quoted.text === null

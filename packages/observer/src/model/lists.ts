@@ -1,5 +1,6 @@
 import type { Block } from './entry.js'
 import { Lanes } from './lanes.js'
+import { Renewal } from './renewal.js'
 import { RowList } from './row-list.js'
 import type { Sources } from './rows.js'
 import type { Slot } from './slot.js'
@@ -9,6 +10,11 @@ import { timedSlotsOf } from './waterfall.js'
 /** Rows that are known before the blocks are shown, by the list that they are for. */
 export type Prepared = ReadonlyMap<RowList | Lanes, Map<Block, readonly Slot[]>>
 
+/** The rows of so many blocks are made at once. */
+const atOnce = 2000
+/** Blocks between two looks at the clock. */
+const portion = 16
+
 /** The rows of each view. Those of views that nobody looks at are not kept up. */
 export class Lists {
   readonly stream: RowList
@@ -16,6 +22,7 @@ export class Lists {
   readonly #sources: Sources
   #lanes: Lanes | undefined
   #waterfall: RowList | undefined
+  readonly #renewal = new Renewal<Prepared>()
 
   /** `blocks`: in the order of the log. */
   constructor(blocks: () => readonly Block[], sources: Sources) {
@@ -44,16 +51,38 @@ export class Lists {
 
   /** These blocks are new or different. */
   touch(blocks: readonly Block[]): void {
+    this.#renewal.touch(blocks)
     for (const list of this.#kept) list.touch(blocks)
   }
 
   /** Some of the blocks are gone; the others are as they were. */
   shorten(): void {
     for (const list of this.#kept) list.shorten()
+    if (this.isBehind) this.renew()
+  }
+
+  /** All rows are different. Where there are many, those of before show until `work` has made the others. */
+  renew(): void {
+    const blocks = this.#blocks()
+    if (blocks.length <= atOnce) this.clear()
+    else this.#renewal.begin(this.prepare([...blocks], this.#sources, portion))
+  }
+
+  /** Whether rows still show that are not as they are to be. */
+  get isBehind(): boolean {
+    return this.#renewal.isOn
+  }
+
+  /** Makes the rows that are to be until its time is up. Whether all of them show. */
+  work(isTimeUp: () => boolean): boolean {
+    const prepared = this.#renewal.work(isTimeUp)
+    if (prepared !== undefined) this.clear(prepared)
+    return !this.isBehind
   }
 
   /** Other blocks, or all of them different. `prepared`: rows that are known already. */
   clear(prepared?: Prepared): void {
+    this.#renewal.end()
     for (const list of this.#kept) list.clear(prepared?.get(list))
   }
 

@@ -78,6 +78,19 @@ export class Log {
     }
   }
 
+  /** Drops what comes behind this seq. */
+  goBack(seq: number): void {
+    const count = this.countThrough(seq)
+    const dropped = this.#envelopes.slice(count)
+    this.#envelopes = this.#envelopes.slice(0, count)
+    for (const { id } of dropped) this.#byId.delete(id)
+    for (const id of new Set(dropped.flatMap((each) => correlations(each)))) {
+      const left = this.#answers.get(id)?.filter((answer) => this.#byId.has(answer)) ?? []
+      if (left.length === 0) this.#answers.delete(id)
+      else this.#answers.set(id, left)
+    }
+  }
+
   #know(envelope: Envelope): void {
     this.#byId.set(envelope.id, envelope)
     for (const id of correlations(envelope)) {

@@ -1,28 +1,38 @@
 import type { Envelope } from '@meup/protocol'
+import type { Checkpoint } from './checkpoint.js'
 import type { SpaceModel } from './space-model.js'
 
 /** Envelopes between two looks at the clock. */
 const portion = 50
+/** Envelopes between two checkpoints: what it takes at most to go back. */
+const between = 5000
 /** Milliseconds that a reader waits for the next envelope, at most, however long that took. */
 const longestPause = 2000
 
-/** A space as it was at the moment that its reader chooses: the log up to there, folded anew. */
+/** A space as it was at the moment that its reader chooses: the log up to there, folded from the last checkpoint before. */
 export class Past {
   readonly #present: SpaceModel
+  readonly #between: number
   #model: SpaceModel | undefined
   #growing: SpaceModel
   #source: readonly Envelope[]
+  /** Oldest first; each so many envelopes behind the one before. */
+  #checkpoints: Checkpoint[]
+  /** Envelopes that were taken since the checkpoint before. */
+  #since = 0
   #wanted = 0
   /** Milliseconds that were played since the last envelope. */
   #passed = 0
 
-  constructor(present: SpaceModel) {
+  constructor(present: SpaceModel, checkpointEvery = between) {
     this.#present = present
+    this.#between = checkpointEvery
     this.#growing = present.atItsBeginning()
+    this.#checkpoints = [this.#growing.mark(undefined)]
     this.#source = present.log.envelopes
   }
 
-  /** What there was then; `undefined` until that is known for the first time. */
+  /** What there was then; `undefined` until that is known for the first time. On its way there it shows what was before. */
   get model(): SpaceModel | undefined {
     return this.#model
   }
@@ -61,14 +71,16 @@ export class Past {
   /** Goes towards what is wanted until its time is up. Whether it is there. */
   work(isTimeUp: () => boolean): boolean {
     const { log } = this.#present
-    if (log.envelopes !== this.#source || this.#growing.log.last > this.#wanted) this.#beginAgain()
+    if (log.envelopes !== this.#source) this.#beginAgain()
+    if (this.#growing.log.last > this.#wanted) this.#goBack()
     const end = log.countThrough(this.#wanted)
     let index = log.countThrough(this.#growing.log.last)
     while (index < end) {
       if (isTimeUp()) return false
-      const next = Math.min(index + portion, end)
+      const next = Math.min(index + portion, end, index + this.#between - this.#since)
       this.#growing.take(log.envelopes.slice(index, next), 0)
       void this.#growing.lists.stream.slots
+      this.#took(next - index)
       index = next
     }
     this.#growing.moment = timeOf(log.envelopes[end - 1]) + this.#passed
@@ -76,9 +88,28 @@ export class Past {
     return true
   }
 
+  #took(count: number): void {
+    this.#since += count
+    if (this.#since < this.#between) return
+    this.#since = 0
+    const last = this.#checkpoints.at(-1)
+    if (last === undefined || last.seq < this.#growing.log.last) {
+      this.#checkpoints.push(this.#growing.mark(last))
+    }
+  }
+
+  #goBack(): void {
+    const then = this.#checkpoints.findLast(({ seq }) => seq <= this.#wanted)
+    if (then === undefined) return
+    this.#growing.goBack(then)
+    this.#since = 0
+  }
+
   #beginAgain(): void {
     this.#source = this.#present.log.envelopes
     this.#growing = this.#present.atItsBeginning()
+    this.#checkpoints = [this.#growing.mark(undefined)]
+    this.#since = 0
   }
 }
 

@@ -40,6 +40,11 @@ export class RowList {
     return this.#flat.slots
   }
 
+  /** What stands in all of them, made whether anybody looks at it or not. */
+  get rows(): readonly Row[] {
+    return this.slots.map((slot) => this.rowOf(slot))
+  }
+
   /** Index of the row that shows this envelope; -1 = none does. */
   indexOf(id: string): number {
     return this.slots.findIndex(

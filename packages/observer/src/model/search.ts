@@ -1,4 +1,5 @@
 import type { Envelope } from '@meup/protocol'
+import { sizeOf } from './heavy.js'
 import { holderOf, searchedText, smallLetters } from './searched-text.js'
 
 /** A line that has what was searched for. */
@@ -15,6 +16,8 @@ export class Search {
   readonly #ids = new Set<string>()
   /** Index of the first envelope that was not looked at. */
   #next = 0
+  /** How many texts were looked through of which only the beginning is there. */
+  beginnings = 0
 
   /** Begins anew. */
   ask(query: string): void {
@@ -27,6 +30,7 @@ export class Search {
     this.#hits = []
     this.#ids.clear()
     this.#next = 0
+    this.beginnings = 0
   }
 
   /** Whether something is searched for. */
@@ -71,6 +75,7 @@ export class Search {
   }
 
   #look(envelope: Envelope): void {
+    if (sizeOf(envelope) !== undefined) this.beginnings++
     const id = holderOf(envelope)
     if (id === undefined || this.#ids.has(id) || !searchedText(envelope).includes(this.#needle)) return
     this.#ids.add(id)

@@ -5,6 +5,9 @@ import type { Log } from './log.js'
 import { Search } from './search.js'
 import { holderOf } from './searched-text.js'
 
+/** Envelopes between two looks at the clock, and how many times as many are counted at once. */
+const [portion, somePortions] = [64, 64]
+
 /** What of a log a reader wants to see. */
 export class Sieve {
   readonly lens: Lens
@@ -69,15 +72,27 @@ export class Sieve {
     return leadsTo(root, this.lens.filter)
   }
 
-  /** Envelopes that the filter keeps from the reader. */
+  /** Envelopes that the filter keeps from the reader, of those that were counted. */
   get dropped(): number {
-    if (!isFiltering(this.lens.filter)) return 0
+    let left = somePortions
+    this.count(() => left-- === 0)
+    return this.#dropped
+  }
+
+  /** Whether envelopes are still to be counted. */
+  get isBehind(): boolean {
+    return isFiltering(this.lens.filter) && this.#counted < this.#log.envelopes.length
+  }
+
+  /** Counts what the filter keeps from the reader until its time is up. Whether that is through. */
+  count(isTimeUp: () => boolean): boolean {
     const { envelopes } = this.#log
-    for (; this.#counted < envelopes.length; this.#counted++) {
-      const envelope = envelopes[this.#counted]
+    while (this.isBehind) {
+      if (this.#counted % portion === 0 && isTimeUp()) return false
+      const envelope = envelopes[this.#counted++]
       if (envelope !== undefined && !this.isShown(envelope)) this.#dropped++
     }
-    return this.#dropped
+    return true
   }
 
   #recount(): void {

@@ -1,41 +1,46 @@
-import { contextParent, type Envelope, Kind, type WelcomePayload } from '@meup/protocol'
+import { contextParent, type Envelope, type WelcomePayload } from '@meup/protocol'
 import { createPresenceFold, type PresenceFold, type ProposalView } from '@meup/views'
-import { Announcer } from './announcer.js'
 import { beginningOf } from './beginning.js'
-import { GatewayClock } from './clock.js'
+import type { Checkpoint } from './checkpoint.js'
 import type { Filter } from './filter.js'
 import { Folding, type Level } from './folding.js'
 import { lighten } from './heavy.js'
 import { Lens } from './lens.js'
-import { Lists } from './lists.js'
+import { Lists, type Prepared } from './lists.js'
+import { Live } from './live.js'
 import { Log } from './log.js'
 import { People, type Person } from './people.js'
-import { Rate } from './rate.js'
-import type { Row } from './row.js'
 import type { Sources } from './rows.js'
 import { Sieve } from './sieve.js'
-import { Views } from './views.js'
+import { type Run, readInSteps, sourcesOf, Views } from './views.js'
 import { welcomeEnvelope } from './welcome.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
-const defaultCapacity = { most: 100_000, slack: 20_000 }
+interface Capacity {
+  readonly most: number
+  readonly slack: number
+}
+
+const defaultCapacity: Capacity = { most: 100_000, slack: 20_000 }
+
+/** How often rows are made once more because their reader has chosen something meanwhile. */
+const mostAgain = 3
 
 /** Everything a page shows of one space. It knows nothing but the log, and what its reader has chosen. */
 export class SpaceModel {
-  readonly #capacity: { readonly most: number; readonly slack: number }
+  readonly #capacity: Capacity
   readonly log = new Log()
-  readonly announcer = new Announcer()
   /** Which contexts are open. */
   readonly folding: Folding
   /** What its reader has chosen to see. */
   readonly lens: Lens
   /** What of the log its reader wants to see. */
   readonly sieve: Sieve
-  readonly #rate = new Rate()
-  readonly #presence: PresenceFold = createPresenceFold()
+  /** What is told and measured while envelopes come. */
+  readonly live: Live
+  #presence: PresenceFold = createPresenceFold()
   /** Who is in it, and what each is at. */
-  readonly members: People
-  readonly #clock = new GatewayClock()
+  members: People
   #welcomes: Envelope[] = []
   #head = 0
   #views: Views
@@ -49,20 +54,16 @@ export class SpaceModel {
   moment: number | undefined
 
   /** `like`: with what its reader has chosen there, and goes on choosing. */
-  constructor(
-    capacity: { readonly most: number; readonly slack: number } = defaultCapacity,
-    like?: SpaceModel,
-  ) {
+  constructor(capacity = defaultCapacity, like?: SpaceModel) {
     this.#capacity = capacity
-    this.folding = new Folding(like === undefined ? undefined : like.folding)
-    this.lens = like === undefined ? new Lens() : like.lens
+    this.folding = new Folding(like?.folding)
+    this.lens = like?.lens ?? new Lens()
+    this.live = new Live(this.lens.muted)
     this.sieve = new Sieve(this.lens, this.log)
     this.#views = this.#newViews(this.log)
-    this.lists = new Lists(
-      () => this.#views.blocks.list,
-      this.#sources(() => this.#views),
-    )
-    this.members = new People(this.#presence, () => this.#views.runs, this.lens.muted)
+    const views = (): Views => this.#views
+    this.lists = new Lists(() => views().blocks.list, this.#sources(views))
+    this.members = this.#newPeople()
   }
 
   /** As the space was before the first envelope that was loaded; its reader has chosen there what was chosen here. */
@@ -76,8 +77,9 @@ export class SpaceModel {
   }
 
   /** What the gateway says of the space. `now`, here and below: milliseconds by the clock of this machine. */
-  enter(welcome: WelcomePayload, now: number): void {
-    const envelope = welcomeEnvelope(welcome, now)
+  enter(welcome: WelcomePayload, now: number, gatewayNow = now): void {
+    const envelope = welcomeEnvelope(welcome, gatewayNow)
+    this.live.clock.hear(gatewayNow, now)
     this.#head = welcome.space.head
     this.#presence.apply(envelope)
     this.members.changed()
@@ -115,16 +117,12 @@ export class SpaceModel {
     const views = this.#newViews(log)
     for (const welcome of this.#welcomes) views.apply(welcome)
     const through = this.log.last
-    const all = [...this.log.envelopes, ...missing].sort((one, other) => (one.seq ?? 0) - (other.seq ?? 0))
-    for (const [index, each] of all.entries()) {
-      const envelope = lighten(each)
-      if (log.append(envelope)) views.apply(envelope)
-      if (index % perStep === 0) yield
-    }
+    yield* readInSteps([...this.log.envelopes, ...missing], log, views, perStep)
     views.blocks.flush()
-    const sources = this.#sources(() => views)
-    const choices = this.#choices
-    const prepared = yield* this.lists.prepare([...views.blocks.list], sources, perStep)
+    let [choices, prepared] = yield* this.#prepare(views, perStep)
+    for (let again = 0; choices !== this.#choices && again < mostAgain; again++) {
+      ;[choices, prepared] = yield* this.#prepare(views, perStep)
+    }
     for (const envelope of this.log.envelopes.slice(this.log.countThrough(through))) {
       if (log.append(envelope)) views.apply(envelope)
     }
@@ -137,10 +135,31 @@ export class SpaceModel {
     this.lists.clear(choices === this.#choices ? prepared : undefined)
   }
 
-  /** All rows of the stream, made whether anybody looks at them or not. */
-  get rows(): readonly Row[] {
-    const { stream } = this.lists
-    return stream.slots.map((slot) => stream.rowOf(slot))
+  *#prepare(views: Views, perStep: number): Generator<undefined, [number, Prepared]> {
+    const choices = this.#choices
+    const sources = this.#sources(() => views)
+    return [choices, yield* this.lists.prepare([...views.blocks.list], sources, perStep)]
+  }
+
+  /** What it is now, to come back to. `before`: what it was at an earlier envelope. */
+  mark(before: Checkpoint | undefined): Checkpoint {
+    const [presence, folding] = [this.#presence.snapshot(), this.folding.mark()]
+    return { ...this.#views.mark(before), presence, folding }
+  }
+
+  /** Is again what it was then; what its reader has chosen since stays chosen. */
+  goBack(then: Checkpoint): void {
+    this.log.goBack(then.seq)
+    this.#views.goBack(then)
+    this.folding.goBack(then.folding)
+    this.#presence = createPresenceFold()
+    this.#presence.restore(then.presence)
+    this.members = this.#newPeople()
+    this.members.again(this.log.envelopes)
+    this.sieve.again()
+    if (this.#seen !== undefined) this.#seen = Math.min(this.#seen, this.#views.blocks.list.length)
+    this.lists.shorten()
+    this.#refresh()
   }
 
   /** Opens every context that an envelope stands in, so that its line shows. */
@@ -216,44 +235,26 @@ export class SpaceModel {
   }
 
   /** Those of them whose thoughts are hidden from everybody. */
-  hiddenRuns(): readonly { readonly context: string; readonly owner: string }[] {
-    const isHidden = (context: string): boolean => this.#views.contextOf(context)?.reasoningVisible === false
-    return [...this.runs].flatMap(([context, owner]) => (isHidden(context) ? [{ context, owner }] : []))
-  }
-
-  /** Envelopes a second, lately. */
-  rate(now: number): number {
-    return this.#rate.perSecond(now)
+  hiddenRuns(): readonly Run[] {
+    return this.#views.hiddenRuns()
   }
 
   /** What the gateway's clock says, as far as it is known. */
   gatewayTime(now: number): number {
-    return this.moment ?? this.#clock.at(now)
+    return this.moment ?? this.live.clock.at(now)
   }
 
   #hear(envelope: Envelope, now: number): void {
     if (this.#presence.apply(envelope).length > 0) this.members.changed()
-    this.#announce(envelope)
-    this.#rate.add(now)
-    this.#clock.hear(envelope.ts, now)
+    this.live.hear(envelope, now)
   }
 
-  #announce(envelope: Envelope): void {
-    if (!this.lens.muted.has(envelope.from) || envelope.kind === Kind.mcpProposal)
-      this.announcer.take(envelope)
+  #newPeople(): People {
+    return new People(this.#presence, () => this.#views.runs, this.lens.muted)
   }
 
-  /** What is read again opens and closes nothing. */
   #newViews(log: Log): Views {
-    const isShown = (): boolean => views === this.#views
-    const views: Views = new Views(
-      {
-        began: (context) => void (isShown() && this.folding.began(context)),
-        ended: (context) => void (isShown() && this.folding.ended(context)),
-      },
-      (id) => log.get(id) !== undefined,
-    )
-    return views
+    return new Views(log, this.folding, (views) => views === this.#views)
   }
 
   #redraw(context: string): void {
@@ -265,8 +266,18 @@ export class SpaceModel {
   /** After its reader has chosen something, perhaps at another moment of the same space. */
   redrawAll(): void {
     this.#choices++
-    this.#views.blocks.flush()
-    this.lists.clear()
+    this.#refresh()
+    this.lists.renew()
+  }
+
+  /** Whether something that its reader has chosen does not show yet: in a long log that takes a while. */
+  get isBehind(): boolean {
+    return this.lists.isBehind || this.sieve.isBehind
+  }
+
+  /** Goes on with that until its time is up. Whether all of it shows. */
+  catchUp(isTimeUp: () => boolean): boolean {
+    return this.lists.work(isTimeUp) && this.sieve.count(isTimeUp)
   }
 
   #refresh(): void {
@@ -283,12 +294,6 @@ export class SpaceModel {
   }
 
   #sources(views: () => Views): Sources {
-    return {
-      folding: this.folding,
-      contextOf: (context) => views().contextOf(context),
-      proposalOf: (id) => views().proposals.get(id),
-      isMuted: (participant) => this.lens.muted.has(participant),
-      sieve: this.sieve,
-    }
+    return sourcesOf(views, this.folding, this.sieve)
   }
 }

@@ -13,6 +13,21 @@ import {
 /** The gateway has guarded what is thought aloud, and MCP is shown as it was said: only names of secrets are heeded. */
 export const asSaid: Guard = (text) => ({ text, isWithheld: false })
 
+/** Characters of a text that a line has room for, and more. */
+const longestLine = 1000
+
+/** A text on one line, without the marks of Markdown. Names such as `__init__` and `snake_case` stay. */
+export const withoutMarks = (text: string): string =>
+  cut(text, longestLine)
+    .replace(/^ {0,3}(```|~~~).*$/gm, '')
+    .replace(/^ {0,3}(?:#{1,6} +|> ?|[-*+] +(?:\[[ xX]\] +)?|\d{1,3}[.)] +)/gm, '')
+    .replace(/!?\[([^[\]\n]*)\]\([^()\n]*\)/g, '$1')
+    .replace(/(\*\*|~~)(?=\S)([^\n]*?\S)\1/g, '$2')
+    .replace(/(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])/g, '$1')
+    .replace(/`+([^`\n]+)`+/g, '$1')
+    .replace(/\s+/g, ' ')
+    .trim()
+
 const longestParameters = 200
 
 /** What an envelope says, safe to show. */

@@ -8,7 +8,13 @@ import {
   type ProposalFold,
 } from '@meup/views'
 import { Blocks } from './blocks.js'
+import { contextsAt, isSame, markContexts, type ViewsMark } from './checkpoint.js'
 import type { Block } from './entry.js'
+import type { Folding } from './folding.js'
+import { lighten } from './heavy.js'
+import type { Log } from './log.js'
+import type { Sources } from './rows.js'
+import type { Sieve } from './sieve.js'
 import { asSaid } from './text.js'
 
 /** Characters of messages that the conversation may still be told about. */
@@ -18,28 +24,42 @@ const remembered = 16e6
 const isForgotten = (view: ContextView, known: ContextView | undefined): boolean =>
   view.state === 'free' && known !== undefined && known.state !== 'free'
 
+/** A run, and whose it is. */
+export interface Run {
+  readonly context: string
+  readonly owner: string
+}
+
 /** Is told which contexts begin and end. */
 interface Listener {
   began(context: string): void
-  ended(context: string): void
+  ended(context: string): unknown
 }
 
 /** What is known of a part of the log: folds over it, and the blocks in which it shows. */
 export class Views {
-  readonly #contexts: ContextFold
+  readonly #log: Log
+  readonly #isShown: (views: Views) => boolean
+  #contexts: ContextFold
   /** The fold forgets contexts that are long over; their runs may still be shown. */
   readonly #known = new Map<string, ContextView>()
-  readonly proposals: ProposalFold = createProposalFoldWith(asSaid)
+  #proposals: ProposalFold = createProposalFoldWith(asSaid)
   readonly blocks = new Blocks()
   /** Runs that go on, and whose they are. */
   readonly runs = new Map<string, string>()
-  readonly #transcript = createTranscript(remembered)
+  #transcript = createTranscript(remembered)
   readonly #folding: Listener
 
-  /** `isKnown` tells whether an envelope of this id was loaded. */
-  constructor(folding: Listener, isKnown: (id: string) => boolean) {
-    this.#contexts = createContextFold({ isKnown })
+  /** Of what is in this log. `isShown`: whether these are the views that are looked at; others open and close nothing. */
+  constructor(log: Log, folding: Listener, isShown: (views: Views) => boolean) {
+    this.#log = log
+    this.#isShown = isShown
+    this.#contexts = this.#newContexts()
     this.#folding = folding
+  }
+
+  get proposals(): ProposalFold {
+    return this.#proposals
   }
 
   /** Also a welcome, which tells of contexts that are open. */
@@ -50,7 +70,7 @@ export class Views {
       this.#turn(context, state, owner)
       this.blocks.touchContext(context)
     }
-    for (const { id } of this.proposals.apply(envelope)) this.blocks.touchProposal(id)
+    for (const { id } of this.#proposals.apply(envelope)) this.blocks.touchProposal(id)
     const messages = this.#transcript.apply(envelope)
     if (envelope.seq !== undefined) this.blocks.take(envelope, messages)
   }
@@ -59,9 +79,51 @@ export class Views {
     return this.#known.get(context)
   }
 
+  /** Those of the runs whose thoughts are hidden from everybody. */
+  hiddenRuns(): readonly Run[] {
+    const isHidden = (context: string): boolean => this.contextOf(context)?.reasoningVisible === false
+    return [...this.runs].flatMap(([context, owner]) => (isHidden(context) ? [{ context, owner }] : []))
+  }
+
   /** Every context that was not forgotten. */
   get contexts(): Iterable<string> {
     return this.#known.keys()
+  }
+
+  /** What is known now, to come back to. `before`: what was known at an earlier envelope. */
+  mark(before: ViewsMark | undefined): ViewsMark {
+    return {
+      seq: this.#contexts.seq,
+      contexts: markContexts(this.#contexts, before?.contexts),
+      proposals: this.#proposals.snapshot(),
+      transcript: this.#transcript.snapshot(),
+      runs: [...this.runs],
+    }
+  }
+
+  /** Knows again what it knew then, and nothing of what came behind. */
+  goBack({ seq, contexts, proposals, transcript, runs }: ViewsMark): void {
+    this.#contexts = this.#newContexts()
+    this.#contexts.restore(contextsAt(contexts))
+    const later = this.#proposals
+    this.#proposals = createProposalFoldWith(asSaid)
+    this.#proposals.restore(proposals)
+    this.#transcript = createTranscript(remembered)
+    this.#transcript.restore(transcript)
+    this.runs.clear()
+    for (const [context, owner] of runs) this.runs.set(context, owner)
+    this.blocks.goBack(seq, new Map(transcript.messages))
+    for (const id of this.blocks.proposals)
+      if (later.get(id) !== this.#proposals.get(id)) this.blocks.touchProposal(id)
+    for (const [context, view] of this.#known) this.#remember(context, view, seq)
+  }
+
+  /** A context that was over, and forgotten, then is as it was. */
+  #remember(context: string, view: ContextView, seq: number): void {
+    const then = this.#contexts.get(context)
+    if (then !== undefined) this.#known.set(context, then)
+    else if (view.firstSeq > seq) this.#known.delete(context)
+    if (then !== undefined && !isSame(then, view)) this.blocks.touchContext(context)
   }
 
   /** Drops what began before this envelope, but for what goes on and these. */
@@ -75,14 +137,42 @@ export class Views {
     }
   }
 
+  #newContexts(): ContextFold {
+    return createContextFold({ isKnown: (id) => this.#log.get(id) !== undefined })
+  }
+
   #turn(context: string, state: string, owner: string | null): void {
     const isRun = contextRoot(context) === context
     if (state === 'open') {
-      this.#folding.began(context)
+      if (this.#isShown(this)) this.#folding.began(context)
       if (isRun && owner !== null) this.runs.set(context, owner)
     } else {
-      this.#folding.ended(context)
+      if (this.#isShown(this)) this.#folding.ended(context)
       this.runs.delete(context)
     }
   }
 }
+
+/** Reads these, in whatever order they are, so many at each step. */
+export function* readInSteps(
+  envelopes: readonly Envelope[],
+  log: Log,
+  views: Views,
+  perStep: number,
+): Generator<undefined, void> {
+  const inOrder = [...envelopes].sort((one, other) => (one.seq ?? 0) - (other.seq ?? 0))
+  for (const [index, each] of inOrder.entries()) {
+    const envelope = lighten(each)
+    if (log.append(envelope)) views.apply(envelope)
+    if (index % perStep === 0) yield
+  }
+}
+
+/** What rows are made from: what these views know, and what their reader has chosen. */
+export const sourcesOf = (views: () => Views, folding: Folding, sieve: Sieve): Sources => ({
+  folding,
+  contextOf: (context) => views().contextOf(context),
+  proposalOf: (id) => views().proposals.get(id),
+  isMuted: (participant) => sieve.lens.muted.has(participant),
+  sieve,
+})

@@ -14,7 +14,7 @@ export const Announcements = memo(({ model }: { model: SpaceModel }): VNode => {
   const [text, setText] = useState('')
   useEffect(() => {
     const timer = setInterval(() => {
-      const news = model.announcer.tell()
+      const news = model.live.announcer.tell()
       if (news !== '') setText(news)
     }, every)
     return () => clearInterval(timer)

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useReducer, useState } from 'preact/hooks'
 import { firstCode, takeCode } from '../connect/one-time-link.js'
-import { forgetToken, keepToken, keptToken, type Place } from '../connect/place.js'
+import { forgetToken, keepToken, keptToken, latestSpace, type Place } from '../connect/place.js'
 import { Session } from '../connect/session.js'
 import { readRoute, writeRoute } from '../model/index.js'
 import { Entrance, url } from './entrance.js'
@@ -14,6 +14,8 @@ export function App(): VNode {
   const [session, setSession] = useState<Session | undefined>()
   const [route, setRoute] = useState(() => readRoute(location.hash))
   const [code, setCode] = useState(firstCode)
+  /** Where one was when a link was opened. */
+  const [before, setBefore] = useState<Place | undefined>()
   const [theme, setTheme] = useKept('meup-theme', 'auto')
 
   const show = (next: Session | undefined): void => {
@@ -31,6 +33,7 @@ export function App(): VNode {
     const turned = (): void => {
       const next = takeCode()
       if (next !== undefined) {
+        setBefore(session?.place)
         show(undefined)
         setCode(next)
       }
@@ -70,6 +73,13 @@ export function App(): VNode {
           setCode(undefined)
           setRoute(readRoute(location.hash))
           enter(place)
+        }}
+        stay={() => {
+          setCode(undefined)
+          const space = latestSpace()
+          const token = keptToken(space)
+          const place = before ?? (token !== undefined ? { url, space, token } : undefined)
+          if (place !== undefined) enter(place)
         }}
       />
     )

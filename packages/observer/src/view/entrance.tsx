@@ -1,8 +1,8 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { exchange, spacesOf } from '../connect/one-time-link.js'
-import { keptToken, latestSpace, type Place } from '../connect/place.js'
-import { SignIn, SpaceChoice } from './sign-in.js'
+import { exchange, type Invitation, spacesOf } from '../connect/one-time-link.js'
+import { isElse, keptToken, latestSpace, type Place } from '../connect/place.js'
+import { OtherName, SignIn, SpaceChoice } from './sign-in.js'
 
 /** The gateway that has served the page. */
 export const url = location.origin
@@ -15,12 +15,15 @@ export interface EntranceProps {
   /** Why there is no session. */
   readonly problem: string | undefined
   readonly enter: (place: Place) => void
+  /** Goes on as before the link was opened. */
+  readonly stay: () => void
 }
 
 /** How somebody comes in: with a link, with a token, or as a guest. */
-export function Entrance({ code, space, problem, enter }: EntranceProps): VNode {
+export function Entrance({ code, space, problem, enter, stay }: EntranceProps): VNode {
   const [isBusy, setBusy] = useState(code !== undefined)
   const [trouble, setTrouble] = useState<string | undefined>()
+  const [invitation, setInvitation] = useState<Invitation | undefined>()
   const [offer, setOffer] = useState<{ readonly spaces: readonly string[]; readonly token?: string }>()
 
   const during = (what: string, work: () => Promise<void>): void => {
@@ -31,8 +34,18 @@ export function Entrance({ code, space, problem, enter }: EntranceProps): VNode 
       .finally(() => setBusy(false))
   }
   useEffect(() => {
-    if (code !== undefined) during('The link does not open', async () => enter(await exchange(url, code)))
+    if (code === undefined) return
+    during('The link does not open', async () => {
+      const opened = await exchange(url, code)
+      if (isElse(opened.place)) setInvitation(opened)
+      else enter(opened.place)
+    })
   }, [code])
+
+  if (invitation !== undefined) {
+    const { place, participant } = invitation
+    return <OtherName space={place.space} participant={participant} enter={() => enter(place)} stay={stay} />
+  }
 
   if (offer !== undefined) {
     const { spaces, token } = offer

@@ -3,6 +3,7 @@ import type { Detail, Session } from '../connect/session.js'
 import { sizeText } from '../model/index.js'
 import { AuditBadge } from './audit-badge.js'
 import { useNow } from './hooks.js'
+import { Icon } from './icon.js'
 import { SpaceSwitch } from './space-switch.js'
 
 export interface HeaderProps {
@@ -14,14 +15,14 @@ export interface HeaderProps {
   readonly help: () => void
 }
 
-const themes: Readonly<Record<string, { readonly next: string; readonly mark: string }>> = {
-  auto: { next: 'light', mark: '◐' },
-  light: { next: 'dark', mark: '☀' },
-  dark: { next: 'auto', mark: '☾' },
-}
+const themes = [
+  { name: 'auto', next: 'light' },
+  { name: 'light', next: 'dark' },
+  { name: 'dark', next: 'auto' },
+] as const
 
 export function Header({ session, theme, setTheme, show, leave, help }: HeaderProps): VNode {
-  const { next = 'auto', mark = '◐' } = themes[theme] ?? {}
+  const { name, next } = themes.find((each) => each.name === theme) ?? themes[0]
   const me = session.welcome?.you.id
   return (
     <header class="top">
@@ -44,11 +45,11 @@ export function Header({ session, theme, setTheme, show, leave, help }: HeaderPr
       </label>
       <button
         type="button"
-        title={`Theme: ${theme}`}
-        aria-label={`Theme: ${theme}`}
+        title={`Theme: ${name}`}
+        aria-label={`Theme: ${name}`}
         onClick={() => setTheme(next)}
       >
-        {mark}
+        <Icon sign={name} />
       </button>
       <button type="button" title="Keys" aria-label="Help" onClick={help}>
         ?
@@ -64,7 +65,7 @@ function Connection({ session }: { session: Session }): VNode {
   const { stage, present } = session
   const now = useNow(true)
   if (stage.at === 'live') {
-    const rate = present.rate(now)
+    const rate = present.live.rate(now)
     return (
       <span class="connection live">
         <span aria-hidden="true">●</span> live {rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { SpaceModel } from '../model/index.js'
 
 /** Milliseconds since 1970, told again every so many milliseconds while it is needed. */
 export function useNow(isNeeded: boolean, everyMs = 1000): number {
@@ -20,4 +21,23 @@ export function useKept(name: string, otherwise: string): [string, (value: strin
     setValue(next)
   }
   return [value, keep]
+}
+
+/** Milliseconds of each frame in which rows are made anew. */
+const perFrame = 12
+
+/** What the reader has chosen comes to show in all of a long log, a little in each frame. */
+export function useCatchingUp(model: SpaceModel, redraw: () => void): void {
+  const { isBehind } = model
+  useEffect(() => {
+    if (!isBehind) return
+    let frame = 0
+    const work = (): void => {
+      const until = performance.now() + perFrame
+      if (model.catchUp(() => performance.now() > until)) redraw()
+      else frame = requestAnimationFrame(work)
+    }
+    frame = requestAnimationFrame(work)
+    return () => cancelAnimationFrame(frame)
+  }, [model, isBehind])
 }

@@ -6,7 +6,7 @@ import { grid } from './grid.js'
 import { memo } from './memo.js'
 import { Newer } from './newer.js'
 import { Name, Time } from './parts.js'
-import { useRowActions } from './row-actions.js'
+import { useTreeRow } from './row-actions.js'
 import { RowContent } from './rows.js'
 import { type RowProps, type RowsHandle, VirtualRows } from './virtual-rows.js'
 
@@ -60,22 +60,12 @@ function Load({ owner }: { owner: string }): VNode | null {
   return load === 0 ? null : <span class="load">◐ {countText(load, 'run')}</span>
 }
 
-const LaneRow = memo(({ row, index, isCurrent, isEntry }: RowProps): VNode => {
-  const actions = useRowActions(row, isCurrent)
+const LaneRow = memo((props: RowProps): VNode => {
+  const { row } = props
+  const tree = useTreeRow(props, 0)
   const { depth, envelope } = row
   return (
-    <div
-      class={`row in-lane ${depth > 0 ? 'inner' : 'outer'}`}
-      data-key={row.key}
-      {...grid.row({
-        index: index + 1,
-        level: depth + 1,
-        isOpen: row.type === 'heading' ? row.level !== 'closed' : undefined,
-      })}
-      aria-current={isCurrent}
-      tabIndex={isEntry ? 0 : -1}
-      {...actions}
-    >
+    <div class={`row in-lane ${depth > 0 ? 'inner' : 'outer'}`} {...tree}>
       <div class={`content depth-${Math.min(depth, 5)}`} {...grid.cell}>
         {row.type === 'message' && <Name id={envelope.from} />}
         {row.type === 'message' && <Time ts={envelope.ts} />}

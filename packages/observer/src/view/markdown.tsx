@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Said } from './parts.js'
 
 /** Characters of a text that is read as Markdown, and how deep it may be nested; what is beyond shows as written. */
-const [longest, deepest] = [10_000, 8]
+const [longest, deepest] = [4000, 8]
 
 let lexer: typeof Lexer | undefined
 
@@ -145,7 +145,7 @@ function Link({ link: { href, raw, text }, children }: { link: Tokens.Link; chil
       <a href={url.href} target="_blank" rel="noopener noreferrer nofollow" title={url.href}>
         {children}
       </a>
-      {!text.includes(url.host) && <span class="dim"> ({url.host})</span>}
+      {text !== href && text !== url.host && <span class="dim"> ({url.host})</span>}
     </>
   )
 }

@@ -26,7 +26,7 @@ export function MessageBox(): VNode {
     })
   }
   const placeholder = session.time.isPast
-    ? 'You look at the past: . brings you back'
+    ? 'This is the past: LIVE brings you back'
     : mayChat || !isLive
       ? 'Message…'
       : 'You may not chat here'

@@ -57,6 +57,7 @@ function PersonLine({ person, isMet }: { person: Person; isMet: boolean }): VNod
   const { mark, text } = presenceOf(person)
   const isCut = session.cutting.cut.from.includes(id)
   const used = fillOf(session.model.members.statusOf(id))
+  const isMe = id === session.welcome?.you.id
   return (
     <li class={isPresent ? '' : 'away'}>
       <span class={`presence ${load > 0 ? 'busy' : ''}`} role="img" aria-label={text} title={text}>
@@ -71,7 +72,7 @@ function PersonLine({ person, isMet }: { person: Person; isMet: boolean }): VNod
       >
         <Name id={id} />
       </button>
-      {id === session.welcome?.you.id && <span class="dim">you</span>}
+      {isMe && <span class="dim">you</span>}
       {load > 0 && (
         <span class="load" title="Runs that go on">
           {load}
@@ -82,16 +83,18 @@ function PersonLine({ person, isMet }: { person: Person; isMet: boolean }): VNod
           {used} %
         </span>
       )}
-      <button
-        type="button"
-        class="mute"
-        aria-pressed={isMuted}
-        title={isMuted ? `Show what ${id} thinks` : `Hide what ${id} thinks, for you alone`}
-        aria-label={isMuted ? `Show the thoughts of ${id}` : `Hide the thoughts of ${id}`}
-        onClick={() => lens.mute(id, !isMuted)}
-      >
-        {isMuted ? 'show' : 'hide'}
-      </button>
+      {!isMe && (
+        <button
+          type="button"
+          class="mute"
+          aria-pressed={isMuted}
+          title={isMuted ? `Show what ${id} thinks` : `Hide what ${id} thinks, for you alone`}
+          aria-label={isMuted ? `Show the thoughts of ${id}` : `Hide the thoughts of ${id}`}
+          onClick={() => lens.mute(id, !isMuted)}
+        >
+          {isMuted ? 'show' : 'hide'}
+        </button>
+      )}
       {isCut && (
         <span
           class="mark"

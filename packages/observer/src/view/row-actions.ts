@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
 import type { Row } from '../model/index.js'
 import { useDesk } from './desk.js'
+import { grid } from './grid.js'
+import type { RowProps } from './virtual-rows.js'
 
 type Handlers = Required<Pick<JSX.HTMLAttributes<HTMLElement>, 'onClick' | 'onFocus'>>
 
@@ -15,5 +17,18 @@ export function useRowActions(row: Row, isCurrent: boolean): Handlers {
     onFocus: ({ target, currentTarget }) => {
       if (target === currentTarget && !isCurrent) select(row.key)
     },
+  }
+}
+
+/** What makes an element a row of a tree. `before`: rows of the tree that stand above the list. */
+export function useTreeRow({ row, index, isCurrent, isEntry }: RowProps, before: number) {
+  const actions = useRowActions(row, isCurrent)
+  const isOpen = row.type === 'heading' ? row.level !== 'closed' : undefined
+  return {
+    'data-key': row.key,
+    ...grid.row({ index: index + 1 + before, level: row.depth + 1, isOpen }),
+    'aria-current': isCurrent,
+    tabIndex: isEntry ? 0 : -1,
+    ...actions,
   }
 }

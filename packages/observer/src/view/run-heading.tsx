@@ -55,6 +55,9 @@ function Summary({ row }: { row: HeadingRow }): VNode | null {
   return <Said kind="ending" text={row.ending} />
 }
 
+/** What a run builds on is listed up to so many: the inspector has all. */
+const mostReferences = 5
+
 function Chips({ row }: { row: HeadingRow }): VNode {
   const { look, session } = useDesk()
   const { from, contexts } = session.cutting.cut
@@ -67,16 +70,21 @@ function Chips({ row }: { row: HeadingRow }): VNode {
       {row.isWithheld && <Chip kind="warn">withheld</Chip>}
       {row.late > 0 && <Chip>{row.late} late</Chip>}
       {row.confidence !== null && <Chip>{Math.round(row.confidence * 100)} % sure</Chip>}
-      {row.references.map(({ id, isResolved }) =>
-        isResolved ? (
-          <button type="button" class="chip link" key={id} onClick={() => look(id)}>
-            ↩ #{session.model.log.get(id)?.seq}
-          </button>
+      {row.references.slice(0, mostReferences).map(({ id }) => {
+        // Of a context it is the last part that is the id of an envelope.
+        const known = session.model.log.get(id.slice(id.lastIndexOf('/') + 1))
+        return known === undefined ? (
+          <span class="chip reference" key={id} title={nameText(id)} dir="auto">
+            {nameText(id)}
+          </span>
         ) : (
-          <Chip key={id} kind="dim">
-            ↩ {nameText(id)} unknown
-          </Chip>
-        ),
+          <button type="button" class="chip link" key={id} onClick={() => look(known.id)}>
+            ↩ #{known.seq}
+          </button>
+        )
+      })}
+      {row.references.length > mostReferences && (
+        <Chip>and {countText(row.references.length - mostReferences, 'reference')} more</Chip>
       )}
     </>
   )

@@ -49,13 +49,22 @@ export class Scroll {
   scrolled(): boolean {
     const box = this.#box
     if (box === undefined || Math.abs(box.scrollTop - this.#expected) <= 1) return false
-    const isUp = box.scrollTop < this.#expected
-    this.#expected = box.scrollTop
-    const left = box.scrollHeight - box.scrollTop - box.clientHeight
-    // Where there is less than there was, the end has come to the reader.
-    const isAtEnd = left <= 1 || (!isUp && left <= nearEnd)
     this.#remember()
-    return this.#follow(isAtEnd)
+    return this.#moved(box, box.scrollTop - this.#expected)
+  }
+
+  /**
+   * Before other rows are drawn: takes over where the reader has scrolled to, of which the `scroll` event may be still to
+   * come. Afterwards nobody could tell it from what the change itself has moved.
+   */
+  look(): void {
+    const box = this.#box
+    if (box === undefined || this.#anchor === undefined || !box.isConnected) return
+    const by = box.scrollTop - this.#expected
+    if (Math.abs(by) <= 1) return
+    const { key, index, above } = this.#anchor
+    this.#anchor = { key, index, above: above + by }
+    this.#moved(box, by)
   }
 
   /** For the `wheel` event: who turns it up leaves at once, whatever comes at the end meanwhile. */
@@ -96,6 +105,14 @@ export class Scroll {
     }
     this.#expected = box.scrollTop
     this.#remember()
+  }
+
+  /** The reader has scrolled by so many pixels. Whether that led to the live end, or away from it. */
+  #moved(box: HTMLElement, by: number): boolean {
+    this.#expected = box.scrollTop
+    const left = box.scrollHeight - box.scrollTop - box.clientHeight
+    // Where there is less than there was, the end has come to the reader.
+    return this.#follow(left <= 1 || (by > 0 && left <= nearEnd))
   }
 
   /** Whether that is new. */

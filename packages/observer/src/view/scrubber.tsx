@@ -4,6 +4,7 @@ import { speeds } from '../connect/time-travel.js'
 import { countText, momentText } from '../model/index.js'
 import { amendAddress } from './address.js'
 import { useDesk } from './desk.js'
+import { Icon } from './icon.js'
 
 /** Milliseconds that a moment is looked at before the address names it: browsers take only so many changes. */
 const settledMs = 400
@@ -34,7 +35,7 @@ export function Scrubber({ linked }: ScrubberProps): VNode {
         disabled={last === 0}
         onClick={() => time.toStart()}
       >
-        |◀
+        <Icon sign="start" />
       </button>
       <button
         type="button"
@@ -43,7 +44,7 @@ export function Scrubber({ linked }: ScrubberProps): VNode {
         disabled={last === 0}
         onClick={() => time.turn()}
       >
-        {isRunning ? '❚❚' : '▶'}
+        <Icon sign={isRunning ? 'stop' : 'play'} />
       </button>
       <select
         aria-label="Speed"

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
-import type { Hit, SpaceModel } from '../model/index.js'
+import { countText, type Hit, type SpaceModel } from '../model/index.js'
 import { useDesk } from './desk.js'
 
 export interface SearchBarProps {
@@ -26,7 +26,7 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
     setAt(hit)
     if (hit !== undefined) show(hit.id)
   }
-  const { count } = sieve.search
+  const { count, beginnings } = sieve.search
   const { query } = model.lens
   return (
     <search class="search">
@@ -60,6 +60,11 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
             ? `${sieve.search.ordinal(at.seq)} of ${found(count, isThrough)}`
             : found(count, isThrough)}
       </output>
+      {query !== '' && beginnings > 0 && (
+        <span class="dim" title="Of texts of more than 16 KB this page has the beginning, and searches that">
+          {countText(beginnings, 'long text')} searched at the beginning only
+        </span>
+      )}
       <button
         type="button"
         aria-label="Previous hit"

@@ -94,3 +94,31 @@ export const SpaceChoice = ({ spaces, choose, back }: SpaceChoiceProps): VNode =
     </div>
   </main>
 )
+
+export interface OtherNameProps {
+  readonly space: string
+  readonly participant: string
+  readonly enter: () => void
+  readonly stay: () => void
+}
+
+/** A link may come from anybody: nobody is to speak under another name without noticing. */
+export const OtherName = ({ space, participant, enter, stay }: OtherNameProps): VNode => (
+  <main class="sign-in">
+    <div class="card">
+      <h1>
+        Enter {space} as {participant}?
+      </h1>
+      <p>
+        The link that you have opened is for {participant}. In this tab you are signed in already, with
+        another token.
+      </p>
+      <button type="button" class="primary" onClick={enter}>
+        Enter as {participant}
+      </button>
+      <button type="button" onClick={stay}>
+        Stay as I am
+      </button>
+    </div>
+  </main>
+)

@@ -9,7 +9,7 @@ import { type Desk, DeskProvider } from './desk.js'
 import { Empty, NothingPasses } from './empty.js'
 import { Header } from './header.js'
 import { Help } from './help.js'
-import { useKept } from './hooks.js'
+import { useCatchingUp, useKept } from './hooks.js'
 import { Inspector } from './inspector.js'
 import { keymapOf } from './keymap.js'
 import { type Keymap, listenToKeys } from './keys.js'
@@ -89,6 +89,7 @@ export function SpacePage({
   }, [])
   const lens = useLens(session, act, redraw)
   useKeptPlace(session, shown)
+  useCatchingUp(model, redraw)
   // Lines of the stream are drawn again only when this is another one.
   const desk = useMemo<Desk>(
     () => ({

@@ -15,7 +15,11 @@ export function Stream({ current, handle }: ViewProps): VNode {
         list={model.lists.stream}
         current={current}
         component={StreamRow}
-        group={{ role: 'feed', 'aria-label': 'What happens in the space', 'aria-busy': session.isLoading }}
+        group={{
+          role: 'feed',
+          'aria-label': 'What happens in the space',
+          'aria-busy': session.isLoading || model.isBehind,
+        }}
         handle={(rows) => handle(viewOf(rows))}
         follow={(isFollowing) => model.follow(isFollowing)}
         over={(isFollowing, start, toEnd) => (

@@ -49,6 +49,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   const [scroll] = useState(() => new Scroll(() => latest.current))
   const inner = useRef<HTMLDivElement>(null)
   const wanted = useRef<string | undefined>(undefined)
+  scroll.look()
   const { slots, layout } = list
   const { start, end } = scroll.range()
 

@@ -5,27 +5,17 @@ import { useDesk } from './desk.js'
 import { grid } from './grid.js'
 import { Name, Said } from './parts.js'
 import { ProposalCard } from './proposal-card.js'
-import { useRowActions } from './row-actions.js'
+import { useTreeRow } from './row-actions.js'
 import { RowContent } from './rows.js'
 import type { RowProps } from './virtual-rows.js'
 
 /** A context, a call or a proposal: what it is, and its time as a bar. */
-export function WaterfallRow({ row, index, isCurrent, isEntry }: RowProps): VNode {
-  const actions = useRowActions(row, isCurrent)
+export function WaterfallRow(props: RowProps): VNode {
+  const { row } = props
+  const tree = useTreeRow(props, 1)
   const { depth } = row
   return (
-    <div
-      class={`fall ${depth === 0 ? 'outer' : 'inner'}`}
-      data-key={row.key}
-      {...grid.row({
-        index: index + 2,
-        level: depth + 1,
-        isOpen: row.type === 'heading' ? row.level !== 'closed' : undefined,
-      })}
-      aria-current={isCurrent}
-      tabIndex={isEntry ? 0 : -1}
-      {...actions}
-    >
+    <div class={`fall ${depth === 0 ? 'outer' : 'inner'}`} {...tree}>
       <div class={`what depth-${Math.min(depth, 5)}`} {...grid.cell}>
         <What row={row} />
       </div>
