@@ -1,12 +1,13 @@
 import { type Dial, Space } from '@meup/agent-sdk'
 import { type DialRequest, Watcher } from '@meup/agent-sdk/watch'
-import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
+import { createTestGateway, dialInMemory, FakeClock, testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from './support/eventually.js'
 
 /** A person who watches an agent, and a tool that the agent may not call. */
-async function scene() {
+async function scene(clock?: FakeClock) {
   const gateway = await createTestGateway({
+    ...(clock && { clock }),
     participants: {
       ana: ['*'],
       eve: ['chat'],
@@ -48,6 +49,29 @@ test('a watcher decides what is proposed, also what was proposed before it came'
   expect(await late.proposals.approve(proposal?.id ?? '')).toMatchObject({ content: [{ text: 'done' }] })
   expect(await call).toMatchObject({ text: 'done', approvedBy: 'ana' })
   expect([early, late].map(({ proposals }) => proposals.list())).toEqual([[], []])
+})
+
+test('what has expired is told by the clock of the gateway, whatever that of this machine says', async () => {
+  const hour = 3_600_000
+  for (const ahead of [-hour, hour]) {
+    const now = Date.now() + ahead
+    const { watch, bot } = await scene(new FakeClock(now))
+    const ana = await watch('ana')
+    expect(ana.gatewayTime() - now).toBeLessThan(hour / 2)
+    const expiresAt = new Date(now + hour / 2).toISOString()
+    const act = { to: 'tools', method: 'tools/call', params: { name: 'act' }, expiresAt }
+    const { id, outcome } = await bot.propose(act)
+    await eventually(() => expect(ana.proposals.get(id)).toBeDefined())
+    await ana.proposals.approve(id)
+    expect(await outcome).toMatchObject({ state: 'approved', by: 'ana' })
+
+    const call = bot.call('tools/act', {}, { why: 'it is time' })
+    await eventually(() => expect(ana.proposals.list()).toHaveLength(1))
+    const [proposal] = ana.proposals.list()
+    expect(Date.parse(proposal?.expiresAt ?? '') - now).toBeLessThan(hour / 2)
+    await ana.proposals.approve(proposal?.id ?? '')
+    expect(await call).toMatchObject({ approvedBy: 'ana' })
+  }
 })
 
 test('a watcher hides a run, shows it again, and asks its owner to stop', async () => {

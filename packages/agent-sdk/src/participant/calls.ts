@@ -3,6 +3,7 @@ import { nanoid } from 'nanoid'
 import { type Proposal, ProposalError, type ProposalOutcome } from '../trust/proposal.js'
 import type { Proposing } from '../trust/proposing.js'
 import { ConnectionError } from './errors.js'
+import type { Timed } from './gateway-time.js'
 import { withProgressToken } from './progress.js'
 import { type Requests, resultOf } from './requests.js'
 import type { CallOptions, Draft, Seat } from './seat.js'
@@ -23,7 +24,7 @@ interface Call {
   readonly options: CallOptions
 }
 
-type Caller = Pick<Seat, 'send' | 'can'>
+type Caller = Pick<Seat, 'send' | 'can'> & Timed
 
 /** Milliseconds that a call waits for an approval. */
 const defaultApproval = 600_000
@@ -102,7 +103,7 @@ export class Calls {
         ...(why !== undefined && { rationale: why }),
         ...(parallelGroup !== undefined && { parallelGroup }),
         ...(approvalMs < Number.POSITIVE_INFINITY && {
-          expiresAt: new Date(Date.now() + approvalMs).toISOString(),
+          expiresAt: new Date(this.#seat.gatewayTime() + approvalMs).toISOString(),
         }),
       },
       { timeoutMs, ...(onProgress && { onProgress }) },

@@ -19,8 +19,8 @@ export interface LinkEvents {
   envelope(envelope: AnyEnvelope, text: string): void
   /** In the order of what is received, whoever waits for it. */
   refused(error: ErrorPayload): void
-  /** `fresh` = the first of a connection. */
-  welcome(welcome: WelcomePayload, fresh: boolean): void
+  /** `fresh` = the first of a connection; `ts` = when the gateway said so. */
+  welcome(welcome: WelcomePayload, fresh: boolean, ts: string): void
   /** The line is down; another try follows in this many milliseconds. */
   reconnecting(inMs: number, reason: string): void
   /** Over, for good. */
@@ -135,7 +135,7 @@ export class Link {
     }
     const envelope = JSON.parse(text) as AnyEnvelope
     if (envelope.kind === Kind.systemWelcome) {
-      this.#welcome(envelope.payload)
+      this.#welcome(envelope.payload, envelope.ts)
       return
     }
     if (envelope.kind === Kind.systemError) {
@@ -152,7 +152,7 @@ export class Link {
     this.#events.envelope(envelope, text)
   }
 
-  #welcome(welcome: WelcomePayload): void {
+  #welcome(welcome: WelcomePayload, ts: string): void {
     this.#me = welcome.you.id
     this.#maxBytes = (welcome.limits as Partial<Limits>).maxEnvelopeBytes ?? this.#maxBytes
     this.#epoch = welcome.space.epoch
@@ -161,7 +161,7 @@ export class Link {
     this.#failures = 0
     const first = this.#welcomed
     this.#welcomed = undefined
-    this.#events.welcome(welcome, first !== undefined)
+    this.#events.welcome(welcome, first !== undefined, ts)
     if (first === undefined) return
     for (const text of this.#pending.texts()) this.#transport?.send(text)
     first.resolve()

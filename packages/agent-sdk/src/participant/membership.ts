@@ -12,6 +12,7 @@ import { nanoid } from 'nanoid'
 import { ConnectionError } from './errors.js'
 import type { ConnectionStatus, SpaceEvents } from './events.js'
 import type { Gate } from './gate.js'
+import { GatewayTime, type Timed } from './gateway-time.js'
 import { Link } from './link.js'
 import { type Pause, Pauses } from './pauses.js'
 import { People } from './people.js'
@@ -24,9 +25,10 @@ import type { Dial, DialRequest } from './transport.js'
 import type { WaitOptions } from './wait.js'
 
 /** That somebody belongs to a space: what it is told, what it may do, what it hears and says. */
-export abstract class Membership extends EventEmitter<SpaceEvents> implements AsyncDisposable {
+export abstract class Membership extends EventEmitter<SpaceEvents> implements AsyncDisposable, Timed {
   readonly #link: Link
   readonly #people = new People()
+  readonly #time = new GatewayTime()
   readonly #rights = new Rights()
   readonly #subscriptions = new Subscriptions((envelope) => this.#link.post(envelope))
   readonly #runs = new Runs((change) => void this.emit('visibility', change))
@@ -39,7 +41,7 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
     this.#link = new Link(dial, request, gate, {
       envelope: (envelope, text) => this.#receive(envelope, text),
       refused: (error) => this.#pauses.refused(error),
-      welcome: (welcome, fresh) => this.#told(welcome, fresh),
+      welcome: (welcome, fresh, ts) => this.#told(welcome, fresh, ts),
       reconnecting: (inMs, reason) => this.emit('reconnecting', inMs, reason),
       closed: (error) => this.#closed(error),
     })
@@ -58,6 +60,10 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
   /** This participant's id. */
   get id(): string {
     return this.welcome.you.id
+  }
+
+  gatewayTime(): number {
+    return this.#time.now()
   }
 
   /** What this participant may do at present: what the operator gave it, and what it was granted. */
@@ -179,7 +185,8 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
     if (!this.take(envelope, frame)) this.emit('envelope', envelope)
   }
 
-  #told(welcome: WelcomePayload, fresh: boolean): void {
+  #told(welcome: WelcomePayload, fresh: boolean, ts: string): void {
+    this.#time.hear(ts)
     this.#welcome = welcome
     this.#people.tell(welcome)
     this.#runs.tell(welcome)

@@ -1,5 +1,6 @@
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import { EventEmitter } from 'eventemitter3'
+import type { Timed } from '../participant/gateway-time.js'
 import { after } from '../participant/timer.js'
 import { type OpenProposal, see } from './open-proposal.js'
 import { reasonsOf, type Settlement } from './proposal.js'
@@ -23,11 +24,11 @@ const [most, mostCharacters] = [1000, 8_000_000]
 
 /** The proposals that can still be carried out, as far as this connection was shown them. */
 export class OpenProposals extends EventEmitter<ProposalsEvents> {
-  readonly #seat: { readonly id: string }
+  readonly #seat: { readonly id: string } & Timed
   readonly #open = new Map<string, Kept>()
   #characters = 0
 
-  constructor(seat: { readonly id: string }) {
+  constructor(seat: { readonly id: string } & Timed) {
     super()
     this.#seat = seat
   }
@@ -58,7 +59,8 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
 
   #add(proposal: OpenProposal, size: number): void {
     const { id, expiresAt } = proposal
-    const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - Date.now()
+    const end = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
+    const left = end - this.#seat.gatewayTime()
     if (left <= 0) return
     const cancelExpiry = after(left, () => this.#settle(id, { state: 'expired' }))
     this.#open.set(id, { proposal, size, cancelExpiry })

@@ -1,10 +1,11 @@
 import { type AnyEnvelope, Kind } from '@meup/protocol'
+import type { Timed } from '../participant/gateway-time.js'
 import type { Requests } from '../participant/requests.js'
 import type { Draft, Seat } from '../participant/seat.js'
 import { after } from '../participant/timer.js'
 import { type Proposal, type ProposalOutcome, type ProposeOptions, reasonsOf } from './proposal.js'
 
-export type Proposer = Pick<Seat, 'id' | 'send' | 'can'>
+export type Proposer = Pick<Seat, 'id' | 'send' | 'can'> & Timed
 
 interface Terms extends ProposeOptions {
   readonly to: readonly string[]
@@ -43,7 +44,7 @@ export class OwnProposal implements Proposal {
   begin(): void {
     const { expiresAt } = this.#terms
     if (expiresAt === undefined || this.#isDecided) return
-    this.#cancelExpiry = after(Date.parse(expiresAt) - Date.now(), () => void this.#expire())
+    this.#cancelExpiry = after(Date.parse(expiresAt) - this.#seat.gatewayTime(), () => void this.#expire())
   }
 
   async withdraw(reason = 'no longer needed'): Promise<void> {
