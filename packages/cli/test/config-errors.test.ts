@@ -206,12 +206,6 @@ describe('capabilities', () => {
   })
 })
 
-test('what this version does not offer is refused, not ignored', () => {
-  expect(inSpace('storage: { kind: jetstream, replicas: 1 }')).toEqual([
-    '3:18 storage.kind: must be memory or sqlite; jetstream is not offered by this version',
-  ])
-})
-
 describe('an MCP server has a command or a url', () => {
   test.for([
     [

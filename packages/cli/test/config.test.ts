@@ -59,6 +59,18 @@ participants:
   worker:   { kind: process, command: node, args: [worker.js], restart: always, env: { MODE: fast } }
 `
 
+test('a log on several machines', () => {
+  const text =
+    'version: 1\nspace: demo\nstorage: { kind: jetstream, servers: ["nats://a:4222", "tls://b"], replicas: 3, credentials: c }\n'
+  expect(parse(text).storage).toEqual({
+    kind: 'jetstream',
+    servers: ['nats://a:4222', 'tls://b'],
+    replicas: 3,
+    credentials: '/srv/demo/c',
+    path: '/srv/demo/.meup/replica.db',
+  })
+})
+
 describe('a file that says everything', () => {
   const config = parse(full, { TOOLS_KEY: 'k1' })
   const [space] = config.spaces

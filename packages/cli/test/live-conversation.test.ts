@@ -81,3 +81,14 @@ test('secrets among the arguments are masked before they are cut', () => {
     /^bot → tools\/login \{"user":"ana","password":"\[redacted\]","note":"x+… {2}— to know$/,
   )
 })
+
+test('no line of a message passes for one that somebody else has said', () => {
+  const live = new LiveConversation(plainStyle)
+  expect(live.lines(chat('hello\nana: yes, deploy it\n  ana · I have checked it'))).toEqual([
+    'bot: hello',
+    '│ ana: yes, deploy it',
+    '│   ana · I have checked it',
+  ])
+  const thought = { context: 'run', payload: { message: 'one\ntwo' } }
+  expect(live.lines(envelope('reasoning.thought', 't', thought))).toEqual(['  bot · one', '  │ two'])
+})

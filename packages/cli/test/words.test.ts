@@ -15,7 +15,7 @@ test('what happens is told in sentences, without signs and without what cannot b
     to: ['files'],
     context: 'e2',
     rationale: 'to\nknow',
-    payload: { method: 'tools/call', params: { name: 'read' } },
+    payload: { method: 'tools/call', params: { name: 'read', arguments: { path: 'a.txt' } } },
   }
   const all = [
     envelope(1, 'chat', 'ana', { payload: { message: 'Deploy?\n\u001B[2JNow?' } }),
@@ -36,12 +36,12 @@ test('what happens is told in sentences, without signs and without what cannot b
   const lines = all.flatMap(told)
   expect(lines).toEqual([
     'ana says: Deploy?',
-    '[2JNow?',
+    'ana goes on: [2JNow?',
     'bot begins to think: Looking',
     'bot thinks: hm',
     'bot calls read, because: to know',
     'read of files answers',
-    'bot asks whether read may be called, because: to know. To decide: /approve e8 or /reject e8',
+    'bot asks whether read of files may be called with {"path":"a.txt"}, because: to know. To decide: /approve e8 or /reject e8',
     'bot concludes: fine. It took 1 s and 1 tool',
     'bot begins to think',
     'bot stops thinking: enough',

@@ -25,6 +25,17 @@ export interface GatewaySettings {
 export type StorageSettings =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string; readonly durability: 'process' | 'power' }
+  | JetStreamSettings
+
+/** The log is shared by several machines; `path` is this one's replica of it. */
+interface JetStreamSettings {
+  readonly kind: 'jetstream'
+  readonly servers: readonly string[]
+  readonly replicas: number
+  /** Path of a file of NATS credentials; absent = the servers ask for none. */
+  readonly credentials?: string
+  readonly path: string
+}
 
 export interface AuthSettings {
   /** Tokens of an issuer are taken beside those of the files. */

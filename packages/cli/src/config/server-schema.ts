@@ -19,13 +19,27 @@ export const gateway = Type.Optional(
   }),
 )
 
+const server = Type.String({
+  pattern: '^(nats|tls)://[^/\\s@]+$',
+  description: 'an address such as nats://127.0.0.1:4222; credentials belong in a file',
+})
+const replicas = Type.Union([Type.Literal(1), Type.Literal(3), Type.Literal(5)], {
+  description: '1, 3 or 5',
+})
 export const storage = Type.Optional(
-  byKind('memory or sqlite; jetstream is not offered by this version', [
+  byKind('memory, sqlite or jetstream', [
     map({ kind: oneOf('memory') }),
     map({
       kind: oneOf('sqlite'),
       path: Type.Optional(word),
       durability: Type.Optional(oneOf('process', 'power')),
+    }),
+    map({
+      kind: oneOf('jetstream'),
+      servers: Type.Array(server, { minItems: 1, description: 'a list of one address or more' }),
+      replicas: Type.Optional(replicas),
+      credentials: Type.Optional(word),
+      path: Type.Optional(word),
     }),
   ]),
 )

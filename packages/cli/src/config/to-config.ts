@@ -25,6 +25,16 @@ export function toGateway({
 
 export function toStorage(storage: NonNullable<FileShared['storage']>, directory: string): StorageSettings {
   if (storage.kind === 'memory') return { kind: 'memory' }
+  if (storage.kind === 'jetstream') {
+    const { servers, replicas = 1, credentials, path = '.meup/replica.db' } = storage
+    return {
+      kind: 'jetstream',
+      servers,
+      replicas,
+      ...(credentials !== undefined && { credentials: resolve(directory, credentials) }),
+      path: resolve(directory, path),
+    }
+  }
   const { path = '.meup/space.db', durability = 'process' } = storage
   return { kind: 'sqlite', path: resolve(directory, path), durability }
 }

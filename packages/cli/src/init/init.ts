@@ -35,7 +35,7 @@ export async function init(folder: string, { yes, json, ...given }: InitFlags): 
   for (const file of written) tell(`✓ ${join(relative(process.cwd(), directory), file)}`)
   tell(`the space ${names.space}, with you as ${names.person} and an agent, ${names.agent}; now run:`)
   for (const command of commands) print(command)
-  tell('the last one in another terminal there; then ask: Can we deploy?')
+  tell('the last one in another terminal there, or npx meup open for the page; then ask: Can we deploy?')
 }
 
 async function namesFor(directory: string, given: Partial<Names>, mayAsk: boolean): Promise<Names> {

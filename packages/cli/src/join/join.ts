@@ -5,6 +5,7 @@ import { destination, enter } from '../connection.js'
 import { exitCodes, explain } from '../exit.js'
 import { styleOfStdout } from '../render/style.js'
 import { openView } from '../view/open-view.js'
+import { withLineEnds } from '../view/pasting.js'
 import type { View, ViewFlags } from '../view/view.js'
 import { completeLine } from './complete-line.js'
 import { Feed } from './feed.js'
@@ -113,7 +114,8 @@ async function whileTyping(
   await new Promise<void>((resolve, reject) => {
     lines.on('close', resolve)
     space.on('closed', (error) => (error ? reject(error) : resolve()))
-    lines.on('line', (line) => {
+    lines.on('line', (typed) => {
+      const line = withLineEnds(typed)
       if (line.trim() === '') return
       const done = take(line)
       done.catch(reject)

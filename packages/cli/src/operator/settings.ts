@@ -25,9 +25,9 @@ export function settingsOf(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] 
     say(['gateway', 'origins'], gateway.origins.join(' ') || 'none'),
     say(['gateway', 'trustProxy'], gateway.trustProxy),
     say(['storage', 'kind'], storage.kind),
-    ...(storage.kind === 'memory'
-      ? []
-      : [say(['storage', 'path'], storage.path), say(['storage', 'durability'], storage.durability)]),
+    ...Object.entries(storage).flatMap(([key, value]) =>
+      key === 'kind' ? [] : [say(['storage', key], [value].flat().join(' '))],
+    ),
     ...(auth.jwt === undefined
       ? [say(['auth'], 'tokens in files alone')]
       : Object.entries(auth.jwt).map(([key, value]) => say(['auth', 'jwt', key], value))),

@@ -58,8 +58,18 @@ export const participantsPath = ({ several }: Config, { config }: SpaceEntry): P
 export const listenOf = ({ gateway: { host, port } }: Config): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
-const storageOf = ({ storage }: Config): string =>
-  storage.kind === 'sqlite' ? `${storage.path} (sqlite, ${storage.durability})` : storage.kind
+function storageOf({ storage }: Config): string {
+  switch (storage.kind) {
+    case 'memory':
+      return storage.kind
+    case 'sqlite':
+      return `${storage.path} (sqlite, ${storage.durability})`
+    case 'jetstream': {
+      const { servers, replicas, path } = storage
+      return `JetStream at ${servers.join(', ')} (replicas: ${replicas}), read from ${path}`
+    }
+  }
+}
 
 export const wordsOf = (capability: Capability): string =>
   typeof capability === 'string' ? capability : JSON.stringify(capability)

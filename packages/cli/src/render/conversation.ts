@@ -5,6 +5,9 @@ import { deedOf } from '../trust/trust-text.js'
 /** Requests whose responses may still come. */
 const remembered = 1000
 
+/** Before each further line of a text: none is to pass for one that somebody else has said. */
+const more = '│ '
+
 /** Whatever makes lines for people of envelopes, told in their order. */
 export interface Lines {
   /** No line for what people need not see. */
@@ -20,7 +23,7 @@ export class Conversation implements Lines {
     if (text === undefined) return []
     const indent = '  '.repeat(envelope.context === undefined ? 0 : contextDepth(envelope.context))
     const [first = '', ...rest] = printable(text).split('\n')
-    return [`${indent}${first}`, ...rest.map((line) => `${indent}  ${line}`)]
+    return [`${indent}${first}`, ...rest.map((line) => `${indent}${more}${line}`)]
   }
 
   #text(envelope: AnyEnvelope): string | undefined {

@@ -2,8 +2,10 @@ import {
   createGateway,
   firstOf,
   type JwtSettings,
+  jetstreamStore,
   jwtAuthenticator,
   type Logger,
+  type LogStore,
   memoryStore,
   type Served,
   serve,
@@ -45,7 +47,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const files = tokenAuthenticator(tokens)
   const jwt = jwtAuthenticator(undefined, { logger })
   takeJwt(jwt, config)
-  const store = config.storage.kind === 'memory' ? memoryStore() : await sqliteStore(config.storage)
+  const store = await openStore(config, logger)
   const tracing = await traced(store, logger)
   const authenticator = firstOf([files, jwt])
   warmUp(compileSafety(defaultSafety))
@@ -103,6 +105,17 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       await served.close()
       await tracing.close()
     },
+  }
+}
+
+function openStore({ storage }: Config, logger: Logger): Promise<LogStore> | LogStore {
+  switch (storage.kind) {
+    case 'memory':
+      return memoryStore()
+    case 'sqlite':
+      return sqliteStore(storage)
+    case 'jetstream':
+      return jetstreamStore({ ...storage, logger })
   }
 }
 

@@ -1,4 +1,5 @@
 import type { RunningTool, Thinker } from './activity.js'
+import { onOneRow } from './pasting.js'
 import type { Footer } from './terminal.js'
 import { fit, fitEnd, widthOf } from './width.js'
 
@@ -32,7 +33,8 @@ export interface Room {
 /** At most eight lines, each on one row, and never so many that nothing else is on the screen. */
 export function footerOf(parts: FooterParts, { columns, rows, now, dim }: Room): Footer {
   const { heading, pending, notices, typed } = parts
-  const input = typed === undefined ? undefined : inputOf(typed.text, typed.before, columns)
+  const input =
+    typed === undefined ? undefined : inputOf(onOneRow(typed.text), onOneRow(typed.before), columns)
   let left = Math.min(most, Math.max(rows - 1, 1)) - (input === undefined ? 0 : 1)
   const take = (lines: readonly string[]): readonly string[] => {
     const taken = lines.length <= left ? lines : [...lines.slice(0, Math.max(left - 1, 0)), more(lines, left)]

@@ -1,6 +1,7 @@
 import { createInterface, emitKeypressEvents, type Interface, type Key } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
+import { pasted } from './pasting.js'
 
 /** What Tab makes of a line: what the last part of it may become, and that part. */
 export type Completing = (line: string) => [candidates: string[], part: string]
@@ -25,6 +26,8 @@ export class Keyboard {
   readonly #options: KeyboardOptions
   readonly #keys = new Map<string, () => void>()
   #captor: ((key: string) => void) | undefined
+  /** What has been pasted so far; `undefined` = it is typed. */
+  #paste: string | undefined
 
   constructor(input: ReadStream, options: KeyboardOptions) {
     this.#input = input
@@ -35,16 +38,18 @@ export class Keyboard {
       output: new Writable({ write: (_chunk, _encoding, done) => done() }),
       terminal: true,
       prompt: '',
-      escapeCodeTimeout: escapeMs,
       ...(completer && { completer: (line: string) => this.#complete(completer(line)) }),
     })
     const press = (text: string | undefined, key: Key): void => this.#press(text, key)
     const end = (): void => this.lines.close()
-    emitKeypressEvents(input, this.lines)
+    // Not `this.lines`: while keys come several at once it would add them to the end, wherever the cursor stands.
+    const timing = createInterface({ input: new PassThrough(), escapeCodeTimeout: escapeMs })
+    emitKeypressEvents(input, timing)
     input.on('keypress', press).on('end', end)
     input.setRawMode(true)
     input.resume()
     this.lines.once('close', () => {
+      timing.close()
       input.off('keypress', press).off('end', end)
       input.setRawMode(false)
       input.pause()
@@ -73,12 +78,27 @@ export class Keyboard {
   #press(text: string | undefined, key: Key): void {
     this.candidates = []
     const name = `${key.ctrl ? 'ctrl+' : ''}${key.name ?? text ?? ''}`
+    if (this.#isPasted(name, key.sequence ?? text ?? '')) return
     const own = this.#keys.get(name)
     if (this.#captor !== undefined && name !== 'ctrl+c') this.#captor(name)
     else if (own !== undefined) own()
     else if (name === 'ctrl+z') this.#suspend()
     else if (name !== 'escape') this.lines.write(text ?? '', key)
     this.#options.changed()
+  }
+
+  /** No key that is pasted does anything, and all of it is drawn at once. */
+  #isPasted(name: string, sequence: string): boolean {
+    if (name === 'paste-start') this.#paste = ''
+    else if (this.#paste === undefined || name === 'ctrl+c') {
+      this.#paste = undefined
+      return false
+    } else if (name === 'paste-end') {
+      if (this.#captor === undefined) this.lines.write(pasted(this.#paste))
+      this.#paste = undefined
+      this.#options.changed()
+    } else this.#paste += sequence
+    return true
   }
 
   #complete(completed: [string[], string]): [string[], string] {

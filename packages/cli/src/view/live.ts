@@ -1,7 +1,9 @@
 import { printable } from '@meup/views'
 import { exitCodes } from '../exit.js'
+import { besideWarnings } from './beside.js'
 import { type FooterParts, footerOf } from './footer.js'
 import { type Completing, Keyboard } from './keyboard.js'
+import { pasteOff, pasteOn } from './pasting.js'
 import type { Surface } from './surface.js'
 import { Terminal } from './terminal.js'
 
@@ -36,18 +38,26 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
   const keyboard: Keyboard = new Keyboard(process.stdin, {
     ...(completer && { completer }),
     changed: () => terminal.flush(),
-    suspending: (isStopped) => (isStopped ? terminal.clear() : terminal.flush(true)),
+    suspending(isStopped) {
+      if (isStopped) terminal.clear()
+      process.stdout.write(isStopped ? pasteOff : pasteOn)
+      if (!isStopped) terminal.flush(true)
+    },
   })
   for (const [key, pressed] of Object.entries(keys)) keyboard.on(key, pressed)
   const timer = setInterval(() => terminal.refresh(), tickMs).unref()
+  const endBeside = besideWarnings((write) => terminal.aside(write))
   const close = (): void => {
     clearInterval(timer)
+    endBeside()
     process.off('exit', close)
     keyboard.lines.close()
     terminal.close()
+    process.stdout.write(pasteOff)
   }
   process.once('exit', close)
   keyboard.lines.on('SIGINT', () => process.exit(exitCodes.interrupted))
+  process.stdout.write(pasteOn)
   terminal.flush(true)
 
   function choose(question: string, named: readonly string[]): Promise<number | undefined> {

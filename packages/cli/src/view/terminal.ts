@@ -84,6 +84,13 @@ export class Terminal {
     this.#write({ lines: [], cursor: 0 })
   }
 
+  /** Lets somebody else write whole lines, below what is waiting and above the footer. */
+  aside(write: () => void): void {
+    if (this.#isOpen) this.clear()
+    write()
+    this.flush(true)
+  }
+
   /** Shows what is waiting, and the footer no longer. */
   close(): void {
     if (!this.#isOpen) return

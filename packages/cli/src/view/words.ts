@@ -3,10 +3,12 @@ import {
   Bounded,
   brief,
   type ContextFold,
+  defaultGuard,
   isNotification,
   messageOf,
   onOneLine,
   printable,
+  redact,
   shownToolName,
 } from '@meup/views'
 import { Conversation, type Lines } from '../render/conversation.js'
@@ -32,7 +34,7 @@ export class WordLines implements Lines {
     const text = brief(messageOf({ ...envelope.payload }), longest)
     switch (envelope.kind) {
       case Kind.chat:
-        return printable(`${from} says: ${envelope.payload.message}`).split('\n')
+        return spoken(from, envelope.payload.message)
       case Kind.reasoningStart:
         return [`${from} begins to think${text && `: ${text}`}`]
       case Kind.reasoningConclusion:
@@ -53,11 +55,10 @@ export class WordLines implements Lines {
         return [`${tool ?? 'a tool'} of ${from} ${envelope.payload.error ? 'fails' : 'answers'}`]
       }
       case Kind.mcpProposal: {
-        const tool = onOneLine(shownToolName(envelope.payload))
+        const tool = [onOneLine(shownToolName(envelope.payload)), envelope.to?.join(' and ')]
         const why = envelope.rationale ? `, because: ${brief(envelope.rationale, longest)}` : ''
-        return [
-          `${from} asks whether ${tool} may be called${why}. To decide: /approve ${id} or /reject ${id}`,
-        ]
+        const asked = `${tool.filter(Boolean).join(' of ')} may be called${argumentsOf(envelope.payload.params)}`
+        return [`${from} asks whether ${asked}${why}. To decide: /approve ${id} or /reject ${id}`]
       }
     }
     if (isThought(kind)) return text === '' ? [] : [`${from} thinks: ${text}`]
@@ -70,4 +71,17 @@ export class WordLines implements Lines {
     if (view?.duration == null) return ''
     return `. It took ${spanText(view.duration)} and ${view.counts.calls === 1 ? '1 tool' : `${view.counts.calls} tools`}`
   }
+}
+
+/** Each line of it with its speaker: none is to pass for one that somebody else has said. */
+const spoken = (from: string, message: string): string[] =>
+  printable(message)
+    .split('\n')
+    .map((line, at) => `${from} ${at === 0 ? 'says' : 'goes on'}: ${line}`)
+
+/** Nobody is to decide on what was not heard. */
+function argumentsOf(params: Readonly<Record<string, unknown>> | undefined): string {
+  const given = params?.arguments
+  if (given === undefined) return ''
+  return ` with ${brief(JSON.stringify(redact(given, defaultGuard).value), longest)}`
 }

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.js'
 import type { GatewayFile } from '../../run/gateway-file.js'
 import { type Check, fail, pass } from './check.js'
 
-/** Whether the log can be used, and who has it; with the time of the newest envelope, in milliseconds. */
+/** Whether the log, or the replica of it on this machine, can be used, and who has it; with the time of the newest envelope, in milliseconds. */
 export function logCheck(
   { storage }: Config,
   running: GatewayFile | undefined,
