@@ -76,14 +76,31 @@ async function tasks(tab: Tab): Promise<void> {
     report(`longest task while scrolling the ${view}`, ms(scrolling.longest), 'under 100 ms')
   }
   await tab.turnTo('stream')
+  for (const [what, work] of choices(tab)) {
+    const choosing = await tab.trace(work)
+    report(`longest task when ${what}`, ms(choosing.longest), 'under 100 ms')
+  }
   for (const [key, what] of [
     [']', 'unfolding'],
     ['[', 'folding'],
   ] as const) {
     const folding = await tab.trace(() => tab.press(key))
-    report(`longest task of ${what} everything`, ms(folding.longest), '')
+    report(`longest task of ${what} everything`, ms(folding.longest), 'under 100 ms')
   }
 }
+
+/** What changes which lines of the whole log show. */
+const choices = (tab: Tab): readonly (readonly [what: string, work: () => Promise<void>])[] => [
+  ['messages alone are shown', () => tab.choose('[data-sort=chat]')],
+  ['everything is shown again', () => tab.choose('.widen')],
+  ['thoughts are hidden', () => tab.choose('[aria-label="Hide the thoughts of agent-7"]')],
+  ['the search begins', () => tab.search('build 77')],
+  ['hits alone are shown', () => tab.choose('.filters input[type=checkbox]')],
+  ['the search ends', () => tab.choose('[aria-label="Close the search"]')],
+  ['time goes back to the middle', () => tab.scrub(0.5)],
+  ['time goes back a little', () => tab.scrub(0.49)],
+  ['the present comes back', () => tab.choose('.scrubber .live')],
+]
 
 async function live(tab: Tab): Promise<void> {
   await tab.loaded(size)

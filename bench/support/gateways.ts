@@ -18,9 +18,9 @@ export interface Reading {
 }
 
 /** Makes a file of a space's log with so many envelopes. */
-export async function fill(path: string, size: number): Promise<void> {
+export async function fill(path: string, size: number, name = space): Promise<void> {
   const store = await sqliteStore({ path })
-  const log = await store.open(space)
+  const log = await store.open(name)
   for (let seq = 1; seq <= size; seq += 500) {
     await log.append(conversation(seq, Math.min(500, size - seq + 1), agents))
   }

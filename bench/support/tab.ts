@@ -110,6 +110,34 @@ export class Tab {
     await this.#settled()
   }
 
+  /** Clicks, and waits until all of the page shows what that means. */
+  async choose(selector: string): Promise<void> {
+    await this.#evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
+    await this.#caughtUp()
+  }
+
+  async search(text: string): Promise<void> {
+    await this.press('/')
+    await this.#until(`document.querySelector('input[name=query]') !== null`)
+    await this.#evaluate(`document.querySelector('input[name=query]').focus()`)
+    await this.#call('Input.insertText', { text })
+    await this.#until(`/^[\\d,]+( found)?$/.test(document.querySelector('.search output').textContent)`)
+    await this.#evaluate('document.activeElement.blur()')
+    await this.#caughtUp()
+  }
+
+  /** Takes time to this part of the log: from 0 to 1. */
+  async scrub(part: number): Promise<void> {
+    await this.#evaluate(`{
+      const slider = document.querySelector('.scrubber input')
+      slider.value = Math.round(slider.max * ${part})
+      slider.dispatchEvent(new Event('input', { bubbles: true }))
+    }`)
+    await this.#settled()
+    await this.#until(`!document.querySelector('.moment')?.textContent.includes('%')`)
+    await this.#caughtUp()
+  }
+
   /** A long way up and down again, as with a wheel, and a jump to the middle. */
   async scroll(): Promise<void> {
     const wheel = (deltaY: number): Promise<unknown> =>
@@ -157,6 +185,13 @@ export class Tab {
     await complete
     stop()
     return tasksOf(events, await this.pid())
+  }
+
+  /** Until nothing of what was chosen is still to be made. */
+  async #caughtUp(): Promise<void> {
+    await this.#settled()
+    await this.#until(`document.querySelector('[role=feed]')?.getAttribute('aria-busy') !== 'true'`)
+    await this.#settled()
   }
 
   /** Two frames later. */

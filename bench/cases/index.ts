@@ -1,0 +1,48 @@
+import type { Options } from '../load/options.js'
+import type { Section } from '../report/section.js'
+import { append } from './append.js'
+import { fanout } from './fanout.js'
+import { idle } from './idle.js'
+import { latency } from './latency.js'
+import { publish } from './publish.js'
+import { resume } from './resume.js'
+import { script } from './scripts.js'
+import { slopes } from './slopes.js'
+import { soak } from './soak.js'
+import { stages } from './stages.js'
+import { thoughts } from './thoughts.js'
+
+export interface BenchCase {
+  readonly about: string
+  /** Whether it is measured when no case is named. */
+  readonly usual: boolean
+  run(options: Options): Promise<Section[]>
+}
+
+const history = (options: Options): NodeJS.ProcessEnv => ({
+  ENVELOPES: options.full ? '10000,100000,1000000' : '10000,100000',
+})
+
+/** What `pnpm bench` can measure, in the order in which it does. */
+export const cases: Readonly<Record<string, BenchCase>> = {
+  fanout: { about: 'deliveries to 1, 10, 50, 200 receivers, beside others', usual: true, run: fanout },
+  thoughts: { about: 'thoughts of one agent, guarded, to 50 receivers', usual: true, run: thoughts },
+  latency: { about: '500 messages a second to 50 receivers', usual: true, run: latency },
+  publish: { about: 'accepted, logged, acknowledged, with no receiver', usual: true, run: publish },
+  stages: { about: 'what a message costs, by stage', usual: true, run: stages },
+  append: { about: 'the log alone, by durability', usual: true, run: append },
+  resume: { about: '200 readers that come back at once', usual: true, run: resume },
+  idle: { about: 'memory of 2,000 idle connections', usual: true, run: idle },
+  slopes: { about: 'what a message costs where there is much', usual: true, run: slopes },
+  soak: { about: 'memory over minutes of the same load', usual: false, run: soak },
+  capabilities: { about: 'capability checks', usual: true, run: script('capabilities', 'Capability checks') },
+  history: { about: 'reading long logs', usual: true, run: script('history', 'Reading long logs', history) },
+  safety: { about: 'texts through the guard', usual: false, run: script('safety', 'The guard') },
+  regexes: { about: 'patterns against texts', usual: false, run: script('regexes', 'Patterns') },
+  extract: {
+    about: 'reading streamed responses',
+    usual: false,
+    run: script('extract', 'Streamed responses'),
+  },
+  page: { about: 'the page in a browser', usual: false, run: script('page', 'The page') },
+}

@@ -1,0 +1,107 @@
+import { Crowd, type CrowdOptions } from '../load/crowd.js'
+import type { Options } from '../load/options.js'
+import { pause, until } from '../load/waiting.js'
+import { type Contender, chosen, type Running } from '../peers/contenders.js'
+import { median } from '../report/section.js'
+
+/** One combination of what varies. */
+export interface Cell extends CrowdOptions {
+  /** Messages that each sender has on their way at a time. */
+  readonly window: number
+}
+
+/** What one contender came to in one round. */
+interface Round {
+  /** Per second, to all receivers together. */
+  readonly deliveries: number
+  readonly messages: number
+  /** Microseconds of the server's processor time. */
+  readonly cpuPerMessage: number
+  /** Part of its core that the load generator was busy: near 1, it is what limits. */
+  readonly generator: number
+}
+
+/** Medians of the rounds; `ratio` is that of the rates in the same round. */
+interface Figure extends Round {
+  readonly key: string
+  readonly name: string
+  readonly ratio: number | undefined
+}
+
+export interface CellFigures {
+  readonly cell: Cell
+  readonly figures: readonly Figure[]
+}
+
+/** Measures all contenders by turns, so that whatever else the machine does meets all of them alike. */
+export async function measureCell(
+  cell: Cell,
+  { only, rounds, ms, warmMs, verify }: Pick<Options, 'only' | 'rounds' | 'ms' | 'warmMs' | 'verify'>,
+): Promise<CellFigures> {
+  const seats = { ...cell, senderKind: cell.thoughts ? 'agent' : 'human' } as const
+  const crowds: { contender: Contender; server: Running; crowd: Crowd; found: Round[] }[] = []
+  try {
+    for (const contender of chosen(only)) {
+      const server = await contender.start(seats)
+      const crowd = await Crowd.gather(server, { ...cell, verify }).catch(async (error: unknown) => {
+        await server.stop()
+        throw new Error(`${contender.name} could not be joined`, { cause: error })
+      })
+      crowds.push({ contender, server, crowd, found: [] })
+    }
+    for (let round = 0; round < rounds; round++) {
+      for (const { crowd, found, contender } of crowds) {
+        try {
+          found.push(await measure(crowd, cell.window, ms, warmMs))
+        } catch (error) {
+          throw new Error(`${contender.name} failed in round ${round + 1}`, { cause: error })
+        }
+      }
+    }
+  } finally {
+    for (const { crowd, server } of crowds) {
+      await crowd.close()
+      await server.stop()
+    }
+  }
+  const unit = crowds.find(({ contender: { key } }) => key === 'a')?.found
+  const figures = crowds.map(({ contender: { key, name }, found }) => ({
+    ...{ key, name },
+    deliveries: median(found.map(({ deliveries }) => deliveries)),
+    messages: median(found.map(({ messages }) => messages)),
+    cpuPerMessage: median(found.map(({ cpuPerMessage }) => cpuPerMessage)),
+    generator: median(found.map(({ generator }) => generator)),
+    ratio: unit && median(found.map(({ messages }, i) => messages / (unit[i]?.messages ?? Number.NaN))),
+  }))
+  return { cell, figures }
+}
+
+/** Messages of the shortest measurement. */
+const fewest = 10
+
+export async function measure(crowd: Crowd, window: number, ms: number, warmMs: number): Promise<Round> {
+  crowd.keep(window)
+  await crowd.within(pause(warmMs))
+  const now = () => ({
+    at: performance.now(),
+    delivered: crowd.delivered,
+    echoed: crowd.echoed,
+    server: crowd.server.cpu(),
+    generator: process.cpuUsage(),
+  })
+  const begin = now()
+  await crowd.within(pause(ms))
+  // On a machine that is too busy nothing may have come back yet.
+  await crowd.within(until(() => crowd.echoed >= begin.echoed + fewest))
+  const end = now()
+  const seconds = (end.at - begin.at) / 1000
+  const messages = end.echoed - begin.echoed
+  const used = process.cpuUsage(begin.generator)
+  await crowd.drain()
+  return {
+    deliveries: (end.delivered - begin.delivered) / seconds,
+    messages: messages / seconds,
+    cpuPerMessage: ((end.server - begin.server) * 1000) / messages,
+    generator: (used.user + used.system) / 1e6 / seconds,
+  }
+}

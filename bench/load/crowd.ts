@@ -1,0 +1,153 @@
+import { Kind } from '@meup/protocol'
+import type { Running } from '../peers/contenders.js'
+import { receiverName, senderName } from '../peers/space.js'
+import { meup } from './dialects.js'
+import type { Expected } from './frame-reader.js'
+import type { Line } from './line.js'
+import { openSeats } from './seats.js'
+import { Sender } from './sender.js'
+import { freshName, messageOf, Template } from './template.js'
+import { checkOrder, until } from './waiting.js'
+
+export interface CrowdOptions {
+  readonly receivers: number
+  readonly senders: number
+  /** Bytes of a message. */
+  readonly size: number
+  /** What is sent: chats, or the thoughts of one run of each sender. */
+  readonly thoughts?: boolean
+  /** The number of the first message; default 0. A gateway takes no number twice. */
+  readonly first?: number
+  /** Reads the number of each message at each receiver, and fails where one is missing or out of order. */
+  readonly verify?: boolean
+}
+
+/** Around a message, what a server adds: `seq`, and what Socket.IO wraps it in. */
+const slack = { least: 0, most: 20 }
+
+/** Senders and receivers that are connected to one server. */
+export class Crowd {
+  readonly server: Running
+  readonly senders: readonly Sender[]
+  readonly receivers: readonly Line[]
+  readonly options: CrowdOptions
+  readonly failed: Promise<never>
+
+  private constructor(
+    server: Running,
+    senders: readonly Sender[],
+    receivers: readonly Line[],
+    options: CrowdOptions,
+  ) {
+    this.server = server
+    this.senders = senders
+    this.receivers = receivers
+    this.options = options
+    this.failed = Promise.race(this.#lines.map(({ failed }) => failed))
+    this.failed.catch(() => {})
+  }
+
+  get #lines(): Line[] {
+    return [...this.receivers, ...this.senders.map(({ line }) => line)]
+  }
+
+  /** Opens all connections, and waits until nothing but messages of the load is on its way to anybody. */
+  static async gather(server: Running, options: CrowdOptions): Promise<Crowd> {
+    const { receivers: count, senders: many, size, thoughts = false, verify = false, first = 0 } = options
+    // Nothing is counted before everybody is there.
+    const expected: Expected = { least: Number.POSITIVE_INFINITY, most: 0 }
+    const names = [...fill(many, senderName), ...fill(count, receiverName)]
+    const lines = await openSeats(server, names, expected)
+    const senders = lines.slice(0, many).map((line, index) => {
+      const context = thoughts ? `run-${index}-${freshName()}` : undefined
+      const said = { kind: thoughts ? Kind.reasoningThought : Kind.chat, ...(context && { context }) }
+      // A context is there once it was begun; others do not know what that is.
+      if (context !== undefined && server.dialect === meup) begin(line, context)
+      return new Sender(index, line, new Template(messageOf(index, size, said), line.wrapping), first)
+    })
+    const crowd = new Crowd(server, senders, lines.slice(many), options)
+    await crowd.#settle(expected)
+    for (const { reader, seat } of verify ? crowd.receivers : []) {
+      checkOrder(
+        reader,
+        seat.participant,
+        senders.map(({ sent }) => sent),
+      )
+    }
+    for (const sender of senders) sender.recognise(many)
+    return crowd
+  }
+
+  /**
+   * Everybody hears one message of each sender first: what the arrivals caused is behind them then. Whatever else a server
+   * says is as long as it likes until then.
+   */
+  async #settle(expected: Expected): Promise<void> {
+    const { size } = this.options
+    expected.least = size - slack.least
+    expected.most = size + slack.most
+    const heard = new Map<Line, number>()
+    const lines = this.#lines
+    for (const line of lines) {
+      line.reader.watch = (bytes, from, to) => {
+        if (bytes.subarray(from, to).includes('"id":"s')) heard.set(line, (heard.get(line) ?? 0) + 1)
+      }
+    }
+    for (const sender of this.senders) sender.send(1)
+    await this.within(until(() => lines.every((line) => heard.get(line) === this.senders.length)))
+    for (const { reader } of lines) {
+      reader.watch = undefined
+      reader.frames = 0
+      reader.bytes = 0
+    }
+    for (const sender of this.senders) sender.echoed = sender.sent
+  }
+
+  /** Messages that receivers have got, all of them together. */
+  get delivered(): number {
+    return this.receivers.reduce((sum, { reader }) => sum + reader.frames, 0)
+  }
+
+  /** Messages that came back to their senders. */
+  get echoed(): number {
+    return this.senders.reduce((sum, sender) => sum + sender.echoed, 0)
+  }
+
+  keep(window: number): void {
+    for (const sender of this.senders) sender.keep(window)
+  }
+
+  /** Sends nothing new, and waits until everybody has everything. Fails where somebody has got more or less. */
+  async drain(): Promise<void> {
+    this.keep(0)
+    const sent = this.senders.reduce((sum, sender) => sum + sender.sent - sender.first - 1, 0)
+    const isThere = ({ reader }: Line): boolean => reader.frames >= sent
+    await this.within(until(() => this.#lines.every(isThere)))
+    const sizes = new Set(
+      this.receivers.map(({ reader: { frames, bytes } }) => `${frames} with ${bytes} bytes`),
+    )
+    if (sizes.size > 1 || this.#lines.some(({ reader }) => reader.frames !== sent)) {
+      throw new Error(`${sent} messages were sent; receivers have ${[...sizes].join(', ')}`)
+    }
+  }
+
+  /** Rejects when a connection fails before the work is done. */
+  within<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.failed])
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#lines.map((line) => line.close()))
+  }
+}
+
+const fill = (count: number, name: (i: number) => string): string[] =>
+  Array.from({ length: count }, (_, i) => name(i))
+
+/** Opens the run that all thoughts of a sender belong to. */
+function begin({ socket, wrapping }: Line, id: string): void {
+  const text = Buffer.from(
+    JSON.stringify({ id, kind: Kind.reasoningStart, payload: { message: 'Looking.' } }),
+  )
+  socket.write(Buffer.concat([wrapping.before(text.length), text, wrapping.after]))
+}

@@ -1,0 +1,85 @@
+import type { Wrapping } from './template.js'
+
+/** Whom a connection is for. */
+export interface Seat {
+  readonly participant: string
+  readonly token?: string
+  /** Added to the address, such as `?after=0&epoch=…`. */
+  readonly query?: string
+}
+
+/** What is to be done about a frame that is no message of the load. */
+interface Reply {
+  readonly ready?: boolean
+  readonly send?: string
+}
+
+/** How one talks to a server of some kind over WebSocket. */
+export interface Dialect {
+  path(seat: Seat): string
+  headers(seat: Seat): Readonly<Record<string, string>>
+  /** Whether the connection is ready as soon as it is upgraded. */
+  readonly readyAtOnce: boolean
+  /** Throws where the frame says that something failed. */
+  other(text: string): Reply
+  /** What stands before and behind the envelope in a frame. */
+  readonly around: readonly [string, string]
+}
+
+export const relay: Dialect = {
+  path: () => '/',
+  headers: () => ({}),
+  readyAtOnce: true,
+  other: (text) => {
+    throw new Error(`a relay sent ${text.slice(0, 200)}`)
+  },
+  around: ['', ''],
+}
+
+/** The space of every gateway that is measured. */
+export const spaceName = 'bench'
+
+export const meup: Dialect = {
+  path: ({ query = '' }) => `/spaces/${spaceName}/ws${query}`,
+  headers: ({ token = '' }) => ({
+    authorization: `Bearer ${token}`,
+    'sec-websocket-protocol': 'meup.v0.3',
+  }),
+  readyAtOnce: false,
+  other: (text) => {
+    if (text.includes('"kind":"system.error"')) throw new Error(`the gateway refused: ${text}`)
+    return { ready: text.includes('"kind":"system.welcome"') }
+  },
+  around: ['', ''],
+}
+
+/** Engine.IO 4 under Socket.IO 5: `0` opens, `2` is a ping, `40` connects, `42` is an event. */
+export const socketIo: Dialect = {
+  path: () => '/socket.io/?EIO=4&transport=websocket',
+  headers: () => ({}),
+  readyAtOnce: false,
+  other: (text) => {
+    if (text.startsWith('0')) return { send: '40' }
+    if (text.startsWith('40')) return { ready: true }
+    if (text === '2') return { send: '3' }
+    throw new Error(`Socket.IO sent ${text.slice(0, 200)}`)
+  },
+  around: ['42["m",', ']'],
+}
+
+/** A client's frame is masked; with a mask of zeros the bytes stay as they are, and the server unmasks them all the same. */
+export function wrappingOf({ around: [before, after] }: Dialect): Wrapping {
+  const extra = before.length + after.length
+  return {
+    before: (length) => Buffer.concat([maskedHeader(length + extra, 1), Buffer.from(before)]),
+    after: Buffer.from(after),
+  }
+}
+
+export function maskedHeader(length: number, opcode: number): Buffer {
+  const first = 0x80 | opcode
+  const mask = [0, 0, 0, 0]
+  if (length < 126) return Buffer.from([first, 0x80 | length, ...mask])
+  if (length > 0xffff) throw new Error(`frames of ${length} bytes are not sent here`)
+  return Buffer.from([first, 0x80 | 126, length >> 8, length & 255, ...mask])
+}

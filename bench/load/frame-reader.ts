@@ -1,0 +1,100 @@
+/** What a reader hands on: `from` up to `to` of `bytes` are good only during the call. */
+export type OnFrame = (bytes: Buffer, from: number, to: number, opcode: number) => void
+
+/** Payload bytes of the messages that are counted; every other frame is handed on. */
+export interface Expected {
+  least: number
+  most: number
+}
+
+/** FIN and opcode 1. */
+const textFrame = 0x81
+const longestHeader = 10
+
+/**
+ * Counts unmasked WebSocket frames as they come from a socket, and looks at nothing of them but their length. Frames that
+ * are not as long as expected, and every frame while `watch` is set, are handed on.
+ */
+export class FrameReader {
+  frames = 0
+  /** Payload bytes of the counted frames. */
+  bytes = 0
+  /** Called for each counted frame, too. */
+  watch: OnFrame | undefined
+  readonly #expected: Expected
+  readonly #onOther: OnFrame
+  /** The beginning of a frame whose end has not come. */
+  #held = Buffer.alloc(4096)
+  #heldLength = 0
+
+  constructor(expected: Expected, onOther: OnFrame) {
+    this.#expected = expected
+    this.#onOther = onOther
+  }
+
+  /** Bytes from 0 up to `end`. */
+  feed(chunk: Buffer, end: number): void {
+    let at = this.#heldLength > 0 ? this.#finishHeld(chunk, end) : 0
+    while (at < end) {
+      const size = frameSize(chunk, at, end)
+      if (at + size > end) break
+      this.#take(chunk, at, size)
+      at += size
+    }
+    if (at < end) this.#hold(chunk, at, end)
+  }
+
+  #take(bytes: Buffer, at: number, size: number): void {
+    const payload = size - headerSize(bytes, at)
+    const { least, most } = this.#expected
+    if (bytes[at] === textFrame && payload >= least && payload <= most) {
+      this.frames++
+      this.bytes += payload
+      this.watch?.(bytes, at + size - payload, at + size, 1)
+    } else this.#onOther(bytes, at + size - payload, at + size, (bytes[at] ?? 0) & 15)
+  }
+
+  /** Gives where the next frame begins. */
+  #finishHeld(chunk: Buffer, end: number): number {
+    let at = 0
+    while (at < end) {
+      const missing = frameSize(this.#held, 0, this.#heldLength) - this.#heldLength
+      const step = missing === Number.POSITIVE_INFINITY ? 1 : Math.min(missing, end - at)
+      this.#hold(chunk, at, at + step)
+      at += step
+      if (frameSize(this.#held, 0, this.#heldLength) !== this.#heldLength) continue
+      const size = this.#heldLength
+      this.#heldLength = 0
+      this.#take(this.#held, 0, size)
+      return at
+    }
+    return at
+  }
+
+  #hold(chunk: Buffer, from: number, to: number): void {
+    const needed = this.#heldLength + to - from
+    if (needed > this.#held.length) {
+      const larger = Buffer.alloc(needed * 2)
+      this.#held.copy(larger, 0, 0, this.#heldLength)
+      this.#held = larger
+    }
+    chunk.copy(this.#held, this.#heldLength, from, to)
+    this.#heldLength = needed
+  }
+}
+
+const headerSize = (bytes: Buffer, at: number): number => {
+  const short = bytes[at + 1] ?? 0
+  return short < 126 ? 2 : short === 126 ? 4 : longestHeader
+}
+
+/** Bytes of the frame at `at`, its header included; infinite where the header is cut off at `end`. */
+function frameSize(bytes: Buffer, at: number, end: number): number {
+  if (at + 2 > end) return Number.POSITIVE_INFINITY
+  const short = bytes[at + 1] ?? 0
+  if (short < 126) return 2 + short
+  if (short === 126) return at + 4 > end ? Number.POSITIVE_INFINITY : 4 + bytes.readUInt16BE(at + 2)
+  return at + longestHeader > end
+    ? Number.POSITIVE_INFINITY
+    : longestHeader + Number(bytes.readBigUInt64BE(at + 2))
+}

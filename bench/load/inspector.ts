@@ -1,0 +1,103 @@
+import { WebSocket } from 'ws'
+import { until } from './waiting.js'
+
+/** What V8 writes: nodes with their calls, and which of them was met when. */
+export interface CpuProfile {
+  readonly nodes: readonly ProfileNode[]
+  readonly samples: readonly number[]
+  /** Microseconds since the sample before. */
+  readonly timeDeltas: readonly number[]
+}
+
+export interface ProfileNode {
+  readonly id: number
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+  readonly children?: readonly number[]
+}
+
+export interface ThreadProfile {
+  /** `main`, or the file that a worker runs. */
+  readonly thread: string
+  readonly profile: CpuProfile
+}
+
+type Answer = { id?: number; result?: unknown; error?: { message: string } }
+type Call = (method: string, params?: object) => Promise<unknown>
+
+/** Microseconds between two looks at a thread. */
+const interval = 200
+
+/** For a server that was started so that it can be looked into. */
+export const inspectable = ['--inspect=127.0.0.1:0', '--inspect-publish-uid=stderr']
+
+/** Profiles all threads of a server while the work is done. `said` is what it wrote to its standard error. */
+export async function profiled(said: readonly string[], work: () => Promise<void>): Promise<ThreadProfile[]> {
+  const addressIn = (): string | undefined => /ws:\/\/\S+/.exec(said.join('\n'))?.[0]
+  await until(() => addressIn() !== undefined, 'the server says where it can be looked into')
+  const socket = new WebSocket(addressIn() ?? '', { perMessageDeflate: false, maxPayload: 2 ** 30 })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  try {
+    const threads = await threadsOf(socket)
+    for (const [, call] of threads) {
+      await call('Profiler.enable')
+      await call('Profiler.setSamplingInterval', { interval })
+      await call('Profiler.start')
+    }
+    await work()
+    const profiles: ThreadProfile[] = []
+    for (const [thread, call] of threads) {
+      const { profile } = (await call('Profiler.stop')) as { profile: CpuProfile }
+      profiles.push({ thread, profile })
+    }
+    return profiles
+  } finally {
+    socket.close()
+  }
+}
+
+/** A way to ask each thread. */
+async function threadsOf(socket: WebSocket): Promise<[string, Call][]> {
+  const main = asking((text) => socket.send(text))
+  const workers = new Map<string, ReturnType<typeof asking>>()
+  const threads: [string, Call][] = [['main', main.call]]
+  socket.on('message', (data) => {
+    const { method, params, ...answer } = JSON.parse(String(data)) as Answer & {
+      method?: string
+      params?: { sessionId: string; message: string; workerInfo: { url: string } }
+    }
+    if (method === undefined) return main.answered(answer)
+    if (params === undefined) return
+    const { sessionId } = params
+    if (method === 'NodeWorker.receivedMessageFromWorker') {
+      workers.get(sessionId)?.answered(JSON.parse(params.message) as Answer)
+    } else if (method === 'NodeWorker.attachedToWorker') {
+      const worker = asking(
+        (message) => void main.call('NodeWorker.sendMessageToWorker', { sessionId, message }),
+      )
+      workers.set(sessionId, worker)
+      threads.push([params.workerInfo.url.split('/').at(-1) ?? sessionId, worker.call])
+    }
+  })
+  await main.call('NodeWorker.enable', { waitForDebuggerOnStart: false })
+  return threads
+}
+
+function asking(send: (text: string) => void): { call: Call; answered(answer: Answer): void } {
+  const waiting = new Map<number, (answer: Answer) => void>()
+  let last = 0
+  return {
+    call: (method, params = {}) =>
+      new Promise((resolve, reject) => {
+        const id = ++last
+        waiting.set(id, ({ result, error }) =>
+          error ? reject(new Error(`${method}: ${error.message}`)) : resolve(result),
+        )
+        send(JSON.stringify({ id, method, params }))
+      }),
+    answered: (answer) => {
+      if (answer.id === undefined) return
+      waiting.get(answer.id)?.(answer)
+      waiting.delete(answer.id)
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { parseArgs } from 'node:util'
+
+/** What is measured and for how long, as the command line says it. */
+export interface Options {
+  readonly receivers: readonly number[] | undefined
+  readonly senders: readonly number[] | undefined
+  readonly sizes: readonly number[] | undefined
+  readonly windows: readonly number[] | undefined
+  readonly only: readonly string[] | undefined
+  readonly rounds: number
+  /** Milliseconds of one measurement, after as many of warming up as `warmMs`. */
+  readonly ms: number
+  readonly warmMs: number
+  readonly minutes: number
+  /** All cells of all cases, which takes much longer. */
+  readonly full: boolean
+  readonly verify: boolean
+  readonly write: boolean
+}
+
+export interface CommandLine {
+  readonly cases: readonly string[]
+  readonly options: Options
+  readonly help: boolean
+}
+
+export function readCommandLine(args: readonly string[]): CommandLine {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean', default: false } as const
+  const { values, positionals } = parseArgs({
+    args: args.filter((each) => each !== '--'),
+    allowPositionals: true,
+    options: {
+      ...{ receivers: text, senders: text, size: text, window: text, only: text },
+      rounds: { ...text, default: '3' },
+      ms: { ...text, default: '400' },
+      warm: { ...text, default: '200' },
+      minutes: { ...text, default: '10' },
+      ...{ full: flag, verify: flag, write: flag, help: flag },
+    },
+  })
+  const number = (name: string, value: string): number => {
+    const read = Number(value)
+    if (!(read > 0)) throw new Error(`--${name} is a number above 0, not ${value}`)
+    return read
+  }
+  const list = (name: string, value: string | undefined): number[] | undefined =>
+    value?.split(',').map((each) => number(name, each))
+  return {
+    cases: positionals,
+    help: values.help,
+    options: {
+      receivers: list('receivers', values.receivers),
+      senders: list('senders', values.senders),
+      sizes: list('size', values.size),
+      windows: list('window', values.window),
+      only: values.only?.split(','),
+      rounds: number('rounds', values.rounds),
+      ms: number('ms', values.ms),
+      warmMs: number('warm', values.warm),
+      minutes: number('minutes', values.minutes),
+      full: values.full,
+      verify: values.verify,
+      write: values.write,
+    },
+  }
+}

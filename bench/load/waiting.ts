@@ -1,0 +1,31 @@
+import type { Line } from './line.js'
+import { placeOfSender } from './sender.js'
+import { numberAt, numberBehindSender } from './template.js'
+
+const patienceMs = 60_000
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Resolves once it is so. What makes it so comes over sockets, between two looks. */
+export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
+  const end = performance.now() + patienceMs
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`it did not come to this in ${patienceMs} ms: ${what}`)
+    await pause(1)
+  }
+}
+
+/**
+ * Fails with the first message that is not the next one of its sender; `next` has their numbers, by sender, and goes on with
+ * what comes.
+ */
+export function checkOrder(reader: Line['reader'], reads: string, next: number[]): void {
+  reader.watch = (bytes, from, to) => {
+    const place = placeOfSender(bytes, from, to)
+    const sender = (bytes[place] ?? 0) - 48
+    const number = numberAt(bytes, place + numberBehindSender)
+    if (number !== next[sender])
+      throw new Error(`${reads} got ${number} of s${sender}, and not ${next[sender]}`)
+    next[sender] = number + 1
+  }
+}

@@ -1,0 +1,43 @@
+import { cases } from './cases/index.js'
+import { readCommandLine } from './load/options.js'
+import { pinGenerator, pinning } from './peers/process.js'
+import { print } from './report/section.js'
+import { circumstances, write } from './report/write.js'
+
+const usage = `pnpm bench [case…] [options]
+
+Cases, all of those with a * when none is named:
+${Object.entries(cases)
+  .map(([name, { about, usual }]) => `  ${usual ? '*' : ' '} ${name.padEnd(14)} ${about}`)
+  .join('\n')}
+
+Options:
+  --only a,sqlite       contenders: a b c d sqlite power memory; ours = the last three
+  --receivers 1,50      --senders 1,4      --size 300,2048 (bytes)      --window 256,1 (messages on their way per sender)
+  --rounds 3            measurements of each; medians are told
+  --ms 400 --warm 200   milliseconds of a measurement, and of the load before it
+  --minutes 10          how long the soak takes
+  --verify              receivers check the order of all messages, which costs the generator something
+  --full                all combinations, and the longest logs
+  --write               writes the figures into docs/performance
+`
+
+const { cases: named, options, help } = readCommandLine(process.argv.slice(2))
+const unknown = named.filter((name) => !Object.hasOwn(cases, name))
+if (help || unknown.length > 0) {
+  if (unknown.length > 0) console.error(`there is no case ${unknown.join(', ')}\n`)
+  console.log(usage)
+  process.exit(unknown.length > 0 ? 2 : 0)
+}
+const about = circumstances(pinning, ['pnpm bench', ...process.argv.slice(2)].join(' '))
+pinGenerator()
+console.error(pinning)
+for (const [name, { usual, run }] of Object.entries(cases)) {
+  if (named.length === 0 ? !usual : !named.includes(name)) continue
+  const begin = performance.now()
+  const sections = await run(options)
+  for (const section of sections) print(section)
+  console.error(`${name} took ${Math.round((performance.now() - begin) / 1000)} s`)
+  // At once, so that what was measured is kept should a later case fail.
+  if (options.write) write(sections, about)
+}

@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Dialect, meup, relay, socketIo } from '../load/dialects.js'
+import { atExit, type ServerProcess, startServer } from './process.js'
+import { type SpaceOptions, type Storage, tokenOf, writeSpace } from './space.js'
+
+/** How many are to have a seat. */
+export type Seats = Omit<SpaceOptions, 'storage'>
+
+/** What is compared. */
+export interface Contender {
+  readonly key: string
+  readonly name: string
+  readonly dialect: Dialect | 'nats'
+  start(seats: Seats, options?: StartOptions): Promise<Running>
+}
+
+export interface StartOptions {
+  /** Called with the folder of a gateway before it starts. */
+  readonly prepare?: (folder: string) => Promise<void>
+  /** Of Node.js, before the program. */
+  readonly nodeArgs?: readonly string[]
+}
+
+export interface Running extends ServerProcess {
+  readonly dialect: Dialect | 'nats'
+  /** Where it keeps its files; empty = nowhere. */
+  readonly folder: string
+  tokenOf(participant: string): string
+}
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+function script(key: string, name: string, dialect: Dialect, file: string): Contender {
+  return {
+    ...{ key, name, dialect },
+    async start(_seats, { nodeArgs = [] } = {}) {
+      const args = ['--import', 'tsx', ...nodeArgs, here(file)]
+      const portOf = (line: string): number => (JSON.parse(line) as { port: number }).port
+      const cwd = here('..')
+      return running(await startServer({ command: process.execPath, args, cwd, portOf }), dialect)
+    },
+  }
+}
+
+const running = (server: ServerProcess, dialect: Dialect | 'nats', folder = ''): Running => ({
+  ...server,
+  dialect,
+  folder,
+  tokenOf,
+})
+
+const natsServer: Contender = {
+  key: 'd',
+  name: 'nats-server core',
+  dialect: 'nats',
+  async start() {
+    const port = await freePort()
+    const args = ['-a', '127.0.0.1', '-p', `${port}`]
+    const server = await startServer({ command: 'nats-server', args, port })
+    await untilListening(port)
+    return running(server, 'nats')
+  },
+}
+
+/** `meup gateway` with a file, as an operator runs it. */
+function gateway(key: string, name: string, storage: Storage): Contender {
+  return {
+    ...{ key, name, dialect: meup },
+    async start(seats, { nodeArgs = [], prepare } = {}) {
+      const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
+      const remove = (): void => rmSync(folder, { recursive: true, force: true })
+      atExit.add(remove)
+      writeSpace(folder, { ...seats, storage })
+      await prepare?.(folder)
+      const args = [...nodeArgs, here('../../packages/cli/bin/meup.js'), 'gateway', '--json']
+      const portOf = (line: string): number => Number(new URL((JSON.parse(line) as { url: string }).url).port)
+      const server = await startServer({ command: process.execPath, args, cwd: folder, portOf })
+      const stop = async (): Promise<void> => {
+        await server.stop()
+        remove()
+        atExit.delete(remove)
+      }
+      return running({ ...server, stop }, meup, folder)
+    },
+  }
+}
+
+const contenders: readonly Contender[] = [
+  script('a', 'ws, send per client', relay, 'relay.ts'),
+  script('b', 'ws, framed once, batched', relay, 'relay-batched.ts'),
+  script('c', 'Socket.IO rooms', socketIo, 'socket-io.ts'),
+  natsServer,
+  gateway('sqlite', 'MEUP, sqlite', { kind: 'sqlite', durability: 'process' }),
+  gateway('power', 'MEUP, sqlite, power', { kind: 'sqlite', durability: 'power' }),
+  gateway('memory', 'MEUP, memory', { kind: 'memory' }),
+]
+
+/** Those named, `ours` being the gateway on each of its stores; everything where nobody is named. */
+export function chosen(keys: readonly string[] = []): Contender[] {
+  const wanted = new Set(keys.flatMap((key) => (key === 'ours' ? ['sqlite', 'power', 'memory'] : [key])))
+  const unknown = [...wanted].filter((key) => !contenders.some((each) => each.key === key))
+  if (unknown.length > 0) {
+    const known = contenders.map(({ key }) => key).join(', ')
+    throw new Error(`there is no ${unknown.join(', ')}; there are ${known}, and ours for the last three`)
+  }
+  return contenders.filter(({ key }) => wanted.size === 0 || wanted.has(key))
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function untilListening(port: number): Promise<void> {
+  const { connect } = await import('node:net')
+  for (let tries = 0; tries < 100; tries++) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
+      socket.once('data', () => socket.destroy())
+    })
+    if (isOpen) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`nothing listens on ${port}`)
+}

@@ -1,0 +1,100 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { createInterface } from 'node:readline'
+
+/** A server in a process of its own. */
+export interface ServerProcess {
+  readonly pid: number
+  readonly port: number
+  /** Milliseconds of processor time that all its threads have had. */
+  cpu(): number
+  /** Of the first thread alone. */
+  cpuOfMain(): number
+  /** Bytes of memory that it has at present. */
+  rss(): number
+  /** The lines that it has written to its standard error. */
+  readonly said: readonly string[]
+  stop(): Promise<void>
+}
+
+/** What is left to be cleared away should this process end early. */
+export const atExit = new Set<() => unknown>()
+process.once('exit', () => {
+  for (const clear of atExit) clear()
+})
+
+const canPin =
+  availableParallelism() > 1 &&
+  spawnSync('taskset', ['-p', `${process.pid}`], { stdio: 'ignore' }).status === 0
+
+/** Where servers run and where the load is made, for reports. */
+export const pinning = canPin
+  ? 'servers on core 0, the load generator on core 1'
+  : 'nothing pinned to a core: there is but one, or no taskset'
+
+/** Puts this process on the core that servers do not run on. */
+export function pinGenerator(): void {
+  if (canPin) spawnSync('taskset', ['-acp', '1', `${process.pid}`], { stdio: 'ignore' })
+}
+
+export interface ServerCommand {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd?: string
+  /** Gives the port of a line on its standard output; absent = `port` is known. */
+  readonly portOf?: (line: string) => number | undefined
+  readonly port?: number
+}
+
+/** Starts a server on its core; resolves once it listens. */
+export async function startServer({
+  command,
+  args,
+  cwd,
+  portOf,
+  port,
+}: ServerCommand): Promise<ServerProcess> {
+  const [file, all] = canPin ? ['taskset', ['-c', '0', command, ...args]] : [command, [...args]]
+  const child = spawn(file, all, { ...(cwd && { cwd }), stdio: ['ignore', 'pipe', 'pipe'] })
+  const said: string[] = []
+  createInterface({ input: child.stderr }).on('line', (line) => said.push(line))
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const kill = (): unknown => child.kill('SIGKILL')
+  atExit.add(kill)
+  void ended.then(() => atExit.delete(kill))
+  const listening = new Promise<number>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code) => reject(new Error(`${command} ended with ${code}:\n${said.join('\n')}`)))
+    if (port !== undefined) resolve(port)
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const found = portOf?.(line)
+      if (found !== undefined) resolve(found)
+    })
+  })
+  const bound = await listening
+  const pid = child.pid ?? 0
+  return {
+    pid,
+    port: bound,
+    said,
+    cpu: () => cpuOf(pid),
+    cpuOfMain: () => cpuOfThread(pid, `${pid}`),
+    rss: () => 1024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]),
+    async stop() {
+      child.kill('SIGTERM')
+      const late = setTimeout(() => child.kill('SIGKILL'), 5000)
+      await ended
+      clearTimeout(late)
+    },
+  }
+}
+
+/** Of all threads that are there: those of a server live as long as it does. */
+const cpuOf = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + cpuOfThread(pid, thread), 0)
+
+function cpuOfThread(pid: number, thread: string): number {
+  const nanoseconds = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]
+  return Number(nanoseconds) / 1e6
+}

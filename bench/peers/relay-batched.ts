@@ -1,0 +1,35 @@
+import type { AddressInfo, Socket } from 'node:net'
+import { Sender, WebSocketServer } from 'ws'
+
+declare module 'ws' {
+  const Sender: {
+    frame(
+      data: Uint8Array,
+      options: { fin: boolean; opcode: number; mask: boolean; readOnly: boolean; rsv1: boolean },
+    ): Uint8Array[]
+  }
+}
+
+/** What can be had of sockets: each message is framed once, and what came in one turn of the loop is one buffer for all. */
+const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
+const sockets = new Set<Socket>()
+let waiting: Uint8Array[] = []
+
+function flush(): void {
+  const all = Buffer.concat(waiting)
+  waiting = []
+  for (const socket of sockets) socket.write(all)
+}
+
+server.on('connection', (client, request) => {
+  sockets.add(request.socket)
+  client.on('close', () => sockets.delete(request.socket))
+  client.on('message', (data) => {
+    if (waiting.length === 0) setImmediate(flush)
+    const options = { fin: true, opcode: 1, mask: false, readOnly: true, rsv1: false }
+    waiting.push(...Sender.frame(data as Buffer, options))
+  })
+})
+server.once('listening', () => {
+  console.log(JSON.stringify({ port: (server.address() as AddressInfo).port }))
+})

@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Kind } from '@meup/protocol'
+import { spaceName } from '../load/dialects.js'
+
+/** 20 capabilities with patterns for payloads; the last ones allow what the load sends. */
+const usual = [
+  ...Array.from({ length: 17 }, (_, i) => ({
+    kind: Kind.mcpRequest,
+    to: `server-${i}`,
+    payload: {
+      method: 'tools/call',
+      params: { name: [`read_${i}_*`, '!read_secret*'], arguments: { path: `/srv/${i}/**` } },
+    },
+  })),
+  { kind: Kind.chat, to: 'ops-*', payload: { message: '/deploy *' } },
+  { kind: Kind.chat, payload: { message: ['**', '!/sudo **'] } },
+  'reasoning.*',
+]
+/** Nobody reaches them, and every envelope is measured against them. */
+const plenty = { perSecond: 1e7, burst: 1e7 }
+
+export type Storage =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'sqlite'; readonly durability: 'process' | 'power' }
+
+export interface SpaceOptions {
+  readonly storage: Storage
+  readonly senders: number
+  readonly receivers: number
+  /** What senders are; chats of agents are counted as hops. Default `human`. */
+  readonly senderKind?: 'human' | 'agent'
+  /** Of everybody, beside the usual ones. */
+  readonly capabilities?: readonly string[]
+  /** Spaces beside the one where things happen. */
+  readonly otherSpaces?: number
+}
+
+/** Who is who in a measured space. */
+export const senderName = (i: number): string => `s${i}`
+export const receiverName = (i: number): string => `r${i}`
+export const tokenOf = (participant: string): string => `token-of-participant-${participant}`
+
+/** Writes what a gateway needs to start in a folder: everything is on that an operator gets without asking. */
+export function writeSpace(folder: string, options: SpaceOptions): void {
+  const { storage, senders, receivers, senderKind = 'human', capabilities = [], otherSpaces } = options
+  const names = [
+    ...Array.from({ length: senders }, (_, i) => [senderName(i), senderKind] as const),
+    ...Array.from({ length: receivers }, (_, i) => [receiverName(i), 'agent'] as const),
+  ]
+  const space = {
+    limits: {
+      connectionsPerParticipant: 10_000,
+      rates: {
+        ...{ reasoning: plenty, chat: plenty, mcp: plenty, control: plenty, other: plenty },
+        bytes: { perSecond: 1e12, burst: 1e12 },
+      },
+    },
+    safety: { onLeak: 'mask' },
+    defaults: { capabilities: [...usual, ...capabilities] },
+    participants: Object.fromEntries(names.map(([name, kind]) => [name, { kind }])),
+  }
+  const others = Object.fromEntries(Array.from({ length: otherSpaces ?? 0 }, (_, i) => [`other-${i}`, space]))
+  const spaces =
+    otherSpaces === undefined ? { space: spaceName, ...space } : { spaces: { ...others, [spaceName]: space } }
+  const tokens = join(folder, '.meup', 'tokens', otherSpaces === undefined ? '' : spaceName)
+  mkdirSync(tokens, { recursive: true, mode: 0o700 })
+  for (const [name] of names) writeFileSync(join(tokens, name), tokenOf(name), { mode: 0o600 })
+  const config = { version: 1, gateway: { listen: '127.0.0.1:0' }, storage, ...spaces }
+  // JSON is YAML.
+  writeFileSync(join(folder, 'space.yaml'), JSON.stringify(config, undefined, 1))
+}

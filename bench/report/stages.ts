@@ -1,0 +1,90 @@
+import type { ProfileNode, ThreadProfile } from '../load/inspector.js'
+import { type Times, timesOf } from './self-times.js'
+
+/** Where in the code each stage of a message is; of the calls that lead to a sample, the innermost that is named decides. */
+const rules: readonly (readonly [RegExp, string])[] = [
+  [/gateway\/dist\/pipeline\/rights\//, 'authorize'],
+  [/gateway\/dist\/pipeline\/(?!index|passage)([a-z]+)/, '$1'],
+  [/gateway\/dist\/adapters\/ws-connection/, 'write to the sockets'],
+  [/gateway\/dist\/outbox\//, 'broadcast'],
+  [/gateway\/dist\/(space\/group-commit|adapters\/(sqlite|memory)|log\/)/, 'hand over to the log, and back'],
+  [/gateway\/dist\//, 'the rest of the gateway'],
+  [/ws\/lib\//, 'read frames'],
+]
+/** Asked where none of those is met. */
+const runtime: readonly (readonly [RegExp, string])[] = [
+  [/\(garbage collector\)/, 'collect garbage'],
+  [/\(program\)/, 'kernel and event loop, outside JavaScript'],
+  [/node:/, 'sockets and timers of Node.js'],
+]
+
+export interface Stage {
+  readonly thread: string
+  readonly stage: string
+  /** Of the server's processor time for one message. */
+  readonly microseconds: number
+}
+
+/** What a message takes of a server's processor. */
+export interface Whole {
+  /** Microseconds a message of the main thread, and of all threads. */
+  readonly main: number
+  readonly all: number
+}
+
+/**
+ * Divides what a message takes among the stages, by the parts that they have in the profiles: the sum is the whole. The
+ * system says what the main thread takes and what all others do; the others share that by how busy each was.
+ */
+export function stagesOf(profiles: readonly ThreadProfile[], { main, all }: Whole): Stage[] {
+  const threads = profiles.map(({ thread, profile }) => ({ thread, times: timesOf(profile) }))
+  const others = threads.filter(({ thread }) => thread !== 'main')
+  const busy = others.reduce((sum, { times }) => sum + times.busy, 0)
+  const stages = threads
+    .flatMap(({ thread, times }) => {
+      const share = thread === 'main' ? main : ((all - main) * times.busy) / busy
+      return [...partsOf(times, thread)].map(([stage, part]) => ({
+        thread,
+        stage,
+        microseconds: share * part,
+      }))
+    })
+    .filter(({ microseconds }) => microseconds > 0)
+  if (busy > 0) return stages
+  return [...stages, { thread: 'V8', stage: 'compile, collect garbage', microseconds: all - main }]
+}
+
+function partsOf({ self, parents, busy }: Times, thread: string): Map<string, number> {
+  const parts = new Map<string, number>()
+  for (const [node, time] of self) {
+    const stage = thread === 'main' ? stageOf(node, parents) : workOf(node, thread)
+    parts.set(stage, (parts.get(stage) ?? 0) + time / busy)
+  }
+  return new Map([...parts].sort(([, one], [, other]) => other - one))
+}
+
+function stageOf(node: ProfileNode, parents: ReadonlyMap<ProfileNode, ProfileNode>): string {
+  for (const list of [rules, runtime]) {
+    for (let at: ProfileNode | undefined = node; at !== undefined; at = parents.get(at)) {
+      const { url, functionName } = at.callFrame
+      const place = url || functionName
+      for (const [pattern, name] of list) {
+        const found = pattern.exec(place)
+        if (found) return name.replace('$1', found[1] ?? '')
+      }
+    }
+  }
+  return 'else'
+}
+
+/** A thread beside the main one has one task. */
+const tasks: Readonly<Record<string, string>> = {
+  'writer-worker.js': 'hash, chain, SQL',
+  'projection-worker.js': 'turns and steps',
+  'reader-worker.js': 'reading the log',
+}
+
+function workOf({ callFrame: { functionName } }: ProfileNode, thread: string): string {
+  const own = runtime.find(([pattern]) => pattern.test(functionName))?.[1]
+  return own ?? tasks[thread] ?? 'its own work'
+}

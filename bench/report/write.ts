@@ -1,0 +1,92 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, release } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { CellFigures } from '../cases/measure.js'
+import { draw } from './picture.js'
+import type { Section } from './section.js'
+
+/** Where and when something was measured. */
+interface Circumstances {
+  readonly at: string
+  readonly processor: string
+  readonly cores: number
+  readonly system: string
+  readonly node: string
+  /** Of the last minute, before it began. */
+  readonly load: number
+  readonly pinning: string
+  readonly command: string
+}
+
+interface Measured extends Section {
+  readonly circumstances: Circumstances
+}
+
+export interface Places {
+  /** For the figures and the picture. */
+  readonly folder: string
+  /** The page with a block for each section. */
+  readonly page: string
+}
+
+const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
+export const inDocs: Places = { folder: join(docs, 'performance'), page: join(docs, 'performance.md') }
+
+export const circumstances = (pinning: string, command: string): Circumstances => ({
+  at: `${new Date().toISOString().slice(0, 16)}Z`,
+  processor: cpus()[0]?.model ?? 'unknown',
+  cores: availableParallelism(),
+  system: `Linux ${release()}`,
+  node: process.version,
+  load: Number((loadavg()[0] ?? 0).toFixed(2)),
+  ...{ pinning, command },
+})
+
+/** Puts sections beside those that were measured before: into the figures, the page and the picture. */
+export function write(
+  sections: readonly Section[],
+  about: Circumstances,
+  { folder, page }: Places = inDocs,
+): void {
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, 'figures.json')
+  const all: Record<string, Measured> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+  for (const section of sections) all[section.id] = { ...section, circumstances: about }
+  writeFileSync(file, `${JSON.stringify(all, undefined, 2)}\n`)
+  const text = sections.reduce(
+    (old, { id }) => (all[id] ? replaced(old, id, all[id]) : old),
+    readFileSync(page, 'utf8'),
+  )
+  writeFileSync(page, text)
+  const cells = all.fanout?.figures as readonly CellFigures[] | undefined
+  if (cells !== undefined) writeFileSync(join(folder, 'fanout.svg'), draw(cells))
+}
+
+const begin = (id: string): string => `<!-- figures: ${id} -->`
+const end = '<!-- end of figures -->'
+
+/** The page with another content of one block. Throws where the page has none for it. */
+function replaced(page: string, id: string, section: Measured): string {
+  const from = page.indexOf(begin(id))
+  const to = page.indexOf(end, from)
+  if (from < 0 || to < 0) throw new Error(`docs/performance.md has no block ${begin(id)} … ${end}`)
+  return `${page.slice(0, from)}${begin(id)}\n\n${markdownOf(section)}\n\n${page.slice(to)}`
+}
+
+function markdownOf({
+  title,
+  about,
+  columns,
+  rows,
+  text,
+  circumstances: { at, load, command },
+}: Measured): string {
+  const cells = (row: readonly string[]): string =>
+    `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const marks = columns.map((_, i) => (i === 0 ? '---' : '---:'))
+  const table = rows.length === 0 ? [] : [[cells(columns), cells(marks), ...rows.map(cells)].join('\n')]
+  const printed = text === undefined ? [] : [`\`\`\`text\n${text}\n\`\`\``]
+  const when = `\`${command}\`, ${at}, load of the machine before: ${load}.`
+  return [`**${title}.** ${about ?? ''}`.trim(), ...table, ...printed, when].join('\n\n')
+}

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { cases } from '../../bench/cases/index.js'
+import { shapes } from '../../bench/cases/profiling.js'
+import { readCommandLine } from '../../bench/load/options.js'
+import { inDocs } from '../../bench/report/write.js'
+import { repositoryRoot } from '../support/files.js'
+
+/** Each starts some servers; the machine may be busy. */
+const patience = 240_000
+const page = readFileSync(inDocs.page, 'utf8')
+const quick = ['--ms', '60', '--warm', '20', '--rounds', '1', '--verify']
+
+const run = async (file: string, ...args: string[]): Promise<string> => {
+  const all = ['--import', 'tsx', `bench/${file}.ts`, ...args]
+  return (await promisify(execFile)(process.execPath, all, { cwd: repositoryRoot })).stdout
+}
+
+test('fan-out, publish and latency, as the page has them', { timeout: patience }, async () => {
+  const [documented = ''] = /(?<=pnpm bench )fanout .*--only a,sqlite$/m.exec(page) ?? []
+  const fanout = await run('main', ...documented.split(' '), ...quick)
+  expect(fanout).toMatch(/^50 × 1, 300 B, window 256 +\S+ k \(1\.00\) +\S+ k \(\d+\.\d\d\)$/m)
+  const others = await run('main', 'publish', 'latency', '--receivers', '2', '--only', 'a,memory', ...quick)
+  expect(others.match(/^\d × 300 B, window \d+ /gm)).toHaveLength(8)
+  expect(others.match(/^(\(a\) ws|MEUP).*( +\d+\.\d\d){3}$/gm)).toHaveLength(2)
+})
+
+test('a profile names the stages', { timeout: patience }, async () => {
+  const found = await run('profile', 'publish', '--ms', '40', '--warm', '10')
+  expect(found).toMatch(/^decode +main +\d+\.\d\d$/m)
+  expect(found).toContain('publish-main.cpuprofile')
+})
+
+test('every command of the page is understood', () => {
+  const commands = [...page.matchAll(/(?:pnpm bench|bench\/main\.ts|pnpm profile)(?: ([^#`\n]*))?/g)]
+  expect(commands.length).toBeGreaterThan(5)
+  for (const [, args = ''] of commands) {
+    const { cases: named } = readCommandLine(args.split(/\s+/).filter(Boolean))
+    const known = [...Object.keys(cases), ...Object.keys(shapes)]
+    expect(named.filter((name) => !known.includes(name))).toEqual([])
+  }
+})
+
+test('the page has a block for whatever is measured', () => {
+  const blocks = [...page.matchAll(/<!-- figures: (\S+) -->/g)].map(([, id = '']) =>
+    id.replace(/^stages-.*/, 'stages'),
+  )
+  const measured = Object.entries(cases).filter(([name, { usual }]) => usual || name === 'soak')
+  expect(new Set(blocks)).toEqual(new Set(measured.map(([name]) => name)))
+})
+
+test('what is not there is said', { timeout: patience }, async () => {
+  await expect(run('main', 'nonsense')).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('nonsense'),
+  })
+  await expect(run('main', 'fanout', '--only', 'x')).rejects.toThrow('there is no x')
+})
