@@ -87,10 +87,13 @@ test('a half-open socket is noticed: its participant leaves', async () => {
 test('10,000 contexts, and envelopes to 64 addressees', async () => {
   const { enter, bob } = await start()
   const ana = await enter('ana')
-  const starts = await Promise.all(
-    Array.from({ length: 10_000 }, () => ana.send({ kind: 'reasoning.start' })),
-  )
-  await ana.send({ kind: 'reasoning.conclusion', context: starts.at(-1)?.id ?? '' })
+  const begin = () => ana.send({ kind: 'reasoning.start' })
+  for (let opened = 0; opened < 10_000; opened += 250) {
+    const starts = await Promise.all(Array.from({ length: 250 }, begin))
+    await Promise.all(starts.map(({ id }) => ana.send({ kind: 'reasoning.conclusion', context: id })))
+  }
+  const more = await Promise.allSettled(Array.from({ length: 300 }, begin))
+  expect(more.filter(({ status }) => status === 'fulfilled')).toHaveLength(256)
   const to = Array.from({ length: 64 }, () => 'ana')
   expect((await bob.chat('to many', { to })).to).toHaveLength(64)
   await expect(bob.chat('to more', { to: [...to, 'ana'] })).rejects.toMatchObject({

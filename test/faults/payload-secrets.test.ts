@@ -65,6 +65,7 @@ function turnAbout(secret: string): Said[] {
     ['ben', { id: question, kind: 'chat', to: ['ana'], payload: { message: 'please' } }],
     ['ana', { id: run, kind: 'reasoning.start', correlationId: question, payload: { message: 'I look' } }],
     ...called,
+    ['ana', { id: freshId(), kind: 'reasoning.conclusion', context: run }],
     ['ana', { id: freshId(), kind: 'chat', correlationId: question, payload: { message: 'done' } }],
     ['ben', { id: asked, kind: 'mcp.request', to: ['ana'], payload: tool(secret, { note: secret }) }],
     ['ana', { id: freshId(), kind: 'mcp.response', correlationId: asked, payload: { result: text(secret) } }],

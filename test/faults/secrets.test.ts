@@ -14,8 +14,8 @@ import { finderOf } from '../support/needles.js'
 import { disguises, needlesIn, type Sample, samples } from '../support/secrets.js'
 import { verifies } from '../verifies.js'
 
-/** A text in every place that is guarded. Each envelope is in a context of its own, so that none knows of another. */
-function plantings(text: string): Draft[] {
+/** A text in every place that is guarded, with what ends a run. Each is in a context of its own: none knows of another. */
+function plantings(text: string): Draft[][] {
   const thought = (kind: string, payload: object): Draft => ({
     id: freshId(),
     kind: `reasoning.${kind}`,
@@ -29,8 +29,8 @@ function plantings(text: string): Draft[] {
     rationale: text,
     payload: { method, params: { name: 'x' } },
   })
-  return [
-    { id: freshId(), kind: 'reasoning.start', payload: { message: text } },
+  const run = freshId()
+  const places = [
     thought('thought', { message: text, phase: 'plan' }),
     thought('conclusion', { message: text }),
     thought('cancel', { reason: text }),
@@ -43,6 +43,13 @@ function plantings(text: string): Draft[] {
     call('proposal', 'tools/call'),
     { id: freshId(), kind: 'chat', context: freshId(), payload: { message: 'hi', metadata: { a: [text] } } },
     { id: freshId(), kind: 'acme.note', context: freshId(), payload: { metadata: text } },
+  ]
+  return [
+    [
+      { id: run, kind: 'reasoning.start', payload: { message: text } },
+      { id: freshId(), kind: 'reasoning.conclusion', context: run },
+    ],
+    ...places.map((each) => [each]),
   ]
 }
 
@@ -60,7 +67,7 @@ function plantsOf({ text, secrets }: Sample, turn: number): Plant[] {
   return [asItIs, ...chosen].flatMap((each, index) => {
     if (each === undefined) return []
     const isHere = (place: number) => index === 0 || isThorough || place % 4 === turn % 4
-    return [{ ...each, drafts: plantings(each.text).filter((_, place) => isHere(place)) }]
+    return [{ ...each, drafts: plantings(each.text).flatMap((draft, place) => (isHere(place) ? draft : [])) }]
   })
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { sqliteStore } from '@meup/gateway'
+import { type LogStore, sqliteStore } from '@meup/gateway'
 
 const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
   const hash = createHash('sha256')
@@ -9,7 +9,11 @@ const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
 
 /** The ids of a log in their order; throws where its chain, computed anew, does not hold [MEUP-10.2]. */
 export async function verifiedIds(path: string, space: string): Promise<string[]> {
-  const store = await sqliteStore({ path })
+  return verifiedIdsIn(await sqliteStore({ path }), space)
+}
+
+/** The same of a log in any store, which is closed then. */
+export async function verifiedIdsIn(store: LogStore, space: string): Promise<string[]> {
   const log = await store.open(space)
   const ids: string[] = []
   let hash = sha256(log.epoch)

@@ -28,7 +28,7 @@ participants:
 export interface Line {
   /** The very texts of its frames. */
   readonly frames: string[]
-  /** Sends these and gives back what became of them, when the space has the last of them. */
+  /** Sends these and gives back what became of them, when the space has the last of them; rejects where it refuses one. */
   say(envelopes: readonly Draft[]): Promise<Envelope[]>
   /** Resolves when it has been shown this envelope. */
   shown(id: string): Promise<Envelope>
@@ -69,10 +69,15 @@ async function lineTo(url: string, token: string): Promise<Line> {
   const frames: string[] = []
   const seen = new Map<string, Envelope>()
   const waiting = new Map<string, (envelope: Envelope) => void>()
+  let fail = (_: Error): void => {}
+  const refused = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  refused.catch(() => {}) // Whoever waits for an envelope is told.
   const message = (text: string): void => {
     frames.push(text)
     const envelope = JSON.parse(text) as Envelope
-    if (envelope.kind === 'system.error') throw new Error(`refused: ${text}`)
+    if (envelope.kind === 'system.error') fail(new Error(`refused: ${text}`))
     seen.set(envelope.id, envelope)
     waiting.get(envelope.id)?.(envelope)
   }
@@ -80,7 +85,10 @@ async function lineTo(url: string, token: string): Promise<Line> {
   onTestFinished(() => transport.close(1000, ''))
   const shown = (id: string): Promise<Envelope> => {
     const known = seen.get(id)
-    return known ? Promise.resolve(known) : new Promise((resolve) => waiting.set(id, resolve))
+    const comes = known
+      ? Promise.resolve(known)
+      : new Promise<Envelope>((resolve) => waiting.set(id, resolve))
+    return Promise.race([comes, refused])
   }
   return {
     frames,

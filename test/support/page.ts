@@ -6,8 +6,9 @@ import { memoryStore, type Served, serve } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { pageDirectory } from '@meup/observer'
 import type { Capability } from '@meup/protocol'
-import { onTestFinished } from 'vitest'
-import type { DrivenPage } from './driven-page.js'
+import { expect, onTestFinished } from 'vitest'
+import { withChromium } from './chromium.js'
+import { type DrivenPage, drivePage } from './driven-page.js'
 
 const thinks: Capability[] = ['chat', 'reasoning.*', 'mcp.proposal', { kind: 'mcp.request', to: 'repo' }]
 const participants: Record<string, Capability[]> = {
@@ -84,3 +85,19 @@ export async function enterAs(page: DrivenPage, url: string, participant: string
   await page.click('button[type=submit]')
   await page.shows('live')
 }
+
+interface PageScene {
+  readonly gateway: Awaited<ReturnType<typeof openPageGateway>>
+  readonly page: DrivenPage
+  /** Signs in on the page as ana. */
+  enter(): Promise<void>
+}
+
+/** A test with a gateway and a page in a browser, in which nothing goes wrong but what is `expected`. */
+export const onPage = (run: (scene: PageScene) => Promise<void>, expected?: RegExp) =>
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway()
+    const page = await drivePage(chromium)
+    await run({ gateway, page, enter: () => enterAs(page, gateway.url, 'ana') })
+    expect(page.problems.filter((problem) => expected?.test(problem) !== true)).toEqual([])
+  })

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { connect, type Space } from '@meup/agent-sdk'
 import { onTestFinished } from 'vitest'
 import { commandLine, startMeup, temporaryFolder } from './cli.js'
@@ -42,10 +43,15 @@ export async function terminalSpace<Name extends 'planner' | 'coder' | 'files'>(
   const seats = Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, await enter(name)] as const)),
   ) as Record<Name, Space>
-  const open = (command = 'join', colours = false): Pane => {
+  const open = (command = 'join', colours = false, env: Readonly<Record<string, string>> = {}): Pane => {
     const unset = 'env -u NO_COLOR -u FORCE_COLOR -u NODE_DISABLE_COLORS -u CI'
-    const env = colours ? unset : `${unset} NO_COLOR=1`
-    return openPane(`${env} ${commandLine(`${command} ${args}`)}`, { cwd, columns, rows })
+    const set = { ...(!colours && { NO_COLOR: '1' }), ...env }
+    const given = Object.entries(set).map(([name, value]) => `${name}='${value}'`)
+    return openPane(`${[unset, ...given].join(' ')} ${commandLine(`${command} ${args}`)}`, {
+      cwd,
+      columns,
+      rows,
+    })
   }
   return { cwd, url, enter, seats, open }
 }
@@ -53,7 +59,7 @@ export async function terminalSpace<Name extends 'planner' | 'coder' | 'files'>(
 /** What stands above the footer. */
 export function scrollback(all: string): string[] {
   const lines = all.split('\n')
-  const footer = lines.findLastIndex((line) => line.startsWith('── '))
+  const footer = lines.findLastIndex((line) => stripVTControlCharacters(line).startsWith('── '))
   return footer === -1 ? lines : lines.slice(0, footer)
 }
 

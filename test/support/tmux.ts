@@ -11,16 +11,22 @@ export interface Pane {
   /** Keys as tmux names them: `C-t`, `Escape`, `Enter`, `Tab`. */
   press(...keys: string[]): void
   type(text: string): void
+  /** Puts this in as from a clipboard: marked as such, where whatever runs there has asked for it. */
+  paste(text: string): void
   /** What the screen shows, without what is below the last line that is not empty. */
   screen(): string
   /** The same, with colours as escape sequences. */
   coloured(): string
   /** Everything that has scrolled off the screen, and the screen. */
   all(): string
+  /** The same as it is stored, with its colours as escape sequences and each row as it stands. */
+  stored(): string
   /** Waits until this has come up, as many milliseconds as one may take for it. */
   sees(text: string | RegExp, timeout?: number): Promise<void>
   /** Waits until the screen is as it should be. */
   shows(check: (screen: string) => void, timeout?: number): Promise<void>
+  /** Where the cursor stands on the screen, each from 0. */
+  cursor(): { column: number; row: number }
   resize(columns: number, rows: number): void
   /** How the terminal works: its title, its modes, its size. */
   state(): string
@@ -58,9 +64,14 @@ export function openPane(command: string, { cwd, columns = 80, rows = 24, env = 
   const pane: Pane = {
     press: (...keys) => void tmux('send-keys', ...keys),
     type: (text) => void tmux('send-keys', '-l', text),
+    paste(text) {
+      tmux('set-buffer', text)
+      tmux('paste-buffer', '-p')
+    },
     screen: () => capture(),
     coloured: () => capture('-e'),
     all: () => capture('-S', '-', '-J'),
+    stored: () => capture('-e', '-N', '-S', '-'),
     sees: (text, timeout) =>
       pane.shows(() => {
         const all = pane.all()
@@ -75,6 +86,10 @@ export function openPane(command: string, { cwd, columns = 80, rows = 24, env = 
         '-p',
         '#{pane_title} #{alternate_on} #{cursor_flag} #{insert_flag} #{keypad_flag} #{mouse_any_flag} #{origin_flag} #{wrap_flag} #{scroll_region_upper}-#{scroll_region_lower} #{pane_width}x#{pane_height}',
       ),
+    cursor() {
+      const [column, row] = tmux('display-message', '-p', '#{cursor_x} #{cursor_y}').split(' ').map(Number)
+      return { column: column ?? 0, row: row ?? 0 }
+    },
     resize: (width, height) => void tmux('resize-window', '-x', `${width}`, '-y', `${height}`),
   }
   return pane

@@ -21,16 +21,37 @@ export const get = ({ url, space, token }: Asker, path: string): Promise<Respons
 
 export const textOf = async (asker: Asker, path: string): Promise<string> => (await get(asker, path)).text()
 
-/** Everything that a stream of events says up to the envelope `last`, and what comes with that. */
-export async function eventsThrough(stream: Response, last: number): Promise<string> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of stream.body ?? []) {
-    text += decoder.decode(chunk, { stream: true })
-    const at = text.search(new RegExp(`^id: ${last + 1}$`, 'm'))
-    if (at >= 0) return text.slice(0, text.lastIndexOf('event: ', at))
+/** A stream of events, as it comes. */
+export class EventStream {
+  readonly #chunks: AsyncIterator<Uint8Array>
+  readonly #decoder = new TextDecoder()
+  #text = ''
+
+  constructor({ body }: Response) {
+    if (body === null) throw new Error('there is no stream')
+    this.#chunks = body[Symbol.asyncIterator]()
   }
-  throw new Error('the stream has ended')
+
+  /** Resolves when it has come to this seq. */
+  async reached(seq: number): Promise<void> {
+    await this.#find(seq)
+  }
+
+  /** What it tells up to the envelope `last` and of it, as soon as the next one has come. */
+  async through(last: number): Promise<string> {
+    const next = await this.#find(last + 1)
+    return this.#text.slice(0, this.#text.lastIndexOf('event: ', next))
+  }
+
+  async #find(seq: number): Promise<number> {
+    for (;;) {
+      const at = this.#text.search(new RegExp(`^id: ${seq}$`, 'm'))
+      if (at >= 0) return at
+      const { value, done } = await this.#chunks.next()
+      if (done === true) throw new Error('the stream has ended')
+      this.#text += this.#decoder.decode(value, { stream: true })
+    }
+  }
 }
 
 /** Events without those that are these envelopes. */
@@ -46,7 +67,7 @@ export async function httpViews(asker: Asker, last: number): Promise<Record<stri
   const turns = await Promise.all(threads.map((thread) => textOf(asker, `turns?thread_id=${thread}`)))
   return {
     'turns.json': turns.map((text) => JSON.stringify(JSON.parse(text), null, 2)).join('\n'),
-    'events.txt': await eventsThrough(await get(asker, 'events?after=0'), last),
+    'events.txt': await new EventStream(await get(asker, 'events?after=0')).through(last),
     'audit.md': await textOf(asker, 'audit/export?format=markdown'),
     'steps.json': JSON.stringify(stepsIn(await textOf(asker, 'audit?limit=1000'), last), null, 2),
   }

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { dialWs, Space } from '@meup/agent-sdk'
+import { expect, onTestFinished } from 'vitest'
+import { verifiedIds } from './chain.js'
+
+const plenty = '{ perSecond: 100000, burst: 100000 }'
+const bytes = '{ perSecond: 1.0e+9, burst: 1.0e+9 }'
+
+/** The space of a test that sends a lot; `limits` are more of them. */
+export const crowdConfig = (port = 0, limits = ''): string => `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:${port}" }
+limits:
+  rates: { chat: ${plenty}, control: ${plenty}, bytes: ${bytes} }
+  ${limits}
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  ben: { kind: human, capabilities: ["*"] }
+  reader: { kind: agent, capabilities: [] }
+`
+
+export interface Accepted {
+  readonly id: string
+  readonly seq?: number
+}
+
+const tokenIn = (folder: string, id: string): string =>
+  readFileSync(join(folder, '.meup/tokens', id), 'utf8').trim()
+
+/** A participant until the test is over, with the numbers of all envelopes that it got. */
+export async function enterAs(folder: string, id: string, url: string) {
+  const space = await Space.open(dialWs, { url, space: 'demo', token: tokenIn(folder, id) })
+  onTestFinished(() => void space.close())
+  const seen: number[] = []
+  space.on('envelope', ({ seq }) => seq !== undefined && seen.push(seq))
+  return { space, seen }
+}
+
+/** Each number follows on the one before: nothing is missing, and nothing comes twice. */
+export const expectNoGap = (seqs: readonly number[]): void =>
+  expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index))
+
+/** The log of a gateway that has ended holds what was acknowledged, once and at its place, and its chain holds. */
+export async function expectInLog(folder: string, accepted: readonly Accepted[]): Promise<void> {
+  const ids = await verifiedIds(join(folder, '.meup/space.db'), 'demo')
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(accepted.filter(({ id, seq = 0 }) => ids[seq - 1] !== id)).toEqual([])
+}
+
+/** A number that the gateway tells in its metrics; 0 where it has none. */
+export async function metricOf(url: string, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'm').exec(text)?.[1] ?? 0)
+}
