@@ -1,61 +1,122 @@
-/** Draws a real run of the deploy-review example: `pnpm picture` writes deploy-review.svg beside this file. */
-import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { type DrivenPage, drivePage } from '../../test/support/driven-page.js'
+import { animate } from './animation.js'
+import { Recorder } from './recorder.js'
+import { openReview, type Review } from './review.js'
 
 const question = 'Should we deploy this auth change?'
-const start = fileURLToPath(new URL('../../examples/deploy-review/dist/start.js', import.meta.url))
-const run = execFileSync(process.execPath, [start, '--once', question], { encoding: 'utf8' })
+const request = 'Then take it out again, please.'
+const [columns, rows] = [96, 24]
 
-const columns = 112
-const [left, top, line, size] = [20, 52, 19, 13]
-const colours: Record<string, string> = {
-  ana: '#f0c674',
-  'security-agent': '#e58b9b',
-  'perf-agent': '#8abeb7',
-  files: '#81a2be',
-}
-
-/** Breaks a line before `columns`, with the rest indented below its text. */
-function wrap(text: string): string[] {
-  const indent = /^ */.exec(text)?.[0] ?? ''
-  const lines: string[] = []
-  let current = ''
-  for (const word of text.trim().split(' ')) {
-    const prefix = lines.length === 0 ? indent : `${indent}    `
-    const longer = current === '' ? `${prefix}${word}` : `${current} ${word}`
-    if (current !== '' && [...longer].length > columns) {
-      lines.push(current)
-      current = `${indent}    ${word}`
-    } else current = longer
+/** Draws what README and the pages show into a folder: one story, on a page and at a terminal at the same time. */
+export async function drawPictures(chromium: string, folder: string): Promise<void> {
+  const review = await openReview()
+  const page = await enterPage(chromium, review)
+  const terminal = new Recorder(review.folder, columns, rows)
+  const picture = async (name: string, width: number, height: number): Promise<void> => {
+    await page.resize(width, height)
+    await page.evaluate(twoFrames)
+    await page.screenshot(join(folder, `${name}.png`))
   }
-  return [...lines, current]
+
+  await terminal.keep(600, '$')
+  await terminal.type('meup join')
+  terminal.pane.press('Enter')
+  await terminal.keep(1200, /ana in deploy-review ─+\n>/)
+  await terminal.type(question)
+  terminal.pane.press('Enter')
+  await terminal.keep(500, `ana: ${question}`)
+  await think(review, terminal)
+  await page.shows('error rate 0.03 %')
+  await picture('page-stream', 1000, 600)
+  await page.key('2')
+  await page.key(']')
+  await page.shows('Conversation')
+  await page.shows('Do the security tests pass with the change?')
+  await picture('page-lanes', 1240, 580)
+  await page.key('[')
+  await answer(review, terminal)
+
+  await page.key('1')
+  await terminal.type(request)
+  terminal.pane.press('Enter')
+  review.release.go(3)
+  await terminal.keep(2000, '1 pending')
+  await page.shows(/release-agent\s+asks for/)
+  await picture('page-card', 1000, 600)
+  await decide(review, terminal)
+
+  await page.key('3')
+  await page.key(']')
+  await page.shows('read_text_file')
+  await picture('page-waterfall', 1040, 560)
+  await page.key('1')
+  await page.click('button', 'Theme')
+  await page.click('button', 'Theme')
+  await page.key('[')
+  await page.click('.said', 'Done: reverted auth-token')
+  await page.shows('previous hash')
+  await page.shows(/audit ✓ #\w+$/m)
+  await picture('page-dark', 1080, 490)
+  if (page.problems.length > 0) throw new Error(page.problems.join('\n'))
+  const title =
+    'Two agents review a change, and a third asks before it acts: a recording of a real run of meup join'
+  ;('Two agents review a change in the terminal, each in its own context; a recording of a real run')
+  writeFileSync(join(folder, 'terminal.svg'), animate({ title, columns, rows, frames: terminal.frames }))
 }
 
-const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+/** What has changed is drawn. */
+const twoFrames = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))'
 
-const rows = run
-  .trimEnd()
-  .split('\n')
-  .flatMap((text) => {
-    const speaker = /^ *([\w-]+)/.exec(text)?.[1] ?? ''
-    const isAnswer = /^[\w-]+: /.test(text)
-    return wrap(text).map((part) => ({
-      part,
-      fill: colours[speaker] ?? '#c5c8c6',
-      weight: isAnswer ? 700 : 400,
-    }))
-  })
+async function enterPage(chromium: string, { url, token }: Review): Promise<DrivenPage> {
+  const page = await drivePage(chromium)
+  await page.resize(1040, 640)
+  await page.goTo(`${url}/#/s/deploy-review`)
+  await page.type('input[name=token]', token)
+  await page.click('button[type=submit]')
+  await page.shows('live')
+  return page
+}
 
-const text = ({ part, fill, weight }: (typeof rows)[number], index: number): string =>
-  `<text x="${left}" y="${top + index * line}" fill="${fill}" font-weight="${weight}" xml:space="preserve">${escapeXml(part)}</text>`
+/** Both read and think; neither has come to an end. */
+async function think({ security, performance }: Review, terminal: Recorder): Promise<void> {
+  security.go(1)
+  await terminal.keep(500, 'security-agent ┄')
+  performance.go(1)
+  await terminal.keep(700, 'perf-agent ┄')
+  security.go(1)
+  await terminal.keep(1200, 'numTotalTestSuites')
+  performance.go(1)
+  await terminal.keep(900, /perf-agent {2}● read_text_file/)
+  security.go(2)
+  await terminal.keep(900, '2 of 14 security tests failed')
+  performance.go(2)
+  await terminal.keep(600, 'error rate 0.03 %')
+}
 
-const [width, height] = [left * 2 + columns * size * 0.605, top + rows.length * line]
-const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${Math.ceil(width)} ${height}" width="${Math.ceil(width)}" height="${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="${size}" role="img" aria-label="A run of the deploy-review example">
-<rect width="100%" height="100%" rx="8" fill="#1d1f21"/>
-<text x="${left}" y="28" fill="#969896">$ npx -y pnpm@10 start --once "${question}"</text>
-${rows.map(text).join('\n')}
-</svg>
-`
-writeFileSync(new URL('deploy-review.svg', import.meta.url), svg)
+async function answer({ security, performance }: Review, terminal: Recorder): Promise<void> {
+  security.go(3)
+  await terminal.keep(1000, 'expired token after it was used often')
+  performance.go(1)
+  await terminal.keep(700, 'throughput 581/s')
+  performance.go(2)
+  await terminal.keep(1200, 'perf-agent: Performance: I recommend deploying')
+  security.go(2)
+  await terminal.keep(900, 'The likely cause is')
+  security.go(2)
+  await terminal.keep(900, 'There is a rollback plan')
+  security.go(2)
+  await terminal.keep(3000, 'that is too risky')
+}
+
+/** At the terminal; the card on the page closes by itself. */
+async function decide({ release }: Review, terminal: Recorder): Promise<void> {
+  await terminal.type('/approve ')
+  terminal.pane.press('Tab')
+  await terminal.keep(900, /> \/approve [\w-]{21}/)
+  terminal.pane.press('Enter')
+  await terminal.keep(900, '✓ approved: reverted auth-token')
+  release.go(2)
+  await terminal.keep(5000, 'release-agent: Done: reverted auth-token')
+}

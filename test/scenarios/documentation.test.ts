@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
@@ -6,6 +5,7 @@ import { loadConfig } from 'meup'
 import { expect, onTestFinished, test } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
+import { startProgram } from '../support/page-programs.js'
 import { type Snippet, snippetsOf, writeSnippets } from '../support/snippets.js'
 
 /** The folder of "Your first agent": in the repository, as the page says. */
@@ -15,11 +15,6 @@ function folderOf(snippets: readonly Snippet[]): string {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   writeSnippets(snippets, repositoryRoot)
   return folder
-}
-
-function startAgent(folder: string): void {
-  const agent = spawn(process.execPath, ['--import', 'tsx', 'agent.ts'], { cwd: folder, stdio: 'inherit' })
-  onTestFinished(() => void agent.kill('SIGKILL'))
 }
 
 async function ana(url: string, folder: string) {
@@ -36,7 +31,7 @@ test('"Your first agent" leads from an empty folder to an answer, and to a refus
   const folder = folderOf(snippets)
   const listen = ['--listen', '127.0.0.1:0']
   const running = await startMeup('up', folder, listen)
-  startAgent(folder)
+  startProgram(folder, 'agent.ts')
   const space = await ana(running.url, folder)
 
   const envelopes = space.envelopes()
@@ -59,7 +54,7 @@ test('"Your first agent" leads from an empty folder to an answer, and to a refus
   const config = join(folder, 'space.yaml')
   writeFileSync(config, readFileSync(config, 'utf8').replace(', { kind: mcp.request, to: files }', ''))
   const restricted = await startMeup('up', folder, listen)
-  startAgent(folder)
+  startProgram(folder, 'agent.ts')
   const again = await ana(restricted.url, folder)
   const seen = again.envelopes()
   await again.chat('Can we deploy?')

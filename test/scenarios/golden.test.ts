@@ -8,8 +8,8 @@ import { cast, ending, shownLater } from '../support/story-lines.js'
 import {
   type Asker,
   allViews,
+  EventStream,
   environmentOf,
-  eventsThrough,
   get,
   httpViews,
   settled,
@@ -77,9 +77,14 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   const isThere = /"id":"reader"[^}]*"present"/
   await expect.poll(() => textOf(asker(live.url, 'ana'), 'participants'), patience).toMatch(isThere)
   const all = ['reader', ...onlookers]
-  const streams = await Promise.all(all.map((id) => get(asker(live.url, id), 'events?after=0')))
+  const { head } = JSON.parse(await textOf(asker(live.url, 'ana'), 'envelopes?limit=1')) as { head: number }
+  const streams = await Promise.all(
+    all.map(async (id) => new EventStream(await get(asker(live.url, id), 'events?after=0'))),
+  )
+  // From here on they are live: what is hidden then is not what they read of the log later.
+  for (const stream of streams) await stream.reached(head)
   const last = await tell({ url: live.url, space, tokenOf: testToken }, clock)
-  const happened = await Promise.all(streams.map((stream) => eventsThrough(stream, last)))
+  const happened = await Promise.all(streams.map((stream) => stream.through(last)))
   const atOnce = await viewsOf(live.url, last)
   for (const [index, id] of all.entries()) {
     const events = atOnce[`${id}/events.txt`] ?? ''

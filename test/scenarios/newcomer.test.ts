@@ -23,7 +23,7 @@ test(
     const made = await meup(['init', 'my-space', '--person', 'ana', '--listen', '127.0.0.1:0'], { cwd })
     expect([made.code, made.stderr.split('\n').at(-2)]).toEqual([
       0,
-      'the last one in another terminal there; then ask: Can we deploy?',
+      'the last one in another terminal there, or npx meup open for the page; then ask: Can we deploy?',
     ])
     const [go = '', up = '', enterIt = '', ...more] = made.stdout.trimEnd().split('\n')
     expect([go, more]).toEqual(['cd my-space', []])

@@ -6,7 +6,7 @@ import { connect } from '@meup/agent-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
 
-const within = { timeout: 15_000, interval: 25 }
+const within = { timeout: 40_000, interval: 25 }
 const config = `
 version: 1
 space: demo

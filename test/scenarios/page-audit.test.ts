@@ -1,13 +1,6 @@
-import { mkdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { withChromium } from '../support/chromium.js'
-import { type DrivenPage, drivePage } from '../support/driven-page.js'
-import { enterAs, openPageGateway } from '../support/page.js'
-
-const pictures = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')
-mkdirSync(pictures, { recursive: true })
+import type { DrivenPage } from '../support/driven-page.js'
+import { enterAs, onPage, type openPageGateway, pictures } from '../support/page.js'
 
 /** Somebody who may write the file of the log: changes what an envelope says, and leaves everything else as it is. */
 function tamper(gateway: Awaited<ReturnType<typeof openPageGateway>>, seq: number): void {
@@ -28,13 +21,11 @@ const says = async (page: DrivenPage, text: string): Promise<void> =>
 test(
   'the page computes the chain of the log, goes on with it, and names the first envelope that was changed',
   { timeout: 90_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const planner = await gateway.enter('planner')
     const sent = []
     for (let count = 0; count < 30; count++) sent.push(await planner.chat(`message ${count}.`))
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     const head = (): number => gateway.spaces.get('demo')?.rows.length ?? 0
     const earned = (): string => `audit ✓ #${hashOf(gateway, head()).slice(0, 4)}`
     await says(page, earned())
@@ -47,7 +38,7 @@ test(
     for (const each of [seq - 1, seq, seq + 1]) await page.shows(hashOf(gateway, each))
     await page.click('button.audit')
     await page.shows(`${head()}:${hashOf(gateway, head())}`)
-    await page.screenshot(join(pictures, 'audit-whole.png'))
+    await page.screenshot(pictures('audit-whole'))
 
     tamper(gateway, seq)
     await page.click('button', 'Check again')
@@ -58,21 +49,18 @@ test(
     await says(page, `audit ✗ wrong from #${seq}`)
     await page.click('button.audit')
     await page.shows('it does not have the hash that was chained')
-    await page.screenshot(join(pictures, 'audit-broken.png'))
-    expect(page.problems).toEqual([])
+    await page.screenshot(pictures('audit-broken'))
   }),
 )
 
 test(
   'whoever may not read everything is told what was checked, and what was not read',
   { timeout: 90_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page }) => {
     const planner = await gateway.enter('planner')
     await planner.chat('for all')
     await planner.chat('for security alone', { to: ['security'] })
     const run = await planner.reason('Reading')
-    const page = await drivePage(chromium)
     await enterAs(page, gateway.url, 'eve')
     await run.conclude('read')
     await page.shows('read')
@@ -80,23 +68,20 @@ test(
     await expect.poll(() => badge(page), { timeout: 20_000 }).toMatch(/^audit ✓ #[0-9a-f]{4}$/)
     await page.click('button.audit')
     await page.shows('1 you may not read')
-    expect(page.problems).toEqual([])
   }),
 )
 
 test(
   'what is missing in the log is no tick',
   { timeout: 90_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const planner = await gateway.enter('planner')
     for (let count = 0; count < 10; count++) await planner.chat(`message ${count}.`)
     const { rows } = gateway.spaces.get('demo') ?? { rows: [] }
     const row = rows[6]
-    const page = await drivePage(chromium)
     // The gateway finds that the log has a gap there, and breaks the export off.
     rows.splice(6, 1, { ...row, seq: 99 })
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     await says(page, 'audit ✗ wrong from #7')
-  }),
+  }, /ERR_INCOMPLETE_CHUNKED_ENCODING/),
 )

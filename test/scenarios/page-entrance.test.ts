@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { commandLine, environment, meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { type DrivenPage, drivePage } from '../support/driven-page.js'
-import { openPageGateway } from '../support/page.js'
+import { onPage } from '../support/page.js'
 
 const oneSpace = `
 version: 1
@@ -63,6 +63,36 @@ test(
     expect(await address(other)).toBe(`${url}/`)
     expect(await other.evaluate('sessionStorage.length')).toBe(0)
     expect(page.problems).toEqual([])
+  }),
+)
+
+test(
+  'a link for somebody else is asked about where one is signed in already',
+  { timeout: 90_000 },
+  withChromium(async (chromium) => {
+    const cwd = temporaryFolder({
+      'space.yaml': `${oneSpace}  mal: { kind: human, capabilities: [chat] }\n`,
+    })
+    await startMeup('up', cwd)
+    const tokenOf = (name: string): string => readFileSync(join(cwd, '.meup/tokens', name), 'utf8').trim()
+    const linkOfMal = (): Promise<string> =>
+      linkIn(cwd, '--token-file', join(cwd, '.meup/tokens/mal'), '--space', 'demo')
+    const page = await drivePage(chromium)
+    const kept = (): Promise<string> => page.evaluate(`sessionStorage['meup-token:demo']`)
+    await page.goTo(await linkIn(cwd, '--as', 'ana'))
+    await page.shows('ana · sign out')
+
+    await page.goTo(await linkOfMal())
+    await page.shows('Enter demo as mal?')
+    expect(await kept()).toBe(tokenOf('ana'))
+    await page.click('button', 'Stay as I am')
+    await page.shows('ana · sign out')
+    expect(await kept()).toBe(tokenOf('ana'))
+
+    await page.goTo(await linkOfMal())
+    await page.click('button', 'Enter as mal')
+    await page.shows('mal · sign out')
+    await expect.poll(kept).toBe(tokenOf('mal'))
   }),
 )
 
@@ -152,11 +182,9 @@ test('meup open says what is wrong, and gives nobody else the link', { timeout: 
 test(
   'a gateway that is away is told from a token that is wrong, and tried again',
   { timeout: 90_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page }) => {
     const planner = await gateway.enter('planner')
     await planner.chat('said before')
-    const page = await drivePage(chromium)
     await page.goTo(`${gateway.url}/#/s/demo`)
     await page.shows('Enter a space')
     await gateway.stop()
@@ -169,7 +197,6 @@ test(
     await page.click('button', 'Try again')
     await page.shows('said before')
     await page.shows('live')
-    expect(page.problems).toEqual([])
   }),
 )
 

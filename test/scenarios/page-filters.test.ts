@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest'
-import { withChromium } from '../support/chromium.js'
-import { drivePage } from '../support/driven-page.js'
-import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
+import { crew, onPage, pictures } from '../support/page.js'
 
 test(
   'a reader sees what they ask for alone, and is told of everything else why it is hidden',
   { timeout: 60_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const { planner, security } = await crew(gateway)
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     const plan = await planner.reason('Planning the release')
     await plan.thought('payment tests first')
     const check = await security.reason('Checking packages')
@@ -70,15 +66,13 @@ test(
     await page.hides('good morning')
     await page.click('.widen')
     await page.shows('good morning')
-    expect(page.problems).toEqual([])
   }),
 )
 
 test(
   'a reader finds lines, also in what is folded, one after the other',
   { timeout: 60_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const { planner } = await crew(gateway)
     for (let round = 0; round < 3; round++) {
       await using run = await planner.reason(`Round ${round}`)
@@ -86,8 +80,7 @@ test(
       for (let straw = 0; straw < 40; straw++) await run.thought('straw')
       await run.conclude(`Round ${round} is over`)
     }
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     await page.shows('Round 2 is over')
     await page.hides('needle number')
     await page.key('/')
@@ -112,18 +105,15 @@ test(
     await page.click('button', 'Close the search')
     await page.shows('Round 2 is over')
     expect(await page.evaluate('location.hash')).not.toContain('q=')
-    expect(page.problems).toEqual([])
   }),
 )
 
 test(
   'a run that a reader has cut ends for them too, and comes back whole',
   { timeout: 60_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const { planner } = await crew(gateway)
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     const run = await planner.reason('Planning at length')
     await run.thought('the first idea')
     await page.shows('the first idea')
@@ -141,6 +131,5 @@ test(
     await page.click('.hidden-list button', 'show: what is in run')
     await page.shows('the second idea')
     await page.hides('Hidden from you')
-    expect(page.problems).toEqual([])
   }),
 )

@@ -114,7 +114,12 @@ async function say(url: string, lines: readonly (readonly [from: string, draft: 
 const found = `(() => {
   const bad = []
   const inert = 'script, img, svg, iframe, object, embed, video, audio, math, style, link, meta, base, template, marquee, noscript, track, source'
-  for (const each of document.body.querySelectorAll(inert)) if (each.parentElement !== document.body) bad.push(each.outerHTML.slice(0, 200))
+  const names = (each, wanted) => each.getAttributeNames().sort().join() === wanted
+  const isIcon = (each) => each.matches('svg.icon') && names(each, 'aria-hidden,class,viewBox')
+    && [...each.children].every((part) => part.localName === 'path' && names(part, 'd'))
+  for (const each of document.body.querySelectorAll(inert)) {
+    if (each.parentElement !== document.body && !isIcon(each)) bad.push(each.outerHTML.slice(0, 200))
+  }
   const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT)
   const unseen = /[^\\P{Cc}\\n\\t]|\\p{Cf}|[\\u2028\\u2029]/u
   for (let node = nodes.nextNode(); node !== null; node = nodes.nextNode()) {

@@ -1,7 +1,8 @@
+import type { Space } from '@meup/agent-sdk'
 import { FakeClock } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
-import { drivePage } from '../support/driven-page.js'
+import { type DrivenPage, drivePage } from '../support/driven-page.js'
 import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
 
 test(
@@ -52,14 +53,38 @@ test(
     await page.key('Escape')
     await page.hides('Copy all of it')
 
-    const expiresAt = new Date(Date.UTC(2099, 0) + 600_000).toISOString()
-    const draft = { to: 'deploy', method: 'tools/call', params: { name: 'release' }, expiresAt }
-    const { outcome } = await planner.propose({ ...draft, rationale: 'it is time' })
+    await decides(page, planner, Date.UTC(2099, 0))
+    expect(page.problems).toEqual([])
+  }),
+)
+
+/** A proposal for ten minutes from `now` on, by the clock of the gateway, is approved on the page. */
+async function decides(page: DrivenPage, planner: Space, now: number): Promise<void> {
+  const expiresAt = new Date(now + 600_000).toISOString()
+  const draft = { to: 'deploy', method: 'tools/call', params: { name: 'release' }, expiresAt }
+  const { outcome } = await planner.propose({ ...draft, rationale: 'it is time' })
+  await page.shows('1 pending')
+  await page.key('p')
+  await page.shows(/expires in \d+ min/)
+  await page.click('button', 'Approve')
+  expect(await outcome).toMatchObject({ state: 'approved', by: 'ana' })
+}
+
+test(
+  'somebody whose clock is ahead of the gateway decides in time, and sees what waits as soon as they come',
+  { timeout: 60_000 },
+  withChromium(async (chromium) => {
+    const now = Date.now() - 3_600_000
+    const gateway = await openPageGateway({ clock: new FakeClock(now) })
+    const { planner } = await crew(gateway)
+    const page = await drivePage(chromium)
+    const expiresAt = new Date(now + 600_000).toISOString()
+    await planner.propose({ to: 'deploy', method: 'tools/call', params: { name: 'release' }, expiresAt })
+    await enterAs(page, gateway.url, 'ana')
     await page.shows('1 pending')
-    await page.key('p')
-    await page.shows(/expires in \d+ min/)
     await page.click('button', 'Approve')
-    expect(await outcome).toMatchObject({ state: 'approved', by: 'ana' })
+    await page.shows('approved by ana')
+    await decides(page, planner, now)
     expect(page.problems).toEqual([])
   }),
 )

@@ -1,8 +1,6 @@
 import { testToken } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
-import { withChromium } from '../support/chromium.js'
-import { drivePage } from '../support/driven-page.js'
-import { crew, enterAs, openPageGateway } from '../support/page.js'
+import { crew, onPage } from '../support/page.js'
 
 /** Pixels from the top of the window to each line that is drawn, by its text. */
 const tops = `Object.fromEntries([...document.querySelectorAll('article')].map(
@@ -22,8 +20,7 @@ const holdHistory = `{
 test(
   'the page draws what is near the view of a long log, and leaves a reader who looks back where they are',
   { timeout: 60_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const planner = await gateway.enter('planner')
     const say = (from: number, to: number) =>
       Promise.all(Array.from({ length: to - from }, (_, at) => planner.chat(`message ${from + at}.`)))
@@ -31,8 +28,7 @@ test(
     for (let from = 0; from < length; from += 500) await say(from, from + 500)
     const markup = '<img src="x" onerror="document.title=1"><b>bold</b>'
     await planner.chat(markup)
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     await page.shows(`message ${length - 1}.`)
     expect(await page.text()).toContain(markup)
     const drawn = () => page.evaluate<number>(`document.querySelectorAll('article').length`)
@@ -54,20 +50,17 @@ test(
     await expect.poll(() => page.evaluate(toTheTop), { timeout: 20_000 }).toContain('message 0.')
     await page.shows('the space was opened')
     await page.hides('Load earlier')
-    expect(page.problems).toEqual([])
   }),
 )
 
 test(
   'what was before comes by itself, and moves nothing that is read',
   { timeout: 60_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page }) => {
     const planner = await gateway.enter('planner')
     for (let from = 0; from < 3000; from += 500) {
       await Promise.all(Array.from({ length: 500 }, (_, at) => planner.chat(`message ${from + at}.`)))
     }
-    const page = await drivePage(chromium)
     await page.goTo(`${gateway.url}/#/s/demo`)
     await page.shows('Enter a space')
     await page.evaluate(holdHistory)
@@ -84,18 +77,15 @@ test(
     await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
     await page.shows('message 0.')
     await page.hides('Load earlier')
-    expect(page.problems).toEqual([])
   }),
 )
 
 test(
   'what was hidden for everybody, or from one connection, is there once it is shown again',
   { timeout: 60_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const { planner } = await crew(gateway)
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     const run = await planner.reason('Reading')
     await run.thought('thought in the open')
     await page.shows('thought in the open')
@@ -125,19 +115,16 @@ test(
     expect(run.signal.aborted).toBe(false)
     await page.click('button', 'Interrupt')
     await expect.poll(() => run.signal.aborted).toBe(true)
-    expect(page.problems).toEqual([])
   }),
 )
 
 test(
   'the page says so when the log is another one, and when it is closed out',
   { timeout: 60_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const planner = await gateway.enter('planner')
     await planner.chat('said in the old log')
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     await page.shows('said in the old log')
     await gateway.stop()
     await page.shows('reconnecting')
@@ -154,6 +141,5 @@ test(
     await page.click('button', 'Sign in again')
     await page.shows('Enter a space')
     expect(await page.evaluate('Object.keys(sessionStorage)')).toEqual([])
-    expect(page.problems).toEqual([])
   }),
 )

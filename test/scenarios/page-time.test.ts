@@ -1,14 +1,7 @@
-import { mkdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { type DrivenPage, drivePage } from '../support/driven-page.js'
-import { crew, enterAs, openPageGateway } from '../support/page.js'
-
-/** The test leaves there what it has seen. */
-const pictures = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')
-mkdirSync(pictures, { recursive: true })
+import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
 
 const slider = `document.querySelector('.scrubber input')`
 
@@ -69,7 +62,7 @@ test(
       await page.evaluate(`[...document.querySelectorAll('button')]
       .filter((each) => each.textContent.startsWith('Approve')).every((each) => each.disabled)`),
     ).toBe(true)
-    await page.screenshot(join(pictures, 'time-past.png'))
+    await page.screenshot(pictures('time-past'))
 
     await planner.chat('news of today')
     await page.shows('1 new envelope')

@@ -10,7 +10,7 @@ import { review as reviewSecurity } from '../../examples/deploy-review/src/secur
 import { withChromium } from '../support/chromium.js'
 import { type DrivenPage, drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
-import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
+import { crew, enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
 
 const example = join(repositoryRoot, 'examples/deploy-review')
 
@@ -124,11 +124,9 @@ const current = (page: DrivenPage): Promise<string> =>
 test(
   'the views share what is chosen and folded, and are worked by keys',
   { timeout: 60_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const { planner, security } = await crew(gateway)
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     await planner.chat('Shall we look at 1.4.2?')
     const run = await planner.reason('Looking at what 1.4.2 changes')
     const check = await security.reason('Going through the new dependencies')
@@ -167,18 +165,15 @@ test(
     await page.key('a')
     await page.hides('waits for a decision')
     await page.key('Escape')
-    expect(page.problems).toEqual([])
   }),
 )
 
 test(
   'Markdown is drawn as its author means it and nothing else, and what is heavy comes when it is asked for',
   { timeout: 60_000 },
-  withChromium(async (chromium) => {
-    const gateway = await openPageGateway()
+  onPage(async ({ gateway, page, enter }) => {
     const { planner } = await crew(gateway)
-    const page = await drivePage(chromium)
-    await enterAs(page, gateway.url, 'ana')
+    await enter()
     const written = [
       '# Findings',
       '1. **Two** tests fail in `token.ts`',
@@ -215,15 +210,27 @@ test(
     await page.shows('less deep')
     expect(await drawn(page, 'blockquote')).toBeLessThan(10)
 
-    await planner.chat(`It begins.${' and goes on'.repeat(20_000)} to its end.`)
+    const chat = await planner.chat(`It begins.${' and goes on'.repeat(20_000)} to its end.`)
     await page.shows('It begins.')
     await page.shows('240 KB in all')
     expect(await page.text()).not.toContain('to its end.')
     await page.screenshot(pictures('views-markdown'))
+    await page.key('/')
+    await page.type('input[name=query]', 'It begins')
+    await page.shows('1 long text searched at the beginning only')
+    await page.click('button', 'Close the search')
+
+    const payload = { message: 'With **reasons**', references: ['docs/a path.md', chat.id] }
+    await planner.send({ kind: 'reasoning.start', payload })
+    await page.shows('docs/a path.md')
+    await page.shows('With reasons')
+    await page.hides('unknown')
+    await page.click('.chip.link', `#${chat.seq}`)
+    await page.shows(`#${chat.seq} chat`)
+    await page.key('Escape')
     await page.click('button', '240 KB in all')
     await page.click('button', 'Load all of it')
     await page.shows('that are not shown')
     await page.shows('audit ✓')
-    expect(page.problems).toEqual([])
   }),
 )

@@ -3,9 +3,18 @@ import { markup, settled, terminalSpace } from '../support/terminal.js'
 import { inTmux, type Pane } from '../support/tmux.js'
 import { verifies } from '../verifies.js'
 
+interface Shown {
+  readonly columns: number
+  readonly rows?: number
+  readonly colours?: boolean
+  readonly args?: string
+  /** What is on the screen once a tool has told how far it is. */
+  readonly atWork?: string
+}
+
 /** What every terminal is shown: nesting, wide characters, a tool at work, something that waits. */
-async function conversation(columns: number, colours: boolean): Promise<Pane> {
-  const { seats, open } = await terminalSpace(['planner', 'coder', 'files'], { columns })
+async function conversation({ colours, args, atWork = '30 %', ...size }: Shown): Promise<Pane> {
+  const { seats, open } = await terminalSpace(['planner', 'coder', 'files'], size, args)
   const { planner, coder, files } = seats
   files.serve(() => new Promise(() => {}))
   const pane = open('join', colours)
@@ -29,7 +38,7 @@ async function conversation(columns: number, colours: boolean): Promise<Pane> {
   })
   await pane.sees('old.txt')
   await proposing.conclude('asked')
-  await pane.sees(/coder ∎ asked/)
+  await pane.sees(/coder (∎|concludes:) asked/)
   const request = await planner.send({
     kind: 'mcp.request',
     to: ['files'],
@@ -52,9 +61,9 @@ async function conversation(columns: number, colours: boolean): Promise<Pane> {
       params: { progressToken: 't', progress: 3, total: 10, message: 'searching' },
     },
   })
-  await pane.sees('30 %')
+  await pane.sees(atWork)
   pane.type('half a line')
-  await pane.shows((screen) => expect(screen).toMatch(/> half a line$/))
+  await pane.shows((screen) => expect(screen).toMatch(/half a line$/))
   return pane
 }
 
@@ -63,7 +72,7 @@ for (const columns of [80, 40]) {
     'I20',
     `the terminal at ${columns} columns`,
     inTmux(async () => {
-      const pane = await conversation(columns, false)
+      const pane = await conversation({ columns })
       const screen = pane.screen()
       await expect(settled(screen)).toMatchFileSnapshot(`../golden/terminal-${columns}.txt`)
     }),
@@ -74,7 +83,7 @@ for (const columns of [80, 40]) {
     'I20',
     `the terminal at ${columns} columns, in colours`,
     inTmux(async () => {
-      const pane = await conversation(columns, true)
+      const pane = await conversation({ columns, colours: true })
       await expect(settled(markup(pane.coloured()))).toMatchFileSnapshot(
         `../golden/terminal-${columns}-colours.txt`,
       )
@@ -82,3 +91,21 @@ for (const columns of [80, 40]) {
     { timeout: 120_000 },
   )
 }
+
+verifies(
+  'I20',
+  'the terminal for a screen reader: sentences, without signs, colours or anything that is drawn again',
+  inTmux(async () => {
+    const shown = { columns: 80, rows: 40, colours: true, args: '--screen-reader' }
+    const pane = await conversation({ ...shown, atWork: 'planner calls search' })
+    expect(pane.coloured()).not.toContain('\u001B')
+    // Whole lines, as they are read out, wherever the terminal breaks them.
+    const lines = pane.all()
+    await expect(settled(lines)).toMatchFileSnapshot('../golden/terminal-reader.txt')
+    pane.press('Enter')
+    await pane.sees('ana says: half a line')
+    // What stood there stands there still; nothing was drawn over it.
+    expect(pane.all()).toBe(`${lines}\nana says: half a line`)
+  }),
+  { timeout: 120_000 },
+)

@@ -1,38 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type Space } from '@meup/agent-sdk'
 import { expect, onTestFinished, test } from 'vitest'
-import { startMeup, temporaryFolder } from '../support/cli.js'
-import { repositoryRoot } from '../support/files.js'
-import { snippetsOf, writeSnippets } from '../support/snippets.js'
+import { startMeup } from '../support/cli.js'
+import { cloneWith, startProgram } from '../support/page-programs.js'
 
 /** The folder of the page, below one that stands for the clone. */
 function guardedFolder(): string {
-  const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
-  symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
-  writeSnippets(snippetsOf('docs/trust.md'), clone)
+  const clone = cloneWith('docs/trust.md')
   mkdirSync(join(clone, 'guarded/files'))
   return join(clone, 'guarded')
-}
-
-interface Program {
-  readonly process: ChildProcess
-  stdout: string
-}
-
-function run(folder: string, file: string): Program {
-  const child = spawn(process.execPath, ['--import', 'tsx', file], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const program = { process: child, stdout: '' }
-  child.stdout.on('data', (chunk: Buffer) => {
-    program.stdout += chunk
-  })
-  return program
 }
 
 async function answerTo(space: Space, question: string): Promise<string> {
@@ -47,8 +25,8 @@ async function answerTo(space: Space, question: string): Promise<string> {
 test('the page leads to an agent that asks, a guard that decides, and to everything between them', async () => {
   const folder = guardedFolder()
   const running = await startMeup('up', folder, ['--listen', '127.0.0.1:0'])
-  run(folder, 'helper.ts')
-  const guard = run(folder, 'guard.ts')
+  startProgram(folder, 'helper.ts')
+  const guard = startProgram(folder, 'guard.ts')
   const ana = await connect({ url: running.url, space: 'demo', as: 'ana', directory: folder })
   onTestFinished(() => ana.close())
   await ana.whenPresent(['helper', 'guard', 'files'], { timeoutMs: 30_000 })
@@ -66,7 +44,7 @@ test('the page leads to an agent that asks, a guard that decides, and to everyth
   expect(note()).toBe('buy bread')
   expect(guard.stdout).toMatch(/helper proposes tools\/call: always buy milk\nhelper has the grant \S+\n$/)
 
-  const manage = run(folder, 'manage.ts')
+  const manage = startProgram(folder, 'manage.ts')
   const [code] = await once(manage.process, 'close')
   expect(code).toBe(0)
   expect(manage.stdout).toMatch(/^ProtocolError: kicked by ana: the visit is over \(4403\)\n/)

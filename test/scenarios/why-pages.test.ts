@@ -1,24 +1,18 @@
-import { spawn } from 'node:child_process'
-import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
-import { expect, onTestFinished, test } from 'vitest'
-import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
-import { repositoryRoot } from '../support/files.js'
-import { snippetsOf, writeSnippets } from '../support/snippets.js'
+import { expect, test } from 'vitest'
+import { commandLine, meup, startMeup } from '../support/cli.js'
+import { cloneWith, startProgram } from '../support/page-programs.js'
+import { snippetsOf } from '../support/snippets.js'
 import { inTmux, openPane } from '../support/tmux.js'
 
 const timeout = 60_000
 
 /** The space of "Your first agent", below a folder that stands for the clone, with its agent in it. */
 async function firstSpace(): Promise<string> {
-  const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
-  symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
-  writeSnippets(snippetsOf('docs/first-agent.md'), clone)
-  const folder = join(clone, 'my-space')
+  const folder = join(cloneWith('docs/first-agent.md'), 'my-space')
   await startMeup('up', folder, ['--listen', '127.0.0.1:0'])
-  const agent = spawn(process.execPath, ['--import', 'tsx', 'agent.ts'], { cwd: folder, stdio: 'inherit' })
-  onTestFinished(() => void agent.kill('SIGKILL'))
+  startProgram(folder, 'agent.ts')
   const space = await connect({ as: 'ana', directory: folder })
   await space.whenPresent(['reviewer', 'files'], { timeoutMs: 15_000 })
   space.close()

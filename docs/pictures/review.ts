@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type Space, type Turn } from '@meup/agent-sdk'
+import { bridgeMcpServer } from '@meup/mcp-bridge'
+import { onTestFinished } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { review as reviewPerformance } from '../../examples/deploy-review/src/performance-review.js'
+import { review as reviewSecurity } from '../../examples/deploy-review/src/security-review.js'
+import { startMeup, temporaryFolder } from '../../test/support/cli.js'
+import { repositoryRoot } from '../../test/support/files.js'
+import { Pace, paced } from './pace.js'
+
+const example = join(repositoryRoot, 'examples/deploy-review')
+
+/** The space of the example, at a free address; besides, somebody who has to ask, and whoever would do it. */
+function config(): string {
+  const { participants, ...rest } = parse(readFileSync(join(example, 'space.yaml'), 'utf8')) as {
+    participants: Record<string, { capabilities?: unknown[] }>
+  }
+  const others = Object.entries(participants).map(([id, { capabilities }]) => [
+    id,
+    { kind: id === 'ana' ? 'human' : 'agent', capabilities: capabilities ?? ['mcp.response'] },
+  ])
+  return stringify({
+    ...rest,
+    gateway: { listen: '127.0.0.1:0' },
+    participants: {
+      ...Object.fromEntries(others),
+      'release-agent': {
+        kind: 'agent',
+        capabilities: ['chat', 'reasoning.*', 'mcp.proposal', 'mcp.withdraw'],
+      },
+      repo: { kind: 'agent', capabilities: ['mcp.response'] },
+    },
+  })
+}
+
+export interface Review {
+  /** Where `meup` finds its gateway. */
+  readonly folder: string
+  readonly url: string
+  readonly token: string
+  readonly security: Pace
+  readonly performance: Pace
+  /** Asks for what it may not do itself. */
+  readonly release: Pace
+}
+
+/**
+ * A gateway, the agents of the example, and the real file server that they read with; they go on as they are let. What they
+ * say is made of the files of the example alone.
+ */
+export async function openReview(): Promise<Review> {
+  const folder = temporaryFolder({ 'space.yaml': config() })
+  const { url } = await startMeup('gateway', folder)
+  const enter = async (as: string): Promise<Space> => {
+    const space = await connect({ url, space: 'deploy-review', as, directory: folder })
+    onTestFinished(() => space.close())
+    return space
+  }
+  const server = join(example, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js')
+  const files = await bridgeMcpServer({
+    connect: () => enter('files'),
+    name: 'files',
+    command: process.execPath,
+    args: [server, join(example, 'repo')],
+    env: {},
+  })
+  onTestFinished(() => files.close())
+  const repo = await enter('repo')
+  repo.tool('revert', {}, () => 'reverted auth-token as 7c1e0d4')
+  const [security, performance, release] = [new Pace(), new Pace(), new Pace()]
+  const attend = async (as: string, pace: Pace, answer: (turn: Turn) => Promise<void>): Promise<void> => {
+    const isMeant = ({ text }: Turn): boolean => /deploy/.test(text) === (as !== 'release-agent')
+    const space = await enter(as)
+    void space.eachTurn((turn) => (isMeant(turn) ? answer(paced(turn, pace)) : Promise.resolve()))
+  }
+  await attend('security-agent', security, reviewSecurity)
+  await attend('perf-agent', performance, reviewPerformance)
+  await attend('release-agent', release, revert)
+  const token = readFileSync(join(folder, '.meup/tokens/ana'), 'utf8').trim()
+  return { folder, url, token, security, performance, release }
+}
+
+/** It may revert nothing by itself, so that the call becomes a proposal. */
+async function revert(turn: Turn): Promise<void> {
+  await using run = await turn.reason('What has to be undone?')
+  await run.thought('Security is against it; performance alone is no reason to keep it.')
+  const args = { change: 'auth-token', branch: 'main' }
+  const { text } = await run.call('repo/revert', args, { why: 'an expired token would be let in' })
+  await run.conclude('The change is out.')
+  await turn.reply(`Done: ${text}.`)
+}
