@@ -25,6 +25,7 @@ if (question === undefined) {
 
   pnpm meup -C examples/deploy-review join            talk as ana; ask: Should we deploy this auth change?
   pnpm meup -C examples/deploy-review watch --from 1  see everything that happened
+  pnpm meup -C examples/deploy-review open            the same as a page
 
 Ctrl+C stops it.`)
   await untilSignal(running.close)
