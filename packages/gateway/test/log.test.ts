@@ -155,17 +155,17 @@ describe('sqlite log file', () => {
 
   test('is written while the thread that appends does nothing but wait', async () => {
     const { log } = await open()
-    const appended = log.append(drafts(1, 5))
+    const appended = log.append(drafts(1, 50))
     const db = new Database(path, { readonly: true })
     const count = db.prepare<[], number>('SELECT count(*) FROM envelopes').pluck()
     const clock = new Int32Array(new SharedArrayBuffer(4))
     for (let tries = 0; count.get() === 0 && tries < 10_000; tries++) Atomics.wait(clock, 0, 0, 1)
-    expect(count.get()).toBe(5)
+    expect(count.get()).toBe(50)
     expect(log.head).toBe(0)
     expect(log.find('e1'), 'committed, but not acknowledged').toBeUndefined()
     db.close()
     await appended
-    expect(log.head).toBe(5)
+    expect(log.head).toBe(50)
   })
 
   test('can be checkpointed once the turn that looked up an id is over', async () => {

@@ -10,11 +10,14 @@ const participants = { ana: ['*'], tool: ['*'] }
 
 /** A store whose projections fail as often as they are told to. */
 function failing(inner: LogStore = memoryStore()) {
-  const fault: { reason: Error | undefined; calls: number } = { reason: undefined, calls: 0 }
+  const fault: { opening?: Error | undefined; reason: Error | undefined; calls: number } = {
+    ...{ reason: undefined, calls: 0 },
+  }
   const store: LogStore = {
     async open(space) {
       const log = await inner.open(space)
       const project: EnvelopeLog['project'] = async (options) => {
+        if (fault.opening !== undefined) throw fault.opening
         const projection = await log.project(options)
         const advance: typeof projection.advance = async (through) => {
           fault.calls++
@@ -135,6 +138,24 @@ describe('the projector of a space', () => {
     expect(gateway.report()).toMatchObject([{ unprojected: 0 }])
     expect(said.at(-1)).toEqual(['info', 'turns and steps are kept up again'])
     expect(failures()).toHaveLength(1)
+  })
+
+  test('that could not be opened at first refuses nothing once it is, though there was nothing to take', async () => {
+    const [path, clock] = [temporaryFile('log.db'), new FakeClock()]
+    const before = await space({ store: await sqliteStore({ path }), clock })
+    await before.projector.reach(before.space.delivered)
+    await before.close()
+    const { store, fault } = failing(await sqliteStore({ path }))
+    fault.opening = new LogError('io', 'the disk is gone')
+    const { projector, said, space: main } = await space({ store, clock })
+    await expect.poll(() => said.filter(([level]) => level === 'error')).toHaveLength(1)
+    fault.opening = undefined
+    clock.advance(500)
+    await expect.poll(() => projector.seq).toBe(main.delivered)
+    const seq = main.emit({ kind: 'system.space', payload: { event: 'opened', space: 'test', epoch: 'e' } })
+    expect(await main.committed(seq)).toBe(true)
+    expect(await projector.steps({ limit: 9 })).toEqual([])
+    expect(said.at(-1)).toEqual(['info', 'turns and steps are kept up again'])
   })
 
   test('refuses what is asked when the space has been closed', async () => {

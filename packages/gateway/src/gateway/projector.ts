@@ -7,7 +7,7 @@ import type { Space } from '../space/space.js'
 /** Envelopes that the projection takes at once where it is far behind: so much of it is in memory. */
 const stride = 1000
 /** Between two times that it goes on, so that it does not do for each envelope what it can do for many. */
-const pauseMs = 100
+const pauseMs = 1000
 /** While this thread is busy for more than this part of the time, the projection rests for so many times as long as it works. */
 const [busy, restPerWork] = [0.5, 9]
 /** Past this it rests no more, however busy the gateway is. */
@@ -128,6 +128,7 @@ export class Projector implements Pick<Projection, Asked> {
       await this.#rest(workMs, space.delivered > before)
       if (this.#isOver) return
     }
+    this.#recovered()
     this.#isRunning = false
   }
 

@@ -10,7 +10,7 @@ import type {
   TrailQuery,
   TurnQuery,
 } from '../../ports/projection.js'
-import type { Durability } from './files.js'
+import type { Durability, Role } from './files.js'
 import type { OpenedSpace } from './ledger.js'
 import type { Packed } from './pack.js'
 import type { PackedBatch } from './pack-batch.js'
@@ -21,6 +21,8 @@ import type { Removed } from './projection-removal.js'
 export interface WriterOptions {
   readonly path: string
   readonly durability: Durability
+  /** Default `writer`. */
+  readonly role?: Role
 }
 
 /** What the main thread asks of the thread that writes. */

@@ -50,6 +50,11 @@ export class Channel<Calls extends Callable> {
     return this.#send(name, args, handOver) as Promise<ReturnType<Calls[Name]>>
   }
 
+  /** Whether it has nothing to do, and could. */
+  get isIdle(): boolean {
+    return this.#waiting.size === 0 && this.#failure === undefined
+  }
+
   /** Waits for the calls made so far, then ends the worker. */
   async close(): Promise<void> {
     if (this.#failure === undefined) await this.#send('close', [], [])

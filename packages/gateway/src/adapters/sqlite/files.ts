@@ -10,26 +10,35 @@ export type Durability = 'process' | 'power'
 
 /** 16 MiB of 4 KiB pages: ids come in no order, so the same pages change again and again between two checkpoints. */
 const CHECKPOINT_PAGES = 4000
-/**
- * Whoever folds the write-ahead log into the file waits for the disk. The thread that writes turns and steps does it before
- * the thread that appends would have to, and then there is little left to do.
- */
-const CHECKPOINT_PAGES_OF_APPENDS = 4 * CHECKPOINT_PAGES
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
 
-/** The connection that writes. `create` makes the file, for this user only, and its directory where they are missing. */
+/** What a connection writes: turns and steps; all that is appended; or what is little, from a thread that must not wait. */
+export type Role = 'keeper' | 'writer' | 'passer-by'
+
+/**
+ * Whoever folds the write-ahead log into the file waits for the disk. The thread that writes turns and steps does it before
+ * the thread that appends would have to, and then there is little left to do; the others never do.
+ */
+const manners: Readonly<Record<Role, { readonly checkpointPages: number; readonly patienceMs: number }>> = {
+  keeper: { checkpointPages: CHECKPOINT_PAGES, patienceMs: 5000 },
+  writer: { checkpointPages: 4 * CHECKPOINT_PAGES, patienceMs: 5000 },
+  'passer-by': { checkpointPages: 0, patienceMs: 0 },
+}
+
+/** A connection that writes. `create` makes the file, for this user only, and its directory where they are missing. */
 export function openForWriting(
   path: string,
   durability: Durability,
-  { create, appends = false }: { create: boolean; appends?: boolean },
+  { create, role = 'keeper' }: { create: boolean; role?: Role },
 ): Database.Database {
   if (create) createPrivately(path)
-  const db = new Database(path, { fileMustExist: true })
+  const { checkpointPages, patienceMs } = manners[role]
+  const db = new Database(path, { fileMustExist: true, timeout: patienceMs })
   try {
     establishSchema(db)
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
-    db.pragma(`wal_autocheckpoint = ${appends ? CHECKPOINT_PAGES_OF_APPENDS : CHECKPOINT_PAGES}`)
+    db.pragma(`wal_autocheckpoint = ${checkpointPages}`)
     db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
     return db
   } catch (error) {

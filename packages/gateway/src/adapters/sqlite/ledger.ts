@@ -28,7 +28,10 @@ interface Tip {
   readonly hash: Uint8Array
 }
 
-/** Writes the envelopes of all spaces. Remembers where each space's chain ends, so that an append reads nothing. */
+/**
+ * Writes the envelopes of all spaces. Remembers where each space's chain ends, so that an append reads nothing unless another
+ * connection has appended.
+ */
 export class Ledger {
   readonly #db: Database.Database
   readonly #tips = new Map<number, Tip>()
@@ -71,12 +74,12 @@ export class Ledger {
   }
 
   headOf(space: number): number {
-    return this.#tipOf(space).seq
+    return this.#storedTipOf(space).seq
   }
 
   /** Of the last row; of an empty space, what its first one will link to. */
   hashOf(space: number): Uint8Array {
-    return this.#tipOf(space).hash
+    return this.#storedTipOf(space).hash
   }
 
   /**
@@ -94,8 +97,8 @@ export class Ledger {
   }
 
   #attempt(submission: Submission, tips: Map<number, Tip>): Outcome {
-    const { space } = submission
-    const tip = tips.get(space) ?? this.#tipOf(space)
+    const { space, drafts } = submission
+    const tip = tips.get(space) ?? this.#tipBefore(space, drafts[0]?.seq)
     try {
       tips.set(space, this.#batch.immediate(submission, tip))
       return undefined
@@ -105,9 +108,12 @@ export class Ledger {
     }
   }
 
-  #tipOf(space: number): Tip {
+  #tipBefore(space: number, seq: number | undefined): Tip {
     const known = this.#tips.get(space)
-    if (known) return known
+    return known !== undefined && known.seq + 1 === seq ? known : this.#storedTipOf(space)
+  }
+
+  #storedTipOf(space: number): Tip {
     const last = this.#db.prepare<[number], Tip>(
       'SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1',
     )

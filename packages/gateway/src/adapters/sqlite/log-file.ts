@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
 import type { WriterOptions } from './calls.js'
+import { isBusy } from './failure.js'
 import { openForWriting } from './files.js'
 import { Ledger } from './ledger.js'
 import { Pruning } from './pruning.js'
@@ -33,7 +34,8 @@ export class LogFile {
       this.#opened ??= open(this.#options, { create: false })
       return task(this.#opened)
     } catch (error) {
-      if (!(error instanceof LogError)) this.close()
+      // Whoever found the file taken by another has changed nothing.
+      if (!(error instanceof LogError) && !isBusy(error)) this.close()
       throw error
     }
   }
@@ -49,8 +51,8 @@ export class LogFile {
   }
 }
 
-function open({ path, durability }: WriterOptions, how: { create: boolean }): Opened {
-  const db = openForWriting(path, durability, { ...how, appends: true })
+function open({ path, durability, role = 'writer' }: WriterOptions, how: { create: boolean }): Opened {
+  const db = openForWriting(path, durability, { ...how, role })
   try {
     return { db, ledger: new Ledger(db), pruning: new Pruning(db) }
   } catch (error) {

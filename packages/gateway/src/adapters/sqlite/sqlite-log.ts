@@ -1,16 +1,19 @@
 import { closedError, LogError } from '../../log/error.js'
-import type { EnvelopeLog } from '../../ports/envelope-log.js'
+import type { Draft, EnvelopeLog } from '../../ports/envelope-log.js'
 import type { Projection, ProjectionOptions } from '../../ports/projection.js'
 import type { ProjectionCalls, ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
 import type { Lookup } from './lookup.js'
 import { unpackPage } from './pack.js'
 import { packBatch } from './pack-batch.js'
+import type { ShortWay } from './short-way.js'
 import { openSqliteProjection } from './sqlite-projection.js'
 
 export interface Threads {
   readonly writer: Channel<WriterCalls>
   readonly reader: Channel<ReaderCalls>
+  /** On this thread, for batches that are not worth waking the writer. Absent = each commit waits for the disk. */
+  readonly shortWay: ShortWay | undefined
   /** On this thread: admission cannot wait for an answer. */
   readonly lookup: Lookup
   /** Started when it is asked for: not every log is projected. */
@@ -19,7 +22,7 @@ export interface Threads {
 
 /** Opens the log of one space. What is shown of the file is what this thread knows to be committed, and not pruned. */
 export async function openSqliteLog(
-  { writer, reader, lookup, projecting }: Threads,
+  { writer, shortWay, reader, lookup, projecting }: Threads,
   name: string,
   onClose: () => void,
 ): Promise<EnvelopeLog> {
@@ -46,6 +49,11 @@ export async function openSqliteLog(
     }
   }
 
+  const hand = (batch: readonly Draft[]): Promise<unknown> => {
+    const packed = packBatch(batch)
+    return writer.call('append', [space, packed], [packed.bytes.buffer, packed.cuts.buffer])
+  }
+
   return {
     epoch,
     get head() {
@@ -61,8 +69,9 @@ export async function openSqliteLog(
       refuseIfClosed()
       const last = batch.at(-1)
       if (last === undefined) return
-      const packed = packBatch(batch)
-      lastWrite = writer.call('append', [space, packed], [packed.bytes.buffer, packed.cuts.buffer])
+      // What was asked of the writer before is done before.
+      const isDone = writer.isIdle && shortWay?.append(space, batch)
+      lastWrite = isDone ? Promise.resolve() : hand(batch)
       await lastWrite
       head = last.seq
       lookup.refresh()
@@ -96,6 +105,7 @@ export async function openSqliteLog(
     },
     async recover() {
       refuseIfClosed()
+      shortWay?.close()
       const again = await writer.call('recover', [name])
       if (again.epoch !== epoch) {
         throw new LogError('corrupt', 'The log file has been replaced by another. Start the gateway again.')

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
-import { closedError } from '../../log/error.js'
-import type { EnvelopeLog, LogStore } from '../../ports/envelope-log.js'
+import { logStore } from '../../log/log-store.js'
+import type { LogStore } from '../../ports/envelope-log.js'
 import type { ProjectionCalls, ReaderCalls, ReaderOptions, WriterCalls, WriterOptions } from './calls.js'
 import { Channel } from './channel.js'
 import { asLogError } from './failure.js'
 import type { Durability } from './files.js'
 import { type Lookup, lookupIn } from './lookup.js'
+import { ShortWay } from './short-way.js'
 import { openSqliteLog, type Threads } from './sqlite-log.js'
 
 export interface SqliteStoreOptions {
@@ -17,39 +18,11 @@ export interface SqliteStoreOptions {
 
 /**
  * Logs in one SQLite file. One worker writes, one reads, and one keeps turns and steps, so that neither the disk nor the
- * hashing nor the folding stalls the event loop. Rejects with a `LogError`: `locked`, `newer_schema`, `corrupt` or `io`.
+ * hashing nor the folding stalls the event loop; what is little is written without waking anybody. Rejects with a `LogError`: `locked`, `newer_schema`, `corrupt` or `io`.
  */
 export async function sqliteStore({ path, durability = 'process' }: SqliteStoreOptions): Promise<LogStore> {
   const threads = await startThreads(resolve(path), durability)
-  const logs = new Map<string, Promise<EnvelopeLog>>()
-  let closing: Promise<void> | undefined
-
-  const openLog = async (name: string): Promise<EnvelopeLog> => {
-    try {
-      return await openSqliteLog(threads, name, () => logs.delete(name))
-    } catch (error) {
-      logs.delete(name)
-      throw error
-    }
-  }
-  const close = async () => {
-    const open = await Promise.allSettled(logs.values())
-    await Promise.all(open.map((log) => log.status === 'fulfilled' && log.value.close()))
-    await threads.stop()
-  }
-
-  return {
-    async open(name) {
-      if (closing) throw closedError('store')
-      const log = logs.get(name) ?? openLog(name)
-      logs.set(name, log)
-      return log
-    },
-    close() {
-      closing ??= close()
-      return closing
-    },
-  }
+  return logStore({ open: (name, onClose) => openSqliteLog(threads, name, onClose), stop: threads.stop })
 }
 
 async function startThreads(
@@ -60,13 +33,16 @@ async function startThreads(
   const reading: ReaderOptions = { path }
   const writer = await Channel.open<WriterCalls>(new URL('./writer-worker.js', import.meta.url), writing)
   let lookup: Lookup | undefined
+  let shortWay: ShortWay | undefined
   try {
     lookup = lookupIn(path)
+    shortWay = durability === 'process' ? new ShortWay(path) : undefined
     const reader = await Channel.open<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), reading)
-    const threads = { writer, reader, lookup, ...projectingIn(path) }
+    const threads = { writer, shortWay, reader, lookup, ...projectingIn(path) }
     return { ...threads, stop: () => stopThreads(threads) }
   } catch (error) {
     lookup?.close()
+    shortWay?.close()
     await writer.close()
     throw asLogError(error)
   }
@@ -98,6 +74,7 @@ function projectingIn(path: string) {
 /** The writer last: the last connection folds the write-ahead log into the file, and it should do so off this thread. */
 async function stopThreads({
   writer,
+  shortWay,
   reader,
   lookup,
   stopProjecting,
@@ -108,6 +85,7 @@ async function stopThreads({
     try {
       await reader.close()
       lookup.close()
+      shortWay?.close()
     } finally {
       await writer.close()
     }

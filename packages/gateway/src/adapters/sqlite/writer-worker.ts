@@ -27,6 +27,7 @@ function start(options: WriterOptions): void {
       case 'open':
         return file.use(({ ledger }) => ledger.open(...call.args))
       case 'recover':
+        file.close() // What it knew of the file may be another's doing.
         return file.use(({ db, ledger }) => {
           rewriteVersion(db)
           return ledger.open(...call.args)

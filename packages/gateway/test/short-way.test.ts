@@ -1,0 +1,108 @@
+import { type Draft, type EnvelopeLog, sqliteStore } from '@meup/gateway'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { genesis, leafOf, link } from '../src/log/chain.js'
+import { temporaryFile } from './support.js'
+
+function drafts(from: number, count = 1): Draft[] {
+  return Array.from({ length: count }, (_, i) => {
+    const body = Buffer.from(`"id":"e${from + i}"}`)
+    const ts = '2026-05-04T03:02:01.000Z'
+    return { seq: from + i, id: `e${from + i}`, ts, from: 'ada', kind: 'chat', body, content: body }
+  })
+}
+
+async function opened() {
+  const path = temporaryFile('log.db')
+  const store = await sqliteStore({ path })
+  onTestFinished(() => store.close())
+  return { path, store, log: await store.open('main') }
+}
+
+async function expectChain(log: EnvelopeLog, length: number): Promise<void> {
+  const rows = await log.read({ limit: length + 1 })
+  expect(rows.length).toBe(length)
+  let before: Uint8Array = genesis(log.epoch)
+  for (const [index, { seq, salt, body, leaf, hash }] of rows.entries()) {
+    expect(seq).toBe(index + 1)
+    expect(Buffer.from(leaf)).toEqual(leafOf(salt, body))
+    expect(Buffer.from(hash)).toEqual(link(before, seq, leaf))
+    before = hash
+  }
+}
+
+/** Batches of which some are little, and some are not. */
+const sizes = [1, 1, 20, 2, 1, 300, 8, 9, 1, 1, 64, 3]
+
+describe('appending what is little', () => {
+  test('goes on with the chain where others left it, in each space', async () => {
+    const { store, log } = await opened()
+    const other = await store.open('other')
+    let end = 0
+    for (const size of sizes) {
+      const batch = drafts(end + 1, size)
+      await Promise.all([log.append(batch), other.append(batch)])
+      end += size
+      await other.append(drafts(end + 1))
+      await log.append(drafts(end + 1))
+      end++
+    }
+    await expectChain(log, end)
+    await expectChain(other, end)
+  })
+
+  test('waits for nobody who writes: then it takes its time on another thread', async () => {
+    const { path, log } = await opened()
+    await log.append(drafts(1))
+    const holder = new Database(path)
+    onTestFinished(() => void holder.close())
+    holder.exec('BEGIN IMMEDIATE')
+    let isDone = false
+    const appended = log.append(drafts(2)).then(() => {
+      isDone = true
+    })
+    // This thread goes on meanwhile.
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+    expect([isDone, log.head]).toEqual([false, 1])
+    holder.exec('COMMIT')
+    await appended
+    await log.append(drafts(3))
+    await expectChain(log, 3)
+  })
+
+  test('is seen by what the thread that writes does next', async () => {
+    const { log } = await opened()
+    await log.append(drafts(1, 100))
+    for (let seq = 101; seq <= 110; seq++) await log.append(drafts(seq))
+    await log.keep({ through: 110, format: 'test', bytes: Buffer.from('all') })
+    expect(await log.checkpoint()).toMatchObject({ through: 110 })
+    await log.prune(109, Buffer.from('state'))
+    await log.append(drafts(111))
+    expect((await log.read({ limit: 9 })).map(({ seq }) => seq)).toEqual([110, 111])
+  })
+
+  test('refuses what is not next, and what is there already, and leaves nothing of it', async () => {
+    const { log } = await opened()
+    await log.append(drafts(1, 2))
+    await expect(log.append(drafts(4))).rejects.toMatchObject({ code: 'gap' })
+    const [again] = drafts(1)
+    const repeated = [...drafts(3), { ...again, seq: 4 } as Draft]
+    await expect(log.append(repeated)).rejects.toMatchObject({ code: 'duplicate_id' })
+    expect(log.find('e3')).toBeUndefined()
+    await log.append(drafts(3))
+    await expectChain(log, 3)
+  })
+
+  test('is whole after much of it, and a restart', async () => {
+    const { path, store, log } = await opened()
+    const filler = 'x'.repeat(12_000)
+    for (let seq = 1; seq <= 900; seq++) {
+      const body = Buffer.from(`"id":"e${seq}","filler":"${filler}"}`)
+      await log.append(drafts(seq).map((draft) => ({ ...draft, body, content: body })))
+    }
+    await store.close()
+    const again = await sqliteStore({ path })
+    onTestFinished(() => again.close())
+    await expectChain(await again.open('main'), 900)
+  })
+})
