@@ -21,9 +21,10 @@ interface Log extends Reading {
 const questions: Record<string, (round: number, turns: number) => string> = {
   'the latest 20 turns of a thread': (i) => `turns?thread_id=${space}/agent-${i % agents}`,
   '9 turns in the middle of a thread': (i, turns) =>
-    `turns?thread_id=${space}/agent-${i % agents}&before=${turns / agents / 2}&limit=9`,
+    `turns?thread_id=${space}/agent-${i % agents}&before=${Math.max(1, Math.floor(turns / agents / 2))}&limit=9`,
   'what happened in one context': (i, turns) => `envelopes?context=run-${some(i, turns)}`,
-  'one context and what is nested in it': (i, turns) => `contexts/run-${turns - 1 - (i % 500)}`,
+  'one context and what is nested in it': (i, turns) =>
+    `contexts/run-${turns - 1 - (i % Math.min(turns, 500))}`,
   'the latest 100 steps of the audit': () => 'audit?limit=100',
   '100 steps from the middle': (i, turns) => `audit?limit=100&before=${some(i, turns) * 10 + 2}`,
   'the steps of one turn': (i) => `audit?thread_id=${space}/agent-${i % agents}&turn=7`,

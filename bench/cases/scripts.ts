@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Options } from '../load/options.js'
+import { atExit, onEveryCore } from '../peers/process.js'
 import type { Section } from '../report/section.js'
 
-/** A case that is a program of its own and prints what it finds. */
+/** A case that is a program of its own, on all cores, and prints what it finds: each line is told at once as well. */
 export function script(
   file: string,
   title: string,
@@ -11,16 +13,25 @@ export function script(
 ) {
   return async (options: Options): Promise<Section[]> => {
     const path = fileURLToPath(new URL(`../${file}.ts`, import.meta.url))
-    const child = spawn(process.execPath, ['--import', 'tsx', path], {
+    const [command, args] = onEveryCore(process.execPath, ['--import', 'tsx', path])
+    const child = spawn(command, args, {
       cwd: fileURLToPath(new URL('..', import.meta.url)),
       env: { ...env(options), ...process.env },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const said: Buffer[] = []
-    child.stdout.on('data', (chunk: Buffer) => said.push(chunk))
-    const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
-    const text = Buffer.concat(said).toString().trim()
-    if (code !== 0) throw new Error(`${file} ended with ${code}:\n${text}`)
+    const kill = (): unknown => child.kill('SIGKILL')
+    atExit.add(kill)
+    const said: string[] = []
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      said.push(line)
+      console.error(line)
+    })
+    const [code, signal] = await new Promise<readonly [number | null, string | null]>((resolve, reject) => {
+      child.once('error', reject).once('close', (...ended) => resolve(ended))
+    })
+    atExit.delete(kill)
+    if (code !== 0) throw new Error(`${file} ended with ${code ?? signal}`)
+    const text = said.join('\n').trim()
     return [{ id: file, title, columns: [], rows: [], figures: text.split('\n'), text }]
   }
 }

@@ -1,38 +1,15 @@
-/** What a reader hands on: `from` up to `to` of `bytes` are good only during the call. */
-export type OnFrame = (bytes: Buffer, from: number, to: number, opcode: number) => void
-
-/** Payload bytes of the messages that are counted; every other frame is handed on. */
-export interface Expected {
-  least: number
-  most: number
-}
+import { MessageReader } from './message-reader.js'
 
 /** FIN and opcode 1. */
 const textFrame = 0x81
 const longestHeader = 10
 
-/**
- * Counts unmasked WebSocket frames as they come from a socket, and looks at nothing of them but their length. Frames that
- * are not as long as expected, and every frame while `watch` is set, are handed on.
- */
-export class FrameReader {
-  frames = 0
-  /** Payload bytes of the counted frames. */
-  bytes = 0
-  /** Called for each counted frame, too. */
-  watch: OnFrame | undefined
-  readonly #expected: Expected
-  readonly #onOther: OnFrame
+/** Counts unmasked WebSocket frames. Those that are not as long as expected are handed on. */
+export class FrameReader extends MessageReader {
   /** The beginning of a frame whose end has not come. */
   #held = Buffer.alloc(4096)
   #heldLength = 0
 
-  constructor(expected: Expected, onOther: OnFrame) {
-    this.#expected = expected
-    this.#onOther = onOther
-  }
-
-  /** Bytes from 0 up to `end`. */
   feed(chunk: Buffer, end: number): void {
     let at = this.#heldLength > 0 ? this.#finishHeld(chunk, end) : 0
     while (at < end) {
@@ -46,12 +23,9 @@ export class FrameReader {
 
   #take(bytes: Buffer, at: number, size: number): void {
     const payload = size - headerSize(bytes, at)
-    const { least, most } = this.#expected
-    if (bytes[at] === textFrame && payload >= least && payload <= most) {
-      this.frames++
-      this.bytes += payload
-      this.watch?.(bytes, at + size - payload, at + size, 1)
-    } else this.#onOther(bytes, at + size - payload, at + size, (bytes[at] ?? 0) & 15)
+    const from = at + size - payload
+    if (bytes[at] === textFrame && this.isExpected(payload)) this.count(bytes, from, at + size)
+    else this.handOn(bytes, from, at + size, (bytes[at] ?? 0) & 15)
   }
 
   /** Gives where the next frame begins. */

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { type Dialect, maskedHeader, type Seat, wrappingOf } from './dialects.js'
-import { type Expected, FrameReader } from './frame-reader.js'
+import { FrameReader } from './frame-reader.js'
+import type { Expected } from './message-reader.js'
 import { NatsReader } from './nats-reader.js'
 import type { Wrapping } from './template.js'
 

@@ -1,22 +1,12 @@
-import type { Expected, OnFrame } from './frame-reader.js'
+import { MessageReader } from './message-reader.js'
 
 const lineEnd = 0x0a
 /** "M", with which `MSG` begins. */
 const message = 0x4d
 
-/** Counts the messages of the NATS protocol, as `FrameReader` does frames. Every other line is handed on. */
-export class NatsReader {
-  frames = 0
-  bytes = 0
-  watch: OnFrame | undefined
-  readonly #expected: Expected
-  readonly #onOther: OnFrame
+/** Counts the messages of the NATS protocol. Every other line is handed on. */
+export class NatsReader extends MessageReader {
   #held: Buffer = Buffer.alloc(0)
-
-  constructor(expected: Expected, onOther: OnFrame) {
-    this.#expected = expected
-    this.#onOther = onOther
-  }
 
   feed(chunk: Buffer, end: number): void {
     let bytes = chunk
@@ -36,18 +26,14 @@ export class NatsReader {
     const line = bytes.indexOf(lineEnd, at)
     if (line < 0 || line >= end) return at
     if (bytes[at] !== message) {
-      this.#onOther(bytes, at, line - 1, 1)
+      this.handOn(bytes, at, line - 1)
       return line + 1
     }
     const length = lengthBefore(bytes, line - 1)
     const next = line + 1 + length + 2
     if (next > end) return at
-    const { least, most } = this.#expected
-    if (length >= least && length <= most) {
-      this.frames++
-      this.bytes += length
-      this.watch?.(bytes, line + 1, line + 1 + length, 1)
-    } else this.#onOther(bytes, line + 1, line + 1 + length, 1)
+    if (this.isExpected(length)) this.count(bytes, line + 1, line + 1 + length)
+    else this.handOn(bytes, line + 1, line + 1 + length)
     return next
   }
 }

@@ -1,6 +1,6 @@
 import type { Running } from '../peers/contenders.js'
-import type { Expected } from './frame-reader.js'
 import { type Line, openLine } from './line.js'
+import type { Expected } from './message-reader.js'
 
 /** How many connections are opened at a time: fewer than may wait at the door of a gateway. */
 const together = 16

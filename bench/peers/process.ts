@@ -28,6 +28,13 @@ const canPin =
   availableParallelism() > 1 &&
   spawnSync('taskset', ['-p', `${process.pid}`], { stdio: 'ignore' }).status === 0
 
+/** The cores that this process could use when it began, as `taskset` names them. */
+const everyCore = /^Cpus_allowed_list:\s+(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'
+
+/** The command of a program that may use all of them, though this process is pinned. */
+export const onEveryCore = (command: string, args: readonly string[]): [command: string, args: string[]] =>
+  canPin ? ['taskset', ['-c', everyCore, command, ...args]] : [command, [...args]]
+
 /** Where servers run and where the load is made, for reports. */
 export const pinning = canPin
   ? 'servers on core 0, the load generator on core 1'

@@ -29,16 +29,25 @@ export async function chatter({ url, space, agents, perSecond, seconds }: Chatte
       Space.open(dialWs, { url, space, token: testToken(`agent-${i}`) }),
     ),
   )
+  try {
+    return await talk(speakers, perSecond * seconds, perSecond)
+  } finally {
+    // Whoever is left would go on reconnecting to a gateway that has gone, and keep this process alive.
+    await Promise.all(speakers.map((speaker) => speaker.close()))
+  }
+}
+
+async function talk(speakers: readonly Space[], all: number, perSecond: number): Promise<number> {
   // What they hear of each other would cost more than what they say.
   await Promise.all(speakers.map((speaker) => speaker.subscribe({ reasoning: 'none' })))
   const failures: unknown[] = []
   const start = performance.now()
   let sent = 0
-  while (sent < perSecond * seconds) {
-    const due = Math.min(Math.floor(((performance.now() - start) / 1000) * perSecond), perSecond * seconds)
+  while (sent < all) {
+    const due = Math.min(Math.floor(((performance.now() - start) / 1000) * perSecond), all)
     for (; sent < due; sent++) {
-      const speaker = speakers[sent % agents]
-      speaker?.send(draftOf(sent, agents)).catch((error: unknown) => failures.push(error))
+      const speaker = speakers[sent % speakers.length]
+      speaker?.send(draftOf(sent, speakers.length)).catch((error: unknown) => failures.push(error))
     }
     await new Promise((resolve) => setTimeout(resolve, every))
   }

@@ -1,0 +1,42 @@
+/** What a reader hands on: `from` up to `to` of `bytes` are good only during the call. */
+export type OnFrame = (bytes: Buffer, from: number, to: number, opcode: number) => void
+
+/** Payload bytes of the messages that are counted; every other one is handed on. */
+export interface Expected {
+  least: number
+  most: number
+}
+
+/** Counts the messages that come from a socket, and looks at nothing of them but their length. */
+export abstract class MessageReader {
+  frames = 0
+  /** Payload bytes of the counted frames. */
+  bytes = 0
+  /** Called for each counted frame, too. */
+  watch: OnFrame | undefined
+  readonly #expected: Expected
+  readonly #onOther: OnFrame
+
+  constructor(expected: Expected, onOther: OnFrame) {
+    this.#expected = expected
+    this.#onOther = onOther
+  }
+
+  /** Bytes from 0 up to `end`. */
+  abstract feed(chunk: Buffer, end: number): void
+
+  /** Whether one with so much payload is counted. */
+  protected isExpected(payload: number): boolean {
+    return payload >= this.#expected.least && payload <= this.#expected.most
+  }
+
+  protected count(bytes: Buffer, from: number, to: number): void {
+    this.frames++
+    this.bytes += to - from
+    this.watch?.(bytes, from, to, 1)
+  }
+
+  protected handOn(bytes: Buffer, from: number, to: number, opcode = 1): void {
+    this.#onOther(bytes, from, to, opcode)
+  }
+}
