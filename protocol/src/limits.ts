@@ -52,8 +52,8 @@ export const anyContext: Pick<Limits, 'contextDepth' | 'contextLength'> = {
 export const maxNesting = 32
 /** Envelopes in one HTTP post [MEUP-11.2]. */
 export const maxPost = 500
-/** Contexts that are open at once: of one participant, and of a space [MEUP-2.11]. Every welcome tells of them. */
-export const openContexts = { own: 256, all: 4096 } as const
+/** Contexts that are open at once: of one participant, of all guests, and of a space [MEUP-2.11]. Every welcome tells of them. */
+export const openContexts = { own: 256, guests: 2048, all: 4096 } as const
 /**
  * Characters of JSON of capabilities that were given: in one list and to one participant [MEUP-4.8], by one, and in a
  * space [MEUP-4.19]. Lists are compared, and every welcome tells of them.

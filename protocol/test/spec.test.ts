@@ -65,6 +65,7 @@ describe('numbers in the text are those of the code:', () => {
     [1, 13, `(default ${maxEnvelopeBytes})`],
     [2, 1, `at most ${contextDepth} segments and ${contextLength} characters`],
     [2, 11, `At most ${openContexts.own} contexts of one participant`],
+    [2, 11, `${openContexts.guests} of all guests of a space`],
     [2, 11, `${openContexts.all} of a space`],
     [4, 8, `at most ${givenText.list} characters of JSON`],
     [4, 19, `at most ${givenText.own} characters of JSON`],

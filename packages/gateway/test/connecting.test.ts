@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { type EnvelopeLog, type LogStore, memoryStore } from '@meup/gateway'
 import { FakeClock, testToken } from '@meup/gateway/testing'
 import { checkEnvelope, checkPayload, closeCodes, defaultLimits, GATEWAY, SUBPROTOCOL } from '@meup/protocol'
 import { describe, expect, test, vi } from 'vitest'
-import { byId, ofKind } from './client.js'
+import { byId, ofKind, range } from './client.js'
 import { start } from './support.js'
 
 const participants = { alice: ['chat'], bob: ['chat', 'mcp.*'] }
@@ -215,7 +216,39 @@ describe('guests', () => {
   })
 })
 
+/** A store whose logs answer nobody before so many have asked. */
+function readTogether(many: number): LogStore {
+  const inner = memoryStore()
+  let [asked, answer] = [0, () => {}]
+  const together = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  return {
+    async open(space) {
+      const log = await inner.open(space)
+      const read: EnvelopeLog['read'] = async (query) => {
+        if (++asked === many) answer()
+        await together
+        return log.read(query)
+      }
+      return Object.assign(Object.create(log) as EnvelopeLog, { read })
+    },
+    close: () => inner.close(),
+  }
+}
+
 describe('too much', () => {
+  test('one participant holds no more of them when many wait for the log at once', async () => {
+    const { dial, gateway } = await start({
+      ...{ participants, limits: { connectionsPerParticipant: 2 } },
+      store: readTogether(10),
+    })
+    const token = testToken('bob')
+    const opened = await Promise.allSettled(range(1, 10).map(() => dial({ token, query: 'tail=5' })))
+    expect(opened.filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
+    await expect.poll(() => gateway.report()[0]?.connections).toBe(2)
+  })
+
   test('one participant holds so many connections and no more', async () => {
     const { connect, knock } = await start({ participants, limits: { connectionsPerParticipant: 2 } })
     const [, second] = [await connect('alice'), await connect('alice')]

@@ -2,7 +2,7 @@ import { sqliteStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { openContexts } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { range, type Sent } from './client.js'
+import { byId, range, type Sent } from './client.js'
 import { type Running, start, temporaryFile } from './support.js'
 
 const many = openContexts.all / openContexts.own + 1
@@ -56,6 +56,32 @@ describe('contexts that are open at once', () => {
     expect(alice.welcome.contexts).toHaveLength(openContexts.all)
     expect((await running.post('t1', end('t1-1'))).status).toBe(201)
     await last.accepted(begin('now'))
+  })
+
+  test('of guests leave room for participants, however many guests there are', async () => {
+    const running = await start({ participants, guest: { capabilities: ['reasoning.*'] } })
+    const guests = []
+    for (let open = 0; open < openContexts.guests; open += openContexts.own) {
+      const guest = await running.dial({})
+      guests.push(guest)
+      for (const n of range(1, openContexts.own)) guest.send(begin(`g${open + n}`))
+      await guest.next(byId(`g${open + openContexts.own}`))
+    }
+    const refused = await (await running.dial({})).refused(begin('of-a-guest'))
+    expect(refused).toMatchObject({
+      ...ownLimit,
+      details: { class: 'reasoning', limit: 'guestsOpenContexts' },
+    })
+    expect(refused.message).toBe(
+      '2048 contexts of guests are open in this space; start again when some are closed',
+    )
+    const t1 = await running.connect('t1')
+    await t1.accepted(begin('of-a-participant'))
+    await guests[0]?.accepted(end('g1'))
+    await (await running.dial({})).accepted(begin('now'))
+    expect(await guests[0]?.refused(begin('then'))).toMatchObject({
+      details: { limit: 'guestsOpenContexts' },
+    })
   })
 
   test('are counted after a restart as before', async () => {

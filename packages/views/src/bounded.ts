@@ -1,3 +1,5 @@
+import { Oldest } from './oldest.js'
+
 /**
  * A map that forgets: past its capacity the oldest entries go, but never the last one. `weigh` says how much of the
  * capacity an entry takes; default: 1 each.
@@ -7,8 +9,7 @@ export class Bounded<Value> {
   readonly #weigh: (value: Value) => number
   readonly #entries = new Map<string, { readonly value: Value; readonly weight: number }>()
   #weight = 0
-  /** Goes on where it was: to find the oldest anew, past all that is gone, takes long. */
-  #oldest = this.#entries.keys()
+  readonly #oldest = new Oldest(this.#entries)
 
   constructor(capacity: number, weigh: (value: Value) => number = () => 1) {
     this.#capacity = capacity
@@ -63,10 +64,6 @@ export class Bounded<Value> {
   }
 
   #shrink(): void {
-    while (this.#weight > this.#capacity && this.#entries.size > 1) {
-      const oldest = this.#oldest.next()
-      if (oldest.done === true) this.#oldest = this.#entries.keys()
-      else this.delete(oldest.value)
-    }
+    while (this.#weight > this.#capacity && this.#entries.size > 1) this.delete(this.#oldest.next() ?? '')
   }
 }

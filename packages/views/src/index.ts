@@ -16,6 +16,7 @@ export { type Guard, guarded, type Redacted, redact } from './mcp/redact.js'
 export { outcomeOf, type Result, type ResultSize, readResult } from './mcp/result.js'
 export { shownToolName } from './mcp/shown-name.js'
 export { takenBack } from './mcp/taken-back.js'
+export { Oldest } from './oldest.js'
 export {
   createPresenceFold,
   type PresenceFold,

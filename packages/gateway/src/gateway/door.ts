@@ -129,15 +129,22 @@ function invited(space: Space, token: string): Identity | undefined {
 /** Connections of the guests of one address. */
 const mostGuests = 32
 
+/** Why a visitor may have no more connections than it has; `undefined` = it may [MEUP-5.11, 5.13]. */
+export function crowded(
+  { participant, payer }: Pick<Visitor, 'participant' | 'payer'>,
+  space: Space,
+): string | undefined {
+  const most = payer === participant ? space.config.limits.connectionsPerParticipant : mostGuests
+  let connections = 0
+  for (const session of space.sessions) if (session.payer === payer) connections++
+  return connections < most ? undefined : `${payer} has ${most} connections already; close one first`
+}
+
 /** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
-export function turnAway({ participant, payer }: Visitor, space: Space): Denial | undefined {
-  const isGuest = payer !== participant
-  const most = isGuest ? mostGuests : space.config.limits.connectionsPerParticipant
-  const connections = [...space.sessions].filter((session) => session.payer === payer)
-  if (connections.length >= most) {
-    return deny('rate_limited', 429, `${payer} has ${most} connections already; close one first`)
-  }
-  return payFor({ payer }, space, 'too many joins')
+export function turnAway(visitor: Visitor, space: Space): Denial | undefined {
+  const reason = crowded(visitor, space)
+  if (reason !== undefined) return deny('rate_limited', 429, reason)
+  return payFor(visitor, space, 'too many joins')
 }
 
 /** Takes a `control` token of a visitor; where there is none, why not. */

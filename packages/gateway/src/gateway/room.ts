@@ -11,7 +11,7 @@ import { Retention } from '../space/retention.js'
 import type { Selection } from '../space/selection.js'
 import { Session, type Visitor } from '../space/session.js'
 import type { Space } from '../space/space.js'
-import type { Resume } from './door.js'
+import { crowded, type Resume } from './door.js'
 import { Enforcement } from './enforcement.js'
 import { Feeds } from './feeds.js'
 import { Projector } from './projector.js'
@@ -144,7 +144,7 @@ export class Room {
     return session
   }
 
-  /** A session of whoever is still welcome; a closed one for others. */
+  /** A session of whoever is still welcome, and may have one more; a closed one for others. */
   #seat(visitor: Visitor, connection: Connection, selection?: Selection): Session {
     const { space } = this
     const { readsTargeted } = space.readerOf(visitor)
@@ -161,6 +161,9 @@ export class Room {
       },
     )
     this.#enforcement.check(session)
+    // Others may have come while this one waited for the log.
+    const reason = crowded(visitor, space)
+    if (reason !== undefined) session.close(closeCodes.tooManyConnections, reason)
     return session
   }
 

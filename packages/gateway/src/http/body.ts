@@ -19,14 +19,15 @@ export async function readBody(
   const take = (bytes: number, all: number): Denial | undefined =>
     all > most ? tooLarge(most) : (traffic.reserve(context, bytes) ?? overRate(visitor, bytes))
   const announced = context.req.header('content-length')
-  try {
-    if (announced === undefined) return await inPieces(context, take)
-    return take(Number(announced), Number(announced)) ?? new Uint8Array(await context.req.arrayBuffer())
-  } catch {
-    // Its connection is gone, or was cut because nothing came any more: whoever reads this reads it in a log of requests.
-    return deny('invalid_request', 400, 'the body did not arrive')
-  }
+  if (announced === undefined) return inPieces(context, take)
+  const denial = take(Number(announced), Number(announced))
+  if (denial !== undefined) return denial
+  const body = await context.req.arrayBuffer().catch(() => undefined)
+  return body === undefined ? cutOff : new Uint8Array(body)
 }
+
+/** Its connection is gone, or was cut because nothing came any more: whoever reads this reads it in a log of requests. */
+const cutOff = deny('invalid_request', 400, 'the body did not arrive')
 
 /** Where its length is not said, it is paid for as it comes. */
 async function inPieces(
@@ -35,13 +36,23 @@ async function inPieces(
 ): Promise<Uint8Array | Denial> {
   const pieces: Uint8Array[] = []
   let size = 0
-  for await (const piece of req.raw.body ?? []) {
+  for await (const piece of arriving(req.raw.body)) {
+    if (piece === undefined) return cutOff
     size += piece.length
     const denial = take(piece.length, size)
     if (denial !== undefined) return denial
     pieces.push(piece)
   }
   return Buffer.concat(pieces)
+}
+
+/** The pieces of a body; the last one is `undefined` where it did not come to its end. */
+async function* arriving(body: AsyncIterable<Uint8Array> | null): AsyncGenerator<Uint8Array | undefined> {
+  try {
+    if (body !== null) yield* body
+  } catch {
+    yield undefined
+  }
 }
 
 const tooLarge = (most: number): Denial =>

@@ -59,7 +59,7 @@ export function* portionsOf(rows: readonly Entry[]): Generator<Entry[]> {
     portion = []
     bytes = 0
   }
-  yield portion
+  if (portion.length > 0) yield portion
 }
 
 /** Whatever else has come up meanwhile comes first. */

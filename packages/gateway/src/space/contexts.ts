@@ -18,6 +18,7 @@ import {
 } from './context-counts.js'
 import { type AudienceRules, audienceOf, mayRead, type Reader, readers } from './may-read.js'
 import { OpenContexts } from './open-contexts.js'
+import { GUEST } from './trust/membership.js'
 
 /** A context, and how much was said in it and below it of what everyone may read at present. */
 export interface ContextReport extends ContextInfo {
@@ -103,9 +104,10 @@ export class Contexts {
     return shownTo(reader, this.#open.list()).map(({ info }) => this.#asShown(info))
   }
 
-  /** How many are open, of this participant and in all. */
-  openCounts(owner: string): { readonly own: number; readonly all: number } {
-    return { own: this.#open.count(owner), all: this.#open.size }
+  /** How many are open: of this participant, of all guests where it is one of them, and in all. */
+  openCounts(owner: string): { readonly own: number; readonly guests: number; readonly all: number } {
+    const { ofGuests, size } = this.#open
+    return { own: this.#open.count(owner), guests: owner.startsWith(GUEST) ? ofGuests : 0, all: size }
   }
 
   /** What this participant left open. */

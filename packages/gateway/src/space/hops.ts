@@ -1,5 +1,5 @@
 import { correlations, type Envelope, type InvitePayload, Kind } from '@meup/protocol'
-import { Oldest } from './oldest.js'
+import { Oldest } from '@meup/views'
 import type { Requests } from './requests.js'
 import { GUEST } from './trust/membership.js'
 

@@ -7,7 +7,7 @@ import {
   type McpProposalPayload,
   memberOf,
 } from '@meup/protocol'
-import { Oldest } from './oldest.js'
+import { Oldest } from '@meup/views'
 
 /** What a proposal asks for, as digests; a request that fulfils it has the same ones [MEUP-4.17]. */
 export interface Call {

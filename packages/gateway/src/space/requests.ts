@@ -1,5 +1,5 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { Oldest } from './oldest.js'
+import { Oldest } from '@meup/views'
 
 interface Request {
   /** Absent only where a snapshot of an earlier version does not tell. */

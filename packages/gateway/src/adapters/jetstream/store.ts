@@ -2,7 +2,8 @@ import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { nanoid } from 'nanoid'
 import { genesis } from '../../log/chain.js'
-import { closedError, LogError } from '../../log/error.js'
+import { LogError } from '../../log/error.js'
+import { logStore } from '../../log/log-store.js'
 import type { EnvelopeLog, LogStore } from '../../ports/envelope-log.js'
 import { type Logger, silent } from '../../ports/logger.js'
 import { encodeBatch } from './batch.js'
@@ -44,41 +45,24 @@ export async function jetstreamStore(options: JetStreamStoreOptions): Promise<Lo
   }
   const mailbox = new Mailbox(nats)
   const owners = new Owners(nats, mailbox)
-  const logs = new Map<string, Promise<EnvelopeLog>>()
-  let closing: Promise<void> | undefined
-
-  const openLog = async (space: string): Promise<EnvelopeLog> => {
-    try {
-      return await open(space, { nats, threads, mailbox, owners, logger }, () => logs.delete(space))
-    } catch (error) {
-      logs.delete(space)
-      await owners.release(space)
-      throw asNatsError(error, `opening the space ${space}`)
-    }
-  }
-  const close = async (): Promise<void> => {
-    const open = await Promise.allSettled(logs.values())
-    await Promise.all(open.map((log) => log.status === 'fulfilled' && log.value.close()))
-    await Promise.race([
-      nats.connection.flush().catch(() => undefined),
-      delay(farewellMs, undefined, { ref: false }),
-    ])
-    await nats.connection.close()
-    await threads.stop()
-  }
-
-  return {
-    async open(space) {
-      if (closing) throw closedError('store')
-      const log = logs.get(space) ?? openLog(space)
-      logs.set(space, log)
-      return log
+  return logStore({
+    async open(space, onClose) {
+      try {
+        return await open(space, { nats, threads, mailbox, owners, logger }, onClose)
+      } catch (error) {
+        await owners.release(space)
+        throw asNatsError(error, `opening the space ${space}`)
+      }
     },
-    close() {
-      closing ??= close()
-      return closing
+    async stop() {
+      await Promise.race([
+        nats.connection.flush().catch(() => undefined),
+        delay(farewellMs, undefined, { ref: false }),
+      ])
+      await nats.connection.close()
+      await threads.stop()
     },
-  }
+  })
 }
 
 interface Means {
@@ -109,7 +93,7 @@ async function open(
   const opened = await threads.writer.call('open', [space, tip.head.epoch])
   const replica = new Replica(threads, space, opened)
   const follower = new Follower({ subject, replica, prunings })
-  const sharing = new Sharing({ space, nats, mailbox, owners, subject, replica, follower })
+  const sharing = new Sharing({ space, nats, mailbox, owners, subject, replica, follower, prunings })
   await sharing.settle()
   await follower.catchUp()
   return new JetStreamLog({ space, subject, replica, prunings, follower, sharing, logger, onClose })

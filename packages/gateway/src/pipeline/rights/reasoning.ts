@@ -22,18 +22,25 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
 /** There is an end to what is open at once: `rate_limited` until something of it is closed [MEUP-2.11]. */
 export const startRights: Right = ({ envelope }, { state: { contexts } }) => {
   if (envelope.kind !== Kind.reasoningStart || !contexts.opens(envelope)) return undefined
-  const owner = envelope.from
-  const { own, all } = contexts.openCounts(owner)
-  if (own < openContexts.own && all < openContexts.all) return undefined
-  const [limit, message] =
-    own < openContexts.own
-      ? [
-          'openContexts',
-          `${openContexts.all} contexts are open in this space; start again when some are closed`,
-        ]
-      : [
-          'ownOpenContexts',
-          `${owner} has ${openContexts.own} contexts open; conclude or cancel some, then start again`,
-        ]
+  const full = fullOf(envelope.from, contexts.openCounts(envelope.from))
+  if (full === undefined) return undefined
+  const [limit, message] = full
   return { code: 'rate_limited', message, details: { class: 'reasoning', limit } }
+}
+
+/** Which of the bounds is reached, and what can be done about it. */
+function fullOf(
+  owner: string,
+  open: Readonly<Record<keyof typeof openContexts, number>>,
+): readonly [limit: string, message: string] | undefined {
+  const { own, guests, all } = openContexts
+  if (open.own >= own)
+    return ['ownOpenContexts', `${owner} has ${own} contexts open; conclude or cancel some, then start again`]
+  if (open.all >= all)
+    return ['openContexts', `${all} contexts are open in this space; start again when some are closed`]
+  if (open.guests >= guests) {
+    const message = `${guests} contexts of guests are open in this space; start again when some are closed`
+    return ['guestsOpenContexts', message]
+  }
+  return undefined
 }

@@ -18,14 +18,15 @@ const closeReasonBytes = 123
 /** Who was kicked and is not back yet. */
 export class Kicks {
   readonly #kicked = new Map<string, Kick>()
+  #latest = 0
 
   get(participant: string): Kick | undefined {
     return this.#kicked.get(participant)
   }
 
-  /** Seq of the latest one. */
+  /** Seq of the latest one, whether or not it was lifted since; 0 = there was none. Asked for each batch. */
   get latest(): number {
-    return [...this.#kicked.values()].at(-1)?.at ?? 0
+    return this.#latest
   }
 
   list(): [participant: string, kick: Kick][] {
@@ -33,6 +34,7 @@ export class Kicks {
   }
 
   add(participant: string, { by, reason, until, at }: Kick): void {
+    this.#latest = Math.max(this.#latest, at)
     this.#kicked.delete(participant)
     this.#kicked.set(participant, {
       by,

@@ -1,0 +1,41 @@
+import type { EnvelopeLog, LogStore } from '../ports/envelope-log.js'
+import { closedError } from './error.js'
+
+/** How a store opens its logs, and what it ends when all of them are closed. */
+export interface LogStoreParts {
+  open(space: string, onClose: () => void): Promise<EnvelopeLog>
+  stop(): Promise<void>
+}
+
+/** A store that has each log open once, however often it is asked for it; one that could not be opened is tried anew. */
+export function logStore({ open, stop }: LogStoreParts): LogStore {
+  const logs = new Map<string, Promise<EnvelopeLog>>()
+  let closing: Promise<void> | undefined
+
+  const openLog = async (space: string): Promise<EnvelopeLog> => {
+    try {
+      return await open(space, () => logs.delete(space))
+    } catch (error) {
+      logs.delete(space)
+      throw error
+    }
+  }
+  const close = async (): Promise<void> => {
+    const opened = await Promise.allSettled(logs.values())
+    await Promise.all(opened.map((log) => log.status === 'fulfilled' && log.value.close()))
+    await stop()
+  }
+
+  return {
+    async open(space) {
+      if (closing) throw closedError('store')
+      const log = logs.get(space) ?? openLog(space)
+      logs.set(space, log)
+      return log
+    },
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
