@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type Space, type Turn } from '@meup/agent-sdk'
 import { bridgeMcpServer } from '@meup/mcp-bridge'
+import { Kind } from '@meup/protocol'
 import { onTestFinished } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { review as reviewPerformance } from '../../examples/deploy-review/src/performance-review.js'
@@ -19,7 +20,7 @@ function config(): string {
   }
   const others = Object.entries(participants).map(([id, { capabilities }]) => [
     id,
-    { kind: id === 'ana' ? 'human' : 'agent', capabilities: capabilities ?? ['mcp.response'] },
+    { kind: id === 'ana' ? 'human' : 'agent', capabilities: capabilities ?? [Kind.mcpResponse] },
   ])
   return stringify({
     ...rest,
@@ -28,9 +29,9 @@ function config(): string {
       ...Object.fromEntries(others),
       'release-agent': {
         kind: 'agent',
-        capabilities: ['chat', 'reasoning.*', 'mcp.proposal', 'mcp.withdraw'],
+        capabilities: [Kind.chat, 'reasoning.*', Kind.mcpProposal, Kind.mcpWithdraw],
       },
-      repo: { kind: 'agent', capabilities: ['mcp.response'] },
+      repo: { kind: 'agent', capabilities: [Kind.mcpResponse] },
     },
   })
 }

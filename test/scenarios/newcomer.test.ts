@@ -44,6 +44,7 @@ test(
     // The commands as they were printed, in two terminals; the space follows its file.
     const space = openPane(`${go} && ${up} --watch`, { cwd, columns: 100, ...quietly })
     await space.sees('listening on http://127.0.0.1:', 90_000)
+    await space.sees('another terminal: npx meup join · see it: npx meup open')
     const ana = openPane(`${go} && ${enterIt}`, { cwd, columns: 100, ...quietly })
     await ana.sees('you are ana in my-space', 90_000)
     await ana.shows((screen) => expect(screen).toMatch(/> *$/))

@@ -67,6 +67,7 @@ verifies(
       expect(shown).toContain(`⟨2;90⟩${line}`)
     }
     for (const mark of ['○', '●', '┄']) expect(shown).toContain(`⟨2;90⟩  ${mark} ⟨36⟩shell`)
+    expect(shown, 'an empty row names nobody').toMatch(/\n\n.*┄ Reasoning \(turn 1\)/)
   }),
   { timeout },
 )

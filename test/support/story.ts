@@ -24,7 +24,8 @@ export async function tell(
     clock.advance(1000)
     last = (await speakers.get(from)?.say(line)) ?? last
   }
-  for (const speaker of speakers.values()) speaker.leave()
+  // One after the other, so that the log says so in the same order each time.
+  for (const speaker of speakers.values()) await speaker.leave()
   return last
 }
 
@@ -37,13 +38,20 @@ async function enter(where: { url: string; space: string; token: string }) {
     waiting.get(about)?.(seq)
     waiting.delete(about)
   }
-  const transport: Transport = await dialWs(where, { message, close: () => {} })
+  let left = (): void => {}
+  const gone = new Promise<void>((resolve) => {
+    left = resolve
+  })
+  const transport: Transport = await dialWs(where, { message, close: left })
   return {
     say: (line: Line): Promise<number | undefined> =>
       new Promise((resolve) => {
         waiting.set(line.id, resolve)
         transport.send(JSON.stringify(line))
       }),
-    leave: () => transport.close(1000, ''),
+    leave: (): Promise<void> => {
+      transport.close(1000, '')
+      return gone
+    },
   }
 }

@@ -5,6 +5,7 @@ import { parseListen } from '../config/notation.js'
 import { UsageError } from '../exit.js'
 import { operatorLog } from '../logger.js'
 import { print, tell } from '../output.js'
+import { ownCommand } from './own-command.js'
 import { reloadOnDemand } from './reload-on-demand.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
 import { endHungUp, findTerminal } from './terminal.js'
@@ -50,8 +51,8 @@ function announce({ url, spaces }: RunningGateway, json: boolean | undefined): v
   if (json) print(JSON.stringify({ event: 'listening', url, spaces, pid: process.pid }))
   else {
     tell(`listening on ${url} · ${spaces.length === 1 ? 'space' : 'spaces'} ${spaces.join(', ')}`)
-    tell(
-      'join it from this folder in another terminal: meup join · see it: meup open · watch it: meup watch --from 1',
-    )
+    const meup = ownCommand(process.cwd(), process.env.PATH ?? '')
+    const ways = [`${meup} join`, `see it: ${meup} open`, `watch it: ${meup} watch --from 1`]
+    tell(`join it from this folder in another terminal: ${ways.join(' · ')}`)
   }
 }

@@ -89,8 +89,9 @@ export class AgentLines implements Lines {
     return (context && this.#options.contexts().get(context)?.owner) || from
   }
 
+  /** An empty line is about nobody. */
   #block(agent: string, lines: readonly string[]): string[] {
-    return lines.flatMap((line) => this.#under(agent, line))
+    return lines.flatMap((line) => (line === '' ? [''] : this.#under(agent, line)))
   }
 
   /** All of what the last tool gave back. */
