@@ -3,6 +3,7 @@ import type { Section } from '../report/section.js'
 import { append } from './append.js'
 import { fanout } from './fanout.js'
 import { idle } from './idle.js'
+import { jetstream } from './jetstream.js'
 import { latency } from './latency.js'
 import { publish } from './publish.js'
 import { resume } from './resume.js'
@@ -35,6 +36,7 @@ export const cases: Readonly<Record<string, BenchCase>> = {
   idle: { about: 'memory of 2,000 idle connections', usual: true, run: idle },
   slopes: { about: 'what a message costs where there is much', usual: true, run: slopes },
   soak: { about: 'memory over minutes of the same load', usual: false, run: soak },
+  jetstream: { about: 'two gateways on one space over NATS, and what ends', usual: false, run: jetstream },
   capabilities: { about: 'capability checks', usual: true, run: script('capabilities', 'Capability checks') },
   history: { about: 'reading long logs', usual: true, run: script('history', 'Reading long logs', history) },
   safety: { about: 'texts through the guard', usual: false, run: script('safety', 'The guard') },

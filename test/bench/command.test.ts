@@ -45,9 +45,10 @@ test('every command of the page is understood', () => {
 
 test('the page has a block for whatever is measured', () => {
   const blocks = [...page.matchAll(/<!-- figures: (\S+) -->/g)].map(([, id = '']) =>
-    id.replace(/^stages-.*/, 'stages'),
+    id.replace(/^(stages|jetstream)-.*/, '$1'),
   )
-  const measured = Object.entries(cases).filter(([name, { usual }]) => usual || name === 'soak')
+  const named = ['soak', 'jetstream']
+  const measured = Object.entries(cases).filter(([name, { usual }]) => usual || named.includes(name))
   expect(new Set(blocks)).toEqual(new Set(measured.map(([name]) => name)))
 })
 

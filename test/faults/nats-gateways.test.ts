@@ -88,12 +88,16 @@ for (const [what, end] of [
       let sent = 0
       for (let round = 0; round < rounds; round++) {
         const [ana, reader] = await Promise.all([seat(other.url, 'ana'), wireOf(other.url, 'reader')])
+        // Whoever is connected to a stopped gateway has said something that it has not read, or not passed on.
+        const bob = what === 'killed' ? undefined : await seat(leader.url, 'bob')
         const sending: ReturnType<typeof insist>[] = []
+        const stopped: ReturnType<typeof insist>[] = []
         const load = async (): Promise<void> => {
           for (let burst = 0; burst < 60; burst++) {
             for (let i = 0; i < 5; i++) {
               const envelope = { id: `m${sent++}`, kind: 'chat', payload: { message: 'x'.repeat(300) } }
               sending.push(insist(ana, envelope))
+              if (bob) stopped.push(insist(bob, { ...envelope, id: `b${envelope.id}` }))
             }
             await pause(10)
           }
@@ -115,11 +119,15 @@ for (const [what, end] of [
           // It wakes up, is refused, and follows with the same bytes.
           before.process.kill('SIGCONT')
           other = before
-          const { frames } = await wireOf(before.url, 'reader')
+          accepted.push(...(await Promise.all(stopped)))
+          bob?.close()
+          const { frames, line } = await wireOf(before.url, 'reader')
           await expect.poll(() => frames.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(head)
           expect(hashOf(frames.slice(0, head))).toBe(hashOf(reader.frames.slice(0, head)))
+          line.close(1000, '')
         }
         ana.close()
+        reader.line.close(1000, '')
       }
       const path = join(leader.folder, 'another-replica.db')
       await Promise.all([leader.stop('SIGTERM'), other.stop('SIGTERM')])

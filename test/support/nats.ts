@@ -21,7 +21,11 @@ interface NatsOptions {
   readonly host?: string
   /** More lines of each node's configuration. */
   readonly more?: string
+  /** Default `true`; only a single node goes without. */
+  readonly jetstream?: boolean
 }
+
+type ServerOptions = Pick<NatsOptions, 'host' | 'jetstream'>
 
 interface Ports {
   readonly nats: readonly string[]
@@ -36,12 +40,14 @@ class NatsNode {
   readonly #folder: string
   readonly #cluster: string
   readonly #host: string
+  readonly #jetstream: boolean
   #ports: Ports | undefined
   #process: ChildProcess | undefined
 
-  constructor(name: string, folder: string, cluster: string, host: string) {
+  constructor(name: string, folder: string, cluster: string, { host, jetstream }: Required<ServerOptions>) {
     this.name = name
     this.#host = host
+    this.#jetstream = jetstream
     this.#folder = folder
     this.#cluster = cluster
   }
@@ -54,7 +60,8 @@ class NatsNode {
     return this.#process?.pid ?? 0
   }
 
-  async start(): Promise<void> {
+  /** `jetstream` for this time. */
+  async start(jetstream = this.#jetstream): Promise<void> {
     const folder = this.#folder
     mkdirSync(folder, { recursive: true })
     const portOf = (urls: readonly string[] | undefined): string => (urls?.[0] ? new URL(urls[0]).port : '-1')
@@ -65,7 +72,7 @@ class NatsNode {
 listen: "${this.#host}:${portOf(this.#ports?.nats)}"
 http: "127.0.0.1:${portOf(this.#ports?.monitoring)}"
 ports_file_dir: "${folder}"
-jetstream { store_dir: "${folder}/store", max_mem: 64M, max_file: 2G }
+${jetstream ? `jetstream { store_dir: "${folder}/store", max_mem: 64M, max_file: 2G }` : ''}
 ${this.#cluster}
 `,
     )
@@ -116,13 +123,15 @@ export async function startNats({
   nodes: count = 1,
   more = '',
   host = '127.0.0.1',
+  jetstream = true,
 }: NatsOptions = {}): Promise<Nats> {
   const folder = mkdtempSync(join(tmpdir(), 'meup-nats-'))
   const routes = await Promise.all(Array.from({ length: count > 1 ? count : 0 }, freePort))
   const urls = routes.map((port) => `"nats://127.0.0.1:${port}"`).join(', ')
   const nodes = Array.from({ length: count }, (_, i) => {
     const cluster = `cluster { name: test, listen: "127.0.0.1:${routes[i]}", routes: [${urls}] }`
-    return new NatsNode(`n${i + 1}`, join(folder, `n${i + 1}`), `${count > 1 ? cluster : ''}\n${more}`, host)
+    const lines = `${count > 1 ? cluster : ''}\n${more}`
+    return new NatsNode(`n${i + 1}`, join(folder, `n${i + 1}`), lines, { host, jetstream })
   })
   const stop = async (): Promise<void> => {
     await Promise.all(nodes.map((node) => node.end()))

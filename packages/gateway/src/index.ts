@@ -1,4 +1,5 @@
 export { firstOf } from './adapters/first-of.js'
+export { inspectJetStream, type JetStreamReport } from './adapters/jetstream/inspect.js'
 export { type JetStreamStoreOptions, jetstreamStore } from './adapters/jetstream/store.js'
 export { type JwtAuthenticator, type JwtSettings, jwtAuthenticator } from './adapters/jwt-authenticator.js'
 export { memoryStore } from './adapters/memory-log.js'

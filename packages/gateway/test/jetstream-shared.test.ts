@@ -65,6 +65,7 @@ test(
         isOrphaned = true
       },
       asked: () => ({}),
+      pruned: () => {},
       told: () => {},
     })
     await log.append(drafts(6, 8))

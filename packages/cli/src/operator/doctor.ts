@@ -13,6 +13,7 @@ import { gatewayChecks } from './checks/gateway.js'
 import { logCheck } from './checks/log.js'
 import { clockCheck, nodeCheck } from './checks/machine.js'
 import { modeChecks } from './checks/modes.js'
+import { natsChecks } from './checks/nats.js'
 import { portCheck } from './checks/port.js'
 import { programChecks } from './checks/programs.js'
 import { tokenChecks } from './checks/tokens.js'
@@ -76,6 +77,7 @@ async function examine(
     ...modeChecks(directory, logFile),
     await portCheck(config, running),
     log.check,
+    ...(await natsChecks(config)),
     ...programChecks(config),
     ...tokenChecks(config, running !== undefined),
     ...checks,

@@ -9,7 +9,9 @@ import type { Elsewhere } from '../space/elsewhere.js'
 import { errorFrame } from '../space/frames.js'
 import type { Sender } from '../space/sender.js'
 import type { Space } from '../space/space.js'
+import { FollowedPrunings } from './followed-prunings.js'
 import { HandedOn } from './handed-on.js'
+import { HeldReplies } from './held-replies.js'
 import { Lines } from './lines.js'
 
 /** What a gateway says of who is connected to it holds for so long; it is said again three times in that time [milliseconds]. */
@@ -26,25 +28,31 @@ export class Member implements Elsewhere {
   readonly #shared: SharedLog<Row>
   readonly #lines = new Lines()
   readonly #handedOn = new HandedOn()
+  readonly #held = new HeldReplies()
+  readonly #prunings: FollowedPrunings
   #cancel = (): void => {}
 
   constructor(room: Room, shared: SharedLog<Row>) {
     this.#room = room
     this.#shared = shared
+    this.#prunings = new FollowedPrunings(room, shared)
     const { space } = room
     space.elsewhere = this
     shared.listen({
       grown: (rows) => {
         space.follow(rows)
         this.#handedOn.settle(space.delivered)
+        this.#held.settle(space.delivered)
       },
       orphaned: () => space.takeUp(),
+      pruned: (through) => void this.#prunings.follow(through),
       asked: (note) => this.#asked(note),
       told: (note) => this.#told(note),
     })
     const { recovered } = space
     space.recovered = () => {
       recovered()
+      this.#held.settle(space.delivered)
       this.#apologise()
     }
     shared.tell('all', { head: { do: 'who' } })
@@ -141,13 +149,26 @@ export class Member implements Elsewhere {
   #senderOf(head: Note['head']): Sender {
     const { from, line, participant, payer } = head as Record<string, string>
     const say = (what: object, { text }: Message): void =>
-      this.#shared.tell(from ?? '', { head: { line, ...what }, body: text })
+      this.#shared.tell(from ?? '', {
+        head: { line, after: this.#room.space.delivered, ...what },
+        body: text,
+      })
     return {
       participant: participant ?? '',
       payer: payer ?? '',
       reply: (message) => say({ do: 'reply' }, message),
       echo: (seq, message) => say({ do: 'echo', seq }, message),
     }
+  }
+
+  #hold(head: Note['head'], text: Buffer): void {
+    const seq = Number(head.seq)
+    const say = (): void => {
+      const line = this.#lines.find(head.line)
+      if (head.do === 'echo') line?.echo(seq, { text, seq })
+      else line?.reply({ text })
+    }
+    this.#held.add({ after: Number(head.after), say }, this.#room.space.delivered)
   }
 
   #told({ head, body }: Note): void {
@@ -163,12 +184,8 @@ export class Member implements Elsewhere {
         break
       }
       case 'reply':
-        this.#lines.find(head.line)?.reply({ text: Buffer.from(body ?? []) })
-        break
-      case 'echo': {
-        const seq = Number(head.seq)
-        this.#lines.find(head.line)?.echo(seq, { text: Buffer.from(body ?? []), seq })
-      }
+      case 'echo':
+        this.#hold(head, Buffer.from(body ?? []))
     }
   }
 }

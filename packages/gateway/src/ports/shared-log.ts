@@ -10,6 +10,8 @@ export interface LogListener<Row> {
   grown(rows: readonly Row[]): void
   /** Nobody sequences the log any more, or no longer this gateway: `recover` decides who does. */
   orphaned(): void
+  /** Another gateway has pruned the log up to this row, which `prune` does here. Told again until that is done. */
+  pruned(through: number): void
   /** A gateway asks this one, which sequences. */
   asked(note: Note): Record<string, unknown>
   /** A gateway tells this one something; nothing is answered. */
@@ -24,6 +26,8 @@ export interface SharedLog<Row> {
   readonly self: string
   /** To be called once, before anything is asked. */
   listen(listener: LogListener<Row>): void
+  /** Removes here what another gateway has pruned. Rejects as `EnvelopeLog.read` does. */
+  prune(): Promise<void>
   /** Asks the gateway that sequences. Rejects where none answers; then it is uncertain whether it has heard. */
   ask(note: Note): Promise<Readonly<Record<string, unknown>>>
   /** Tells one of them, or with `all` everyone else. What cannot be delivered is lost. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
-import type { NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { LogError } from '../../log/error.js'
 import type { Logger } from '../../ports/logger.js'
 import { asNatsError } from './failure.js'
@@ -20,13 +20,24 @@ export interface Nats {
   readonly connection: NatsConnection
   readonly js: JetStreamClient
   readonly manager: JetStreamManager
+  /** The same, for questions that are answered at once or asked again: `promptMs`. */
+  readonly prompt: JetStreamManager
   /** Who sequences which space. */
   readonly owners: KV
   readonly replicas: number
+  readonly contact: Contact
+}
+
+/** Whether a server is there. */
+interface Contact {
+  /** Since when there has been none: milliseconds of `performance.now()`. */
+  awaySince: number | undefined
 }
 
 /** For one answer of a server, in milliseconds. */
 export const requestMs = 2000
+/** As long as a server may take that has nothing to wait for. A leader that was killed never answers. */
+export const promptMs = 700
 const reconnectMs = 250
 /** What a file of credentials has. */
 const parts = ['BEGIN NATS USER JWT', 'BEGIN USER NKEY SEED']
@@ -37,37 +48,50 @@ const writesThrough = [2, 10] as const
 
 /** The client is loaded here: who keeps logs elsewhere does not pay for it. Rejects with `server` or `unavailable`. */
 export async function connectNats(options: NatsOptions, logger: Logger): Promise<Nats> {
-  const [transport, jetstream, { Kvm }] = await Promise.all([
-    import('@nats-io/transport-node'),
-    import('@nats-io/jetstream'),
-    import('@nats-io/kv'),
-  ])
-  const { servers, credentials, replicas } = options
+  const [jetstream, { Kvm }] = await Promise.all([import('@nats-io/jetstream'), import('@nats-io/kv')])
+  const { servers, replicas } = options
   const doing = `connecting to ${servers.join(', ')}`
   let connection: NatsConnection | undefined
   try {
-    connection = await transport.connect({
-      servers: [...servers],
+    connection = await dial(options, {
       name: 'meup gateway',
       maxReconnectAttempts: -1,
       reconnectTimeWait: reconnectMs,
       reconnectJitter: reconnectMs,
       pingInterval: requestMs,
       ignoreAuthErrorAbort: true,
-      ...(credentials !== undefined && {
-        authenticator: transport.credsAuthenticator(() => readCredentials(credentials)),
-      }),
     })
-    checkVersion(connection, logger)
+    tellDurability(checkVersion(connection), logger)
     const js = jetstream.jetstream(connection, { timeout: requestMs })
     const manager = await jetstream.jetstreamManager(connection, { timeout: requestMs })
-    const owners = await new Kvm(js).create('meup_owners', { replicas, history: 1 })
-    void report(connection, logger)
-    return { connection, js, manager, owners, replicas }
+    await new Kvm(js).create('meup_owners', { replicas, history: 1 })
+    const [prompt, promptJs] = [
+      await jetstream.jetstreamManager(connection, { timeout: promptMs, checkAPI: false }),
+      jetstream.jetstream(connection, { timeout: promptMs }),
+    ]
+    const owners = await new Kvm(promptJs).open('meup_owners')
+    const contact: Contact = { awaySince: undefined }
+    void report(connection, contact, logger)
+    return { connection, js, manager, prompt, owners, replicas, contact }
   } catch (error) {
     await connection?.close()
     throw asNatsError(error, doing)
   }
+}
+
+/** Rejects as the client of NATS does. */
+export async function dial(
+  { servers, credentials }: Pick<NatsOptions, 'servers' | 'credentials'>,
+  more: NodeConnectionOptions,
+): Promise<NatsConnection> {
+  const { connect, credsAuthenticator } = await import('@nats-io/transport-node')
+  return connect({
+    servers: [...servers],
+    ...more,
+    ...(credentials !== undefined && {
+      authenticator: credsAuthenticator(() => readCredentials(credentials)),
+    }),
+  })
 }
 
 function readCredentials(path: string): Uint8Array {
@@ -83,7 +107,8 @@ function readCredentials(path: string): Uint8Array {
   throw new LogError('server', `${message} Check storage.credentials.`)
 }
 
-function checkVersion({ info }: NatsConnection, logger: Logger): void {
+/** Gives the version of the server. Throws where it is too old, or has no JetStream. */
+export function checkVersion({ info }: NatsConnection): string {
   const version = info?.version ?? 'unknown'
   if (isOlder(version, oldest)) {
     const need = `this gateway needs ${oldest.join('.')} or newer`
@@ -93,6 +118,10 @@ function checkVersion({ info }: NatsConnection, logger: Logger): void {
     const message = 'The NATS server has no JetStream. Start it with -js, or `jetstream {}` in its file.'
     throw new LogError('server', message)
   }
+  return version
+}
+
+function tellDurability(version: string, logger: Logger): void {
   const missing = isOlder(version, writesThrough)
     ? 'this version cannot write through to the disk (sync_interval: always needs 2.10)'
     : 'unless the servers have sync_interval: always, which a client cannot see, they write to the disk later'
@@ -108,10 +137,25 @@ function isOlder(version: string, [major, minor]: readonly [number, number]): bo
 }
 
 /** Tells the operator of what the client does by itself. */
-async function report(connection: NatsConnection, logger: Logger): Promise<void> {
+async function report(connection: NatsConnection, contact: Contact, logger: Logger): Promise<void> {
   for await (const status of connection.status()) {
-    if (status.type === 'disconnect') logger.warn({ server: status.server }, 'the NATS server is away')
-    if (status.type === 'reconnect') logger.info({ server: status.server }, 'connected to NATS again')
-    if (status.type === 'error') logger.error({ err: status.error }, 'the NATS server refused something')
+    if (status.type === 'disconnect') {
+      contact.awaySince ??= performance.now()
+      logger.warn({ server: status.server }, 'the NATS server is away')
+    }
+    if (status.type === 'reconnect') {
+      contact.awaySince = undefined
+      logger.info({ server: status.server }, 'connected to NATS again')
+      try {
+        checkVersion(connection)
+      } catch (err) {
+        logger.error({ err }, err instanceof LogError ? err.message : 'the NATS server cannot be used')
+      }
+    }
+    if (status.type === 'error') {
+      const refusal = asNatsError(status.error, 'while it was connected')
+      const what = refusal.code === 'server' ? refusal.message : 'the NATS server refused something'
+      logger.error({ err: status.error }, what)
+    }
   }
 }

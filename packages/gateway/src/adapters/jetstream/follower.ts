@@ -75,6 +75,19 @@ export class Follower {
     this.#position = tip.at
   }
 
+  /** Removes from the replica what is pruned in the stream, once the replica has more than that. */
+  async prune(): Promise<void> {
+    const replica = this.#replica
+    const pruned = await this.#prunings.last()
+    if (pruned === undefined || pruned.through <= replica.pruned || pruned.through >= replica.head) return
+    const { epoch, through, hash, bytes } = pruned
+    const [row] = await replica.read({ after: through - 1, limit: 1 })
+    if (epoch !== replica.epoch || row === undefined || hex(row.hash) !== hex(hash)) {
+      throw this.#other(`was pruned behind another envelope ${through} than the replica has`)
+    }
+    await replica.prune(through, bytes)
+  }
+
   async #read(tip: StoredBatch, pruned: Snapshot | undefined): Promise<void> {
     const replica = this.#replica
     const last = lastOf(tip.head)

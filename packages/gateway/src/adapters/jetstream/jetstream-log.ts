@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { nanoid } from 'nanoid'
 import { seal } from '../../log/chain.js'
 import { closedError, duplicateIdError, gapError, LogError, rangeError } from '../../log/error.js'
@@ -16,6 +17,8 @@ import type { SubjectLog } from './subject-log.js'
 
 /** Rows of one message: as many as a group commit gathers, so that the stream has all of it or nothing. */
 const mostRows = 512
+/** For so long a recovery is tried before it is said that NATS is away, and so much lies between two attempts [milliseconds]. */
+const [patienceMs, betweenMs] = [3000, 100]
 
 export interface JetStreamLogParts {
   readonly space: string
@@ -112,8 +115,10 @@ export class JetStreamLog implements EnvelopeLog {
     const { sharing, replica, follower } = this.#parts
     await this.#inTurn(async () => {
       await replica.recheck()
-      await sharing.settle()
-      await follower.catchUp()
+      await patiently(async () => {
+        await sharing.settle()
+        await follower.catchUp()
+      })
       this.#broken = undefined
       this.#shown = replica.head
     })
@@ -183,18 +188,33 @@ export class JetStreamLog implements EnvelopeLog {
   }
 
   async #prune(through: number, bytes: Uint8Array): Promise<void> {
-    const { replica, prunings, subject, logger, space } = this.#parts
+    const { replica, prunings, subject, sharing, logger, space } = this.#parts
     const isInside = Number.isInteger(through) && through >= this.oldest && through < replica.head
     if (!isInside) throw rangeError(through, this.oldest, replica.head)
     const [row] = await replica.read({ after: through - 1, limit: 1 })
     if (row === undefined) throw new Error(`row ${through} of the replica is missing`)
     await prunings.keep(this.epoch, { through, hash: row.hash, bytes })
     await replica.prune(through, bytes)
+    sharing.tell('all', { head: { do: 'pruned' } })
     try {
       const tip = await subject.tip()
       if (tip !== undefined) await subject.purge(await subject.locate(through + 1, tip))
     } catch (err) {
       logger.warn({ space, err }, 'pruned rows are still in the stream; the next pruning removes them')
+    }
+  }
+}
+
+/** Servers that choose a leader take some seconds, and whoever waits for them should notice at once. */
+async function patiently(task: () => Promise<void>): Promise<void> {
+  const until = performance.now() + patienceMs
+  for (;;) {
+    try {
+      return await task()
+    } catch (error) {
+      const isOver = performance.now() > until
+      if (isOver || !(error instanceof LogError) || error.code !== 'unavailable') throw error
+      await delay(betweenMs)
     }
   }
 }

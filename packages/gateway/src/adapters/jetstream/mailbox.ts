@@ -2,6 +2,7 @@ import type { Msg, Subscription } from '@nats-io/transport-node'
 import { nanoid } from 'nanoid'
 import type { LogListener, Note } from '../../ports/shared-log.js'
 import { type Nats, requestMs } from './connect.js'
+import { Pulse } from './pulse.js'
 
 type Listener = Pick<LogListener<never>, 'asked' | 'told'>
 
@@ -13,10 +14,14 @@ export class Mailbox {
   readonly self = nanoid()
   readonly #nats: Nats
   readonly #listeners = new Map<string, Listener>()
+  readonly #pulse: Pulse
 
   constructor(nats: Nats) {
     this.#nats = nats
-    void this.#receive(nats.connection.subscribe(addressOf(this.self)))
+    const { connection } = nats
+    this.#pulse = new Pulse((gateway, timeout) => connection.request(addressOf(gateway), '', { timeout }))
+    void this.#receive(connection.subscribe(addressOf(this.self)))
+    void this.#forgetAtReconnect()
   }
 
   /** Hears what is said about a space, to this gateway or to everyone. Gives how to end that. */
@@ -37,17 +42,9 @@ export class Mailbox {
     return answer.json()
   }
 
-  /** Whether a gateway answers. Asked twice, since a question may get lost. */
-  async lives(gateway: string): Promise<boolean> {
-    for (let i = 0; i < 2; i++) {
-      try {
-        await this.#nats.connection.request(addressOf(gateway), '', { timeout: requestMs / 2 })
-        return true
-      } catch {
-        // Nobody is there, or it does not answer.
-      }
-    }
-    return false
+  /** Whether a gateway answers: `false` at once where nobody is there, and after two seconds where it is silent. */
+  lives(gateway: string): Promise<boolean> {
+    return this.#pulse.lives(gateway)
   }
 
   tell(gateway: string, space: string, note: Note): void {
@@ -60,12 +57,18 @@ export class Mailbox {
     for await (const message of messages) this.#take(message)
   }
 
+  async #forgetAtReconnect(): Promise<void> {
+    for await (const { type } of this.#nats.connection.status())
+      if (type === 'reconnect') this.#pulse.forget()
+  }
+
   #take(message: Msg): void {
     if (message.data.length === 0) {
       message.respond()
       return
     }
     const { space, sender, note } = decode(message.data)
+    this.#pulse.heard(sender)
     const listener = this.#listeners.get(space)
     if (message.reply) message.respond(JSON.stringify(listener?.asked(note) ?? { follows: true }))
     else if (sender !== this.self) listener?.told(note)

@@ -48,6 +48,11 @@ export class Prunings {
     return { epoch, through, hash: Buffer.from(hash, 'hex'), bytes: snapshot }
   }
 
+  /** Up to which row the last one went; 0 = there was none. */
+  async through(): Promise<number> {
+    return (await this.#record())?.record.through ?? 0
+  }
+
   /** Keeps one in place of the one before. */
   async keep(epoch: string, { through, hash, bytes }: Snapshot): Promise<void> {
     const before = await this.#record()

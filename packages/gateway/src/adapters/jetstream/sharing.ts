@@ -8,11 +8,18 @@ import { asNatsError } from './failure.js'
 import type { Follower } from './follower.js'
 import type { Mailbox } from './mailbox.js'
 import type { Owners } from './owners.js'
+import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
 
 /** How often whoever follows looks whether it has everything, and whether the other gateway lives. */
 const probeMs = 1000
+/** Looks between two at what others have pruned, should nobody have told. */
+const looksPerPruning = 60
+/** Past this it is asked whether the gateway that owes an answer lives [milliseconds]. */
+const doubtMs = 250
+/** Whoever sequences and has been without a server for so long says so before somebody sends something [milliseconds]. */
+const cutOffMs = 5000
 
 export interface SharingParts {
   readonly space: string
@@ -22,6 +29,7 @@ export interface SharingParts {
   readonly subject: SubjectLog
   readonly replica: Replica
   readonly follower: Follower
+  readonly prunings: Prunings
 }
 
 /** Who sequences a space, and what others have written of it. */
@@ -35,8 +43,11 @@ export class Sharing implements SharedLog<Row> {
   #live: Subscription | undefined
   #stopMail = (): void => {}
   #probe: NodeJS.Timeout | undefined
+  #looks = 0
   /** What the server said was written, and nobody has looked at yet. */
   #waiting: StoredBatch[] = []
+  /** How to end each question that another gateway has not answered. */
+  readonly #asked = new Set<(error: LogError) => void>()
   #isOver = false
 
   constructor(parts: SharingParts) {
@@ -73,6 +84,7 @@ export class Sharing implements SharedLog<Row> {
       asked: (note) => (this.leads ? listener.asked(note) : { follows: true }),
       told: (note) => {
         if (note.head.do === 'released') this.#orphaned()
+        else if (note.head.do === 'pruned') void this.#lookForPruning()
         else listener.told(note)
       },
     })
@@ -83,18 +95,21 @@ export class Sharing implements SharedLog<Row> {
   }
 
   async ask(note: Note): Promise<Readonly<Record<string, unknown>>> {
-    const { mailbox, space } = this.#parts
     const owner = this.#owner
     let answer: Readonly<Record<string, unknown>>
     try {
-      answer = await mailbox.ask(owner, space, note)
+      answer = await this.#askOwner(owner, note)
     } catch (error) {
       void this.#suspect(owner)
-      throw asNatsError(error, `asking the gateway that sequences ${space}`)
+      throw asNatsError(error, `asking the gateway that sequences ${this.#parts.space}`)
     }
     if (answer.follows !== true) return answer
     this.#orphaned()
-    throw new LogError('unavailable', `The space ${space} changes hands. It is tried again.`)
+    throw this.#changing()
+  }
+
+  prune(): Promise<void> {
+    return this.#inTurn(() => this.#parts.follower.prune())
   }
 
   tell(gateway: string, note: Note): void {
@@ -140,7 +155,9 @@ export class Sharing implements SharedLog<Row> {
   }
 
   async #look(): Promise<void> {
-    const { mailbox, follower } = this.#parts
+    const { mailbox, follower, nats } = this.#parts
+    const { awaySince = Infinity } = nats.contact
+    if (this.leads && performance.now() - awaySince > cutOffMs) this.#orphaned()
     if (!this.leads && !this.#isOver) {
       try {
         await this.#inTurn(async () => {
@@ -148,6 +165,7 @@ export class Sharing implements SharedLog<Row> {
         })
         const owner = this.#owner
         if (!this.leads && !(await mailbox.lives(owner))) this.#orphaned()
+        if (this.#looks++ % looksPerPruning === 0) await this.#lookForPruning()
       } catch {
         this.#orphaned() // Whoever recovers the log tells why it cannot be read.
       }
@@ -155,11 +173,42 @@ export class Sharing implements SharedLog<Row> {
     if (!this.#isOver) this.#probe = setTimeout(() => void this.#look(), probeMs)
   }
 
+  /** Does not wait for the answer of a gateway that is found to be gone. */
+  #askOwner(owner: string, note: Note): ReturnType<Mailbox['ask']> {
+    const { mailbox, space } = this.#parts
+    return new Promise((resolve, reject) => {
+      const doubt = setTimeout(() => void this.#suspect(owner), doubtMs)
+      const end = (): void => {
+        clearTimeout(doubt)
+        this.#asked.delete(reject)
+      }
+      this.#asked.add(reject)
+      mailbox.ask(owner, space, note).then(resolve, reject).finally(end)
+    })
+  }
+
+  async #lookForPruning(): Promise<void> {
+    if (this.leads || this.#isOver) return
+    const { prunings, replica } = this.#parts
+    try {
+      const through = await prunings.through()
+      if (through > replica.pruned) this.#listener?.pruned(through)
+    } catch {
+      // It is looked for again.
+    }
+  }
+
   async #suspect(owner: string): Promise<void> {
     if (!(await this.#parts.mailbox.lives(owner)) && owner === this.#owner) this.#orphaned()
   }
 
   #orphaned(): void {
+    for (const end of this.#asked) end(this.#changing())
+    this.#asked.clear()
     if (!this.#isOver) this.#listener?.orphaned()
+  }
+
+  #changing(): LogError {
+    return new LogError('unavailable', `The space ${this.#parts.space} changes hands. It is tried again.`)
   }
 }

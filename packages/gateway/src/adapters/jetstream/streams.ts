@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { JetStreamManager, StreamConfig } from '@nats-io/jetstream'
+import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
 import { LogError } from '../../log/error.js'
 import { apiCodeOf } from './failure.js'
 
@@ -59,29 +59,30 @@ export async function establishStream(
   stream: string,
   replicas: number,
 ): Promise<void> {
-  const config = wanted(stream, replicas)
   const found = await infoOf(manager, stream)
-  if (found !== undefined) return assertAlike(found, config)
+  if (found !== undefined) return assertAsNeeded(found.config, replicas)
   try {
-    await manager.streams.add(config)
+    await manager.streams.add(wanted(stream, replicas))
   } catch (error) {
     if (apiCodeOf(error) !== nameInUse) throw error
     const made = await infoOf(manager, stream)
-    if (made !== undefined) assertAlike(made, config)
+    if (made !== undefined) assertAsNeeded(made.config, replicas)
   }
 }
 
-async function infoOf(manager: JetStreamManager, stream: string): Promise<StreamConfig | undefined> {
+/** `undefined` = there is no such stream. */
+export async function infoOf(manager: JetStreamManager, stream: string): Promise<StreamInfo | undefined> {
   try {
-    return (await manager.streams.info(stream)).config
+    return await manager.streams.info(stream)
   } catch (error) {
     if (apiCodeOf(error) === notFound) return undefined
     throw error
   }
 }
 
-/** Neither may messages go by themselves, nor may it keep fewer copies than are asked for. */
-function assertAlike(found: StreamConfig, config: Wanted): void {
+/** Neither may messages go by themselves, nor may it keep fewer copies than are asked for: throws as `establishStream` does. */
+export function assertAsNeeded(found: StreamConfig, replicas: number): void {
+  const config = wanted(found.name, replicas)
   const keys = [
     'num_replicas',
     'retention',

@@ -4,7 +4,7 @@ import { LogError } from '../../log/error.js'
 import type { Row } from '../../ports/envelope-log.js'
 import { type BatchHead, decodeHead, decodeRows } from './batch.js'
 import { bulk } from './bulk.js'
-import { type Nats, requestMs } from './connect.js'
+import { type Nats, promptMs, requestMs } from './connect.js'
 import { apiCodeOf, asNatsError } from './failure.js'
 import type { Place } from './streams.js'
 
@@ -27,6 +27,8 @@ interface Writing {
 /** For so long a batch is tried again before it is refused, in milliseconds. */
 const patienceMs = 5000
 const betweenMs = 100
+/** So often the end of a subject is asked for. */
+const attempts = 3
 /** So many messages are read one by one; where there are more, all at once. */
 const few = 32
 const wrongLastSequence = 10071
@@ -49,9 +51,20 @@ export class SubjectLog {
 
   /** The newest, as the leader has it. */
   async tip(): Promise<StoredBatch | undefined> {
+    for (let i = 1; ; i++) {
+      try {
+        return await this.#tip()
+      } catch (error) {
+        if (i === attempts || !isUnavailable(error)) throw error
+        await delay(betweenMs)
+      }
+    }
+  }
+
+  async #tip(): Promise<StoredBatch | undefined> {
     const { stream, subject } = this.place
     try {
-      const stored = await this.#nats.manager.streams.getMessage(stream, { last_by_subj: subject })
+      const stored = await this.#nats.prompt.streams.getMessage(stream, { last_by_subj: subject })
       return stored === null ? undefined : this.stored(stored.seq, stored.data)
     } catch (error) {
       throw asNatsError(error, `reading the end of ${subject}`)
@@ -65,13 +78,14 @@ export class SubjectLog {
   async write({ data, nonce, expected }: Writing): Promise<number> {
     const { stream, subject } = this.place
     const until = performance.now() + patienceMs
-    for (;;) {
+    // A large batch may take long at first; whoever writes it again waits for a new leader.
+    for (let timeout = requestMs; ; timeout = promptMs) {
       let failure: unknown
       try {
         const expect = { streamName: stream, lastSubjectSequence: expected }
         const { duplicate, seq } = await this.#nats.js.publish(subject, data, {
           msgID: nonce,
-          timeout: requestMs,
+          timeout,
           expect,
         })
         if (!duplicate) return seq
@@ -79,11 +93,11 @@ export class SubjectLog {
         failure = error
       }
       try {
-        const tip = await this.tip()
+        const tip = await this.#tip()
         if (tip?.head.nonce === nonce) return tip.at
         if ((tip?.at ?? 0) !== expected) throw fenced(subject, failure)
       } catch (error) {
-        if (!(error instanceof LogError) || error.code !== 'unavailable') throw error
+        if (!isUnavailable(error)) throw error
         failure ??= error
       }
       const isOver = performance.now() > until || this.#nats.connection.isClosed()
@@ -148,6 +162,8 @@ export class SubjectLog {
     throw asNatsError(failure, `reading ${subject}`)
   }
 }
+
+const isUnavailable = (error: unknown): boolean => error instanceof LogError && error.code === 'unavailable'
 
 function fenced(subject: string, cause: unknown): LogError {
   const message = `Another gateway has written to ${subject}. This one reads what that wrote before it goes on.`

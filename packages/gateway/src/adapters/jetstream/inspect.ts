@@ -1,0 +1,97 @@
+import type { StreamInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { LogError } from '../../log/error.js'
+import { checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
+import { asNatsError } from './failure.js'
+import { assertAsNeeded, infoOf, placeOf } from './streams.js'
+
+/** One server of NATS as it answers now. */
+interface NatsServerReport {
+  readonly server: string
+  /** Its version, or why this gateway cannot use it. */
+  readonly found: string | LogError
+}
+
+/** A stream that spaces are kept in. */
+interface StreamReport {
+  readonly stream: string
+  readonly spaces: readonly string[]
+  /** `undefined` = it is made at the first start. */
+  readonly found: StreamHealth | LogError | undefined
+}
+
+interface StreamHealth {
+  /** Names of servers: of the one that leads, of those that have everything, and of those that have not. */
+  readonly leader: string
+  readonly current: readonly string[]
+  readonly behind: readonly string[]
+}
+
+export interface JetStreamReport {
+  readonly servers: readonly NatsServerReport[]
+  /** Empty where no server can be used. */
+  readonly streams: readonly StreamReport[]
+}
+
+/** Looks at what a gateway would need to keep these spaces in JetStream. Changes nothing, and rejects never for what it finds. */
+export async function inspectJetStream(
+  options: NatsOptions,
+  spaces: readonly string[],
+): Promise<JetStreamReport> {
+  const looks = await Promise.all(options.servers.map((server) => look(server, options)))
+  try {
+    const usable = looks.find(
+      ({ connection, found }) => connection !== undefined && typeof found === 'string',
+    )
+    const streams = usable?.connection ? await lookAtStreams(usable.connection, options.replicas, spaces) : []
+    return { servers: looks.map(({ server, found }) => ({ server, found })), streams }
+  } finally {
+    await Promise.all(looks.map(({ connection }) => connection?.close()))
+  }
+}
+
+async function look(
+  server: string,
+  options: NatsOptions,
+): Promise<NatsServerReport & { connection?: NatsConnection }> {
+  let connection: NatsConnection | undefined
+  try {
+    const alone = { name: 'meup doctor', reconnect: false, ignoreClusterUpdates: true, timeout: requestMs }
+    connection = await dial({ ...options, servers: [server] }, alone)
+    return { server, found: checkVersion(connection), connection }
+  } catch (error) {
+    await connection?.close()
+    return { server, found: asNatsError(error, `connecting to ${server}`) }
+  }
+}
+
+async function lookAtStreams(
+  connection: NatsConnection,
+  replicas: number,
+  spaces: readonly string[],
+): Promise<StreamReport[]> {
+  const { jetstreamManager } = await import('@nats-io/jetstream')
+  const streams = new Set(spaces.map((space) => placeOf(space).stream))
+  const reports: StreamReport[] = []
+  for (const stream of streams) {
+    const kept = spaces.filter((space) => placeOf(space).stream === stream)
+    try {
+      const manager = await jetstreamManager(connection, { timeout: requestMs })
+      const info = await infoOf(manager, stream)
+      if (info !== undefined) assertAsNeeded(info.config, replicas)
+      reports.push({ stream, spaces: kept, found: info && healthOf(info) })
+    } catch (error) {
+      const found = asNatsError(error, `asking for the stream ${stream}`)
+      reports.push({ stream, spaces: kept, found })
+    }
+  }
+  return reports
+}
+
+/** A single server says nothing of a cluster: then it has everything. */
+function healthOf({ cluster }: StreamInfo): StreamHealth {
+  const { leader = '', replicas = [] } = cluster ?? {}
+  const names = (isCurrent: boolean): string[] =>
+    replicas.filter(({ current, offline }) => (current && !offline) === isCurrent).map(({ name }) => name)
+  return { leader, current: names(true), behind: names(false) }
+}
