@@ -21,20 +21,32 @@ import sourceHosting from './rules/source-hosting.json' with { type: 'json' }
 import tokens from './rules/tokens.json' with { type: 'json' }
 import type { SecretRule } from './settings.js'
 
+/** A rule of this package. */
+export interface BuiltInRule extends SecretRule {
+  /**
+   * A regular expression of JavaScript that takes linear time and ignores case. Each match of the pattern, read from its
+   * beginning, has a match of this; so does each text that such a match is in, unless it begins with `^`, which it only does
+   * in rules whose pattern says how a match begins. It tells of most texts, sooner than RE2, that there is no match.
+   */
+  readonly needs?: string
+}
+
 /** As the files have it, beside examples of what it finds and leaves alone. */
 interface RuleData {
   readonly name: string
   readonly pattern: string
+  readonly needs?: string | undefined
   readonly keywords?: readonly string[] | undefined
   readonly action: string
   readonly generic?: boolean | undefined
   readonly positives: readonly string[]
 }
 
-const ruleOf = ({ name, pattern, keywords, action, generic }: RuleData): SecretRule => ({
+const ruleOf = ({ name, pattern, needs, keywords, action, generic }: RuleData): BuiltInRule => ({
   name,
   pattern,
   action: action === 'block' ? 'block' : 'mask',
+  ...(needs !== undefined && { needs }),
   ...(keywords !== undefined && { keywords }),
   ...(generic !== undefined && { generic }),
 })
@@ -64,7 +76,7 @@ const files: readonly RuleData[] = [
 ]
 
 /** What this package knows of secrets; what tells them by their own shape stands before what needs a label. */
-export const builtInRules: readonly SecretRule[] = files.map(ruleOf)
+export const builtInRules: readonly BuiltInRule[] = files.map(ruleOf)
 
 /** Texts that these rules find secrets in. */
 export const examples: readonly string[] = files.flatMap(({ positives }) => positives)

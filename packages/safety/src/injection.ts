@@ -47,7 +47,10 @@ const tags = new RegExp(
  */
 export function sanitize(text: string): string {
   const seen = unusual.test(text) ? text.replace(invisible, '') : text
+  const hasTags = seen.includes('<')
+  if (!hasTags && !seen.includes(':') && !seen.includes('[')) return seen
   const unmarked = seen.replace(markers, quote)
+  if (!hasTags) return unmarked
   return unmarked.replace(tags, (tag, at: number) =>
     isType(tag, unmarked.charAt(at - 1)) ? tag : quote(tag),
   )

@@ -30,7 +30,8 @@ const mostPasses = 8
 /** Compiles settings to a gate for texts. Throws SafetyError for what can't be used. */
 export function compileSafety(settings: SafetySettings, options: SafetyOptions = {}): Safety {
   checkSettings(settings, takenNames())
-  const mask = compileLeakDetector(detectorsOf(settings, options.isKnownSecret))
+  const answers = new Map<string, boolean>()
+  const mask = compileLeakDetector(detectorsOf(settings, askingOnce(options.isKnownSecret, answers)))
   const judge = compilePolicy(settings.policy)
   const { maxLength } = settings
 
@@ -57,6 +58,7 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
 
   return {
     guard(text, before = '') {
+      answers.clear()
       try {
         return settle(text, before, 1)
       } catch (error) {
@@ -65,6 +67,23 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
       }
     },
   }
+}
+
+/** A text is read in several ways, in which the same words are. */
+function askingOnce(
+  isKnownSecret: SafetyOptions['isKnownSecret'],
+  answers: Map<string, boolean>,
+): SafetyOptions['isKnownSecret'] {
+  return (
+    isKnownSecret &&
+    ((candidate) => {
+      const known = answers.get(candidate)
+      if (known !== undefined) return known
+      const answer = isKnownSecret(candidate)
+      answers.set(candidate, answer)
+      return answer
+    })
+  )
 }
 
 const blocks = ({ action }: Finding): boolean => action === 'block'

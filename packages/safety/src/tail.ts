@@ -17,6 +17,7 @@ const begunFooter = /-[A-Z0-9 -]{0,60}$/
  */
 export function tailOf(before: string, text: string): string {
   const said = before + text
+  if (!said.includes('PRIVATE KEY')) return lastWords(said)
   const begun = [...said.matchAll(header)].at(-1)
   if (begun === undefined) return lastWords(said)
   const body = said.slice(begun.index + begun[0].length)

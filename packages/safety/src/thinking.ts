@@ -6,6 +6,7 @@ const tokens = /`+|<(\/?)think(?:ing)?>/gi
  * model's template wrote it, it is all that stands before. Tags in code, as Markdown marks it, are only spoken of.
  */
 export function withoutThinking(text: string): string {
+  if (!text.includes('<')) return text
   const found = [...text.matchAll(tokens)]
   if (!found.some(isTag)) return text
   const lastOfLength = new Map(found.filter(isTicks).map(({ 0: ticks, index }) => [ticks, index]))

@@ -11,6 +11,7 @@ import { describe, expect, test } from 'vitest'
 interface RuleData extends SecretRule {
   readonly positives: readonly string[]
   readonly negatives: readonly string[]
+  readonly needs?: string
 }
 
 const folder = new URL('../src/rules/', import.meta.url)
@@ -80,7 +81,7 @@ describe.each(files)('$name', ({ text, rules: own }) => {
   })
 })
 
-const ruleFields = new Set(['name', 'pattern', 'keywords', 'action', 'generic'])
+const ruleFields = new Set(['name', 'pattern', 'needs', 'keywords', 'action', 'generic'])
 
 describe('random secrets behind a label', () => {
   const { guard } = compileSafety(defaultSafety)

@@ -11,41 +11,67 @@ export type Finder = (text: string, seam?: number) => Secret[]
 
 /** Compiles detectors to a search in all views of a text; a secret's rank is its detector's place among them. */
 export function compileFinder(detectors: readonly Detector[]): Finder {
-  const search = compileKeywords(detectors.map(({ words }) => words))
+  const searchWords = compileKeywords(detectors.map(({ words }) => words))
+
+  const glances = detectors.map(({ glance }) => glance)
+  const areAtWords = detectors.map(({ isAtWords }) => isAtWords)
+  /** Those that look everywhere. */
+  const wordless = detectors.flatMap(({ words }, rank) => (words.length === 0 ? [rank] : []))
 
   /** By rank, the words at which a detector looks closer, in the order of their ends. */
-  function wordsIn(text: string): Map<number, Span[]> {
-    const found = new Map<number, Span[]>()
-    for (const [rank, { words }] of detectors.entries()) if (words.length === 0) found.set(rank, [])
-    search(text, (rank, start, end) => {
-      const glance = detectors[rank]?.glance
-      if (glance !== undefined && !isAt(glance, text, start)) return
+  function wordsIn(text: string, seam = text.length): ReadonlyMap<number, readonly Span[]> {
+    let found: Map<number, Span[]> | undefined
+    let count = 0
+    let isApart = true
+    searchWords(text, (rank, start, end) => {
+      if (areAtWords[rank] === true) {
+        // No match that goes over the seam begins there, and where words are so few none has a say in another.
+        if (start >= seam && isApart && count <= fewWords) return
+        const glance = glances[rank]
+        if (glance !== undefined && !isAt(glance, text, start)) return
+        if (start < seam && end > seam) isApart = false
+      }
+      count++
+      found ??= new Map()
       const words = found.get(rank)
       if (words === undefined) found.set(rank, [{ start, end }])
       else words.push({ start, end })
     })
+    if (found === undefined) return nowhere
+    for (const words of found.values()) if (words.length > 1) words.sort((one, other) => one.end - other.end)
     return found
   }
 
   return (text, seam) => {
-    const secretsIn = (view: View): Secret[] => {
-      const secrets: Secret[] = []
-      if (view.text === '') return secrets
+    const { certain, joined } = viewsOf(text)
+    const search = (view: View, found: Secret[]): void => {
+      if (view.text === '') return
       const isWanted = (span: Span): boolean => seam === undefined || isAcross(seam, view.origin(span))
-      for (const [rank, words] of wordsIn(view.text)) {
-        for (const secret of detectors[rank]?.find(view.text, words, isWanted) ?? []) {
-          secrets.push({ ...wholeToken(view, secret, seam), rank })
+      // The seam is at a place of the text as it is written. Where nothing is read on, nothing before it has a say.
+      const here = view === certain[0] ? seam : undefined
+      const from = here === undefined || joined.length > 0 ? 0 : here
+      const look = (rank: number, words: readonly Span[]): void => {
+        for (const secret of detectors[rank]?.find(view.text, words, isWanted, from) ?? []) {
+          found.push({ ...wholeToken(view, secret, seam), rank })
         }
       }
-      return secrets
+      for (const rank of wordless) look(rank, noWords)
+      for (const [rank, words] of wordsIn(view.text, here)) look(rank, words)
     }
-    const { certain, joined } = viewsOf(text)
-    const found = certain.flatMap(secretsIn)
+    const found: Secret[] = []
+    for (const view of certain) search(view, found)
     if (joined.length === 0) return found
     const known = merge(found)
-    return [...found, ...joined.flatMap(secretsIn).filter((secret) => !addsMereWord(text, secret, known))]
+    const others: Secret[] = []
+    for (const view of joined) search(view, others)
+    return [...found, ...others.filter((secret) => !addsMereWord(text, secret, known))]
   }
 }
+
+/** Of the words in a text. */
+const fewWords = 8
+const noWords: readonly Span[] = []
+const nowhere: ReadonlyMap<number, readonly Span[]> = new Map()
 
 function isAt(glance: RegExp, text: string, start: number): boolean {
   glance.lastIndex = start

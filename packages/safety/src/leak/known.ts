@@ -1,16 +1,33 @@
-import type { FindSecrets } from './matches.js'
+import type { Span } from '../span.js'
+import { blanks, charactersBut, charactersOf, stretchesOf } from '../stretches.js'
+import type { Detector } from './detector.js'
 
 /** Shorter strings are no tokens [MEUP-5]. */
-const candidates = [/[\w-]{16,}/g, /[^\s"'`<>()[\]{},;]{16,}/g]
-const punctuation = /[.:!?]+$/
+const shortest = 16
+const ofWord = charactersBut(`${blanks}"'\`<>()[]{},;`)
+const ofToken = charactersOf('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-')
+const punctuation = charactersOf('.:!?')
 
-/** Finds what the caller knows to be secret. */
-export const knownSecrets = (isKnownSecret: (candidate: string) => boolean): FindSecrets =>
-  function* (text) {
-    for (const candidate of candidates) {
-      for (const { 0: run, index } of text.matchAll(candidate)) {
-        const word = run.replace(punctuation, '')
-        if (isKnownSecret(word)) yield { start: index, end: index + word.length }
+/** Finds what the caller knows to be secret: words as a whole, and what is in them of the letters of most tokens. */
+export const knownSecrets =
+  (isKnownSecret: (candidate: string) => boolean): Detector['find'] =>
+  (text, _words, _isWanted, from) => {
+    const secrets: Span[] = []
+    for (const { start, end } of stretchesOf(ofWord, shortest, text)) {
+      const word = { start, end: withoutPunctuation(text, start, end) }
+      if (word.end > from && isKnownSecret(text.slice(word.start, word.end))) secrets.push(word)
+      for (const token of stretchesOf(ofToken, shortest, text, start, end)) {
+        if (token.end <= from || areSame(token, word)) continue
+        if (isKnownSecret(text.slice(token.start, token.end))) secrets.push(token)
       }
     }
+    return secrets
   }
+
+function withoutPunctuation(text: string, start: number, end: number): number {
+  let last = end
+  while (last > start && punctuation[text.charCodeAt(last - 1)] === 1) last--
+  return last
+}
+
+const areSame = (one: Span, other: Span): boolean => one.start === other.start && one.end === other.end

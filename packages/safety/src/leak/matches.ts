@@ -4,13 +4,14 @@ import { readerOf } from './match.js'
 import { behindMatch } from './secret-end.js'
 
 /** Gives the secrets in spans of a text, which ascend and may overlap; none twice. */
-export type FindSecrets = (text: string, spans: readonly Span[]) => Iterable<Span>
+export type FindSecrets = (text: string, spans: readonly Span[]) => readonly Span[]
 
 /** Compiles a pattern to a search for the secrets that it matches, of which those count that `isSecret`. */
 export function compileSearch(pattern: Pattern, isSecret: (found: string) => boolean): FindSecrets {
   const read = readerOf(pattern.compiled)
 
-  return function* (text, spans) {
+  return (text, spans) => {
+    const secrets: Span[] = []
     let at = 0
     for (const span of spans) {
       // With the character before, which tells whether a word begins.
@@ -28,9 +29,10 @@ export function compileSearch(pattern: Pattern, isSecret: (found: string) => boo
         }
         const { start, secret } = match
         const isFound = secret.start < secret.end && isSecret(text.slice(secret.start, secret.end))
-        if (isFound) yield secret
+        if (isFound) secrets.push(secret)
         at = behindMatch(text, start, secret, isFound)
       }
     }
+    return secrets
   }
 }

@@ -22,7 +22,8 @@ export function compilePrefixSearch(
 ): Detector['find'] {
   const read = readerOf(pattern.compiled)
 
-  return function* (text, words, isWanted): Iterable<Span> {
+  return (text, words, isWanted) => {
+    const secrets: Span[] = []
     const starts = words.map(({ start }) => start).sort((one, other) => one - other)
     let at = 0
     let left = mostReading * text.length + leastReading
@@ -30,8 +31,8 @@ export function compilePrefixSearch(
       if (start < at) continue
       if (left < 0) {
         const spans = surroundings(text, starts.slice(index), behindStart)
-        yield* spans.filter((span) => isWanted(span) && pattern.test(text.slice(span.start, span.end)))
-        return
+        const isIn = (span: Span): boolean => isWanted(span) && pattern.test(text.slice(span.start, span.end))
+        return [...secrets, ...spans.filter(isIn)]
       }
       const end = endOf(text, start)
       left -= end - start
@@ -43,8 +44,9 @@ export function compilePrefixSearch(
       if (match === undefined) continue
       const { secret } = match
       const isFound = secret.start < secret.end && isSecret(text.slice(secret.start, secret.end))
-      if (isFound) yield secret
+      if (isFound) secrets.push(secret)
       at = behindMatch(text, start, secret, isFound)
     }
+    return secrets
   }
 }

@@ -1,22 +1,19 @@
+import type { BuiltInRule } from '../built-in-rules.js'
 import { SafetyError } from '../error.js'
-import { compilePattern, compilePrefixPattern } from '../pattern.js'
+import { compilePattern, compilePrefixPattern, type Pattern } from '../pattern.js'
 import type { SecretRule } from '../settings.js'
 import { aroundKeyword, phraseEnd, surroundings } from '../surroundings.js'
 import type { Detector } from './detector.js'
 import { compileHead } from './head.js'
 import { compileSearch } from './matches.js'
-import type { Locator } from './native.js'
 import { searchOf } from './natives.js'
 import { isPlaceholder } from './placeholder.js'
 import { compilePrefixSearch } from './prefixes.js'
 import { secretsAt } from './secrets-at.js'
 
-/**
- * Compiles the rule that stands at `path` in the settings. Throws SafetyError if it can't be used. Where matches are may be
- * told by another than RE2.
- */
-export function compileRule(rule: SecretRule, path: string, native?: Locator): Detector {
-  const { name, pattern, keywords, action } = rule
+/** Compiles the rule that stands at `path` in the settings. Throws SafetyError if it can't be used. */
+export function compileRule(rule: SecretRule, path: string): Detector {
+  const { keywords, pattern } = rule
   if (keywords?.length === 0) {
     throw new SafetyError(
       `${path}/keywords`,
@@ -29,16 +26,19 @@ export function compileRule(rule: SecretRule, path: string, native?: Locator): D
     if (keyword !== keyword.toLowerCase())
       throw new SafetyError(at, 'is not in lower case, as keywords must be')
   })
-  const compiled = compilePattern(pattern, `${path}/pattern`)
-  const search = compileSearch(
-    native === undefined ? compiled : { ...compiled, compiled: native },
-    judgeOf(rule),
-  )
+  return searchBy(compilePattern(pattern, `${path}/pattern`), rule)
+}
+
+/** Where its keywords are, or everywhere; nowhere in a text that has nothing of what each match needs. */
+function searchBy(pattern: Pattern, rule: SecretRule, needs?: RegExp): Detector {
+  const { name, keywords, action } = rule
+  const search = compileSearch(pattern, judgeOf(rule))
   return {
     name,
     action,
     words: keywords ?? [],
     find: (text, words, isWanted) => {
+      if (needs?.test(text) === false) return []
       if (keywords === undefined) return search(text, [{ start: 0, end: text.length }])
       const ends = words.map(({ end }) => end)
       return search(text, surroundings(text, ends, aroundKeyword).filter(isWanted))
@@ -50,17 +50,39 @@ export function compileRule(rule: SecretRule, path: string, native?: Locator): D
  * Compiles a rule of this package. Where its pattern says how a match begins, it only looks there; where JavaScript
  * surely matches all of it in linear time, RE2 has no part in it.
  */
-export function compileBuiltIn(rule: SecretRule): Detector {
+export function compileBuiltIn(rule: BuiltInRule): Detector {
   const { name, pattern, action } = rule
   const head = compileHead(pattern)
-  if (head === undefined) return compileRule(rule, `/built-in/${name}`, searchOf(pattern))
+  const needs = needsOf(rule)
+  if (head === undefined) return searchBy(patternOf(rule, needs), rule, needs)
   const { starts: words, glance, isWhole, extent, native } = head
   const judge = judgeOf(rule)
   // It skips what it has found, where the same may begin again and again.
-  if (isWhole) return { name, action, words, find: secretsAt(glance, judge) }
-  const find = compilePrefixSearch(compilePrefixPattern(pattern, native), judge, endOfMatch(extent))
-  return { name, action, words, glance, find }
+  if (isWhole) return { name, action, words, isAtWords: true, find: secretsAt(glance, judge) }
+  const prefix = compilePrefixPattern(pattern, native)
+  const begins =
+    needs === undefined ? prefix.begins : (text: string) => needs.test(text) && prefix.begins(text)
+  return {
+    name,
+    action,
+    words,
+    isAtWords: true,
+    glance,
+    find: compilePrefixSearch({ ...prefix, begins }, judge, endOfMatch(extent)),
+  }
 }
+
+/** What JavaScript finds by itself needs no test before: to look for a match takes no longer. */
+function patternOf({ name, pattern }: BuiltInRule, needs: RegExp | undefined): Pattern {
+  const native = searchOf(pattern)
+  if (native !== undefined) return { compiled: native, test: () => true }
+  const compiled = compilePattern(pattern, `/built-in/${name}`)
+  if (needs === undefined) return compiled
+  return { ...compiled, test: (text) => needs.test(text) && compiled.test(text) }
+}
+
+const needsOf = ({ needs }: BuiltInRule): RegExp | undefined =>
+  needs === undefined ? undefined : new RegExp(needs, 'i')
 
 /** Where a match that starts at a place has ended, if there is one. */
 const endOfMatch =

@@ -1,7 +1,7 @@
 import type { Part, Sequence } from './syntax.js'
 
 /** Starts of one pattern. */
-const most = 128
+const most = 512
 /** Characters of a start: fewer are too common, more are not worth their memory. */
 const shortest = 2
 const longest = 8

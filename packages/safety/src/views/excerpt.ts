@@ -9,12 +9,14 @@ const sight = 256
 export const excerpt = (view: View): View => decode(view, (text) => gaps(text, view.changes))
 
 /** What lies between becomes the end of a line. */
-function* gaps(text: string, changes: readonly Span[]): Generator<Replacement> {
+function gaps(text: string, changes: readonly Span[]): Replacement[] {
+  const between: Replacement[] = []
   let read = 0
   for (const change of changes) {
     const start = phraseStart(text, change.start - sight, read)
-    if (start > read) yield { start: read, end: start, by: '\n' }
+    if (start > read) between.push({ start: read, end: start, by: '\n' })
     if (change.end + sight > read) read = wordEnd(text, change.end + sight)
   }
-  if (read < text.length) yield { start: read, end: text.length, by: '\n' }
+  if (read < text.length) between.push({ start: read, end: text.length, by: '\n' })
+  return between
 }

@@ -1,4 +1,4 @@
-import type { Replacement } from './view.js'
+import { type Replacement, unchanged } from './view.js'
 
 const unusual = /[^\t\n\r -~]/
 const lineEnd = /[\u0085\u2028\u2029]/
@@ -12,16 +12,18 @@ const forms =
 const candidate = new RegExp(`(?![\\t\\n\\r])(?:${unseen.source}|[${forms}])`, 'u')
 
 /** Reads through what only looks different: invisible characters, accents, full-width and other forms of ASCII. */
-export function* plain(text: string): Generator<Replacement> {
+export function plain(text: string): readonly Replacement[] {
   const first = text.search(unusual)
-  if (first === -1) return
+  if (first === -1) return unchanged
+  const replacements: Replacement[] = []
   for (let start = first, end = start; start < text.length; start = end) {
     const code = text.codePointAt(start) ?? 0
     end = start + (code > 0xffff ? 2 : 1)
     if (code >= 0x20 && code <= 0x7e) continue
     const by = readAs(code)
-    if (by !== undefined) yield { start, end, by }
+    if (by !== undefined) replacements.push({ start, end, by })
   }
+  return replacements
 }
 
 /** What characters are read as, which takes a while to tell. */

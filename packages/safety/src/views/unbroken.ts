@@ -1,14 +1,19 @@
-import type { Replacement } from './view.js'
+import { blanks, charactersOf } from '../stretches.js'
+import { type Replacement, unchanged } from './view.js'
 
 /** A line's end with what continues it, and the seam of a string in two pieces: `" + "`. Anchored, so it is linear. */
 const breaks = /(["'`])(?:[ \t]*\+)?[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?\1|(?<![ \t])[ \t]*\\?\r?\n[ \t]*/g
 
 /** Reads a token that is broken over lines in one piece. Words of prose stay apart. */
-export function* unbroken(text: string): Generator<Replacement> {
+export function unbroken(text: string): readonly Replacement[] {
+  // No seam is without.
+  if (!text.includes('\n') && !text.includes('+')) return unchanged
+  const replacements: Replacement[] = []
   for (const { 0: seam, index } of text.matchAll(breaks)) {
     const end = index + seam.length
-    if (isSeam(seam) && isInsideToken(text, index, end)) yield { start: index, end, by: '' }
+    if (isSeam(seam) && isInsideToken(text, index, end)) replacements.push({ start: index, end, by: '' })
   }
+  return replacements
 }
 
 /** `""` is an empty string, not a seam. */
@@ -16,8 +21,8 @@ const isSeam = (found: string): boolean => found.includes('\n') || found.include
 
 /** Characters on either side that tell what is broken. */
 const sight = 64
-const wordBefore = /[^\s"'`]+$/
-const wordBehind = /^[^\s"'`]+/
+/** What stands around words. */
+const outside = charactersOf(`${blanks}"'\``)
 /** As programs and settings have them; what a token looks like is no name. */
 const name = '(?:[a-z][a-z_.-]*|[A-Z][A-Z_]*|[a-z]+(?:[A-Z][a-z]+)+)\\d?["\'`]?'
 /** What begins a line of its own: `name=value`, `name = value`, `name: value`, and the signs of lists. */
@@ -26,11 +31,27 @@ const beginning = new RegExp(
 )
 
 function isInsideToken(text: string, start: number, end: number): boolean {
-  const before = wordBefore.exec(text.slice(Math.max(0, start - sight), start))?.[0]
+  const before = wordBefore(text, start)
+  const behind = wordBehind(text, end)
+  if (before === '' || behind === '') return false
+  const isBehind = isTokenLike(behind)
+  if (!isBehind && !isTokenLike(before)) return false
   const rest = text.slice(end, end + sight)
-  const behind = wordBehind.exec(rest)?.[0]
-  if (before === undefined || behind === undefined || beginning.test(rest)) return false
-  return isTokenLike(behind) || (isTokenLike(before) && !sentence.test(rest))
+  return !beginning.test(rest) && (isBehind || !sentence.test(rest))
+}
+
+function wordBefore(text: string, end: number): string {
+  const least = Math.max(0, end - sight)
+  let start = end
+  while (start > least && outside[text.charCodeAt(start - 1)] !== 1) start--
+  return text.slice(start, end)
+}
+
+function wordBehind(text: string, start: number): string {
+  const most = Math.min(text.length, start + sight)
+  let end = start
+  while (end < most && outside[text.charCodeAt(end)] !== 1) end++
+  return text.slice(start, end)
 }
 
 const punctuation = /[.,;:!?)\]]+$/

@@ -14,12 +14,17 @@ export interface Replacement extends Span {
   readonly by: string
 }
 
-export type Decoder = (text: string) => Iterable<Replacement>
+export type Decoder = (text: string) => readonly Replacement[]
+
+/** Of a text in which there is nothing to decode. */
+export const unchanged: readonly Replacement[] = []
 
 export const asWritten = (text: string): View => ({ text, changes: [], origin: (span) => span })
 
 /** Reads a view with a decoder; the same view where there is nothing to decode. */
 export function decode(view: View, decoder: Decoder): View {
+  const replacements = decoder(view.text)
+  if (replacements.length === 0) return view
   const pieces: Piece[] = []
   const changes: Span[] = []
   let text = ''
@@ -28,13 +33,12 @@ export function decode(view: View, decoder: Decoder): View {
     pieces.push({ start: text.length, source: { start, end }, isCopy })
     text += by
   }
-  for (const { start, end, by } of decoder(view.text)) {
+  for (const { start, end, by } of replacements) {
     if (start > read) add(read, start, view.text.slice(read, start), true)
     changes.push({ start: text.length, end: text.length + by.length })
     if (by !== '') add(start, end, by, false)
     read = end
   }
-  if (read === 0) return view
   if (read < view.text.length) add(read, view.text.length, view.text.slice(read), true)
   return { text, changes, origin: (span) => view.origin(originIn(pieces, span)) }
 }

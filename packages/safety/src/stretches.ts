@@ -1,0 +1,48 @@
+import type { Span } from './span.js'
+
+/** By character code (UTF-16), whether a character is one of those that a stretch is made of: 1 = it is. */
+export type Characters = Uint8Array
+
+/** What `\s` stands for in JavaScript. */
+export const blanks =
+  '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
+
+/** How many character codes there are. */
+const codes = 0x10000
+
+/** Those of a string. */
+export function charactersOf(text: string): Characters {
+  const characters = new Uint8Array(codes)
+  for (let at = 0; at < text.length; at++) characters[text.charCodeAt(at)] = 1
+  return characters
+}
+
+/** All but those of a string. */
+export const charactersBut = (text: string): Characters => charactersOf(text).map((is) => 1 - is)
+
+const none: readonly Span[] = []
+
+/** Every stretch, as long as it can be, of at least `shortest` such characters between `from` and `to`; in order. */
+export function stretchesOf(
+  characters: Characters,
+  shortest: number,
+  text: string,
+  from = 0,
+  to = text.length,
+): readonly Span[] {
+  let found: Span[] | undefined
+  // Of so many characters in a row, one at least is looked at.
+  for (let at = from + shortest - 1; at < to; at += shortest) {
+    if (characters[text.charCodeAt(at)] !== 1) continue
+    let start = at
+    while (start > from && characters[text.charCodeAt(start - 1)] === 1) start--
+    let end = at + 1
+    while (end < to && characters[text.charCodeAt(end)] === 1) end++
+    if (end - start >= shortest) {
+      if (found === undefined) found = []
+      found.push({ start, end })
+    }
+    at = end
+  }
+  return found ?? none
+}

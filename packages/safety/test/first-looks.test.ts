@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { compileKeywords } from '../src/leak/keywords.js'
+import { knownSecrets } from '../src/leak/known.js'
+import { blanks, charactersBut, charactersOf, stretchesOf } from '../src/stretches.js'
+import { base64 } from '../src/views/base64.js'
+import { unbroken } from '../src/views/unbroken.js'
+import { decodeText } from '../src/views/view.js'
+
+/** What tells soon that there is nothing to be found agrees with what takes its time. */
+const few = fc.string({
+  unit: fc.constantFrom('a', 'b', 'B', 'c', '_', ' ', 'п', 'П', '\u{1f600}'),
+  maxLength: 40,
+})
+const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '_', 'п'), minLength: 1, maxLength: 5 })
+
+test('words are found wherever they are', () => {
+  const lists = fc.array(fc.array(word, { maxLength: 4 }), { maxLength: 4 })
+  fc.assert(
+    fc.property(lists, fc.array(few, { minLength: 20, maxLength: 20 }), (lists, texts) => {
+      const search = compileKeywords(lists)
+      for (const text of texts) {
+        const found: string[] = []
+        const starts: number[] = []
+        search(text, (index, start, end) => {
+          found.push(`${index} ${start} ${end}`)
+          starts.push(start)
+        })
+        expect(found.toSorted()).toEqual(wordsIn(text, lists).toSorted())
+        expect(starts).toEqual(starts.toSorted((one, other) => one - other))
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+function wordsIn(text: string, lists: readonly (readonly string[])[]): string[] {
+  const lower = text.replace(/[BП]/g, (letter) => letter.toLowerCase())
+  return lists.flatMap((list, index) =>
+    list.flatMap((each) =>
+      Array.from({ length: text.length }, (_, at) => at)
+        .filter((at) => lower.startsWith(each, at))
+        .map((at) => `${index} ${at} ${at + each.length}`),
+    ),
+  )
+}
+
+test('stretches are those that an expression finds', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 60 })
+  fc.assert(
+    fc.property(
+      text,
+      fc.integer({ min: 1, max: 6 }),
+      fc.nat(20),
+      fc.nat(60),
+      (text, shortest, from, length) => {
+        const to = Math.min(text.length, from + length)
+        const matches = text.slice(from, to).matchAll(new RegExp(`[ab]{${shortest},}`, 'g'))
+        const expected = [...matches].map(({ 0: { length }, index }) => ({
+          start: from + index,
+          end: from + index + length,
+        }))
+        expect(stretchesOf(charactersOf('ab'), shortest, text, from, to)).toEqual(expected)
+        expect(stretchesOf(charactersBut(' '), shortest, text, from, to)).toEqual(expected)
+      },
+    ),
+    { numRuns: 3000 },
+  )
+})
+
+test('blanks are those of expressions', () => {
+  const codes = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+  expect(codes.filter((each) => /\s/.test(each)).join('')).toBe([...blanks].sort().join(''))
+})
+
+test('every word and every run of letters is looked up that may be a known secret', () => {
+  const unit = fc.constantFrom('a', 'B', '7', '-', '.', '/', ':', ' ', ',', '\u00a0', 'é', '(')
+  const text = fc.string({
+    unit: fc.oneof({ weight: 6, arbitrary: fc.constantFrom('a', 'B', '7') }, unit),
+    maxLength: 120,
+  })
+  fc.assert(
+    fc.property(text, fc.nat(120), (text, from) => {
+      const asked = new Set<string>()
+      const isAsked = (candidate: string): boolean => asked.add(candidate).size > 0
+      const all = knownSecrets(isAsked)(text, [], () => true, 0)
+      const words = [...text.matchAll(/[^\s"'`<>()[\]{},;]{16,}/g)].map(({ 0: each }) =>
+        each.replace(/[.:!?]+$/, ''),
+      )
+      const runs = [...text.matchAll(/[\w-]{16,}/g)].map(({ 0: each }) => each)
+      expect([...asked].sort()).toEqual([...new Set([...words, ...runs])].sort())
+      const some = knownSecrets(() => true)(text, [], () => true, from)
+      expect(some).toEqual(all.filter(({ end }) => end > from))
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+const readable = /[\t\n\r -~]{11,}/g
+/** What is readable in a run, decoded from each of its first four digits. */
+const decoded = (run: string): string =>
+  [0, 1, 2, 3]
+    .flatMap((from) => Buffer.from(run.slice(from), 'base64').toString('latin1').match(readable) ?? [])
+    .join('\n')
+
+test('base64 is read where it holds something readable, and nowhere else', () => {
+  const said = fc
+    .string({ unit: fc.constantFrom('a', 'Z', ' ', '~', '\n', '\u00ff'), maxLength: 30 })
+    .map(btoa)
+  const noise = fc.string({ unit: fc.constantFrom('a', 'Q', '7', '+', '/', 'I'), maxLength: 30 })
+  const run = fc.oneof(
+    said,
+    said.map((each) => each.replaceAll('=', '')),
+    noise,
+    fc.tuple(noise, said).map(([one, other]) => one + other),
+  )
+  fc.assert(
+    fc.property(run, fc.boolean(), (run, isForAddresses) => {
+      const text = isForAddresses ? run.replaceAll('+', '-').replaceAll('/', '_') : run
+      const plain = run.replaceAll('=', '')
+      const by = plain.length < 16 ? '' : decoded(plain)
+      expect(base64(`(${text})`).map((each) => each.by)).toEqual(by === '' ? [] : [by])
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('words that are broken over lines are read in one piece, as expressions tell them', () => {
+  for (const [text, read] of [
+    ['zk_aB3\n  dE5gH7', 'zk_aB3dE5gH7'],
+    ['"zk_aB3" +\n  "dE5gH7"', '"zk_aB3dE5gH7"'],
+    ['so it goes\non and on', 'so it goes\non and on'],
+    ['zk_aB3\nname=dE5', 'zk_aB3\nname=dE5'],
+    ['zk_aB3\n\ndE5gH7', 'zk_aB3\n\ndE5gH7'],
+    ['zk_aB3 dE5gH7', 'zk_aB3 dE5gH7'],
+  ] as const) {
+    expect(decodeText(text, unbroken)).toBe(read)
+  }
+})
