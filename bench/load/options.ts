@@ -34,7 +34,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       ...{ receivers: text, senders: text, size: text, window: text, only: text },
       rounds: { ...text, default: '3' },
       ms: { ...text, default: '400' },
-      warm: { ...text, default: '200' },
+      warm: { ...text, default: '1000' },
       minutes: { ...text, default: '10' },
       ...{ full: flag, verify: flag, write: flag, help: flag },
     },

@@ -28,7 +28,9 @@ describe('while the log stands still', () => {
     const { store, stall } = faultyDisk(
       clock ? memoryStore() : await sqliteStore({ path: temporaryFile('log.sqlite') }),
     )
-    const running = await start({ participants, store, ...(clock && { clock }) })
+    // What waited comes all at once: a busy machine may not read as fast as that.
+    const limits = { sendBufferBytes: 64 * mebibyte }
+    const running = await start({ participants, store, limits, ...(clock && { clock }) })
     const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]
     await bob.accepted({ kind: 'chat', payload: { message: 'first' } })
     const metric = async (name: string): Promise<number> => {
