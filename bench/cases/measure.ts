@@ -1,4 +1,5 @@
 import { Crowd, type CrowdOptions } from '../load/crowd.js'
+import { meup } from '../load/dialects.js'
 import type { Options } from '../load/options.js'
 import { pause, until } from '../load/waiting.js'
 import { type Contender, chosen, type Running } from '../peers/contenders.js'
@@ -50,9 +51,10 @@ export async function measureCell(
       crowds.push({ contender, server, crowd, found: [] })
     }
     for (let round = 0; round < rounds; round++) {
-      for (const { crowd, found, contender } of crowds) {
+      for (const { crowd, found, contender, server } of crowds) {
         try {
           found.push(await measure(crowd, cell.window, ms, warmMs))
+          if (server.dialect === meup) await untilIdle(server)
         } catch (error) {
           throw new Error(`${contender.name} failed in round ${round + 1}`, { cause: error })
         }
@@ -74,6 +76,18 @@ export async function measureCell(
     ratio: unit && median(found.map(({ messages }, i) => messages / (unit[i]?.messages ?? Number.NaN))),
   }))
   return { cell, figures }
+}
+
+/** Longer than turns and steps rest, and what nothing takes of the processor in that time. */
+const [restMs, idleMs] = [1200, 20]
+
+/** What the gateway has put off is done before the next contender is measured. */
+async function untilIdle(server: Running): Promise<void> {
+  for (let before = server.cpu(), now = Infinity; now - before > idleMs; ) {
+    before = server.cpu()
+    await pause(restMs)
+    now = server.cpu()
+  }
 }
 
 /** Messages of the shortest measurement. */
