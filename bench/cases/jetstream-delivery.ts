@@ -39,7 +39,7 @@ export interface Pass {
 
 /** What each receiver gets is hashed: fails where two receivers of either gateway have not got the same bytes. */
 export async function deliveredAlike(nats: Nats, sentTo: Role, options: Options): Promise<Pass> {
-  const { receivers: [each = 25] = [], rounds, ms } = options
+  const { receivers: [each = 25] = [], rounds, ms, warmMs } = options
   const seats = { receivers: 2 * each, senders: 1 }
   const found: Record<Role, Quantiles>[] = []
   await withTwoGateways(nats, seats, async (sequencing, following) => {
@@ -49,6 +49,7 @@ export async function deliveredAlike(nats: Nats, sentTo: Role, options: Options)
     const crowd = await Crowd.gather(near, { receivers: each, senders: 1, size, first })
     try {
       await distant.settle()
+      await measure(crowd, distant.lines, warmMs * 4)
       for (let round = 0; round < rounds; round++) {
         const [here, there] = await measure(crowd, distant.lines, ms * 4)
         found.push(

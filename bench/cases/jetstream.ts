@@ -43,7 +43,7 @@ function deliverySection(passes: readonly Pass[]): Section {
     id: 'jetstream',
     title: 'Two gateways on one space',
     about:
-      '500 messages of 300 B a second to receivers at each of two gateways: ms from the sender’s write to a receiver’s read. All receivers got the same bytes. The servers of NATS share the core of the load generator.',
+      '500 messages of 300 B a second to receivers at each of two gateways: ms from the sender’s write to a receiver’s read. All receivers got the same bytes. Both gateways share a core, the servers of NATS that of the load generator; the load is on for four seconds before.',
     columns: ['servers, sent to the gateway that is', 'received at the one that is', 'p50', 'p99', 'p99.9'],
     rows: passes.flatMap(({ servers, sentTo, at }) =>
       Object.entries(at).map(([gateway, { p50, p99, p999 }]) => [

@@ -14,7 +14,7 @@ test(
   withNats(async () => {
     const nats = await startNats()
     onTestFinished(() => nats.stop())
-    const { options } = readCommandLine(['--receivers', '2', '--ms', '50', '--rounds', '1'])
+    const { options } = readCommandLine(['--receivers', '2', '--ms', '50', '--warm', '50', '--rounds', '1'])
     for (const sentTo of ['sequencing', 'following'] as const) {
       const { servers, at } = await deliveredAlike(nats, sentTo, options)
       expect(servers).toBe(1)

@@ -60,6 +60,8 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
       reconnectJitter: reconnectMs,
       pingInterval: requestMs,
       ignoreAuthErrorAbort: true,
+      // Else each question makes two errors in advance, for their stacks.
+      noAsyncTraces: true,
     })
     tellDurability(checkVersion(connection), logger)
     const js = jetstream.jetstream(connection, { timeout: requestMs })

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { LogError } from '../../log/error.js'
 import type { Row, Snapshot } from '../../ports/envelope-log.js'
 import { type BatchHead, lastOf } from './batch.js'
@@ -5,6 +6,8 @@ import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
 
+/** What was just written may be on its way here for so long [milliseconds]. */
+const graceMs = 100
 /** Rows that the replica takes at once. */
 const atOnce = 1000
 
@@ -37,6 +40,11 @@ export class Follower {
     this.#position = place
   }
 
+  /** The replica has lost rows: where the first of them stands is to be found out. */
+  forget(): void {
+    this.#position = undefined
+  }
+
   /** Called with rows that the replica has taken. */
   onRows: (rows: readonly Row[]) => void = () => {}
 
@@ -52,6 +60,17 @@ export class Follower {
     await replica.take(rows)
     this.#position = at
     this.onRows(rows)
+  }
+
+  /** Whether the replica has what the stream had when this was asked, or gets it by itself within a moment. */
+  async isCurrent(): Promise<boolean> {
+    const replica = this.#replica
+    const before = replica.head
+    const tip = await this.#subject.tip()
+    if (tip === undefined || tip.head.epoch !== replica.epoch) return false
+    const last = lastOf(tip.head)
+    if (last > replica.head) await delay(graceMs)
+    return last === replica.head ? tip.at === this.#position : last >= before && last < replica.head
   }
 
   /** Takes everything that the stream has now. */

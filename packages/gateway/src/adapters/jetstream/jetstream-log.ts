@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { nanoid } from 'nanoid'
 import { seal } from '../../log/chain.js'
 import { closedError, duplicateIdError, gapError, LogError, rangeError } from '../../log/error.js'
-import { fieldsOf, rowOf } from '../../log/fields.js'
+import { draftOf, fieldsOf, rowOf } from '../../log/fields.js'
 import type { Checkpoint, Draft, EnvelopeLog, Query, Row, Snapshot } from '../../ports/envelope-log.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Projection, ProjectionOptions } from '../../ports/projection.js'
@@ -74,7 +74,7 @@ export class JetStreamLog implements EnvelopeLog {
     this.#refuseIfClosed()
     const { sharing, space } = this.#parts
     // The caller may use its bytes again.
-    const drafts = batch.map((draft) => ({ ...draft, body: copy(draft.body), content: copy(draft.content) }))
+    const drafts = batch.map((draft) => draftOf(fieldsOf(draft), copy(draft.body), copy(draft.content)))
     await this.#inTurn(async () => {
       if (this.#broken !== undefined) throw this.#broken
       if (!sharing.leads) throw fenced(space)
@@ -114,7 +114,9 @@ export class JetStreamLog implements EnvelopeLog {
     this.#refuseIfClosed()
     const { sharing, replica, follower } = this.#parts
     await this.#inTurn(async () => {
+      const before = replica.head
       await replica.recheck()
+      if (replica.head < before) follower.forget()
       await patiently(async () => {
         await sharing.settle()
         await follower.catchUp()
@@ -165,7 +167,7 @@ export class JetStreamLog implements EnvelopeLog {
     })
   }
 
-  /** The stream first: what it has is committed. Then the replica, from which it is read. */
+  /** What the stream has is committed. The replica, from which it is read, has it in its file a little later. */
   async #commit(rows: readonly Row[]): Promise<void> {
     const messages = portionsOf(rows, this.#parts.subject.maxBytes)
     try {

@@ -5,6 +5,7 @@ import type { Channel } from '../sqlite/channel.js'
 import type { Lookup } from '../sqlite/lookup.js'
 import { packPage, unpackPage } from '../sqlite/pack.js'
 import { openSqliteProjection } from '../sqlite/sqlite-projection.js'
+import { Ahead } from './ahead.js'
 import type { ReplicaCalls, ReplicaSpace } from './replica-calls.js'
 
 export interface ReplicaThreads {
@@ -14,12 +15,13 @@ export interface ReplicaThreads {
   projecting(): Promise<Channel<ProjectionCalls>>
 }
 
-/** What this gateway has of a space's log on its own disk. It can always be made again from the shared log. */
+/** What this gateway has of a space's log, most of it on its own disk. It can always be made again from the shared log. */
 export class Replica {
   readonly epoch: string
   readonly #threads: ReplicaThreads
   readonly #name: string
   readonly #space: number
+  readonly #ahead: Ahead
   /** The last row that is shown, and its hash. */
   #tip: { readonly seq: number; readonly hash: Uint8Array }
   #snapshot: Snapshot | undefined
@@ -32,6 +34,12 @@ export class Replica {
     this.#space = space
     this.#tip = { seq: head, hash }
     this.#snapshot = snapshot
+    this.#ahead = new Ahead((rows) => this.#store(rows))
+  }
+
+  /** Called when the file could not be written: nothing more is taken before `recheck`. */
+  set onFailure(told: () => void) {
+    this.#ahead.onFailure = told
   }
 
   get head(): number {
@@ -52,41 +60,48 @@ export class Replica {
 
   /** Whether the file can be written and is as it was; takes from it where the log ends. */
   async recheck(): Promise<void> {
+    await this.#ahead.stored().catch(() => undefined) // What the file has is found out below.
     const { head, hash, snapshot } = await this.#threads.writer.call('open', [this.#name, this.epoch])
     this.#tip = { seq: head, hash }
     this.#snapshot = snapshot
+    this.#ahead.forget()
     this.#threads.lookup.refresh()
   }
 
-  /** Stores rows that the shared log has. */
+  /** Takes rows that the shared log has. They are shown at once, and are in the file a little later. */
   async take(rows: readonly Row[], snapshot?: Snapshot): Promise<void> {
     const last = rows.at(-1)
     if (last === undefined) return
-    const packed = packPage(rows)
-    await this.#threads.writer.call('take', [this.#space, packed, snapshot], [packed.bytes.buffer])
-    if (snapshot !== undefined) this.#snapshot = snapshot
+    if (snapshot === undefined) await this.#ahead.add(rows)
+    else {
+      await this.#ahead.stored()
+      await this.#store(rows, snapshot)
+      this.#snapshot = snapshot
+    }
     this.#tip = { seq: last.seq, hash: last.hash }
-    this.#threads.lookup.refresh()
   }
 
   async read({ after = 0, before = Infinity, limit, order = 'asc', filter = {} }: Query): Promise<Row[]> {
     const ends = { after: Math.max(after, this.pruned), before: Math.min(before, this.head + 1) }
     const range = { space: this.#space, ...ends, limit, order, filter }
+    await this.#ahead.stored()
     return unpackPage(await this.#threads.reader.call('read', [range]))
   }
 
   find(id: string): Row | undefined {
-    const row = this.#threads.lookup.find(this.#space, id)
+    const row = this.#ahead.find(id) ?? this.#threads.lookup.find(this.#space, id)
     return row && row.seq > this.pruned && row.seq <= this.head ? row : undefined
   }
 
   async prune(through: number, bytes: Uint8Array): Promise<void> {
+    await this.#ahead.stored()
     const hash = await this.#threads.writer.call('prune', [this.#space, through, bytes])
     this.#snapshot = { through, hash, bytes }
   }
 
   async keep(...[checkpoint]: Parameters<EnvelopeLog['keep']>): Promise<void> {
     const bytes = new Uint8Array(checkpoint.bytes)
+    await this.#ahead.stored()
     await this.#threads.writer.call('keep', [this.#space, { ...checkpoint, bytes }], [bytes.buffer])
   }
 
@@ -100,14 +115,27 @@ export class Replica {
   }
 
   async close(): Promise<void> {
+    await this.#ahead.stored().catch(() => undefined) // The stream has it.
     await (await this.#projection?.catch(() => undefined))?.close()
+  }
+
+  async #store(rows: readonly Row[], snapshot?: Snapshot): Promise<void> {
+    const packed = packPage(rows)
+    await this.#threads.writer.call('take', [this.#space, packed, snapshot], [packed.bytes.buffer])
+    this.#threads.lookup.refresh()
   }
 
   async #openProjection(options: ProjectionOptions): Promise<Projection> {
     try {
       const { reader, projecting } = this.#threads
       const log = { space: this.#space, name: this.#name, epoch: this.epoch }
-      return await openSqliteProjection({ writer: await projecting(), reader }, log, options)
+      const projection = await openSqliteProjection({ writer: await projecting(), reader }, log, options)
+      const { advance } = projection
+      projection.advance = async (through) => {
+        await this.#ahead.stored()
+        return advance(through)
+      }
+      return projection
     } catch (error) {
       this.#projection = undefined // The next to ask may be luckier.
       throw error

@@ -10,7 +10,7 @@ import type { Mailbox } from './mailbox.js'
 import type { Owners } from './owners.js'
 import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
-import type { StoredBatch, SubjectLog } from './subject-log.js'
+import type { SubjectLog } from './subject-log.js'
 
 /** How often whoever follows looks whether it has everything, and whether the other gateway lives. */
 const probeMs = 1000
@@ -45,7 +45,7 @@ export class Sharing implements SharedLog<Row> {
   #probe: NodeJS.Timeout | undefined
   #looks = 0
   /** What the server said was written, and nobody has looked at yet. */
-  #waiting: StoredBatch[] = []
+  #waiting: { readonly at: number; readonly data: Uint8Array }[] = []
   /** How to end each question that another gateway has not answered. */
   readonly #asked = new Set<(error: LogError) => void>()
   #isOver = false
@@ -75,8 +75,9 @@ export class Sharing implements SharedLog<Row> {
   }
 
   listen(listener: LogListener<Row>): void {
-    const { nats, mailbox, subject, space, follower } = this.#parts
+    const { nats, mailbox, subject, space, follower, replica } = this.#parts
     this.#listener = listener
+    replica.onFailure = () => this.#orphaned()
     follower.onRows = (rows) => {
       if (!this.leads) listener.grown(rows)
     }
@@ -131,24 +132,23 @@ export class Sharing implements SharedLog<Row> {
 
   async #receive(live: Subscription): Promise<void> {
     for await (const { headers, data } of live) {
-      const at = Number(headers?.get('Nats-Sequence'))
-      try {
-        this.#waiting.push(this.#parts.subject.stored(at, data))
-      } catch {
-        this.#orphaned() // What it is comes out when the stream is read.
-        continue
-      }
+      this.#waiting.push({ at: Number(headers?.get('Nats-Sequence')), data })
       if (this.#waiting.length === 1) void this.#inTurn(() => this.#take()).catch(() => this.#orphaned())
     }
   }
 
   /** Whatever a gateway that leads has not written itself is of one that leads as well. */
   async #take(): Promise<void> {
-    const batches = this.#waiting
+    const waiting = this.#waiting
     this.#waiting = []
-    const { follower, replica } = this.#parts
-    if (!this.leads) for (const batch of batches) await follower.take(batch)
-    else if (batches.some(({ head }) => lastOf(head) > replica.head)) {
+    const { follower, replica, subject } = this.#parts
+    // Whose message is no batch is told by whoever reads the stream.
+    if (!this.leads) for (const { at, data } of waiting) await follower.take(subject.stored(at, data))
+    else if (
+      waiting.some(
+        ({ at, data }) => !(at <= follower.position) && lastOf(subject.stored(at, data).head) > replica.head,
+      )
+    ) {
       this.#fence()
       this.#orphaned()
     }
@@ -160,9 +160,12 @@ export class Sharing implements SharedLog<Row> {
     if (this.leads && performance.now() - awaySince > cutOffMs) this.#orphaned()
     if (!this.leads && !this.#isOver) {
       try {
-        await this.#inTurn(async () => {
-          if (!this.leads) await follower.catchUp()
-        })
+        // What was just written waits for this only where something was missed.
+        if (!(await follower.isCurrent())) {
+          await this.#inTurn(async () => {
+            if (!this.leads) await follower.catchUp()
+          })
+        }
         const owner = this.#owner
         if (!this.leads && !(await mailbox.lives(owner))) this.#orphaned()
         if (this.#looks++ % looksPerPruning === 0) await this.#lookForPruning()
