@@ -3,13 +3,12 @@ import { closedError } from '../log/error.js'
 import type { Projection } from '../ports/projection.js'
 import { Recovery } from '../space/recovery.js'
 import type { Space } from '../space/space.js'
+import { restMs } from './rest.js'
 
 /** Envelopes that the projection takes at once where it is far behind: so much of it is in memory. */
 const stride = 1000
-/** Between two times that it goes on, so that it does not do for each envelope what it can do for many. */
-const pauseMs = 1000
-/** While this thread is busy for more than this part of the time, the projection rests for so many times as long as it works. */
-const [busy, restPerWork] = [0.5, 9]
+/** Part of the time past which this thread counts as busy. */
+const busy = 0.5
 /** Past this it rests no more, however busy the gateway is. */
 const mostBehind = 500_000
 
@@ -145,8 +144,7 @@ export class Projector implements Pick<Projection, Asked> {
     const isBusy = isDelivering && load > busy
     if (behind > 0 && !isBusy) return
     await new Promise<void>((resolve) => {
-      const ms = isBusy ? Math.max(pauseMs, restPerWork * workMs) : pauseMs
-      const cancel = this.#space.clock.after(ms, resolve)
+      const cancel = this.#space.clock.after(restMs(workMs, isBusy), resolve)
       this.#wake = () => {
         cancel()
         resolve()

@@ -25,7 +25,8 @@ export function take(
   { turns, steps, ends }: Changes,
   kept: string,
 ): void {
-  const { at, ...change } = fold.apply(envelopeOf(row))
+  const change = fold.apply(envelopeOf(row))
+  const { at } = change
   if (at < kept) return
   for (const value of change.turns) turns.set(value.id, { value, at })
   steps.push(...change.steps)

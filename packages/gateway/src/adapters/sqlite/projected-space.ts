@@ -9,8 +9,11 @@ import { ProjectionPlace } from './projection-place.js'
 import { ProjectionRemoval, type Removed } from './projection-removal.js'
 import { ProjectionTables } from './projection-tables.js'
 
-/** Envelopes after which a snapshot is worth its while, unless it is larger than they were. */
-const snapshotRows = 5000
+/**
+ * What has to be there since the last snapshot before another one is worth its while: envelopes, and bytes of them, for each
+ * byte of that one. To write a snapshot costs as much as to fold so much of the log again.
+ */
+const [snapshotRows, snapshotWorth] = [5000, 4]
 
 /** What a call has brought. */
 export interface Advanced {
@@ -100,7 +103,9 @@ export class ProjectedSpace {
 
   get #isSnapshotDue(): boolean {
     const { seq, bytes } = this.#folds.saved
-    return this.#fold !== undefined && this.seq - seq >= snapshotRows && this.#bytesSince >= bytes
+    return (
+      this.#fold !== undefined && this.seq - seq >= snapshotRows && this.#bytesSince >= snapshotWorth * bytes
+    )
   }
 
   /** `undefined`: the fold has still to see again what the tables have already. */

@@ -127,8 +127,8 @@ export class ProjectionTables {
     this.#run(put, turn, number, record, decisionDigest(turn, number, record))
   }
 
-  #writeStep({ source, ...step }: ReasoningStep, thread: string, { heads, lastSteps }: Page): void {
-    const { id, phase, turn_id } = step
+  #writeStep(step: ReasoningStep, thread: string, { heads, lastSteps }: Page): void {
+    const { id, phase, turn_id, source } = step
     const [inSpace, inThread] = [chains.steps(phase), chains.steps(phase, thread)]
     const [{ space }, { seq }] = [this.#log, source]
     const previous = heads.get(inSpace)

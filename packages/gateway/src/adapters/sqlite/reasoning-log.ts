@@ -1,6 +1,7 @@
 import type { Phase } from '@meup/protocol'
 import { exportMarkdown, type ParsedStep, parseThinking, type ReasoningStep, Ulids } from '@meup/views'
 import type Database from 'better-sqlite3'
+import type { Value } from './row-digest.js'
 
 /** A row of `reasoning_steps`. */
 export type StepRow = Omit<ReasoningStep, 'source'>
@@ -31,10 +32,7 @@ export interface AuditFilter {
 const insert = `
   INSERT OR FAIL INTO reasoning_steps (id, turn_id, step_number, phase, content,
     linked_tool_call, linked_policy_decision, linked_approval_request, created_at)
-  VALUES (@id, @turn_id, @step_number, @phase, @content,
-    @linked_tool_call, @linked_policy_decision, @linked_approval_request, @created_at)`
-
-const unlinked = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /**
  * The steps of the audit in their table: rows are added, and never changed. Writes in the transaction of its caller. What it
@@ -42,7 +40,7 @@ const unlinked = { linked_tool_call: null, linked_policy_decision: null, linked_
  */
 export class ReasoningLog {
   readonly #db: Database.Database
-  readonly #insert: Database.Statement<[StepRow]>
+  readonly #insert: Database.Statement<Value[]>
   /** Of steps that were made of no envelope. */
   readonly #ids = new Ulids('')
 
@@ -53,8 +51,17 @@ export class ReasoningLog {
 
   /** Throws where the turn is not known, or the id is taken. */
   record(step: NewStep): void {
-    const created_at = step.created_at ?? new Date().toISOString()
-    this.#insert.run({ ...unlinked, ...step, id: step.id ?? this.#nextId(), created_at })
+    this.#insert.run(
+      step.id ?? this.#nextId(),
+      step.turn_id,
+      step.step_number,
+      step.phase,
+      step.content,
+      step.linked_tool_call ?? null,
+      step.linked_policy_decision ?? null,
+      step.linked_approval_request ?? null,
+      step.created_at ?? new Date().toISOString(),
+    )
   }
 
   /** What an agent thought, as steps that go on from those of the turn. They are not recorded yet. */
