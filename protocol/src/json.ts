@@ -74,15 +74,22 @@ export const isDeeper = (bytes: Uint8Array, deepest: number): boolean =>
 export function memberOf(object: Uint8Array, name: string): Uint8Array | undefined {
   const scanned = scan(object, Number.POSITIVE_INFINITY)
   if (typeof scanned === 'string') return undefined
-  const member = scanned.members.find((each) => isNamed(each, name, object))
+  const member = memberNamed(name, scanned.members, object)
   return member && object.subarray(member.valueStart, member.valueEnd)
 }
 
 /** A key as a segment of a JSON pointer. */
 export const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
+/** The member whose key stands for this ASCII name, with escapes or without. */
+export function memberNamed(name: string, members: readonly Member[], bytes: Uint8Array): Member | undefined {
+  for (const member of members) if (isNamed(member, name, bytes)) return member
+  return undefined
+}
+
 /** Whether the key of a member stands for this ASCII name, with escapes or without. */
 export function isNamed({ keyStart, keyEnd }: Member, name: string, bytes: Uint8Array): boolean {
+  if (keyEnd - keyStart - 2 < name.length) return false
   for (let at = keyStart + 1, index = 0; ; at++, index++) {
     if (at === keyEnd - 1) return index === name.length
     if (bytes[at] === backslash) return JSON.parse(decoder.decode(bytes.subarray(keyStart, keyEnd))) === name
@@ -100,6 +107,7 @@ function scan(
   most = Number.POSITIVE_INFINITY,
   notes = true,
 ): { keys: number; members: Member[] } | string {
+  const { length } = bytes
   const members: Member[] = []
   let isArray = false
   let depth = 0
@@ -107,15 +115,11 @@ function scan(
   let keyStart = 0
   let keyEnd = 0
   let valueStart = -1
-  const finish = (end: number): void => {
-    if (notes && valueStart !== -1) addMember(members, bytes, { keyStart, keyEnd, valueStart, valueEnd: end })
-    valueStart = -1
-  }
-  for (let at = 0; at < bytes.length; at++) {
+  for (let at = 0; at < length; at++) {
     const byte = bytes[at]
     if (byte === quote) {
       const start = at
-      at = closingQuote(bytes, start)
+      at = closingQuote(bytes, start, length)
       if (depth === 1 && valueStart === -1) {
         keyStart = start
         keyEnd = at + 1
@@ -130,11 +134,13 @@ function scan(
         valueStart = at + 1
       }
     } else if (byte === closeBrace || byte === closeBracket) {
-      if (depth-- === 1) finish(at)
+      if (depth-- !== 1) continue
+      if (notes && valueStart !== -1) addMember(members, bytes, keyStart, keyEnd, valueStart, at)
+      valueStart = -1
     } else if (byte === comma && depth === 1) {
-      finish(at)
+      if (notes && valueStart !== -1) addMember(members, bytes, keyStart, keyEnd, valueStart, at)
       if (members.length > most) return { keys, members }
-      if (isArray) valueStart = at + 1
+      valueStart = isArray ? at + 1 : -1
     }
   }
   return { keys, members }
@@ -144,17 +150,17 @@ function scan(
 const near = 32
 
 /** Where the string that begins at `start` ends, or the end of all bytes. */
-function closingQuote(bytes: Uint8Array, start: number): number {
+function closingQuote(bytes: Uint8Array, start: number, length: number): number {
   let at = start + 1
   for (;;) {
-    for (const far = at + near; at < far; at++) {
-      if (at >= bytes.length) return bytes.length
+    for (const far = Math.min(at + near, length); at < far; at++) {
       const byte = bytes[at]
       if (byte === quote) return at
       if (byte === backslash) at++
     }
+    if (at >= length) return length
     at = bytes.indexOf(quote, at)
-    if (at === -1) return bytes.length
+    if (at === -1) return length
     if (!isEscaped(bytes, at)) return at
     at++
   }
@@ -167,7 +173,14 @@ function isEscaped(bytes: Uint8Array, at: number): boolean {
 }
 
 /** An empty array has nothing between its brackets; elsewhere the parser reports it. */
-function addMember(members: Member[], bytes: Uint8Array, { keyStart, keyEnd, valueStart, valueEnd }: Member) {
+function addMember(
+  members: Member[],
+  bytes: Uint8Array,
+  keyStart: number,
+  keyEnd: number,
+  valueStart: number,
+  valueEnd: number,
+): void {
   let [start, end] = [valueStart, valueEnd]
   while (start < end && (bytes[start] ?? 0) <= 0x20) start++
   while (end > start && (bytes[end - 1] ?? 0) <= 0x20) end--
@@ -193,7 +206,8 @@ function inspect(value: unknown, seen: { keys: number }): Fault | undefined {
 }
 
 function inspectMembers(value: Record<string, unknown>, seen: { keys: number }): Fault | undefined {
-  for (const key of Object.keys(value)) {
+  // What the parser has made has its own members alone: so it is walked without a list of its keys.
+  for (const key in value) {
     seen.keys++
     if (key === '__proto__') return { what: 'a key __proto__', path: '' }
     if (!key.isWellFormed()) return { what: 'a lone surrogate in a key', path: '' }

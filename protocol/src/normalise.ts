@@ -1,4 +1,4 @@
-import { isNamed, type JsonObject, type Member, readObject } from './json.js'
+import { isNamed, type JsonObject, type Member, memberNamed, readObject } from './json.js'
 import { Kind } from './kinds.js'
 import type { Problem } from './validate.js'
 
@@ -17,7 +17,7 @@ const emptyPayload = new TextEncoder().encode('{}')
  */
 export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | Problem {
   const { value, members } = object
-  const member = members.find((each) => isNamed(each, 'payload', bytes))
+  const member = memberNamed('payload', members, bytes)
   let payload = member === undefined ? emptyPayload : bytes.subarray(member.valueStart, member.valueEnd)
 
   if (typeof value.kind === 'string' && value.kind.includes('/')) value.kind = value.kind.replaceAll('/', '.')

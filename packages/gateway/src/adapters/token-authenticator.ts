@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Authenticator } from '../ports/authenticator.js'
 
 /** space → participant → token */
@@ -11,22 +11,22 @@ export interface TokenAuthenticator extends Authenticator {
 
 interface Owner {
   readonly participant: string
-  readonly digest: Buffer
+  readonly digest: string
 }
 
 // Tokens are looked up by a digest under a key that this process alone knows. So nobody can choose tokens whose digests
 // begin alike, and how long a look-up takes says nothing about any token; what is found is compared in constant time.
-const key = randomBytes(32)
-const digestOf = (space: string, token: string): Buffer =>
-  createHmac('sha256', key).update(`${space} ${token}`).digest()
+const key = randomBytes(32).toString('hex')
+const digestOf = (space: string, token: string): string => hash('sha256', `${key} ${space} ${token}`, 'hex')
+const areSame = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
 /** Tokens known beforehand. Only their digests are kept and compared. */
 export function tokenAuthenticator(tokens: Tokens): TokenAuthenticator {
   let known = index(tokens)
   let secrets = secretsOf(tokens)
-  const ownerOf = (digest: Buffer): string | undefined => {
-    const owner = known.get(digest.toString('latin1'))
-    return owner && timingSafeEqual(owner.digest, digest) ? owner.participant : undefined
+  const ownerOf = (digest: string): string | undefined => {
+    const owner = known.get(digest)
+    return owner && areSame(owner.digest, digest) ? owner.participant : undefined
   }
   return {
     async authenticate(space, token) {
@@ -35,7 +35,7 @@ export function tokenAuthenticator(tokens: Tokens): TokenAuthenticator {
       if (participant === undefined) return undefined
       return { participant, isCurrent: () => ownerOf(digest) === participant }
     },
-    isToken: (candidate) => secrets.has(digestOf('', candidate).toString('latin1')),
+    isToken: (candidate) => secrets.has(digestOf('', candidate)),
     replace(tokens) {
       known = index(tokens)
       secrets = secretsOf(tokens)
@@ -47,7 +47,7 @@ function index(tokens: Tokens): Map<string, Owner> {
   const owners = Object.entries(tokens).flatMap(([space, participants]) =>
     Object.entries(participants).map(([participant, token]) => {
       const digest = digestOf(space, token)
-      return [digest.toString('latin1'), { participant, digest }] as const
+      return [digest, { participant, digest }] as const
     }),
   )
   return new Map(owners)
@@ -56,5 +56,5 @@ function index(tokens: Tokens): Map<string, Owner> {
 /** The digests of all tokens, whatever space they are of. */
 function secretsOf(tokens: Tokens): ReadonlySet<string> {
   const all = Object.values(tokens).flatMap((participants) => Object.values(participants))
-  return new Set(all.map((token) => digestOf('', token).toString('latin1')))
+  return new Set(all.map((token) => digestOf('', token)))
 }

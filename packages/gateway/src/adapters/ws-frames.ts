@@ -1,4 +1,4 @@
-import type { Message } from '../outbox/parcel.js'
+import { lengthOf, type Message, putText } from '../outbox/parcel.js'
 
 /** FIN and the opcode of text (RFC 6455, section 5.2); the gateway masks nothing. */
 const wholeText = 0x81
@@ -13,11 +13,6 @@ export function framesOf(messages: readonly Message[]): Uint8Array {
   let at = 0
   for (const message of messages) at = put(message, wire, at)
   return wire
-}
-
-function lengthOf(message: Message): number {
-  const { pieces } = message
-  return pieces === undefined ? message.text.length : pieces[0].length + pieces[1].length
 }
 
 const framed = (length: number): number => length + (length <= mostInOne ? 2 : length <= mostInTwo ? 4 : 10)
@@ -35,11 +30,6 @@ function put(message: Message, wire: Buffer, start: number): number {
     wire[at++] = eightBytes
     at = wire.writeBigUInt64BE(BigInt(length), at)
   }
-  const { pieces } = message
-  if (pieces === undefined) wire.set(message.text, at)
-  else {
-    wire.write(pieces[0], at, 'latin1')
-    wire.set(pieces[1], at + pieces[0].length)
-  }
+  putText(message, wire, at)
   return at + length
 }

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { isDenial } from '../gateway/door.js'
 import { readHistory } from '../outbox/history.js'
-import type { Message } from '../outbox/parcel.js'
+import { type Message, piecesOf } from '../outbox/parcel.js'
 import type { Filter } from '../ports/envelope-log.js'
 import { oneLine } from './lines.js'
 import type { HttpOptions } from './options.js'
@@ -69,20 +69,14 @@ const newline = Buffer.from('\n')
 const comma = Buffer.from(',')
 
 const linesOf = (messages: readonly Message[]): Uint8Array[] =>
-  messages.flatMap((message) => [...bytesOf(message).map(oneLine), newline])
+  messages.flatMap((message) => [...piecesOf(message).map(oneLine), newline])
 
 /** Put together from the delivered bytes: nothing is parsed and written anew. */
 function jsonOf(messages: readonly Message[], fields: object): Uint8Array[] {
   const envelopes = messages.flatMap((message, index) => [
     ...(index === 0 ? [] : [comma]),
-    ...bytesOf(message),
+    ...piecesOf(message),
   ])
   const rest = JSON.stringify(fields).slice(1)
   return [Buffer.from('{"envelopes":['), ...envelopes, Buffer.from(`],${rest}`)]
-}
-
-/** In pieces where it has them: so nothing is copied before it is sent. */
-function bytesOf(message: Message): Uint8Array[] {
-  const { pieces } = message
-  return pieces === undefined ? [message.text] : [Buffer.from(pieces[0]), pieces[1]]
 }

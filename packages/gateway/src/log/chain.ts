@@ -34,43 +34,55 @@ export function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): B
 }
 
 /** Gives a fresh 16-byte salt at each call, drawn from a larger pool: one system call serves many rows. */
-function saltPool(): () => Buffer {
+function saltPool(): () => Uint8Array {
   let pool = Buffer.alloc(0)
+  let end = 0
   return () => {
-    if (pool.length === 0) pool = randomBytes(SALT_BYTES * SALTS_PER_POOL)
-    const salt = pool.subarray(0, SALT_BYTES)
-    pool = pool.subarray(SALT_BYTES)
-    return salt
+    if (end === pool.length) {
+      pool = randomBytes(SALT_BYTES * SALTS_PER_POOL)
+      end = 0
+    }
+    end += SALT_BYTES
+    return new Uint8Array(pool.buffer, pool.byteOffset + end - SALT_BYTES, SALT_BYTES)
   }
 }
 
 const nextSalt = saltPool()
 
-/** Salts a draft, afresh unless a salt is given, and links it to the row before it. */
+/** Where the hashes of a seal are written. */
+type Hashes = Readonly<Record<'leaf' | 'hash' | 'digest', Buffer>>
+
+export function roomForHashes(): Hashes {
+  const bytes = Buffer.allocUnsafe(3 * HASH_BYTES)
+  const cut = (index: number) => bytes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
+  return { leaf: cut(0), hash: cut(1), digest: cut(2) }
+}
+
+/**
+ * Salts a draft, afresh unless a salt is given, and links it to the row before it. Whoever keeps nothing of the seal can have
+ * the hashes of one row after the other in the same `room`.
+ */
 export function seal(
   { seq, body, content }: Pick<Draft, 'seq' | 'body' | 'content'>,
   previousHash: Uint8Array,
   salt: Uint8Array = nextSalt(),
+  { leaf, hash, digest } = roomForHashes(),
 ): Seal {
-  const hashes = Buffer.allocUnsafe(3 * HASH_BYTES)
-  const [leaf, hash, digest] = [cut(hashes, 0), cut(hashes, 1), cut(hashes, 2)]
-  const all = reserve(salt.length + body.length)
+  const end = salt.length + body.length
+  const all = reserve(end)
   all.set(salt)
   all.set(body, salt.length)
-  putSha256(all.subarray(0, salt.length + body.length), leaf)
+  putSha256(new Uint8Array(all.buffer, 0, end), leaf)
   const before = bytesBefore(content, body)
   if (before === undefined) digestOf(salt, content).copy(digest)
   else {
     // The salt takes the place of what is before the content: to copy all of that once more would cost as much as to hash it.
     all.set(salt, before)
-    putSha256(all.subarray(before, salt.length + body.length), digest)
+    putSha256(new Uint8Array(all.buffer, before, end - before), digest)
   }
   putLink(previousHash, seq, leaf, hash)
   return { salt, leaf, hash, digest }
 }
-
-const cut = (hashes: Buffer, index: number): Buffer =>
-  hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
 
 /** How much of the body is before the content, where that is the rest of it. */
 function bytesBefore(content: Uint8Array, body: Uint8Array): number | undefined {
@@ -93,7 +105,7 @@ function salted(salt: Uint8Array, bytes: Uint8Array): Buffer {
   all.set(salt)
   all.set(bytes, salt.length)
   const hash = Buffer.allocUnsafe(HASH_BYTES)
-  putSha256(all.subarray(0, length), hash)
+  putSha256(new Uint8Array(all.buffer, 0, length), hash)
   return hash
 }
 
@@ -104,7 +116,8 @@ function putLink(previousHash: Uint8Array, seq: number, leaf: Uint8Array, into: 
   const isWhole = previousHash.length === HASH_BYTES && leaf.length === HASH_BYTES
   const linked = isWhole ? placed : Buffer.alloc(previousHash.length + 8 + leaf.length)
   linked.set(previousHash)
-  linked.writeBigUInt64BE(BigInt(seq), previousHash.length)
+  linked.writeUInt32BE(Math.floor(seq / 2 ** 32), previousHash.length)
+  linked.writeUInt32BE(seq % 2 ** 32, previousHash.length + 4)
   linked.set(leaf, previousHash.length + 8)
   putSha256(linked, into)
 }

@@ -3,8 +3,8 @@ import type { Entry } from '../ports/envelope-log.js'
 /** One text frame. `event` is what goes out as a server-sent event: it is made by the first connection that needs it. */
 export interface Message {
   readonly text: Uint8Array
-  /** The same in two pieces, where it is long and nobody has put it together: ASCII, and the bytes that follow it. */
-  readonly pieces?: readonly [head: string, tail: Uint8Array]
+  /** What it is made of, where that is logged: so it need not be put together to be copied (`putText`). */
+  readonly logged?: Entry
   /** Absent = not logged. */
   readonly seq?: number
   /** Of its server-sent event; absent = `envelope`. */
@@ -26,27 +26,67 @@ export interface Parcel {
 
 /** What is delivered of a logged entry: its body with `seq` spliced in front [MEUP-10.1]. */
 class LoggedMessage implements Message {
-  readonly seq: number
-  readonly pieces: readonly [head: string, tail: Uint8Array]
+  readonly logged: Entry
   event?: Uint8Array
   #text: Uint8Array | undefined
 
-  constructor({ seq, body }: Entry) {
-    this.seq = seq
-    this.pieces = [`{"seq":${seq},`, body.subarray(1)]
+  constructor(entry: Entry) {
+    this.logged = entry
+  }
+
+  get seq(): number {
+    return this.logged.seq
   }
 
   get text(): Uint8Array {
-    this.#text ??= joined(this.pieces)
+    if (this.#text === undefined) {
+      this.#text = Buffer.allocUnsafe(lengthOf(this))
+      putText(this, this.#text, 0)
+    }
     return this.#text
   }
 }
 
-function joined([head, tail]: readonly [head: string, tail: Uint8Array]): Uint8Array {
-  const text = Buffer.allocUnsafe(head.length + tail.length)
-  text.write(head, 'latin1')
-  text.set(tail, head.length)
-  return text
+const opening = Buffer.from('{"seq":')
+const [comma, zero] = [0x2c, 0x30]
+
+/** Bytes of a message. */
+export function lengthOf(message: Message): number {
+  const { logged } = message
+  if (logged === undefined) return message.text.length
+  return opening.length + digitsOf(logged.seq) + logged.body.length // The comma takes the place of the brace.
+}
+
+/** Copies a message to a place where there is room for it. */
+export function putText(message: Message, into: Uint8Array, at: number): void {
+  const { logged } = message
+  if (logged === undefined) {
+    into.set(message.text, at)
+    return
+  }
+  const { seq, body } = logged
+  const end = at + opening.length + digitsOf(seq)
+  into.set(opening, at)
+  for (let place = end - 1, rest = seq; place >= at + opening.length; place--) {
+    const left = Math.floor(rest / 10)
+    into[place] = zero + (rest - 10 * left)
+    rest = left
+  }
+  into.set(body, end)
+  into[end] = comma
+}
+
+function digitsOf(seq: number): number {
+  let digits = 1
+  for (let power = 10; power <= seq; power *= 10) digits++
+  return digits
+}
+
+/** A message as bytes that are not copied where it is logged, and nobody has put it together. */
+export function piecesOf(message: Message): readonly Uint8Array[] {
+  const { logged } = message
+  if (logged === undefined) return [message.text]
+  return [Buffer.from(`{"seq":${logged.seq},`), logged.body.subarray(1)]
 }
 
 export const messageOf = (entry: Entry): Message => new LoggedMessage(entry)

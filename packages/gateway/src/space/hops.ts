@@ -41,7 +41,7 @@ export class Hops {
     const { kind, payload } = envelope
     if (kind === Kind.chat) {
       if (this.#isAgent(envelope.from)) this.#chat(envelope)
-      else this.#hops.clear()
+      else if (this.#hops.size > 0) this.#hops.clear()
     } else if (kind === Kind.mcpResponse) this.#inform(envelope)
     else if (kind === Kind.spaceInvite) this.#invite(payload as InvitePayload)
     else if (kind === Kind.systemSpace && payload.event === 'configured') {

@@ -12,7 +12,12 @@ export interface KnownId {
 /** The ids of a space: those on their way into the log, and those in it [MEUP-1.10]. */
 export class KnownIds {
   readonly #log: EnvelopeLog
-  readonly #inFlight = new Map<string, Draft>()
+  /**
+   * On their way, in two maps that are replaced once they are empty: the tables that a map has outgrown are linked to those
+   * that follow, so that one map for all would have what was deleted from it outlive the collection of young objects.
+   */
+  #older = new Map<string, Draft>()
+  #newer = new Map<string, Draft>()
 
   constructor(log: EnvelopeLog) {
     this.#log = log
@@ -20,7 +25,7 @@ export class KnownIds {
 
   /** `other` = the id stands for something else than this content of this sender. */
   find(id: string, from: string, content: Uint8Array): KnownId | 'other' | undefined {
-    const draft = this.#inFlight.get(id)
+    const draft = this.#draftOf(id)
     if (draft !== undefined) {
       return draft.from === from && Buffer.compare(draft.content, content) === 0
         ? { seq: draft.seq }
@@ -33,14 +38,21 @@ export class KnownIds {
   }
 
   originOf(id: string): Origin | undefined {
-    return this.#inFlight.get(id) ?? this.#log.find(id)
+    return this.#draftOf(id) ?? this.#log.find(id)
   }
 
   admit(draft: Draft): void {
-    this.#inFlight.set(draft.id, draft)
+    this.#newer.set(draft.id, draft)
   }
 
   settle(entries: readonly Entry[]): void {
-    for (const { id } of entries) this.#inFlight.delete(id)
+    for (const { id } of entries) if (!this.#older.delete(id)) this.#newer.delete(id)
+    if (this.#older.size > 0) return
+    this.#older = this.#newer
+    this.#newer = new Map()
+  }
+
+  #draftOf(id: string): Draft | undefined {
+    return this.#older.get(id) ?? this.#newer.get(id)
   }
 }

@@ -21,10 +21,17 @@ const remembered = 4096
 /** Where the rates stand; they may change while it runs. */
 type Configured = { readonly config: Pick<SpaceConfig, 'participants' | 'limits'> }
 
+/** A bucket and its rate, as it is in `config`. */
+interface Account {
+  readonly bucket: TokenBucket
+  rate: Rate
+  config: Configured['config']
+}
+
 /** The buckets of a space: per payer (a participant, or a guest's address) and class [MEUP-7.1]. */
 export class Rates {
   readonly #space: Configured
-  readonly #buckets = new Map<string, Partial<Record<RateClass, TokenBucket>>>()
+  readonly #payers = new Map<string, Map<RateClass, Account>>()
 
   constructor(space: Configured) {
     this.#space = space
@@ -32,15 +39,25 @@ export class Rates {
 
   /** 0 when it was taken, else the milliseconds to wait. */
   take(payer: string, rateClass: RateClass, cost: number, now: number): number {
-    let buckets = this.#buckets.get(payer)
-    if (buckets === undefined) {
-      if (this.#buckets.size >= remembered) this.#forget(now)
-      buckets = {}
-      this.#buckets.set(payer, buckets)
-    }
+    const { bucket, rate } = this.#accountOf(payer, rateClass, now)
+    return bucket.take(cost, rate, now)
+  }
+
+  #accountOf(payer: string, rateClass: RateClass, now: number): Account {
+    const { config } = this.#space
+    const account = this.#payers.get(payer)?.get(rateClass)
+    if (account?.config === config) return account
     const rate = this.rateOf(payer, rateClass)
-    buckets[rateClass] ??= new TokenBucket(rate, now)
-    return buckets[rateClass].take(cost, rate, now)
+    if (account !== undefined) return Object.assign(account, { rate, config })
+    let accounts = this.#payers.get(payer)
+    if (accounts === undefined) {
+      if (this.#payers.size >= remembered) this.#forget(now)
+      accounts = new Map()
+      this.#payers.set(payer, accounts)
+    }
+    const opened: Account = { bucket: new TokenBucket(rate, now), rate, config }
+    accounts.set(rateClass, opened)
+    return opened
   }
 
   rateOf(payer: string, rateClass: RateClass): Rate {
@@ -49,11 +66,11 @@ export class Rates {
   }
 
   #forget(now: number): void {
-    for (const [payer, buckets] of this.#buckets) {
-      const isQuits = Object.entries(buckets).every(([rateClass, bucket]) =>
-        bucket.isFull(this.rateOf(payer, rateClass as RateClass), now),
+    for (const [payer, accounts] of this.#payers) {
+      const isQuits = [...accounts].every(([rateClass, { bucket }]) =>
+        bucket.isFull(this.rateOf(payer, rateClass), now),
       )
-      if (isQuits) this.#buckets.delete(payer)
+      if (isQuits) this.#payers.delete(payer)
     }
   }
 }

@@ -61,8 +61,8 @@ export class Space {
   afterDelivery: (batch: readonly Delivery[]) => void = () => {}
   readonly #commit: GroupCommit
   readonly #recovery: Recovery
-  /** Who is told if a commit fails. */
-  readonly #waiting = new Map<number, Sender>()
+  /** Who is told if a commit fails: of what is admitted and not delivered, in its order; `undefined` = nobody. */
+  #senders: (Sender | undefined)[] = []
   readonly #watchers = new Watchers()
 
   private constructor(config: SpaceConfig, { log, clock, logger, isToken }: SpacePorts, state: SpaceState) {
@@ -132,7 +132,7 @@ export class Space {
     envelope.seq = seq
     const draft = toDraft(envelope, seq, encoded)
     this.ids.admit(draft)
-    if (sender !== undefined) this.#waiting.set(seq, sender)
+    this.#senders.push(sender)
     this.#fold(envelope, encoded.body)
     this.#commit.add(draft)
   }
@@ -213,15 +213,16 @@ export class Space {
 
   #deliver(batch: readonly Entry[]): void {
     this.ids.settle(batch)
-    for (const { seq } of batch) this.#waiting.delete(seq)
+    this.#senders.splice(0, batch.length)
     this.delivered = batch.at(-1)?.seq ?? this.delivered
     this.#watchers.delivered(this.delivered)
     this.beforeDelivery()
     const deliveries = batch.map((entry) => {
       this.#hidden.advance(entry.seq)
-      return this.deliveryOf(entry)
+      const delivery = this.deliveryOf(entry)
+      if (delivery.audience?.isWithheld) this.tally.withheldThoughts++
+      return delivery
     })
-    for (const { audience } of deliveries) if (audience?.isWithheld) this.tally.withheldThoughts++
     broadcast(deliveries, this.sessions)
     this.afterDelivery(deliveries)
   }
@@ -240,7 +241,8 @@ export class Space {
     this.tally.failedCommits++
     this.ids.settle(lost)
     this.#restore()
-    for (const draft of lost) this.#apologise(draft)
+    const senders = this.#senders.splice(0)
+    for (const draft of lost) this.#apologise(draft, senders[draft.seq - this.delivered - 1])
   }
 
   /** What others have appended to the log, in order: folded and delivered. */
@@ -279,9 +281,7 @@ export class Space {
     })
   }
 
-  #apologise({ seq, id, kind }: Entry): void {
-    const sender = this.#waiting.get(seq)
-    this.#waiting.delete(seq)
+  #apologise({ id, kind }: Entry, sender: Sender | undefined): void {
     if (sender === undefined) return
     const refusal: Refusal = { code: 'unavailable', message: `${unwritable}; send it again later` }
     this.tally.refused.add(refusal.code)

@@ -5,8 +5,8 @@ import { rateClassOf } from './rates.js'
 export class Counts {
   readonly #counts = new Map<string, number>()
 
-  add(key: string): void {
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
+  add(key: string, times = 1): void {
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + times)
   }
 
   entries(): Iterable<readonly [key: string, count: number]> {
@@ -56,6 +56,15 @@ export class Tally {
 
   committed(batch: readonly Draft[], seconds: number): void {
     this.commits.add(seconds)
-    for (const { kind } of batch) this.accepted.add(rateClassOf(kind))
+    let [last, times] = ['', 0]
+    for (const { kind } of batch) {
+      if (kind !== last && times > 0) {
+        this.accepted.add(rateClassOf(last), times)
+        times = 0
+      }
+      last = kind
+      times++
+    }
+    if (times > 0) this.accepted.add(rateClassOf(last), times)
   }
 }

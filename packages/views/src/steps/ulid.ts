@@ -23,6 +23,8 @@ export class Ulids {
   readonly #log: string
   /** Latest time that the log has told. */
   milliseconds = 0
+  #seq = 0
+  /** What the ids of this envelope have in common; empty = none was asked for yet, as most envelopes make nothing. */
   #place = ''
   #index = 0
 
@@ -33,11 +35,14 @@ export class Ulids {
   /** The next ids are for what is made of this envelope. */
   begin(milliseconds: number, seq: number): void {
     this.milliseconds = Math.max(this.milliseconds, milliseconds)
-    this.#place = encode(this.milliseconds, lengths.time) + this.#log + encode(seq, lengths.seq)
+    this.#seq = seq
+    this.#place = ''
     this.#index = 0
   }
 
   next(): string {
+    if (this.#place === '')
+      this.#place = encode(this.milliseconds, lengths.time) + this.#log + encode(this.#seq, lengths.seq)
     return this.#place + encode(this.#index++, lengths.index)
   }
 }

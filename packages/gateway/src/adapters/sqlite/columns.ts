@@ -30,9 +30,12 @@ export interface Storable extends Pick<Draft, 'seq' | 'id' | 'ts' | 'from' | 'ki
   readonly salt?: Uint8Array
 }
 
+/** Field by field: an object that is spread takes longer than to hash it, and gets a shape of its own, which outlives it. */
 export function storable(draft: Draft & { readonly salt?: Uint8Array }): Storable {
-  const { to, context = null, correlationId } = draft
-  return { ...draft, to: toJson(to), context, correlationId: toJson(correlationId) }
+  const { seq, id, ts, from, kind, to, context = null, correlationId, body, content, salt } = draft
+  const [receivers, answered] = [toJson(to), toJson(correlationId)]
+  const sent = { seq, id, ts, from, kind, to: receivers, context, correlationId: answered, body, content }
+  return salt === undefined ? sent : { ...sent, salt }
 }
 
 export function fromStored(stored: StoredRow): Row {

@@ -1,11 +1,12 @@
 import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
-import { genesis, type Seal, seal } from '../../log/chain.js'
+import { genesis, roomForHashes, type Seal, seal } from '../../log/chain.js'
 import { duplicateIdError, gapError, LogError } from '../../log/error.js'
 import type { Snapshot } from '../../ports/envelope-log.js'
 import { columns, type Storable, type StoredRow } from './columns.js'
 import { isRepeatedId } from './failure.js'
 import { snapshotOf } from './pruning.js'
+import { prepared } from './statements.js'
 
 export interface OpenedSpace {
   /** By which the file knows the space. */
@@ -35,6 +36,7 @@ interface Tip {
 export class Ledger {
   readonly #db: Database.Database
   readonly #tips = new Map<number, Tip>()
+  readonly #room = roomForHashes()
   readonly #insert: Database.Statement<[space: number, ...StoredRow]>
   readonly #forget: Database.Statement<[space: number, id: string]>
   readonly #has: Database.Statement<[space: number, id: string]>
@@ -114,7 +116,8 @@ export class Ledger {
   }
 
   #storedTipOf(space: number): Tip {
-    const last = this.#db.prepare<[number], Tip>(
+    const last = prepared<[number], Tip>(
+      this.#db,
       'SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1',
     )
     const tip = last.get(space) ?? { seq: 0, hash: genesis(this.#epochOf(space)) }
@@ -131,9 +134,10 @@ export class Ledger {
 
   #insertAll({ space, drafts }: Submission, tip: Tip): Tip {
     let { seq, hash } = tip
+    const room = this.#room
     for (const draft of drafts) {
       if (draft.seq !== seq + 1) throw gapError(seq + 1, draft.seq)
-      const sealed = seal(draft, hash, draft.salt)
+      const sealed = seal(draft, hash, draft.salt, room)
       try {
         this.#insertOne(space, draft, sealed)
       } catch (error) {
@@ -147,7 +151,7 @@ export class Ledger {
       seq = draft.seq
       hash = sealed.hash
     }
-    return { seq, hash }
+    return { seq, hash: Buffer.from(hash) }
   }
 
   #insertOne(space: number, draft: Storable, { salt, leaf, hash, digest }: Seal): void {

@@ -1,10 +1,11 @@
 import type Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
 import type { ProjectedLog } from './projected-log.js'
+import { prepared } from './statements.js'
 
 /** Up to where a log has been pruned; 0 = it is whole. */
 export const prunedThrough = (db: Database.Database, { space }: ProjectedLog): number =>
-  db.prepare<[number], number>('SELECT through FROM pruned WHERE space = ?').pluck().get(space) ?? 0
+  prepared<[number], number>(db, 'SELECT through FROM pruned WHERE space = ?').pluck().get(space) ?? 0
 
 /** What is taken at once: little enough to be written without keeping appends waiting. */
 const [pageRows, pageBytes] = [256, 1024 * 1024]
