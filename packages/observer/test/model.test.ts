@@ -108,6 +108,20 @@ describe('the reader', () => {
     model.follow(true)
     expect(model.unseen).toBe(0)
   })
+
+  test('is not told that what they came to is new, though it takes a while to come', () => {
+    const script = new Script()
+    for (const message of ['one', 'two', 'three']) script.chat('ana', message)
+    const model = new SpaceModel()
+    model.enter(welcome(['ana'], 3), 0)
+    model.take(script.envelopes.slice(0, 1), 0)
+    model.follow(false)
+    model.take(script.envelopes.slice(1), 0)
+    expect(model.unseen).toBe(0)
+    script.chat('ana', 'four')
+    model.take(script.envelopes.slice(3), 0)
+    expect(model.unseen).toBe(1)
+  })
 })
 
 describe('people', () => {

@@ -21,15 +21,32 @@ export function durationText(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
+/** Made once, since to make one takes a thousand times as long as to use it. */
+const timeFormat = (
+  options: Intl.DateTimeFormatOptions,
+  locales?: string,
+): ((at: Date | number) => string) => {
+  const format = new Intl.DateTimeFormat(locales, options)
+  return (at) => (Number.isNaN(Number(at)) ? 'at no time' : format.format(at))
+}
+const minutes = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+const seconds = { ...minutes, second: '2-digit' } as const
+const inMinutes = timeFormat(minutes)
+const inSeconds = timeFormat(seconds)
+const inTenths = timeFormat({ ...seconds, fractionalSecondDigits: 1 })
+const day = timeFormat({ day: 'numeric', month: 'short' }, 'en-GB')
+const second = timeFormat({ timeStyle: 'medium' }, 'en-GB')
+
 /** Hours and minutes where the reader is. */
-export const clockText = (ts: string): string =>
-  new Date(ts).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+export const clockText = (ts: string): string => inMinutes(new Date(ts))
+
+/** Time to the second where the reader is, to its tenth where `ms`, since 1970, is none. */
+export const tickText = (ms: number): string => (ms % 1000 === 0 ? inSeconds : inTenths)(ms)
 
 /** Day and time to the second where the reader is, such as `22 Nov 12:01:33`. */
 export const momentText = (ts: string): string => {
   const at = new Date(ts)
-  const day = at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
-  return `${day} ${at.toLocaleTimeString('en-GB')}`
+  return `${day(at)} ${second(at)}`
 }
 
 /** `1 tool`, `3 tools`. */

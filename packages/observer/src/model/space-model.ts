@@ -48,7 +48,7 @@ export class SpaceModel {
   readonly lists: Lists
   /** Changes whenever the reader has chosen something. */
   #choices = 0
-  /** Blocks that the reader has had before them, where it has left the live end. */
+  /** Blocks that the reader has had before them, where it has left the live end; what it came to is not new either. */
   #seen: number | undefined
   /** Milliseconds by the gateway's clock: when this is what there was; `undefined` = it is what there is now. */
   moment: number | undefined
@@ -99,9 +99,10 @@ export class SpaceModel {
       if ((envelope.seq ?? 0) > this.#head) this.#hear(envelope, now)
     }
     this.sieve.grew(before)
-    const { most, slack } = this.#capacity
-    if (this.log.envelopes.length > most + slack) this.#shorten(now)
+    if (this.log.envelopes.length > this.#capacity.most + this.#capacity.slack) this.#shorten(now)
     this.#refresh()
+    if (this.log.last <= this.#head && this.#welcomes.length === 1)
+      this.#seen &&= this.#views.blocks.list.length
   }
 
   /** Envelopes that were not loaded before: earlier ones, or such as were withheld at the time. */

@@ -1,6 +1,6 @@
 import { createContext, type VNode } from 'preact'
 import { useContext } from 'preact/hooks'
-import { durationText, type TimeScale, timeScale } from '../model/index.js'
+import { durationText, type TimeScale, tickText, timeScale } from '../model/index.js'
 import { grid } from './grid.js'
 
 /** The axis, and what time it is by the gateway's clock. */
@@ -14,12 +14,6 @@ export const useScale = (): Scale => useContext(ScaleContext)
 
 /** As CSS has it. */
 export const percent = (part: number): string => `${(part * 100).toFixed(2)}%`
-
-const tickText = (ms: number): string =>
-  new Date(ms).toLocaleTimeString([], {
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
-    ...(ms % 1000 !== 0 && { fractionalSecondDigits: 1 }),
-  })
 
 /** The head of the waterfall: what stands in its columns, and the time. */
 export function Axis(): VNode {
