@@ -10,16 +10,17 @@ const long = (unit: string): string => unit.repeat(Math.floor(509 / unit.length)
 
 const cases: readonly (readonly [string, number])[] = [
   ['(a+)+$', 100_000],
+  ['(a+)+$', 75_000],
   ['(a|a)*$', 100_000],
   ['(a|aa)+$', 100_000],
   ['([a-z]+)*$', 100_000],
   ['(.*a){20}$', 100_000],
-  ['(.*a){20}$', 5000],
-  ['a*a*a*a*a*a*b', 50_000],
+  ['(.*a){20}$', 2500],
+  ['a*a*a*a*a*a*b', 35_000],
   [long('a?'), 100_000],
-  [long('a?'), 2000],
-  [long('(a*)'), 2000],
-  [long('a|'), 2000],
+  [long('a?'), 900],
+  [long('(a*)'), 900],
+  [long('a|'), 900],
 ]
 
 await compare(

@@ -78,16 +78,19 @@ export async function measureCell(
   return { cell, figures }
 }
 
-/** Longer than turns and steps rest, and what nothing takes of the processor in that time. */
-const [restMs, idleMs] = [1200, 20]
+/** Longer than turns and steps rest, what nothing takes of the processor in that time, and how often that is looked at. */
+const [restMs, idleMs, mostLooks] = [1200, 20, 100]
 
-/** What the gateway has put off is done before the next contender is measured. */
-async function untilIdle(server: Running): Promise<void> {
-  for (let before = server.cpu(), now = Infinity; now - before > idleMs; ) {
-    before = server.cpu()
+/** What a gateway has put off is done before anything is measured. Fails where that has no end. */
+export async function untilIdle({ cpu }: Pick<Running, 'cpu'>): Promise<void> {
+  let before = cpu()
+  for (let looks = 0; looks < mostLooks; looks++) {
     await pause(restMs)
-    now = server.cpu()
+    const now = cpu()
+    if (now - before <= idleMs) return
+    before = now
   }
+  throw new Error(`the server is still busy after ${Math.round((mostLooks * restMs) / 1000)} s without load`)
 }
 
 /** Messages of the shortest measurement. */

@@ -9,7 +9,7 @@ import { chosen, type Running, type Seats, type StartOptions } from '../peers/co
 import { receiverName } from '../peers/space.js'
 import { decimals, median, type Section } from '../report/section.js'
 import { fill } from '../support/gateways.js'
-import { measure } from './measure.js'
+import { measure, untilIdle } from './measure.js'
 
 const size = 300
 const window = 256
@@ -124,6 +124,7 @@ async function measureDimension({ sizes, start, before, thoughts = false }: Dime
     }
     for (let round = 0; round < options.rounds; round++) {
       for (const { crowd, found } of crowds) {
+        await untilIdle(crowd.server)
         const { cpuPerMessage } = await measure(crowd, window, options.ms, options.warmMs)
         found.push(cpuPerMessage)
       }
