@@ -92,8 +92,9 @@ verifies(
     const plants = samples().flatMap(plantsOf)
     const find = finderOf(plants.flatMap(({ needles }) => needles))
     const lines = { ana: await enter('ana'), ben: await enter('ben') }
-    const joined = spawnMeup(['join', '--as', 'ben'], folder)
-    await expect.poll(() => joined.said.stderr, { timeout: 30_000 }).toContain('you are ben')
+    // Somebody else: who joins answers for itself that it offers no tools.
+    const joined = spawnMeup(['join', '--as', 'cas'], folder)
+    await expect.poll(() => joined.said.stderr, { timeout: 30_000 }).toContain('you are cas')
     const events = await get('events?after=0')
     const stream = events.text() // It ends with the gateway.
     const stories = plants.map(({ text: said }) => turnAbout(said))

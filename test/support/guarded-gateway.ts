@@ -22,6 +22,7 @@ limits:
 participants:
   ana: { kind: agent, capabilities: ["*"] }
   ben: { kind: human, capabilities: ["*"] }
+  cas: { kind: human, capabilities: ["*"] }
   eve: { kind: agent, capabilities: [chat] }
 `
 
