@@ -25,10 +25,10 @@ export async function serveMcp(port: number | undefined, flags: ServeFlags): Pro
   const at = destination(flags)
   const space = await enterWithProposals(at, flags)
   const served = { space, reading: readingOf(at), log: tell }
-  const serving = access === undefined ? serveSpaceOverStdio(served) : await listen(served, access, flags)
   const signalled = new Promise<undefined>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined))
   })
+  const serving = access === undefined ? serveSpaceOverStdio(served) : await listen(served, access, flags)
   const error = await Promise.race([serving.ended, signalled])
   await serving.close()
   if (error !== undefined) throw error

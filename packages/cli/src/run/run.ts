@@ -30,11 +30,12 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   const reloading = reloadOnDemand(starting, read, { json: flags.json ?? false, terminal })
   const running = await starting
   if (flags.watch) await reloading.watch(running.config)
-  announce(running, flags.json)
-  await untilSignal(async () => {
+  const ended = untilSignal(async () => {
     await reloading.stop()
     await running.close()
   })
+  announce(running, flags.json) // Whoever waits for this line may end it at once.
+  await ended
   if (terminal.isGone) endHungUp()
 }
 
