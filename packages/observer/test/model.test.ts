@@ -122,6 +122,16 @@ describe('the reader', () => {
     model.take(script.envelopes.slice(3), 0)
     expect(model.unseen).toBe(1)
   })
+
+  test('is told what is new alone, though it comes together with what they came to, and before that nothing', () => {
+    const script = new Script()
+    for (const message of ['one', 'two', 'three', 'four']) script.chat('ana', message)
+    const model = new SpaceModel()
+    model.enter(welcome(['ana'], 3), 0)
+    model.follow(false)
+    model.take(script.envelopes, 0)
+    expect(model.unseen).toBe(1)
+  })
 })
 
 describe('people', () => {

@@ -48,8 +48,8 @@ export class SpaceModel {
   readonly lists: Lists
   /** Changes whenever the reader has chosen something. */
   #choices = 0
-  /** Blocks that the reader has had before them, where it has left the live end; what it came to is not new either. */
-  #seen: number | undefined
+  /** Blocks that are not new to the reader, such as it came to; at the live end nothing is. */
+  #seen = Infinity
   /** Milliseconds by the gateway's clock: when this is what there was; `undefined` = it is what there is now. */
   moment: number | undefined
 
@@ -97,12 +97,11 @@ export class SpaceModel {
       this.#views.apply(envelope)
       this.members.take(envelope)
       if ((envelope.seq ?? 0) > this.#head) this.#hear(envelope, now)
+      else if (this.#welcomes.length === 1) this.#seen = Math.max(this.#seen, this.#views.blocks.list.length)
     }
     this.sieve.grew(before)
     if (this.log.envelopes.length > this.#capacity.most + this.#capacity.slack) this.#shorten(now)
     this.#refresh()
-    if (this.log.last <= this.#head && this.#welcomes.length === 1)
-      this.#seen &&= this.#views.blocks.list.length
   }
 
   /** Envelopes that were not loaded before: earlier ones, or such as were withheld at the time. */
@@ -128,7 +127,7 @@ export class SpaceModel {
       if (log.append(envelope)) views.apply(envelope)
     }
     for (const block of views.blocks.flush()) for (const known of prepared.values()) known.delete(block)
-    if (this.#seen !== undefined) this.#seen += views.blocks.list.length - this.#views.blocks.list.length
+    this.#seen += views.blocks.list.length - this.#views.blocks.list.length
     this.log.become(log)
     this.#views = views
     this.sieve.again()
@@ -158,7 +157,7 @@ export class SpaceModel {
     this.members = this.#newPeople()
     this.members.again(this.log.envelopes)
     this.sieve.again()
-    if (this.#seen !== undefined) this.#seen = Math.min(this.#seen, this.#views.blocks.list.length)
+    if (this.#seen !== Infinity) this.#seen = Math.min(this.#seen, this.#views.blocks.list.length)
     this.lists.shorten()
     this.#refresh()
   }
@@ -199,13 +198,13 @@ export class SpaceModel {
 
   /** Whether the reader is at the live end. */
   follow(isFollowing: boolean): void {
-    this.#seen = isFollowing ? undefined : (this.#seen ?? this.#views.blocks.list.length)
+    this.#seen = isFollowing ? Infinity : Math.min(this.#seen, this.#views.blocks.list.length)
     for (const context of this.folding.follow(isFollowing)) this.#redraw(context)
   }
 
   /** Blocks that began since the reader has left the live end. */
   get unseen(): number {
-    return this.#seen === undefined ? 0 : Math.max(this.#views.blocks.list.length - this.#seen, 0)
+    return Math.max(this.#views.blocks.list.length - this.#seen, 0)
   }
 
   /** What waits for a decision. */
