@@ -15,7 +15,7 @@ Options:
   --only a,sqlite       contenders: a b c d sqlite power memory; ours = the last three
   --receivers 1,50      --senders 1,4      --size 300,2048 (bytes)      --window 256,1 (messages on their way per sender)
   --rounds 3            measurements of each; medians are told
-  --ms 1000 --warm 2000 milliseconds of a measurement, and of the load before it
+  --ms 3000 --warm 2000 milliseconds of a measurement, and of the load before it
   --minutes 10          how long the soak takes
   --verify              receivers check the order of all messages, which costs the generator something
   --full                all combinations, and the longest logs

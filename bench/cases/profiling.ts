@@ -41,16 +41,16 @@ export async function profileOf(shape: string, options: Options): Promise<Profil
   try {
     const crowd = await Crowd.gather(server, cell)
     crowd.keep(cell.window)
-    await crowd.within(pause(warmMs * 8))
+    await crowd.within(pause(warmMs * 4))
     const begin = { messages: crowd.echoed, main: server.cpuOfMain(), all: server.cpu() }
-    await crowd.within(pause(ms * 4))
+    await crowd.within(pause(ms * 2))
     const messages = crowd.echoed - begin.messages
     const perMessage = (from: number, to: number): number => ((to - from) * 1000) / messages
     const whole = {
       main: perMessage(begin.main, server.cpuOfMain()),
       all: perMessage(begin.all, server.cpu()),
     }
-    const profiles = await profiled(server.said, () => crowd.within(pause(ms * 8)))
+    const profiles = await profiled(server.said, () => crowd.within(pause(ms * 3)))
     await crowd.drain()
     await crowd.close()
     return { cell, contender: contender.name, profiles, whole }

@@ -33,7 +33,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     options: {
       ...{ receivers: text, senders: text, size: text, window: text, only: text },
       rounds: { ...text, default: '3' },
-      ms: { ...text, default: '1000' },
+      ms: { ...text, default: '3000' },
       warm: { ...text, default: '2000' },
       minutes: { ...text, default: '10' },
       ...{ full: flag, verify: flag, write: flag, help: flag },

@@ -1,5 +1,5 @@
 import { Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
-import { nanoid } from 'nanoid'
+import { freshId } from '../fresh-id.js'
 import { type Proposal, ProposalError, type ProposalOutcome } from '../trust/proposal.js'
 import type { Proposing } from '../trust/proposing.js'
 import { ConnectionError } from './errors.js'
@@ -68,7 +68,7 @@ export class Calls {
   async #request(call: Call): Promise<Record<string, unknown>> {
     const { to, method, options } = call
     const { onProgress, context } = options
-    const id = nanoid()
+    const id = freshId()
     const asked = onProgress === undefined ? call.params : withProgressToken(call.params, id)
     const params = this.#tracing.mark({ id, method, params: asked, context })
     const response = this.#requests.response({ id, token: id, to: [to], onProgress }, options)

@@ -8,7 +8,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { EventEmitter } from 'eventemitter3'
-import { nanoid } from 'nanoid'
+import { freshId } from '../fresh-id.js'
 import { ConnectionError } from './errors.js'
 import type { ConnectionStatus, SpaceEvents } from './events.js'
 import type { Gate } from './gate.js'
@@ -108,7 +108,7 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
    * Everything that this participant says passes here.
    */
   send(draft: Draft): Promise<AnyEnvelope> {
-    const id = draft.id ?? nanoid()
+    const id = draft.id ?? freshId()
     return this.#link.send(id, { ...draft, id })
   }
 

@@ -1,5 +1,5 @@
 import { type AnyEnvelope, correlations, type EnvelopeOf, type Kind } from '@meup/protocol'
-import { nanoid } from 'nanoid'
+import { freshId } from '../fresh-id.js'
 import type { Draft, Seat } from './seat.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
@@ -25,7 +25,7 @@ export class Replies {
     { kind, from }: { kind: K; from?: string },
     options: WaitOptions,
   ): Promise<EnvelopeOf<K>> {
-    const id = draft.id ?? nanoid()
+    const id = draft.id ?? freshId()
     const answer = wait<AnyEnvelope>(
       kind,
       options,

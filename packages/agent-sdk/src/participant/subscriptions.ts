@@ -5,7 +5,7 @@ import {
   type SubscribePayload,
   type WelcomePayload,
 } from '@meup/protocol'
-import { nanoid } from 'nanoid'
+import { freshId } from '../fresh-id.js'
 import { errorDetails } from './errors.js'
 import type { Waiter } from './wait.js'
 
@@ -25,7 +25,7 @@ export class Subscriptions {
   }
 
   change(asked: SubscribePayload): Promise<WelcomePayload> {
-    return new Promise((resolve, reject) => this.#ask({ id: nanoid(), asked, resolve, reject }))
+    return new Promise((resolve, reject) => this.#ask({ id: freshId(), asked, resolve, reject }))
   }
 
   /** On a new connection: asks for what was granted before, and for what is still to be answered. */
@@ -33,7 +33,7 @@ export class Subscriptions {
     const unanswered = this.#changes
     this.#changes = []
     if (this.#kept !== undefined) {
-      this.#ask({ id: nanoid(), asked: this.#kept, resolve: () => {}, reject: () => {} })
+      this.#ask({ id: freshId(), asked: this.#kept, resolve: () => {}, reject: () => {} })
     }
     for (const change of unanswered) this.#ask(change)
   }

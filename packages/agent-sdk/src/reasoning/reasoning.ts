@@ -1,5 +1,5 @@
 import { type AnyEnvelope, joinContext, Kind, type Phase } from '@meup/protocol'
-import { nanoid } from 'nanoid'
+import { freshId } from '../fresh-id.js'
 import { afterPause } from '../participant/active.js'
 import { ConnectionError } from '../participant/errors.js'
 import type { CallOptions, Draft, Seat } from '../participant/seat.js'
@@ -76,7 +76,7 @@ export class Reasoning implements AsyncDisposable {
     options: ReasonOptions = {},
   ): Promise<Reasoning> {
     const { trigger, batches = new Batches(), signal } = origin
-    const id = nanoid()
+    const id = freshId()
     const fields = trigger === undefined ? { id } : { id, correlationId: trigger }
     return new Reasoning(space, id, batches, signal).#start(fields, message, options)
   }
@@ -94,7 +94,7 @@ export class Reasoning implements AsyncDisposable {
 
   /** Opens a nested context; this one stays open. */
   reason(message?: string, options: ReasonOptions = {}): Promise<Reasoning> {
-    const id = nanoid()
+    const id = freshId()
     const nested = new Reasoning(this.#space, joinContext(this.context, id), this.#batches, this.signal)
     return nested.#start({ id, context: this.context }, message, options)
   }

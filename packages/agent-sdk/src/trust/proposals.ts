@@ -1,6 +1,6 @@
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import { EventEmitter } from 'eventemitter3'
-import { nanoid } from 'nanoid'
+import { freshId } from '../fresh-id.js'
 import { Verbatim } from '../participant/frame.js'
 import { type Requests, resultOf } from '../participant/requests.js'
 import type { Seat } from '../participant/seat.js'
@@ -55,7 +55,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> {
    */
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
     const proposal = this.#find(id)
-    const requestId = nanoid()
+    const requestId = freshId()
     const asked = { id: requestId, token: requestId, to: proposal.to ?? [] }
     const response = this.#requests.response(asked, options)
     this.#carryOut(proposal, requestId, options.why).catch((error: Error) =>
@@ -78,7 +78,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> {
   async allowAlways(id: string, options: GrantOptions & Pick<ApproveOptions, 'why'> = {}): Promise<Grant> {
     const proposal = this.#find(id)
     const capability = narrowCapability(proposal)
-    await this.#carryOut(proposal, nanoid(), options.why)
+    await this.#carryOut(proposal, freshId(), options.why)
     return grant(this.#seat, proposal.from, [capability], options)
   }
 

@@ -1,5 +1,5 @@
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
-import { nanoid } from 'nanoid'
+import { freshId } from '../fresh-id.js'
 import { withProgressToken } from '../participant/progress.js'
 import type { Requests } from '../participant/requests.js'
 import type { Tracing } from '../participant/tracing.js'
@@ -22,7 +22,7 @@ export class Proposing {
   /** Resolves when the space has it; rejects with the gateway's refusal. */
   async propose(draft: ProposalDraft, options: ProposeOptions): Promise<Proposal> {
     const { to, method, params, uses, expiresAt, ...fields } = draft
-    const id = nanoid()
+    const id = freshId()
     const addressees = [to].flat()
     const wanted = options.onProgress === undefined ? params : withProgressToken(params ?? {}, id)
     const asked = this.#tracing.mark({ id, method, params: wanted, context: fields.context })
