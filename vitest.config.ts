@@ -8,5 +8,7 @@ export default defineConfig({
     reporters: ['default', totalsReporter],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // The machine may be busy: what is awaited may take longer than the second that is usual.
+    expect: { poll: { timeout: 15_000 } },
   },
 })

@@ -5,6 +5,9 @@ import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
 import { byKind, caughtUp, hear } from './support/hear.js'
 
+/** For machines that do much else. */
+const within = { timeout: 15_000 }
+
 const participants = { ana: ['*'], bob: ['*'], bot: ['*'] }
 
 async function three() {
@@ -257,7 +260,7 @@ describe('taking a question back', () => {
       await endOf(turn.signal)
     })
     const [one, two] = [await here.ana.chat('one'), await here.ana.chat('two')]
-    await vi.waitFor(() => expect([...turns.keys()]).toEqual(['one', 'two']))
+    await vi.waitFor(() => expect([...turns.keys()]).toEqual(['one', 'two']), within)
     const cancel = { kind: 'chat.cancel', correlationId: one.id }
     await here.bob.send({ ...cancel, payload: { reason: 'none of my business' } })
     await caughtUp(here.bob, heard)

@@ -5,6 +5,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { receiveTraces } from '../../../test/support/otlp.js'
 import { traced } from '../src/run/tracing.js'
 
+/** For machines that do much else. */
+const within = { timeout: 15_000 }
+
 const silent: Logger = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A gateway that traces what it keeps in these spaces, and a seat in it. */
@@ -23,7 +26,10 @@ async function start(spaces: Parameters<typeof memoryStore>[0], logger = silent)
   const say = async (kind: string, fields: object): Promise<Envelope> => {
     const before = heard.length
     line.send(JSON.stringify({ kind, ...fields }))
-    return vi.waitFor(() => heard.slice(before).find((each) => each.kind === kind) ?? expect.unreachable())
+    return vi.waitFor(
+      () => heard.slice(before).find((each) => each.kind === kind) ?? expect.unreachable(),
+      within,
+    )
   }
   const stop = async (): Promise<void> => {
     await gateway.close()

@@ -9,6 +9,9 @@ import {
 import { createTestGateway, describeEnvelopeLog, dialInMemory, testToken } from '@meup/gateway/testing'
 import { describe, expect, test, vi } from 'vitest'
 
+/** For machines that do much else. */
+const within = { timeout: 15_000 }
+
 describeEnvelopeLog(
   'observed log',
   async () => {
@@ -54,7 +57,7 @@ async function observed(inner: LogStore = memoryStore()) {
 test('an observer is told each envelope once, in order, and all of it before the store is closed', async () => {
   const { gateway, told, heard, say } = await observed()
   for (const id of ['a', 'b', 'c']) say(id)
-  await vi.waitFor(() => expect(heard).toHaveLength(4))
+  await vi.waitFor(() => expect(heard).toHaveLength(4), within)
   await gateway.close()
   expect(told).toEqual([
     'test from 0',
@@ -104,10 +107,10 @@ test('what a failed commit has stored all the same is told; what it has not, nev
     close: () => disk.close(),
   }
   const { gateway, told, heard, say } = await observed(failing)
-  await vi.waitFor(() => expect(heard).toEqual(['3 system.presence']))
+  await vi.waitFor(() => expect(heard).toEqual(['3 system.presence']), within)
   faults.push('after')
   say('stored')
-  await vi.waitFor(() => expect(heard).toContain('4 chat'))
+  await vi.waitFor(() => expect(heard).toContain('4 chat'), within)
   faults.push('before')
   say('lost')
   await vi.waitFor(

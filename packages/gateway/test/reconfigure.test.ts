@@ -4,6 +4,9 @@ import { type Envelope, GATEWAY, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { faultyDisk } from './faulty-disk.js'
 
+/** For machines that do much else. */
+const within = { timeout: 15_000 }
+
 const participants = { alice: ['*'], bob: ['chat'], carol: ['chat'] }
 const plenty = { perSecond: 1e9, burst: 1e9 }
 
@@ -34,12 +37,12 @@ async function open(options: Partial<TestSpaceOptions> = {}, store = memoryStore
       const answer = await vi.waitFor(() => {
         const found = frames.find((frame) => frame.id === envelope.id || frame.correlationId === envelope.id)
         return found ?? Promise.reject(new Error(`no answer to ${envelope.id}`))
-      })
+      }, within)
       return answer.payload.code
     }
     const welcomes = () =>
       frames.filter(({ kind }) => kind === 'system.welcome').map(({ payload }) => payload)
-    await vi.waitFor(() => expect(welcomes()).toHaveLength(1))
+    await vi.waitFor(() => expect(welcomes()).toHaveLength(1), within)
     return { frames, closed, send, codeOf, welcomes: welcomes as unknown as () => WelcomePayload[] }
   }
 
@@ -70,7 +73,7 @@ describe('participants', () => {
     const [alice, bob, bob2] = [await enter('alice'), await enter('bob'), await enter('bob')]
     const { bob: _, ...rest } = participants
     await reconfigure({ participants: rest })
-    await vi.waitFor(() => expect([bob.closed, bob2.closed]).toEqual([[4401], [4401]]))
+    await vi.waitFor(() => expect([bob.closed, bob2.closed]).toEqual([[4401], [4401]]), within)
     expect(await alice.codeOf(chat('c1', { to: ['bob'] }))).toBe('participant_not_found')
     expect(await alice.codeOf(chat('c2'))).toBeUndefined()
     expect(alice.closed).toEqual([])
@@ -83,7 +86,10 @@ describe('participants', () => {
     const alice = await enter('alice')
     await expect(enter('dan')).rejects.toThrow('opens nothing')
     await reconfigure({ participants: { ...participants, dan: ['chat'] } })
-    await vi.waitFor(() => expect(record(alice.frames).slice(1)).toEqual(['configured', 'update dan']))
+    await vi.waitFor(
+      () => expect(record(alice.frames).slice(1)).toEqual(['configured', 'update dan']),
+      within,
+    )
     const dan = await enter('dan')
     expect(await dan.codeOf(chat('c1', { to: ['alice'] }))).toBeUndefined()
   })
@@ -94,7 +100,7 @@ describe('participants', () => {
     const thought = (id: string) => ({ id, kind: 'reasoning.start', payload: {} })
     expect(await bob.codeOf(thought('t1'))).toBe('capability_violation')
     await reconfigure({ participants: { ...participants, bob: ['reasoning.*'] } })
-    await vi.waitFor(() => expect(bob.welcomes()).toHaveLength(2))
+    await vi.waitFor(() => expect(bob.welcomes()).toHaveLength(2), within)
     expect(bob.welcomes()[1]).toMatchObject({ you: { id: 'bob', capabilities: ['reasoning.*'] } })
     expect(await bob.codeOf(thought('t2'))).toBeUndefined()
     expect(await bob.codeOf(chat('c1'))).toBe('capability_violation')
@@ -113,7 +119,7 @@ describe('participants', () => {
     await reconfigure({})
     await whisper('after')
     await alice.codeOf(chat('mark'))
-    await vi.waitFor(() => expect(bob.frames.at(-1)?.id).toBe('mark'))
+    await vi.waitFor(() => expect(bob.frames.at(-1)?.id).toBe('mark'), within)
     const heard = bob.frames.filter(({ from }) => from === 'alice').map(({ id }) => id)
     expect(heard).toEqual(['meanwhile', 'mark'])
   })
@@ -124,7 +130,7 @@ describe('tokens', () => {
     const { enter, reconfigure } = await open()
     const [alice, bob] = [await enter('alice'), await enter('bob')]
     await reconfigure({}, { bob: 'another-token' })
-    await vi.waitFor(() => expect(bob.closed).toEqual([4401]))
+    await vi.waitFor(() => expect(bob.closed).toEqual([4401]), within)
     expect(await alice.codeOf(chat('c1'))).toBeUndefined()
     await expect(enter('bob')).rejects.toThrow('opens nothing')
     await expect(enter('another')).resolves.toMatchObject({ closed: [] })
@@ -151,7 +157,7 @@ describe('guests', () => {
     const { enter, reconfigure } = await open({ guest })
     const [alice, visitor] = [await enter('alice'), await enter()]
     await reconfigure({ guest: undefined })
-    await vi.waitFor(() => expect(visitor.closed).toEqual([4401]))
+    await vi.waitFor(() => expect(visitor.closed).toEqual([4401]), within)
     expect(await alice.codeOf(chat('c1'))).toBeUndefined()
     await expect(enter()).rejects.toThrow('a token is required')
   })
@@ -160,7 +166,7 @@ describe('guests', () => {
     const { enter, reconfigure } = await open({ guest })
     const visitor = await enter()
     await reconfigure({ guest: { capabilities: ['reasoning.*'] } })
-    await vi.waitFor(() => expect(visitor.welcomes()[1]?.you.capabilities).toEqual(['reasoning.*']))
+    await vi.waitFor(() => expect(visitor.welcomes()[1]?.you.capabilities).toEqual(['reasoning.*']), within)
     expect(await visitor.codeOf(chat('c1'))).toBe('capability_violation')
   })
 })
@@ -191,14 +197,14 @@ describe('what cannot be done', () => {
       { participants: { ...participants, bob: ['*'] }, limits: { contextDepth: 1 } },
       { carol: 'another-token' },
     )
-    await vi.waitFor(() => expect(carol.closed).toEqual([4401]))
+    await vi.waitFor(() => expect(carol.closed).toEqual([4401]), within)
     await stalled.appending
     stalled.fail()
     await expect(changed).rejects.toThrow('cannot be written')
     await vi.waitFor(async () => {
       const id = `c${bob.frames.length}`
       expect(await bob.codeOf(chat(id, { context: 'a/b' }))).toBeUndefined()
-    })
+    }, within)
     expect(await bob.codeOf({ ...chat('t1'), kind: 'reasoning.start' })).toBe('capability_violation')
     expect(bob.welcomes()).toHaveLength(1)
   })
