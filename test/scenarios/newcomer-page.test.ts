@@ -54,7 +54,7 @@ const scenario = (chromium: string) =>
     await page.goTo(link)
     await sees(page, 'my-space')
     await sees(page, 'live')
-    expect(await page.evaluate('location.href')).not.toContain(code)
+    await expect.poll(() => page.evaluate('location.href')).not.toContain(code)
     await other.goTo(link)
     await other.shows(/token/i)
     await expect.poll(() => isHere(page, 'reviewer'), patience).toBe(true)

@@ -19,7 +19,7 @@ test(
     await page.shows('good morning')
     await page.hides('payment tests first')
     await page.shows(/Hidden from you[\s\S]*envelopes\s+by your filter/)
-    expect(await page.evaluate('location.hash')).toContain('only=chat')
+    await expect.poll(() => page.evaluate('location.hash')).toContain('only=chat')
     await page.click('.widen')
     await page.shows('payment tests first')
 
@@ -95,7 +95,7 @@ test(
     await page.click('button', 'Next hit')
     await page.shows('3 of 3')
     await page.screenshot(pictures('search'))
-    expect(await page.evaluate('location.hash')).toContain('q=NEEDLE')
+    await expect.poll(() => page.evaluate('location.hash')).toContain('q=NEEDLE')
     await page.click('.filters label', 'lines with')
     await page.hides('straw')
     for (const round of [0, 1, 2]) await page.shows(`needle number ${round}`)
@@ -104,7 +104,7 @@ test(
     await page.hides('straw')
     await page.click('button', 'Close the search')
     await page.shows('Round 2 is over')
-    expect(await page.evaluate('location.hash')).not.toContain('q=')
+    await expect.poll(() => page.evaluate('location.hash')).not.toContain('q=')
   }),
 )
 

@@ -43,7 +43,7 @@ verifies(
     await page.type('input[name=token]', testToken('ana'))
     await page.click('button[type=submit]')
     await page.shows('live')
-    expect(await page.evaluate('location.href')).not.toContain('token-of')
+    await expect.poll(() => page.evaluate('location.href')).not.toContain('token-of')
     expect(await page.evaluate('Object.keys(localStorage)')).not.toContain('meup-token:demo')
 
     const asking = heard(planner, 'chat')
@@ -146,7 +146,7 @@ test(
     await page.key('Enter')
     await page.shows('reasoning.thought')
     await page.key('y')
-    expect(await page.evaluate('location.hash')).toMatch(/^#\/s\/demo\?e=\d+$/)
+    await expect.poll(() => page.evaluate('location.hash')).toMatch(/^#\/s\/demo\?e=\d+$/)
     await page.key('Escape')
     await page.hides('reasoning.thought')
     await page.key('h')
