@@ -1,3 +1,4 @@
+import { codeAt } from './code-at.js'
 import type { Span } from './span.js'
 
 /** By character code (UTF-16), whether a character is one of those that a stretch is made of: 1 = it is. */
@@ -33,11 +34,11 @@ export function stretchesOf(
   let found: Span[] | undefined
   // Of so many characters in a row, one at least is looked at.
   for (let at = from + shortest - 1; at < to; at += shortest) {
-    if (characters[text.charCodeAt(at)] !== 1) continue
+    if (characters[codeAt(text, at)] !== 1) continue
     let start = at
-    while (start > from && characters[text.charCodeAt(start - 1)] === 1) start--
+    while (start > from && characters[codeAt(text, start - 1)] === 1) start--
     let end = at + 1
-    while (end < to && characters[text.charCodeAt(end)] === 1) end++
+    while (end < to && characters[codeAt(text, end)] === 1) end++
     if (end - start >= shortest) {
       if (found === undefined) found = []
       found.push({ start, end })

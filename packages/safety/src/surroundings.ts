@@ -1,3 +1,4 @@
+import { codeAt } from './code-at.js'
 import type { Span } from './span.js'
 
 /** Characters in which a secret is looked for before and behind a place, beside the rest of a word there. */
@@ -41,7 +42,7 @@ export const phraseEnd = (text: string, start: number): number => wordEnd(text, 
 export const continuationEnd = (text: string): number => wordEnd(text, aroundKeyword.behind)
 
 const blank = ' '.charCodeAt(0)
-const isOfWord = (text: string, at: number): boolean => text.charCodeAt(at) > blank
+const isOfWord = (text: string, at: number): boolean => codeAt(text, at) > blank
 
 /** Where the word starts that `from` is inside of, with what may be its label; but not before `least`. */
 export function phraseStart(text: string, from: number, least: number): number {

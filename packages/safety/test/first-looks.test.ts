@@ -20,19 +20,22 @@ test('words are found wherever they are', () => {
     fc.property(lists, fc.array(few, { minLength: 20, maxLength: 20 }), (lists, texts) => {
       const search = compileKeywords(lists)
       for (const text of texts) {
-        const found: string[] = []
-        const starts: number[] = []
-        search(text, (index, start, end) => {
-          found.push(`${index} ${start} ${end}`)
-          starts.push(start)
-        })
-        expect(found.toSorted()).toEqual(wordsIn(text, lists).toSorted())
+        const all = search(text)
+        const starts = all.filter((_, at) => at % 3 === 1)
+        expect(shown(all).toSorted()).toEqual(wordsIn(text, lists).toSorted())
         expect(starts).toEqual(starts.toSorted((one, other) => one - other))
+        for (const to of [0, 1, text.length >> 1, text.length]) {
+          const some = shown(all).filter((_, index) => (starts[index] ?? 0) < to)
+          expect(shown(search(text, to))).toEqual(some)
+        }
       }
     }),
     { numRuns: 200 },
   )
 })
+
+const shown = (words: readonly number[]): string[] =>
+  words.flatMap((index, at) => (at % 3 === 0 ? [`${index} ${words[at + 1]} ${words[at + 2]}`] : []))
 
 function wordsIn(text: string, lists: readonly (readonly string[])[]): string[] {
   const lower = text.replace(/[BП]/g, (letter) => letter.toLowerCase())

@@ -1,17 +1,26 @@
-import { lastFrom, type Span } from '../span.js'
+import { ascending, lastFrom, type Span } from '../span.js'
 import type { View } from '../views/view.js'
 import { viewsOf } from '../views/views.js'
 import type { Detector } from './detector.js'
-import { compileKeywords } from './keywords.js'
+import { compileKeywords, type Words } from './keywords.js'
 import { merge, type Secret } from './secret.js'
 import { endOfToken } from './secret-end.js'
 
-/** Gives every secret in a text, in no order, some overlapping; or, with a `seam`, those told by what goes over that place. */
-export type Finder = (text: string, seam?: number) => Secret[]
+/** Words have the ranks of their detectors. */
+export interface Finder {
+  wordsIn(text: string): Words
+  /** Those in a text of which the part behind a seam has, or begins a text that has, such words. */
+  wordsOver(text: string, seam: number, behind: Words): Words
+  /**
+   * Gives every secret in a text with such words, in no order, some overlapping; or, with a `seam`, those told by what
+   * goes over that place.
+   */
+  find(text: string, words: Words, seam?: number): Secret[]
+}
 
 /** Compiles detectors to a search in all views of a text; a secret's rank is its detector's place among them. */
 export function compileFinder(detectors: readonly Detector[]): Finder {
-  const searchWords = compileKeywords(detectors.map(({ words }) => words))
+  const wordsIn = compileKeywords(detectors.map(({ words }) => words))
 
   const glances = detectors.map(({ glance }) => glance)
   const areAtWords = detectors.map(({ isAtWords }) => isAtWords)
@@ -19,36 +28,39 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
   const wordless = detectors.flatMap(({ words }, rank) => (words.length === 0 ? [rank] : []))
 
   /** By rank, the words at which a detector looks closer, in the order of their ends. */
-  function wordsIn(text: string, seam = text.length): ReadonlyMap<number, readonly Span[]> {
-    let found: Map<number, Span[]> | undefined
+  function closer(text: string, words: Words, seam = text.length): ReadonlyMap<number, readonly Span[]> {
+    if (words.length === 0) return nowhere
+    const found = new Map<number, Span[]>()
     let count = 0
     let isApart = true
-    searchWords(text, (rank, start, end) => {
+    for (let at = 0; at < words.length; at += 3) {
+      const rank = words[at] ?? 0
+      const start = words[at + 1] ?? 0
+      const end = words[at + 2] ?? 0
       if (areAtWords[rank] === true) {
         // No match that goes over the seam begins there, and where words are so few none has a say in another.
-        if (start >= seam && isApart && count <= fewWords) return
+        if (start >= seam && isApart && count <= fewWords) continue
         const glance = glances[rank]
-        if (glance !== undefined && !isAt(glance, text, start)) return
+        if (glance !== undefined && !isAt(glance, text, start)) continue
         if (start < seam && end > seam) isApart = false
       }
       count++
-      found ??= new Map()
-      const words = found.get(rank)
-      if (words === undefined) found.set(rank, [{ start, end }])
-      else words.push({ start, end })
-    })
-    if (found === undefined) return nowhere
-    for (const words of found.values()) if (words.length > 1) words.sort((one, other) => one.end - other.end)
+      const spans = found.get(rank)
+      if (spans === undefined) found.set(rank, [{ start, end }])
+      else spans.push({ start, end })
+    }
+    for (const spans of found.values()) ascending(spans, endOf)
     return found
   }
 
-  return (text, seam) => {
+  function find(text: string, words: Words, seam?: number): Secret[] {
     const { certain, joined } = viewsOf(text)
-    const search = (view: View, found: Secret[]): void => {
+    const written = certain[0]
+    const searchIn = (view: View, found: Secret[]): void => {
       if (view.text === '') return
       const isWanted = (span: Span): boolean => seam === undefined || isAcross(seam, view.origin(span))
       // The seam is at a place of the text as it is written. Where nothing is read on, nothing before it has a say.
-      const here = view === certain[0] ? seam : undefined
+      const here = view === written ? seam : undefined
       const from = here === undefined || joined.length > 0 ? 0 : here
       const look = (rank: number, words: readonly Span[]): void => {
         for (const secret of detectors[rank]?.find(view.text, words, isWanted, from) ?? []) {
@@ -56,17 +68,33 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
         }
       }
       for (const rank of wordless) look(rank, noWords)
-      for (const [rank, words] of wordsIn(view.text, here)) look(rank, words)
+      const known = view === written ? words : wordsIn(view.text)
+      for (const [rank, spans] of closer(view.text, known, here)) look(rank, spans)
     }
     const found: Secret[] = []
-    for (const view of certain) search(view, found)
+    for (const view of certain) searchIn(view, found)
     if (joined.length === 0) return found
     const known = merge(found)
     const others: Secret[] = []
-    for (const view of joined) search(view, others)
+    for (const view of joined) searchIn(view, others)
     return [...found, ...others.filter((secret) => !addsMereWord(text, secret, known))]
   }
+
+  return {
+    wordsIn,
+    wordsOver(text, seam, behind) {
+      const words = wordsIn(text, seam)
+      for (let at = 0; at < behind.length; at += 3) {
+        const end = seam + (behind[at + 2] ?? 0)
+        if (end <= text.length) words.push(behind[at] ?? 0, seam + (behind[at + 1] ?? 0), end)
+      }
+      return words
+    },
+    find,
+  }
 }
+
+const endOf = ({ end }: Span): number => end
 
 /** Of the words in a text. */
 const fewWords = 8

@@ -1,3 +1,4 @@
+import { codeAt } from '../code-at.js'
 import type { Span } from '../span.js'
 import { blanks, charactersBut, charactersOf, stretchesOf } from '../stretches.js'
 import type { Detector } from './detector.js'
@@ -26,7 +27,7 @@ export const knownSecrets =
 
 function withoutPunctuation(text: string, start: number, end: number): number {
   let last = end
-  while (last > start && punctuation[text.charCodeAt(last - 1)] === 1) last--
+  while (last > start && punctuation[codeAt(text, last - 1)] === 1) last--
   return last
 }
 

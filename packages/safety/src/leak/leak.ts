@@ -3,6 +3,7 @@ import { isMarked, marksIn } from '../mark.js'
 import { continuationEnd } from '../surroundings.js'
 import type { Detector } from './detector.js'
 import { compileFinder } from './finder.js'
+import type { Words } from './keywords.js'
 import { merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
@@ -11,7 +12,7 @@ export type LeakDetector = (text: string, before: string) => { text: string; fin
 /** Where secrets overlap, the detector that comes first gives its name; those that block do. */
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
   const ranked = [...detectors.filter(blocks), ...detectors.filter((each) => !blocks(each))]
-  const find = compileFinder(ranked)
+  const { wordsIn, wordsOver, find } = compileFinder(ranked)
   const names = new Set(ranked.map(({ name }) => name))
   const detectorAt = (rank: number): Detector => {
     const detector = ranked[rank]
@@ -19,29 +20,34 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return detector
   }
 
-  const secretsIn = (text: string, seam?: number): Secret[] => {
-    const found = find(text, seam)
+  const secretsIn = (text: string, words: Words, seam?: number): Secret[] => {
+    const found = find(text, words, seam)
     if (found.length === 0) return found
     const marks = marksIn(text, (name) => names.has(name))
     return found.filter((secret) => !isMarked(text, secret, marks))
   }
 
-  const secretsAcross = (before: string, text: string): Secret[] => {
-    const across = behind(before.length, secretsIn(before + text, before.length))
+  /** `words`: those of the text, or of a longer one that begins with it. */
+  const secretsAcross = (before: string, text: string, words: Words): Secret[] => {
+    const joined = before + text
+    const found = secretsIn(joined, wordsOver(joined, before.length, words), before.length)
+    if (found.length === 0) return found
+    const across = behind(before.length, found)
     const word = sentenceStart.exec(text)?.[0].length ?? 0
     const isWord = ({ start, end }: Secret): boolean => start === 0 && end <= word
     if (!across.some(isWord)) return across
-    const isTold = secretsIn(before).some(({ end }) => end === before.length)
+    const isTold = secretsIn(before, wordsIn(before)).some(({ end }) => end === before.length)
     return isTold ? across.filter((secret) => !isWord(secret)) : across
   }
 
   return (text, before) => {
-    const found = secretsIn(text)
+    const words = wordsIn(text)
+    const found = secretsIn(text, words)
     if (before !== '') {
       const start = text.slice(0, continuationEnd(text))
-      const across = secretsAcross(before, start)
+      const across = secretsAcross(before, start, words)
       const goesOn = start.length < text.length && across.some(({ end }) => end === start.length)
-      found.push(...(goesOn ? secretsAcross(before, text) : across))
+      found.push(...(goesOn ? secretsAcross(before, text, words) : across))
     }
     if (found.length === 0) return { text, findings: [] }
     const secrets = merge(found)

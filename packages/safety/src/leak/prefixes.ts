@@ -1,5 +1,5 @@
 import type { PrefixPattern } from '../pattern.js'
-import type { Span } from '../span.js'
+import { ascending, type Span } from '../span.js'
 import { behindStart, surroundings } from '../surroundings.js'
 import type { Detector } from './detector.js'
 import { readerOf } from './match.js'
@@ -24,7 +24,10 @@ export function compilePrefixSearch(
 
   return (text, words, isWanted) => {
     const secrets: Span[] = []
-    const starts = words.map(({ start }) => start).sort((one, other) => one - other)
+    const starts = ascending(
+      words.map(({ start }) => start),
+      (start) => start,
+    )
     let at = 0
     let left = mostReading * text.length + leastReading
     for (const [index, start] of starts.entries()) {

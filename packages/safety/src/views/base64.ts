@@ -1,3 +1,4 @@
+import { codeAt } from '../code-at.js'
 import { charactersOf, stretchesOf } from '../stretches.js'
 import type { Replacement } from './view.js'
 
@@ -58,7 +59,7 @@ function isReadable(text: string, from: number, byte: number): boolean {
   return readableCodes[(two >> (4 - 2 * place)) & 0xff] === 1
 }
 
-const valueAt = (text: string, at: number): number => values[text.charCodeAt(at)] ?? 0
+const valueAt = (text: string, at: number): number => values[codeAt(text, at)] ?? 0
 
 /** What a run says, wherever in its first four characters it begins: a path or a word may stand before it. */
 const readRun = (run: string): string =>

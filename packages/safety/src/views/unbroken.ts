@@ -1,3 +1,4 @@
+import { codeAt } from '../code-at.js'
 import { blanks, charactersOf } from '../stretches.js'
 import { type Replacement, unchanged } from './view.js'
 
@@ -43,14 +44,14 @@ function isInsideToken(text: string, start: number, end: number): boolean {
 function wordBefore(text: string, end: number): string {
   const least = Math.max(0, end - sight)
   let start = end
-  while (start > least && outside[text.charCodeAt(start - 1)] !== 1) start--
+  while (start > least && outside[codeAt(text, start - 1)] !== 1) start--
   return text.slice(start, end)
 }
 
 function wordBehind(text: string, start: number): string {
   const most = Math.min(text.length, start + sight)
   let end = start
-  while (end < most && outside[text.charCodeAt(end)] !== 1) end++
+  while (end < most && outside[codeAt(text, end)] !== 1) end++
   return text.slice(start, end)
 }
 
