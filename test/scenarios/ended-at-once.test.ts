@@ -1,13 +1,6 @@
 import { expect, test } from 'vitest'
 import { spawnMeup, temporaryFolder } from '../support/cli.js'
-
-const config = `
-version: 1
-space: demo
-gateway: { listen: "127.0.0.1:0" }
-participants:
-  ana: { kind: human, capabilities: ["*"] }
-`
+import { crowdConfig } from '../support/crowd.js'
 
 /** A program to load first, which ends its process as soon as the line is out that others wait for. */
 const endAtLine = `data:text/javascript,${encodeURIComponent(`
@@ -20,7 +13,7 @@ const endAtLine = `data:text/javascript,${encodeURIComponent(`
 `)}`
 
 test('who ends a gateway as soon as it says that it listens has it end in order', async () => {
-  const gateway = spawnMeup(['gateway', '--json'], temporaryFolder({ 'space.yaml': config }), {
+  const gateway = spawnMeup(['gateway', '--json'], temporaryFolder({ 'space.yaml': crowdConfig() }), {
     NODE_OPTIONS: `--import ${endAtLine}`,
   })
   expect(await gateway.ended).toBe(0)
