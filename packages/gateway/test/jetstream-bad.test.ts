@@ -116,6 +116,27 @@ test(
 )
 
 test(
+  'a gateway that starts while the servers have nobody to lead them waits for that, and says so once',
+  withNats(async () => {
+    const { nats, store } = await openNats({ nodes: 3 })
+    const [, ...others] = nats.nodes
+    for (const node of others) node.signal('SIGSTOP')
+    const notYet = 'the NATS servers do not answer yet; they are asked again'
+    const told: string[] = []
+    const logger = {
+      info: () => {},
+      warn: (_: object, message: string) => void told.push(message),
+      error: () => {},
+    }
+    const opening = store('late.db', { servers: nats.servers.slice(0, 1), logger })
+    await expect.poll(() => told).toEqual([notYet])
+    for (const node of others) node.signal('SIGCONT')
+    await (await opening).open('main')
+    expect(told.filter((each) => each === notYet)).toHaveLength(1)
+  }),
+)
+
+test(
   'an envelope that no message can hold is refused with the setting to raise',
   withNats(async () => {
     const { store } = await openNats({ more: 'max_payload: 64KB' })

@@ -5,6 +5,7 @@ import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-n
 import { LogError } from '../../log/error.js'
 import type { Logger } from '../../ports/logger.js'
 import { asNatsError } from './failure.js'
+import { insist } from './insist.js'
 
 export interface NatsOptions {
   /** Such as `nats://127.0.0.1:4222`; any of them leads to the cluster. */
@@ -65,8 +66,9 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
     })
     tellDurability(checkVersion(connection), logger)
     const js = jetstream.jetstream(connection, { timeout: requestMs })
-    const manager = await jetstream.jetstreamManager(connection, { timeout: requestMs })
-    await new Kvm(js).create('meup_owners', { replicas, history: 1 })
+    const manager = await jetstream.jetstreamManager(connection, { timeout: requestMs, checkAPI: false })
+    await insist(doing, logger, () => manager.getAccountInfo())
+    await insist(doing, logger, () => new Kvm(js).create('meup_owners', { replicas, history: 1 }))
     const [prompt, promptJs] = [
       await jetstream.jetstreamManager(connection, { timeout: promptMs, checkAPI: false }),
       jetstream.jetstream(connection, { timeout: promptMs }),

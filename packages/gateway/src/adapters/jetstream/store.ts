@@ -10,6 +10,7 @@ import { encodeBatch } from './batch.js'
 import { connectNats, type Nats, type NatsOptions } from './connect.js'
 import { asNatsError } from './failure.js'
 import { Follower } from './follower.js'
+import { insist } from './insist.js'
 import { JetStreamLog } from './jetstream-log.js'
 import { Mailbox } from './mailbox.js'
 import { Owners } from './owners.js'
@@ -79,7 +80,8 @@ async function open(
   onClose: () => void,
 ): Promise<EnvelopeLog> {
   const place = placeOf(space)
-  await establishStream(nats.manager, place.stream, nats.replicas)
+  const establish = () => establishStream(nats.manager, place.stream, nats.replicas)
+  await insist(`opening the space ${space}`, logger, establish)
   const subject = new SubjectLog(nats, place)
   const prunings = new Prunings(nats, place)
   const known = await threads.writer.call('look', [space])
