@@ -8,6 +8,7 @@ import { parse } from 'yaml'
 import { review as reviewPerformance } from '../../examples/deploy-review/src/performance-review.js'
 import { review as reviewSecurity } from '../../examples/deploy-review/src/security-review.js'
 import { withChromium } from '../support/chromium.js'
+import { temporaryFolder } from '../support/cli.js'
 import { type DrivenPage, drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
 import { crew, enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
@@ -25,13 +26,18 @@ function cast(): Record<string, Capability[]> {
   )
 }
 
-/** The agents of the example, and the real file server that they read with. */
-async function reviewers(enter: (id: string) => Promise<Space>): Promise<void> {
+/** The agents of the example, and the real file server that they read with. Gives how to signal that server. */
+async function reviewers(enter: (id: string) => Promise<Space>): Promise<(signal: NodeJS.Signals) => void> {
+  const pidFile = join(temporaryFolder(), 'pid')
+  const tellPid = `import { writeFileSync } from 'node:fs'
+writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
   const files = await bridgeMcpServer({
     connect: () => enter('files'),
     name: 'files',
     command: process.execPath,
     args: [
+      '--import',
+      `data:text/javascript,${encodeURIComponent(tellPid)}`,
       join(example, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js'),
       join(example, 'repo'),
     ],
@@ -41,13 +47,12 @@ async function reviewers(enter: (id: string) => Promise<Space>): Promise<void> {
   const onError = (error: unknown): never => expect.fail(String(error))
   void (await enter('security-agent')).eachTurn(reviewSecurity, { onError })
   void (await enter('perf-agent')).eachTurn(reviewPerformance, { onError })
+  const pid = Number(readFileSync(pidFile, 'utf8'))
+  return (signal) => void process.kill(pid, signal)
 }
 
-/** Notes whether the page shows something that goes on. */
-const watchLive = `globalThis.hasBeenLive = false
-new MutationObserver(() => {
-  globalThis.hasBeenLive ||= document.querySelector('.heading.live, .bar.live') !== null
-}).observe(document.querySelector('main'), { childList: true, subtree: true, attributes: true })`
+/** What has the page show that something goes on. */
+const live = '.heading.live, .bar.live'
 
 const drawn = (page: DrivenPage, selector: string): Promise<number> =>
   page.evaluate(`document.querySelectorAll(${JSON.stringify(selector)}).length`)
@@ -57,7 +62,7 @@ test(
   { timeout: 120_000 },
   withChromium(async (chromium) => {
     const gateway = await openPageGateway({ more: cast() })
-    await reviewers(gateway.enter)
+    const signalFiles = await reviewers(gateway.enter)
     const answers: string[] = []
     const eve = await gateway.enter('eve')
     eve.on('envelope', ({ kind, from }) => {
@@ -68,12 +73,14 @@ test(
     const picture = (name: string) => page.screenshot(pictures(`views-${name}`))
     const ask = async (): Promise<void> => {
       const before = answers.length
-      await page.evaluate(watchLive)
+      signalFiles('SIGSTOP') // The agents wait for their first file until the page has shown that they do.
       await page.type('textarea', 'Should we deploy this auth change?')
       await page.key('Enter')
+      await expect.poll(() => drawn(page, live)).toBeGreaterThan(0)
+      signalFiles('SIGCONT')
       await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(before + 2)
       await page.evaluate('document.activeElement.blur()')
-      await expect.poll(() => page.evaluate('globalThis.hasBeenLive')).toBe(true)
+      await expect.poll(() => drawn(page, live)).toBe(0)
     }
 
     await ask()

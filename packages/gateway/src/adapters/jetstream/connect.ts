@@ -67,13 +67,15 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
     tellDurability(checkVersion(connection), logger)
     const js = jetstream.jetstream(connection, { timeout: requestMs })
     const manager = await jetstream.jetstreamManager(connection, { timeout: requestMs, checkAPI: false })
-    await insist(doing, logger, () => manager.getAccountInfo())
-    await insist(doing, logger, () => new Kvm(js).create('meup_owners', { replicas, history: 1 }))
     const [prompt, promptJs] = [
       await jetstream.jetstreamManager(connection, { timeout: promptMs, checkAPI: false }),
       jetstream.jetstream(connection, { timeout: promptMs }),
     ]
-    const owners = await new Kvm(promptJs).open('meup_owners')
+    const owners = await insist(doing, logger, async () => {
+      await manager.getAccountInfo()
+      await new Kvm(js).create('meup_owners', { replicas, history: 1 })
+      return new Kvm(promptJs).open('meup_owners')
+    })
     const contact: Contact = { awaySince: undefined }
     void report(connection, contact, logger)
     return { connection, js, manager, prompt, owners, replicas, contact }

@@ -3,14 +3,14 @@ import type { Logger } from '../../ports/logger.js'
 import { apiCodeOf, asNatsError } from './failure.js'
 
 /** As long as servers that were reached may take to answer: to choose among themselves who leads takes them seconds. */
-const patienceMs = 15_000
+const patienceMs = 30_000
 const againMs = 250
 /** What JetStream says while nobody leads. */
 const leaderless = 10008
 
 /**
  * Asks servers that were reached until they answer; the operator is told once that they do not yet. Rejects with what they refuse
- * at once, and with `unavailable` where they have not answered for fifteen seconds.
+ * at once, and with `unavailable` where they have not answered for thirty seconds.
  */
 export async function insist<Answer>(
   doing: string,
@@ -24,7 +24,7 @@ export async function insist<Answer>(
     } catch (error) {
       const err = asNatsError(error, doing)
       if (err.code !== 'unavailable' || isRefusal(error) || performance.now() >= end) throw err
-      if (!isTold) logger.warn({ err }, 'the NATS servers do not answer yet; they are asked again')
+      if (!isTold) logger.warn({ err, doing }, 'the NATS servers do not answer yet; they are asked again')
       await delay(againMs)
     }
   }

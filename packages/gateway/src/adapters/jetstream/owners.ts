@@ -52,7 +52,10 @@ export class Owners {
     const { self } = this.#mailbox
     const entry = await owners.get(space)
     const owner = entry?.operation === 'PUT' ? entry.string() : undefined
-    if (owner === self) return self
+    if (entry !== null && owner === self) {
+      this.#claimed.set(space, entry.revision) // Also where the answer to this gateway's claim was lost.
+      return self
+    }
     if (owner !== undefined && (await this.#mailbox.lives(owner))) return owner
     try {
       const revision =

@@ -16,6 +16,7 @@ import { Mailbox } from './mailbox.js'
 import { Owners } from './owners.js'
 import { Prunings } from './prunings.js'
 import { Replica, type ReplicaThreads } from './replica.js'
+import type { ReplicaSpace } from './replica-calls.js'
 import { startReplicaThreads } from './replica-threads.js'
 import { Sharing } from './sharing.js'
 import { establishStream, placeOf } from './streams.js'
@@ -79,26 +80,40 @@ async function open(
   { nats, threads, mailbox, owners, logger }: Means,
   onClose: () => void,
 ): Promise<EnvelopeLog> {
+  const doing = `opening the space ${space}`
   const place = placeOf(space)
-  const establish = () => establishStream(nats.manager, place.stream, nats.replicas)
-  await insist(`opening the space ${space}`, logger, establish)
   const subject = new SubjectLog(nats, place)
   const prunings = new Prunings(nats, place)
-  const known = await threads.writer.call('look', [space])
+  const opened = await insist(doing, logger, async () => {
+    await establishStream(nats.manager, place.stream, nats.replicas)
+    return match(space, subject, prunings, threads)
+  })
+  const replica = new Replica(threads, space, opened)
+  const follower = new Follower({ subject, replica, prunings })
+  const sharing = new Sharing({ space, nats, mailbox, owners, subject, replica, follower, prunings })
+  await insist(`claiming and reading the space ${space}`, logger, async () => {
+    await sharing.settle()
+    await follower.catchUp()
+  })
+  return new JetStreamLog({ space, subject, replica, prunings, follower, sharing, logger, onClose })
+}
+
+/** Gives what the replica has of the log that the stream has, which is begun where neither has one. */
+async function match(
+  space: string,
+  subject: SubjectLog,
+  prunings: Prunings,
+  { writer }: ReplicaThreads,
+): Promise<ReplicaSpace> {
+  const known = await writer.call('look', [space])
   const tip = (await subject.tip()) ?? (await begin(subject, prunings, known))
   if (known !== undefined && known.epoch !== tip.head.epoch) {
-    const message = `The stream ${place.stream} has another log of ${space} than the replica on this machine.`
+    const message = `The stream ${subject.place.stream} has another log of ${space} than the replica on this machine.`
     const advice =
       'Somebody has made it anew: restore it from a copy, or give this gateway another storage.path.'
     throw new LogError('corrupt', `${message} ${advice}`)
   }
-  const opened = await threads.writer.call('open', [space, tip.head.epoch])
-  const replica = new Replica(threads, space, opened)
-  const follower = new Follower({ subject, replica, prunings })
-  const sharing = new Sharing({ space, nats, mailbox, owners, subject, replica, follower, prunings })
-  await sharing.settle()
-  await follower.catchUp()
-  return new JetStreamLog({ space, subject, replica, prunings, follower, sharing, logger, onClose })
+  return writer.call('open', [space, tip.head.epoch])
 }
 
 /** The first message of a space names its log. Where rows were logged before, they are gone: that is refused. */
