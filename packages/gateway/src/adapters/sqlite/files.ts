@@ -8,9 +8,12 @@ import { establishSchema } from './schema.js'
 /** What an appended batch survives: a crash of this process, or also of the machine and its power. */
 export type Durability = 'process' | 'power'
 
-/** 16 MiB of 4 KiB pages: ids come in no order, so the same pages change again and again between two checkpoints. */
-const CHECKPOINT_PAGES = 4000
+/** Of a new file. Each commit writes whole pages, and what is committed alone changes little of each. */
+const PAGE_BYTES = 2048
+/** Ids come in no order, so the same pages change again and again between two checkpoints. */
+const CHECKPOINT_BYTES = 16 * 1024 * 1024
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
+const PATIENCE_MS = 5000
 
 /** What a connection writes: turns and steps; all that is appended; or what is little, from a thread that must not wait. */
 export type Role = 'keeper' | 'writer' | 'passer-by'
@@ -19,10 +22,10 @@ export type Role = 'keeper' | 'writer' | 'passer-by'
  * Whoever folds the write-ahead log into the file waits for the disk. The thread that writes turns and steps does it before
  * the thread that appends would have to, and then there is little left to do; the others never do.
  */
-const manners: Readonly<Record<Role, { readonly checkpointPages: number; readonly patienceMs: number }>> = {
-  keeper: { checkpointPages: CHECKPOINT_PAGES, patienceMs: 5000 },
-  writer: { checkpointPages: 4 * CHECKPOINT_PAGES, patienceMs: 5000 },
-  'passer-by': { checkpointPages: 0, patienceMs: 0 },
+const manners: Readonly<Record<Role, { readonly checkpointBytes: number; readonly patienceMs: number }>> = {
+  keeper: { checkpointBytes: CHECKPOINT_BYTES, patienceMs: PATIENCE_MS },
+  writer: { checkpointBytes: 4 * CHECKPOINT_BYTES, patienceMs: PATIENCE_MS },
+  'passer-by': { checkpointBytes: 0, patienceMs: 0 },
 }
 
 /** A connection that writes. `create` makes the file, for this user only, and its directory where they are missing. */
@@ -32,14 +35,18 @@ export function openForWriting(
   { create, role = 'keeper' }: { create: boolean; role?: Role },
 ): Database.Database {
   if (create) createPrivately(path)
-  const { checkpointPages, patienceMs } = manners[role]
-  const db = new Database(path, { fileMustExist: true, timeout: patienceMs })
+  const { checkpointBytes, patienceMs } = manners[role]
+  const db = new Database(path, { fileMustExist: true, timeout: PATIENCE_MS })
   try {
+    db.pragma(`page_size = ${PAGE_BYTES}`)
     establishSchema(db)
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
-    db.pragma(`wal_autocheckpoint = ${checkpointPages}`)
+    const pageBytes = Number(db.pragma('page_size', { simple: true }))
+    db.pragma(`wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`)
     db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
+    // To open it everybody waits: whoever is first puts in order what a process that was killed has left.
+    db.pragma(`busy_timeout = ${patienceMs}`)
     return db
   } catch (error) {
     db.close()

@@ -1,3 +1,4 @@
+import type Database from 'better-sqlite3'
 import type { Row } from '../../ports/envelope-log.js'
 import { columns, fromStored, type StoredRow } from './columns.js'
 import { asLogError } from './failure.js'
@@ -16,17 +17,24 @@ export interface Lookup {
 
 export function lookupIn(path: string): Lookup {
   const db = openForReading(path)
-  const begin = db.prepare('BEGIN')
-  const end = db.prepare('COMMIT')
-  const select = db
-    .prepare<[space: number, id: string], StoredRow>(
-      `SELECT ${columns} FROM envelopes WHERE space = ? AND id = ?`,
-    )
-    .raw()
+  return lookupThrough(
+    () => db,
+    () => db.close(),
+  )
+}
+
+/** Through a connection of somebody else on this thread, who may open it anew. */
+export function lookupThrough(connection: () => Database.Database, close: () => void): Lookup {
+  let known: Prepared | undefined
+  const current = (): Prepared => {
+    const db = connection()
+    if (known?.db !== db) known = prepare(db)
+    return known
+  }
 
   let isFirst = true
   const refresh = () => {
-    if (db.inTransaction) end.run()
+    if (known?.db.inTransaction) known.end.run()
   }
   const endTurn = () => {
     isFirst = true
@@ -35,6 +43,7 @@ export function lookupIn(path: string): Lookup {
   return {
     find(space, id) {
       try {
+        const { db, begin, select } = current()
         if (isFirst) {
           isFirst = false
           // A view that were kept would keep the write-ahead log from being folded into the file.
@@ -47,8 +56,18 @@ export function lookupIn(path: string): Lookup {
       }
     },
     refresh,
-    close() {
-      db.close()
-    },
+    close,
   }
 }
+
+const prepare = (db: Database.Database) => ({
+  db,
+  begin: db.prepare('BEGIN'),
+  end: db.prepare('COMMIT'),
+  select: db
+    .prepare<[space: number, id: string], StoredRow>(
+      `SELECT ${columns} FROM envelopes WHERE space = ? AND id = ?`,
+    )
+    .raw(),
+})
+type Prepared = ReturnType<typeof prepare>

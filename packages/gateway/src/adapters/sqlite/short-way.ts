@@ -2,6 +2,7 @@ import type { Draft } from '../../ports/envelope-log.js'
 import { storable } from './columns.js'
 import { asLogError, isBusy } from './failure.js'
 import { LogFile } from './log-file.js'
+import { type Lookup, lookupThrough } from './lookup.js'
 
 /** Rows whose commit keeps the calling thread for a quarter of a millisecond. */
 const [mostRows, mostBytes] = [16, 16 * 1024]
@@ -13,11 +14,18 @@ const bytesBetweenLongWays = 4 * 1024 * 1024
  * write one envelope. It waits neither for the disk nor for whoever else writes.
  */
 export class ShortWay {
+  /** Through the same connection, which need not read again what it has written itself. */
+  readonly lookup: Lookup
   readonly #file: LogFile
   #bytes = 0
 
   constructor(path: string) {
-    this.#file = new LogFile({ path, durability: 'process', role: 'passer-by' })
+    const file = new LogFile({ path, durability: 'process', role: 'passer-by' })
+    this.#file = file
+    this.lookup = lookupThrough(
+      () => file.use(({ db }) => db),
+      () => file.close(),
+    )
   }
 
   /**
@@ -31,6 +39,7 @@ export class ShortWay {
       return false
     }
     try {
+      this.lookup.refresh()
       const submission = { space, drafts: batch.map(storable) }
       const [refusal] = this.#file.use(({ ledger }) => ledger.append([submission]))
       if (refusal !== undefined) throw refusal

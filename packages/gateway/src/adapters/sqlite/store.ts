@@ -35,14 +35,13 @@ async function startThreads(
   let lookup: Lookup | undefined
   let shortWay: ShortWay | undefined
   try {
-    lookup = lookupIn(path)
     shortWay = durability === 'process' ? new ShortWay(path) : undefined
+    lookup = shortWay?.lookup ?? lookupIn(path)
     const reader = await Channel.open<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), reading)
     const threads = { writer, shortWay, reader, lookup, ...projectingIn(path) }
     return { ...threads, stop: () => stopThreads(threads) }
   } catch (error) {
     lookup?.close()
-    shortWay?.close()
     await writer.close()
     throw asLogError(error)
   }
@@ -74,7 +73,6 @@ function projectingIn(path: string) {
 /** The writer last: the last connection folds the write-ahead log into the file, and it should do so off this thread. */
 async function stopThreads({
   writer,
-  shortWay,
   reader,
   lookup,
   stopProjecting,
@@ -85,7 +83,6 @@ async function stopThreads({
     try {
       await reader.close()
       lookup.close()
-      shortWay?.close()
     } finally {
       await writer.close()
     }
