@@ -1,23 +1,11 @@
-/** Writes the tables of SPEC.md that the code holds too. A test compares them, so run this after a change of either. */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import type { TSchema } from '@sinclair/typebox'
 import { errorCodes, errors, ProtocolError } from '../src/errors.js'
 import { type KindRule, kindRules } from '../src/kind-rules.js'
+import { defaultLimits, defaultRates, type Limits, type RateClass } from '../src/limits.js'
 import { ErrorPayload } from '../src/payloads/system.js'
 
-export const specPath = new URL('../SPEC.md', import.meta.url)
-
-/** The text of SPEC.md with its generated tables as the code has them now. Throws if it lacks one. */
-export function withTables(spec: string): string {
-  return Object.entries({ kinds: kindTable(), errors: errorTable() }).reduce((text, [name, table]) => {
-    const between = new RegExp(`(?<=<!-- generated: ${name} -->\n).*?(?=<!-- end -->)`, 's')
-    if (!between.test(text)) throw new Error(`SPEC.md has no place for the table of ${name}`)
-    return text.replace(between, () => `\n${table}\n\n`)
-  }, spec)
-}
-
-function kindTable(): string {
+/** The kinds of SPEC.md, as Markdown. */
+export function kindTable(): string {
   const rows = Object.entries(kindRules).map(([kind, rule]) => [
     `\`${kind}\``,
     `\`${shapeOf(rule.payload)}\``,
@@ -25,16 +13,59 @@ function kindTable(): string {
     standingOf(rule),
     rule.meaning,
   ])
-  return table(['kind', 'payload', 'requires', 'standing', 'meaning'], rows)
+  return markdownTable(['kind', 'payload', 'requires', 'standing', 'meaning'], rows)
 }
 
-function errorTable(): string {
+/** The error codes of SPEC.md, as Markdown. */
+export function errorTable(): string {
   const rows = errorCodes.map((code) => {
     const { status, meaning, hint } = errors[code]
     const passing = new ProtocolError(code, meaning).retryable
     return [`\`${code}\``, `${status}`, meaning, hint, passing ? 'passing' : '']
   })
-  return table(['code', 'HTTP', 'meaning', 'what to do', ''], rows)
+  return markdownTable(['code', 'HTTP', 'meaning', 'what to do', ''], rows)
+}
+
+const costs: Readonly<Record<RateClass, string>> = {
+  reasoning: '`reasoning.*`: one each',
+  chat: '`chat` and `chat.*`: one each',
+  mcp: '`mcp.*`: one each',
+  control: '`capability.*`, `space.*`, `participant.*`, `observe.*`: one each',
+  other: 'all other kinds, and frames that cannot be read: one each',
+  bytes: 'the bytes of all frames but large results',
+  results: 'the bytes of frames over `limits.maxEnvelopeBytes` [MEUP-1.15]',
+  work: 'units of work [MEUP-7.6]',
+  frames: 'what adds nothing to the log, and pings: one each [MEUP-7.7]',
+}
+
+/** The token buckets of SPEC.md, as Markdown. */
+export function rateTable(): string {
+  const rows = Object.entries(costs).map(([name, cost]) => {
+    const { perSecond, burst } = defaultRates[name as RateClass]
+    return [`\`${name}\``, cost, `${perSecond}`, `${burst}`]
+  })
+  return markdownTable(['class', 'what costs', 'a second', 'saved up'], rows)
+}
+
+const bounds: Readonly<Record<Exclude<keyof Limits, 'rates'>, string>> = {
+  maxEnvelopeBytes: 'bytes of a frame [MEUP-1.13]',
+  maxResultBytes: 'bytes of a frame with an `mcp.response` [MEUP-1.15]',
+  work: 'units of work of one envelope [MEUP-7.6]',
+  sendBufferBytes: 'bytes that wait for one connection [MEUP-5.8]',
+  contextDepth: 'segments of a context [MEUP-2.1]',
+  contextLength: 'characters of a context [MEUP-2.1]',
+  connectionsPerParticipant: 'connections of one participant [MEUP-5.13]',
+  agentHops: 'chats from agent to agent [MEUP-7.4]',
+}
+
+/** The limits of SPEC.md, as Markdown. */
+export function limitTable(): string {
+  const rows = Object.entries(bounds).map(([name, bound]) => [
+    `\`limits.${name}\``,
+    bound,
+    `${defaultLimits[name as keyof typeof bounds]}`,
+  ])
+  return markdownTable(['limit', 'of what', 'default'], rows)
 }
 
 const standingOf = ({ gateway, free, ephemeral, toolCall }: KindRule): string =>
@@ -65,12 +96,8 @@ function typeOf(schema: TSchema): string {
   return type ?? 'any'
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(specPath, withTables(readFileSync(specPath, 'utf8')))
 }

@@ -1,5 +1,3 @@
-import { correlations, type Envelope } from './envelope.js'
-import { Kind } from './kinds.js'
 import { defaultLimits } from './limits.js'
 
 const segment = /^[A-Za-z0-9_-]{1,64}$/
@@ -45,36 +43,4 @@ export function joinContext(...parts: (string | undefined)[]): string {
 /** The context that a `reasoning.start` opens when its own context is open or absent [MEUP-2.2]. */
 export function openedContext(start: { readonly id: string; readonly context?: string }): string {
   return joinContext(start.context, start.id)
-}
-
-/** Who reasons in this context: the sender of the start that its root names; `undefined` when there is none. */
-export function ownerOf(context: string, envelopes: Iterable<Envelope>): string | undefined {
-  return startOf(context, envelopes)?.from
-}
-
-/**
- * The final answer that the run of this context led to: its owner's chat in the main conversation that answers what
- * the run answered, or the run itself [MEUP-2.10].
- */
-export function answerFor(context: string, envelopes: Iterable<Envelope>): Envelope | undefined {
-  const all = [...envelopes]
-  const start = startOf(context, all)
-  if (start === undefined) return undefined
-  const triggers = new Set([start.id, ...correlations(start)])
-  return all.find(
-    (envelope) =>
-      envelope.kind === Kind.chat &&
-      envelope.context === undefined &&
-      envelope.from === start.from &&
-      correlations(envelope).some((id) => triggers.has(id)),
-  )
-}
-
-function startOf(context: string, envelopes: Iterable<Envelope>): Envelope | undefined {
-  const root = contextRoot(context)
-  for (const envelope of envelopes) {
-    if (envelope.id === root && envelope.kind === Kind.reasoningStart && envelope.context === undefined)
-      return envelope
-  }
-  return undefined
 }

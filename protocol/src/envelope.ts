@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { maxCorrelations } from './limits.js'
 
 /** The only version this package speaks [MEUP-1.5]. */
 export const PROTOCOL = 'meup/v0.3'
@@ -31,7 +32,10 @@ export const Timestamp = Type.String({
 export type Timestamp = Static<typeof Timestamp>
 
 const kind = Type.String({ pattern: '^(?=.{1,128}$)[a-z][a-z0-9-]*(\\.[a-z0-9][a-z0-9-]*){0,3}$' })
-const correlationId = Type.Union([EnvelopeId, Type.Array(EnvelopeId, { minItems: 1, maxItems: 16 })])
+export const CorrelationId = Type.Union([
+  EnvelopeId,
+  Type.Array(EnvelopeId, { minItems: 1, maxItems: maxCorrelations }),
+])
 /** Bounded so that no parser on the way rounds it. */
 const parallelGroup = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
@@ -44,7 +48,7 @@ export const Submission = Type.Object(
     from: Type.Optional(Type.String()),
     to: Type.Optional(Type.Array(ParticipantId, { maxItems: 64 })),
     kind,
-    correlationId: Type.Optional(correlationId),
+    correlationId: Type.Optional(CorrelationId),
     context: Type.Optional(Type.String()),
     rationale: Type.Optional(Type.String()),
     parallelGroup: Type.Optional(parallelGroup),
@@ -64,7 +68,7 @@ export const Envelope = Type.Object(
     from: Type.Union([ParticipantId, Type.Literal(GATEWAY)]),
     to: Type.Optional(Type.Array(ParticipantId, { minItems: 1, maxItems: 64 })),
     kind,
-    correlationId: Type.Optional(correlationId),
+    correlationId: Type.Optional(CorrelationId),
     context: Type.Optional(Type.String()),
     rationale: Type.Optional(Type.String()),
     parallelGroup: Type.Optional(parallelGroup),

@@ -52,8 +52,8 @@ export const errors = {
   },
   payload_too_large: {
     status: 413,
-    meaning: 'The envelope is larger than the space allows',
-    hint: 'send less than `limits.maxEnvelopeBytes`',
+    meaning: 'The envelope is larger, or costs more to decide on, than the space allows',
+    hint: 'send less than `limits.maxEnvelopeBytes`, in a response less than `limits.maxResultBytes`; use fewer patterns',
   },
   capability_violation: {
     status: 403,
@@ -139,5 +139,5 @@ export const closeCodes = {
   noSuchSpace: 4404,
   heartbeatLost: 4408,
   tooSlow: 4410,
-  tooManyConnections: 4429,
+  tooMany: 4429,
 } as const

@@ -5,6 +5,7 @@ export {
   type Capabilities,
   Capability,
   Coverage,
+  checkMetered,
   checkWithin,
   compileCapabilities,
   compilePattern,
@@ -22,14 +23,12 @@ export { type ExportRecord, exportLine, readExportLine } from './chain/export-li
 export { linesOf } from './chain/lines.js'
 export { readExport, verifyExport } from './chain/verify-export.js'
 export {
-  answerFor,
   contextDepth,
   contextParent,
   contextRoot,
   isContextAncestor,
   joinContext,
   openedContext,
-  ownerOf,
   parseContext,
 } from './context.js'
 export { type Detail, isShown } from './detail.js'
@@ -48,7 +47,7 @@ export {
 } from './envelope.js'
 export type { ErrorCode } from './errors.js'
 export { closeCodes, errorCodes, errors, ProtocolError } from './errors.js'
-export { EnvelopeGuard, FALLBACK_RATIONALE, type GuardedParts } from './guard/envelope-guard.js'
+export { EnvelopeGuard, type GuardedParts } from './guard/envelope-guard.js'
 export { mapStrings } from './guard/map-strings.js'
 export { RecentlySaid, type TailOf } from './guard/recently-said.js'
 export type {
@@ -58,9 +57,9 @@ export type {
   GuardSettings,
   TextGuard,
 } from './guard/text-guard.js'
-export { isGuarded, type Utterance } from './guard/uttered-texts.js'
+export { isGuarded, isToolCall, type Utterance } from './guard/uttered-texts.js'
 export type { JsonObject, Member } from './json.js'
-export { isDeeper, memberOf, readElements, readObject } from './json.js'
+export { isDeeper, memberOf, prescan, readElements, readObject } from './json.js'
 export type { JsonSchema } from './json-schemas.js'
 export { jsonSchemas, plainSchema, schemaDocument } from './json-schemas.js'
 export type { KindRule, Payloads } from './kind-rules.js'
@@ -80,6 +79,7 @@ export {
   defaultLimits,
   defaultRates,
   givenText,
+  maxCorrelations,
   maxNesting,
   maxPost,
   openContexts,
@@ -87,6 +87,7 @@ export {
 } from './limits.js'
 export type { Normalised } from './normalise.js'
 export { normalise } from './normalise.js'
+export { GUEST, imitatedBy, imitationsIn } from './participant-name.js'
 export {
   GrantAckPayload,
   GrantPayload,
@@ -113,10 +114,14 @@ export {
   ContextInfo,
   DecisionPayload,
   ErrorPayload,
+  ParticipantDetails,
   ParticipantInfo,
   PresencePayload,
+  ProposalInfo,
   ResumeInfo,
   WelcomePayload,
 } from './payloads/system.js'
+export { answerFor, ownerOf } from './runs.js'
 export type { Problem } from './validate.js'
 export { checkEnvelope, checkPayload, checkSubmission } from './validate.js'
+export { WorkError, WorkMeter } from './work.js'

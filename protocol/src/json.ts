@@ -1,4 +1,5 @@
 import { maxNesting } from './limits.js'
+import type { WorkMeter } from './work.js'
 
 /** Byte offsets of one member of a JSON object, quotes of the key included; ends are exclusive. */
 export interface Member {
@@ -24,14 +25,20 @@ const openBracket = 0x5b
 const closeBracket = 0x5d
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** Units of work for parsing and checking a key, and an object or a list [MEUP-7.1]. */
+const keyWork = 1 / 4
+const containerWork = 1 / 8
+
 /**
  * Reads one JSON object from UTF-8 bytes and says where its members stand, so that a value can be passed on as the
  * very bytes that were sent [MEUP-1.9]. Returns what is wrong as a string: unparsable, not an object, nested too
- * deep (counted on the bytes, before parsing), a repeated key, a lone surrogate, a key `__proto__` [MEUP-1.8].
+ * deep (counted on the bytes, before parsing), a repeated key, a lone surrogate, a key `__proto__` [MEUP-1.8]. The meter
+ * pays before anything is parsed; throws `WorkError` where it cannot.
  */
-export function readObject(bytes: Uint8Array): JsonObject | string {
+export function readObject(bytes: Uint8Array, meter?: WorkMeter): JsonObject | string {
   const scanned = scan(bytes, maxNesting)
   if (typeof scanned === 'string') return scanned
+  meter?.charge(scanned.keys * keyWork + scanned.containers * containerWork, 'keys, objects and lists in it')
   let value: unknown
   try {
     value = JSON.parse(decoder.decode(bytes))
@@ -66,6 +73,35 @@ export function readElements(
   return elements
 }
 
+/** Members of the outermost object that are looked at, and bytes of a value: no envelope has as many, or such an id or kind. */
+const [maxPrescanned, maxStringBytes] = [64, 1024]
+
+/**
+ * The `id` and `kind` of the outermost object of a frame that may be too large to be read, without reading the rest. What
+ * is no string, or stands there twice, is left out, and both where the frame is malformed so far.
+ */
+export function prescan(bytes: Uint8Array): { readonly id?: string; readonly kind?: string } {
+  const scanned = scan(bytes, Number.POSITIVE_INFINITY, maxPrescanned)
+  if (typeof scanned === 'string') return {}
+  try {
+    const id = stringNamed('id', scanned.members, bytes)
+    const kind = stringNamed('kind', scanned.members, bytes)
+    return { ...(id !== undefined && { id }), ...(kind !== undefined && { kind }) }
+  } catch {
+    return {} // Whoever reads it whole says what is wrong with it.
+  }
+}
+
+function stringNamed(name: string, members: readonly Member[], bytes: Uint8Array): string | undefined {
+  const [member, another] = members.filter((each) => isShort(each) && isNamed(each, name, bytes))
+  if (member === undefined || another !== undefined) return undefined
+  const { valueStart, valueEnd } = member
+  if (bytes[valueStart] !== quote || valueEnd - valueStart > maxStringBytes) return undefined
+  return JSON.parse(decoder.decode(bytes.subarray(valueStart, valueEnd))) as string
+}
+
+const isShort = ({ keyStart, keyEnd }: Member): boolean => keyEnd - keyStart <= maxStringBytes
+
 /** Whether JSON is nested deeper than this, counted on the bytes: they need not be well-formed. */
 export const isDeeper = (bytes: Uint8Array, deepest: number): boolean =>
   typeof scan(bytes, deepest, Number.POSITIVE_INFINITY, false) === 'string'
@@ -97,6 +133,13 @@ export function isNamed({ keyStart, keyEnd }: Member, name: string, bytes: Uint8
   }
 }
 
+interface Scanned {
+  readonly keys: number
+  /** Objects and lists. */
+  readonly containers: number
+  readonly members: Member[]
+}
+
 /**
  * Counts colons and nesting outside strings, and notes the members of the outermost object or array: one more than `most`
  * of them, and then it ends.
@@ -106,12 +149,13 @@ function scan(
   deepest: number,
   most = Number.POSITIVE_INFINITY,
   notes = true,
-): { keys: number; members: Member[] } | string {
+): Scanned | string {
   const { length } = bytes
   const members: Member[] = []
   let isArray = false
   let depth = 0
   let keys = 0
+  let containers = 0
   let keyStart = 0
   let keyEnd = 0
   let valueStart = -1
@@ -128,6 +172,7 @@ function scan(
       keys++
       if (depth === 1) valueStart = at + 1
     } else if (byte === openBrace || byte === openBracket) {
+      containers++
       if (++depth > deepest) return `nested more than ${Math.min(deepest, maxNesting)} levels deep`
       if (depth === 1 && byte === openBracket) {
         isArray = true
@@ -139,11 +184,11 @@ function scan(
       valueStart = -1
     } else if (byte === comma && depth === 1) {
       if (notes && valueStart !== -1) addMember(members, bytes, keyStart, keyEnd, valueStart, at)
-      if (members.length > most) return { keys, members }
+      if (members.length > most) return { keys, containers, members }
       valueStart = isArray ? at + 1 : -1
     }
   }
-  return { keys, members }
+  return { keys, containers, members }
 }
 
 /** Bytes that are looked at one by one before the search for the end of a string is left to the engine. */

@@ -75,7 +75,12 @@ const rules = {
     meaning: 'asks someone with the capability to do it',
     toolCall: true,
   },
-  [Kind.mcpWithdraw]: { payload: McpRefusalPayload, meaning: 'takes a proposal back', ...correlated },
+  [Kind.mcpWithdraw]: {
+    payload: McpRefusalPayload,
+    meaning: 'takes a proposal back',
+    free: true,
+    ...correlated,
+  },
   [Kind.mcpReject]: { payload: McpRefusalPayload, meaning: 'refuses a proposal', ...correlated },
   [Kind.reasoningStart]: { payload: ReasoningStartPayload, meaning: 'opens a context' },
   [Kind.reasoningThought]: { payload: ReasoningThoughtPayload, meaning: 'a thought', ...inContext },

@@ -4,8 +4,22 @@ export interface Rate {
   readonly burst: number
 }
 
-/** Classes of kinds with a bucket each, and `bytes` for all of them together [MEUP-7.1]. */
-export const rateClasses = ['reasoning', 'chat', 'mcp', 'control', 'other', 'bytes'] as const
+/**
+ * Classes of kinds with a bucket each, and those for all of them together [MEUP-7.1]: `bytes`; `results`, the bytes of
+ * responses over `maxEnvelopeBytes`; `work`, units of what envelopes cost to decide; `frames`, what is refused, malformed
+ * or repeated, and pings.
+ */
+export const rateClasses = [
+  'reasoning',
+  'chat',
+  'mcp',
+  'control',
+  'other',
+  'bytes',
+  'results',
+  'work',
+  'frames',
+] as const
 export type RateClass = (typeof rateClasses)[number]
 
 export const defaultRates: Readonly<Record<RateClass, Rate>> = {
@@ -15,12 +29,19 @@ export const defaultRates: Readonly<Record<RateClass, Rate>> = {
   control: { perSecond: 10, burst: 20 },
   other: { perSecond: 50, burst: 100 },
   bytes: { perSecond: 1024 * 1024, burst: 2 * 1024 * 1024 },
+  results: { perSecond: 4 * 1024 * 1024, burst: 16 * 1024 * 1024 },
+  work: { perSecond: 100_000, burst: 200_000 },
+  frames: { perSecond: 200, burst: 1_000 },
 }
 
 export interface Limits {
-  /** Largest accepted frame in bytes; up to four times that is refused without closing. */
+  /** Largest accepted frame in bytes, but for responses. */
   readonly maxEnvelopeBytes: number
-  /** Bytes that may wait for one connection before it is closed 4410. */
+  /** Largest `mcp.response` in bytes; whatever is larger closes its connection 1009 [MEUP-1.5]. */
+  readonly maxResultBytes: number
+  /** Units of work that one envelope may cost to decide [MEUP-7.1]: about a microsecond each. */
+  readonly work: number
+  /** Bytes that may wait for one connection before it is closed 4410. By default 4 MiB and two of the largest responses. */
   readonly sendBufferBytes: number
   /** Segments in a context. */
   readonly contextDepth: number
@@ -34,7 +55,9 @@ export interface Limits {
 
 export const defaultLimits: Limits = {
   maxEnvelopeBytes: 256 * 1024,
-  sendBufferBytes: 4 * 1024 * 1024,
+  maxResultBytes: 4 * 1024 * 1024,
+  work: 20_000,
+  sendBufferBytes: 12 * 1024 * 1024,
   contextDepth: 5,
   contextLength: 255,
   connectionsPerParticipant: 8,
@@ -50,6 +73,8 @@ export const anyContext: Pick<Limits, 'contextDepth' | 'contextLength'> = {
 
 /** Nesting of JSON values in a frame [MEUP-1.8]. */
 export const maxNesting = 32
+/** Ids in one `correlationId` [MEUP-1.1]. */
+export const maxCorrelations = 16
 /** Envelopes in one HTTP post [MEUP-11.2]. */
 export const maxPost = 500
 /** Contexts that are open at once: of one participant, of all guests, and of a space [MEUP-2.11]. Every welcome tells of them. */

@@ -8,12 +8,18 @@ export interface Normalised {
   readonly payload: Uint8Array
 }
 
+/** Members of payloads by kind, as others spell them. A pause without an end that was meant to have one would be worse. */
+const payloadAliases: ReadonlyMap<unknown, { readonly alias: string; readonly name: string }> = new Map([
+  [Kind.chat, { alias: 'text', name: 'message' }],
+  [Kind.participantPause, { alias: 'timeout_seconds', name: 'timeoutSeconds' }],
+])
+
 const emptyPayload = new TextEncoder().encode('{}')
 
 /**
- * Resolves the input aliases [MEUP-1.3]: `/` in `kind`, `correlation_id`, chat `payload.text`. An alias beside its
- * canonical field with another value is a problem [MEUP-1.4]. Payload bytes are kept; where `text` is renamed, those
- * between the members are not.
+ * Resolves the input aliases [MEUP-1.3]: `/` in `kind`, `correlation_id`, those of payloads. An alias beside its canonical
+ * field with another value is a problem [MEUP-1.4]. Payload bytes are kept; where a member is renamed, those between the
+ * members are not.
  */
 export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | Problem {
   const { value, members } = object
@@ -31,25 +37,27 @@ export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | P
   }
 
   const body = value.payload
-  if (value.kind === Kind.chat && isRecord(body) && 'text' in body) {
-    if ('message' in body && body.message !== body.text) {
-      return { path: '/payload/text', message: 'differs from message' }
+  const renamed = payloadAliases.get(value.kind)
+  if (renamed !== undefined && isRecord(body) && renamed.alias in body) {
+    const { alias, name } = renamed
+    if (name in body && body[name] !== body[alias]) {
+      return { path: `/payload/${alias}`, message: `differs from ${name}` }
     }
-    payload = renameText(payload, 'message' in body)
+    payload = rename(payload, alias, name, name in body)
     value.payload = (readObject(payload) as JsonObject).value
   }
   return { value, payload }
 }
 
-/** Renames the member `text` to `message`, or drops it where `message` says the same. */
-function renameText(payload: Uint8Array, drop: boolean): Uint8Array {
+/** Renames a member, or drops it where the one with the proper name says the same. */
+function rename(payload: Uint8Array, alias: string, name: string, drop: boolean): Uint8Array {
   const { members } = readObject(payload) as JsonObject
-  const isText = (member: Member): boolean => isNamed(member, 'text', payload)
-  const kept = members.filter((member) => !(drop && isText(member)))
+  const isAlias = (member: Member): boolean => isNamed(member, alias, payload)
+  const kept = members.filter((member) => !(drop && isAlias(member)))
   const decoder = new TextDecoder()
   const part = (from: number, to: number): string => decoder.decode(payload.subarray(from, to))
   const write = (member: Member): string => {
-    const key = isText(member) ? '"message"' : part(member.keyStart, member.keyEnd)
+    const key = isAlias(member) ? JSON.stringify(name) : part(member.keyStart, member.keyEnd)
     return `${key}:${part(member.valueStart, member.valueEnd)}`
   }
   return new TextEncoder().encode(`{${kept.map(write).join(',')}}`)

@@ -64,7 +64,7 @@ function explain(error: SchemaError, all: readonly SchemaError[]): Problem {
   if (unknown !== undefined) return { path: `${path}/${pointer(unknown)}`, message: 'is not a known field' }
   const choices = all.filter((other) => other.instancePath === path && other.keyword === keyword)
   if (keyword === 'const') return { path, message: `must be ${choices.map(constant).join(' or ')}` }
-  if (keyword === 'type') return { path, message: `must be ${choices.map(type).join(' or ')}` }
+  if (keyword === 'type') return { path, message: `must be ${[...new Set(choices.map(type))].join(' or ')}` }
   return { path, message }
 }
 

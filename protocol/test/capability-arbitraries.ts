@@ -1,5 +1,6 @@
 import type { Capability, Pattern, PayloadPattern, Subject } from '@meup/protocol'
 import fc from 'fast-check'
+import { type Written, writtenOut } from './capability-reference.js'
 
 /** Small alphabets, so that patterns and values meet often. */
 const char = fc.constantFrom('a', 'b', '/', '.', '😀')
@@ -27,10 +28,14 @@ const kindValue = fc.constantFrom(
   'reasoning.start',
   'reasoning.thought',
   'reasoning.step',
+  'chat',
+  'chat.cancel',
+  'mcp.request',
 )
 const kindText = fc.oneof(
   fc.constantFrom('*', '**', 'a.*', 'a/**', '*.b', '?', '??a', '!a', '!a.*', 're:a\\..*', 'a*', '**.a'),
   fc.constantFrom('reasoning.*', 'reasoning/step', 'observe.*', 'observe.targeted', 'observe/targeted', '!b'),
+  fc.constantFrom('chat', 'chat*', 'chat.cancel', 'mcp.*'),
   kindValue,
 )
 const kindPattern: fc.Arbitrary<Pattern> = fc.oneof(
@@ -65,8 +70,16 @@ const payloadPattern = (depth: number, deep: boolean): fc.Arbitrary<PayloadPatte
   return fc.oneof(text, single, object, object, fc.array(item, { minLength: 1, maxLength: 3 }))
 }
 
+/** Not all of it is well-formed: what stands before the first slash may end in a backslash. */
+const toolText = fc
+  .tuple(fc.oneof(fc.constantFrom('a', '*', '**', 'a*', '?'), glob), text)
+  .map(([to, name]) => `${to.replace(/[\\/]/g, '')}/${name}`)
+  .filter((tool) => !/^[!/]|\/$/.test(tool) && !isRegex(tool))
+const tool = fc.record({ tool: toolText, arguments: payloadPattern(1, false) }, { requiredKeys: ['tool'] })
+
 export const capability: fc.Arbitrary<Capability> = fc.oneof(
   { weight: 1, arbitrary: kindText },
+  { weight: 1, arbitrary: tool },
   {
     weight: 5,
     arbitrary: fc.record(
@@ -116,7 +129,10 @@ function matchingJson(pattern: PayloadPattern): fc.Arbitrary<unknown> {
 }
 
 export function matchingSubject(wanted: Capability): fc.Arbitrary<Subject> {
-  const { kind, to, context, payload } = typeof wanted === 'string' ? { kind: wanted } : wanted
+  return fc.oneof(...writtenOut(wanted).map(matchingWritten))
+}
+
+function matchingWritten({ kind, to, context, payload }: Written): fc.Arbitrary<Subject> {
   const text = (p: Pattern | undefined) =>
     p === undefined ? fc.option(value, { nil: undefined }) : matchingText(p)
   return fc.record({
@@ -132,7 +148,23 @@ export function matchingSubject(wanted: Capability): fc.Arbitrary<Subject> {
 
 /** Capabilities that are often narrower than the given one, and now and then wider. */
 export function variantOf(given: Capability): fc.Arbitrary<Capability> {
-  const full = typeof given === 'string' ? { kind: given } : given
+  const written = writtenOut(given).map(variantOfWritten)
+  if (typeof given === 'string' || 'kind' in given) return fc.oneof(...written)
+  const variants = fc.record(
+    {
+      tool: fc.oneof(
+        fc.constant(given.tool),
+        toolText,
+        fc.constant(given.tool.includes('re:') ? given.tool : `${given.tool}*`),
+      ),
+      arguments: given.arguments === undefined ? payloadPattern(1, false) : variantOfJson(given.arguments),
+    },
+    { requiredKeys: ['tool'] },
+  )
+  return fc.oneof(...written, variants.map(defined))
+}
+
+function variantOfWritten(full: Written): fc.Arbitrary<Capability> {
   return fc
     .record({
       kind: fc.oneof(fc.constant(full.kind), matchingText(full.kind), kindPattern),
@@ -143,10 +175,11 @@ export function variantOf(given: Capability): fc.Arbitrary<Capability> {
           ? fc.option(payloadPattern(2, false), { nil: undefined })
           : variantOfJson(full.payload),
     })
-    .map(
-      (record) => Object.fromEntries(Object.entries(record).filter(([, v]) => v !== undefined)) as Capability,
-    )
+    .map(defined)
 }
+
+const defined = (record: object): Capability =>
+  Object.fromEntries(Object.entries(record).filter(([, v]) => v !== undefined)) as Capability
 
 const variantOfText = (given: Pattern | undefined): fc.Arbitrary<Pattern | undefined> =>
   given === undefined

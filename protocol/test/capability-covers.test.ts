@@ -1,4 +1,4 @@
-import { type Capability, covers } from '@meup/protocol'
+import { type Capability, Coverage, covers, defaultLimits, WorkError, WorkMeter } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 
 const request = (params: unknown, extra = {}) =>
@@ -15,7 +15,37 @@ describe('proven', () => {
     ['a prefix glob in a prefix glob', ['acme.**'], ['acme.a.**', 'acme.*', 'acme.a.b']],
     ['anything in *', ['*'], ['chat', 'mcp.*', '**', '*', '!chat', 're:.*', { kind: ['a', '!b'] }]],
     ['each by another', ['chat', 'mcp.*'], ['mcp.request', 'chat']],
-    ['an array by alternatives', [{ kind: ['chat', 'mcp.*'] }], ['chat', { kind: ['mcp.request', 'chat'] }]],
+    ['an array by alternatives', [{ kind: ['a', 'mcp.*'] }], ['a', { kind: ['mcp.request', 'a'] }]],
+    ['what chat stands for', ['chat'], ['chat.cancel', 'chat.delta', { kind: ['chat', 'chat.acknowledge'] }]],
+    ['chat by what it stands for', ['chat**'], ['chat', { kind: ['chat'], to: 'a' }]],
+    [
+      'a tool by requests',
+      [{ kind: 'mcp.request', to: 'files' }],
+      [{ tool: 'files/read_*' }, { tool: 'files/**', arguments: { path: 'a' } }],
+    ],
+    [
+      'a tool by a tool',
+      [{ tool: '*/read_*', arguments: { path: 'src/*' } }],
+      [{ tool: 'files/read_text', arguments: { path: 'src/a', lines: 1 } }],
+    ],
+    [
+      'requests by a tool',
+      [{ tool: 'files/read_*' }],
+      [
+        { kind: 'mcp.request', to: 'files', payload: { method: 'tools/call', params: { name: 'read_x' } } },
+        { kind: 'mcp.request', to: 'files', payload: { method: ['tools/list', 'ping'] } },
+      ],
+    ],
+    [
+      'a glob in one with a single star',
+      [{ kind: 'a', to: 'a*c' }],
+      [{ kind: 'a', to: ['ab*?c', 'a*xc', 'ac'] }],
+    ],
+    [
+      'text in a glob of several stars',
+      [{ kind: 'a', to: '**a?*/**b' }],
+      [{ kind: 'a', to: ['xax/b', 'aa/b/b'] }],
+    ],
     ['an array in a glob', ['mcp.*'], [{ kind: ['mcp.request', 'mcp.response'] }]],
     [
       'narrowing by a field',
@@ -85,7 +115,23 @@ describe('proven', () => {
 describe('not proven', () => {
   test.each<[string, Capability[], Capability[]]>([
     ['anything by nothing', [], ['chat']],
-    ['another kind', ['chat'], ['chat.cancel']],
+    ['another kind', ['chat.cancel'], ['chat']],
+    ['what is chat alone by the kind', [{ kind: 'chat', payload: {} }], ['chat']],
+    [
+      'chat.cancel by chat with a payload',
+      [{ kind: 'chat', payload: {} }],
+      [{ kind: 'chat.cancel', payload: {} }],
+    ],
+    ['chat.cancel by chat among others', [{ kind: ['chat', 'a'] }], ['chat.cancel']],
+    [
+      'a tool by its calls alone',
+      [{ kind: 'mcp.request', to: 'a', payload: { method: 'tools/call' } }],
+      [{ tool: 'a/b' }],
+    ],
+    ['a tool of any participant', [{ tool: 'files/**' }], [{ tool: '*/read' }]],
+    ['a tool whatever its arguments', [{ tool: 'a/b', arguments: { c: 1 } }], [{ tool: 'a/b' }]],
+    ['a glob in one with several stars', [{ kind: 'a', to: 'a*b*' }], [{ kind: 'a', to: 'axb*' }]],
+    ['a text that several stars do not reach', [{ kind: 'a', to: '*a*b' }], [{ kind: 'a', to: 'xa/b' }]],
     ['a glob by a literal', ['mcp.request'], ['mcp.*']],
     ['depth by one level', ['acme.*'], ['acme.**']],
     ['text in depth by one level', ['acme.*'], ['acme.a.b']],
@@ -123,6 +169,11 @@ describe('not proven', () => {
     ['a negation narrowed', [request({ a: '!secret*' })], [request({ a: '!secret_x' })]],
     ['text that a negation hits', [request({ a: '!b*' })], [request({ a: 'bc' })]],
     ['a glob that a negation may hit', [request({ a: '!ab*' })], [request({ a: 'a*' })]],
+    [
+      'two texts of which a negation hits one',
+      [request({ a: ['*', '!secret*'] })],
+      [request({ a: ['read_x', 'secret_x'] })],
+    ],
     ['text that a regular expression may exclude', [request({ a: '!re:b' })], [request({ a: 'c' })]],
     ['a negation by text', [request({ a: '*' })], [request({ a: '!b' })]],
     ['numbers by text', [request({ a: '**' })], [request({ a: 5 })]],
@@ -140,6 +191,51 @@ describe('not proven', () => {
     ['what is not there by a key', [request({ toString: '**' })], [request({})]],
   ])('%s', (_, held, asked) => {
     expect(covers(held, asked)).toBe(false)
+  })
+})
+
+describe('what comparing costs is counted', () => {
+  const { work } = defaultLimits
+  const lists = (count: number, length: number, text: (i: number, j: number) => string): Capability[] =>
+    Array.from({ length: count }, (_, i) => ({
+      kind: 'a',
+      to: Array.from({ length }, (_, j) => text(i, j)),
+    }))
+  const globs = lists(17, 61, (i, j) => `x${i}.${j}*`)
+
+  test('a list of many globs is compared within the limit, the same each time', () => {
+    const spent = [globs, globs.toReversed()].map((asked) => {
+      const meter = new WorkMeter(work)
+      expect(covers(globs, asked, meter)).toBe(true)
+      return meter.spent
+    })
+    expect(spent[0]).toBeGreaterThan(500)
+    expect(spent[1]).toBe(spent[0])
+  })
+
+  test('a list read before is not charged again', () => {
+    const [coverage, once, twice] = [new Coverage(), new WorkMeter(work), new WorkMeter(work)]
+    coverage.firstGap([globs], ['b'], once)
+    coverage.firstGap([globs], ['b'], twice)
+    expect(twice.spent).toBeLessThan(once.spent / 2)
+  })
+
+  test.each<[string, Capability[], Capability[]]>([
+    [
+      'texts in globs of many stars',
+      lists(4, 60, (i, j) => `${'*a?*b'.repeat(100)}${i}.${j}`),
+      lists(1, 60, (_, j) => `${'ab'.repeat(250)}${j}`),
+    ],
+    [
+      'long globs that begin alike',
+      lists(17, 60, (i, j) => `${'a'.repeat(500)}${i}.${j}*`),
+      lists(1, 60, (_, j) => `${'a'.repeat(500)}x${j}*`),
+    ],
+    ['what is too long to read', lists(256, 63, () => 'a'.repeat(512)), ['b']],
+  ])('over the limit it ends: %s', (_, held, asked) => {
+    const meter = new WorkMeter(work)
+    expect(() => covers(held, asked, meter)).toThrow(WorkError)
+    expect(meter.spent).toBeLessThan(work * 1.1)
   })
 })
 

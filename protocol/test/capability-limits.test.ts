@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { type Capability, compileCapabilities, compilePattern, covers, PatternError } from '@meup/protocol'
+import { fileURLToPath } from 'node:url'
+import {
+  type Capability,
+  checkWithin,
+  compileCapabilities,
+  compilePattern,
+  covers,
+  defaultLimits,
+  PatternError,
+  WorkError,
+  WorkMeter,
+} from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 
 const compile = (...list: unknown[]) => compileCapabilities(list as Capability[])
@@ -15,6 +26,8 @@ function refusal(run: () => unknown): PatternError {
 }
 
 const texts = (count: number) => Array.from({ length: count }, (_, i) => `t${i}`)
+const letters = (count: number) =>
+  Array.from({ length: count }, (_, i) => String.fromCharCode(0x400 + 2 * i)).join('')
 const nested = (depth: number): unknown => (depth === 0 ? 'x' : { a: nested(depth - 1) })
 
 describe('a bad pattern is refused with its path', () => {
@@ -56,6 +69,23 @@ describe('a bad pattern is refused with its path', () => {
     ['repetitions in a group', { kind: 'chat', to: 're:(?:(?:a{10}){10}){10}' }, '/0/to'],
     ['a hidden repetition of a group', { kind: 'chat', to: 're:(?:abc)\\Q\\E{1000}' }, '/0/to'],
     ['long case folding', { kind: 'chat', to: `re:(?i)${'a'.repeat(130)}` }, '/0/to'],
+    ['copies of a large class', { kind: 'chat', to: 're:N[\\pL\\pN]{900}' }, '/0/to'],
+    ['copies of a class in groups', { kind: 'chat', to: 're:((\\pL-){6}){6}' }, '/0/to'],
+    ['copies of a long class', { kind: 'chat', to: `re:[${letters(250)}]{400}` }, '/0/to'],
+    ['many large classes', { kind: 'chat', to: `re:${'\\p{Lu}|'.repeat(10)}` }, '/0/to'],
+    ['case folding of a large range', { kind: 'chat', to: 're:(?i)[ -\\x{10ffff}]' }, '/0/to'],
+    ['case folding of many ranges', { kind: 'chat', to: `re:(?i)[${'a-\u07ff'.repeat(9)}]` }, '/0/to'],
+    ['a tool that is no string', { tool: ['files/read'] }, '/0/tool'],
+    ['a tool without its participant', { tool: 'read' }, '/0/tool'],
+    ['a tool of nobody', { tool: '/read' }, '/0/tool'],
+    ['a tool without a name', { tool: 'files/' }, '/0/tool'],
+    ['a tool of all but one', { tool: '!files/read' }, '/0/tool'],
+    ['a long tool', { tool: `files/${'x'.repeat(507)}` }, '/0/tool'],
+    ['a bad name of a tool', { tool: 'files/re:(' }, '/0/tool'],
+    ['a tool with a kind', { kind: 'mcp.request', tool: 'files/read' }, '/0/kind'],
+    ['a tool with an addressee', { tool: 'files/read', to: 'files' }, '/0/to'],
+    ['bad arguments', { tool: 'files/read', arguments: { path: [] } }, '/0/arguments/path'],
+    ['deep arguments', { tool: 'files/read', arguments: nested(31) }, `/0/arguments${'/a'.repeat(30)}`],
     ['many repetitions', { kind: 'chat', to: ['re:a{600}', 're:b{600}'] }, '/0/to/1'],
   ])('%s', (_, capability, path) => {
     const error = refusal(() => compile(capability))
@@ -95,7 +125,59 @@ test('what is at the limits is accepted', () => {
     compile('x'.repeat(512), { kind: 're:[a-z0-9]{8}(-[a-z0-9]{4}){3}-[a-z0-9]{12}' }),
   ).not.toThrow()
   expect(() => compile({ kind: 'chat', to: 're:a{1000}' })).not.toThrow()
+  expect(() => compile({ kind: 'chat', to: ['re:[\\pL\\pN_-]{1,8}', 're:(?i)[a-zé-ü]+'] })).not.toThrow()
+  expect(() => compile({ tool: `files/${'x'.repeat(506)}`, arguments: nested(30) })).not.toThrow()
   expect(() => compile(Object.assign(Object.create(null), { kind: 'chat' }))).not.toThrow()
+})
+
+describe('what compiling costs is counted', () => {
+  const spentOn = (list: Capability[], limit = 1e9): number => {
+    const meter = new WorkMeter(limit)
+    compileCapabilities(list, meter)
+    return meter.spent
+  }
+
+  test('the same for a list that is known already', () => {
+    const list = [{ kind: 'chat', to: ['re:first[a-z]{8}', '*a?b*'] }, { tool: 'files/read_*' }]
+    const first = spentOn(list)
+    expect(first).toBeGreaterThan(100)
+    expect(spentOn(list)).toBe(first)
+  })
+
+  test('in proportion to what is compiled', () => {
+    const cheap = spentOn([{ kind: 'chat', to: 'texts' }])
+    expect(cheap).toBeLessThan(20)
+    expect(spentOn([{ kind: 'chat', to: 'x'.repeat(500) }])).toBeGreaterThan(cheap + 25)
+    expect(spentOn([{ kind: 'chat', to: 're:x' }])).toBeGreaterThan(cheap + 50)
+    expect(spentOn([{ kind: 'chat', to: 're:[\\pL]{9}' }])).toBeGreaterThan(cheap + 500)
+  })
+
+  test.each<[string, Capability[]]>([
+    [
+      '256 capabilities of 64 long patterns',
+      texts(256).map((kind) => ({ kind, to: texts(63).map((t) => t.padEnd(512)) })),
+    ],
+    ['many regular expressions', texts(250).map((kind) => ({ kind, to: texts(5).map((t) => `re:${t}`) }))],
+    ['many globs', texts(200).map((kind) => ({ kind, to: texts(60).map((t) => `*${t}?${kind}*`) }))],
+    [
+      'many keys',
+      texts(256).map((t) => ({
+        kind: t,
+        payload: Object.fromEntries(texts(32).map((k) => [k, t.padEnd(32)])),
+      })),
+    ],
+  ])('over the limit it ends: %s', (_, list) => {
+    const meter = new WorkMeter(defaultLimits.work)
+    expect(() => compileCapabilities(list, meter)).toThrow(WorkError)
+    expect(meter.spent).toBeLessThan(5 * defaultLimits.work)
+  })
+
+  test('for a pattern alone too', () => {
+    const meter = new WorkMeter(100)
+    expect(compilePattern('a*', { meter })('ab')).toBe(true)
+    expect(meter.spent).toBeGreaterThan(1)
+    expect(() => compilePattern('re:a{90}', { meter })).toThrow(WorkError)
+  })
 })
 
 describe('a regular expression over a string too long for its weight', () => {
@@ -139,6 +221,12 @@ test('a check that would take too long ends with a refusal, on either side of a 
   ])
 })
 
+test('checks that share their steps take none from the check that follows them', () => {
+  const matches = compilePattern('*a?b*')
+  expect(checkWithin(0, () => matches('cacbc'))).toBe(false)
+  expect(matches('cacbc')).toBe(true)
+})
+
 test('globs that make a backtracking matcher explode are decided', () => {
   const text = 'a'.repeat(20_000)
   for (const star of ['*', '**']) {
@@ -149,10 +237,6 @@ test('globs that make a backtracking matcher explode are decided', () => {
 })
 
 test('the first check of a process has all its steps before it', () => {
-  const script = `
-    import { compileCapabilities } from '@meup/protocol'
-    const held = compileCapabilities([{ kind: 're:mcp\\\\..*' }])
-    console.log(held.allows({ kind: 'mcp.request', payload: {} }).allowed)`
-  const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
-  expect(printed).toBe('true\n')
+  const script = fileURLToPath(new URL('./fixtures/first-check.mjs', import.meta.url))
+  expect(execFileSync(process.execPath, [script], { encoding: 'utf8' })).toBe('true\n')
 })

@@ -1,10 +1,11 @@
 import { compileCapabilities, covers } from '@meup/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { times } from '../../test/support/soak.js'
 import { capabilities, capability, matchingSubject, subject, variantOf } from './capability-arbitraries.js'
 import { referenceAllows } from './capability-reference.js'
 
-const runs = { numRuns: Number(process.env.CAPABILITY_RUNS ?? 5000) }
+const runs = { numRuns: times(2000, 1_000_000) }
 
 test('decides as the reference matcher does', () => {
   const pairs = capabilities.chain((list) =>

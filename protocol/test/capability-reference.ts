@@ -1,4 +1,4 @@
-import type { Capability, PayloadPattern, Subject } from '@meup/protocol'
+import type { Capability, Pattern, PayloadPattern, Subject } from '@meup/protocol'
 
 /**
  * The capability language a second time, as plainly as it can be said and as slowly as that makes it: what the real
@@ -6,8 +6,7 @@ import type { Capability, PayloadPattern, Subject } from '@meup/protocol'
  */
 export function referenceAllows(list: readonly Capability[], envelope: Subject): number | undefined {
   const wireKind = envelope.kind.replaceAll('/', '.')
-  const at = list.findIndex((capability) => {
-    const { kind, to, context, payload } = typeof capability === 'string' ? { kind: capability } : capability
+  const allows = ({ kind, to, context, payload }: Written): boolean => {
     if (wireKind === 'observe.targeted') {
       if (kind !== 'observe.targeted' && kind !== 'observe/targeted') return false
     } else if (!matches(kind, wireKind, kindText)) return false
@@ -19,8 +18,31 @@ export function referenceAllows(list: readonly Capability[], envelope: Subject):
       if (envelope.context === undefined || !matches(context, envelope.context, plainText)) return false
     }
     return payload === undefined || matches(payload, envelope.payload, plainText)
-  })
+  }
+  const at = list.findIndex((capability) => writtenOut(capability).some(allows))
   return at === -1 ? undefined : at
+}
+
+export type Written = Extract<Capability, { kind: Pattern }>
+
+/** What a capability stands for, without aliases. */
+export function writtenOut(capability: Capability): Written[] {
+  if (typeof capability === 'string') return writtenOut({ kind: capability })
+  if ('kind' in capability) {
+    const { kind, payload } = capability
+    const isChat = payload === undefined && JSON.stringify([kind].flat()) === '["chat"]'
+    if (!isChat) return [capability]
+    const kinds = ['chat', 'chat.acknowledge', 'chat.cancel', 'chat.delta']
+    return kinds.map((each) => ({ ...capability, kind: [each, each] }))
+  }
+  const [to = ''] = capability.tool.split('/', 1)
+  const name = capability.tool.slice(to.length + 1)
+  const params = 'arguments' in capability ? { name, arguments: capability.arguments ?? null } : { name }
+  const payloads = [
+    { method: 'tools/call', params },
+    { method: ['tools/list', 'ping', 'notifications/cancelled'] },
+  ]
+  return payloads.map((payload) => ({ kind: 'mcp.request', to, payload }))
 }
 
 type TextRule = (pattern: string, value: string) => boolean

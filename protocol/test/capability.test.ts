@@ -54,7 +54,9 @@ describe('kinds', () => {
   test.each<[string | string[], string[]]>([
     ['*', kinds],
     ['**', kinds],
-    ['chat', ['chat']],
+    ['chat', ['chat', 'chat.cancel']],
+    [['chat'], ['chat', 'chat.cancel']],
+    [['chat', 'chat'], ['chat']],
     ['chat*', ['chat']],
     ['chat**', ['chat', 'chat.cancel']],
     ['*.*', ['chat.cancel', 'mcp.request', 'observe.visibility']],

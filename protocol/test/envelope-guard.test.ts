@@ -1,4 +1,4 @@
-import { FALLBACK_RATIONALE, isGuarded, type Utterance } from '@meup/protocol'
+import { isGuarded, type Utterance } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { found, guardian, pass, tailOf } from './toy-guard.js'
 
@@ -83,23 +83,21 @@ describe('a rationale', () => {
     ...fields,
   })
 
-  test.for(['mcp.request', 'mcp.proposal'])('of a tool call is there in any case: %s', (kind) => {
+  test.for(['mcp.request', 'mcp.proposal'])('is none where there is nothing of it to be seen: %s', (kind) => {
     const guard = guardian()
-    const fallback = { ...nothing, rationale: FALLBACK_RATIONALE }
-    expect(guard(call({ kind }))).toEqual(fallback)
+    expect(guard(call({ kind }))).toEqual(nothing)
     for (const rationale of ['', ' \n\t', '\u2003'])
-      expect(guard(call({ kind, rationale }))).toEqual(fallback)
-    expect(guard(call({ kind, rationale: 'evil' })).rationale).toBe(FALLBACK_RATIONALE)
+      expect(guard(call({ kind, rationale }))).toEqual({ ...nothing, rationale: '' })
+    expect(guard(call({ kind, rationale: 'evil' })).rationale).toBe('')
     expect(guard(call({ kind, rationale: 'it decides' }))).toEqual(nothing)
     expect(guard(call({ kind, rationale: 'a secret decides' })).rationale).toBe('a [redacted] decides')
-    expect(FALLBACK_RATIONALE).toBe('Tool selected to satisfy the current subtask.')
   })
 
   test('of anything else is none where it is blocked', () => {
     const list = { kind: 'mcp.request', payload: { method: 'tools/list' } }
     expect(guardian()(list)).toEqual(nothing)
     expect(guardian()({ ...list, rationale: 'evil' }).rationale).toBe('')
-    expect(guardian()({ ...list, rationale: '' })).toEqual(nothing)
+    expect(guardian()({ ...list, rationale: '' })).toEqual({ ...nothing, rationale: '' })
   })
 })
 

@@ -1,4 +1,4 @@
-import { EnvelopeGuard, type GuardSettings, RecentlySaid } from '@meup/protocol'
+import { EnvelopeGuard, type GuardSettings, RecentlySaid, type Utterance, WorkMeter } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { compile, found, guardian, pass, settings, tailOf } from './toy-guard.js'
 
@@ -41,6 +41,49 @@ describe('of very many texts', () => {
     expect(seen.slice(0, 3)).toEqual(['a [redacted]', 'text 0', 'text 1'])
     expect(seen.filter((text) => text !== '')).toHaveLength(255) // The key is a text, too.
     expect(calls.count).toBeLessThan(1000)
+  })
+})
+
+describe('what there is no work left for', () => {
+  /** Each look costs a unit. */
+  const metered = (by: GuardSettings) => ({
+    guard(text: string, before?: string, meter?: WorkMeter) {
+      meter?.charge(1, 'looks')
+      return compile(by).guard(text, before)
+    },
+  })
+  const guardWith = (work: number, fields: Partial<Utterance>) => {
+    const guard = new EnvelopeGuard({ compile: metered, tailOf }, settings)
+    const envelope = { id: 'e1', from: 'ana', kind: 'reasoning.thought', payload: {}, ...fields }
+    const bytes = Buffer.from(JSON.stringify(envelope.payload))
+    const { payload, ...parts } = guard.guard(envelope, bytes, new WorkMeter(work))
+    return { ...parts, ...(payload !== undefined && { payload: JSON.parse(payload) as unknown }) }
+  }
+  const payload = { message: 'short', metadata: { one: 'x'.repeat(200), two: 'x'.repeat(200) } }
+
+  test('is withheld: the texts past the first ones', () => {
+    expect(guardWith(1000, { context: 'run', payload })).toEqual(nothing)
+    expect(guardWith(160, { context: 'run', payload })).toEqual({
+      findings: [],
+      withheld: 1,
+      unscanned: 1,
+      payload: { ...payload, metadata: { ...payload.metadata, two: '', withheld: true, unscanned: 1 } },
+    })
+  })
+
+  test('is withheld where the looks at each text cost too much: no secret is shown', () => {
+    const list = Array.from({ length: 30 }, () => 'a secret')
+    const guarded = guardWith(360, { context: 'run', payload: { message: 'short', list } })
+    expect(guarded).toMatchObject({ findings: [found('word', 'mask')] })
+    const few = guardWith(12, { payload: { list: ['a secret'] } })
+    expect(few).toMatchObject({ withheld: 1, unscanned: 1 })
+    expect(JSON.stringify(few)).not.toContain('a secret')
+  })
+
+  test('leaves the payload of a tool call alone', () => {
+    const call = { kind: 'mcp.request', payload: { method: 'tools/call' }, rationale: 'x'.repeat(200) }
+    expect(guardWith(10, call)).toMatchObject({ withheld: 1, unscanned: 1 })
+    expect(guardWith(10, call)).not.toHaveProperty('payload')
   })
 })
 

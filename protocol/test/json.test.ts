@@ -1,4 +1,4 @@
-import { isDeeper, type Member, readElements, readObject } from '@meup/protocol'
+import { isDeeper, type Member, prescan, readElements, readObject } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
@@ -203,4 +203,50 @@ test.for<[boolean, string]>([
   [true, '[[['],
 ])('isDeeper than 2 is %o for %s', ([expected, text]) => {
   expect(isDeeper(encode(text), 2)).toBe(expected)
+})
+
+describe('prescan', () => {
+  const field = fc.option(fc.oneof(trickyString, jsonValue), { nil: undefined })
+  const frame = fc
+    .tuple(jsonObject, field, field, indent, fc.boolean())
+    .map(([object, id, kind, space, isEscaped]) => {
+      const text = JSON.stringify(
+        { ...object, id, payload: { id: 'deep', kind: ['deep'] }, kind },
+        null,
+        space,
+      )
+      return encode(isEscaped ? text.replace('"id"', '"\\u0069d"') : text)
+    })
+  const strings = ({ id, kind }: Record<string, unknown>) => ({
+    ...(typeof id === 'string' && { id }),
+    ...(typeof kind === 'string' && { kind }),
+  })
+
+  test('finds what the parser finds, where that takes the frame, and never throws', () => {
+    const damage = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 2 })
+    fc.assert(
+      fc.property(frame, damage, (bytes, changes) => {
+        for (const [at, byte] of changes) bytes[at % bytes.length] = byte
+        const found = prescan(bytes)
+        const result = readObject(bytes)
+        if (typeof result !== 'string') expect(found).toEqual(strings(result.value))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test.for<[what: string, text: string]>([
+    ['a name that stands there twice', '{"id":"a","\\u0069d":"b","kind":"x"}'],
+    ['what no id can be', `{"id":"${'a'.repeat(2000)}","kind":"x"}`],
+    ['what no string is', '{"id":["a"],"kind":"x"}'],
+    ['what is not closed', '{"kind":"x","id":"a'],
+  ])('leaves out %s', ([, text]) => {
+    expect(prescan(encode(text))).toEqual({ kind: 'x' })
+  })
+
+  test('looks at as many members as an envelope may have, and a few more', () => {
+    const many = Array.from({ length: 100_000 }, (_, i) => `"${i}":0`).join()
+    expect(prescan(encode(`{"id":"a",${many},"kind":"x"}`))).toEqual({ id: 'a' })
+    expect(prescan(encode(`[${many}]`))).toEqual({})
+  })
 })

@@ -11,11 +11,13 @@ import {
   isKnownKind,
   namespaceOf,
   normalise,
+  PatternError,
   PROTOCOL,
   parseContext,
   readObject,
   reservedNamespaces,
   ruleOf,
+  type Subject,
 } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { type Fault, vectorFiles, vectors } from './vectors.js'
@@ -93,14 +95,14 @@ describe('contexts', () => {
 
 describe('kinds', () => {
   test.for(vectors('kinds'))('$title', ({ input, expect: expected }) => {
-    const rule = ruleOf(input)
+    const [rule, standing] = [ruleOf(input), standingOf(input)]
     expect({
-      standing: standingOf(input),
+      standing,
       requires: rule?.requires ?? [],
       toolCall: rule?.toolCall ?? false,
       free: rule?.free ?? false,
-      gateway: rule?.gateway ?? false,
-      logged: !rule?.ephemeral,
+      gateway: rule?.gateway ?? namespaceOf(input) === 'system',
+      logged: standing !== 'unknown' && !rule?.ephemeral,
     }).toEqual(expected)
   })
 })
@@ -114,10 +116,19 @@ describe('payloads', () => {
 
 describe('capabilities', () => {
   test.for(vectors('capabilities'))('$title', ({ input, expect: expected }) => {
-    const { allows } = compileCapabilities(input.capabilities as Capability[])
-    expect(allows(input.envelope).allowed).toBe(expected)
+    expect(decide(input.capabilities as Capability[], input.envelope)).toEqual(expected)
   })
 })
+
+/** Whether it is allowed, or where a pattern is that cannot be used. */
+function decide(capabilities: Capability[], envelope: Subject): boolean | { path: string } {
+  try {
+    return compileCapabilities(capabilities).allows(envelope).allowed
+  } catch (error) {
+    if (error instanceof PatternError) return { path: error.path }
+    throw error
+  }
+}
 
 describe('covers', () => {
   test.for(vectors('covers'))('$title', ({ input, expect: expected }) => {

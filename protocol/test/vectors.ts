@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
+import type { SessionSpace, Step } from './sessions.js'
 
 interface Vector<Input, Expect> {
   readonly clause: string
+  /** Further clauses that it tests. */
+  readonly also?: readonly string[]
   readonly name: string
   readonly input: Input
   readonly expect: Expect
@@ -18,8 +21,12 @@ interface Files {
   contexts: Vector<Record<string, string | string[]>, unknown>
   kinds: Vector<string, unknown>
   payloads: Vector<{ kind: string; payload: unknown }, 'ok' | { path: string }>
-  capabilities: Vector<{ capabilities: unknown[]; envelope: { kind: string; payload: unknown } }, boolean>
+  capabilities: Vector<
+    { capabilities: unknown[]; envelope: { kind: string; payload: unknown } },
+    boolean | { path: string }
+  >
   covers: Vector<{ held: unknown[]; asked: unknown[] }, boolean>
+  sessions: Vector<SessionSpace, Step[]>
 }
 
 export const vectorFiles = [
@@ -30,6 +37,7 @@ export const vectorFiles = [
   'payloads',
   'capabilities',
   'covers',
+  'sessions',
 ] as const satisfies readonly (keyof Files)[]
 
 /** The vectors of one file, titled by clause and name. */

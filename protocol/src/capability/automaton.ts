@@ -1,4 +1,4 @@
-/** A glob is a row of tokens: code points of literal characters, and these for the rest. */
+/** A glob is a row of tokens: code points of literal characters, and these for the rest; stars are below `ANY`. */
 export const ANY = -1
 export const RUN = -2
 export const DEEP = -3
@@ -17,23 +17,16 @@ interface Step {
 /**
  * Compiles a glob, in which no two stars are neighbours, to a test of symbols that keeps the set of all positions
  * that can have been reached. So it never goes back: the time is that of symbols × glob / 32.
- *
- * Symbols are code points, or tokens of another glob: then a wildcard is a symbol that only an equally wide wildcard
- * takes, and the answer is whether provably everything that the other glob matches is matched by this one.
  */
 export function automaton(
   glob: readonly number[],
   separator: number,
 ): (symbols: readonly number[]) => boolean {
   const words = (glob.length >>> 5) + 1
-  const none = new Int32Array(words)
   const stars = positions(glob, (token) => token === RUN || token === DEEP)
   const deep = positions(glob, (token) => token === DEEP)
   const any = positions(glob, (token) => token === ANY)
   const steps = new Map<number, Step>([
-    [ANY, { stay: stars, move: any }],
-    [RUN, { stay: stars, move: none }],
-    [DEEP, { stay: deep, move: none }],
     [separator, { stay: deep, move: positions(glob, (token) => token === separator) }],
   ])
   const other: Step = { stay: stars, move: any }

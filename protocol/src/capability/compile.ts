@@ -1,7 +1,8 @@
 import { READ_TARGETED } from '../kinds.js'
+import type { WorkMeter } from '../work.js'
 import { type Candidates, candidatesOf, entryOf, firstOf } from './candidates.js'
 import { beginCheck } from './effort.js'
-import { type Node, parseStrings } from './parse.js'
+import { COMPILED, type Node, parseStrings } from './parse.js'
 import { type Capability, type Pattern, patternLimits } from './pattern.js'
 import { questionsOf } from './payload.js'
 import type { AddresseesTest, Conditions, Subject } from './program.js'
@@ -42,28 +43,52 @@ function theKind(kind: string): string {
   return kind
 }
 
+/** `units` is what compiling cost beside what is charged for reading. */
+interface Compiled {
+  readonly capabilities: Capabilities
+  readonly units: number
+}
+
 /** Lists that were compiled lately, by their JSON: participants of one role share one. */
-const compiled = new Map<string, Capabilities>()
+const compiled = new Map<string, Compiled>()
 const REMEMBERED_LISTS = 256
 
-/** Compiles what one participant holds [MEUP-4]. Throws `PatternError` for a bad pattern. */
-export function compileCapabilities(list: readonly Capability[]): Capabilities {
-  const rules = parseRules(list)
+/**
+ * Compiles what one participant holds [MEUP-4]. Throws `PatternError` for a bad pattern, and `WorkError` where the
+ * meter runs out: a list that was compiled before is charged the same.
+ */
+export function compileCapabilities(list: readonly Capability[], meter?: WorkMeter): Capabilities {
+  const rules = parseRules(list, { work: meter, compiles: true })
   const text = JSON.stringify(list)
-  const capabilities = compiled.get(text) ?? compile(rules, JSON.parse(text) as Capability[])
+  const known = compiled.get(text)
+  if (known !== undefined) meter?.charge(known.units, COMPILED)
+  const found = known ?? compile(rules, JSON.parse(text) as Capability[], meter)
   compiled.delete(text)
-  compiled.set(text, capabilities)
+  compiled.set(text, found)
   for (const oldest of compiled.keys()) {
     if (compiled.size <= REMEMBERED_LISTS) break
     compiled.delete(oldest)
   }
-  return capabilities
+  return found.capabilities
 }
 
-function compile(parsed: readonly Rule[], list: readonly Capability[]): Capabilities {
-  const capabilities = parsed.map((rule) => ({ ofKind: compileKind(rule), conditions: conditionsOf(rule) }))
-  const signs = tellingSigns(capabilities.map(({ conditions }) => headsOf(conditions)))
-  const entries = capabilities.map(({ conditions }, index) => entryOf(conditions, index, signs))
+function compile(
+  parsed: readonly Rule[],
+  list: readonly Capability[],
+  meter: WorkMeter | undefined,
+): Compiled {
+  const capabilities = parsed.map((rule) => ({
+    index: rule.index,
+    ofKind: compileKind(rule),
+    conditions: conditionsOf(rule),
+  }))
+  let units = 0
+  const heads = capabilities.map(({ conditions }) => headsOf(conditions))
+  const signs = tellingSigns(heads, (cost) => {
+    units = cost
+    meter?.charge(cost, COMPILED)
+  })
+  const entries = capabilities.map(({ conditions, index }) => entryOf(conditions, index, signs))
   const tests = capabilities.map(({ ofKind }) => ofKind)
   const byKind = new Map<string, Candidates>()
 
@@ -73,7 +98,7 @@ function compile(parsed: readonly Rule[], list: readonly Capability[]): Capabili
     const wireKind = dotted(kind)
     const found = candidatesOf(
       signs,
-      entries.filter((_, index) => tests[index]?.(wireKind)),
+      entries.filter((_, at) => tests[at]?.(wireKind)),
     )
     if (byKind.size >= REMEMBERED_KINDS) byKind.clear()
     if (kind.length <= REMEMBERED_LENGTH) byKind.set(kind, found)
@@ -95,18 +120,25 @@ function compile(parsed: readonly Rule[], list: readonly Capability[]): Capabili
     const index = firstOf(candidates, envelope)
     return index < 0 ? DENIED : (decisions[index] ?? DENIED)
   }
-  return { allows, list }
+  return { capabilities: { allows, list }, units }
+}
+
+export interface PatternOptions {
+  readonly kinds?: boolean
+  readonly path?: string
+  readonly meter?: WorkMeter | undefined
 }
 
 /**
  * Compiles a pattern for strings alone, as subscriptions have them. With `kinds`, `.` and `/` are the same separator
- * on both sides. Throws `PatternError`; its path begins with `path`.
+ * on both sides. Throws `PatternError`, whose path begins with `path`, and `WorkError` where the meter runs out.
  */
 export function compilePattern(
   pattern: Pattern,
-  { kinds = false, path = '' }: { readonly kinds?: boolean; readonly path?: string } = {},
+  { kinds = false, path = '', meter }: PatternOptions = {},
 ): (value: string) => boolean {
-  const test = compileNode(parseStrings(pattern, path, kinds ? '.' : '/', { patterns: 0, regexWeight: 0 }))
+  const usage = { patterns: 0, regexWeight: 0, work: meter, compiles: true }
+  const test = compileNode(parseStrings(pattern, path, kinds ? '.' : '/', usage))
   return (value) => {
     beginCheck()
     return test(kinds ? dotted(value) : value)
@@ -120,6 +152,7 @@ export function compilePattern(
 export function holdsLiteral(list: readonly Capability[], kind: string): boolean {
   return list.some((capability) => {
     if (typeof capability === 'string') return dotted(capability) === dotted(kind)
+    if (!('kind' in capability)) return false
     const { kind: held, to = '**', context = '**', payload } = capability
     const narrowed = to !== '**' || context !== '**' || payload !== undefined
     return !narrowed && typeof held === 'string' && dotted(held) === dotted(kind)

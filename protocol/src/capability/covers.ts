@@ -1,22 +1,29 @@
-import { type Glob, globIncludes, globsDisjoint, matchesAll } from './glob.js'
+import { WorkError, WorkMeter } from '../work.js'
+import { type Glob, globCost, globIncludes, globsDisjoint, matchesAll } from './glob.js'
 import type { Choice, Node, Regex } from './parse.js'
 import type { Capability } from './pattern.js'
 import { parseRules, type Rule } from './rules.js'
 
-/** Comparisons that are left. When they are used up, nothing more is proven. */
-interface Effort {
-  left: number
-}
-
-const MAX_EFFORT = 2 ** 23
+/** Units of work that a comparison may take where nobody counts; what takes more is not proven. */
+const UNMETERED_WORK = 200_000
+const COMPARED = 'patterns to compare'
+/** Units that it costs to compare two capabilities, two patterns in them, and one token of each. */
+const PER_RULE = 1 / 8
+const PER_PAIR = 1 / 16
+const PER_TOKEN = 1 / 256
 
 /**
- * Whether provably each asked capability allows only what some single held capability allows too [MEUP-4]. `false`
+ * Whether provably each asked capability allows only what some single held capability allows too [MEUP-4.12]. `false`
  * means "not proven". A regular expression is covered by the same one, or by what matches any text. Throws
- * `PatternError` for a bad pattern in either list, save that regular expressions are not compiled.
+ * `PatternError` for a bad pattern in either list, save that regular expressions are not compiled, and `WorkError`
+ * where a meter is given and runs out.
  */
-export function covers(held: readonly Capability[], asked: readonly Capability[]): boolean {
-  return new Coverage().firstGap([held], asked) === -1
+export function covers(
+  held: readonly Capability[],
+  asked: readonly Capability[],
+  meter?: WorkMeter,
+): boolean {
+  return new Coverage().firstGap([held], asked, meter) === -1
 }
 
 /** Compares with lists that come up again and again: reads each of them once, and keeps it. */
@@ -27,18 +34,28 @@ export class Coverage {
    * Index of the first asked capability that what is held does not provably cover; -1 = all are covered. `held`: lists
    * that count together, each within the limits of a list. Throws as `covers` does.
    */
-  firstGap(held: readonly (readonly Capability[])[], asked: readonly Capability[]): number {
-    const effort = { left: MAX_EFFORT }
-    const lists = held.map((list) => this.#rulesOf(list))
-    const covered = (rule: Rule) =>
-      lists.some((rules) => rules.some((candidate) => ruleIncludes(candidate, rule, effort)))
-    return parseRules(asked).findIndex((rule) => !covered(rule))
+  firstGap(
+    held: readonly (readonly Capability[])[],
+    asked: readonly Capability[],
+    meter?: WorkMeter,
+  ): number {
+    const rules = held.flatMap((list) => this.#rulesOf(list, meter))
+    const work = meter ?? new WorkMeter(UNMETERED_WORK)
+    for (const rule of parseRules(asked, { work: meter })) {
+      try {
+        if (!rules.some((candidate) => ruleIncludes(candidate, rule, work))) return rule.index
+      } catch (error) {
+        if (meter !== undefined || !(error instanceof WorkError)) throw error
+        return rule.index
+      }
+    }
+    return -1
   }
 
-  #rulesOf(list: readonly Capability[]): readonly Rule[] {
+  #rulesOf(list: readonly Capability[], meter: WorkMeter | undefined): readonly Rule[] {
     let rules = this.#read.get(list)
     if (rules === undefined) {
-      rules = parseRules(list)
+      rules = parseRules(list, { work: meter })
       this.#read.set(list, rules)
     }
     return rules
@@ -46,9 +63,10 @@ export class Coverage {
 }
 
 /** A field that `held` leaves out is free; one that `asked` alone leaves out is wider than any pattern. */
-function ruleIncludes(held: Rule, asked: Rule, effort: Effort): boolean {
+function ruleIncludes(held: Rule, asked: Rule, work: WorkMeter): boolean {
+  work.charge(PER_RULE, COMPARED)
   const included = (h: Node | undefined, a: Node | undefined) =>
-    h === undefined || (a !== undefined && includes(h, a, effort))
+    h === undefined || (a !== undefined && includes(h, a, work))
   return (
     held.targeted === asked.targeted &&
     included(held.kind, asked.kind) &&
@@ -59,19 +77,18 @@ function ruleIncludes(held: Rule, asked: Rule, effort: Effort): boolean {
 }
 
 /** Whether provably every value that matches `asked` matches `held`. */
-function includes(held: Node, asked: Node, effort: Effort): boolean {
-  effort.left -= cost(held, asked)
-  if (effort.left < 0) return false
-  if (held.type === 'choice') return choiceIncludes(held, asked, effort)
-  if (asked.type === 'choice') return asked.some.every((node) => includes(held, node, effort))
+function includes(held: Node, asked: Node, work: WorkMeter): boolean {
+  work.charge(cost(held, asked), COMPARED)
+  if (held.type === 'choice') return choiceIncludes(held, asked, work)
+  if (asked.type === 'choice') return asked.some.every((node) => includes(held, node, work))
   if (held.type === 'object') {
     if (asked.type !== 'object') return false
     const fields = new Map(asked.fields)
     const narrowed = held.fields.every(([key, node]) => {
       const field = fields.get(key)
-      return field !== undefined && includes(node, field, effort)
+      return field !== undefined && includes(node, field, work)
     })
-    return narrowed && (held.inside === undefined || hasInside(asked, held.inside, effort))
+    return narrowed && (held.inside === undefined || hasInside(asked, held.inside, work))
   }
   if (held.type === 'single') return asked.type !== 'object'
   if (held.type === 'equal') return asked.type === 'equal' && held.value === asked.value
@@ -80,32 +97,31 @@ function includes(held: Node, asked: Node, effort: Effort): boolean {
   return asked.type === 'glob' && globIncludes(held, asked)
 }
 
-function choiceIncludes(held: Choice, asked: Node, effort: Effort): boolean {
+function choiceIncludes(held: Choice, asked: Node, work: WorkMeter): boolean {
   const { some, none } = asked.type === 'choice' ? asked : { some: [asked], none: [] }
-  const chosen = some.every((node) => held.some.some((wider) => includes(wider, node, effort)))
+  const chosen = some.every((node) => held.some.some((wider) => includes(wider, node, work)))
   const excluded = (node: Glob | Regex) =>
-    none.some((wider) => includes(wider, node, effort)) ||
-    some.every((other) => disjoint(other, node, effort))
+    none.some((wider) => includes(wider, node, work)) || some.every((other) => disjoint(other, node, work))
   return chosen && held.none.every(excluded)
 }
 
 /** Whether every object that matches `asked` has, somewhere inside, a value that matches `node`. */
-function hasInside(asked: Node, node: Node, effort: Effort): boolean {
+function hasInside(asked: Node, node: Node, work: WorkMeter): boolean {
   if (asked.type !== 'object') return false
   const inner = asked.fields.map(([, field]) => field)
   if (asked.inside !== undefined) inner.push(asked.inside)
-  return inner.some((field) => includes(node, field, effort) || hasInside(field, node, effort))
+  return inner.some((field) => includes(node, field, work) || hasInside(field, node, work))
 }
 
 /** Whether provably no value matches both; `text` is what may stand behind `!`, and matches strings only. */
-function disjoint(node: Node, text: Glob | Regex, effort: Effort): boolean {
-  effort.left -= cost(node, text)
-  if (effort.left < 0) return false
+function disjoint(node: Node, text: Glob | Regex, work: WorkMeter): boolean {
+  work.charge(cost(node, text), COMPARED)
   if (node.type === 'equal' || node.type === 'object') return true
   return node.type === 'glob' && text.type === 'glob' && globsDisjoint(node, text)
 }
 
-/** Steps that a comparison of two patterns takes at worst, without what they contain. */
-function cost(held: Node, asked: Node): number {
-  return held.type === 'glob' && asked.type === 'glob' ? held.tokens.length + asked.tokens.length : 1
+/** Units that a comparison of two patterns takes, without what they contain. */
+function cost(one: Node, other: Node): number {
+  if (one.type === 'glob' && other.type === 'glob') return PER_PAIR + globCost(one, other) * PER_TOKEN
+  return other.type === 'object' ? PER_PAIR * (1 + other.fields.length) : PER_PAIR
 }

@@ -1,3 +1,5 @@
+import type { WorkMeter } from '../work.js'
+
 /** Steps that one check may take, whatever patterns and texts meet in it. A step takes from 3 to 70 ns. */
 const mostSteps = 2 ** 20
 
@@ -24,4 +26,15 @@ export function checkWithin<T>(steps: number, checks: () => T): T {
   } finally {
     isShared = false
   }
+}
+
+/** Steps for one unit of work. */
+const stepsForOne = 64
+
+/** Makes several checks one, which the meter pays for. Throws `WorkError` where it cannot. */
+export function checkMetered<T>(meter: WorkMeter, checks: () => T): T {
+  const steps = meter.left * stepsForOne
+  const result = checkWithin(steps, checks)
+  meter.charge((steps - left) / stepsForOne, 'patterns to match with it')
+  return result
 }

@@ -1,11 +1,12 @@
 import { ANY, automaton, DEEP, isWild, RUN } from './automaton.js'
 
-/** `text` is what a glob without wildcards stands for. */
+/** `text` is what a glob without wildcards stands for; `star` is where its only wildcard stands, if that is a star. */
 export interface Glob {
   readonly type: 'glob'
   readonly tokens: readonly number[]
   readonly separator: Separator
   readonly text: string | undefined
+  readonly star: number | undefined
 }
 
 export type Separator = '/' | '.'
@@ -44,14 +45,12 @@ export interface Frame {
 }
 
 /** The frame that a glob is; undefined for any other. */
-export function frameOf({ tokens, separator }: Glob): Frame | undefined {
-  const first = tokens.findIndex(isWild)
-  const wild = tokens[first]
-  if (first !== tokens.findLastIndex(isWild) || (wild !== DEEP && wild !== RUN)) return undefined
+export function frameOf({ tokens, separator, star }: Glob): Frame | undefined {
+  if (star === undefined) return undefined
   return {
-    head: textOf(tokens.slice(0, first)),
-    tail: textOf(tokens.slice(first + 1)),
-    without: wild === RUN ? separator : undefined,
+    head: textOf(tokens.slice(0, star)),
+    tail: textOf(tokens.slice(star + 1)),
+    without: tokens[star] === RUN ? separator : undefined,
   }
 }
 
@@ -103,32 +102,94 @@ export function globSteps({ tokens, text }: Glob): number {
   return wild === 0 && tokens.find(isWild) !== ANY ? 0 : 8 + (wild >>> 5)
 }
 
+/** Units of work that compiling takes beside that of a text: an automaton has a row of positions for each token. */
+export function compileCost(glob: Glob): number {
+  return isMany(glob) ? 8 + glob.tokens.length / 8 : 0
+}
+
 /** Whether the glob is `**`, or `*` for a kind. */
 export function matchesAll({ tokens }: Glob): boolean {
   return tokens.length === 1 && tokens[0] === DEEP
 }
 
-/** Whether provably every string that `asked` matches is matched by `held`: "no" is not a proof of the contrary. */
+/**
+ * Whether provably every string that `asked` matches is matched by `held` [MEUP-4.12]: equal globs, a text in any glob,
+ * and anything in a glob with one star whose beginning and end it has. "No" is not a proof of the contrary.
+ */
 export function globIncludes(held: Glob, asked: Glob): boolean {
-  if (held.text !== undefined || sameTokens(held, asked)) return sameTokens(held, asked)
-  return automaton(held.tokens, code(held.separator))(asked.tokens)
+  if (held.text !== undefined) return held.text === asked.text
+  if (held.star !== undefined) return frameIncludes(held, asked, held.star)
+  return asked.text === undefined ? sameTokens(held, asked) : matchesTokens(held, asked.tokens)
 }
 
-/** Whether provably no string is matched by both. */
+/** Steps that comparing two globs takes at worst, whichever of them is the wider. */
+export function globCost(a: Glob, b: Glob): number {
+  const [most, least] = [a.tokens.length, b.tokens.length]
+  const isSearch = isMany(a) ? b.text !== undefined : isMany(b) && a.text !== undefined
+  return isSearch ? most * least : Math.min(most, least)
+}
+
+/** Whether it has several wildcards, or one that is no star. */
+const isMany = ({ text, star }: Glob): boolean => text === undefined && star === undefined
+
+/** Whether provably no string is matched by both: a text that does not match, or two globs that begin differently. */
 export function globsDisjoint(a: Glob, b: Glob): boolean {
-  if (a.text !== undefined) return !compileGlob(b)(a.text)
-  if (b.text !== undefined) return !compileGlob(a)(b.text)
+  if (a.text !== undefined) return !globIncludes(b, a)
+  if (b.text !== undefined) return !globIncludes(a, b)
   const at = a.tokens.findIndex((token, i) => isWild(token) || token !== b.tokens[i])
   const [x, y] = [a.tokens[at], b.tokens[at]]
   return x !== undefined && y !== undefined && !isWild(x) && !isWild(y)
 }
 
+/** `star` is the place of the only wildcard of `held`. */
+function frameIncludes(held: Glob, asked: Glob, star: number): boolean {
+  const tail = held.tokens.length - star - 1
+  const end = asked.tokens.length - tail
+  if (end < star) return false
+  for (let at = 0; at < star; at++) if (asked.tokens[at] !== held.tokens[at]) return false
+  for (let at = 0; at < tail; at++) if (asked.tokens[end + at] !== held.tokens[star + 1 + at]) return false
+  if (held.tokens[star] === DEEP) return true
+  const separator = code(held.separator)
+  for (let at = star; at < end; at++) {
+    const token = asked.tokens[at]
+    if (token === DEEP || token === separator) return false
+  }
+  return true
+}
+
+/** Whether a text, as code points, matches. For a single look: what is asked more often is compiled. */
+function matchesTokens({ tokens, separator }: Glob, text: readonly number[]): boolean {
+  const boundary = code(separator)
+  /** Which beginnings of the glob match the text so far. */
+  let reached = new Uint8Array(tokens.length + 1)
+  let next = new Uint8Array(tokens.length + 1)
+  reached[0] = 1
+  for (let at = 0; at < tokens.length && isStar(tokens[at]); at++) reached[at + 1] = 1
+  for (const symbol of text) {
+    const isInside = symbol !== boundary
+    next[0] = 0
+    for (let at = 0; at < tokens.length; at++) {
+      const token = tokens[at] ?? 0
+      const isTaken = token < 0 ? isInside || token === DEEP : token === symbol
+      const before = (isTaken ? reached[token < ANY ? at + 1 : at] : 0) ?? 0
+      // A star takes the symbol and stays, or is left without taking one.
+      next[at + 1] = token < ANY ? before | (next[at] ?? 0) : before
+    }
+    ;[reached, next] = [next, reached]
+  }
+  return reached[tokens.length] === 1
+}
+
+const isStar = (token = 0): boolean => token < ANY
+
 function makeGlob(tokens: readonly number[], separator: Separator): Glob {
+  const first = tokens.findIndex(isWild)
   return {
     type: 'glob',
     tokens,
     separator,
-    text: tokens.some(isWild) ? undefined : textOf(tokens),
+    text: first === -1 ? textOf(tokens) : undefined,
+    star: first !== -1 && first === tokens.findLastIndex(isWild) && isStar(tokens[first]) ? first : undefined,
   }
 }
 

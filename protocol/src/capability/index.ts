@@ -6,6 +6,6 @@ export {
   holdsLiteral,
 } from './compile.js'
 export { Coverage, covers } from './covers.js'
-export { checkWithin } from './effort.js'
+export { checkMetered, checkWithin } from './effort.js'
 export { Capability, Pattern, PatternError, PayloadPattern, patternLimits } from './pattern.js'
 export type { Subject } from './program.js'

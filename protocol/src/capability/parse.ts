@@ -1,5 +1,6 @@
 import { Kind, STEP_ALIAS } from '../kinds.js'
-import { anyText, type Glob, literalGlob, parseGlob, type Separator } from './glob.js'
+import type { WorkMeter } from '../work.js'
+import { anyText, compileCost, type Glob, literalGlob, parseGlob, type Separator } from './glob.js'
 import { PatternError, patternLimits } from './pattern.js'
 import { regexWeight } from './regex.js'
 
@@ -30,11 +31,22 @@ type Item =
   | { readonly not: boolean; readonly node: Glob | Regex }
   | { readonly not: false; readonly node: Node }
 
+/** Where what reading a pattern costs is charged, and whether it is then compiled. */
+export interface Charged {
+  readonly work?: WorkMeter | undefined
+  readonly compiles?: boolean
+}
+
 /** What has been used of the limits of one capability. */
-export interface Meter {
+export interface Meter extends Charged {
   patterns: number
   regexWeight: number
 }
+
+/** What a `WorkError` says was costly. */
+export const COMPILED = 'patterns to parse or compile'
+/** Units of work. Compiling is charged where it is read, so that what is known already costs the same. */
+const units = { pattern: 1 / 2, text: 1 / 2, character: 1 / 16, regex: 64, regexWeight: 2, compiledText: 2 }
 
 /** Reads a pattern for a string: text or an array of texts. Throws `PatternError`. */
 export function parseStrings(pattern: unknown, path: string, separator: Separator, meter: Meter): Node {
@@ -51,6 +63,10 @@ export function parseValue(pattern: unknown, path: string, meter: Meter, depth =
     if (isPlainObject(item)) return { not: false, node: parseObject(item, at, meter, depth, deep) }
     if (item !== null && typeof item !== 'boolean' && !Number.isFinite(item)) {
       throw new PatternError(at, 'give a string, number, boolean, null or object, or one array of these')
+    }
+    // A larger number equals others that a reader with integers of its own tells apart.
+    if (Math.abs(Number(item)) > Number.MAX_SAFE_INTEGER) {
+      throw new PatternError(at, 'use a number of at most 2^53 - 1, on either side of 0')
     }
     count(meter, at)
     return { not: false, node: { type: 'equal', value: item as number | boolean | null } }
@@ -89,7 +105,7 @@ function parseObject(object: object, path: string, meter: Meter, depth: number, 
   let inside: Node | undefined
   for (const [key, value] of entries) {
     const at = `${path}/${pointer(key)}`
-    checkText(key, at)
+    checkText(key, at, meter)
     // One below another would make matching polynomial in the payload.
     if (key === '**' && deep)
       throw new PatternError(at, 'leave this ** key out: the one above reaches every depth')
@@ -101,7 +117,7 @@ function parseObject(object: object, path: string, meter: Meter, depth: number, 
 }
 
 function parseText(text: string, path: string, separator: Separator, meter: Meter) {
-  checkText(text, path)
+  checkText(text, path, meter)
   count(meter, path)
   const not = text.startsWith('!')
   const plain = not ? text.slice(1) : text
@@ -109,25 +125,28 @@ function parseText(text: string, path: string, separator: Separator, meter: Mete
     throw new PatternError(path, 'negate once; a pattern for text that begins with ! begins with \\!')
   }
   const source = regexSource(plain)
-  const node = source === undefined ? readGlob(plain, path, separator) : readRegex(source, path, meter)
+  const node = source === undefined ? readGlob(plain, path, separator, meter) : readRegex(source, path, meter)
   return { not, node }
 }
 
-function readGlob(text: string, path: string, separator: Separator): Glob {
+function readGlob(text: string, path: string, separator: Separator, { work, compiles }: Meter): Glob {
   const glob = parseGlob(text, separator)
   if (glob === undefined) throw new PatternError(path, 'write \\\\ for a backslash at the end')
+  if (compiles) work?.charge(compileCost(glob), COMPILED)
   // Older grants name the thoughts by a kind that never existed [MEUP-4].
   return separator === '.' && glob.text === STEP_ALIAS ? literalGlob(Kind.reasoningThought, separator) : glob
 }
 
 function readRegex(source: string, path: string, meter: Meter): Regex {
-  meter.regexWeight += regexWeight(source)
+  const weight = regexWeight(source)
+  meter.regexWeight += weight
   if (meter.regexWeight > patternLimits.regexWeight) {
     throw new PatternError(
       path,
       'shorten the regular expressions of this capability or their counted repetitions',
     )
   }
+  if (meter.compiles) meter.work?.charge(units.regex + weight * units.regexWeight, COMPILED)
   return { type: 'regex', source, path }
 }
 
@@ -138,15 +157,19 @@ function regexSource(text: string): string | undefined {
   return enclosed && (text.startsWith('/^') || text.endsWith('$/')) ? text.slice(1, -1) : undefined
 }
 
-function checkText(text: string, path: string): void {
+/** The limits of a single text. */
+export function checkText(text: string, path: string, { work, compiles }: Meter): void {
   if (text.length > patternLimits.length) {
     throw new PatternError(path, `use at most ${patternLimits.length} characters`)
   }
+  const reading = units.text + text.length * units.character
+  work?.charge(compiles ? reading + units.compiledText : reading, COMPILED)
   if (/\p{Surrogate}/u.test(text)) throw new PatternError(path, 'remove the half of a surrogate pair')
 }
 
 function count(meter: Meter, path: string): void {
   meter.patterns += 1
+  meter.work?.charge(units.pattern, COMPILED)
   if (meter.patterns > patternLimits.patterns) {
     throw new PatternError(
       path,

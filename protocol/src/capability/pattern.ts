@@ -35,6 +35,10 @@ export const Capability = Type.Union(
       context: Type.Optional(Pattern),
       payload: Type.Optional(PayloadPattern),
     }),
+    Type.Object({
+      tool: Type.String({ description: 'A participant and a tool of it: files/read_*' }),
+      arguments: Type.Optional(PayloadPattern),
+    }),
   ],
   { description: 'A pattern over the envelope: what its holder may send' },
 )

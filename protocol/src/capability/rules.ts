@@ -1,9 +1,21 @@
-import { READ_TARGETED } from '../kinds.js'
-import { isPlainObject, type Meter, type Node, parseStrings, parseValue, pointer } from './parse.js'
+import { chatKinds, Kind, READ_TARGETED } from '../kinds.js'
+import { literalGlob } from './glob.js'
+import {
+  type Charged,
+  checkText,
+  isPlainObject,
+  type Meter,
+  type Node,
+  parseStrings,
+  parseValue,
+  pointer,
+} from './parse.js'
 import { type Capability, PatternError, patternLimits } from './pattern.js'
 
 /** A capability, read. `**` for `to` and `context` matches everything, absence included, so it leaves them out. */
 export interface Rule {
+  /** Of the capability in its list: one that names a tool is two rules. */
+  readonly index: number
   readonly kind: Node
   readonly to?: Node
   readonly context?: Node
@@ -12,8 +24,10 @@ export interface Rule {
   readonly targeted: boolean
 }
 
-/** Reads capabilities that may come from anywhere. Throws `PatternError`. */
-export function parseRules(list: readonly Capability[]): Rule[] {
+type Read = Omit<Rule, 'index'>
+
+/** Reads capabilities that may come from anywhere. Throws `PatternError`, and `WorkError` where the meter runs out. */
+export function parseRules(list: readonly Capability[], charged: Charged = {}): Rule[] {
   if (!Array.isArray(list)) throw new PatternError('', 'give an array of capabilities')
   if (list.length > patternLimits.capabilities) {
     throw new PatternError(
@@ -22,24 +36,33 @@ export function parseRules(list: readonly Capability[]): Rule[] {
     )
   }
   let regexWeight = 0
-  return list.map((capability: unknown, i) => {
-    const meter = { patterns: 0, regexWeight: 0 }
-    const rule = parseRule(capability, `/${i}`, meter)
+  return list.flatMap((capability: unknown, index) => {
+    const meter: Meter = { patterns: 0, regexWeight: 0, ...charged }
+    const rules = parseCapability(capability, `/${index}`, meter)
     regexWeight += meter.regexWeight
     if (regexWeight > patternLimits.listRegexWeight) {
-      throw new PatternError(`/${i}`, 'use fewer regular expressions in these capabilities, or shorter ones')
+      throw new PatternError(
+        `/${index}`,
+        'use fewer regular expressions in these capabilities, or shorter ones',
+      )
     }
-    return rule
+    return rules.map((rule) => ({ index, ...rule }))
   })
 }
 
-function parseRule(capability: unknown, path: string, meter: Meter): Rule {
+function parseCapability(capability: unknown, path: string, meter: Meter): Read[] {
   if (typeof capability === 'string') {
-    return { kind: parseStrings(capability, path, '.', meter), targeted: isTargeted(capability) }
+    const kind = parseStrings(capability, path, '.', meter)
+    return [{ kind: capability === Kind.chat ? anyChat : kind, targeted: isTargeted(capability) }]
   }
   if (!isPlainObject(capability)) throw new PatternError(path, 'give a kind, or an object with a kind')
+  if (Object.hasOwn(capability, 'tool')) return parseTool(capability, path, meter)
   if (!Object.hasOwn(capability, 'kind'))
-    throw new PatternError(path, 'add a kind: "*" stands for every kind')
+    throw new PatternError(path, 'add a kind, "*" stands for every kind, or a tool')
+  return [parseEnvelope(capability, path, meter)]
+}
+
+function parseEnvelope(capability: Record<string, unknown>, path: string, meter: Meter): Read {
   const kind = parseStrings(capability.kind, `${path}/kind`, '.', meter)
   const fields: { to?: Node; context?: Node; payload?: Node } = {}
   for (const [field, pattern] of Object.entries(capability)) {
@@ -51,8 +74,56 @@ function parseRule(capability: unknown, path: string, meter: Meter): Rule {
       throw new PatternError(at, 'remove this field: a capability has kind, to, context and payload')
     }
   }
-  return { kind, targeted: isTargeted(capability.kind), ...fields }
+  const isChat = isOnly(Kind.chat, capability.kind) && fields.payload === undefined
+  return { kind: isChat ? anyChat : kind, targeted: isTargeted(capability.kind), ...fields }
 }
+
+/** `{ tool: "files/read_*", arguments: … }` is the call, and what goes with calling: two rules [MEUP-4.7]. */
+function parseTool(capability: Record<string, unknown>, path: string, meter: Meter): Read[] {
+  const extra = Object.keys(capability).find((field) => field !== 'tool' && field !== 'arguments')
+  if (extra !== undefined) {
+    const at = `${path}/${pointer(extra)}`
+    throw new PatternError(at, 'remove this field: a capability with a tool has nothing else but arguments')
+  }
+  const { tool } = capability
+  const slash = typeof tool === 'string' ? tool.indexOf('/') : -1
+  if (typeof tool !== 'string' || slash < 1 || slash === tool.length - 1) {
+    throw new PatternError(`${path}/tool`, 'name a participant and a tool of it, such as files/read_*')
+  }
+  checkText(tool, `${path}/tool`, meter)
+  if (tool.startsWith('!')) {
+    throw new PatternError(`${path}/tool`, 'put ! before the name of the tool only, such as files/!write_*')
+  }
+  const participant = tool.slice(0, slash)
+  const to = participant === '**' ? {} : { to: parseStrings(participant, `${path}/tool`, '/', meter) }
+  const params: [string, Node][] = [['name', parseValue(tool.slice(slash + 1), `${path}/tool`, meter)]]
+  if (Object.hasOwn(capability, 'arguments')) {
+    // Inside the payload it is two objects deep.
+    params.push(['arguments', parseValue(capability.arguments, `${path}/arguments`, meter, 2)])
+  }
+  const call: Node = {
+    type: 'object',
+    fields: [
+      ['method', literalGlob('tools/call', '/')],
+      ['params', { type: 'object', fields: params }],
+    ],
+  }
+  return [call, besideCalls].map((payload) => ({ kind: request, ...to, payload, targeted: false }))
+}
+
+const request = literalGlob(Kind.mcpRequest, '.')
+const besideCalls: Node = {
+  type: 'object',
+  fields: [['method', oneOf(['tools/list', 'ping', 'notifications/cancelled'], '/')]],
+}
+const anyChat = oneOf(chatKinds, '.')
+
+function oneOf(texts: readonly string[], separator: '/' | '.'): Node {
+  return { type: 'choice', some: texts.map((text) => literalGlob(text, separator)), none: [] }
+}
+
+const isOnly = (text: string, pattern: unknown): boolean =>
+  pattern === text || (Array.isArray(pattern) && pattern.length === 1 && pattern[0] === text)
 
 const isTargeted = (kind: unknown) => typeof kind === 'string' && dotted(kind) === READ_TARGETED
 

@@ -35,9 +35,13 @@ export const characterOf = (heads: Heads, { path, at }: Sign): number => {
 const mostCharacters = 32
 const mostPlaces = 16
 
-/** The two signs by which most of the capabilities are told apart. */
-export function tellingSigns(capabilities: readonly Heads[]): Signs {
+/** Units of work that it takes to try a sign on a capability, twice. */
+const PER_TRIAL = 1 / 4
+
+/** The two signs by which most of the capabilities are told apart. Says what that costs before it begins. */
+export function tellingSigns(capabilities: readonly Heads[], charge: (units: number) => void): Signs {
   const signs = signsOf(capabilities)
+  charge(signs.length * capabilities.length * PER_TRIAL)
   const none = capabilities.map(() => 0)
   const one = mostTelling(signs, capabilities, none)
   const groups = capabilities.map((heads) => characterOf(heads, one) + 2)

@@ -2,7 +2,7 @@ import { mayTake } from './effort.js'
 import { compileGlob, type Glob, globSteps } from './glob.js'
 import type { Choice, Node, Regex } from './parse.js'
 import { PatternError } from './pattern.js'
-import { compileRegex, regexWeight } from './regex.js'
+import { compileRegex, regexLength } from './regex.js'
 
 /** Whether a value matches; `undefined` is what is missing, and matches nothing. */
 export type Test = (value: unknown) => boolean
@@ -30,7 +30,7 @@ export function compileNode(node: Node): Test {
 /** `undecided` is the answer where a string would take too long to decide on: a refusal on either side of `!`. */
 function compileString(node: Glob | Regex, undecided: boolean): Test {
   const matches = node.type === 'glob' ? compileGlob(node) : compileSource(node, undecided)
-  const steps = node.type === 'glob' ? globSteps(node) : 2 * regexWeight(node.source)
+  const steps = node.type === 'glob' ? globSteps(node) : 2 * regexLength(node.source)
   if (steps === 0) return (value) => typeof value === 'string' && matches(value)
   return (value) => {
     if (typeof value !== 'string') return false

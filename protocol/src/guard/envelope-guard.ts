@@ -1,12 +1,12 @@
 import { contextRoot } from '../context.js'
 import { Kind } from '../kinds.js'
+import { WorkError, WorkMeter } from '../work.js'
 import { RecentlySaid, type Said } from './recently-said.js'
-import { speechOf, voiceOf } from './speech.js'
+import { type Speech, speechOf, voiceOf } from './speech.js'
 import { compileSurvey, type Survey } from './survey.js'
 import type { GuardedText, GuardFinding, GuardMaker, GuardSettings, TextGuard } from './text-guard.js'
 import {
   isPayloadGuarded,
-  isToolCall,
   labelOf,
   rewritePayload,
   type Utterance,
@@ -14,11 +14,9 @@ import {
   utteredTexts,
 } from './uttered-texts.js'
 
-/** The `rationale` of a tool call that gives none, or none that may be shown [MEUP-6.7]. */
-export const FALLBACK_RATIONALE = 'Tool selected to satisfy the current subtask.'
-
 /** What the guard makes of an envelope; a part that is absent stays as it is. */
 export interface GuardedParts<Finding extends GuardFinding> {
+  /** `''`: nothing of it may be shown, and the envelope is to have none [MEUP-6.7]. */
   readonly rationale?: string
   /** As JSON. */
   readonly payload?: string
@@ -26,12 +24,24 @@ export interface GuardedParts<Finding extends GuardFinding> {
   readonly findings: readonly Finding[]
   /** How many texts nobody may see. */
   readonly withheld: number
+  /** How many of them have not been scanned, since that would have cost too much; absent = none. */
+  readonly unscanned?: number
 }
 
 const decoder = new TextDecoder()
 
 /** Where anything is found in an envelope, its texts past this many are withheld, so that they cost little. */
 const mostTexts = 256
+/** Characters of all texts that are scanned for each unit of work that is left: so the survey has enough. */
+const charactersForOne = 2
+/** The part of the work that is left for the survey; where it finds something, the rest is for looks at each text. */
+const partOfSurvey = 2 / 3
+/** Units of work for finding a text in its payload. */
+const textWork = 1 / 2
+/** What it costs to look at a text however short it is, in characters. */
+const charactersOfText = 16
+/** Of a longer text no more is read than may be shown, and what a secret may need behind that. */
+const charactersBehind = 2048
 
 /** Guards what agents think aloud [MEUP-6.1]. */
 export class EnvelopeGuard<Settings extends GuardSettings, Finding extends GuardFinding> {
@@ -39,6 +49,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
   readonly #said: RecentlySaid
   #texts: TextGuard<Finding>
   #isClean: Survey
+  #maxLength: number
 
   /** Throws for settings that cannot be used. */
   constructor(maker: GuardMaker<Settings, Finding>, settings: Settings) {
@@ -46,6 +57,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     this.#said = new RecentlySaid(maker.tailOf)
     this.#texts = maker.compile(settings)
     this.#isClean = compileSurvey(maker, settings)
+    this.#maxLength = settings.maxLength
   }
 
   /** Makes other settings ready; to call what it returns puts them in force. Throws for those that cannot be used. */
@@ -55,44 +67,93 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     return () => {
       this.#texts = texts
       this.#isClean = isClean
+      this.#maxLength = settings.maxLength
     }
   }
 
-  /** A text that belongs to no run. */
-  guardText(text: string): GuardedText<Finding> {
-    return this.#texts.guard(text)
+  /** A text that belongs to no run. Throws what the meter throws. */
+  guardText(text: string, meter?: WorkMeter): GuardedText<Finding> {
+    return this.#texts.guard(text, '', meter)
   }
 
-  /** `payload`: its bytes, in which nothing changes but the strings that must. */
-  guard(envelope: Utterance, payload: Uint8Array): GuardedParts<Finding> {
+  /**
+   * `payload`: its bytes, in which nothing changes but the strings that must. What the meter does not pay for is not
+   * scanned, and withheld: this never throws [MEUP-7.1].
+   */
+  guard(envelope: Utterance, payload: Uint8Array, meter = unlimited()): GuardedParts<Finding> {
     const json = isPayloadGuarded(envelope) ? decoder.decode(payload) : ''
-    const texts = utteredTexts(envelope, json)
+    const all = utteredTexts(envelope, json)
+    meter.charge(Math.min(all.length * textWork, Math.floor(meter.left)), what)
+    const texts = this.#affordable(all, meter)
     const run = runOf(envelope)
     const said = this.#said.in(run)
     const speech = speechOf(texts, envelope.from)
-    const isClean = texts.length === 0 || this.#isClean(texts, speech, said)
-    const parts: GuardedParts<Finding> = isClean ? nothingFound : this.#rewrite(envelope, json, said)
+    const isClean = texts.length === 0 || this.#survey(texts, speech, said, meter)
+    const parts: GuardedParts<Finding> =
+      isClean && texts.length === all.length
+        ? nothingFound
+        : this.#rewrite(envelope, json, said, { scanned: texts.length, isClean, meter })
     if (speech.spoken !== '') this.#said.add(run, speech.spoken, speech.voices)
     const rationale = parts.rationale ?? envelope.rationale
-    const isMissing = isToolCall(envelope) && (rationale === undefined || rationale.trim() === '')
-    return isMissing ? { ...parts, rationale: FALLBACK_RATIONALE } : parts
+    return rationale?.trim() === '' ? { ...parts, rationale: '' } : parts
+  }
+
+  /** As many of the first texts as there is work left for. */
+  #affordable(texts: readonly UtteredText[], { left }: WorkMeter): readonly UtteredText[] {
+    let characters = left * charactersForOne
+    const end = texts.findIndex(({ text }) => {
+      characters -= Math.min(text.length, this.#maxLength + charactersBehind) + charactersOfText
+      return characters < 0
+    })
+    return end === -1 ? texts : texts.slice(0, end)
+  }
+
+  /** Where it is cut short, there may be something. */
+  #survey(texts: readonly UtteredText[], speech: Speech, said: Said, meter: WorkMeter): boolean {
+    const part = new WorkMeter(meter.left * partOfSurvey)
+    try {
+      return this.#isClean(texts, speech, said, part)
+    } catch (error) {
+      if (!(error instanceof WorkError)) throw error
+      return false
+    } finally {
+      meter.charge(Math.min(part.spent, Math.floor(meter.left)), what)
+    }
   }
 
   /** Text by text. */
-  #rewrite(envelope: Utterance, json: string, said: Said): GuardedParts<Finding> {
+  #rewrite(
+    envelope: Utterance,
+    json: string,
+    said: Said,
+    { scanned, isClean, meter }: Scan,
+  ): GuardedParts<Finding> {
     const findings = new Map<string, Finding>()
     const voices = new Map(said.voices)
     let { all } = said
     let texts = 0
     let withheld = 0
-    let isMessageWithheld = false
+    let unscanned = 0
+    let isMarked = false
 
     const rewrite = (each: UtteredText): string => {
-      const seen = ++texts > mostTexts ? undefined : guard(each.text, hear(each))
+      const seen = ++texts > scanned ? skip() : isClean ? each.text : look(each)
       if (seen !== undefined) return seen
       withheld++
-      if (each.place === 'message') isMessageWithheld = true
+      if (each.place === 'message') isMarked = true
       return ''
+    }
+    const skip = (): undefined => {
+      unscanned++
+    }
+    const look = (each: UtteredText): string | undefined => {
+      if (texts > mostTexts || meter.left === 0) return skip()
+      try {
+        return guard(each.text, hear(each))
+      } catch (error) {
+        if (!(error instanceof WorkError)) throw error
+        return skip()
+      }
     }
     /** What a text may go on from: its voice's last words, anyone's last words, its label. */
     const hear = (each: UtteredText): Set<string> => {
@@ -107,7 +168,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     const guard = (text: string, befores: Iterable<string>): string | undefined => {
       let seen = text
       for (const before of befores) {
-        const guarded = this.#texts.guard(seen, before)
+        const guarded = this.#texts.guard(seen, before, meter)
         for (const finding of guarded.findings) findings.set(`${finding.action} ${finding.rule}`, finding)
         if (guarded.isWithheld) return undefined
         seen = guarded.text
@@ -118,16 +179,27 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     const { rationale } = envelope
     const seenRationale = rationale && rewrite({ text: rationale, place: 'rationale', isKey: false })
     const rewritten = rewritePayload(envelope, json, rewrite)
-    const payload = isMessageWithheld ? markWithheld(rewritten) : rewritten
+    const payload =
+      json !== '' && (isMarked || unscanned > 0) ? markWithheld(rewritten, unscanned) : rewritten
     return {
       ...(seenRationale !== undefined && seenRationale !== rationale && { rationale: seenRationale }),
       ...(payload !== json && { payload }),
       findings: [...findings.values()],
       withheld,
+      ...(unscanned > 0 && { unscanned }),
     }
   }
 }
 
+/** Which texts are looked at: the first ones, if there may be something in them. */
+interface Scan {
+  readonly scanned: number
+  readonly isClean: boolean
+  readonly meter: WorkMeter
+}
+
+const what = 'characters to scan for secrets'
+const unlimited = (): WorkMeter => new WorkMeter(Number.POSITIVE_INFINITY)
 const nothingFound = { findings: [], withheld: 0 }
 const noBefore: Set<string> = new Set([''])
 
@@ -138,9 +210,10 @@ function runOf({ id, from, kind, context }: Utterance): string {
 }
 
 /** The text alone says that there is none; this says why [MEUP-6.6]. */
-function markWithheld(json: string): string {
+function markWithheld(json: string, unscanned: number): string {
   const payload = JSON.parse(json) as Record<string, unknown>
   const { metadata } = payload
   const isObject = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)
-  return JSON.stringify({ ...payload, metadata: { ...(isObject && metadata), withheld: true } })
+  const marks = { withheld: true, ...(unscanned > 0 && { unscanned }) }
+  return JSON.stringify({ ...payload, metadata: { ...(isObject && metadata), ...marks } })
 }

@@ -1,10 +1,11 @@
+import type { WorkMeter } from '../work.js'
 import type { Said } from './recently-said.js'
 import type { Speech } from './speech.js'
 import type { GuardFinding, GuardMaker, GuardSettings } from './text-guard.js'
 import type { UtteredText } from './uttered-texts.js'
 
 /** Whether there is certainly nothing to be found in the texts of an envelope, in a run where this was said. */
-export type Survey = (texts: readonly UtteredText[], speech: Speech, said: Said) => boolean
+export type Survey = (texts: readonly UtteredText[], speech: Speech, said: Said, meter?: WorkMeter) => boolean
 
 /**
  * Nearly always there is nothing to be found. That shows in a few looks at all texts together, however many they are;
@@ -23,19 +24,19 @@ export function compileSurvey<Settings extends GuardSettings, Finding extends Gu
     rules: rules.map(byLine),
     policy: policy.map(byLine),
   })
-  const isClean = (text: string, before = ''): boolean => {
+  const isClean = (text: string, before: string, meter: WorkMeter | undefined): boolean => {
     if (text === '') return true
-    const guarded = together.guard(text, before)
+    const guarded = together.guard(text, before, meter)
     return guarded.text === text && !guarded.isWithheld && guarded.findings.length === 0
   }
 
-  return (texts, { spoken, voices, lines }, said) =>
+  return (texts, { spoken, voices, lines }, said, meter) =>
     texts.every(({ text }) => text.length <= maxLength) &&
-    isClean(spoken, said.all) &&
-    (lines === spoken || isClean(lines)) &&
+    isClean(spoken, said.all, meter) &&
+    (lines === spoken || isClean(lines, '', meter)) &&
     [...voices].every(([voice, words]) => {
       const own = said.voices.get(voice)
-      return own === undefined || (own === said.all && words === spoken) || isClean(words, own)
+      return own === undefined || (own === said.all && words === spoken) || isClean(words, own, meter)
     })
 }
 

@@ -1,3 +1,4 @@
+import type { WorkMeter } from '../work.js'
 import type { TailOf } from './recently-said.js'
 
 export interface GuardFinding {
@@ -15,8 +16,11 @@ export interface GuardedText<Finding extends GuardFinding> {
 
 /** What guards single texts. */
 export interface TextGuard<Finding extends GuardFinding> {
-  /** `before` stands right before the text: what is split over both is found, and changed in the text alone. */
-  guard(text: string, before?: string): GuardedText<Finding>
+  /**
+   * `before` stands right before the text: what is split over both is found, and changed in the text alone. Charges the
+   * meter before each step, and throws what the meter throws.
+   */
+  guard(text: string, before?: string, meter?: WorkMeter): GuardedText<Finding>
 }
 
 /** What the guards of texts go by. */

@@ -13,14 +13,14 @@ export interface UtteredText {
   readonly isKey: boolean
 }
 
-/** Whether an envelope has anything that is guarded [MEUP-6.1]. */
+/** Whether an envelope has anything that is guarded, or lacks the reason that it should have [MEUP-6.1, 6.7]. */
 export const isGuarded = (envelope: Utterance): boolean =>
   envelope.rationale !== undefined || isToolCall(envelope) || isPayloadGuarded(envelope)
 
 /** Whether its payload has. */
 export const isPayloadGuarded = (envelope: Utterance): boolean => guardedPart(envelope) !== undefined
 
-/** What has to have a rationale [MEUP-6.7]. */
+/** What should have a rationale [MEUP-6.7]. */
 export const isToolCall = ({ kind, payload }: Utterance): boolean =>
   (kind === Kind.mcpRequest || kind === Kind.mcpProposal) && payload.method === 'tools/call'
 

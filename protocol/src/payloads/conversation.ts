@@ -89,10 +89,10 @@ export const SubscribePayload = Type.Object(
     reasoning: Type.Optional(
       Type.Union([Type.Literal('full'), Type.Literal('boundaries'), Type.Literal('none')]),
     ),
-    contexts: Type.Optional(Type.Array(pattern, { maxItems: 64 })),
-    excludeContexts: Type.Optional(Type.Array(pattern, { maxItems: 64 })),
-    from: Type.Optional(Type.Array(pattern, { maxItems: 64 })),
-    kinds: Type.Optional(Type.Array(pattern, { maxItems: 64 })),
+    contexts: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
+    excludeContexts: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
+    from: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
+    kinds: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
   },
   { additionalProperties: false },
 )
