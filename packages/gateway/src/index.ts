@@ -1,7 +1,6 @@
 export { firstOf } from './adapters/first-of.js'
 export { inspectJetStream, type JetStreamReport } from './adapters/jetstream/inspect.js'
 export { type JetStreamStoreOptions, jetstreamStore } from './adapters/jetstream/store.js'
-export { type JwtAuthenticator, type JwtSettings, jwtAuthenticator } from './adapters/jwt-authenticator.js'
 export { memoryStore } from './adapters/memory-log.js'
 export { type Served, type ServeOptions, serve } from './adapters/serve.js'
 export { type ImportedLog, type ImportOptions, importLog } from './adapters/sqlite/import.js'
@@ -26,9 +25,9 @@ export {
   type Gateway,
   type GatewayOptions,
   type Knock,
-  type Line,
   type Ticket,
 } from './gateway/gateway.js'
+export type { Line } from './gateway/line.js'
 export { LogError } from './log/error.js'
 export { type ImportedRow, readBody, readLogged } from './log/import-row.js'
 export { type LogObserver, observedStore } from './log/observed-store.js'

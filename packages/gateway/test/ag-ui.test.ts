@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { EventType } from '@ag-ui/client'
 import { FakeClock } from '@meup/gateway/testing'
 import { describe, expect, test } from 'vitest'
@@ -164,6 +165,26 @@ describe('a proposal', () => {
     await ben.accepted(answer(question))
     await resumed
     expect(page.shown).toEqual(['user please do', 'tool acted', 'assistant done'])
+  })
+
+  test('is approved even where somebody has taken ids that follow from what all can read', async () => {
+    const { url, ben, tool, page, question, running, connect } = await interrupted()
+    await running
+    const eve = await connect('eve')
+    for (const parts of [
+      ['approve', 'ana', 'p1'],
+      ['cancel', question],
+    ]) {
+      const id = `ag-ui-${hash('sha256', JSON.stringify(parts), 'base64url')}`
+      await eve.accepted({ id, kind: 'chat', payload: { message: 'mine' } })
+    }
+    const served = serveNext(tool)
+    const resumed = page.run({}, approve)
+    await served
+    await ben.accepted(answer(question))
+    await resumed
+    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+    expect((await asking(url, 'ana').history('kind=mcp.request')).envelopes).toHaveLength(1)
   })
 
   test('is carried out once, however often it is approved', async () => {

@@ -31,6 +31,7 @@ function slowPeer() {
   const connection: Connection = {
     remote: 'test',
     pending: 0,
+    isGone: false,
     send({ messages }: Parcel) {
       for (const { text } of messages) {
         const { seq } = JSON.parse(Buffer.from(text).toString()) as { seq?: number }

@@ -2,7 +2,7 @@ import { type Envelope, type ErrorPayload, GATEWAY, type WelcomePayload } from '
 import type { WebSocket } from 'ws'
 
 /** How long a frame may take before a test fails. */
-const deadlineMs = 10_000
+const deadlineMs = 20_000
 
 /** What a test sends; an id is made up where there is none. */
 export type Sent = Record<string, unknown> & { id?: string }
@@ -76,7 +76,10 @@ export class Client {
     })
   }
 
-  /** Every frame from where reading stopped last time up to and with the first that matches. */
+  /**
+   * Every frame from where reading stopped last time up to and with the first that matches. Fails where no further one comes
+   * for some time.
+   */
   async until(matches: Matches): Promise<Envelope[]> {
     const start = this.#read
     let isLate = false
@@ -90,6 +93,7 @@ export class Client {
           if (isLate || this.#gone !== undefined) throw this.#vain(start)
           await new Promise<void>((resolve) => this.#wakers.push(resolve))
         }
+        timer.refresh()
         const frame = this.frames[at]
         if (frame === undefined || !matches(frame)) continue
         this.#read = at + 1

@@ -26,14 +26,16 @@ describe('the welcome', () => {
       payload: {
         you: { id: 'alice', capabilities: ['chat'] },
         participants: [
-          { id: 'alice', capabilities: ['chat'], status: 'present' },
-          { id: 'bob', capabilities: ['chat', 'mcp.*'], status: 'present' },
+          { id: 'alice', kind: 'agent', capabilities: ['chat'], status: 'present' },
+          { id: 'bob', kind: 'agent', capabilities: ['chat', 'mcp.*'], status: 'present' },
         ],
         space: { id: 'test', epoch: expect.stringMatching(/./), head: 3 },
         resume: { status: 'live', from: 4, to: 3 },
         contexts: [],
         subscription: { suppressed: { envelopes: 0, bytes: 0 } },
         limits: { ...defaultLimits, rates: expect.anything() },
+        mcp: { visibility: 'everyone' },
+        proposals: [],
       },
     })
     expect(checkEnvelope(frame)).toBeUndefined()
@@ -143,13 +145,13 @@ const refusals = [
     status: 403,
     code: 'forbidden',
   },
-  {
-    when: 'a subprotocol that is not ours',
+  ...[[], ['meup.v0.2']].map((protocols) => ({
+    when: `no subprotocol of ours among ${protocols.length}`,
     token: alice,
-    protocols: ['meup.v0.2'],
+    protocols,
     status: 400,
     code: 'unsupported_protocol',
-  },
+  })),
   ...['after=-1', 'after=x', 'after=1.5', 'after=', 'after=1e3', 'after=9999999999999999'].map((query) => ({
     when: query,
     token: alice,
@@ -238,10 +240,10 @@ function readTogether(many: number): LogStore {
 }
 
 describe('too much', () => {
-  test('one participant holds no more of them when many wait for the log at once', async () => {
+  test('one participant holds no more of them when many come at once, and only those read the log', async () => {
     const { dial, gateway } = await start({
       ...{ participants, limits: { connectionsPerParticipant: 2 } },
-      store: readTogether(10),
+      store: readTogether(2),
     })
     const token = testToken('bob')
     const opened = await Promise.allSettled(range(1, 10).map(() => dial({ token, query: 'tail=5' })))
@@ -253,7 +255,8 @@ describe('too much', () => {
     const { connect, knock } = await start({ participants, limits: { connectionsPerParticipant: 2 } })
     const [, second] = [await connect('alice'), await connect('alice')]
     const refused = await knock({ token: alice })
-    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retryAfterMs: 1000 } })
+    expect(refused.headers['retry-after']).toBe('1')
     await connect('bob')
     await second.close()
     await vi.waitFor(() => connect('alice'), { timeout: 10_000 })
@@ -263,7 +266,8 @@ describe('too much', () => {
     const { connect, dial, knock } = await start({ participants, guest: { capabilities: [] } })
     const [first] = await Promise.all(Array.from({ length: 32 }, () => dial({})))
     const refused = await knock({})
-    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retryAfterMs: 1000 } })
+    expect(refused.headers['retry-after']).toBe('1')
     await connect('alice')
     await first?.close()
     await vi.waitFor(() => dial({}), { timeout: 10_000 })
@@ -276,7 +280,7 @@ describe('too much', () => {
     await connect('alice')
     await connect('alice')
     const refused = await knock({ token: alice })
-    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retryAfterMs: 2000 } })
     expect(refused.headers['retry-after']).toBe('2')
     await connect('bob')
     clock.advance(2000)

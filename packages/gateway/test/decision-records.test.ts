@@ -18,7 +18,7 @@ function recorder(guard: (text: string) => string = (text) => text) {
     stopped: undefined as string | undefined,
     emit: ({ to, payload }: { to: string[]; payload: object }) =>
       written.push({ to, payload: payload as DecisionPayload }),
-    safety: { guard: (text: string) => ({ text: guard(text) }) },
+    safety: { guard: (text: string) => ({ text: guard(text), isWithheld: false }) },
   }
   const decisions = new Decisions(space)
   const record = (payer: string, sent: Partial<Envelope> = {}, reasonCode = 'forbidden', message = 'no') =>
@@ -39,9 +39,9 @@ function recorder(guard: (text: string) => string = (text) => text) {
     )
   return { clock, written, warnings, space, decisions, record }
 }
-const payloadOf = (name: unknown) => ({
+const payloadOf = (name: unknown, args?: unknown) => ({
   kind: 'mcp.request',
-  payload: { method: 'tools/call', params: { name } },
+  payload: { method: 'tools/call', params: { name, ...(args !== undefined && { arguments: args }) } },
 })
 
 test('guards what it repeats before it cuts it', () => {
@@ -69,16 +69,52 @@ test('repeats the name of a tool, and nothing that is none', () => {
   for (const { payload } of written) expect(payload).not.toHaveProperty('attemptedTool')
 })
 
+test('says what a refused call was to do, and why, guarded before it is cut', () => {
+  const { written, record } = recorder((text) => text.replaceAll('sk-secret', '[redacted:key]'))
+  const attempt = { ...payloadOf('deploy', { to: 'prod', with: 'sk-secret' }), correlationId: ['q', 'r'] }
+  record('a', { ...attempt, rationale: `${'x'.repeat(2040)} sk-secret` })
+  expect(written[0]?.payload).toMatchObject({
+    attemptedArguments: { to: 'prod', with: '[redacted:key]' },
+    attemptedRationale: `${'x'.repeat(2040)} [redact`,
+    attemptedCorrelation: ['q', 'r'],
+  })
+  record('b', payloadOf('deploy', { text: 'x'.repeat(9000) }))
+  record('c', payloadOf('deploy', range(1, 3000)))
+  for (const { payload } of written.slice(1)) {
+    expect(payload.attemptedArguments).toHaveLength(2048)
+    expect(payload).not.toHaveProperty('attemptedRationale')
+  }
+})
+
+test('records up to sixteen different calls of a second each by itself', () => {
+  const { written, record, clock } = recorder()
+  const place = { id: 'other', correlationId: 'q2' }
+  for (const n of range(1, 30))
+    record('a', { ...payloadOf('deploy', { n }), id: `c${n}`, correlationId: 'q1' })
+  for (const n of range(1, 2)) record('a', { ...payloadOf('deploy', { n }), ...place })
+  record('b', payloadOf('deploy', { n: 1 }))
+  const first = written.map(({ payload }) => payload.attemptedArguments)
+  expect(first).toEqual([...range(1, 17).map((n) => ({ n })), { n: 1 }])
+  clock.advance(secondMs)
+  const rest = written.slice(18).map(({ payload }) => payload)
+  expect(rest.map(({ count }) => count)).toEqual([1, 1, 13])
+  expect(rest[1]).toMatchObject({
+    attemptedArguments: { n: 2 },
+    attemptedId: 'other',
+    attemptedCorrelation: 'q2',
+  })
+})
+
 test('counts so many at once and no more, and tells the operator of the others', () => {
   const { written, warnings, record, clock } = recorder()
-  for (const count of range(1, 70)) record(`p${count}`)
-  for (const count of range(1, 70)) record(`p${count}`)
-  expect(written).toHaveLength(64)
+  for (const count of range(1, 262)) record(`p${count}`)
+  for (const count of range(1, 262)) record(`p${count}`)
+  expect(written).toHaveLength(256)
   clock.advance(secondMs)
-  expect(written).toHaveLength(128)
+  expect(written).toHaveLength(512)
   expect(warnings).toEqual([expect.objectContaining({ space: 'test', decisions: 12 })])
-  record('p70')
-  expect(written).toHaveLength(129)
+  record('p262')
+  expect(written).toHaveLength(513)
   clock.advance(10 * secondMs)
   expect(warnings).toHaveLength(1)
 })
@@ -117,7 +153,7 @@ test('writes nothing while the space takes nothing, and the rest when it does', 
 
 test('tells the operator of what it could not count before it ended', () => {
   const { warnings, record, decisions } = recorder()
-  for (const count of range(1, 65)) record(`p${count}`)
+  for (const count of range(1, 257)) record(`p${count}`)
   decisions.close()
   expect(warnings).toEqual([expect.objectContaining({ decisions: 1 })])
 })

@@ -115,6 +115,33 @@ describe('who gets it', () => {
     expect(await reach(running, { ...answer, correlationId: 'done' }, 'bob')).toEqual(everyone)
   })
 
+  test('with mcp.visibility addressees, what is said of a call goes to its caller, and what one asks itself to everyone', async () => {
+    const running = await start({ participants, mcp: { visibility: 'addressees' } })
+    await reach(running, { id: 'ask', ...request, to: ['bob'] })
+    const said = { kind: 'mcp.request', correlationId: 'ask', to: ['alice'] }
+    for (const method of ['notifications/progress', 'notifications/message']) {
+      const heard = await reach(running, { ...said, payload: { jsonrpc: '2.0', method } }, 'bob')
+      expect(heard).toEqual(['alice', 'auditor', 'bob'])
+    }
+    expect(await reach(running, { id: 'own', ...request, to: ['alice'] })).toEqual(everyone)
+    const answer = { kind: 'mcp.response', payload: { result: {} } }
+    await reach(running, { id: 'both', ...request, to: ['alice'] }, 'bob')
+    expect(await reach(running, { ...answer, correlationId: ['own', 'both'] })).toEqual([
+      'alice',
+      'auditor',
+      'bob',
+    ])
+    await reach(running, { id: 'more', ...request, to: ['alice'] })
+    expect(await reach(running, { ...answer, correlationId: 'more' })).toEqual(everyone)
+  })
+
+  test('with mcp.visibility addressees, the author of a chat that a request refers to does not get the request', async () => {
+    const running = await start({ participants, mcp: { visibility: 'addressees' } })
+    await reach(running, { id: 'wish', ...chat('please') }, 'carol')
+    const ask = { ...request, to: ['bob'], correlationId: 'wish' }
+    expect(await reach(running, ask)).toEqual(['alice', 'auditor', 'bob'])
+  })
+
   verifies('M21', 'reasoning goes where chat goes: there is no rule of its own for it', async () => {
     const running = await start({ participants })
     for (const to of [undefined, ['bob'], ['bob', 'carol'], ['alice']]) {

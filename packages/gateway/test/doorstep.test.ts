@@ -1,7 +1,11 @@
+import { Socket } from 'node:net'
 import { type Authenticator, createGateway, memoryStore, type ServeOptions, serve } from '@meup/gateway'
 import { createTestGateway, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
+import { Doorstep } from '../src/adapters/doorstep.js'
+import type { Gateway } from '../src/gateway/gateway.js'
+import { Counts } from '../src/space/tally.js'
 import { range } from './client.js'
 import { bearer } from './http-client.js'
 import { RawSocket } from './raw-socket.js'
@@ -67,6 +71,25 @@ describe('connections of one address on which nobody has been let in', () => {
     await vi.waitFor(() => expect(closedOf(silent)).toHaveLength(1), within) // So late that all have been judged.
     expect(closedOf([...inside, ...polite])).toEqual([])
     await enter()
+  })
+
+  test('no longer count as slow once somebody has been let in', () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const refusedJoins = new Counts()
+    const gateway = { refusedJoins } as Gateway
+    const doorstep = new Doorstep({ gateway, mostConnections: 1000, trustProxy: false })
+    const arrive = () => {
+      const socket = new Socket()
+      doorstep.arrived(socket)
+      return socket
+    }
+    const slow = range(1, 32).map(arrive)
+    vi.advanceTimersByTime(1100)
+    arrive()
+    for (const socket of slow) doorstep.letIn(socket)
+    vi.advanceTimersByTime(1100)
+    expect([...refusedJoins.entries()]).toEqual([])
   })
 
   test('count also where they have been answered, and wait for more', async () => {

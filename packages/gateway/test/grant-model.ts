@@ -17,6 +17,11 @@ export const capabilities: Capability[] = [
   'capability.grant',
   'capability.revoke',
   { kind: 'capability.grant', payload: { recipient: ['p3', 'p4'] } },
+  'chat',
+  'chat.cancel',
+  { kind: 'mcp.request', to: 'p5' },
+  { tool: 'p5/r*' },
+  { tool: 'p5/read', arguments: { path: 'a/**' } },
 ]
 
 /** What somebody may try. */
@@ -30,6 +35,14 @@ export const subjects: Subject[] = [
   ...people.map((recipient) => ({ kind: 'capability.grant', payload: { recipient } })),
   { kind: 'capability.revoke', payload: {} },
   { kind: 'observe.targeted', payload: {} },
+  { kind: 'chat', payload: {} },
+  { kind: 'chat.cancel', payload: {} },
+  { kind: 'mcp.request', to: ['p5'], payload: { method: 'tools/list' } },
+  ...['read', 'write'].map((name) => ({
+    kind: 'mcp.request',
+    to: ['p5'],
+    payload: { method: 'tools/call', params: { name, arguments: { path: 'a/b' } } },
+  })),
 ]
 
 /** Which capability allows which subject, and which covers which: by their numbers. */

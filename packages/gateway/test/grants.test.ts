@@ -1,7 +1,9 @@
 import { memoryStore } from '@meup/gateway'
 import { testToken } from '@meup/gateway/testing'
+import type { Capability } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { byId, errorFor, type Sent } from './client.js'
+import { Grants } from '../src/space/trust/grants.js'
+import { byId, errorFor, range, type Sent } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
 import { open } from './grant-space.js'
 import { act, answer, chat, codeOf, grant, revoke, update, welcomes, welcomeWith } from './trust.js'
@@ -208,4 +210,25 @@ describe('what is refused', () => {
     await root.accepted(revoke('ann', { capabilities: ['k7.x'] }))
     await root.accepted(grant('ann', []))
   })
+})
+
+test('what one grantor has given falls where proving it again takes too much work; what others gave stands', () => {
+  const globs = range(1, 60).map((count) => `*${count.toString(36)}?`)
+  const costly = range(1, 17).map((count) => ({
+    kind: 'chat',
+    payload: { message: [...globs, `?x${count}*`] },
+  }))
+  const grants = new Grants({ configured: () => [] })
+  const give = (id: string, grantor: string, recipient: string, capabilities: Capability[]): void =>
+    grants.add({ id, grantor, recipient, capabilities })
+  give('lost-by-eve', 'root', 'eve', ['x.y'])
+  give('kept-by-eve', 'root', 'eve', costly)
+  give('costly', 'eve', 'ann', costly)
+  give('lost-by-ben', 'root', 'ben', ['x.y'])
+  give('kept-by-ben', 'root', 'ben', ['chat'])
+  give('cheap', 'ben', 'cas', ['chat'])
+  grants.fall(({ id }) => id.startsWith('lost'))
+  expect(grants.list().map(({ id }) => id)).toEqual(['kept-by-eve', 'kept-by-ben', 'cheap'])
+  expect(grants.work).toBeGreaterThan(5_000)
+  expect(grants.work).toBeLessThan(6_000)
 })

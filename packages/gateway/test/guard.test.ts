@@ -1,4 +1,4 @@
-import { type Envelope, FALLBACK_RATIONALE } from '@meup/protocol'
+import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { byId, type Client, freshId, ofKind } from './client.js'
@@ -82,15 +82,13 @@ describe('a retry', () => {
     expect((await ben.until(byId('last'))).filter(byId(sent.id))).toHaveLength(1)
   })
 
-  test('without a rationale gets the one that it was given', async () => {
+  test('of a call whose rationale was withheld repeats what was sent', async () => {
     const { ana } = await guarded()
-    const sent = { id: freshId(), ...call() }
+    const sent = { id: freshId(), ...call('launch code') }
     const first = await ana.accepted(sent)
-    expect(first.rationale).toBe(FALLBACK_RATIONALE)
+    expect(first).not.toHaveProperty('rationale')
     expect(await ana.accepted(sent)).toEqual(first)
-    expect(await ana.refused({ ...sent, rationale: FALLBACK_RATIONALE })).toMatchObject({
-      code: 'duplicate_id',
-    })
+    expect(await ana.refused({ id: sent.id, ...call() })).toMatchObject({ code: 'duplicate_id' })
   })
 })
 
@@ -165,22 +163,18 @@ describe('what is blocked', () => {
 describe('a rationale', () => {
   verifies(
     'I10',
-    'of a tool call that is blocked, blank or missing becomes the fallback, and a warning is logged',
+    'of a tool call that is blocked, blank or missing is absent from the log, and a warning is logged',
     async () => {
       const { ana, ben, lines } = await guarded()
-      const fallback = 'Tool selected to satisfy the current subtask.'
       for (const rationale of [undefined, '', '  \n', '\u200b', 'launch code', `launch code ${key}`]) {
         const { id } = await ana.accepted(call(rationale))
-        expect((await ben.next(byId(id))).rationale, String(rationale)).toBe(fallback)
+        expect(await ben.next(byId(id)), String(rationale)).not.toHaveProperty('rationale')
         const proposal = { kind: 'mcp.proposal', payload: { method: 'tools/call', params: { name: 'x' } } }
         const proposed = await ana.accepted({ ...proposal, ...(rationale !== undefined && { rationale }) })
-        expect(proposed.rationale, String(rationale)).toBe(fallback)
+        expect(proposed, String(rationale)).not.toHaveProperty('rationale')
       }
       const told = lines.map(({ level, message }) => `${level}: ${message}`)
-      expect(told).toEqual([
-        'warn: a tool call gives no reason; the usual one stands for it',
-        'warn: a text was withheld',
-      ])
+      expect(told).toEqual(['warn: a tool call gives no reason', 'warn: a text was withheld'])
     },
   )
 
@@ -191,11 +185,21 @@ describe('a rationale', () => {
     expect(lines).toEqual([])
   })
 
+  test('that is withheld is told of by a decision', async () => {
+    const { ana } = await guarded()
+    const { id } = await ana.accepted(call('launch code'))
+    expect((await ana.next(ofKind('system.decision'))).payload).toMatchObject({
+      decision: 'blocked',
+      reasonCode: 'no-plans',
+      attemptedId: id,
+    })
+  })
+
   test('of other methods may be absent', async () => {
     const { ana } = await guarded()
     const list = { kind: 'mcp.request', to: ['tools'], payload: { method: 'tools/list' } }
     expect(await ana.accepted(list)).not.toHaveProperty('rationale')
-    expect(await ana.accepted({ ...list, rationale: 'launch code' })).toMatchObject({ rationale: '' })
+    expect(await ana.accepted({ ...list, rationale: 'launch code' })).not.toHaveProperty('rationale')
   })
 })
 

@@ -131,11 +131,13 @@ describe('all begins anew', () => {
     expect(await red.refused(chat(again))).toMatchObject(tooFar)
   })
 
-  test('not for an agent that has answered somebody itself', async () => {
+  test('not for an agent that has answered somebody, or itself', async () => {
     const { ana, red, last } = await exhausted()
-    await ana.accepted({ id: 'ask', kind: 'mcp.request', to: ['red'], payload: { method: 'ping' } })
-    await red.accepted({ kind: 'mcp.response', correlationId: 'ask', payload: { result: {} } })
-    expect(await red.refused(chat(last))).toMatchObject(tooFar)
+    for (const asker of [ana, red]) {
+      const { id } = await asker.accepted({ kind: 'mcp.request', to: ['red'], payload: { method: 'ping' } })
+      await red.accepted({ kind: 'mcp.response', correlationId: id, payload: { result: {} } })
+      expect(await red.refused(chat(last))).toMatchObject(tooFar)
+    }
   })
 })
 

@@ -17,6 +17,15 @@ export interface Page {
 
 export const bearer = (participant: string) => ({ authorization: `Bearer ${testToken(participant)}` })
 
+/** A query that resumes, with the epoch of the log where it names none. */
+export async function withEpoch(base: string, token: string, query: string, space = 'test'): Promise<string> {
+  const parameters = new URLSearchParams(query)
+  if (Number(parameters.get('after') ?? 0) === 0 || parameters.has('epoch')) return query
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(`${base}/spaces/${space}/participants`, { headers })
+  return `${query}&epoch=${((await response.json()) as { epoch: string }).epoch}`
+}
+
 /** Asks the gateway at `base` as a participant of its space `test`. */
 export function asking(base: string, participant: string) {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
@@ -40,8 +49,10 @@ export function asking(base: string, participant: string) {
       if (!response.ok || (text !== '' && !text.endsWith('\n'))) throw new Error(text)
       return text.split('\n').slice(0, -1)
     },
-    events: (query = '', headers: Record<string, string> = {}) =>
-      openEvents(`${base}/spaces/test/events?${query}`, { ...bearer(participant), ...headers }),
+    async events(query = '', headers: Record<string, string> = {}) {
+      const whole = await withEpoch(base, testToken(participant), query)
+      return openEvents(`${base}/spaces/test/events?${whole}`, { ...bearer(participant), ...headers })
+    },
   }
 }
 

@@ -60,7 +60,8 @@ describe('a reader that takes too little', () => {
     const total = 250
     for (const count of range(1, total)) {
       alice.send({ id: `m${count}`, ...large })
-      if (count % 5 === 0) await bob.next(byId(`m${count}`))
+      // These two do read: they must not be too slow as well.
+      await Promise.all([alice, bob].map((each) => each.next(byId(`m${count}`))))
     }
     return { ...running, stream, total }
   }
@@ -87,6 +88,20 @@ describe('a reader that takes too little', () => {
     await expect
       .poll(() => gateway.report(), { timeout: 10_000 })
       .toMatchObject([{ connections: 2, unsentBytes: 0 }])
+    await expect(stream.rest()).rejects.toThrow()
+  })
+
+  test('is cut off in a replay, which waits for it and never fills its buffer', async () => {
+    const { url, post, gateway } = await start({ participants, eventHeartbeatMs: 10 })
+    const ids = range(1, 50)
+    for (const round of [1, 2]) {
+      await post(
+        'alice',
+        ids.map((id) => ({ id: `m${round}-${id}`, ...large })),
+      )
+    }
+    const stream = await asking(url, 'carol').events('after=0')
+    await expect.poll(() => gateway.report()).toMatchObject([{ connections: 0, unsentBytes: 0 }])
     await expect(stream.rest()).rejects.toThrow()
   })
 

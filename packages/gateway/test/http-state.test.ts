@@ -14,10 +14,10 @@ test('GET participants tells who belongs to the space, who is there, and what ea
   const { seq } = await alice.accepted(chat)
   expect(await asking(url, 'carol').json('/participants')).toEqual({
     participants: [
-      { id: 'alice', capabilities: ['*'], status: 'present' },
-      { id: 'bob', capabilities: ['*'], status: 'away' },
-      { id: 'carol', capabilities: ['chat'], status: 'away' },
-      { id: 'auditor', capabilities: ['observe.targeted'], status: 'away' },
+      { id: 'alice', kind: 'agent', capabilities: ['*'], status: 'present' },
+      { id: 'bob', kind: 'agent', capabilities: ['*'], status: 'away' },
+      { id: 'carol', kind: 'agent', capabilities: ['chat'], status: 'away' },
+      { id: 'auditor', kind: 'agent', capabilities: ['observe.targeted'], status: 'away' },
     ],
     epoch: alice.welcome.space.epoch,
     head: seq,
@@ -115,7 +115,7 @@ describe('GET contexts', () => {
     }
   })
 
-  test('shows a context to those who may read its start, as the welcome does', async () => {
+  test('shows a context to those who may read its start and those around it, as the welcome does', async () => {
     const { url, connect, post } = await start({ participants })
     await post('alice', { id: 'secret', kind: 'reasoning.start', to: ['bob'] })
     await post('alice', { id: 'open', kind: 'reasoning.start', context: 'secret' })
@@ -123,7 +123,7 @@ describe('GET contexts', () => {
       ['alice', ['secret']],
       ['bob', ['secret']],
       ['auditor', ['secret']],
-      ['carol', ['secret/open']],
+      ['carol', []],
     ] as const) {
       const { json, get } = asking(url, reader)
       const { contexts } = (await json('/contexts')) as { contexts: { context: string }[] }
@@ -131,7 +131,7 @@ describe('GET contexts', () => {
       expect((await get('/contexts/secret')).status).toBe(reader === 'carol' ? 404 : 200)
       const { welcome } = await connect(reader)
       expect(welcome.contexts.map(({ context }) => context)).toEqual(
-        reader === 'carol' ? ['secret/open'] : ['secret', 'secret/open'],
+        reader === 'carol' ? [] : ['secret', 'secret/open'],
       )
     }
   })

@@ -1,6 +1,6 @@
 import { type EnvelopeLog, memoryStore, serve } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
-import { defaultRates } from '@meup/protocol'
+import { defaultLimits, defaultRates } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { range } from './client.js'
 import { bearer } from './http-client.js'
@@ -95,7 +95,7 @@ describe('what one payer has under way over HTTP', () => {
     const asked = range(1, 10).map(() => {
       const each = knock()
       each.socket.pause()
-      return each.ask('GET /spaces/test/envelopes?limit=1000', headers)
+      return each.ask('GET /spaces/test/envelopes?limit=1000&kind=chat', headers)
     })
     await vi.waitFor(() => expect(begun()).toBe(2), within)
     expect((await fetch(`${url}/spaces/test/contexts`, { headers: bearer('bob') })).status).toBe(200)
@@ -184,7 +184,7 @@ describe('a post', () => {
 
   test('that could never be paid for is too large', async () => {
     const { post } = await running({ isMetered: true })
-    const refused = post(defaultRates.bytes.burst + 1)
+    const refused = post(defaultLimits.maxResultBytes + 1)
     expect(await refused.until(/payload_too_large/)).toMatch(/^HTTP\/1\.1 413 .*connection: close/s)
   })
 

@@ -151,7 +151,9 @@ describe('GET turns', () => {
     const { turns } = await turnsOf(staged, 'ana')
     expect(turns[0]?.reasoning).toMatchObject({
       narrative: null,
-      tool_decisions: [{ rationale: 'Tool selected to satisfy the current subtask.' }],
+      tool_decisions: [
+        { rationale: 'Tool selected to satisfy the current subtask.', rationale_given: false },
+      ],
     })
   })
 

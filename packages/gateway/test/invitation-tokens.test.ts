@@ -31,7 +31,10 @@ describe('a token', () => {
     if (!('open' in ticket)) throw new Error(ticket.message)
     await tokenFor(host, invite('newt'))
     const close = vi.fn()
-    await ticket.open({ remote: 'here', pending: 0, send: () => {}, drained: async () => {}, close }, {})
+    await ticket.open(
+      { remote: 'here', pending: 0, isGone: false, send: () => {}, drained: async () => {}, close },
+      {},
+    )
     expect(close).toHaveBeenCalledWith(4401, expect.any(String))
   })
 

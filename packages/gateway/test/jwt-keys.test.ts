@@ -1,4 +1,4 @@
-import { jwtAuthenticator } from '@meup/gateway'
+import { jwtAuthenticator } from '@meup/gateway/jwt'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   audience,

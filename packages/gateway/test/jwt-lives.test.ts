@@ -48,7 +48,12 @@ describe('a member', () => {
     expect(await first.post(await first.tokenFor('dan', withRights('*')), 'hello')).toBe(201)
     await first.served.close()
     const second = await open({}, keeping)
-    expect(await second.known()).toContainEqual({ id: 'dan', capabilities: ['*'], status: 'away' })
+    expect(await second.known()).toContainEqual({
+      id: 'dan',
+      kind: 'agent',
+      capabilities: ['*'],
+      status: 'away',
+    })
     const alice = await second.enter(testToken('alice'))
     await alice.accepted({ kind: 'chat', to: ['dan'], payload: { message: 'welcome back' } })
   })
@@ -108,7 +113,12 @@ describe('a member', () => {
     const alice = await enter(testToken('alice'))
     await alice.accepted({ kind: 'space.invite', payload: { participantId: 'dan', capabilities: ['mcp.*'] } })
     await enter(await tokenFor('dan'))
-    expect(await known()).toContainEqual({ id: 'dan', capabilities: ['chat'], status: 'present' })
+    expect(await known()).toContainEqual({
+      id: 'dan',
+      kind: 'agent',
+      capabilities: ['chat'],
+      status: 'present',
+    })
   })
 
   test('is forgotten when a thousand others have come and gone since', async () => {

@@ -16,6 +16,7 @@ describe('whoever comes with a token of the issuer', () => {
     expect(eventsOf(alice.frames, 'dan')).toEqual(['update', 'join'])
     expect(await known()).toContainEqual({
       id: 'dan',
+      kind: 'agent',
       capabilities: ['chat', 'reasoning.*'],
       status: 'present',
     })
@@ -34,7 +35,7 @@ describe('whoever comes with a token of the issuer', () => {
     await dan.close()
     await alice.next((frame) => presenceOf('dan')(frame) && frame.payload.event === 'leave')
     await alice.accepted({ kind: 'chat', to: ['dan'], payload: { message: 'for later' } })
-    expect(await known()).toContainEqual({ id: 'dan', capabilities: ['chat'], status: 'away' })
+    expect(await known()).toContainEqual({ id: 'dan', kind: 'agent', capabilities: ['chat'], status: 'away' })
     await enter(await tokenFor('dan'))
     await alice.next((frame) => presenceOf('dan')(frame) && frame.payload.event === 'join')
     expect(eventsOf(alice.frames, 'dan')).toEqual(['update', 'join', 'leave', 'join'])
@@ -48,7 +49,7 @@ describe('whoever comes with a token of the issuer', () => {
     expect(await post(token, 'again')).toBe(201)
     await alice.next(({ from, payload }) => from === 'dan' && payload.message === 'again')
     expect(eventsOf(alice.frames, 'dan')).toEqual(['update'])
-    expect(await known()).toContainEqual({ id: 'dan', capabilities: ['chat'], status: 'away' })
+    expect(await known()).toContainEqual({ id: 'dan', kind: 'agent', capabilities: ['chat'], status: 'away' })
     await alice.accepted({ kind: 'chat', to: ['dan'], payload: { message: 'hello' } })
   })
 
@@ -58,6 +59,17 @@ describe('whoever comes with a token of the issuer', () => {
     expect(ben.frames[0]?.payload.you).toEqual({ id: 'ben', capabilities: ['chat'] })
     await ben.accepted({ kind: 'chat', payload: { message: 'hello' } })
     expect(eventsOf(ben.frames, 'ben')).toEqual(['join'])
+  })
+
+  test('is refused where its name could be taken for that of another', async () => {
+    const { dial, enter, ask, tokenFor } = await open()
+    for (const sub of ['ALICE', 'al-ice', 'Ben.']) {
+      const token = await tokenFor(sub)
+      expect([await dial(token), (await ask(token)).status]).toEqual([403, 403])
+    }
+    await enter(await tokenFor('dan'))
+    expect(await dial(await tokenFor('Dan'))).toBe(403)
+    await enter(await tokenFor('dan'))
   })
 
   test('is refused with 401 where the token is not good; those in files go on', async () => {

@@ -8,6 +8,7 @@ const sendBufferBytes = 4096
 /** A peer that takes nothing until it is told to. */
 class Deaf implements Connection {
   readonly remote = 'here'
+  readonly isGone = false
   pending = 0
   closedWith: number | undefined
 

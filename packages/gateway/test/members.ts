@@ -1,11 +1,5 @@
-import {
-  createGateway,
-  firstOf,
-  jwtAuthenticator,
-  memoryStore,
-  serve,
-  tokenAuthenticator,
-} from '@meup/gateway'
+import { createGateway, firstOf, memoryStore, serve, tokenAuthenticator } from '@meup/gateway'
+import { jwtAuthenticator } from '@meup/gateway/jwt'
 import { FakeClock, type TestSpaceOptions, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import type { Capability, Envelope } from '@meup/protocol'
 import type { JWTPayload } from 'jose'

@@ -12,6 +12,7 @@ async function ask(url: string, what: 'socket' | 'http' | 'events', host: string
   const upgrade = [
     ...['connection: Upgrade', 'upgrade: websocket', 'sec-websocket-version: 13'],
     'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
+    'sec-websocket-protocol: meup.v0.3',
   ]
   const path = { socket: 'ws', http: 'participants', events: 'events' }[what]
   const lines = [
@@ -65,6 +66,7 @@ describe.for([
     ['gate.example', 'https://gate.example:8443'],
     ['gate.example', 'https://gate.example.'],
     ['gate.example', 'https://xn--gte-example.example'],
+    ['gate.example', 'https://evil-gate.example'],
     ['gate.example:8080', 'http://gate.example'],
     ['gate.example', 'ftp://gate.example'],
     ['gate.example', 'chrome-extension://gate.example'],

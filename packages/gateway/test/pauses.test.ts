@@ -27,6 +27,7 @@ describe('whoever is paused', () => {
     { kind: 'chat.acknowledge', correlationId: 'question' },
     { kind: 'chat.cancel', correlationId: 'question' },
     { kind: 'mcp.response', correlationId: 'ask', payload: { result: {} } },
+    { kind: 'mcp.withdraw', correlationId: 'plan', payload: { reason: 'stopped' } },
     { kind: 'participant.status', payload: { tokens: 7 } },
     { kind: 'reasoning.cancel', context: 'one' },
     { kind: 'reasoning.conclusion', context: 'two' },
@@ -36,11 +37,12 @@ describe('whoever is paused', () => {
     const { agent, boss } = await agentAndBoss()
     for (const id of ['one', 'two']) await agent.accepted({ id, kind: 'reasoning.start' })
     await boss.accepted({ id: 'ask', kind: 'mcp.request', to: ['agent'], payload: { method: 'ping' } })
+    await agent.accepted({ id: 'plan', kind: 'mcp.proposal', payload: { method: 'ping' } })
     await boss.accepted(pause())
     const kinds = Object.values(Kind).filter((kind) => kindRules[kind].gateway === undefined)
     const free = ['observe.subscribe', ...allowed.map(({ kind }) => kind)]
     const refused = [...kinds, 'reasoning.guess', 'chat.x', 'x.y'].filter((kind) => !free.includes(kind))
-    expect(refused).toHaveLength(kinds.length - 7 + 3)
+    expect(refused).toHaveLength(kinds.length - 8 + 3)
     for (const kind of refused) {
       expect(await agent.refused({ kind })).toMatchObject({ code: 'participant_paused', attemptedKind: kind })
     }
@@ -50,6 +52,7 @@ describe('whoever is paused', () => {
     expect(boss.frames.filter(({ from }) => from === 'agent').map(({ kind }) => kind)).toEqual([
       'reasoning.start',
       'reasoning.start',
+      'mcp.proposal',
       ...allowed.map(({ kind }) => kind),
     ])
   })
@@ -67,6 +70,15 @@ describe('whoever is paused', () => {
     const endless = await agent.refused(chat())
     expect(endless.message).toMatch(/boss .*resume/)
     expect(endless).not.toHaveProperty('retryAfterMs')
+  })
+
+  test('is paused as long as MEW clients say', async () => {
+    const { agent, boss, clock } = await agentAndBoss()
+    const { payload } = await boss.accepted(pause({ timeout_seconds: 90 }))
+    expect(payload).toEqual({ timeoutSeconds: 90 })
+    expect(await agent.refused(chat())).toMatchObject({ code: 'participant_paused', retryAfterMs: 90_000 })
+    clock.advance(90_000)
+    await agent.accepted(chat())
   })
 
   test('is told no more of a long reason than fits, and a long pause has an end', async () => {

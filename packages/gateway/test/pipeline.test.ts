@@ -116,6 +116,20 @@ describe('the order of the checks', () => {
     expect(await alice.refused(system)).toMatchObject({ code: 'reserved_kind' })
   })
 
+  test('what it is is settled before who may send it', async () => {
+    const { connect } = await start({ participants: { alice: ['chat'], bob: ['chat'] } })
+    const alice = await connect('alice')
+    for (const [sent, code] of [
+      [{ kind: 'mcp.nonsense' }, 'unknown_kind'],
+      [{ kind: 'mcp.request', to: ['nobody'], payload: { method: 'x' } }, 'participant_not_found'],
+      [{ kind: 'mcp.request', to: ['bob'], payload: {} }, 'invalid_payload'],
+      [{ kind: 'space.kick', payload: { participantId: 7 } }, 'invalid_payload'],
+      [{ kind: 'mcp.request', to: ['bob'], payload: { method: 'x' } }, 'capability_violation'],
+    ] as const) {
+      expect(await alice.refused(sent)).toMatchObject({ code })
+    }
+  })
+
   test('what is admitted counts at once, before it is committed', async () => {
     const { connect } = await start({ participants })
     const alice = await connect('alice')
@@ -240,6 +254,20 @@ describe('an mcp.response', () => {
       await who.accepted(response('all'))
       expect(await who.refused(response('all'))).toMatchObject({ code: 'forbidden' })
     }
+  })
+
+  test('needs a capability only where nobody was asked by name', async () => {
+    const { connect } = await start({ participants: { alice: ['*'], tool: [], other: ['mcp.response'] } })
+    const [alice, tool, other] = [await connect('alice'), await connect('tool'), await connect('other')]
+    await alice.accepted(request('one', ['tool']))
+    await alice.accepted(request('two', ['other', 'tool']))
+    await alice.accepted(request('all'))
+    for (const id of ['all', ['one', 'all'], 'never']) {
+      expect(await tool.refused(response(id))).toMatchObject({ code: 'capability_violation' })
+    }
+    for (const id of ['one', 'two']) await tool.accepted(response(id))
+    expect(await tool.refused(response('one'))).toMatchObject({ code: 'forbidden' })
+    await other.accepted(response('all'))
   })
 
   test('answers requests alone, all that it names', async () => {

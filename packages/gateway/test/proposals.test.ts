@@ -9,7 +9,7 @@ const participants = {
   ana: ['*'],
   ben: ['*'],
   tool: ['*'],
-  viewer: ['mcp.reject', 'mcp.withdraw'],
+  viewer: ['mcp.reject'],
 }
 const call = { method: 'tools/call', params: { name: 'deploy', arguments: { to: 'production', tries: 3 } } }
 const proposal = (more: Record<string, unknown> = {}): Sent => ({
@@ -140,11 +140,28 @@ describe('a rejection', () => {
     })
   })
 
-  test('needs a capability', async () => {
-    const { connect } = await proposed({}, { participants: { ...participants, mute: ['chat'] } })
-    const [viewer, mute] = [await connect('viewer'), await connect('mute')]
-    await viewer.accepted(rejection)
+  test('comes from those who could fulfil the proposal, and have the capability to reject', async () => {
+    const may = {
+      kind: 'mcp.request',
+      to: 'tool',
+      payload: { method: 'tools/call', params: { name: 'deploy' } },
+    }
+    const reviewers = {
+      decider: [may, 'mcp.reject'],
+      other: [{ ...may, payload: { ...may.payload, params: { name: 'read' } } }, 'mcp.reject'],
+      mute: [may],
+    }
+    const { connect, ana } = await proposed({}, { participants: { ...participants, ...reviewers } })
+    const [decider, other, viewer, mute] = [
+      await connect('decider'),
+      await connect('other'),
+      await connect('viewer'),
+      await connect('mute'),
+    ]
+    for (const who of [other, viewer]) expect(await who.refused(rejection)).toMatchObject(forbidden)
     expect(await mute.refused(rejection)).toMatchObject({ code: 'capability_violation' })
+    await decider.accepted(rejection)
+    await ana.accepted(fulfilment())
   })
 })
 
@@ -156,6 +173,13 @@ describe('a withdrawal', () => {
     expect(await ana.refused(fulfilment())).toMatchObject(gone)
     expect(await ana.refused(rejection)).toMatchObject(gone)
     expect(await agent.refused(withdrawal)).toMatchObject(gone)
+  })
+
+  test('needs no capability', async () => {
+    const proposer = { ...participants, agent: ['mcp.proposal'] }
+    const { agent, ana } = await proposed({}, { participants: proposer })
+    await agent.accepted(withdrawal)
+    expect(await ana.refused(fulfilment())).toMatchObject(gone)
   })
 
   test('comes from the proposer alone', async () => {

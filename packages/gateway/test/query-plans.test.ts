@@ -6,7 +6,7 @@ import { selectOf } from '../src/adapters/sqlite/select.js'
 import type { Filter } from '../src/ports/envelope-log.js'
 import { temporaryFile } from './support.js'
 
-const range = { space: 1, after: 10, before: 20, limit: 256 }
+const range = { space: 1, after: 10, before: 20, limit: 256, maxBytes: 1 }
 
 /** How SQLite says that it finds the rows of a table. */
 async function planOf(filter: Filter, order: Range['order']): Promise<string[]> {

@@ -1,7 +1,8 @@
-import { FakeClock } from '@meup/gateway/testing'
+import { FakeClock, testSpaceConfig } from '@meup/gateway/testing'
 import { defaultRates, type Limits } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import { Rates } from '../src/space/rates.js'
 import { byId, ofKind, range, type Sent, said, seqs } from './client.js'
 import { start } from './support.js'
 
@@ -10,20 +11,9 @@ const chat = (message = 'hello'): Sent => ({ kind: 'chat', payload: { message } 
 const thought: Sent = { kind: 'reasoning.thought', context: 'c', payload: { message: 'hm' } }
 const request: Sent = { kind: 'mcp.request', payload: { method: 'tools/list' } }
 
-const plenty = { perSecond: 1e9, burst: 1e9 }
-const rates = (own: Partial<Limits['rates']>): Limits['rates'] => ({
-  reasoning: plenty,
-  chat: plenty,
-  mcp: plenty,
-  control: plenty,
-  other: plenty,
-  bytes: plenty,
-  ...own,
-})
-
 async function withRates(own: Partial<Limits['rates']>, more: Partial<Parameters<typeof start>[0]> = {}) {
   const clock = new FakeClock()
-  const running = await start({ participants, clock, limits: { rates: rates(own) }, ...more })
+  const running = await start({ participants, clock, limits: { rates: own }, ...more })
   return { ...running, clock, alice: await running.connect('alice'), bob: await running.connect('bob') }
 }
 
@@ -130,33 +120,27 @@ describe('a class', () => {
 })
 
 describe('bytes', () => {
-  test('are bounded in all, whatever the class', async () => {
-    const { alice, bob, clock } = await withRates({ bytes: { perSecond: 1000, burst: 3000 } })
-    await alice.accepted(chat('x'.repeat(1400)))
-    await alice.accepted({ ...thought, payload: { message: 'x'.repeat(1200) } })
-    const refused = await alice.refused(chat('x'.repeat(1000)))
-    expect(refused).toMatchObject({ code: 'rate_limited', details: { class: 'bytes' } })
-    expect(refused.retryAfterMs).toBeGreaterThan(500)
-    await alice.accepted(chat())
-    await bob.accepted(chat('x'.repeat(1000)))
-    clock.advance(refused.retryAfterMs ?? 0)
-    clock.advance(100)
-    await alice.accepted(chat('x'.repeat(1000)))
-  })
-
-  test('are charged for a retry, and for what cannot be read', async () => {
-    const { alice } = await withRates({ bytes: { perSecond: 1, burst: 3000 } })
-    const sent = { id: 'once', ...chat('x'.repeat(900)) }
-    await alice.accepted(sent)
-    await alice.accepted(sent)
-    alice.send('x'.repeat(900))
-    expect((await alice.next(ofKind('system.error'))).payload).toMatchObject({ code: 'invalid_json' })
-    alice.send('x'.repeat(900))
-    expect((await alice.next(ofKind('system.error'))).payload).toMatchObject({
-      code: 'rate_limited',
-      details: { class: 'bytes' },
-    })
-  })
+  test.for<[what: string, frames: Sent[]]>([
+    ['whatever the class', [chat('x'.repeat(1400)), { ...thought, payload: { message: 'x'.repeat(1600) } }]],
+    ['for a retry', range(1, 3).map(() => ({ id: 'once', ...chat('x'.repeat(900)) }))],
+    ['for what cannot be read', range(1, 3).map(() => ({ kind: 'x'.repeat(1000) }))],
+  ])(
+    'are charged %s: whoever owes them is read on once they are paid, and loses nothing',
+    async ([, sent]) => {
+      const { alice, bob, clock } = await withRates({ bytes: { perSecond: 1000, burst: 2500 } })
+      for (const frame of sent) {
+        alice.send(frame)
+        await alice.next(({ from, kind }) => from === 'alice' || kind === 'system.error')
+      }
+      alice.send({ id: 'held', ...chat() })
+      await bob.accepted(chat())
+      await bob.accepted(chat())
+      expect(said(bob.frames)).not.toContain('held')
+      clock.advance(2000)
+      await alice.next(byId('held'))
+      await alice.accepted(chat())
+    },
+  )
 })
 
 describe('who pays', () => {
@@ -177,6 +161,15 @@ describe('who pays', () => {
     expect(await alice.refused(chat())).toMatchObject({ code: 'rate_limited' })
     await bob.accepted(chat())
     expect(await bob.refused(chat())).toMatchObject({ code: 'rate_limited' })
+  })
+
+  test('is not forgotten among thousands of others while one of its rates is used up', () => {
+    const limits = { rates: { chat: { perSecond: 1, burst: 1 } } }
+    const accounts = new Rates({ config: testSpaceConfig({ participants, limits }) })
+    accounts.take('alice', 'chat', 1, 0)
+    accounts.take('alice', 'mcp', 1, 0)
+    for (const count of range(1, 4096)) accounts.take(`guest ${count}`, 'chat', 1, 1)
+    expect(accounts.take('alice', 'chat', 1, 1)).toBe(999)
   })
 
   test('is the address where guests come from, as the proxy says, not as they say', async () => {

@@ -46,6 +46,7 @@ export class RawSocket {
       'connection: Upgrade',
       'upgrade: websocket',
       'sec-websocket-version: 13',
+      'sec-websocket-protocol: meup.v0.3',
       'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
       `authorization: Bearer ${token}`,
     ])

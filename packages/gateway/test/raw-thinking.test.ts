@@ -1,5 +1,4 @@
 import { testToken } from '@meup/gateway/testing'
-import { FALLBACK_RATIONALE } from '@meup/protocol'
 import { expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, guarded, thought } from './guarded.js'
@@ -17,7 +16,7 @@ verifies(
     ] as const
     for (const [sent, expected] of said) {
       expect((await ana.accepted(thought(sent))).payload.message).toBe(expected)
-      expect((await ana.accepted(call(sent))).rationale).toBe(expected || FALLBACK_RATIONALE)
+      expect((await ana.accepted(call(sent))).rationale).toBe(expected || undefined)
     }
     const { id } = await ana.accepted({ kind: 'chat', payload: { message: 'mark' } })
     const heard = await ben.until((envelope) => envelope.id === id)

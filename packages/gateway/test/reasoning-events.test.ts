@@ -125,6 +125,7 @@ describe('job_reasoning', () => {
       const mop = {
         tool_name: 'mop',
         rationale: 'Tool selected to satisfy the current subtask.',
+        rationale_given: false,
         outcome: 'error',
       }
       const event = { type: 'job_reasoning', job_id: 'job', narrative: 'it is late, so I tidy up' }

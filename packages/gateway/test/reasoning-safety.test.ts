@@ -1,4 +1,3 @@
-import { FALLBACK_RATIONALE } from '@meup/protocol'
 import type { TurnInfo } from '@meup/views'
 import { expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -46,7 +45,7 @@ verifies('I10', 'test_reasoning_safety_block_rationale_fallback', async () => {
   const { turn, warnings } = await turnWith('first I look', 'the launch code says so')
   expect(turn?.reasoning).toMatchObject({
     narrative: 'first I look',
-    tool_decisions: [{ rationale: FALLBACK_RATIONALE }],
+    tool_decisions: [{ rationale: 'Tool selected to satisfy the current subtask.', rationale_given: false }],
   })
   expect(turn).toMatchObject({ state: 'completed', response: 'done' })
   expect(warnings).toEqual(['a text was withheld'])

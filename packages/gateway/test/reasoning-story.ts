@@ -1,7 +1,8 @@
+import { testToken } from '@meup/gateway/testing'
 import type { JobReasoning, ReasoningUpdate } from '@meup/views'
 import { onTestFinished } from 'vitest'
 import type { Sent } from './client.js'
-import { bearer } from './http-client.js'
+import { bearer, withEpoch } from './http-client.js'
 import { begin, call, chat, conclude, result, thought } from './turns.js'
 
 const hide: Sent = { kind: 'observe.visibility', payload: { context: 'dark', reasoningVisible: false } }
@@ -48,7 +49,8 @@ export async function rawEvents(
   { query = '', lastId, until = 'end' }: { query?: string; lastId?: string; until?: string },
 ): Promise<string[]> {
   const headers = { ...bearer(reader), ...(lastId !== undefined && { 'last-event-id': lastId }) }
-  const response = await fetch(`${url}/spaces/test/events?${query}`, { headers })
+  const whole = await withEpoch(url, testToken(reader), query)
+  const response = await fetch(`${url}/spaces/test/events?${whole}`, { headers })
   if (response.status !== 200 || response.body === null) throw new Error(await response.text())
   const stream = response.body.pipeThrough(new TextDecoderStream()).getReader()
   onTestFinished(() => stream.cancel())

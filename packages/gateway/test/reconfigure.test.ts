@@ -143,7 +143,14 @@ describe('tokens', () => {
     await reconfigure({}, { bob: 'another-token' })
     const close = vi.fn()
     const sent = vi.fn()
-    const connection = { remote: 'here', pending: 0, send: sent, drained: async () => {}, close }
+    const connection = {
+      remote: 'here',
+      pending: 0,
+      isGone: false,
+      send: sent,
+      drained: async () => {},
+      close,
+    }
     await ticket.open(connection, {})
     expect(close).toHaveBeenCalledWith(4401, expect.any(String))
     expect(sent).not.toHaveBeenCalled()
@@ -176,7 +183,16 @@ describe('limits', () => {
     const { enter, reconfigure } = await open()
     const bob = await enter('bob')
     expect(await bob.codeOf(chat('c1', { context: 'a/b' }))).toBeUndefined()
-    const rates = { reasoning: plenty, mcp: plenty, control: plenty, other: plenty, bytes: plenty }
+    const rates = {
+      reasoning: plenty,
+      mcp: plenty,
+      control: plenty,
+      other: plenty,
+      bytes: plenty,
+      results: plenty,
+      work: plenty,
+      frames: plenty,
+    }
     await reconfigure({
       limits: { contextDepth: 1, rates: { ...rates, chat: { perSecond: 1, burst: 1 } } },
     })
@@ -217,3 +233,15 @@ describe('what cannot be done', () => {
     await expect(gateway.reconfigure([])).rejects.toThrow('stopping')
   })
 })
+
+test.each([['Alice'], ['al-ice'], ['system'], ['Gateway'], ['guest-1']])(
+  '%s is no name for a participant: neither at the start nor later',
+  async (name) => {
+    const names = { ...participants, [name]: [] }
+    const taken = /could be taken for/
+    await expect(open({ participants: names })).rejects.toThrow(taken)
+    const { reconfigure, enter } = await open()
+    await expect(reconfigure({ participants: names })).rejects.toThrow(taken)
+    await enter('alice')
+  },
+)

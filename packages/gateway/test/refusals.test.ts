@@ -1,4 +1,4 @@
-import { closeCodes, GATEWAY, maxNesting } from '@meup/protocol'
+import { GATEWAY, maxNesting } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { byId, type Client, ofKind, type Sent, said } from './client.js'
 import { start } from './support.js'
@@ -250,42 +250,5 @@ describe('what is read and refused', () => {
       details: { path: '/context' },
     })
     await expectNothingHappened(alice, bob, seq)
-  })
-})
-
-describe('what is too large', () => {
-  const maxEnvelopeBytes = 1000
-  /** A frame of exactly that many bytes. */
-  const frame = (bytes: number): string => {
-    const empty = JSON.stringify({ id: 'large', kind: 'chat', payload: { message: '' } })
-    return JSON.stringify({
-      id: 'large',
-      kind: 'chat',
-      payload: { message: 'x'.repeat(bytes - empty.length) },
-    })
-  }
-
-  test('up to the limit it is accepted, past it refused, and the connection stays', async () => {
-    const { connect } = await start({ participants, limits: { maxEnvelopeBytes } })
-    const [alice, bob] = [await connect('alice'), await connect('bob')]
-    for (const bytes of [maxEnvelopeBytes + 1, 4 * maxEnvelopeBytes]) {
-      alice.send(frame(bytes))
-      const error = await alice.next(ofKind('system.error'))
-      expect(error.payload).toMatchObject({
-        code: 'payload_too_large',
-        message: expect.stringContaining('1000'),
-      })
-    }
-    alice.send(frame(maxEnvelopeBytes))
-    expect(said(await bob.until(byId('large')))).toEqual(['large'])
-  })
-
-  test('beyond four times the limit the connection is closed, and nobody else’s', async () => {
-    const { connect } = await start({ participants, limits: { maxEnvelopeBytes } })
-    const [alice, bob] = [await connect('alice'), await connect('bob')]
-    alice.send(frame(4 * maxEnvelopeBytes + 1))
-    expect(await alice.closed).toMatchObject({ code: closeCodes.tooBig })
-    const { id } = await bob.accepted(chat)
-    expect(said(bob.frames)).toEqual([id])
   })
 })

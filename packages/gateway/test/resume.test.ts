@@ -35,16 +35,65 @@ describe('a connection', () => {
     expect(said(await upToMark(bob, alice))).toEqual([])
   })
 
-  test('with after gets everything after it, whether it names the epoch or not', async () => {
+  test('with after and epoch gets everything after it', async () => {
     const { connect, alice } = await tenMessages()
-    for (const query of ['after=8', `after=8&epoch=${alice.welcome.space.epoch}`]) {
-      const bob = await connect('bob', { query })
-      const { resume, space } = bob.welcome
-      expect(resume).toEqual({ status: 'replaying', from: 9, to: space.head })
-      expect(seqs(await upToMark(bob, alice))).toEqual(range(9, space.head + 1))
-      await bob.close()
-      await alice.next(({ payload }) => payload.event === 'leave')
-    }
+    const bob = await connect('bob', { query: `after=8&epoch=${alice.welcome.space.epoch}` })
+    const { resume, space } = bob.welcome
+    expect(resume).toEqual({ status: 'replaying', from: 9, to: space.head })
+    expect(seqs(await upToMark(bob, alice))).toEqual(range(9, space.head + 1))
+  })
+
+  test('with after but no epoch is refused, since the log may be another one by now', async () => {
+    const { knock } = await tenMessages()
+    const { status, body } = await knock({ token: 'token-of-bob', query: 'after=8' })
+    expect([status, body.code]).toEqual([400, 'invalid_request'])
+  })
+
+  test('knows from `to` when the replay is over, whatever else is in the log', async () => {
+    const { connect, alice } = await tenMessages()
+    const { epoch } = alice.welcome.space
+    for (const count of range(1, 300)) alice.send({ ...chat(`aside ${count}`), to: ['carol'] })
+    const { seq } = await alice.accepted({ ...chat('the last aside'), to: ['carol'] })
+    const bob = await connect('bob', { query: 'after=0' })
+    expect(bob.welcome).toMatchObject({
+      resume: { status: 'replaying', from: 1, to: 13 },
+      space: { head: seq },
+    })
+    await bob.next((frame) => frame.seq === 13)
+    const nothing = await connect('bob', { query: `after=${seq - 5}&epoch=${epoch}` })
+    expect(nothing.welcome.resume.from).toBe(seq - 4)
+    // That bob has come is in the log since.
+    expect(nothing.welcome.resume.to).toBe(seq + 1)
+  })
+
+  test('is told that the replay is over, where a welcome came before its end', async () => {
+    const { connect, alice } = await tenMessages()
+    await alice.accepted(chat('x'.repeat(200_000)))
+    for (const _ of range(1, 40)) await alice.accepted(chat('x'.repeat(200_000)))
+    await alice.accepted(chat('last'))
+    const bob = await connect('bob', { query: 'after=0' })
+    bob.send({ kind: 'observe.subscribe', payload: { kinds: ['x.y'] } })
+    const welcomes = ofKind('system.welcome')
+    expect((await bob.next(welcomes)).payload.resume).toMatchObject({ status: 'replaying' })
+    expect((await bob.next(welcomes)).payload.resume).toMatchObject({ status: 'live' })
+  })
+
+  test('gets the echo of what it sends again, in place or once more, and loses nothing', async () => {
+    const { connect, alice } = await tenMessages()
+    const large = { id: 'large', ...chat('x'.repeat(200_000)) }
+    await alice.accepted(large)
+    for (const _ of range(1, 40)) await alice.accepted(chat('x'.repeat(200_000)))
+    const last = await alice.accepted({ id: 'last', ...chat('last') })
+    const again = await connect('alice', { query: 'after=0' })
+    // One that has come already, and one that is still to come.
+    await again.next(byId('large'))
+    again.send(large)
+    again.send({ id: 'last', ...chat('last') })
+    const mark = await again.accepted(chat('mark'))
+    const echoed = seqs(again.frames)
+    expect(again.frames.filter(byId('large'))).toHaveLength(2)
+    expect([...new Set(echoed)].sort((a, b) => a - b)).toEqual(range(1, mark.seq))
+    expect(echoed.lastIndexOf(last.seq)).toBeGreaterThan(echoed.indexOf(last.seq - 1))
   })
 
   test('with after=0 gets everything from the beginning', async () => {

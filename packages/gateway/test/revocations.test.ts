@@ -1,7 +1,8 @@
-import { memoryStore } from '@meup/gateway'
+import { memoryStore, sqliteStore } from '@meup/gateway'
 import { describe, expect, test } from 'vitest'
 import { faultyDisk } from './faulty-disk.js'
 import { open, participants } from './grant-space.js'
+import { temporaryFile } from './support.js'
 import {
   act,
   answer,
@@ -50,6 +51,21 @@ describe('a revocation', () => {
     await ben.accepted(act('work.dig'))
     await root.accepted(revoke('ben', { grantId: id }))
     expect(await codeOf(ben, act('work.dig'))).toBe('capability_violation')
+  })
+
+  test('by capabilities is logged with the grants that it takes back, and a replay under a lower limit takes the same', async () => {
+    const path = temporaryFile('space.db')
+    const { root, lead, ann, close } = await open({ store: await sqliteStore({ path }) })
+    const { id } = await lead.accepted(grant('ann', ['work.fill', 'chat']))
+    await lead.accepted(grant('ann', ['work.dig']))
+    const { payload } = await root.accepted(revoke('ann', { capabilities: ['work.f*', 'chat'] }))
+    expect(payload).toEqual({ recipient: 'ann', capabilities: ['work.f*', 'chat'], revoked: [id] })
+    await ann.next(welcomeWith(['work.dig']))
+    const forged = { capabilities: ['*'], revoked: [] }
+    expect(await codeOf(root, revoke('ann', forged))).toBe('invalid_payload')
+    await close()
+    const { ann: later } = await open({ store: await sqliteStore({ path }), limits: { work: 1 } })
+    expect(later.welcome.you.capabilities).toEqual(['work.dig'])
   })
 
   test('never takes what the operator gave', async () => {

@@ -162,7 +162,7 @@ const membership = (
   open: contexts.open(),
   left: names.map((owner) => contexts.leftOpenBy(owner)),
   hidden: ids.map((id) => contexts.isHidden(`${id}/below`)),
-  requests: ids.map((id) => names.map((name) => requests.refusal(id, name))),
+  requests: ids.map((id) => requests.get(id)),
   configured,
 })
 
@@ -249,8 +249,8 @@ describe('a state from a snapshot', () => {
     expect(textOf(resumed)).toBe(textOf(whole))
     expect(resumed.contexts.get('run0')).toBeUndefined()
     expect(resumed.contexts.get(`run${many - 1}`)).toMatchObject({ state: 'concluded' })
-    expect(resumed.requests.refusal('ask0', 'ben')).toBe('unknown')
-    expect(resumed.requests.refusal(`ask${many - 1}`, 'ben')).toBeUndefined()
+    expect(resumed.requests.get('ask0')).toBeUndefined()
+    expect(resumed.requests.get(`ask${many - 1}`)).toMatchObject({ from: 'ana' })
     expect(resumed.proposals.find('plan0', 0)).toBeUndefined()
     expect(resumed.proposals.find(`plan${many - 1}`, 0)).toMatchObject({ by: 'ana' })
     expect(resumed.hops.of({ from: 'ben', correlationId: 'say0' })).toBe(0)

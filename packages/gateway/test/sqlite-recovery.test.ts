@@ -49,6 +49,13 @@ describe('a sqlite log whose write fails', () => {
     expect(await idsOf(log)).toEqual(['e1', 'e2', 'e3', 'e4', 'fire'])
   })
 
+  test('refuses a batch of many envelopes, too: all of it', async () => {
+    const { log } = await onFire()
+    const many = Array.from({ length: 100 }, (_, index) => draft(4 + index))
+    await expect(log.append([...many, draft(104, 'fire')])).rejects.toMatchObject(failure)
+    expect(log.head).toBe(3)
+  })
+
   test('leaves no append without an answer', async () => {
     const { store, log } = await onFire()
     const other = await store.open('other')

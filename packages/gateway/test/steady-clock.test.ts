@@ -1,7 +1,11 @@
+import { memoryStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
-import { steadyClock } from '../src/gateway/steady-clock.js'
 import { silent } from '../src/ports/logger.js'
+import { steadyClock } from '../src/space/steady-clock.js'
+import { operatorLog } from './guarded.js'
+import { start } from './support.js'
+import { act, chat, grant } from './trust.js'
 
 function steadied() {
   const [clock, told] = [new FakeClock(0), [] as object[]]
@@ -42,4 +46,37 @@ test('what a clock is corrected by all day is not told', () => {
   after(5000)
   after(-999)
   expect(told).toEqual([])
+})
+
+test('a log goes on from its last time where the clock is behind it at a start, and what has ended has ended', async () => {
+  const [hourMs, spaces, log] = [3_600_000, new Map(), operatorLog()]
+  const participants = { lead: ['*'], ann: ['chat'] }
+  const begin = new FakeClock().now()
+  const expiresAt = new Date(begin + hourMs).toISOString()
+
+  const clock = new FakeClock(begin)
+  const first = await start({ participants, clock, store: memoryStore(spaces) })
+  const lead = await first.connect('lead')
+  await lead.accepted(grant('ann', ['work.dig'], { expiresAt }))
+  clock.advance(2 * hourMs)
+  const last = await lead.accepted(chat())
+  await first.close()
+
+  const behind = new FakeClock(begin)
+  const second = await start({
+    participants,
+    clock: behind,
+    store: memoryStore(spaces),
+    logger: log.logger,
+  })
+  expect(log.lines).toMatchObject([{ level: 'warn', fields: { space: 'test', aheadMs: 2 * hourMs } }])
+  const ann = await second.connect('ann')
+  expect(await ann.refused(act('work.dig'))).toMatchObject({ code: 'capability_violation' })
+  const next = await ann.accepted(chat())
+  expect(Date.parse(next.ts)).toBeGreaterThanOrEqual(Date.parse(last.ts))
+  const again = await second.connect('lead')
+  const refusal = await again.refused(grant('ann', ['work.dig'], { expiresAt }))
+  expect(refusal).toMatchObject({ code: 'invalid_payload' })
+  behind.advance(10_000)
+  expect(Date.parse((await ann.accepted(chat())).ts) - Date.parse(next.ts)).toBe(9000)
 })

@@ -17,6 +17,7 @@ import { SUBPROTOCOL, type WelcomePayload } from '@meup/protocol'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { Client } from './client.js'
+import { withEpoch } from './http-client.js'
 
 interface DialOptions {
   readonly space?: string
@@ -111,7 +112,9 @@ export async function start(options: StartOptions): Promise<Running> {
   const name = options.name ?? 'test'
 
   const enter = async (participant: string, dialled: DialOptions) => {
-    const client = await open(served.url, participant, { space: name, ...dialled })
+    const { token = '', query = '', space = name } = dialled
+    const whole = await withEpoch(served.url, token, query, space)
+    const client = await open(served.url, participant, { ...dialled, space, query: whole })
     if (!(client instanceof Client)) throw new Error(`refused: ${JSON.stringify(client)}`)
     const frame = await client.next(() => true)
     if (frame.kind !== 'system.welcome') throw new Error(`no welcome, but ${JSON.stringify(frame)}`)

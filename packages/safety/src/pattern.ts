@@ -32,23 +32,28 @@ export interface PrefixPattern extends Pattern {
 
 /** Compiles a pattern of which it is known that it can be used; where matches are may be told by another. */
 export function compilePrefixPattern(source: string, native?: Locator): PrefixPattern {
-  let test: Pattern['test'] | undefined
   return {
     compiled: native ?? RE2JS.compile(source),
     begins: compileTest(source, RE2Set.ANCHOR_START),
-    test(text) {
-      test ??= compileTest(source, RE2Set.UNANCHORED)
-      return test(text)
-    },
+    test: compileTest(source, RE2Set.UNANCHORED),
   }
 }
 
+/** Compiled by the first text: many patterns never meet one. */
 function compileTest(source: string, anchor: number): (text: string) => boolean {
+  let compiled: RE2Set | undefined
+  return (text) => {
+    compiled ??= compileSet(source, anchor)
+    return compiled.match(text).length > 0
+  }
+}
+
+function compileSet(source: string, anchor: number): RE2Set {
   // Only of a set can the memory be bounded.
   const set = new RE2Set(anchor, 0, memory)
   set.add(source)
   set.compile()
-  return (text) => set.match(text).length > 0
+  return set
 }
 
 function parse(source: string, path: string): RE2JS {

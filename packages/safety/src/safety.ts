@@ -2,8 +2,9 @@ import { checkSettings } from './check.js'
 import type { Finding, Guarded } from './guarded.js'
 import { sanitize } from './injection.js'
 import { detectorsOf, takenNames } from './leak/detectors.js'
-import { compileLeakDetector } from './leak/leak.js'
+import { compileLeakDetector, type LeakDetector } from './leak/leak.js'
 import { clamp, clampReadable, readable } from './length.js'
+import { chargeReading, type Meter, Stopped, stopping } from './meter.js'
 import { compilePolicy } from './policy.js'
 import type { SafetySettings } from './settings.js'
 import { withoutThinking } from './thinking.js'
@@ -19,26 +20,35 @@ export interface Safety {
   /**
    * What may be seen of a text that stands right behind `before`, the end of what its run said so far (`tailOf`): of a
    * secret that is split over both, the text's part is masked. What was guarded once stays as it is. A text is withheld
-   * where a stage fails: this never throws.
+   * where a stage fails: nothing is thrown but what the meter throws.
    */
-  guard(text: string, before?: string): Guarded
+  guard(text: string, before?: string, meter?: Meter): Guarded
 }
 
 /** Passes after which a text has settled: a mark or a cut may bring together what was apart, but not for ever. */
 const mostPasses = 8
 
-/** Compiles settings to a gate for texts. Throws SafetyError for what can't be used. */
+/**
+ * Compiles settings to a gate for texts. Throws SafetyError for what can't be used. The built-in rules are compiled by the
+ * first text that is guarded, unless `warmUp` has done it.
+ */
 export function compileSafety(settings: SafetySettings, options: SafetyOptions = {}): Safety {
   checkSettings(settings, takenNames())
   const answers = new Map<string, boolean>()
-  const mask = compileLeakDetector(detectorsOf(settings, askingOnce(options.isKnownSecret, answers)))
+  const detectors = detectorsOf(settings, askingOnce(options.isKnownSecret, answers))
+  let leaks: LeakDetector | undefined
+  const mask: LeakDetector = (text, before, meter) => {
+    leaks ??= compileLeakDetector(detectors())
+    return leaks(text, before, meter)
+  }
   const judge = compilePolicy(settings.policy)
   const { maxLength } = settings
 
   // In this order: an operator's patterns meet no raw thinking and no secrets, and no secret straddles the cut.
-  const pass = (whole: string, before: string): Guarded => {
+  const pass = (whole: string, before: string, meter: Meter): Guarded => {
     const text = readable(whole, maxLength)
-    const masked = mask(withoutThinking(text), before)
+    chargeReading(meter, before.length + (3 + settings.policy.length) * text.length)
+    const masked = mask(withoutThinking(text), before, meter)
     if (masked.findings.some(blocks)) return withheld(masked.findings)
     const verdict = judge(masked.text)
     const findings = [...masked.findings, ...verdict.findings]
@@ -48,20 +58,21 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     return { text: seen, isWithheld: false, findings }
   }
 
-  const settle = (text: string, before: string, passes: number): Guarded => {
+  const settle = (text: string, before: string, meter: Meter, passes = 1): Guarded => {
     if (passes > mostPasses) throw new Error(`a text is not the same after ${mostPasses} passes`)
-    const passed = pass(text, before)
+    const passed = pass(text, before, meter)
     if (passed.isWithheld || passed.text === text) return passed
-    const settled = settle(passed.text, '', passes + 1)
+    const settled = settle(passed.text, '', meter, passes + 1)
     return { ...settled, findings: distinct([...passed.findings, ...settled.findings]) }
   }
 
   return {
-    guard(text, before = '') {
+    guard(text, before = '', meter) {
       answers.clear()
       try {
-        return settle(text, before, 1)
+        return settle(text, before, stopping(meter))
       } catch (error) {
+        if (error instanceof Stopped) throw error.cause
         report(error, options)
         return withheld([])
       }

@@ -1,3 +1,4 @@
+import { joinAtSeam, withoutSeams } from './leak/seams.js'
 import { phraseStart } from './surroundings.js'
 import { plain } from './views/plain.js'
 import { decodeText } from './views/view.js'
@@ -16,8 +17,9 @@ const begunFooter = /-[A-Z0-9 -]{0,60}$/
  * was said, long enough for a secret that goes on. An unfinished private key keeps its beginning.
  */
 export function tailOf(before: string, text: string): string {
-  const said = before + text
-  if (!said.includes('PRIVATE KEY')) return lastWords(said)
+  const marked = joinAtSeam(before, text)
+  const said = withoutSeams(marked)
+  if (!said.includes('PRIVATE KEY')) return lastWords(marked)
   const begun = [...said.matchAll(header)].at(-1)
   if (begun === undefined) return lastWords(said)
   const body = said.slice(begun.index + begun[0].length)

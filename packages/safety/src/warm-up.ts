@@ -1,4 +1,5 @@
 import { builtInRules, examples } from './built-in-rules.js'
+import { compileBuiltIns } from './leak/detectors.js'
 import type { Safety } from './safety.js'
 
 const keywords = [...new Set(builtInRules.flatMap(({ keywords = [] }) => keywords))]
@@ -6,15 +7,27 @@ const keywords = [...new Set(builtInRules.flatMap(({ keywords = [] }) => keyword
 const separators = ['="', '=', ': ', ' ']
 /** The step through the keywords, so that each meets others than in its rule; a prime that does not divide their number. */
 const stride = 7
-/** Examples in one text. */
-const together = 60
+/** Keywords, or examples, in one text: it takes some milliseconds to guard. */
+const together = 10
 
 /**
- * The automata of the rules grow while they are used, and a process shares them: the worst text takes three times as
- * long when it is the first. Takes a second at most; for a server, before it opens.
+ * Compiles the built-in rules and has their automata grow, which a process shares: the first texts take several times as
+ * long otherwise. Takes a second at most, in steps of some milliseconds; between two of them a server can do its work.
  */
-export function warmUp({ guard }: Safety): void {
-  const mixed = keywords.map((_, index) => keywords[(index * stride) % keywords.length])
-  for (const separator of separators) guard(mixed.join(separator))
-  for (let at = 0; at < examples.length; at += together) guard(examples.slice(at, at + together).join('\n'))
+export function* warmUp({ guard }: Safety): Generator<void> {
+  yield* compileBuiltIns()
+  const mixed = keywords.map((_, index) => keywords[(index * stride) % keywords.length] ?? '')
+  for (const texts of [
+    ...separators.map((separator) => ({ parts: mixed, separator })),
+    { parts: examples, separator: '\n' },
+  ]) {
+    for (const part of inParts(texts.parts)) {
+      guard(part.join(texts.separator))
+      yield
+    }
+  }
+}
+
+function* inParts(texts: readonly string[]): Generator<readonly string[]> {
+  for (let at = 0; at < texts.length; at += together) yield texts.slice(at, at + together)
 }

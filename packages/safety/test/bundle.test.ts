@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
+import { fromSources } from '../../../test/support/load-sources.js'
 
 test('the gate can be bundled for browsers, and runs there', async () => {
   const { outputFiles } = await build({
@@ -12,6 +13,7 @@ test('the gate can be bundled for browsers, and runs there', async () => {
       resolveDir: fileURLToPath(new URL('.', import.meta.url)),
     },
     bundle: true,
+    plugins: [fromSources],
     write: false,
     platform: 'browser',
     format: 'iife',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { disguises, gate, long, percent, seen, token } from './support.js'
+import { disguises, gate, long, ownRules, percent, seen, token } from './support.js'
 
 const { guard } = gate()
 const guarded = (text: string) => seen(guard(text))
@@ -54,6 +54,12 @@ describe('a secret is found', () => {
       '[redacted:own-token] and [redacted:own-long], phrase: [redacted:own-token]; [redacted:own-token]',
     )
   })
+})
+
+test('a secret with a shorter one in it is masked up to its end', () => {
+  const letter = { name: 'own-letter', pattern: 'zbegin [\\w ]{1,100} zend', action: 'mask' as const }
+  const { guard } = gate({ rules: [letter, ...ownRules] })
+  expect(seen(guard(`so zbegin my ${token} is yours zend it goes`))).toBe('so [redacted:own-letter] it goes')
 })
 
 describe('over lines', () => {

@@ -61,9 +61,11 @@ describe('of a text that is much longer than what may be shown', () => {
     expect(seen(guard('word '.repeat(2000)))).toBe(`${'word '.repeat(20).slice(0, 99)}…`)
   })
 
-  test('no half secret is shown where reading ends, wherever that is in it', () => {
-    // Marks are shorter than what they stand for here, so that the end of what was read moves forward.
-    const secrets = `${long.padEnd(60, 'x')} `.repeat(33)
+  // Marks are shorter than what they stand for here, so that the end of what was read moves forward.
+  test.for([
+    ['many secrets', `${long.padEnd(60, 'x')} `.repeat(33)],
+    ['a secret that is nearly all that was read', `${long.padEnd(2080, 'x')} `],
+  ] as const)('no half secret is shown where reading ends, behind %s', ([, secrets]) => {
     for (let at = 0; at < 90; at++) {
       const text = seen(guard(`${'-'.repeat(at)} ${secrets}${token} ${'and on '.repeat(1000)}`))
       expect(text.length).toBeLessThanOrEqual(100)

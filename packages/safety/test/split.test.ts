@@ -108,6 +108,46 @@ test('a secret is found though what came before seems to belong to its word', ()
   expect(sayAll(['so', `${token} here`])).toEqual(['so', '[redacted:own-token] here'])
 })
 
+describe('a secret that begins where one text ended within a word', () => {
+  const id = 'AKIAK4PA47X7VWD7NIBI'
+
+  test.for([
+    ['an own token', token, 'own-token'],
+    ['a key of AWS', id, 'aws-access-key-id'],
+  ] as const)('is found where it is completed: %s', ([, secret, rule]) => {
+    for (const cut of cuts(secret).slice(3)) {
+      expect(sayAll(['so I go', secret.slice(0, cut), `${secret.slice(cut)} here`]).at(-1)).toBe(
+        `[redacted:${rule}] here`,
+      )
+    }
+    const parts = ['so I go', ...(secret.match(/.{1,5}/g) ?? [])]
+    expect(sayAll(parts).at(-1)).toBe(`[redacted:${rule}]`)
+  })
+
+  test('is found in one text too, glued to a word', () => {
+    expect(seen(safety.guard(`so I go${id} on`))).toBe('so I go[redacted:aws-access-key-id] on')
+  })
+})
+
+describe('the first word of a thought is not masked, whatever the text before it ends like', () => {
+  test.for([
+    'see https://contoso.webhook.office.com/webhookb2/aa73839e-d58d-4841-a4d1-fdf6466d399d@0b9add97-bdc0-45be-a843-b36ac4722615/IncomingWebhook/e49c8270d68949731d54588770625401/a7542959-dec7-4199-ad55-4dd5b3ba1c81',
+    'it sets SESSION_SECRET=t9tL3zx756k8Xy5YvaUnov7XZywREvnA3K3m',
+    'it sets MY_TOKEN=t9tL3zx756k8Xy5Y',
+    'it sets DB_PASSWORD=uieb&69',
+    'it sets PGPASSWORD=dgh',
+  ])('%s', (before) => {
+    for (const next of ['then I go on', 'reading the report, I see', 'so, done', 'next: the tests']) {
+      expect(sayAll([before, next])[1]).toBe(next)
+    }
+  })
+
+  test('and the rest of a password is', () => {
+    const [, rest] = sayAll(['it sets DB_PASSWORD=uieb&69', '.aqkh and so on'])
+    expect(rest).toMatch(/^\[redacted:[\w-]+\] and so on$/)
+  })
+})
+
 test('what was said before does not come back', () => {
   expect(sayAll([`${token} `, 'all is well'])).toEqual(['[redacted:own-token] ', 'all is well'])
   expect(sayAll(['phrase: ', 'hunter22 is it', 'hunter22'])).toEqual([

@@ -53,7 +53,7 @@ export function jwtAuthenticator(
       const verifier = current
       if (verifier === undefined || !isJwt(token)) return undefined
       try {
-        const identity = identityOf(await verifier.verify(token), space)
+        const identity = identityOf(await verifier.verify(token), space, clock.now() / 1000)
         const isCurrent = (): boolean => current === verifier
         return isCurrent() ? { ...identity, isCurrent } : undefined
       } catch (error) {
@@ -93,7 +93,7 @@ function verifierOf(settings: JwtSettings, clock: Clock): Verifier {
   }
 }
 
-const requiredClaims = ['exp', 'sub']
+const requiredClaims = ['exp', 'iat', 'sub']
 
 /** Whether it has the shape of one: three parts, the first of them a header. */
 function isJwt(token: string): boolean {

@@ -1,3 +1,4 @@
+import { contextRoot } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { genesis, seal } from '../log/chain.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
@@ -12,6 +13,8 @@ interface Space {
   readonly epoch: string
   readonly rows: Row[]
   readonly ids: Map<string, Row>
+  /** How many rows are in each root context and below it. */
+  readonly contexts: Map<string, number>
   snapshot: Snapshot | undefined
   checkpoint: Checkpoint | undefined
   projected: Projected | undefined
@@ -48,6 +51,7 @@ const newSpace = (name: string): Space => ({
   epoch: nanoid(),
   rows: [],
   ids: new Map(),
+  contexts: new Map(),
   snapshot: undefined,
   checkpoint: undefined,
   projected: undefined,
@@ -87,6 +91,10 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
     find(id) {
       refuseIfClosed()
       return space.ids.get(id)
+    },
+    hasContext(root) {
+      refuseIfClosed()
+      return space.contexts.has(root)
     },
     async prune(through, snapshot) {
       refuseIfClosed()
@@ -149,7 +157,16 @@ function commit(space: Space, batch: readonly Draft[]): void {
   for (const row of sealed) {
     rows.push(row)
     ids.set(row.id, row)
+    countContext(space, row, 1)
   }
+}
+
+function countContext({ contexts }: Space, { context }: Row, change: 1 | -1): void {
+  if (context === undefined) return
+  const root = contextRoot(context)
+  const rows = (contexts.get(root) ?? 0) + change
+  if (rows > 0) contexts.set(root, rows)
+  else contexts.delete(root)
 }
 
 function prune(space: Space, through: number, bytes: Uint8Array): void {
@@ -157,7 +174,10 @@ function prune(space: Space, through: number, bytes: Uint8Array): void {
   const last = space.rows[through - gone - 1]
   const head = headOf(space)
   if (last === undefined || through === head) throw rangeError(through, gone + 1, head)
-  for (const { id } of space.rows.splice(0, through - gone)) space.ids.delete(id)
+  for (const row of space.rows.splice(0, through - gone)) {
+    space.ids.delete(row.id)
+    countContext(space, row, -1)
+  }
   space.snapshot = { through, hash: last.hash, bytes }
   if (space.checkpoint !== undefined && space.checkpoint.through <= through) space.checkpoint = undefined
 }
@@ -171,16 +191,23 @@ function keep(space: Space, checkpoint: Checkpoint): void {
 }
 
 /** Row `seq` is at index `seq - 1`, less the rows that are gone. */
-function select(space: Space, { after = 0, before = Infinity, limit, order, filter }: Query): Row[] {
+function select(
+  space: Space,
+  { after = 0, before = Infinity, limit, maxBytes = Infinity, order, filter }: Query,
+): Row[] {
   const { rows } = space
   const gone = prunedThrough(space)
   const start = Math.max(0, after - gone)
   const end = Math.max(0, Math.min(before - 1 - gone, rows.length))
   const step = order === 'desc' ? -1 : 1
   const found: Row[] = []
+  let bytes = 0
   for (let at = step === 1 ? start : end - 1; at >= start && at < end && found.length < limit; at += step) {
     const row = rows[at]
-    if (row !== undefined && (filter === undefined || matches(filter, row))) found.push(row)
+    if (row === undefined || (filter !== undefined && !matches(filter, row))) continue
+    found.push(row)
+    bytes += row.body.length
+    if (bytes >= maxBytes) break
   }
   return found
 }

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { PageFile, PageFiles } from '../http/page.js'
 
 const types: Readonly<Record<string, string>> = {
@@ -26,9 +27,16 @@ export function readPage(directory: URL): PageFiles {
 
 function read(file: string, path: string): [path: string, file: PageFile] {
   const body = new Uint8Array(readFileSync(file))
-  const gzipped = new Uint8Array(gzipSync(body, { level: 9 }))
   const type = typeOf(path) ?? ''
+  let compressed: Promise<Uint8Array<ArrayBuffer>> | undefined
+  const gzipped = (): Promise<Uint8Array<ArrayBuffer>> => {
+    compressed ??= compress(body)
+    return compressed
+  }
   return [path === index ? '/' : `/${path}`, { type, body, gzipped, isHashed: path.startsWith(hashed) }]
 }
+
+const compress = async (body: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
+  new Uint8Array(await promisify(gzip)(body, { level: 9 }))
 
 const typeOf = (name: string): string | undefined => types[name.slice(name.lastIndexOf('.') + 1)]

@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import type { HttpBindings } from '@hono/node-server'
 import type { Gateway } from '../gateway/gateway.js'
-import { createHttpApp } from '../http/app.js'
+import type { HttpOptions } from '../http/options.js'
 import { type Logger, silent } from '../ports/logger.js'
 import { remoteOf } from './address.js'
 import { Doorstep } from './doorstep.js'
@@ -67,19 +67,20 @@ export async function serve(options: ServeOptions): Promise<Served> {
   } = options
   const silence = new Silence(silenceMs)
   const doorstep = new Doorstep({ gateway, mostConnections, trustProxy })
-  const app = createHttpApp({
+  const metrics = metricsOf(gateway)
+  const http: Omit<HttpOptions, 'traffic'> = {
     gateway,
     logger,
     origins,
     eventHeartbeatMs,
     ...(page && { page: readPage(page) }),
-    metrics: metricsOf(gateway),
+    metrics: metrics.read,
     remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
     letIn: ({ env }) => doorstep.letIn((env as HttpBindings).incoming.socket as Socket),
     hangUp: ({ env }) => (env as HttpBindings).outgoing.destroy(),
     over: ({ env }, then) => (env as HttpBindings).outgoing.once('close', then),
     standing: ({ env }) => silence.stands((env as HttpBindings).incoming.socket as Socket),
-  })
+  }
   const letIn = (socket: Socket): void => doorstep.letIn(socket)
   const sockets = new WsServer({ gateway, origins, trustProxy, heartbeatMs, patienceMs, logger, letIn })
   const server = createServer({
@@ -90,13 +91,16 @@ export async function serve(options: ServeOptions): Promise<Served> {
     maxHeaderSize,
   })
   server.on('connection', (socket) => doorstep.arrived(socket))
-  const answer = getRequestListener(app.fetch)
+  const answering = lazily(() => loadApp(http))
   server.timeout = silenceMs
   server.on('timeout', (socket) => silence.heard(socket))
   server.on('request', (request, response) => {
     if (!doorstep.mayAsk(request, response)) return
     silence.asked(request, response)
-    void answer(request, response)
+    answering().then(
+      (answer) => answer(request, response),
+      () => response.writeHead(503).end(), // Said in the log, once.
+    )
   })
   server.on('upgrade', (request, socket, head) => {
     sockets.upgrade(request, socket as Socket, head).catch((err: unknown) => {
@@ -107,6 +111,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
+  })
+  // What is not needed to listen is loaded now, and requests wait for it.
+  Promise.all([answering(), metrics.begin()]).catch((err: unknown) => {
+    logger.error({ err }, 'HTTP requests cannot be answered')
   })
   const { port: bound } = server.address() as AddressInfo
   return {
@@ -119,5 +127,23 @@ export async function serve(options: ServeOptions): Promise<Served> {
       server.closeAllConnections()
       await closed
     },
+  }
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+async function loadApp(options: Omit<HttpOptions, 'traffic'>): Promise<Answer> {
+  const [{ createHttpApp }, { getRequestListener }] = await Promise.all([
+    import('../http/app.js'),
+    import('@hono/node-server'),
+  ])
+  return getRequestListener(createHttpApp(options).fetch)
+}
+
+function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }

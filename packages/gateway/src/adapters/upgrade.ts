@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { SUBPROTOCOL } from '@meup/protocol'
-import { bearerOf, type Denial, deny, inspect, isDenial, type Resume } from '../gateway/door.js'
+import { bearerOf, type Denial, deny, inspect, isDenial, placeless, type Resume } from '../gateway/door.js'
 import type { Knock } from '../gateway/gateway.js'
 import { remoteOf } from './address.js'
 
@@ -22,7 +22,7 @@ export function readUpgrade(
   const refusal = inspect({ query: url.searchParams, origin, host }, options.origins)
   if (refusal !== undefined) return refusal
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
-  if (offered[0] !== '' && !offered.includes(SUBPROTOCOL)) {
+  if (!offered.includes(SUBPROTOCOL)) {
     return deny('unsupported_protocol', 400, `offer the subprotocol ${SUBPROTOCOL}`)
   }
   const token =
@@ -44,5 +44,6 @@ function readResume(query: URLSearchParams): Resume | Denial {
     numbers[name] = value
   }
   const epoch = query.get('epoch')
-  return { ...numbers, ...(epoch !== null && { epoch }) }
+  const resume = { ...numbers, ...(epoch !== null && { epoch }) }
+  return placeless(resume) ?? resume
 }

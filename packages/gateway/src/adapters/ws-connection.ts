@@ -26,6 +26,10 @@ export class WsConnection implements Connection {
     return this.#socket.writableLength
   }
 
+  get isGone(): boolean {
+    return this.#ws.readyState !== this.#ws.OPEN
+  }
+
   send(parcel: Parcel): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
     parcel.wire ??= framesOf(parcel.messages)

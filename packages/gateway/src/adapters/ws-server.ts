@@ -3,8 +3,10 @@ import type { Socket } from 'node:net'
 import { closeCodes, SUBPROTOCOL } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { isDenial } from '../gateway/door.js'
-import type { Gateway, Line, Ticket } from '../gateway/gateway.js'
+import type { Gateway, Ticket } from '../gateway/gateway.js'
+import type { Line } from '../gateway/line.js'
 import type { Logger } from '../ports/logger.js'
+import { PortionReader } from './portion-reader.js'
 import { refuse } from './refuse.js'
 import { readUpgrade, type Upgrade } from './upgrade.js'
 import { bytesOf, WsConnection } from './ws-connection.js'
@@ -24,25 +26,22 @@ export interface WsServerOptions {
 
 declare module 'ws' {
   interface ServerOptions {
-    /** Milliseconds; ws has it, its types do not say so. */
+    /** Milliseconds; ws has these, its types do not say so. */
     closeTimeout?: number
+    maxPendingAutoPongs?: number
   }
 }
 
 /** How long a peer may take to answer a close: one that reads nothing is gone soon after it was told. */
 const closeGraceMs = 2000
-/** Pings and pongs that a peer may send between two of ours. */
-const mostControlFrames = 200
-/** Of the standard, and of `ws`, which closes so when a message comes in too many pieces. */
-const policyViolation = 1008
+/** Of one message; each costs more than what it carries, where that is little. `ws` closes 1008 past this. */
+const maxFragments = 1024
 
-/** What is known of the far end of a socket since our last ping. */
+/** The far end of a socket. */
 interface Peer {
+  readonly reader: PortionReader
   /** Pings that it has left unanswered. */
   missed: number
-  controlFrames: number
-  /** It is not read for the time being, and so nothing is heard of it. */
-  isHeld: boolean
 }
 
 /** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
@@ -89,12 +88,14 @@ export class WsServer {
         noServer: true,
         clientTracking: false,
         maxPayload,
-        // Pieces of 1 KiB and packets of 256 bytes are small already; each costs more than what it carries.
-        maxFragments: Math.max(1024, maxPayload / 1024),
+        maxFragments,
+        // Packets of 256 bytes are small already.
         maxBufferedChunks: Math.max(4096, maxPayload / 256),
+        // More than one portion may hold: only who takes no pongs is cut off.
+        maxPendingAutoPongs: 1024,
         perMessageDeflate: false,
         closeTimeout: closeGraceMs,
-        handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+        handleProtocols: () => SUBPROTOCOL,
       })
       this.#servers.set(maxPayload, server)
     }
@@ -106,33 +107,23 @@ export class WsServer {
     const { logger } = this.#options
     const connection = new WsConnection(ws, socket, upgrade.remote)
     let line: Line | undefined
-    const peer: Peer = { missed: 0, controlFrames: 0, isHeld: false }
+    const reader = new PortionReader(socket, () => line?.relief())
+    const peer: Peer = { reader, missed: 0 }
     this.#peers.set(ws, peer)
-    ws.pause()
     ws.on('message', (data, isBinary) => {
       peer.missed = 0
-      line?.receive(bytesOf(data), isBinary)
-      if (!peer.isHeld) hold(line?.relief())
+      reader.countFrame()
+      // What a socket has left at its end `ws` reads in one go.
+      if (!socket.destroyed) line?.receive(bytesOf(data), isBinary)
     })
-    const hold = (relief: Promise<void> | undefined): void => {
-      if (relief === undefined) return
-      peer.isHeld = true
-      ws.pause()
-      void relief.then(() => {
-        peer.isHeld = false
-        peer.missed = 0
-        ws.resume()
-      })
+    const receiveControl = (): void => {
+      reader.countFrame()
+      line?.receiveControl()
     }
-    const takeControlFrame = (): void => {
-      if (++peer.controlFrames !== mostControlFrames + 1) return
-      ws.close(policyViolation, 'too many pings')
-      line?.closed()
-    }
-    ws.on('ping', takeControlFrame)
+    ws.on('ping', receiveControl)
     ws.on('pong', () => {
       peer.missed = 0
-      takeControlFrame()
+      receiveControl()
     })
     ws.on('error', (err) => logger.warn({ participant: ticket.participant, err }, 'a connection failed'))
     ws.on('close', () => {
@@ -143,7 +134,7 @@ export class WsServer {
       (opened) => {
         line = opened
         if (ws.readyState === ws.CLOSED) opened.closed()
-        ws.resume()
+        reader.resume()
       },
       (err: unknown) => {
         logger.error({ participant: ticket.participant, err }, 'a connection could not be opened')
@@ -155,13 +146,16 @@ export class WsServer {
   /** Gone after two silent pings [MEUP-5.7]. */
   #ping(): void {
     for (const [ws, peer] of this.#peers) {
-      if (peer.isHeld) continue
+      // Nothing is heard of a peer that is not read.
+      if (peer.reader.isHeld) {
+        peer.missed = 0
+        continue
+      }
       if (peer.missed >= 2) {
         ws.close(closeCodes.heartbeatLost, 'no answer to two pings')
         ws.terminate()
       } else {
         peer.missed++
-        peer.controlFrames = 0
         ws.ping()
       }
     }

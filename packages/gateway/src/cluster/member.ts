@@ -1,4 +1,4 @@
-import { Kind } from '@meup/protocol'
+import { Kind, prescan } from '@meup/protocol'
 import type { Room } from '../gateway/room.js'
 import type { Message } from '../outbox/parcel.js'
 import { messageFrom } from '../outbox/parcel.js'
@@ -64,8 +64,10 @@ export class Member implements Elsewhere {
     this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
   }
 
+  /** What is too large for the log is too large to be handed on: it is refused here. */
   isFor(frame: Uint8Array): boolean {
-    return !isSubscription(frame)
+    const { maxFrameBytes = Number.POSITIVE_INFINITY } = this.#room.space.log
+    return frame.length <= maxFrameBytes && !isSubscription(frame)
   }
 
   async submit(sender: Sender, frame: Uint8Array, isBinary: boolean): Promise<Receipt | Refusal> {
@@ -82,13 +84,13 @@ export class Member implements Elsewhere {
       const { outcome } = await this.#shared.ask({ head, body: frame })
       const answer = outcome as Receipt | Refusal
       if (!isRefusal(answer) && answer.seq > this.#room.space.delivered) {
-        this.#handedOn.add({ ...answer, kind: fieldsOf(frame).kind ?? '', sender })
+        this.#handedOn.add({ ...answer, kind: prescan(frame).kind ?? '', sender })
       }
       return answer
     } catch (err) {
       const { space } = this.#room
       space.logger.warn({ space: space.config.name, err }, 'a frame could not be handed on')
-      const { id = '', kind = '' } = fieldsOf(frame)
+      const { id = '', kind = '' } = prescan(frame)
       return this.#refuse(sender, { id, kind })
     }
   }
@@ -192,14 +194,4 @@ export class Member implements Elsewhere {
 
 /** It changes its own connection, and nothing else: it is answered where that is [MEUP-9.1]. */
 const isSubscription = (frame: Uint8Array): boolean =>
-  fieldsOf(frame).kind?.replaceAll('/', '.') === Kind.observeSubscribe
-
-/** What of a frame can be read without checks. */
-function fieldsOf(frame: Uint8Array): { readonly id?: string; readonly kind?: string } {
-  try {
-    const { id, kind } = Object(JSON.parse(Buffer.from(frame).toString()))
-    return { ...(typeof id === 'string' && { id }), ...(typeof kind === 'string' && { kind }) }
-  } catch {
-    return {} // The gateway that sequences says what is wrong with it.
-  }
-}
+  prescan(frame).kind?.replaceAll('/', '.') === Kind.observeSubscribe

@@ -1,10 +1,9 @@
-import type { ErrorCode } from '@meup/protocol'
+import { type ErrorCode, GUEST, imitatedBy } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import type { Authenticator, Identity } from '../ports/authenticator.js'
 import type { Visitor } from '../space/session.js'
 import type { Space } from '../space/space.js'
 import { explainKick } from '../space/trust/kicks.js'
-import { GUEST } from '../space/trust/membership.js'
 import { vouch } from './vouch.js'
 
 /** What a client asks for when it connects [MEUP-5.2]. */
@@ -27,6 +26,25 @@ export interface Denial {
 export const isDenial = (answer: object): answer is Denial => 'status' in answer
 
 export const deny = (code: ErrorCode, status: number, message: string): Denial => ({ code, status, message })
+
+/**
+ * Why a place cannot be resumed from: a seq is a place in one log, and without its epoch the same seq of another would be
+ * taken for it [MEUP-5.2].
+ */
+export function placeless({
+  after = 0,
+  epoch,
+}: {
+  readonly after?: number | undefined
+  readonly epoch?: string | undefined
+}): Denial | undefined {
+  if (after === 0 || epoch !== undefined) return undefined
+  return deny(
+    'invalid_request',
+    400,
+    'after needs the epoch that it counts in: send epoch=, as the welcome told it',
+  )
+}
 
 /** What a request says before anybody asks who sent it. */
 export interface Approach {
@@ -75,6 +93,14 @@ export async function identify(
   space.advance()
   const identity = known ?? invited(space, token)
   const { stopped } = space
+  const imitated = identity && imitatedMember(identity, space)
+  if (imitated !== undefined) {
+    return deny(
+      'forbidden',
+      403,
+      `the name in the token could be taken for ${imitated}; ask its issuer for another`,
+    )
+  }
   if (identity !== undefined && stopped === undefined) await vouch(identity, space)
   if (identity === undefined || !space.state.participants.has(identity.participant)) {
     if (identity?.membership && stopped !== undefined) return deny('unavailable', 503, stopped)
@@ -113,9 +139,17 @@ export async function opens(
   if (identity === undefined) return false
   const { participant, membership } = identity
   const { participants, trust } = space.state
+  if (imitatedMember(identity, space) !== undefined) return false
   return (
     (participants.has(participant) || membership !== undefined) && trust.kicks.get(participant) === undefined
   )
+}
+
+/** Whom an issuer's token would imitate, if the space does not know its holder yet. */
+function imitatedMember({ participant, membership }: Identity, space: Space): string | undefined {
+  const { participants } = space.state
+  if (membership === undefined || participants.has(participant)) return undefined
+  return imitatedBy(participant, participants.ids())
 }
 
 /** Whom the token of an open invitation stands for. */
@@ -128,6 +162,8 @@ function invited(space: Space, token: string): Identity | undefined {
 
 /** Connections of the guests of one address. */
 const mostGuests = 32
+/** Milliseconds after which it makes sense to ask again whether somebody has left. */
+const crowdedMs = 1000
 
 /** Why a visitor may have no more connections than it has; `undefined` = it may [MEUP-5.11, 5.13]. */
 export function crowded(
@@ -143,7 +179,7 @@ export function crowded(
 /** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
 export function turnAway(visitor: Visitor, space: Space): Denial | undefined {
   const reason = crowded(visitor, space)
-  if (reason !== undefined) return deny('rate_limited', 429, reason)
+  if (reason !== undefined) return { ...deny('rate_limited', 429, reason), retryAfterMs: crowdedMs }
   return payFor(visitor, space, 'too many joins')
 }
 

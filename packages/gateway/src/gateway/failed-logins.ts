@@ -1,4 +1,4 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible'
+import type { RateLimiterMemory } from 'rate-limiter-flexible'
 import type { Logger } from '../ports/logger.js'
 import { type Denial, deny } from './door.js'
 
@@ -13,7 +13,8 @@ export class FailedLogins {
   /** Since the start. */
   count = 0
   readonly #logger: Logger
-  readonly #limiter = new RateLimiterMemory({ points: allowed, duration: seconds })
+  /** Loaded by the first failure: a start is faster without. */
+  #limiter: Promise<RateLimiterMemory> | undefined
   /** When the failures of an address are forgotten; the oldest first. */
   readonly #forgotten = new Map<string, number>()
 
@@ -25,7 +26,8 @@ export class FailedLogins {
   async add(address: string, refusal: Denial): Promise<Denial> {
     this.count++
     const key = this.#keyOf(address, Date.now())
-    const { consumedPoints, msBeforeNext: retryAfterMs } = await this.#limiter.penalty(key)
+    this.#limiter ??= createLimiter()
+    const { consumedPoints, msBeforeNext: retryAfterMs } = await (await this.#limiter).penalty(key)
     if (consumedPoints <= allowed) return refusal
     if (consumedPoints === allowed + 1) {
       this.#logger.warn({ remote: key, retryAfterMs }, 'an address fails to authenticate again and again')
@@ -44,4 +46,9 @@ export class FailedLogins {
     this.#forgotten.set(address, now + seconds * 1000)
     return address
   }
+}
+
+async function createLimiter(): Promise<RateLimiterMemory> {
+  const { default: limiters } = await import('rate-limiter-flexible')
+  return new limiters.RateLimiterMemory({ points: allowed, duration: seconds })
 }

@@ -1,15 +1,16 @@
 import { closeCodes } from '@meup/protocol'
 import type { BatchEnd } from '@meup/views'
-import { portionsOf, turn } from '../outbox/backfill.js'
+import { portionsOf } from '../outbox/backfill.js'
 import type { Delivery } from '../outbox/broadcast.js'
 import { Ending } from '../outbox/ending.js'
 import { show, showRest } from '../outbox/show.js'
 import { readWhole } from '../outbox/whole.js'
+import type { Row } from '../ports/envelope-log.js'
+import { turn } from '../space/log-reads.js'
 import type { Session } from '../space/session.js'
 import type { Space } from '../space/space.js'
 import type { Projector } from './projector.js'
 
-const envelopesAtOnce = 256
 /** Each comes with what is known of its turn. */
 const endsAtOnce = 16
 /** Bytes of envelopes that may wait for the projector; past that they are read from the log again. */
@@ -107,26 +108,28 @@ export class Feeds {
 
   async #serve(session: Session, told: number | undefined): Promise<void> {
     if (told !== undefined) await this.#serveRest(session, told)
-    while (!session.closed) {
-      if (session.position >= this.#shown) {
+    while (!session.isGone()) {
+      const { position } = session
+      if (position >= this.#shown) {
         this.#upToDate.add(session)
         this.#projector.poke()
         return
       }
-      await this.#servePage(session)
+      const range = { after: position, before: this.#shown + 1 }
+      for await (const rows of this.#space.reads.slices(session, range)) {
+        if (!(await this.#serveRows(session, rows))) break
+      }
+      if (session.position > position || session.isGone()) continue
+      session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
     }
   }
 
-  async #servePage(session: Session): Promise<void> {
-    const { log } = this.#space
+  /** Whether they were all served: not where one is missing, nor beyond what is known of the batches that ended. */
+  async #serveRows(session: Session, rows: readonly Row[]): Promise<boolean> {
     const after = session.position
-    const rows = await log.read({ after, before: this.#shown + 1, limit: envelopesAtOnce })
-    const last = rows.at(-1)
-    if (rows[0]?.seq !== after + 1 || last === undefined) {
-      session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
-      return
-    }
-    const { ends, through } = await this.#ends(after, last.seq)
+    const last = rows.at(-1)?.seq ?? after
+    if (rows[0]?.seq !== after + 1) return false
+    const { ends, through } = await this.#ends(after, last)
     for (const portion of portionsOf(rows.filter(({ seq }) => seq <= through))) {
       const seqs = new Set(portion.map(({ seq }) => seq))
       const batch = portion.map((row) => this.#space.deliveryOf(row))
@@ -134,6 +137,7 @@ export class Feeds {
       await session.connection.drained()
       await turn()
     }
+    return through === last
   }
 
   /** The batches that ended after `after`, at most up to `most`: all up to `through`. */

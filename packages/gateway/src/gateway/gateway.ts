@@ -1,25 +1,25 @@
 import { closeCodes } from '@meup/protocol'
-import { accept } from '../cluster/accept.js'
 import { Member } from '../cluster/member.js'
 import type { Authenticator } from '../ports/authenticator.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
 import type { LogStore } from '../ports/envelope-log.js'
 import { type Logger, silent } from '../ports/logger.js'
-import type { SpaceConfig } from '../space/config.js'
+import { checkNames, type SpaceConfig } from '../space/config.js'
 import { reportOf, type SpaceReport } from '../space/report.js'
 import type { Selection } from '../space/selection.js'
 import type { Session, Visitor } from '../space/session.js'
 import { Space } from '../space/space.js'
+import { steadyClock } from '../space/steady-clock.js'
 import { Counts } from '../space/tally.js'
 import { at } from './at.js'
 import { type Denial, deny, identify, isDenial, opens, payFor, type Resume, turnAway } from './door.js'
 import { FailedLogins } from './failed-logins.js'
 import { tokenTester } from './known-tokens.js'
+import { type Line, openLine } from './line.js'
 import { type Link, Links } from './links.js'
 import type { Projector } from './projector.js'
 import { Room } from './room.js'
-import { steadyClock } from './steady-clock.js'
 
 export interface GatewayOptions {
   readonly spaces: readonly SpaceConfig[]
@@ -50,15 +50,6 @@ export interface Ticket {
 /** Somebody who is known in a space, with what may be asked of it. */
 export type Caller = Visitor & { readonly space: Space; readonly projector: Projector }
 
-/** An open connection, as its adapter sees it. */
-export interface Line {
-  /** A frame is text, unless the adapter says that it is binary; then it is refused [MEUP-1.1]. */
-  receive(frame: Uint8Array, isBinary?: boolean): void
-  /** Asked after each frame: read no more of it until this resolves. `undefined` = read on. */
-  relief(): Promise<void> | undefined
-  closed(): void
-}
-
 export interface Gateway {
   readonly spaces: readonly string[]
   /** Connections that were not opened, by the code of the refusal. Adapters count what they refuse themselves. */
@@ -67,6 +58,8 @@ export interface Gateway {
   readonly failedLogins: number
   /** How the spaces are doing. */
   report(): SpaceReport[]
+  /** Whether a participant is connected, to this gateway or to another that has the space open. */
+  isPresent(space: string, participant: string): boolean
   /** Largest frame a connection may deliver before it is closed 1009. */
   frameLimit(space: string): number
   /** Who is asking, without a connection. */
@@ -96,6 +89,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const isToken = tokenTester(authenticator, rooms)
   try {
     for (const config of options.spaces) {
+      checkNames(config)
       const log = await store.open(config.name)
       rooms.set(config.name, await furnished(await Space.open(config, { log, clock, logger, isToken })))
     }
@@ -132,7 +126,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (draining) session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
       const { expiresAt } = visitor
       const stay = expiresAt === undefined ? () => {} : at(expiresAt, () => room.expel(), clock)
-      return lineOf(session, room, stay)
+      return openLine(session, room, stay)
     }
     return {
       participant: visitor.participant,
@@ -149,7 +143,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     report: () => [...rooms.values()].map(({ space, projector }) => reportOf(space, projector.seq)),
 
-    frameLimit: (space) => 4 * (rooms.get(space)?.space.config.limits.maxEnvelopeBytes ?? 0),
+    isPresent: (space, participant) =>
+      rooms.get(space)?.space.state.participants.isPresent(participant) ?? false,
+
+    frameLimit: (space) => {
+      const { maxEnvelopeBytes = 0, maxResultBytes = 0 } = rooms.get(space)?.space.config.limits ?? {}
+      return Math.max(maxEnvelopeBytes, maxResultBytes)
+    },
 
     async identify(knock) {
       const visited = await visit(knock)
@@ -233,26 +233,6 @@ async function furnished(space: Space): Promise<Room> {
   if (await space.settled()) return room
   room.close()
   throw new Error(`the log of the space ${space.config.name} cannot be written`)
-}
-
-function lineOf(session: Session, { space, presence }: Room, left: () => void): Line {
-  return {
-    receive: (frame, isBinary) => {
-      if (session.closed) return
-      if (space.follows) void accept(space, session, frame, isBinary)
-      else space.submit(session, frame, isBinary)
-    },
-    relief: () => {
-      const relief = space.relief()
-      if (relief !== undefined) space.tally.heldReads++
-      return relief
-    },
-    closed: () => {
-      left()
-      session.closed = true
-      presence.exit(session)
-    },
-  }
 }
 
 async function drain(room: Room): Promise<void> {

@@ -67,7 +67,7 @@ export const readings: readonly Reading[] = [
   ),
   counter(
     'meup_held_reads_total',
-    'Times that a connection was not read for a while: the log fell behind',
+    'Times that a connection was not read for a while: the log fell behind, or its rates were used up',
     ({ tally }) => tally.heldReads,
   ),
   counter(

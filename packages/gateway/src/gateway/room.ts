@@ -1,11 +1,11 @@
 import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
-import { backfill, tailStart } from '../outbox/backfill.js'
+import { backfill, lastReadable, type Span, tailSpan } from '../outbox/backfill.js'
 import { messageFrom } from '../outbox/parcel.js'
 import type { Connection, Feed } from '../ports/connection.js'
 import { Checkpoints } from '../space/checkpoints.js'
-import type { SpaceConfig } from '../space/config.js'
+import { checkNames, type SpaceConfig } from '../space/config.js'
 import { welcomeFrame } from '../space/frames.js'
-import type { Reader } from '../space/may-read.js'
+import { participantsIn, proposalsFor } from '../space/introduction.js'
 import { Presence } from '../space/presence.js'
 import { Retention } from '../space/retention.js'
 import type { Selection } from '../space/selection.js'
@@ -34,9 +34,9 @@ export class Room {
     this.projector = new Projector(space)
     this.retention = new Retention(space, this.projector)
     this.checkpoints = new Checkpoints(space)
-    this.#enforcement = new Enforcement(space, this.presence, (session) =>
-      this.#welcome(session, live(space)),
-    )
+    this.#enforcement = new Enforcement(space, this.presence, (session) => {
+      this.#welcomeAnew(session)
+    })
     this.#feeds = new Feeds(space, this.projector)
     const { afterDelivery } = space
     space.afterDelivery = (deliveries) => {
@@ -73,6 +73,7 @@ export class Room {
    */
   async reconfigure(config: SpaceConfig): Promise<void> {
     const { space } = this
+    checkNames(config)
     this.#enforcement.expel() // Before all else: a token that was taken away does not wait for the disk.
     const guardAnew = space.safety.prepare(config.safety)
     this.#enforcement.hold()
@@ -122,29 +123,33 @@ export class Room {
 
   /** Lets a visitor in: welcome first, then what it missed, then live [MEUP-5.3]. */
   async open(visitor: Visitor, connection: Connection, resume: Resume): Promise<Session> {
-    const start = await this.#start(this.space.readerOf(visitor), resume)
     const session = this.#seat(visitor, connection)
-    if (session.closed) return session
-    this.presence.enter(session)
-    this.#welcome(session, this.#place(session, start))
+    try {
+      const start = await this.#span(session, resume)
+      if (session.isGone()) return session
+      this.presence.enter(session)
+      this.#welcome(session, this.#place(session, start))
+    } catch (error) {
+      this.space.sessions.delete(session)
+      throw error
+    }
     this.#serve(session)
     return session
   }
 
   /** Shows a visitor what happens. It cannot act on this line, and so it makes nobody present [MEUP-11.10]. */
   async watch(visitor: Visitor, feed: Feed, resume: Resume, selection: Selection): Promise<Session> {
-    const { space } = this
-    const start = await this.#start(space.readerOf(visitor), resume)
+    const { log, delivered } = this.space
     const session = this.#seat(visitor, feed, selection)
     if (session.closed) return session
-    space.sessions.add(session)
-    const { status, from, to } = this.#place(session, start)
-    if (status === 'lost') feed.lost({ epoch: space.log.epoch, from, to })
-    this.#feeds.serve(session, status === 'lost' ? undefined : resume.told)
+    const { after = delivered, isLost = false } = this.#startOf(resume)
+    session.position = after
+    if (isLost) feed.lost({ epoch: log.epoch, from: after + 1, to: delivered })
+    this.#feeds.serve(session, isLost ? undefined : resume.told)
     return session
   }
 
-  /** A session of whoever is still welcome, and may have one more; a closed one for others. */
+  /** A session of whoever is still welcome, and may have one more; a closed one for others. It counts from here on. */
   #seat(visitor: Visitor, connection: Connection, selection?: Selection): Session {
     const { space } = this
     const { readsTargeted } = space.readerOf(visitor)
@@ -157,36 +162,56 @@ export class Room {
         },
         tally: space.tally,
         ...(selection && { selection }),
-        resubscribed: (changed) => this.#welcome(changed, live(space)),
+        resubscribed: (changed, id) => this.#welcomeAnew(changed, id),
       },
     )
     this.#enforcement.check(session)
-    // Others may have come while this one waited for the log.
+    // Others may have come while this one was let in.
     const reason = crowded(visitor, space)
-    if (reason !== undefined) session.close(closeCodes.tooManyConnections, reason)
+    if (reason !== undefined) session.close(closeCodes.tooMany, reason)
+    if (!session.closed) space.sessions.add(session)
     return session
   }
 
-  async #start(reader: Reader, { after, epoch, tail }: Resume): Promise<{ after?: number; lost?: true }> {
+  /** What a session is to get of the log before it is live. Looking for it ends with the connection. */
+  async #span(session: Session, resume: Resume): Promise<Start | undefined> {
     const { space } = this
-    if (after === undefined) return tail === undefined ? {} : { after: await tailStart(tail, reader, space) }
-    const first = space.log.oldest - 1
-    const isForeign = epoch !== undefined && epoch !== space.log.epoch
-    const isKept = after >= first && after <= space.delivered
-    return isForeign || !isKept ? { after: first, lost: true } : { after }
+    if (session.closed) return undefined
+    const { after, isLost = false } = this.#startOf(resume)
+    if (after !== undefined) return { after, last: await lastReadable(after, session, space), isLost }
+    return resume.tail === undefined ? undefined : tailSpan(resume.tail, session, space)
   }
 
-  /** Puts a session where it starts, and tells what it will get from there. */
-  #place(session: Session, { after, lost }: { after?: number; lost?: true }): WelcomePayload['resume'] {
-    const head = this.space.delivered
-    session.position = after ?? head
-    const status = lost ? 'lost' : after === undefined ? 'live' : 'replaying'
-    return { status, from: session.position + 1, to: head }
+  /** Where a reader has been; the beginning of the log where that is no place in it. */
+  #startOf({ after, epoch }: Resume): { readonly after?: number; readonly isLost?: boolean } {
+    if (after === undefined) return {}
+    const { log, delivered } = this.space
+    const first = log.oldest - 1
+    const isForeign = epoch !== undefined && epoch !== log.epoch
+    const isKept = after >= first && after <= delivered
+    return isForeign || !isKept ? { after: first, isLost: true } : { after }
+  }
+
+  /**
+   * Puts a session where it starts, and tells what it will get from there: of what the log has now, `to` is the last. Where
+   * that is less than `from` there is nothing to come [MEUP-5.4].
+   */
+  #place(session: Session, start: Start | undefined): WelcomePayload['resume'] {
+    if (start === undefined) {
+      session.position = this.space.delivered
+      return live(this.space)
+    }
+    const { after, last, isLost } = start
+    session.position = after
+    return { status: isLost ? 'lost' : 'replaying', from: after + 1, to: Math.max(last, after) }
   }
 
   #serve(session: Session): void {
     const { space } = this
-    backfill(session, space).catch((error: unknown) => {
+    const served = backfill(session, space).then(() => {
+      if (session.live && session.tellsEnd) this.#welcome(session, live(space))
+    })
+    served.catch((error: unknown) => {
       space.logger.error(
         { space: space.config.name, participant: session.participant, err: error },
         'replay failed',
@@ -203,22 +228,42 @@ export class Room {
     return space.emit({ kind: Kind.systemSpace, payload: configured })
   }
 
-  #welcome(session: Session, resume: WelcomePayload['resume']): void {
+  /**
+   * Its rights or its subscription have changed. `subscribe`: id of the envelope that it answers. Gives the bytes of the
+   * welcome; one that is not welcomed yet gets it then.
+   */
+  #welcomeAnew(session: Session, subscribe?: string): number {
+    if (!session.isWelcomed) return 0
+    const { position: from, live: isLive } = session
+    const { delivered: to } = this.space
+    const resume = isLive ? live(this.space) : ({ status: 'replaying', from: from + 1, to } as const)
+    return this.#welcome(session, resume, subscribe)
+  }
+
+  /** Gives its bytes. */
+  #welcome(session: Session, resume: WelcomePayload['resume'], subscribe?: string): number {
     const { space } = this
-    const { participants, contexts } = space.state
+    const { state } = space
+    const now = space.clock.now()
     const { participant, capabilities, subscription, suppressed } = session
     const payload: WelcomePayload = {
       you: { id: participant, capabilities: [...capabilities] },
-      participants: participants.list(),
+      participants: participantsIn(state, now),
       space: { id: space.config.name, epoch: space.log.epoch, head: space.delivered },
       resume,
-      contexts: contexts.open(session),
+      contexts: state.contexts.open(session),
       subscription: { ...subscription.asked, suppressed: { ...suppressed } },
       limits: space.config.limits,
+      mcp: { visibility: space.config.mcp.visibility },
+      proposals: proposalsFor(participant, space, now),
     }
-    session.welcome(messageFrom(welcomeFrame(participant, space.timestamp(space.clock.now()), payload)))
+    const message = messageFrom(welcomeFrame(participant, space.timestamp(now), payload, subscribe))
+    session.welcome(message)
+    return message.text.length
   }
 }
+
+type Start = Span & { readonly isLost?: boolean }
 
 /** By participant; equal texts are equal rights. */
 const rightsIn = ({ state }: Space): Map<string, string> =>

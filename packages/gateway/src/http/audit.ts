@@ -9,7 +9,7 @@ import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { unknownThread, wrongThread } from './thread.js'
 import { paged, readView } from './views.js'
-import { askerOf } from './visitor.js'
+import { askerOf, readerFor } from './visitor.js'
 
 const narrowing = ['from', 'since', 'until', 'thread_id', 'turn', 'phase'] as const
 export const auditParameters = ['before', 'limit', ...narrowing] as const
@@ -45,7 +45,10 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
     ...(until !== undefined && { until: new Date(until).toISOString() }),
   }
   const page = await readView(visitor, options, (head) =>
-    readAudit(space.readerOf(visitor), space, projector, { ...query, before: Math.min(before, head + 1) }),
+    readAudit(readerFor(visitor, context, options), space, projector, {
+      ...query,
+      before: Math.min(before, head + 1),
+    }),
   )
   if (isDenial(page)) return denied(page)
   const { steps, decisions, next } = page
@@ -73,8 +76,7 @@ const decoder = new TextDecoder()
 
 function decisionOf({ text }: Message): Record<string, unknown> {
   const { id, seq, ts, to, payload } = JSON.parse(decoder.decode(text)) as Envelope
-  const { decision, reasonCode, message, attemptedKind, attemptedTool, attemptedId, context, count } =
-    payload as DecisionPayload
+  const { decision, reasonCode, message, context, count, ...attempted } = payload as DecisionPayload
   return {
     id,
     seq,
@@ -83,9 +85,12 @@ function decisionOf({ text }: Message): Record<string, unknown> {
     decision,
     reason_code: reasonCode,
     message,
-    attempted_kind: attemptedKind,
-    attempted_tool: attemptedTool,
-    attempted_id: attemptedId,
+    attempted_kind: attempted.attemptedKind,
+    attempted_tool: attempted.attemptedTool,
+    attempted_rationale: attempted.attemptedRationale,
+    attempted_arguments: attempted.attemptedArguments,
+    attempted_correlation: attempted.attemptedCorrelation,
+    attempted_id: attempted.attemptedId,
     context,
     count,
   }

@@ -15,9 +15,16 @@ export async function readBody(
   visitor: Caller,
   { traffic }: Pick<HttpOptions, 'traffic'>,
 ): Promise<Uint8Array | Denial> {
-  const most = Math.min(mostBodies, visitor.space.rates.rateOf(visitor.payer, 'bytes').burst)
-  const take = (bytes: number, all: number): Denial | undefined =>
-    all > most ? tooLarge(most) : (traffic.reserve(context, bytes) ?? overRate(visitor, bytes))
+  const { space, payer } = visitor
+  const most = maxPostBytes(visitor)
+  const mostResult = Math.min(space.config.limits.maxResultBytes, space.rates.rateOf(payer, 'results').burst)
+  const mostBytes = Math.max(most, Math.min(mostBodies, mostResult))
+  const take = (bytes: number, all: number): Denial | undefined => {
+    if (all > mostBytes) return tooLarge(mostBytes)
+    // Only a response may be so large; whether it is one cannot be known yet.
+    const rateClass = all > most ? 'results' : 'bytes'
+    return traffic.reserve(context, bytes) ?? overRate(visitor, rateClass, bytes)
+  }
   const announced = context.req.header('content-length')
   if (announced === undefined) return inPieces(context, take)
   const denial = take(Number(announced), Number(announced))
@@ -25,6 +32,10 @@ export async function readBody(
   const body = await context.req.arrayBuffer().catch(() => undefined)
   return body === undefined ? cutOff : new Uint8Array(body)
 }
+
+/** Of a body that is no large response: what its sender could pay for at once. */
+export const maxPostBytes = ({ space, payer }: Caller): number =>
+  Math.min(mostBodies, space.rates.rateOf(payer, 'bytes').burst)
 
 /** Its connection is gone, or was cut because nothing came any more: whoever reads this reads it in a log of requests. */
 const cutOff = deny('invalid_request', 400, 'the body did not arrive')
@@ -55,17 +66,17 @@ async function* arriving(body: AsyncIterable<Uint8Array> | null): AsyncGenerator
   }
 }
 
-const tooLarge = (most: number): Denial =>
+export const tooLarge = (most: number): Denial =>
   deny('payload_too_large', errors.payload_too_large.status, `post at most ${most} bytes at once`)
 
 const nothing: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
 
 /** Refused and recorded as an envelope would be. */
-function overRate(visitor: Caller, bytes: number): Denial | undefined {
+function overRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: number): Denial | undefined {
   const { space, payer } = visitor
-  const retryAfterMs = space.rates.take(payer, 'bytes', bytes, space.clock.now())
+  const retryAfterMs = space.rates.take(payer, rateClass, bytes, space.clock.now())
   if (retryAfterMs === 0) return undefined
-  const message = `over the rate for bytes; send again in ${retryAfterMs} ms`
+  const message = `over the rate for ${rateClass}; send again in ${retryAfterMs} ms`
   const denial = { ...deny('rate_limited', errors.rate_limited.status, message), retryAfterMs }
   space.tally.refused.add(denial.code)
   const verdict = verdictOn(denial)

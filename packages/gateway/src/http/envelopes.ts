@@ -2,15 +2,18 @@ import { maxPost, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
 import { accept } from '../cluster/accept.js'
 import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
+import { maxPostBytes, tooLarge } from './body.js'
 import type { HttpOptions } from './options.js'
-import { notCommitted, readPost, senderOf } from './posted.js'
-import { problem, problemOf, refused } from './problem.js'
+import { notCommitted, owesWork, readPost, senderOf } from './posted.js'
+import { denied, problem, problemOf, refused } from './problem.js'
 
 /** `POST /spaces/{space}/envelopes`: one envelope or an array, each as if it came over a socket [MEUP-11.2]. */
 export async function postEnvelopes(context: Context, options: HttpOptions): Promise<Response> {
   const post = await readPost(context, options)
   if (post instanceof Response) return post
   const { visitor, body } = post
+  const most = maxPostBytes(visitor)
+  if (body.length > most && isArray(body)) return denied(tooLarge(most))
   const frames = framesOf(body)
   if (typeof frames === 'string') return problem(problemOf({ code: 'invalid_json', message: frames }))
   if (frames.length > maxPost) {
@@ -21,7 +24,7 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
   const receipts: Receipt[] = []
   let refusal: Refusal | undefined
   for (const frame of frames) {
-    const outcome = await accept(visitor.space, sender, frame)
+    const outcome = owesWork(visitor) ?? (await accept(visitor.space, sender, frame))
     if (isRefusal(outcome)) {
       refusal = outcome
       break
@@ -38,7 +41,7 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
 
 const openBracket = 0x5b
 
-function framesOf(body: Uint8Array): readonly Uint8Array[] | string {
-  const first = body.find((byte) => byte > 0x20)
-  return first === openBracket ? readElements(body, maxPost) : [body]
-}
+const isArray = (body: Uint8Array): boolean => body.find((byte) => byte > 0x20) === openBracket
+
+const framesOf = (body: Uint8Array): readonly Uint8Array[] | string =>
+  isArray(body) ? readElements(body, maxPost) : [body]

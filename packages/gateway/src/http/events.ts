@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { type Denial, deny, isDenial, type Resume } from '../gateway/door.js'
+import { type Denial, deny, isDenial, placeless, type Resume } from '../gateway/door.js'
 import { select } from '../space/selection.js'
 import { filterOf, filterParameters } from './history.js'
 import { type HttpOptions, knockOf } from './options.js'
@@ -30,6 +30,10 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
   const { gateway } = options
   const asked = readParameters(new URL(context.req.url).searchParams, eventParameters)
   if (isDenial(asked)) return denied(asked)
+  const { after, epoch, reasoning = 'full' } = asked
+  // Browsers send back the id of an event, and cannot be told to send more.
+  const misplaced = placeless({ after, epoch })
+  if (misplaced !== undefined) return denied(misplaced)
   const lastSeen = readLastEventId(context.req.header('last-event-id'))
   if (isDenial(lastSeen)) return denied(lastSeen)
   if (context.req.method === 'HEAD') {
@@ -39,7 +43,6 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
   const ticket = await gateway.admit(knockOf(context, options))
   if (isDenial(ticket)) return denied(ticket)
 
-  const { after, epoch, reasoning = 'full' } = asked
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
   const feed = new SseFeed({
     remote: options.remoteOf(context),

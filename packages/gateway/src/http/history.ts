@@ -9,7 +9,7 @@ import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { sent } from './stream.js'
-import { askerOf } from './visitor.js'
+import { askerOf, readerFor } from './visitor.js'
 
 export const filterParameters = ['kind', 'from', 'context', 'correlationId', 'reasoning'] as const
 export const historyParameters = ['after', 'before', 'limit', 'order', ...filterParameters] as const
@@ -32,7 +32,7 @@ export async function getEnvelopes(context: Context, options: HttpOptions): Prom
   } = asked
   const { space } = visitor
   const query = { after, before, limit, order, filter: filterOf(asked), reasoning }
-  const { messages, head, next } = await readHistory(space.readerOf(visitor), space, query)
+  const { messages, head, next } = await readHistory(readerFor(visitor, context, options), space, query)
 
   const { epoch } = space.log
   const headers: Record<string, string> = { vary: 'accept', 'meup-epoch': epoch, 'meup-head': `${head}` }

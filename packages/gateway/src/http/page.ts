@@ -5,7 +5,8 @@ import { accepts } from 'hono/accepts'
 export interface PageFile {
   readonly type: string
   readonly body: Uint8Array<ArrayBuffer>
-  readonly gzipped: Uint8Array<ArrayBuffer>
+  /** Compressed when it is first asked for. */
+  gzipped(): Promise<Uint8Array<ArrayBuffer>>
   /** Its name changes with its content. */
   readonly isHashed: boolean
 }
@@ -37,11 +38,14 @@ const guarded = {
 }
 
 /** `GET /` and what it needs [MEUP-11.8]. */
-export function getPageFile(context: Context, { type, body, gzipped, isHashed }: PageFile): Response {
+export async function getPageFile(
+  context: Context,
+  { type, body, gzipped, isHashed }: PageFile,
+): Promise<Response> {
   const supports = ['gzip', 'identity']
   const encoding = accepts(context, { header: 'Accept-Encoding', supports, default: 'identity' })
   const isGzipped = encoding === 'gzip'
-  return new Response(isGzipped ? gzipped : body, {
+  return new Response(isGzipped ? await gzipped() : body, {
     headers: {
       ...guarded,
       'content-type': type,

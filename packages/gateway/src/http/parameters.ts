@@ -86,7 +86,11 @@ export const parameters = {
   limit: whole(1, 'at most so many of them; default 100, of turns 20', 1000),
   order: oneOf(['asc', 'desc'], 'by seq; default asc'),
   epoch: single(
-    { takes: 'an epoch id', meaning: 'the log that `after` counts in', schema: { type: 'string' } },
+    {
+      takes: 'an epoch id',
+      meaning: 'the log that `after` counts in; needed with it, unless that is 0',
+      schema: { type: 'string' },
+    },
     (text) => text,
   ),
   kind: names('a kind, such as chat', 'only these kinds', pattern(Envelope.properties.kind)),

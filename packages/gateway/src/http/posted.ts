@@ -1,10 +1,11 @@
 import type { Context } from 'hono'
 import { isDenial } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
+import type { Refusal } from '../pipeline/passage.js'
 import type { Sender } from '../space/sender.js'
 import { readBody } from './body.js'
 import type { HttpOptions } from './options.js'
-import { denied, problem, problemOf, retryAfter } from './problem.js'
+import { denied, problem, problemOf, refused, retryAfter } from './problem.js'
 import { notWelcome, visitorOf } from './visitor.js'
 
 /** Who posts, and what; else the response that says why not. */
@@ -20,6 +21,8 @@ export async function readPost(
       problemOf({ code: 'unauthorized', message: 'a token is required to post; guests use a socket' }),
     )
   }
+  const debt = owesWork(visitor)
+  if (debt !== undefined) return refused(debt)
   const body = await readBody(context, visitor, options)
   if (isDenial(body)) {
     // What is too large is not read to its end.
@@ -30,10 +33,17 @@ export async function readPost(
   return visitor.isWelcome() ? { visitor, body } : denied(notWelcome)
 }
 
+/** Who owes work posts nothing until that is paid, as no socket of it is read [MEUP-7.1]. */
+export function owesWork({ space, payer }: Caller): Refusal | undefined {
+  const retryAfterMs = space.rates.wait(payer, 'work', space.clock.now())
+  if (retryAfterMs === 0) return undefined
+  const message = `over the rate for work; post again in ${retryAfterMs} ms`
+  return { code: 'rate_limited', message, retryAfterMs, details: { class: 'work' } }
+}
+
 /** Whoever posts gets its answer with the response, and nothing beside it. The body is paid for. */
 export const senderOf = (visitor: Caller): Sender => ({
   ...visitor,
-  isPrepaid: true,
   reply: () => {},
   echo: () => {},
 })

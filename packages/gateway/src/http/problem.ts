@@ -7,15 +7,17 @@ export function problemOf(refusal: {
   readonly code: ErrorCode
   readonly message: string
   readonly status?: number
+  readonly retryAfterMs?: number
   readonly details?: Readonly<Record<string, unknown>>
 }): Record<string, unknown> {
-  const { code, message, details } = refusal
+  const { code, message, retryAfterMs, details } = refusal
   return {
     type: 'about:blank',
     title: errors[code].meaning,
     status: refusal.status ?? errors[code].status,
     detail: message,
     code,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...details,
   }
 }
@@ -30,13 +32,8 @@ export const denied = (denial: Denial): Response => problem(problemOf(denial), r
 
 /** What the pipeline refuses. */
 export function refused(refusal: Refusal, more: Readonly<Record<string, unknown>> = {}): Response {
-  const { code, message, path, retryAfterMs } = refusal
-  const details = {
-    ...(path !== undefined && { path }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...more,
-  }
-  return problem(problemOf({ code, message, details }), retryAfter(refusal))
+  const details = { ...(refusal.path !== undefined && { path: refusal.path }), ...more }
+  return problem(problemOf({ ...refusal, details }), retryAfter(refusal))
 }
 
 /** In whole seconds, for whom has to wait. */

@@ -8,14 +8,16 @@ import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { streamOf } from './stream.js'
-import { askerOf, visitorOf } from './visitor.js'
+import { askerOf, gone, readerFor, visitorOf } from './visitor.js'
 
 export const exportParameters = ['format', 'after', 'thread_id', 'turn'] as const
 
 /** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
   const visitor = await askerOf(context, options)
-  return isDenial(visitor) ? denied(visitor) : context.json(await verifyLog(visitor.space.log))
+  if (isDenial(visitor)) return denied(visitor)
+  const verification = await verifyLog(visitor.space, readerFor(visitor, context, options))
+  return verification === undefined ? denied(gone) : context.json(verification)
 }
 
 /**
@@ -41,7 +43,7 @@ export async function getExport(context: Context, options: HttpOptions): Promise
     const message = `the log ends at seq ${space.delivered}; ask for what comes after that, or before`
     return denied(deny('invalid_request', 400, message))
   }
-  const lines = exportLog(space.readerOf(visitor), space, after)
+  const lines = exportLog(readerFor(visitor, context, options), space, after)
   return new Response(streamOf(lines, failed), { headers: { 'content-type': ndjson } })
 }
 

@@ -9,6 +9,8 @@ export interface SseFeedOptions {
   hangUp(): void
 }
 
+/** Heartbeats without anything being taken of what waits, after which the peer is cut off. */
+const maxIdleBeats = 4
 /** Less than this may wait when a replay reads its next page. */
 const lowWater = 64 * 1024
 /** Milliseconds after which a browser comes back. */
@@ -28,6 +30,8 @@ export class SseFeed implements Feed {
   #hasEnded = false
   /** Heartbeats since the goodbye. */
   #overdue = 0
+  /** Heartbeats since something was taken, while something waits. */
+  #idleBeats = 0
   #end: () => void = () => {}
   /** Called when there is something to send, or when there will be nothing more. */
   #wake: () => void = () => {}
@@ -53,6 +57,10 @@ export class SseFeed implements Feed {
 
   get pending(): number {
     return this.#bytes
+  }
+
+  get isGone(): boolean {
+    return this.#hasEnded
   }
 
   send(parcel: Parcel): void {
@@ -94,6 +102,7 @@ export class SseFeed implements Feed {
         this.#wake = resolve
       })
     }
+    this.#idleBeats = 0
     const next = this.#waiting.shift()
     if (this.#hasEnded) return
     if (next === undefined) {
@@ -107,9 +116,13 @@ export class SseFeed implements Feed {
   }
 
   #beat(): void {
-    if (!this.#isClosing) {
-      if (this.#bytes === 0) this.#push(encode(': still here\n\n'))
-    } else if (++this.#overdue > 1) this.#options.hangUp()
+    if (this.#isClosing) {
+      if (++this.#overdue > 1) this.#options.hangUp()
+    } else if (this.#bytes === 0) {
+      this.#push(encode(': still here\n\n'))
+    } else if (++this.#idleBeats >= maxIdleBeats) {
+      this.#options.hangUp() // A replay waits for its peer, and never fills its buffer.
+    }
   }
 
   #finish(): void {

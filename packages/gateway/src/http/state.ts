@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { isDenial } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
 import type { ContextReport } from '../space/contexts.js'
+import { participantsIn } from '../space/introduction.js'
 import type { HttpOptions } from './options.js'
 import { denied, problem, problemOf } from './problem.js'
 import { askerOf } from './visitor.js'
@@ -11,7 +12,8 @@ import { askerOf } from './visitor.js'
 export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, ({ space }) => {
     const { log, delivered: head, state } = space
-    return context.json({ participants: state.participants.list(), epoch: log.epoch, head })
+    const participants = participantsIn(state, space.clock.now())
+    return context.json({ participants, epoch: log.epoch, head })
   })
 
 /** `GET /spaces/{space}/contexts`: the tree of contexts, oldest first [MEUP-11.7]. */

@@ -96,6 +96,11 @@ export class Traffic {
     return exchange.hasTurn
   }
 
+  /** Whether anybody still waits for the answer. */
+  isUnderWay(context: Context): boolean {
+    return this.#exchanges.has(context)
+  }
+
   /** It is over; or it goes on as a stream of events, which is counted as a connection. */
   leave(context: Context): void {
     const exchange = this.#exchanges.get(context)

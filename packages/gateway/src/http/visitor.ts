@@ -1,6 +1,8 @@
 import type { Context } from 'hono'
 import { type Denial, deny, isDenial } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
+import type { LogReader } from '../space/log-reads.js'
+import type { Reader } from '../space/may-read.js'
 import { type HttpOptions, knockOf } from './options.js'
 
 /** Who asks; a request is counted as one of its own from here on. */
@@ -19,11 +21,20 @@ export async function askerOf(context: Context, options: HttpOptions): Promise<C
   return visitor.isWelcome() ? visitor : notWelcome
 }
 
+/** What a visitor may read, as long as somebody waits for the answer. */
+export function readerFor(
+  { space, participant, payer }: Caller,
+  context: Context,
+  { traffic }: HttpOptions,
+): Reader & LogReader {
+  return { ...space.readerOf({ participant }), payer, isGone: () => !traffic.isUnderWay(context) }
+}
+
 /** Guests of one address are one, in whichever space. */
 const accountOf = ({ participant, payer, space }: Caller): string =>
   payer === participant ? `${participant} of ${space.config.name}` : payer
 
-const gone = deny('unavailable', 503, 'whoever asked has gone')
+export const gone = deny('unavailable', 503, 'the client has gone')
 
 export const notWelcome = deny(
   'unauthorized',

@@ -68,6 +68,10 @@ class ObservedLog implements EnvelopeLog {
     return this.#log.snapshot
   }
 
+  get maxFrameBytes(): number | undefined {
+    return this.#log.maxFrameBytes
+  }
+
   get shared(): EnvelopeLog['shared'] {
     return this.#log.shared
   }
@@ -88,6 +92,10 @@ class ObservedLog implements EnvelopeLog {
 
   find(id: string): Row | undefined {
     return this.#log.find(id)
+  }
+
+  hasContext(root: string): boolean {
+    return this.#log.hasContext(root)
   }
 
   prune(through: number, snapshot: Uint8Array): Promise<void> {

@@ -28,4 +28,4 @@ export async function* walk(log: EnvelopeLog, after: number, head: number): Asyn
 }
 
 /** Lets everything go first that waits for this thread. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,6 +1,7 @@
 import { Kind } from '@meup/protocol'
 import type { Entry } from '../ports/envelope-log.js'
 import type { AuditStep, Projection, StepQuery } from '../ports/projection.js'
+import type { LogReader } from '../space/log-reads.js'
 import type { Reader } from '../space/may-read.js'
 import type { Source } from './backfill.js'
 import { readHistory } from './history.js'
@@ -29,7 +30,7 @@ export interface AuditPage {
  * end at the same place of the log. What narrows turns or phases leaves those decisions whose steps are among them.
  */
 export async function readAudit(
-  reader: Reader,
+  reader: Reader & LogReader,
   source: Source,
   projection: Pick<Projection, 'steps'>,
   query: AuditQuery,
@@ -65,7 +66,7 @@ async function decisionsIn(
   }
 }
 
-const readDecisions = (reader: Reader, source: Source, query: AuditQuery, range: Between) =>
+const readDecisions = (reader: Reader & LogReader, source: Source, query: AuditQuery, range: Between) =>
   readHistory(reader, source, {
     ...range,
     limit: query.limit,

@@ -1,10 +1,10 @@
 import { closeCodes } from '@meup/protocol'
 import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import { type LogReader, type LogReads, type SliceQuery, turn } from '../space/log-reads.js'
 import { type Addressed, type Audience, mayRead, type Reader } from '../space/may-read.js'
 import type { Session } from '../space/session.js'
 import { type Delivery, deliver } from './broadcast.js'
 
-const page = 256
 const portionBytes = 256 * 1024
 const portionRows = 64
 
@@ -13,6 +13,7 @@ export interface Source {
   readonly log: EnvelopeLog
   /** Last seq that was broadcast to the live sessions. */
   readonly delivered: number
+  readonly reads: LogReads
   deliveryOf(entry: Entry): Delivery
   audienceOf(envelope: Addressed): Audience
 }
@@ -22,26 +23,26 @@ export interface Source {
  * in that same instant: nothing falls between, nothing comes twice [MEUP-5.3]. Reads no faster than the peer takes.
  */
 export async function backfill(session: Session, source: Source): Promise<void> {
-  while (!session.closed) {
-    if (session.position >= source.delivered) {
+  while (!session.isGone()) {
+    const { position: after } = session
+    if (after >= source.delivered) {
       session.live = true
       return
     }
     // The log may have more already, of which it is not decided yet who may read it.
-    const before = source.delivered + 1
-    const rows = await source.log.read({ after: session.position, before, limit: page })
-    if (rows[0]?.seq !== session.position + 1) {
-      session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
-      return
+    for await (const rows of source.reads.slices(session, { after, before: source.delivered + 1 })) {
+      if (rows[0]?.seq !== session.position + 1) break
+      for (const portion of portionsOf(rows)) {
+        deliver(
+          portion.map((row) => source.deliveryOf(row)),
+          session,
+        )
+        await session.connection.drained()
+        await turn() // Where the subscription cuts all of it there was nothing to wait for, and others have to come first.
+      }
     }
-    for (const portion of portionsOf(rows)) {
-      deliver(
-        portion.map((row) => source.deliveryOf(row)),
-        session,
-      )
-      await session.connection.drained()
-      await turn() // Where the subscription cuts all of it there was nothing to wait for, and others have to come first.
-    }
+    if (session.position > after || session.isGone()) continue
+    session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
   }
 }
 
@@ -62,19 +63,43 @@ export function* portionsOf(rows: readonly Entry[]): Generator<Entry[]> {
   if (portion.length > 0) yield portion
 }
 
-/** Whatever else has come up meanwhile comes first. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+/** Where a replay starts, and the last envelope that the reader will get of what the log has now; 0 = none. */
+export interface Span {
+  readonly after: number
+  readonly last: number
+}
 
-/** The seq after which the last `count` envelopes that this reader may see begin. */
-export async function tailStart(count: number, reader: Reader, source: Source): Promise<number> {
-  let [before, left] = [source.delivered + 1, count]
-  while (left > 0) {
-    const rows = await source.log.read({ before, limit: page, order: 'desc' })
-    if (rows.length === 0) return source.log.oldest - 1
-    for (const row of rows) {
-      before = row.seq
-      if (mayRead(reader, source.deliveryOf(row).audience) && --left === 0) break
-    }
+/** The last `count` envelopes that this reader may see. */
+export async function tailSpan(count: number, reader: Reader & LogReader, source: Source): Promise<Span> {
+  const { delivered } = source
+  let [after, last, left] = [delivered, 0, count]
+  if (count === 0) return { after, last }
+  for await (const row of readable(reader, source, { after: 0, before: delivered + 1, first: count })) {
+    last ||= row.seq
+    after = row.seq - 1
+    if (--left === 0) return { after, last }
   }
-  return before - 1
+  return { after: source.log.oldest - 1, last }
+}
+
+/** The last envelope after a seq that the log has now and this reader may see; 0 = there is none. */
+export async function lastReadable(
+  after: number,
+  reader: Reader & LogReader,
+  source: Source,
+): Promise<number> {
+  const before = source.delivered + 1
+  for await (const { seq } of readable(reader, source, { after, before, first: 1 })) return seq
+  return 0
+}
+
+/** The newest first. */
+async function* readable(
+  reader: Reader & LogReader,
+  source: Source,
+  query: SliceQuery,
+): AsyncGenerator<Entry, void> {
+  for await (const rows of source.reads.slices(reader, { ...query, order: 'desc' })) {
+    for (const row of rows) if (mayRead(reader, source.deliveryOf(row).audience)) yield row
+  }
 }

@@ -1,24 +1,29 @@
 import { exportLine } from '@meup/protocol'
 import { beginningOf } from '../log/chain.js'
-import { walk } from '../log/walk.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
+import type { LogReader } from '../space/log-reads.js'
 import { mayRead, type Reader } from '../space/may-read.js'
 import type { Source } from './backfill.js'
 
 /**
  * The log as lines [MEUP-10.4]: what its reader may read, by the same predicate as live delivery [MEUP-8.1], and of the
- * rest no more than the chain needs. It begins behind the seq `after`, if that is kept, and ends with what was delivered last when it began. Throws where the log is pruned
- * meanwhile, and then it has no end.
+ * rest no more than the chain needs. It begins behind the seq `after`, if that is kept, and ends with what was delivered last
+ * when it began. Throws where the log is pruned meanwhile, and then it has no end.
  */
-export async function* exportLog(reader: Reader, source: Source, after = 0): AsyncGenerator<string, void> {
-  const { log, delivered: head } = source
+export async function* exportLog(
+  reader: Reader & LogReader,
+  source: Source,
+  after = 0,
+): AsyncGenerator<string, void> {
+  const { log, reads, delivered: head } = source
   const { through, hash: previous } = await placeAfter(after, log)
   yield exportLine({ epoch: log.epoch, first: through + 1, previous: hex(previous) })
   let [last, hash] = [through, previous]
-  for await (const row of walk(log, through, head)) {
+  for await (const row of reads.rows(reader, through, head)) {
     yield exportLine(mayRead(reader, source.deliveryOf(row).audience) ? shown(row) : withheld(row))
     ;[last, hash] = [row.seq, row.hash]
   }
+  if (reader.isGone()) return
   if (last !== head) throw new Error(`seq ${last + 1} is gone from the log; export it again`)
   yield exportLine({ epoch: log.epoch, head, hash: hex(hash) })
 }

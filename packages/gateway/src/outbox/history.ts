@@ -1,12 +1,14 @@
 import { type Detail, isShown } from '@meup/protocol'
 import type { Entry, Filter } from '../ports/envelope-log.js'
+import type { LogReader } from '../space/log-reads.js'
 import { mayRead, type Reader } from '../space/may-read.js'
 import type { Source } from './backfill.js'
 import type { Message } from './parcel.js'
 
-/** Rows that are read at once; fewer at first, and where they are large. */
-const page = { first: 32, most: 256, bytes: 1024 * 1024 }
-/** One request looks at so many rows, and takes so many bytes of those that fit, before it says where to go on. */
+/**
+ * One request looks at so many seqs, or in a context at so many envelopes that may be read, and takes so many bytes of those
+ * that fit, before it says where to go on.
+ */
 const maxRows = 10_000
 const maxBytes = 8 * 1024 * 1024
 
@@ -30,41 +32,35 @@ export interface History {
   readonly next?: number
 }
 
-/** What a reader may read of the log, by the same predicate as live delivery [MEUP-8.1, 11.3]. */
-export async function readHistory(reader: Reader, source: Source, query: HistoryQuery): Promise<History> {
+/**
+ * What a reader may read of the log, by the same predicate as live delivery [MEUP-8.1, 11.3]. All of the answer, and where
+ * it says to go on, follows from the query, the head, and what may be read: whatever else lies between changes none of it.
+ */
+export async function readHistory(
+  reader: Reader & LogReader,
+  source: Source,
+  query: HistoryQuery,
+): Promise<History> {
   const { limit, order, filter, reasoning } = query
-  const step = order === 'asc' ? 1 : -1
   const head = source.delivered
   const { after, before, isWhole } = windowOf({ oldest: source.log.oldest, head }, query)
   const messages: Message[] = []
-  let range = { after, before }
-  let [bytes, looked, rowsAtOnce] = [0, 0, page.first]
-  for (;;) {
-    const rows = await source.log.read({ ...range, limit: rowsAtOnce, order, filter })
-    looked += rows.length
-    const isLast = rows.length < rowsAtOnce
-    rowsAtOnce = fitting(rows)
+  let [bytes, looked, last] = [0, 0, 0]
+  for await (const rows of source.reads.slices(reader, { after, before, order, filter, first: limit + 1 })) {
     for (const row of rows) {
-      if (messages.length === limit || bytes >= maxBytes) return { messages, head, next: row.seq - step }
-      if (query.includes?.(row) === false) continue
-      bytes += row.body.length
       const delivery = source.deliveryOf(row)
-      if (mayRead(reader, delivery.audience) && isShown(reasoning, row)) messages.push(delivery.message)
+      if (!mayRead(reader, delivery.audience)) continue
+      if (looked++ === maxRows) return { messages, head, next: last }
+      const isAsked = isShown(reasoning, row) && query.includes?.(row) !== false
+      if (isAsked && (messages.length === limit || bytes >= maxBytes)) return { messages, head, next: last }
+      last = row.seq
+      if (!isAsked) continue
+      messages.push(delivery.message)
+      bytes += row.body.length
     }
-    const last = rows.at(-1)
-    if (last === undefined || isLast) break
-    if (looked >= maxRows) return { messages, head, next: last.seq }
-    range = order === 'asc' ? { after: last.seq, before } : { after, before: last.seq }
   }
   if (isWhole) return { messages, head }
   return { messages, head, next: order === 'asc' ? before - 1 : after + 1 }
-}
-
-/** So many rows like these are about as much as is read at once. */
-function fitting(rows: readonly Entry[]): number {
-  const bytes = rows.reduce((sum, { body }) => sum + body.length, 0)
-  const average = bytes / Math.max(rows.length, 1)
-  return Math.min(page.most, Math.max(4, Math.floor(page.bytes / Math.max(average, 1))))
 }
 
 /** The rows that one request may look at, and whether these are all that were asked for. */

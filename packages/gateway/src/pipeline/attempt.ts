@@ -1,3 +1,4 @@
+import { WorkError } from '@meup/protocol'
 import { LogError } from '../log/error.js'
 import type { Logger } from '../ports/logger.js'
 import { pass } from './index.js'
@@ -8,6 +9,9 @@ export function attempt(passage: Passage, space: Admission & { readonly logger: 
   try {
     return pass(passage, space)
   } catch (err) {
+    if (err instanceof WorkError) {
+      return { code: 'payload_too_large', message: `${err.message}; send less of them in one envelope` }
+    }
     space.logger.error({ space: space.config.name, err }, 'an envelope could not be decided on')
     return err instanceof LogError
       ? { code: 'unavailable', message: 'the log cannot be read; send it again later' }

@@ -1,14 +1,15 @@
-import { namespaceOf, ruleOf } from '@meup/protocol'
+import { checkMetered, ruleOf } from '@meup/protocol'
 import type { Admission, Outcome, Passage } from './passage.js'
 import { fulfilmentRights } from './rights/fulfilments.js'
 import { answerRights, grantRights } from './rights/grants.js'
 import { hopRights } from './rights/hops.js'
 import { invitationRights } from './rights/invitations.js'
-import { kickedOut, kickRights } from './rights/kicks.js'
+import { kickRights } from './rights/kicks.js'
+import { notificationRights, reportsOnCall } from './rights/notifications.js'
 import { pauseRights } from './rights/pauses.js'
 import { proposalRights } from './rights/proposals.js'
 import { reasoningRights, startRights } from './rights/reasoning.js'
-import { responseRights } from './rights/responses.js'
+import { answersAddressed, responseRights } from './rights/responses.js'
 import { revocationRights, revokesOwn } from './rights/revocations.js'
 import type { Exemption, Right } from './rights/right.js'
 import { decidesVisibility, visibilityRights } from './rights/visibility.js'
@@ -18,6 +19,7 @@ const rights: readonly Right[] = [
   reasoningRights,
   startRights,
   responseRights,
+  notificationRights,
   proposalRights,
   fulfilmentRights,
   hopRights,
@@ -31,19 +33,14 @@ const rights: readonly Right[] = [
 ]
 
 /** Who needs no capability, beside those whose kind needs none: it is about what is theirs. */
-const exemptions: readonly Exemption[] = [revokesOwn, decidesVisibility]
+const exemptions: readonly Exemption[] = [answersAddressed, reportsOnCall, revokesOwn, decidesVisibility]
 
 /** Capabilities, and what only the owner of a context or the addressee of a request may do [MEUP-4.1]. */
 export function authorize(passage: Passage, space: Admission): Outcome {
   const { envelope } = passage
   const { kind, from } = envelope
-  const rule = ruleOf(kind)
-  if (namespaceOf(kind) === 'system' || rule?.gateway) {
-    return { code: 'reserved_kind', path: '/kind', message: `${kind} is sent by the gateway alone` }
-  }
-  const out = kickedOut(passage, space)
-  if (out !== undefined) return out
-  const isAllowed = rule?.free || space.state.participants.allows(from, envelope)
+  const isAllowed =
+    ruleOf(kind)?.free || checkMetered(passage.meter, () => space.state.participants.allows(from, envelope))
   if (!isAllowed && !exemptions.some((isExempt) => isExempt(envelope, space))) {
     return {
       code: 'capability_violation',

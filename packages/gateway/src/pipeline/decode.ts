@@ -1,34 +1,37 @@
-import { checkSubmission, type Envelope, normalise, PROTOCOL, readObject } from '@meup/protocol'
+import {
+  checkSubmission,
+  type Envelope,
+  type JsonObject,
+  Kind,
+  normalise,
+  PROTOCOL,
+  prescan,
+  readObject,
+} from '@meup/protocol'
 import { overRate } from './limit.js'
 import type { Admission, Outcome, Passage, Refusal } from './passage.js'
 
 /**
  * Frame → envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.2, 1.5, 1.8, 1.13].
- * Aliases are resolved here, before every check [MEUP-1.3]. Bytes are charged for every frame, whatever it holds.
+ * Aliases are resolved here, before every check [MEUP-1.3]. Its bytes were charged where it came in.
  */
 export function decode(passage: Passage, space: Admission): Outcome {
   const refusal = read(passage, space)
-  const tooFast = passage.sender.isPrepaid
-    ? undefined
-    : overRate(passage, space, 'bytes', passage.frame.length)
-  if (tooFast !== undefined || refusal === undefined) return tooFast
-  return overRate(passage, space, 'other', 1) ?? refusal
+  return refusal && (overRate(passage, space, 'other', 1) ?? refusal)
 }
 
 function read(passage: Passage, space: Admission): Refusal | undefined {
   const { frame } = passage
-  const limit = space.config.limits.maxEnvelopeBytes
-  if (frame.length > limit) {
-    return {
-      code: 'payload_too_large',
-      message: `the envelope has ${frame.length} bytes; send at most ${limit}`,
-    }
-  }
-  const object = passage.isBinary ? 'the frame is binary' : readObject(frame)
+  const tooLarge = checkSize(passage, space)
+  if (tooLarge !== undefined) return tooLarge
+  const object = passage.isBinary ? 'the frame is binary' : parse(passage)
   if (typeof object === 'string') {
     return { code: 'invalid_json', message: `${object}; send one JSON object per text frame` }
   }
-  passage.envelope.id = typeof object.value.id === 'string' ? object.value.id : ''
+  if (typeof object.value.id === 'string') {
+    passage.writtenId = object.value.id
+    passage.envelope.id = object.value.id
+  }
   const normalised = normalise(object, frame)
   if ('path' in normalised) return invalid(normalised)
 
@@ -49,6 +52,36 @@ function read(passage: Passage, space: Admission): Refusal | undefined {
   passage.envelope = envelope
   passage.payload = normalised.payload
   return undefined
+}
+
+/** Only responses may be large: of other frames no more is read than what they are, and which one [MEUP-1.13]. */
+function checkSize(passage: Passage, { config, log }: Admission): Refusal | undefined {
+  const { frame, envelope } = passage
+  const { maxFrameBytes = Number.POSITIVE_INFINITY } = log
+  const { maxEnvelopeBytes, maxResultBytes } = config.limits
+  if (frame.length <= Math.min(maxEnvelopeBytes, maxFrameBytes)) return undefined
+  const { id, kind } = prescan(frame)
+  if (id !== undefined) passage.writtenId = id
+  const isResponse = kind?.replaceAll('/', '.') === Kind.mcpResponse
+  if (isResponse) envelope.kind = Kind.mcpResponse
+  const limit = Math.min(maxFrameBytes, isResponse ? maxResultBytes : maxEnvelopeBytes)
+  if (frame.length <= limit) return undefined
+  return {
+    code: 'payload_too_large',
+    message: `the envelope has ${frame.length} bytes; send at most ${limit}`,
+  }
+}
+
+/** What is too costly to parse is refused by its id all the same. */
+function parse(passage: Passage): JsonObject | string {
+  const { frame, meter } = passage
+  try {
+    return readObject(frame, meter)
+  } catch (error) {
+    const { id } = prescan(frame)
+    if (id !== undefined) passage.writtenId = id
+    throw error
+  }
 }
 
 const invalid = ({ path, message }: { path: string; message: string }): Refusal => ({

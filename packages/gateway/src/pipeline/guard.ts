@@ -11,10 +11,16 @@ import type { Admission, Outcome, Passage } from './passage.js'
 export function guard(passage: Passage, space: Admission): Outcome {
   const { envelope, encoded } = passage
   if (!isGuarded(envelope)) return undefined
-  const { rationale, payload, findings } = space.safety.rewrite(envelope, passage.payload)
-  if (findings.length > 0) passage.verdicts = verdictsOn(findings)
+  const {
+    rationale,
+    payload,
+    findings,
+    unscanned = 0,
+  } = space.safety.rewrite(envelope, passage.payload, passage.meter)
+  passage.verdicts = [...verdictsOn(findings), ...verdictsOnUnscanned(unscanned)]
   if (rationale === undefined && payload === undefined) return undefined
-  if (rationale !== undefined) envelope.rationale = rationale
+  if (rationale === '') delete envelope.rationale
+  else if (rationale !== undefined) envelope.rationale = rationale
   if (payload !== undefined) {
     passage.payload = Buffer.from(payload)
     envelope.payload = JSON.parse(payload) as Record<string, unknown>
@@ -38,3 +44,9 @@ const verdictsOn = (findings: readonly Finding[]): Verdict[] =>
       ? { decision: 'review', reasonCode: rule, message: `the rule ${rule} asks for a look at it` }
       : []
   })
+
+const verdictsOnUnscanned = (texts: number): Verdict[] => {
+  if (texts === 0) return []
+  const message = `${texts} texts of it are withheld, since to scan them costs too much; send less at once`
+  return [{ decision: 'blocked', reasonCode: 'payload_too_large', message }]
+}

@@ -1,13 +1,11 @@
 import { nanoid } from 'nanoid'
-import { overClassRate } from './limit.js'
 import type { Admission, Outcome, Passage } from './passage.js'
 
 /** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. Adds the time, and an id where there is none. */
-export function identify(passage: Passage, space: Admission): Outcome {
-  const { envelope, sender, now } = passage
+export function identify({ envelope, sender, now }: Passage, space: Admission): Outcome {
   if (envelope.from !== undefined && envelope.from !== sender.participant) {
     const message = `this connection is ${sender.participant}; leave from out: the gateway sets it`
-    return overClassRate(passage, space) ?? { code: 'sender_mismatch', path: '/from', message }
+    return { code: 'sender_mismatch', path: '/from', message }
   }
   envelope.from = sender.participant
   envelope.id ??= nanoid()

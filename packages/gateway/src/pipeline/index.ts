@@ -5,9 +5,10 @@ import { entrust } from './entrust.js'
 import { guard, record } from './guard.js'
 import { identify } from './identify.js'
 import { invite } from './invite.js'
-import { limit } from './limit.js'
+import { limit, limiting } from './limit.js'
 import type { Admission, Outcome, Passage, Step } from './passage.js'
 import { recognise } from './recognise.js'
+import { revoke } from './revoke.js'
 import { sequence } from './sequence.js'
 import { subscribe } from './subscribe.js'
 import { validate } from './validate.js'
@@ -18,15 +19,16 @@ import { validate } from './validate.js'
  */
 export const pipeline: readonly Step[] = [
   decode, //     frame → envelope, aliases resolved
-  identify, //   from := the sender
+  limiting(identify), // from := the sender
   available, //  the space takes envelopes at present
-  recognise, //  known id → the original, or duplicate_id
-  limit, //      token buckets
+  limiting(recognise), // known id → the original, or duplicate_id
+  limit, //      the class is charged; who is kicked or paused
+  validate, //   fields and payload by kind: what follows may rely on them
   authorize, //  capabilities, owners, addressees
-  validate, //   fields and payload by kind
   subscribe, //  observe.subscribe ends here
   guard, //      reasoning, rationales and metadata, made fit to be seen
   invite, //     space.invite gets a token
+  revoke, //     capability.revoke gets the ids of what it takes back
   sequence, //   seq, ts, state: admitted
   record, //     what the guard decided
   entrust, //    the token goes to the inviter, once its invitation is logged

@@ -1,13 +1,21 @@
 import type { RateClass } from '@meup/protocol'
 import { rateClassOf } from '../space/rates.js'
-import type { Admission, Outcome, Passage, Refusal } from './passage.js'
-import { paused } from './paused.js'
+import { type Admission, isRefusal, type Passage, type Refusal, type Step } from './passage.js'
+import { kickedOut, paused } from './stopped.js'
 
-/** Token buckets per participant and class, and who is stopped: `rate_limited`, `participant_paused` [MEUP-7.1, 3.13]. */
-export const limit = (passage: Passage, space: Admission): Outcome =>
-  overClassRate(passage, space) ?? paused(passage, space)
+/** Charges the class, and stops who is kicked or paused: `rate_limited`, `forbidden`, `participant_paused` [MEUP-7.1]. */
+export const limit: Step = (passage, space) =>
+  overClassRate(passage, space) ?? kickedOut(passage, space) ?? paused(passage, space)
 
-export const overClassRate = (passage: Passage, space: Admission): Refusal | undefined =>
+/** A step before `limit` whose refusals cost their class too. What it answers, a retry, costs none [MEUP-7.3]. */
+export const limiting =
+  (step: Step): Step =>
+  (passage, space) => {
+    const outcome = step(passage, space)
+    return outcome && isRefusal(outcome) ? (overClassRate(passage, space) ?? outcome) : outcome
+  }
+
+const overClassRate = (passage: Passage, space: Admission): Refusal | undefined =>
   overRate(passage, space, rateClassOf(passage.envelope.kind), 1)
 
 /** Charges the sender; the refusal says when to try again. */

@@ -1,4 +1,5 @@
-import type { Envelope, ErrorCode, InviteAckPayload } from '@meup/protocol'
+import type { Envelope, ErrorCode, InviteAckPayload, WorkMeter } from '@meup/protocol'
+import type { EnvelopeLog } from '../ports/envelope-log.js'
 import type { SpaceConfig } from '../space/config.js'
 import type { Decisions, Verdict } from '../space/decisions.js'
 import type { Guard } from '../space/guard.js'
@@ -6,6 +7,7 @@ import type { KnownIds } from '../space/known-ids.js'
 import type { Rates } from '../space/rates.js'
 import type { Sender } from '../space/sender.js'
 import type { SpaceState } from '../space/state.js'
+import type { Grant } from '../space/trust/grants.js'
 import type { Encoded } from './encode.js'
 
 /** An envelope on its way in. A step may rely on what the steps before it have filled in. */
@@ -17,12 +19,18 @@ export interface Passage {
   readonly isBinary: boolean
   /** Milliseconds since the epoch: the time of acceptance. */
   readonly now: number
+  /** What deciding on it has cost so far: whatever costs more than its size is charged here before it is done [MEUP-7.1]. */
+  readonly meter: WorkMeter
+  /** From `decode` on: the id that its sender wrote, if it wrote one. */
+  writtenId?: string
   /** From `decode` on; complete but for `seq` after `identify`. */
   envelope: Envelope
   /** The payload's bytes as they were sent; from `guard` on, as they may be seen. */
   payload: Uint8Array
   /** From `recognise` on: the envelope as bytes. */
   encoded: Encoded
+  /** From `authorize` on, where it is a revocation: what it takes back. */
+  revoked?: readonly Grant[]
   /** From `guard` on: what is to be recorded about it, once it is admitted. */
   verdicts?: readonly Verdict[]
   /** From `invite` on, where it is an invitation: what its sender alone is told. */
@@ -45,9 +53,11 @@ export interface Receipt {
   readonly seq: number
   /** Of what has just been accepted: who is invited, and the token for it. */
   readonly invitation?: InviteAckPayload
+  /** Nothing was added to the log: it is there already, or nothing for it (seq 0). */
+  readonly answered?: true
 }
 
-/** The envelope was answered and goes no further; seq 0 where it is nothing for the log. */
+/** The envelope was answered and goes no further. */
 interface Answered extends Receipt {
   readonly answered: true
 }
@@ -63,6 +73,7 @@ export interface Admission {
   readonly decisions: Decisions
   /** Why nothing is admitted at present. */
   readonly stopped: string | undefined
+  readonly log: Pick<EnvelopeLog, 'maxFrameBytes'>
   /** RFC 3339 with milliseconds. */
   timestamp(ms: number): string
   /** Gives an envelope its place; from then on it is admitted. */

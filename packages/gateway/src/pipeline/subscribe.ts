@@ -2,7 +2,7 @@ import { Kind, PatternError, type SubscribePayload } from '@meup/protocol'
 import type { Admission, Outcome, Passage } from './passage.js'
 
 /** `observe.subscribe` ends here: it changes its own connection and is answered by a welcome [MEUP-9.1]. */
-export function subscribe({ envelope, sender }: Passage, _space: Admission): Outcome {
+export function subscribe({ envelope, sender, meter, now }: Passage, space: Admission): Outcome {
   if (envelope.kind !== Kind.observeSubscribe) return undefined
   if (sender.subscribe === undefined) {
     return {
@@ -11,7 +11,9 @@ export function subscribe({ envelope, sender }: Passage, _space: Admission): Out
     }
   }
   try {
-    sender.subscribe(envelope.payload as SubscribePayload)
+    const bytes = sender.subscribe(envelope.payload as SubscribePayload, envelope.id, meter)
+    // The answer tells of the whole space, and may be many times larger than the question.
+    space.rates.charge(sender.payer, 'bytes', bytes, now)
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
     return { code: 'invalid_payload', path: `/payload${error.path}`, message: error.message }

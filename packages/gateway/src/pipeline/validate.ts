@@ -10,7 +10,7 @@ import {
 } from '@meup/protocol'
 import type { Admission, Outcome, Passage, Refusal } from './passage.js'
 
-/** Fields and payload by kind: `unknown_kind`, `invalid_context`, `invalid_payload`, `participant_not_found`. */
+/** Fields and payload by kind: `reserved_kind`, `unknown_kind`, `invalid_context`, `invalid_payload`, `participant_not_found`. */
 export function validate({ envelope }: Passage, space: Admission): Outcome {
   return (
     checkKind(envelope) ??
@@ -23,6 +23,9 @@ export function validate({ envelope }: Passage, space: Admission): Outcome {
 
 function checkKind({ kind }: Envelope): Refusal | undefined {
   const namespace = namespaceOf(kind)
+  if (namespace === 'system' || ruleOf(kind)?.gateway) {
+    return { code: 'reserved_kind', path: '/kind', message: `${kind} is sent by the gateway alone` }
+  }
   if (ruleOf(kind) !== undefined || !reservedNamespaces.has(namespace)) return undefined
   const message = `${namespace} is a reserved namespace without ${kind}; use a namespace of your own`
   return { code: 'unknown_kind', path: '/kind', message }
@@ -61,8 +64,7 @@ function checkAddressees({ to }: Envelope, { state }: Admission): Refusal | unde
   return { code: 'participant_not_found', path: `/to/${stranger}`, message }
 }
 
-/** The payload by its kind: `invalid_payload`. Rights that depend on a payload have it checked before all else. */
-export function checkBody({ kind, payload }: Envelope): Refusal | undefined {
+function checkBody({ kind, payload }: Envelope): Refusal | undefined {
   const problem = checkPayload(kind, payload)
   return (
     problem && { code: 'invalid_payload', path: problem.path, message: `${problem.path} ${problem.message}` }

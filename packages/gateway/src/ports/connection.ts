@@ -6,6 +6,8 @@ export interface Connection {
   readonly remote: string
   /** Bytes that were sent and that the peer has not taken yet. */
   readonly pending: number
+  /** Nothing that is sent arrives any more. */
+  readonly isGone: boolean
   send(parcel: Parcel): void
   /** Resolves when little of what was sent still waits, or when the connection is gone. */
   drained(): Promise<void>

@@ -52,6 +52,8 @@ export interface Query {
   readonly before?: number
   /** At most this many rows. */
   readonly limit: number
+  /** No row after those whose bodies have so many bytes together; one is always given. */
+  readonly maxBytes?: number
   /** Default `asc`. */
   readonly order?: 'asc' | 'desc'
   /** Without it every row. Only rows between `after` and `before` are looked at, so that the two bound the work. */
@@ -87,6 +89,8 @@ export interface EnvelopeLog {
   readonly oldest: number
   /** Of the last pruning. */
   readonly snapshot: Snapshot | undefined
+  /** Of the largest frame whose row it takes; absent = any. */
+  readonly maxFrameBytes?: number | undefined
   /** Absent = no other gateway has this log open. */
   readonly shared?: SharedLog<Row> | undefined
   /**
@@ -97,6 +101,11 @@ export interface EnvelopeLog {
   read(query: Query): Promise<Row[]>
   /** The committed row with this id: an index look-up, cheap enough for every envelope. */
   find(id: string): Row | undefined
+  /**
+   * Whether committed rows are in the context that is this root, or below it: an index look-up as well. Of what is pruned it
+   * may know for a while.
+   */
+  hasContext(root: string): boolean
   /**
    * Removes the rows up to `through` and keeps the snapshot in their place, both or neither. Rejects with `range` unless
    * `oldest` ≤ `through` < `head`: the newest row stays, since the chain goes on from it.

@@ -1,4 +1,4 @@
-import type { Capability, Limits, Rate, RateClass } from '@meup/protocol'
+import { type Capability, imitationsIn, type Limits, type Rate, type RateClass } from '@meup/protocol'
 import type { SafetySettings } from '@meup/safety'
 
 export interface ParticipantConfig {
@@ -28,4 +28,11 @@ export interface SpaceConfig {
   readonly mcp: { readonly visibility: 'everyone' | 'addressees' }
   /** Older envelopes are removed from the log; 0 = keep everything. */
   readonly retention: { readonly days: number }
+}
+
+/** Throws where one participant could be taken for another, or for the gateway [MEUP-3.24]. */
+export function checkNames({ name, participants }: Pick<SpaceConfig, 'name' | 'participants'>): void {
+  for (const [id, imitated] of imitationsIn(Object.keys(participants))) {
+    throw new Error(`"${id}" in the space "${name}" could be taken for "${imitated}". Choose another name.`)
+  }
 }

@@ -4,6 +4,7 @@ import {
   contextRoot,
   type Envelope,
   GATEWAY,
+  GUEST,
   isThought,
   Kind,
   openedContext,
@@ -18,7 +19,6 @@ import {
 } from './context-counts.js'
 import { type AudienceRules, audienceOf, mayRead, type Reader, readers } from './may-read.js'
 import { OpenContexts } from './open-contexts.js'
-import { GUEST } from './trust/membership.js'
 
 /** A context, and how much was said in it and below it of what everyone may read at present. */
 export interface ContextReport extends ContextInfo {
@@ -27,7 +27,7 @@ export interface ContextReport extends ContextInfo {
 
 interface OpenedContext extends Counted {
   readonly info: ContextInfo
-  /** Who may read its start; absent = everyone. */
+  /** Who may read its start and those of the contexts that it is nested in; absent = everyone. */
   readonly audience?: readonly string[]
   readonly nested: string[]
 }
@@ -142,9 +142,10 @@ export class Contexts {
     if (!this.opens(start)) return
     const { from, to, ts } = start
     const context = openedContext(start)
+    const audience = bothOf(to && [...to, from], parent?.audience)
     const opened: OpenedContext = {
       info: { context, owner: from, state: 'open', reasoningVisible: true, startedAt: ts },
-      ...(to && { audience: [...to, from] }),
+      ...(audience && { audience }),
       nested: [],
       ...nothingBy(from),
     }
@@ -205,6 +206,12 @@ export class Contexts {
 }
 
 const isOpen = ({ state }: ContextInfo): boolean => state === 'open'
+
+/** Who is in both; absent = everyone. That something is nested tells of what it is nested in [MEUP-8.1]. */
+function bothOf(some?: readonly string[], others?: readonly string[]): readonly string[] | undefined {
+  if (some === undefined || others === undefined) return some ?? others
+  return some.filter((each) => others.includes(each))
+}
 
 function shownTo(reader: Reader | undefined, all: OpenedContext[]): OpenedContext[] {
   if (reader === undefined) return all

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   type DecisionPayload,
   type Envelope,
@@ -5,7 +6,9 @@ import {
   isEnvelopeId,
   Kind,
   parseContext,
+  type WorkMeter,
 } from '@meup/protocol'
+import { cut, type Guard, head, isToolCall, parametersOf, redact } from '@meup/views'
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
@@ -17,6 +20,8 @@ export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message
 /** Whose envelope it was, as far as it could be read. */
 interface Attempt {
   readonly sender: Pick<Sender, 'participant' | 'payer'>
+  /** Pays for looks at what is recorded at once; the rest of a second is one record. */
+  readonly meter?: WorkMeter
   readonly envelope: Envelope
 }
 
@@ -28,30 +33,55 @@ interface Scribe {
   /** Why nothing is admitted at present. */
   readonly stopped: string | undefined
   /** Tells what may be seen of a text that somebody has made up. */
-  readonly safety: { guard(text: string): { readonly text: string } }
+  readonly safety: { guard(text: string, meter?: WorkMeter): ReturnType<Guard> }
   emit(fields: { kind: string; payload: object; to: string[] }): number
 }
+
+/** What a refused call was to do, and why, as it may be shown. */
+type Attempted = Pick<DecisionPayload, 'attemptedRationale' | 'attemptedArguments'>
 
 /** A decision before it is recorded: little enough to be kept for a while, whatever the envelope held. */
 interface Note {
   readonly to: string
-  readonly record: Omit<DecisionPayload, 'attemptedTool' | 'count'>
+  readonly record: Omit<DecisionPayload, 'attemptedTool' | keyof Attempted | 'count'>
   /** As the sender calls it; empty where there is none. */
   readonly tool: string
 }
 
 /** What has been decided alike since the first of them was recorded. */
 interface Second {
+  readonly payer: string
+  /** Of the call that alone is counted here. */
+  readonly attempted: Attempted | undefined
   count: number
   last: Note
   cancel(): void
 }
 
+/** What a refused `tools/call` was to do. */
+interface Call {
+  readonly tool: string
+  readonly parameters: unknown
+  readonly rationale: string
+}
+
+/** The first of a second. `isAlone`: the call is counted by itself. */
+interface First {
+  readonly key: string
+  readonly note: Note
+  readonly call: Call | undefined
+  readonly isAlone: boolean
+}
+
 const secondMs = 1000
 /** Seconds that are counted at once; what is decided beside them is in the metrics alone. */
-const mostSeconds = 64
+const mostSeconds = 256
+/** Calls of one payer that are counted each by itself. */
+const mostCalls = 16
 const longestTool = 128
 const longestMessage = 512
+/** Characters of a rationale, and of the JSON of arguments. */
+const longestText = 2048
 
 const denials: ReadonlySet<ErrorCode> = new Set([
   'capability_violation',
@@ -74,8 +104,8 @@ export function verdictOn(refusal: {
 
 /**
  * Records in the log what was denied, blocked, limited or passed for review: the first of a participant and a code at
- * once, the rest of that second as one [MEUP-3.12]. So nobody floods the log by being refused, and guests of one
- * address are counted together.
+ * once, the rest of that second as one [MEUP-3.12]; up to 16 different tool calls each by itself. So nobody floods the
+ * log by being refused, and guests of one address are counted together.
  */
 export class Decisions {
   readonly #space: Scribe
@@ -87,10 +117,13 @@ export class Decisions {
   }
 
   record(attempt: Attempt, verdict: Verdict): void {
-    const note = this.#note(attempt, verdict)
-    const key = `${verdict.reasonCode} ${attempt.sender.payer}`
+    const { payer } = attempt.sender
+    const call = refusedCall(attempt.envelope, verdict)
+    const plain = `${verdict.reasonCode} ${payer}`
+    const key = (call && this.#keyOf(call, plain, payer)) ?? plain
     const second = this.#seconds.get(key)
-    if (second === undefined) this.#begin(key, note)
+    const note = this.#note(attempt, verdict)
+    if (second === undefined) this.#begin(attempt, { key, note, call, isAlone: key !== plain })
     else {
       second.count++
       second.last = note
@@ -107,14 +140,24 @@ export class Decisions {
     this.#tellUncounted()
   }
 
-  #begin(key: string, note: Note): void {
+  /** Of this very call; `undefined` = there are too many different ones. */
+  #keyOf({ tool, parameters }: Call, plain: string, payer: string): string | undefined {
+    const key = `${plain} ${hash('sha256', JSON.stringify([tool, parameters]), 'base64url')}`
+    if (this.#seconds.has(key)) return key
+    const own = [...this.#seconds.values()].filter((each) => each.attempted && each.payer === payer)
+    return own.length < mostCalls ? key : undefined
+  }
+
+  #begin({ sender: { payer }, meter }: Attempt, { key, note, call, isAlone }: First): void {
     if (this.#space.stopped !== undefined) return
     if (this.#seconds.size >= mostSeconds) {
       this.#uncounted++
       return
     }
-    this.#write(note, 1)
-    this.#seconds.set(key, { count: 0, last: note, cancel: this.#endLater(key) })
+    const seen = call && this.#attempted(call, meter)
+    this.#write(note, 1, seen, meter)
+    const attempted = isAlone ? seen : undefined
+    this.#seconds.set(key, { payer, attempted, count: 0, last: note, cancel: this.#endLater(key) })
   }
 
   #endLater(key: string): () => void {
@@ -135,28 +178,38 @@ export class Decisions {
   }
 
   #note({ sender, envelope }: Attempt, verdict: Verdict): Note {
-    const { id, kind, context } = envelope
+    const { id, kind, context, correlationId } = envelope
     const isLegal = context !== undefined && parseContext(context, this.#space.config.limits) !== undefined
     const record = {
       ...verdict,
       ...(kind && { attemptedKind: kind }),
       ...(isEnvelopeId(id) && { attemptedId: id }),
+      ...(correlationId !== undefined && { attemptedCorrelation: correlationId }),
       ...(isLegal && { context }),
     }
-    return { to: sender.participant, record, tool: toolOf(envelope) }
+    return { to: sender.participant, record, tool: toolIn(envelope) }
   }
 
-  #writeRest({ count, last }: Second): void {
-    if (count > 0) this.#write(last, count)
+  /** The texts are guarded before they are cut, so that the cut leaves no half of a secret. */
+  #attempted({ parameters, rationale }: Call, meter: WorkMeter | undefined): Attempted {
+    const guard: Guard = (text) => this.#space.safety.guard(text, meter)
+    const attemptedRationale = head(guard(rationale).text, longestText)
+    const attemptedArguments = shortArguments(redact(parameters, guard).value)
+    return { ...(attemptedRationale && { attemptedRationale }), attemptedArguments }
   }
 
-  #write({ to, record, tool }: Note, count: number): void {
+  #writeRest({ count, last, attempted }: Second): void {
+    if (count > 0) this.#write(last, count, attempted)
+  }
+
+  #write({ to, record, tool }: Note, count: number, attempted?: Attempted, meter?: WorkMeter): void {
     const { config, logger, safety } = this.#space
-    const attemptedTool = tool && cut(safety.guard(tool).text, longestTool)
+    const attemptedTool = tool && head(safety.guard(tool, meter).text, longestTool)
     const payload: DecisionPayload = {
       ...record,
-      message: cut(safety.guard(record.message).text, longestMessage),
+      message: head(safety.guard(record.message).text, longestMessage),
       ...(attemptedTool && { attemptedTool }),
+      ...attempted,
       count,
     }
     try {
@@ -174,15 +227,24 @@ export class Decisions {
   }
 }
 
+/** What was not let through; a call that goes on is in the log itself. */
+function refusedCall(envelope: Envelope, { decision }: Verdict): Call | undefined {
+  const tool = toolIn(envelope)
+  if (tool === '' || (decision !== 'denied' && decision !== 'limited')) return undefined
+  const { payload, rationale } = envelope
+  return { tool, parameters: parametersOf(payload), rationale: rationale?.trim() ?? '' }
+}
+
 /** The name of the tool that a `tools/call` asks for; empty where there is none. */
-function toolOf({ kind, payload }: Envelope): string {
-  if ((kind !== Kind.mcpRequest && kind !== Kind.mcpProposal) || payload.method !== 'tools/call') return ''
+function toolIn({ kind, payload }: Envelope): string {
+  if ((kind !== Kind.mcpRequest && kind !== Kind.mcpProposal) || !isToolCall(payload)) return ''
   const { name } = (payload.params ?? {}) as { name?: unknown }
   return typeof name === 'string' ? name : ''
 }
 
-/** At most so many characters; a pair of surrogates is not parted. */
-function cut(text: string, length: number): string {
-  const end = text.slice(0, length)
-  return end.isWellFormed() ? end : end.slice(0, -1)
+/** Nothing has looked at the arguments of a refused call yet: they may be no object. */
+function shortArguments(seen: unknown): object | string {
+  const json = JSON.stringify(seen)
+  const isShort = typeof seen === 'object' && seen !== null && json.length <= longestText
+  return isShort ? seen : cut(json, longestText)
 }

@@ -25,8 +25,9 @@ function frame(to: string, ts: string, kind: string, payload: object, correlatio
   }
 }
 
-export const welcomeFrame = (to: string, ts: string, payload: WelcomePayload): Envelope =>
-  frame(to, ts, Kind.systemWelcome, payload)
+/** `subscribe`: id of the `observe.subscribe` that it answers. */
+export const welcomeFrame = (to: string, ts: string, payload: WelcomePayload, subscribe?: string): Envelope =>
+  frame(to, ts, Kind.systemWelcome, payload, subscribe)
 
 /** The token of an invitation. */
 export const inviteAckFrame = (

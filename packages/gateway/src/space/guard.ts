@@ -1,9 +1,11 @@
 import {
   EnvelopeGuard,
-  FALLBACK_RATIONALE,
   type GuardedParts,
   type GuardedText,
+  isToolCall,
   type Utterance,
+  WorkError,
+  type WorkMeter,
 } from '@meup/protocol'
 import { compileSafety, type Finding, SafetyError, type SafetySettings, tailOf } from '@meup/safety'
 import type { Clock } from '../ports/clock.js'
@@ -45,20 +47,25 @@ export class Guard {
     }
   }
 
-  /** What may be seen of a single text. */
-  guard(text: string): GuardedText<Finding> {
-    return this.#guard.guardText(text)
+  /** What may be seen of a single text; nothing where the meter does not pay for it. */
+  guard(text: string, meter?: WorkMeter): GuardedText<Finding> {
+    try {
+      return this.#guard.guardText(text, meter)
+    } catch (error) {
+      if (error instanceof WorkError) return { text: '', isWithheld: true, findings: [] }
+      throw error
+    }
   }
 
   /** What may be seen of an envelope; `payload`: its bytes. */
-  rewrite(envelope: Utterance, payload: Uint8Array): GuardedParts<Finding> {
-    const parts = this.#guard.guard(envelope, payload)
+  rewrite(envelope: Utterance, payload: Uint8Array, meter?: WorkMeter): GuardedParts<Finding> {
+    const parts = this.#guard.guard(envelope, payload, meter)
     for (const { action } of parts.findings) this.#ports.tally.findings.add(action)
     if (parts.withheld > 0) {
       const rules = parts.findings.map(({ rule }) => rule)
       this.#warn(envelope, { rules }, 'a text was withheld')
-    } else if (parts.rationale === FALLBACK_RATIONALE) {
-      this.#warn(envelope, {}, 'a tool call gives no reason; the usual one stands for it')
+    } else if (isToolCall(envelope) && !(parts.rationale ?? envelope.rationale)) {
+      this.#warn(envelope, {}, 'a tool call gives no reason')
     }
     return parts
   }

@@ -1,7 +1,6 @@
-import { correlations, type Envelope, type InvitePayload, Kind } from '@meup/protocol'
+import { correlations, type Envelope, GUEST, type InvitePayload, Kind } from '@meup/protocol'
 import { Oldest } from '@meup/views'
 import type { Requests } from './requests.js'
-import { GUEST } from './trust/membership.js'
 
 interface Configured {
   readonly participants: Readonly<Record<string, { readonly kind: string }>>
@@ -21,7 +20,7 @@ const remembered = 10_000
  * A human's chat starts all counts anew. A fold over the log, to stand after that of the requests.
  */
 export class Hops {
-  readonly #requests: Pick<Requests, 'askerOf'>
+  readonly #requests: Pick<Requests, 'get'>
   /** Whether it is an agent, of those whom the operator or an invitation names. */
   readonly #named = new Map<string, boolean>()
   readonly #oldestNamed = new Oldest(this.#named)
@@ -30,10 +29,10 @@ export class Hops {
   readonly #oldestSent = new Oldest(this.#senders)
   /** Of the chats that are further than 0. */
   readonly #hops = new Map<string, number>()
-  /** Agents that a tool has answered since their last chat. */
+  /** Agents that somebody else has answered a request of since their last chat. */
   readonly #informed = new Set<string>()
 
-  constructor(requests: Pick<Requests, 'askerOf'>) {
+  constructor(requests: Pick<Requests, 'get'>) {
     this.#requests = requests
   }
 
@@ -92,10 +91,11 @@ export class Hops {
     }
   }
 
+  /** To answer oneself is no news. */
   #inform(response: Envelope): void {
     for (const id of correlations(response)) {
-      const asker = this.#requests.askerOf(id)
-      if (asker !== undefined && this.#isAgent(asker)) this.#informed.add(asker)
+      const asker = this.#requests.get(id)?.from
+      if (asker !== undefined && asker !== response.from && this.#isAgent(asker)) this.#informed.add(asker)
     }
   }
 

@@ -1,7 +1,7 @@
+import { contextRoot } from '@meup/protocol'
 import { digestOf } from '../log/chain.js'
 import { type Message, messageOf } from '../outbox/parcel.js'
 import type { Draft, Entry, EnvelopeLog } from '../ports/envelope-log.js'
-import type { Origin } from './may-read.js'
 
 /** Where the log has, or will have, an envelope; `message` once it is committed. */
 export interface KnownId {
@@ -9,15 +9,21 @@ export interface KnownId {
   readonly message?: Message
 }
 
-/** The ids of a space: those on their way into the log, and those in it [MEUP-1.10]. */
+/** Drafts by their ids, and the roots of the contexts that they are in. */
+class InFlight {
+  readonly drafts = new Map<string, Draft>()
+  readonly roots = new Set<string>()
+}
+
+/** The ids and the contexts of a space: those on their way into the log, and those in it [MEUP-1.10]. */
 export class KnownIds {
   readonly #log: EnvelopeLog
   /**
-   * On their way, in two maps that are replaced once they are empty: the tables that a map has outgrown are linked to those
+   * On their way, in two that are replaced once they are empty: the tables that a map has outgrown are linked to those
    * that follow, so that one map for all would have what was deleted from it outlive the collection of young objects.
    */
-  #older = new Map<string, Draft>()
-  #newer = new Map<string, Draft>()
+  #older = new InFlight()
+  #newer = new InFlight()
 
   constructor(log: EnvelopeLog) {
     this.#log = log
@@ -37,22 +43,30 @@ export class KnownIds {
     return same ? { seq: row.seq, message: messageOf(row) } : 'other'
   }
 
-  originOf(id: string): Origin | undefined {
+  /** Of what was admitted, committed or not. */
+  originOf(id: string): Entry | undefined {
     return this.#draftOf(id) ?? this.#log.find(id)
   }
 
+  /** Whether anything admitted is in the context that is this root, or below it [MEUP-2.12]. */
+  hasContext(root: string): boolean {
+    return this.#older.roots.has(root) || this.#newer.roots.has(root) || this.#log.hasContext(root)
+  }
+
   admit(draft: Draft): void {
-    this.#newer.set(draft.id, draft)
+    this.#newer.drafts.set(draft.id, draft)
+    if (draft.context !== undefined) this.#newer.roots.add(contextRoot(draft.context))
   }
 
   settle(entries: readonly Entry[]): void {
-    for (const { id } of entries) if (!this.#older.delete(id)) this.#newer.delete(id)
-    if (this.#older.size > 0) return
-    this.#older = this.#newer
-    this.#newer = new Map()
+    for (const { id } of entries) if (!this.#older.drafts.delete(id)) this.#newer.drafts.delete(id)
+    if (this.#older.drafts.size > 0) return
+    // What a failed commit has lost leaves no roots behind.
+    this.#older = this.#newer.drafts.size > 0 ? this.#newer : new InFlight()
+    this.#newer = new InFlight()
   }
 
   #draftOf(id: string): Draft | undefined {
-    return this.#older.get(id) ?? this.#newer.get(id)
+    return this.#older.drafts.get(id) ?? this.#newer.drafts.get(id)
   }
 }

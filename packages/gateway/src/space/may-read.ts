@@ -19,11 +19,11 @@ export interface AudienceRules {
   readonly mcpVisibility: 'everyone' | 'addressees'
   /** Whether the run that a context belongs to is hidden. */
   isHidden(context: string): boolean
-  /** Who sent an admitted envelope, of which kind it is, and what it answers. */
+  /** Who sent an admitted envelope to whom, of which kind it is, and what it answers. */
   originOf(id: string): Origin | undefined
 }
 
-export type Origin = Pick<Entry, 'from' | 'kind' | 'correlationId'>
+type Origin = Pick<Entry, 'from' | 'to' | 'kind' | 'correlationId'>
 
 /** What decides who may read an envelope. */
 export type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
@@ -43,13 +43,24 @@ export const readers = (participants: readonly string[]): Readers => ({
   isWithheld: false,
 })
 
-/** `to` names who must act; with `addressees` a request and its responses are theirs and the askers' alone. */
+/**
+ * `to` names who must act; with `addressees` a request, its responses and what is notified are theirs and the askers' alone,
+ * save what somebody asks itself [MEUP-8.2].
+ */
 function mcpAudience(entry: Addressed, { mcpVisibility, originOf }: AudienceRules): Audience {
   if (mcpVisibility === 'everyone') return undefined
-  if (entry.kind !== Kind.mcpRequest && entry.kind !== Kind.mcpResponse) return undefined
-  if (entry.kind === Kind.mcpRequest && entry.to === undefined) return undefined
-  return readers([...(entry.to ?? []), ...askers(entry, originOf)])
+  const { kind, to } = entry
+  if (kind !== Kind.mcpRequest && kind !== Kind.mcpResponse) return undefined
+  if (kind === Kind.mcpRequest && (to === undefined || asksItself(entry))) return undefined
+  if (kind === Kind.mcpResponse && correlations(entry).every((id) => asksItself(originOf(id))))
+    return undefined
+  return readers([...(to ?? []), ...askers(entry, originOf)])
 }
+
+const asksItself = (request: Origin | undefined): boolean =>
+  request?.kind === Kind.mcpRequest &&
+  request.to !== undefined &&
+  request.to.every((id) => id === request.from)
 
 /** What a response answers, and what a request fulfils: their senders read along. */
 const answered: Partial<Record<string, string>> = {

@@ -1,5 +1,4 @@
-import type { ContextInfo } from '@meup/protocol'
-import { GUEST } from './trust/membership.js'
+import { type ContextInfo, GUEST } from '@meup/protocol'
 
 /** What is known of the contexts that are open, in the order in which they were opened. */
 export class OpenContexts<Opened extends { readonly info: ContextInfo }> {

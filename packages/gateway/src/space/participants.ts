@@ -25,6 +25,10 @@ export class Participants {
     return this.#known.has(id)
   }
 
+  ids(): Iterable<string> {
+    return this.#known.keys()
+  }
+
   /** Whether the operator has configured it, or takes its issuer's word for it. */
   isNamed(id: string): boolean {
     return this.#known.get(id)?.named ?? false
@@ -57,7 +61,7 @@ export class Participants {
     return this.#known.get(id)?.holdings.readsTargeted ?? false
   }
 
-  list(): ParticipantInfo[] {
+  list(): Pick<ParticipantInfo, 'id' | 'capabilities' | 'status'>[] {
     return [...this.#known].map(([id, { holdings, present }]) => ({
       id,
       capabilities: [...holdings.all],

@@ -3,6 +3,7 @@ import {
   canonicalJson,
   correlations,
   type Envelope,
+  type KickPayload,
   Kind,
   type McpProposalPayload,
   memberOf,
@@ -43,18 +44,24 @@ const remembered = 10_000
 /** A proposal that so many have rejected is over. */
 const mostRejections = 1000
 
-/** What was proposed, and was not fulfilled or withdrawn yet [MEUP-3.11, 4.17]. A fold over the log. */
+/** What was proposed, and was not fulfilled or withdrawn yet, by those who are still there [MEUP-3.11, 4.17]. A fold over the log. */
 export class Proposals {
   readonly #open = new Map<string, Proposal>()
   readonly #oldest = new Oldest(this.#open)
 
   apply(envelope: Envelope, body: Uint8Array): void {
-    const { kind, from } = envelope
+    const { kind, from, payload } = envelope
     if (kind === Kind.mcpProposal) this.#propose(envelope, body)
     else if (kind === Kind.mcpRequest && envelope.correlationId !== undefined) {
       for (const id of new Set(correlations(envelope))) this.#use(id)
     } else if (kind === Kind.mcpReject) for (const id of correlations(envelope)) this.#reject(id, from)
     else if (kind === Kind.mcpWithdraw) for (const id of correlations(envelope)) this.#withdraw(id, from)
+    else if (kind === Kind.spaceKick) this.endOf([(payload as KickPayload).participantId])
+  }
+
+  /** Nobody answers for what these have proposed any more: they were kicked, or do not belong to the space [MEUP-3.22]. */
+  endOf(participants: readonly string[]): void {
+    for (const [id, { by }] of this.#open) if (participants.includes(by)) this.#open.delete(id)
   }
 
   snapshot(): ProposalsSnapshot {
@@ -75,6 +82,15 @@ export class Proposals {
   find(id: string, now: number): OpenProposal | undefined {
     const proposal = this.#open.get(id)
     return proposal?.expiresAt !== undefined && proposal.expiresAt <= now ? undefined : proposal
+  }
+
+  /** Of those that were made last, the ones that are open at this time, the newest first. */
+  latest(most: number, now: number): (OpenProposal & { readonly id: string; readonly uses: number })[] {
+    const ids = [...this.#open.keys()].slice(-most).reverse()
+    return ids.flatMap((id) => {
+      const proposal = this.#open.get(id)
+      return proposal === undefined || this.find(id, now) === undefined ? [] : { id, ...proposal }
+    })
   }
 
   #propose(envelope: Envelope, body: Uint8Array): void {

@@ -13,6 +13,9 @@ const classes: ReadonlyMap<string, RateClass> = new Map([
   ['observe', 'control'],
 ])
 
+/** A socket whose payer owes one of these is not read [MEUP-7.1]. */
+const owed = ['bytes', 'results', 'work', 'frames'] as const satisfies readonly RateClass[]
+
 export const rateClassOf = (kind: string): RateClass => classes.get(namespaceOf(kind)) ?? 'other'
 
 /** Past this many payers, those that owe nothing are forgotten. */
@@ -41,6 +44,29 @@ export class Rates {
   take(payer: string, rateClass: RateClass, cost: number, now: number): number {
     const { bucket, rate } = this.#accountOf(payer, rateClass, now)
     return bucket.take(cost, rate, now)
+  }
+
+  /** Takes it whether it is there or not: what has been done cannot be refused any more [MEUP-7.1]. */
+  charge(payer: string, rateClass: RateClass, cost: number, now: number): void {
+    const { bucket, rate } = this.#accountOf(payer, rateClass, now)
+    bucket.charge(cost, rate, now)
+  }
+
+  /** Milliseconds until the payer has this part of its burst in a class; by default, until it owes nothing. */
+  wait(payer: string, rateClass: RateClass, now: number, part = 0): number {
+    const { bucket, rate } = this.#accountOf(payer, rateClass, now)
+    return bucket.wait(rate, now, part * rate.burst)
+  }
+
+  /** Milliseconds until the payer owes nothing for which it is not read. */
+  waitToRead(payer: string, now: number): number {
+    const accounts = this.#payers.get(payer)
+    let wait = 0
+    if (accounts === undefined) return wait
+    for (const rateClass of owed) {
+      if (accounts.has(rateClass)) wait = Math.max(wait, this.wait(payer, rateClass, now))
+    }
+    return wait
   }
 
   #accountOf(payer: string, rateClass: RateClass, now: number): Account {

@@ -1,17 +1,21 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { Oldest } from '@meup/views'
+import { isNotification, Oldest } from '@meup/views'
 
-interface Request {
-  /** Absent only where a snapshot of an earlier version does not tell. */
-  readonly from?: string
+/** A request that was admitted, and who has answered it. */
+export interface OpenRequest {
+  readonly from: string
   /** Absent = everyone may answer once. */
   readonly to?: ReadonlySet<string>
+  readonly answeredBy: ReadonlySet<string>
+}
+
+interface Request extends OpenRequest {
   readonly answeredBy: Set<string>
 }
 
 export type RequestsSnapshot = readonly {
   readonly id: string
-  readonly from?: string
+  readonly from: string
   readonly to?: readonly string[]
   readonly answeredBy: readonly string[]
 }[]
@@ -34,7 +38,7 @@ export class Requests {
   snapshot(): RequestsSnapshot {
     return [...this.#open].map(([id, { from, to, answeredBy }]) => ({
       id,
-      ...(from !== undefined && { from }),
+      from,
       ...(to && { to: [...to] }),
       answeredBy: [...answeredBy],
     }))
@@ -43,27 +47,19 @@ export class Requests {
   restore(snapshot: RequestsSnapshot): void {
     for (const { id, from, to, answeredBy } of snapshot) {
       this.#open.set(id, {
-        ...(from !== undefined && { from }),
+        from,
         ...(to && { to: new Set(to) }),
         answeredBy: new Set(answeredBy),
       })
     }
   }
 
-  /** Why this participant may not answer this request; `undefined` = it may. */
-  refusal(id: string, from: string): 'unknown' | 'answered' | 'not addressed' | undefined {
-    const request = this.#open.get(id)
-    if (request === undefined) return 'unknown'
-    if (request.to !== undefined && !request.to.has(from)) return 'not addressed'
-    return request.answeredBy.has(from) ? 'answered' : undefined
-  }
-
-  askerOf(id: string): string | undefined {
-    return this.#open.get(id)?.from
+  get(id: string): OpenRequest | undefined {
+    return this.#open.get(id)
   }
 
   #ask({ id, from, to, payload }: Envelope): void {
-    if (typeof payload.method === 'string' && payload.method.startsWith('notifications/')) return
+    if (isNotification(payload)) return
     this.#open.set(id, { from, ...(to && { to: new Set(to) }), answeredBy: new Set() })
     while (this.#open.size > remembered) this.#open.delete(this.#oldest.next() ?? '')
   }

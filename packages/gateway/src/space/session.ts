@@ -1,6 +1,7 @@
-import { type Capability, closeCodes, type SubscribePayload } from '@meup/protocol'
+import { type Capability, closeCodes, type SubscribePayload, type WorkMeter } from '@meup/protocol'
 import type { Message, Parcel } from '../outbox/parcel.js'
 import type { Connection } from '../ports/connection.js'
+import type { LogReader } from './log-reads.js'
 import type { Reader } from './may-read.js'
 import { everything, type Selection } from './selection.js'
 import type { Sender } from './sender.js'
@@ -25,11 +26,12 @@ export interface SessionOptions {
   readonly tally: Tally
   /** Absent = everything. */
   readonly selection?: Selection
-  resubscribed(session: Session): void
+  /** Answers the envelope `id` that asked for it; gives the bytes of the answer. */
+  resubscribed(session: Session, id: string): number
 }
 
 /** One connection of one participant: what it may read, what it asked to see, how far it has been served. */
-export class Session implements Sender, Reader {
+export class Session implements Sender, Reader, LogReader {
   readonly connection: Connection
   readonly participant: string
   readonly payer: string
@@ -47,6 +49,10 @@ export class Session implements Sender, Reader {
   /** Served as commits happen; before that, from the log. */
   live = false
   closed = false
+  /** The first welcome has been sent. */
+  isWelcomed = false
+  /** Another welcome was sent before the replay was over, so that its end has to be told [MEUP-5.3]. */
+  tellsEnd = false
   /** Bytes of the last welcome, until little waits for the first time. */
   #excused = 0
   readonly #options: SessionOptions
@@ -88,8 +94,15 @@ export class Session implements Sender, Reader {
     this.connection.send(parcel)
   }
 
+  /** Whether there is nobody to read for any more. */
+  isGone(): boolean {
+    return this.closed || this.connection.isGone
+  }
+
   /** However large a welcome is, it makes nobody slow; only one at a time is excused [MEUP-5.8]. */
   welcome(message: Message): void {
+    this.tellsEnd = this.isWelcomed && !this.live
+    this.isWelcomed = true
     this.reply(message)
     this.#excused = message.text.length
   }
@@ -102,10 +115,10 @@ export class Session implements Sender, Reader {
     if (this.live || seq <= this.position) this.reply(message)
   }
 
-  subscribe(asked: SubscribePayload): void {
-    this.subscription = compileSubscription(asked)
+  subscribe(asked: SubscribePayload, id: string, meter: WorkMeter): number {
+    this.subscription = compileSubscription(asked, meter)
     this.group = groupOf(this)
-    this.#options.resubscribed(this)
+    return this.#options.resubscribed(this, id)
   }
 
   suppress(envelopes: number, bytes: number): void {

@@ -1,4 +1,4 @@
-import { type Envelope, GATEWAY, PROTOCOL } from '@meup/protocol'
+import { type Envelope, GATEWAY, PROTOCOL, WorkMeter } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { broadcast, Delivery } from '../outbox/broadcast.js'
 import { messageFrom } from '../outbox/parcel.js'
@@ -16,6 +16,7 @@ import { GroupCommit } from './group-commit.js'
 import { Guard } from './guard.js'
 import { HiddenRuns } from './hidden-runs.js'
 import { KnownIds } from './known-ids.js'
+import { LogReads } from './log-reads.js'
 import { type Addressed, type Audience, audienceOf, type Reader } from './may-read.js'
 import type { SpacePorts } from './ports.js'
 import { Rates } from './rates.js'
@@ -24,6 +25,7 @@ import { envelopeOf, resume } from './replay.js'
 import type { Sender } from './sender.js'
 import type { Session } from './session.js'
 import type { SpaceState } from './state.js'
+import { logClock } from './steady-clock.js'
 import { Tally } from './tally.js'
 import { timestamper } from './timestamper.js'
 import { Watchers } from './watchers.js'
@@ -34,13 +36,16 @@ const unwritable = 'the log cannot be written'
 export class Space {
   config: SpaceConfig
   readonly log: EnvelopeLog
+  /** Never before the last time in the log. */
   readonly clock: Clock
+  readonly #followTime: (last: Entry | undefined) => void
   readonly logger: Logger
   readonly rates: Rates
   readonly ids: KnownIds
   readonly sessions = new Set<Session>()
   readonly tally = new Tally()
   readonly timestamp = timestamper()
+  readonly reads = new LogReads(this)
   readonly safety: Guard
   readonly decisions = new Decisions(this)
   state: SpaceState
@@ -65,10 +70,13 @@ export class Space {
   #senders: (Sender | undefined)[] = []
   readonly #watchers = new Watchers()
 
-  private constructor(config: SpaceConfig, { log, clock, logger, isToken }: SpacePorts, state: SpaceState) {
+  private constructor(config: SpaceConfig, ports: SpacePorts, state: SpaceState) {
+    const { log, logger, isToken } = ports
+    const { clock, follow } = logClock(ports.clock, logger, config.name)
     this.config = config
     this.log = log
     this.clock = clock
+    this.#followTime = follow
     this.logger = logger
     this.state = state
     this.rates = new Rates(this)
@@ -94,7 +102,11 @@ export class Space {
 
   /** Takes up the log where it ends. */
   static async open(config: SpaceConfig, ports: SpacePorts): Promise<Space> {
-    return new Space(config, ports, await resume(ports.log, config.name, ports.logger))
+    const space = new Space(config, ports, await resume(ports.log, config.name, ports.logger))
+    const { log } = ports
+    const [last] = log.head === 0 ? [] : await log.read({ order: 'desc', limit: 1 })
+    space.#followTime(last)
+    return space
   }
 
   /** Whether another gateway sequences this space: then nothing is admitted here. */
@@ -102,17 +114,19 @@ export class Space {
     return this.log.shared?.leads === false
   }
 
-  /** Takes one frame through the pipeline. A refusal is answered to its sender; nobody else notices. */
+  /** Takes one frame through the pipeline. A refusal is answered to its sender, and pays for its work as well. */
   submit(sender: Sender, frame: Uint8Array, isBinary = false): Receipt | Refusal {
     const now = this.clock.now()
     this.state.trust.advance(now)
     const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
-    const nothing = { body: frame, content: frame }
-    const passage: Passage = { sender, frame, isBinary, now, envelope, payload: frame, encoded: nothing }
+    const meter = new WorkMeter(this.config.limits.work)
+    const nothing = { envelope, payload: frame, encoded: { body: frame, content: frame } }
+    const passage: Passage = { sender, frame, isBinary, now, meter, ...nothing }
+    const { work } = this.state.trust
     const outcome = attempt(passage, this)
-    if (outcome === undefined) return { id: passage.envelope.id, seq: passage.envelope.seq ?? 0 }
-    if (isRefusal(outcome)) this.#reject(outcome, passage)
-    return outcome
+    if (outcome !== undefined && isRefusal(outcome)) this.#reject(outcome, passage)
+    this.rates.charge(sender.payer, 'work', meter.spent + this.state.trust.work - work, now)
+    return outcome ?? { id: passage.envelope.id, seq: passage.envelope.seq ?? 0 }
   }
 
   /** Logs an envelope of the gateway's own. Gives its seq; throws when the log takes nothing. */
@@ -162,8 +176,7 @@ export class Space {
 
   /** Resolves to whether the log has this seq, as soon as that is certain. */
   committed(seq: number): Promise<boolean> {
-    if (seq <= this.delivered) return Promise.resolve(true)
-    return this.#watchers.wait(seq)
+    return seq <= this.delivered ? Promise.resolve(true) : this.#watchers.wait(seq)
   }
 
   /** Resolves when everything admitted so far is committed, or has failed: to whether it is committed. */
@@ -204,9 +217,10 @@ export class Space {
   }
 
   #reject(refusal: Refusal, passage: Passage): void {
-    const { sender, envelope, now } = passage
+    const { sender, writtenId: id = '', now } = passage
     this.tally.refused.add(refusal.code)
-    sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, envelope)))
+    const attempt = { id, kind: passage.envelope.kind }
+    sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, attempt)))
     const verdict = verdictOn(refusal)
     if (verdict !== undefined) this.decisions.record(passage, verdict)
   }
@@ -255,6 +269,7 @@ export class Space {
 
   #take(rows: readonly Row[]): void {
     for (const row of rows) this.#fold(envelopeOf(row), row.body)
+    this.#followTime(rows.at(-1))
     this.#deliver(rows)
     this.#admitted = this.delivered
   }
@@ -291,10 +306,10 @@ export class Space {
 
   /** Delivers what was stored though its commit seemed to fail. */
   async #catchUp(): Promise<void> {
-    const { log } = this
-    const lost = `the log ends at ${log.head}, but ${this.delivered} has been acknowledged; restore it from a copy`
-    if (log.head < this.delivered) throw new Error(lost)
-    while (this.delivered < log.head) this.#take(await log.read({ after: this.delivered, limit: 1000 }))
+    const lost = `the log ends at ${this.log.head}, but ${this.delivered} has been acknowledged; restore it from a copy`
+    if (this.log.head < this.delivered) throw new Error(lost)
+    while (this.delivered < this.log.head)
+      this.#take(await this.log.read({ after: this.delivered, limit: 1000 }))
     this.#admitted = this.delivered
   }
 }

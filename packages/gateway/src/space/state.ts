@@ -18,7 +18,7 @@ interface Snapshot {
  * Of the format of snapshots. A later version reads the earlier ones too, as logs hold them. It is also raised where folds
  * come to make something else of the same envelopes: checkpoints, which can be made again, are taken of the same version alone.
  */
-const version = 4
+const version = 5
 
 /**
  * Everything the gateway decides by. It is changed by `apply` alone, with each envelope in log order: when one is
@@ -29,12 +29,12 @@ export class SpaceState {
   static readonly format = `state ${version}`
   /** Of the envelope that it took last; 0 = of none. */
   seq = 0
-  readonly trust = new Trust()
+  readonly proposals = new Proposals()
+  readonly trust = new Trust((ids) => this.proposals.endOf(ids))
   readonly participants = this.trust.participants
   readonly contexts = new Contexts()
   readonly requests = new Requests()
   readonly pauses = new Pauses()
-  readonly proposals = new Proposals()
   readonly hops = new Hops(this.requests)
   /** What the operator configured, as it was last recorded. */
   configured: Readonly<Record<string, unknown>> | undefined

@@ -6,6 +6,7 @@ import {
   Kind,
   namespaceOf,
   type SubscribePayload,
+  type WorkMeter,
 } from '@meup/protocol'
 import type { Entry } from '../ports/envelope-log.js'
 
@@ -27,24 +28,24 @@ const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'spac
 const mostSteps = 2 ** 13
 
 /** Throws `PatternError`, its path relative to the payload, for a pattern that does not compile. */
-export function compileSubscription(asked: SubscribePayload): Subscription {
+export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter): Subscription {
   const tests: ((entry: Entry) => boolean)[] = []
   const { reasoning, contexts, excludeContexts, from, kinds } = asked
   if (reasoning !== undefined && reasoning !== 'full') tests.push((entry) => isShown(reasoning, entry))
   if (contexts) {
-    const wanted = underAny(contexts, '/contexts')
+    const wanted = underAny(contexts, '/contexts', meter)
     tests.push(({ context }) => context === undefined || wanted(context))
   }
   if (excludeContexts) {
-    const unwanted = underAny(excludeContexts, '/excludeContexts')
+    const unwanted = underAny(excludeContexts, '/excludeContexts', meter)
     tests.push(({ context }) => context === undefined || !unwanted(context))
   }
   if (from) {
-    const wanted = compilePattern(from, { path: '/from' })
+    const wanted = compilePattern(from, { path: '/from', meter })
     tests.push((entry) => wanted(entry.from))
   }
   if (kinds) {
-    const wanted = compilePattern(kinds, { kinds: true, path: '/kinds' })
+    const wanted = compilePattern(kinds, { kinds: true, path: '/kinds', meter })
     tests.push(({ kind }) => wanted(kind))
   }
   return {
@@ -58,8 +59,12 @@ const isUncut = ({ kind, context }: Entry): boolean =>
   uncut.has(namespaceOf(kind)) || (kind === Kind.chat && context === undefined)
 
 /** A pattern names a context and everything below it. */
-function underAny(patterns: string[], path: string): (context: string) => boolean {
-  const matches = compilePattern(patterns, { path })
+function underAny(
+  patterns: string[],
+  path: string,
+  meter: WorkMeter | undefined,
+): (context: string) => boolean {
+  const matches = compilePattern(patterns, { path, meter })
   return (context) => {
     for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
       if (matches(at)) return true

@@ -47,7 +47,7 @@ export class Tally {
   readonly findings = new Counts()
   /** Connections that were closed because their peer took too little. */
   slowCloses = 0
-  /** How often a connection was read no further for a while, because the log had fallen behind. */
+  /** How often a connection was read no further for a while, because the log had fallen behind or its rates were used up. */
   heldReads = 0
   /** What subscriptions have cut. */
   readonly suppressed = { envelopes: 0, bytes: 0 }

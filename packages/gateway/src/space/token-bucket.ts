@@ -20,6 +20,18 @@ export class TokenBucket {
     return Math.max(1, Math.ceil(((cost - this.#tokens) / rate.perSecond) * 1000))
   }
 
+  /** Takes `cost` tokens, whether they are there or not. */
+  charge(cost: number, rate: Rate, now: number): void {
+    this.#refill(rate, now)
+    this.#tokens -= cost
+  }
+
+  /** The milliseconds until it has `least` tokens; by default, until it owes nothing. */
+  wait(rate: Rate, now: number, least = 0): number {
+    this.#refill(rate, now)
+    return this.#tokens >= least ? 0 : Math.ceil(((least - this.#tokens) / rate.perSecond) * 1000)
+  }
+
   isFull(rate: Rate, now: number): boolean {
     this.#refill(rate, now)
     return this.#tokens >= rate.burst

@@ -27,6 +27,19 @@ export function describeRead(withLog: WithLog): void {
     }
   })
 
+  withLog('gives no more rows than have so many bytes, and always one', async (log) => {
+    const sized = (seq: number, size: number) => draft(seq, { body: new Uint8Array(size).fill(0x20) })
+    await log.append([sized(1, 10), sized(2, 10), sized(3, 50), sized(4, 10), sized(5, 10)])
+    const read = (query: Omit<Query, 'limit'>) => seqs(log.read({ limit: 9, ...query }))
+    assert.deepEqual(await read({ maxBytes: 1 }), [1])
+    assert.deepEqual(await read({ maxBytes: 20 }), [1, 2])
+    assert.deepEqual(await read({ maxBytes: 21 }), [1, 2, 3])
+    assert.deepEqual(await read({ maxBytes: 1, after: 2 }), [3])
+    assert.deepEqual(await read({ maxBytes: 15, order: 'desc' }), [5, 4])
+    assert.deepEqual(await read({ maxBytes: 1000 }), [1, 2, 3, 4, 5])
+    assert.deepEqual(await seqs(log.read({ maxBytes: 1000, limit: 2 })), [1, 2])
+  })
+
   withLog('gives what a filter selects, by each part and by all of them', async (log) => {
     const { chat, reasoningStart: start, reasoningThought: thought } = Kind
     await log.append([
@@ -103,6 +116,16 @@ export function describeFind(withLog: WithLog): void {
     assertHolds(log.find('e2'), asked)
     assert.deepEqual(linkOf(log.find('e2')), linkOf((await all(log))[1]))
     for (const unknown of ['e3', 'E1', 'e', '', "e1' OR 1"]) assert.equal(log.find(unknown), undefined)
+  })
+
+  withLog('knows whether a context, or one below it, has rows', async (log) => {
+    assert.equal(log.hasContext('run'), false)
+    await log.append([draft(1, { context: 'run/deep/er' }), draft(2, { context: 'free' }), draft(3)])
+    const roots = ['run', 'free', 'ru', 'run0', 'run-', 'deep', 'fre', 'free0', 'e3', '']
+    assert.deepEqual(
+      roots.filter((root) => log.hasContext(root)),
+      ['run', 'free'],
+    )
   })
 
   withLog('sees every append that has resolved, within the turn that saw nothing yet', async (log) => {

@@ -1,5 +1,5 @@
 import { ProtocolError } from '@meup/protocol'
-import { isDenial, type Resume } from '../gateway/door.js'
+import { isDenial, placeless, type Resume } from '../gateway/door.js'
 import type { Gateway, Knock } from '../gateway/gateway.js'
 import type { Parcel } from '../outbox/parcel.js'
 import type { Connection } from '../ports/connection.js'
@@ -31,6 +31,10 @@ class MemoryConnection implements Connection {
     this.#ended = ended
   }
 
+  get isGone(): boolean {
+    return this.#ended === undefined
+  }
+
   send({ messages }: Parcel): void {
     for (const { text } of messages) setImmediate(() => this.#events.message(decoder.decode(text)))
   }
@@ -56,6 +60,8 @@ export async function dialInMemory(
   request: Omit<Knock, 'remote'> & Resume,
   events: LineEvents,
 ): Promise<MemoryLine> {
+  const misplaced = placeless(request)
+  if (misplaced !== undefined) throw new ProtocolError(misplaced.code, misplaced.message)
   const ticket = await gateway.admit({ ...request, remote: 'memory' })
   if (isDenial(ticket)) throw new ProtocolError(ticket.code, ticket.message)
   let leave = (): void => {}

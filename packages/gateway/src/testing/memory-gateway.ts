@@ -1,4 +1,4 @@
-import { type Capability, defaultLimits, type Limits } from '@meup/protocol'
+import { type Capability, defaultLimits, type Limits, rateClasses } from '@meup/protocol'
 import { defaultSafety } from '@meup/safety'
 import { memoryStore } from '../adapters/memory-log.js'
 import { tokenAuthenticator } from '../adapters/token-authenticator.js'
@@ -9,7 +9,8 @@ export interface TestSpaceOptions {
   /** Participants and what each may do. */
   readonly participants: Readonly<Record<string, readonly Capability[]>>
   readonly name?: string
-  readonly limits?: Partial<Limits>
+  /** Rates that are not given are out of the way. */
+  readonly limits?: Partial<Omit<Limits, 'rates'>> & { readonly rates?: Partial<Limits['rates']> }
   readonly guest?: SpaceConfig['guest']
   readonly reasoning?: Partial<SpaceConfig['reasoning']>
   readonly safety?: Partial<SpaceConfig['safety']>
@@ -22,14 +23,7 @@ export interface TestSpaceOptions {
 export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
   const { name = 'test', participants, limits, guest, reasoning, safety, mcp, retention } = options
   const plenty = { perSecond: 1e9, burst: 1e9 }
-  const rates = {
-    reasoning: plenty,
-    chat: plenty,
-    mcp: plenty,
-    control: plenty,
-    other: plenty,
-    bytes: plenty,
-  }
+  const rates = Object.fromEntries(rateClasses.map((each) => [each, plenty])) as Limits['rates']
   return {
     name,
     participants: Object.fromEntries(
@@ -37,7 +31,7 @@ export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
     ),
     defaults: { capabilities: [] },
     ...(guest && { guest }),
-    limits: { ...defaultLimits, rates, ...limits },
+    limits: { ...defaultLimits, ...limits, rates: { ...rates, ...limits?.rates } },
     reasoning: { collaborative: true, abandonAfterMs: 60_000, ...reasoning },
     safety: { ...defaultSafety, ...safety },
     mcp: mcp ?? { visibility: 'everyone' },

@@ -7,27 +7,42 @@ import { compileBuiltIn, compileRule } from './rule.js'
 /** Stands in the mark of a secret that the caller knows. */
 const knownName = 'known-secret'
 
-let compiled: readonly Detector[] | undefined
-/** They are the same for all settings, and take a while to compile. */
-const builtInDetectors = (): readonly Detector[] => {
-  compiled ??= builtInRules.map(compileBuiltIn)
+/** The same for all settings. */
+const compiled: Detector[] = []
+
+/** Compiles the rules of this package one by one: all of them take half a second. */
+export function* compileBuiltIns(): Generator<void> {
+  // A text that comes between two steps has all of them compiled.
+  for (let rule = builtInRules[compiled.length]; rule !== undefined; rule = builtInRules[compiled.length]) {
+    compiled.push(compileBuiltIn(rule))
+    yield
+  }
+}
+
+function builtInDetectors(): readonly Detector[] {
+  for (const _ of compileBuiltIns());
   return compiled
 }
 
 /** Names that an operator's rule can't have. */
 export const takenNames = (): string[] => [knownName, ...builtInRules.map(({ name }) => name)]
 
-/** The more is known about a secret, the earlier comes what finds it. Throws SafetyError for rules that can't be used. */
+/**
+ * The more is known about a secret, the earlier comes what finds it. Throws SafetyError for rules that can't be used; the
+ * rules of this package, which can, are compiled when the result is called.
+ */
 export function detectorsOf(
   { rules, onLeak }: SafetySettings,
   isKnownSecret?: (candidate: string) => boolean,
-): Detector[] {
-  const detectors = [
+): () => Detector[] {
+  const own = [
     ...(isKnownSecret === undefined ? [] : [knownDetector(isKnownSecret)]),
     ...rules.map((rule, index) => compileRule(rule, `/rules/${index}`)),
-    ...builtInDetectors(),
   ]
-  return onLeak === 'block' ? detectors.map((each) => ({ ...each, action: 'block' })) : detectors
+  return () => {
+    const detectors = [...own, ...builtInDetectors()]
+    return onLeak === 'block' ? detectors.map((each) => ({ ...each, action: 'block' })) : detectors
+  }
 }
 
 const knownDetector = (isKnownSecret: (candidate: string) => boolean): Detector => ({

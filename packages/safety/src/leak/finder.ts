@@ -1,3 +1,4 @@
+import { chargeLooks, chargeReading, type Meter } from '../meter.js'
 import { ascending, lastFrom, type Span } from '../span.js'
 import type { View } from '../views/view.js'
 import { viewsOf } from '../views/views.js'
@@ -15,7 +16,7 @@ export interface Finder {
    * Gives every secret in a text with such words, in no order, some overlapping; or, with a `seam`, those told by what
    * goes over that place.
    */
-  find(text: string, words: Words, seam?: number): Secret[]
+  find(text: string, words: Words, meter: Meter, seam?: number): Secret[]
 }
 
 /** Compiles detectors to a search in all views of a text; a secret's rank is its detector's place among them. */
@@ -53,8 +54,8 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     return found
   }
 
-  function find(text: string, words: Words, seam?: number): Secret[] {
-    const { certain, joined } = viewsOf(text)
+  function find(text: string, words: Words, meter: Meter, seam?: number): Secret[] {
+    const { certain, joined } = viewsOf(text, meter)
     const written = certain[0]
     const searchIn = (view: View, found: Secret[]): void => {
       if (view.text === '') return
@@ -63,13 +64,20 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
       const here = view === written ? seam : undefined
       const from = here === undefined || joined.length > 0 ? 0 : here
       const look = (rank: number, words: readonly Span[]): void => {
-        for (const secret of detectors[rank]?.find(view.text, words, isWanted, from) ?? []) {
+        const secrets = detectors[rank]?.find(view.text, words, isWanted, from) ?? []
+        chargeLooks(meter, secrets.length, 'secret')
+        for (const secret of secrets) {
           found.push({ ...wholeToken(view, secret, seam), rank })
         }
       }
+      chargeReading(meter, (1 + 2 * wordless.length) * view.text.length)
       for (const rank of wordless) look(rank, noWords)
       const known = view === written ? words : wordsIn(view.text)
-      for (const [rank, spans] of closer(view.text, known, here)) look(rank, spans)
+      chargeLooks(meter, known.length / 3, 'word')
+      for (const [rank, spans] of closer(view.text, known, here)) {
+        chargeLooks(meter, spans.length, 'match')
+        look(rank, spans)
+      }
     }
     const found: Secret[] = []
     for (const view of certain) searchIn(view, found)

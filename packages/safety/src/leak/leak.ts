@@ -1,13 +1,19 @@
 import type { Finding } from '../guarded.js'
 import { isMarked, marksIn } from '../mark.js'
+import { chargeReading, type Meter } from '../meter.js'
 import { continuationEnd } from '../surroundings.js'
 import type { Detector } from './detector.js'
 import { compileFinder } from './finder.js'
 import type { Words } from './keywords.js'
+import { beginningsIn } from './seams.js'
 import { merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
-export type LeakDetector = (text: string, before: string) => { text: string; findings: Finding[] }
+export type LeakDetector = (
+  text: string,
+  before: string,
+  meter: Meter,
+) => { text: string; findings: Finding[] }
 
 /** Where secrets overlap, the detector that comes first gives its name; those that block do. */
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
@@ -20,34 +26,36 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return detector
   }
 
-  const secretsIn = (text: string, words: Words, seam?: number): Secret[] => {
-    const found = find(text, words, seam)
+  const secretsIn = (text: string, words: Words, meter: Meter, seam?: number): Secret[] => {
+    const found = find(text, words, meter, seam)
     if (found.length === 0) return found
     const marks = marksIn(text, (name) => names.has(name))
     return found.filter((secret) => !isMarked(text, secret, marks))
   }
 
   /** `words`: those of the text, or of a longer one that begins with it. */
-  const secretsAcross = (before: string, text: string, words: Words): Secret[] => {
+  const secretsAcross = (before: string, text: string, words: Words, meter: Meter): Secret[] => {
     const joined = before + text
-    const found = secretsIn(joined, wordsOver(joined, before.length, words), before.length)
+    const found = secretsIn(joined, wordsOver(joined, before.length, words), meter, before.length)
     if (found.length === 0) return found
-    const across = behind(before.length, found)
+    const prose = firstWord.exec(text)?.[0].length ?? 0
+    const across = behind(before.length, found).filter(({ start, end }) => start > 0 || end > prose)
     const word = sentenceStart.exec(text)?.[0].length ?? 0
     const isWord = ({ start, end }: Secret): boolean => start === 0 && end <= word
     if (!across.some(isWord)) return across
-    const isTold = secretsIn(before, wordsIn(before)).some(({ end }) => end === before.length)
+    const isTold = secretsIn(before, wordsIn(before), meter).some(({ end }) => end === before.length)
     return isTold ? across.filter((secret) => !isWord(secret)) : across
   }
 
-  return (text, before) => {
+  return (text, before, meter) => {
+    chargeReading(meter, text.length)
     const words = wordsIn(text)
-    const found = secretsIn(text, words)
-    if (before !== '') {
+    const found = secretsIn(text, words, meter)
+    for (const said of before === '' ? [] : beginningsIn(before)) {
       const start = text.slice(0, continuationEnd(text))
-      const across = secretsAcross(before, start, words)
+      const across = secretsAcross(said, start, words, meter)
       const goesOn = start.length < text.length && across.some(({ end }) => end === start.length)
-      found.push(...(goesOn ? secretsAcross(before, text, words) : across))
+      found.push(...(goesOn ? secretsAcross(said, text, words, meter) : across))
     }
     if (found.length === 0) return { text, findings: [] }
     const secrets = merge(found)
@@ -64,6 +72,13 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
  * part of it; any other word may well be.
  */
 const sentenceStart = /^(?:[A-Z][a-z]+(?:['\u2019][a-z]+)?[.,;:!?]*(?=\s|$)|[AI](?= [a-z]))/
+
+/**
+ * A word that thoughts go on with, and the sign behind it: no part of a secret, whatever the text before it ends like. To
+ * see it tells nothing of one.
+ */
+const firstWord =
+  /^(?:and|are|as|at|be|but|by|can|could|do|does|done|for|from|good|has|have|here|how|if|in|is|it|its|just|let|maybe|need|next|no|not|now|of|ok|okay|on|one|only|or|our|should|since|so|some|still|that|the|their|then|there|these|they|this|those|to|too|two|was|we|well|what|when|where|which|while|will|with|would|yes|yet|you|your|[a-z]{3,}(?:ing|ly))[.,;:!?]*(?=\s|$)/
 
 const blocks = ({ action }: Detector): boolean => action === 'block'
 

@@ -1,12 +1,15 @@
+import { chargeLooks, chargeReading, type Meter } from '../meter.js'
 import { base64 } from './base64.js'
 import { excerpt } from './excerpt.js'
 import { percent } from './percent.js'
 import { plain } from './plain.js'
 import { unbroken } from './unbroken.js'
-import { asWritten, decode, type View } from './view.js'
+import { asWritten, type Decoder, decode, type View } from './view.js'
 
 /** So deep encodings in one another are read. */
 const deepest = 2
+/** Times that what was decoded could be read instead: base64 may begin at any of four places. */
+const costOfDecoding = 24
 
 export interface Views {
   readonly certain: readonly View[]
@@ -15,21 +18,37 @@ export interface Views {
 }
 
 /** The ways to read a text: as it is written; and where it reads differently in another way, these places. */
-export function viewsOf(text: string): Views {
+export function viewsOf(text: string, meter: Meter): Views {
   const written = asWritten(text)
-  const readable = decode(written, plain)
-  const joined = decode(readable, unbroken)
+  const readable = read(written, plain, meter)
+  const joined = read(readable, unbroken, meter)
   return {
-    certain: [written, ...different(readable, written), ...decodings(readable)],
-    joined: joined === readable ? [] : [excerpt(joined), ...decodings(joined)],
+    certain: [written, ...different(readable, written, meter), ...decodings(readable, meter)],
+    joined: joined === readable ? [] : [...different(joined, readable, meter), ...decodings(joined, meter)],
   }
 }
 
-function decodings(view: View, depth = 1): View[] {
-  const spelled = decode(view, percent)
-  const decoded = decode(spelled, base64)
-  const here = [...different(spelled, view), ...different(decoded, spelled)]
-  return here.length === 0 || depth === deepest ? here : [...here, ...decodings(decoded, depth + 1)]
+function decodings(view: View, meter: Meter, depth = 1): View[] {
+  const spelled = read(view, percent, meter, 'encoding')
+  const decoded = read(spelled, base64, meter, 'encoding')
+  const here = [...different(spelled, view, meter), ...different(decoded, spelled, meter)]
+  return here.length === 0 || depth === deepest ? here : [...here, ...decodings(decoded, meter, depth + 1)]
 }
 
-const different = (view: View, source: View): View[] => (view === source ? [] : [excerpt(view)])
+function read(view: View, decoder: Decoder, meter: Meter, what: 'change' | 'encoding' = 'change'): View {
+  chargeReading(meter, view.text.length / 4)
+  const decoded = decode(view, decoder)
+  if (decoded === view) return view
+  chargeLooks(meter, decoded.changes.length, what)
+  if (what === 'encoding') {
+    const characters = decoded.changes.reduce((sum, { start, end }) => sum + end - start, 0)
+    chargeReading(meter, costOfDecoding * characters)
+  }
+  return decoded
+}
+
+function different(view: View, source: View, meter: Meter): View[] {
+  if (view === source) return []
+  chargeReading(meter, view.text.length)
+  return [excerpt(view)]
+}

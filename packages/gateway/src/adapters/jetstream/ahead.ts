@@ -1,3 +1,4 @@
+import { contextRoot } from '@meup/protocol'
 import type { Row } from '../../ports/envelope-log.js'
 
 /** So long rows are gathered before they are stored, unless somebody waits for them [milliseconds]. */
@@ -43,6 +44,13 @@ export class Ahead {
 
   find(id: string): Row | undefined {
     return this.#byId.get(id)
+  }
+
+  hasContext(root: string): boolean {
+    for (const { context } of this.#byId.values()) {
+      if (context !== undefined && contextRoot(context) === root) return true
+    }
+    return false
   }
 
   /** Resolves when the file has all that was added so far; rejects where it cannot take that. */

@@ -49,7 +49,10 @@ const writesThrough = [2, 10] as const
 
 /** The client is loaded here: who keeps logs elsewhere does not pay for it. Rejects with `server` or `unavailable`. */
 export async function connectNats(options: NatsOptions, logger: Logger): Promise<Nats> {
-  const [jetstream, { Kvm }] = await Promise.all([import('@nats-io/jetstream'), import('@nats-io/kv')])
+  const [{ default: jetstream }, { default: kv }] = await Promise.all([
+    import('@nats-io/jetstream'),
+    import('@nats-io/kv'),
+  ])
   const { servers, replicas } = options
   const doing = `connecting to ${servers.join(', ')}`
   let connection: NatsConnection | undefined
@@ -73,8 +76,8 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
     ]
     const owners = await insist(doing, logger, async () => {
       await manager.getAccountInfo()
-      await new Kvm(js).create('meup_owners', { replicas, history: 1 })
-      return new Kvm(promptJs).open('meup_owners')
+      await new kv.Kvm(js).create('meup_owners', { replicas, history: 1 })
+      return new kv.Kvm(promptJs).open('meup_owners')
     })
     const contact: Contact = { awaySince: undefined }
     void report(connection, contact, logger)
@@ -90,12 +93,12 @@ export async function dial(
   { servers, credentials }: Pick<NatsOptions, 'servers' | 'credentials'>,
   more: NodeConnectionOptions,
 ): Promise<NatsConnection> {
-  const { connect, credsAuthenticator } = await import('@nats-io/transport-node')
-  return connect({
+  const { default: transport } = await import('@nats-io/transport-node')
+  return transport.connect({
     servers: [...servers],
     ...more,
     ...(credentials !== undefined && {
-      authenticator: credsAuthenticator(() => readCredentials(credentials)),
+      authenticator: transport.credsAuthenticator(() => readCredentials(credentials)),
     }),
   })
 }

@@ -70,13 +70,13 @@ async function lookAtStreams(
   replicas: number,
   spaces: readonly string[],
 ): Promise<StreamReport[]> {
-  const { jetstreamManager } = await import('@nats-io/jetstream')
+  const { default: jetstream } = await import('@nats-io/jetstream')
   const streams = new Set(spaces.map((space) => placeOf(space).stream))
   const reports: StreamReport[] = []
   for (const stream of streams) {
     const kept = spaces.filter((space) => placeOf(space).stream === stream)
     try {
-      const manager = await jetstreamManager(connection, { timeout: requestMs })
+      const manager = await jetstream.jetstreamManager(connection, { timeout: requestMs })
       const info = await infoOf(manager, stream)
       if (info !== undefined) assertAsNeeded(info.config, replicas)
       reports.push({ stream, spaces: kept, found: info && healthOf(info) })

@@ -17,6 +17,8 @@ import type { SubjectLog } from './subject-log.js'
 
 /** Rows of one message: as many as a group commit gathers, so that the stream has all of it or nothing. */
 const mostRows = 512
+/** Of a row beside its frame: what the gateway adds, and the addressees and ids that are kept beside the body as well. */
+const maxRowBytes = 16 * 1024
 /** For so long a recovery is tried before it is said that NATS is away, and so much lies between two attempts [milliseconds]. */
 const [patienceMs, betweenMs] = [3000, 100]
 
@@ -58,6 +60,10 @@ export class JetStreamLog implements EnvelopeLog {
     return sharing.leads ? this.#shown : replica.head
   }
 
+  get maxFrameBytes(): number {
+    return this.#parts.subject.maxBytes - maxRowBytes
+  }
+
   get shared(): SharedLog<Row> {
     return this.#parts.sharing
   }
@@ -91,6 +97,11 @@ export class JetStreamLog implements EnvelopeLog {
     this.#refuseIfClosed()
     const row = this.#parts.replica.find(id)
     return row !== undefined && row.seq <= this.head ? row : undefined
+  }
+
+  hasContext(root: string): boolean {
+    this.#refuseIfClosed()
+    return this.#parts.replica.hasContext(root)
   }
 
   async prune(through: number, snapshot: Uint8Array): Promise<void> {

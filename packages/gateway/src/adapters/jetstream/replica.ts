@@ -81,9 +81,10 @@ export class Replica {
     this.#tip = { seq: last.seq, hash: last.hash }
   }
 
-  async read({ after = 0, before = Infinity, limit, order = 'asc', filter = {} }: Query): Promise<Row[]> {
+  async read(query: Query): Promise<Row[]> {
+    const { after = 0, before = Infinity, limit, maxBytes = Infinity, order = 'asc', filter = {} } = query
     const ends = { after: Math.max(after, this.pruned), before: Math.min(before, this.head + 1) }
-    const range = { space: this.#space, ...ends, limit, order, filter }
+    const range = { space: this.#space, ...ends, limit, maxBytes, order, filter }
     await this.#ahead.stored()
     return unpackPage(await this.#threads.reader.call('read', [range]))
   }
@@ -91,6 +92,10 @@ export class Replica {
   find(id: string): Row | undefined {
     const row = this.#ahead.find(id) ?? this.#threads.lookup.find(this.#space, id)
     return row && row.seq > this.pruned && row.seq <= this.head ? row : undefined
+  }
+
+  hasContext(root: string): boolean {
+    return this.#ahead.hasContext(root) || this.#threads.lookup.hasContext(this.#space, root)
   }
 
   async prune(through: number, bytes: Uint8Array): Promise<void> {

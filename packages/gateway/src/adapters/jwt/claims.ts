@@ -1,7 +1,6 @@
-import { type Capability, compileCapabilities, ParticipantId, PatternError } from '@meup/protocol'
+import { type Capability, compileCapabilities, imitatedBy, ParticipantId, PatternError } from '@meup/protocol'
 import type { JWTPayload } from 'jose'
 import type { Identity } from '../../ports/authenticator.js'
-import { GUEST } from '../../space/trust/membership.js'
 
 /** Why a token is not taken, in words for the operator. */
 export class RefusedToken extends Error {
@@ -13,22 +12,25 @@ export const clockTolerance = 5
 
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
-/** Who the claims of a verified token make its holder in this space. Throws `RefusedToken`. */
+/** Who the claims of a verified token make its holder in this space. `now` in seconds. Throws `RefusedToken`. */
 export function identityOf(
-  { sub, exp = 0, iat, meup = {} }: JWTPayload,
+  { sub, exp = 0, iat = 0, meup = {} }: JWTPayload,
   space: string,
+  now: number,
 ): Omit<Identity, 'isCurrent'> {
   if (typeof sub !== 'string' || !isParticipant.test(sub)) {
     throw new RefusedToken('"sub" is not the id of a participant')
   }
-  if (sub.startsWith(GUEST)) throw new RefusedToken(`"sub" begins with ${GUEST}, as the names of guests do`)
+  const imitated = imitatedBy(sub, [])
+  if (imitated !== undefined) throw new RefusedToken(`"sub" could be taken for ${imitated}`)
+  // It would count as newer than every token that is issued until then.
+  if (iat > now + clockTolerance) throw new RefusedToken('"iat" is in the future: compare the clocks')
   const { spaces, capabilities } = readMeup(meup)
   if (spaces !== undefined && !spaces.includes(space)) throw new RefusedToken(`"meup.spaces" lacks ${space}`)
   return {
     participant: sub,
     expiresAt: (exp + clockTolerance) * 1000,
-    // Where the issuer does not say when, the one that lasts longer is taken for the newer one.
-    membership: { issuedAt: iat ?? exp, ...(capabilities && { capabilities }) },
+    membership: { issuedAt: iat, ...(capabilities && { capabilities }) },
   }
 }
 

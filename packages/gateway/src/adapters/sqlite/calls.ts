@@ -34,6 +34,9 @@ export type WriterCalls = {
   keep(space: number, checkpoint: Checkpoint): void
   /** As `open`, from the disk, and only if that can be written. */
   recover(name: string): OpenedSpace
+  /** As the reader, while that is starting. */
+  read(range: Range): Packed
+  checkpoint(space: number): Checkpoint | 'damaged' | undefined
   close(): void
 }
 
@@ -47,6 +50,7 @@ export interface Range {
   readonly after: number
   readonly before: number
   readonly limit: number
+  readonly maxBytes: number
   readonly order: 'asc' | 'desc'
   readonly filter: Filter
 }

@@ -17,6 +17,7 @@ export class Channel<Calls extends Callable> {
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
   #failure: LogError | undefined
+  #isStarting = true
 
   private constructor(script: URL, options: object) {
     this.#worker = new Worker(script, { workerData: options })
@@ -32,13 +33,32 @@ export class Channel<Calls extends Callable> {
   /** Resolves once the worker has started; rejects with what kept it from starting. */
   static async open<Calls extends Callable>(script: URL, options: object): Promise<Channel<Calls>> {
     const channel = new Channel<Calls>(script, options)
+    await channel.#started()
+    return channel
+  }
+
+  /** The same without waiting: calls are answered once the worker has started, or rejected with what kept it from that. */
+  static start<Calls extends Callable>(script: URL, options: object): Channel<Calls> {
+    const channel = new Channel<Calls>(script, options)
+    channel.#started().catch(() => {}) // Callers get the error.
+    return channel
+  }
+
+  async #started(): Promise<void> {
     try {
-      await channel.#answerTo(0)
-      return channel
+      await this.#answerTo(0)
     } catch (error) {
-      await channel.#worker.terminate()
+      this.#fail(asLogError(error))
+      await this.#worker.terminate()
       throw error
+    } finally {
+      this.#isStarting = false
     }
+  }
+
+  /** Whether a call has to wait for the worker to start. */
+  get isStarting(): boolean {
+    return this.#isStarting
   }
 
   /** The memory behind `handOver` belongs to the worker from now on. */

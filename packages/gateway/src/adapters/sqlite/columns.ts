@@ -1,3 +1,4 @@
+import { LogError } from '../../log/error.js'
 import { type Fields, rowOf } from '../../log/fields.js'
 import type { Draft, Entry, Row } from '../../ports/envelope-log.js'
 
@@ -46,9 +47,9 @@ export function fromStored(stored: StoredRow): Row {
     ts,
     from,
     kind,
-    fromJson<Entry['to']>(to),
+    fromJson<Entry['to']>(to, seq, 'to'),
     context ?? undefined,
-    fromJson<Entry['correlationId']>(correlationId),
+    fromJson<Entry['correlationId']>(correlationId, seq, 'correlationId'),
   ]
   return rowOf(fields, body, { salt, leaf, hash, digest })
 }
@@ -57,6 +58,10 @@ export function toJson(value: Entry['to'] | Entry['correlationId']): string | nu
   return value === undefined ? null : JSON.stringify(value)
 }
 
-function fromJson<Value>(json: string | null): Value | undefined {
-  return json === null ? undefined : JSON.parse(json)
+function fromJson<Value>(json: string | null, seq: number, column: string): Value | undefined {
+  try {
+    return json === null ? undefined : JSON.parse(json)
+  } catch (cause) {
+    throw new LogError('corrupt', `Column ${column} of row ${seq} is damaged. Verify the log.`, { cause })
+  }
 }

@@ -5,11 +5,12 @@ import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
 
 /**
- * Finds rows by id, on the calling thread. To begin a read costs as much as to look up an id, so the look-ups of one
+ * Finds rows by id, and whether a context has any, on the calling thread. To begin a read costs as much as to look up an id, so the look-ups of one
  * turn of the event loop, where there are more than one, share one view of the file.
  */
 export interface Lookup {
   find(space: number, id: string): Row | undefined
+  hasContext(space: number, root: string): boolean
   /** Lets the next look-up see what has been committed since. */
   refresh(): void
   close(): void
@@ -40,25 +41,35 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
     isFirst = true
     refresh()
   }
+  const look = <Found>(read: (prepared: Prepared) => Found): Found => {
+    try {
+      const known = current()
+      if (isFirst) {
+        isFirst = false
+        // A view that were kept would keep the write-ahead log from being folded into the file.
+        setImmediate(endTurn)
+      } else if (!known.db.inTransaction) known.begin.run()
+      return read(known)
+    } catch (error) {
+      throw asLogError(error)
+    }
+  }
   return {
-    find(space, id) {
-      try {
-        const { db, begin, select } = current()
-        if (isFirst) {
-          isFirst = false
-          // A view that were kept would keep the write-ahead log from being folded into the file.
-          setImmediate(endTurn)
-        } else if (!db.inTransaction) begin.run()
+    find: (space, id) =>
+      look(({ select }) => {
         const stored = select.get(space, id)
         return stored && fromStored(stored)
-      } catch (error) {
-        throw asLogError(error)
-      }
-    },
+      }),
+    hasContext: (space, root) =>
+      look(({ contexts }) => contexts.get({ space, root, below: `${root}/`, end: `${root}0` }) === 1),
     refresh,
     close,
   }
 }
+
+const inContext = 'SELECT 1 FROM envelopes INDEXED BY envelopes_context WHERE space = :space'
+const contextSql = `SELECT EXISTS (${inContext} AND context = :root)
+  OR EXISTS (${inContext} AND context > :below AND context < :end)`
 
 const prepare = (db: Database.Database) => ({
   db,
@@ -69,5 +80,9 @@ const prepare = (db: Database.Database) => ({
       `SELECT ${columns} FROM envelopes WHERE space = ? AND id = ?`,
     )
     .raw(),
+  // '0' is what follows '/': between the two is every path below, and nothing else.
+  contexts: db
+    .prepare<{ space: number; root: string; below: string; end: string }, number>(contextSql)
+    .pluck(),
 })
 type Prepared = ReturnType<typeof prepare>

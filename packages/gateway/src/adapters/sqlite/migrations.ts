@@ -1,4 +1,4 @@
-import { Kind } from '@meup/protocol'
+import { Kind } from '@meup/protocol/kinds'
 import { checkpoints } from './checkpoints.js'
 import { digests } from './digest-schema.js'
 import { projections } from './projection-schema.js'

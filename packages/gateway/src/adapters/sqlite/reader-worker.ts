@@ -1,13 +1,15 @@
 import { workerData } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
-import type { Call, Range, ReaderCalls, ReaderOptions } from './calls.js'
+import type { Call, ReaderCalls, ReaderOptions } from './calls.js'
 import { checkpointOf } from './checkpoints.js'
-import { fromStored, type StoredRow } from './columns.js'
 import { openForReading } from './files.js'
-import { type Packed, packPage } from './pack.js'
-import { ProjectionQueries } from './projection-queries.js'
-import { selectOf } from './select.js'
+import { pagesOf } from './pages.js'
+import type { ProjectionQueries } from './projection-queries.js'
 import { portOfThread, reply } from './thread.js'
+
+type CloseCall = Extract<Call<ReaderCalls>, { name: 'close' }>
+type LogCall = Extract<Call<ReaderCalls>, { name: 'read' | 'checkpoint' }>
+type ProjectionCall = Exclude<Call<ReaderCalls>, CloseCall | LogCall>
 
 const port = portOfThread()
 port.postMessage([reply(0, () => start(workerData))])
@@ -15,12 +17,12 @@ port.postMessage([reply(0, () => start(workerData))])
 function start({ path }: ReaderOptions): void {
   const db = openForReading(path)
   const read = pagesOf(db)
-  const projected = new ProjectionQueries(db)
+  const checkpoint = db.transaction((space: number) => checkpointOf(db, space))
+  /** Loaded when turns or steps are asked for: a start needs none. */
+  let projected: Promise<ProjectionQueries> | undefined
   /** What it reads is as of one moment. */
-  const atOnce = db.transaction((call: Exclude<Call<ReaderCalls>, { name: 'read' | 'close' }>): unknown => {
+  const queryAtOnce = db.transaction((projected: ProjectionQueries, call: ProjectionCall): unknown => {
     switch (call.name) {
-      case 'checkpoint':
-        return checkpointOf(db, ...call.args)
       case 'ends':
         return projected.ends(...call.args)
       case 'turns':
@@ -36,25 +38,33 @@ function start({ path }: ReaderOptions): void {
     }
   })
 
-  port.on('message', (call: Call<ReaderCalls>) => {
+  const answer = (call: LogCall): void => {
     const handOver: ArrayBuffer[] = []
-    const answer = reply(call.id, () => {
-      if (call.name === 'close') return void db.close()
-      if (call.name !== 'read') return atOnce(call)
+    const answered = reply(call.id, () => {
+      if (call.name === 'checkpoint') return checkpoint(...call.args)
       const page = read(call.args[0])
       handOver.push(page.bytes.buffer)
       return page
     })
-    port.postMessage([answer], handOver)
+    port.postMessage([answered], handOver)
+  }
+  const query = async (call: ProjectionCall): Promise<void> => {
+    projected ??= loadQueries(db)
+    const queries = await projected
+    port.postMessage([reply(call.id, () => queryAtOnce(queries, call))])
+  }
+  const close = async ({ id }: CloseCall): Promise<void> => {
+    await projected // What was asked before is answered before.
+    port.postMessage([reply(id, () => void db.close())])
+  }
+  port.on('message', (call: Call<ReaderCalls>) => {
+    if (call.name === 'close') void close(call)
+    else if (call.name === 'read' || call.name === 'checkpoint') answer(call)
+    else void query(call)
   })
 }
 
-function pagesOf(db: Database.Database): (range: Range) => Packed {
-  const prepared = new Map<string, Database.Statement<(string | number)[], StoredRow>>()
-  return (range) => {
-    const { sql, values } = selectOf(range)
-    const statement = prepared.get(sql) ?? db.prepare<(string | number)[], StoredRow>(sql).raw()
-    prepared.set(sql, statement)
-    return packPage(statement.all(...values).map(fromStored))
-  }
+async function loadQueries(db: Database.Database): Promise<ProjectionQueries> {
+  const { ProjectionQueries } = await import('./projection-queries.js')
+  return new ProjectionQueries(db)
 }

@@ -1,4 +1,5 @@
-import { contextParent, Kind } from '@meup/protocol'
+import { contextParent } from '@meup/protocol/context'
+import { Kind } from '@meup/protocol/kinds'
 import type { Filter } from '../../ports/envelope-log.js'
 import type { Range } from './calls.js'
 import { columns } from './columns.js'

@@ -1,10 +1,10 @@
 import { closedError, LogError } from '../../log/error.js'
 import type { Draft, EnvelopeLog } from '../../ports/envelope-log.js'
 import type { Projection, ProjectionOptions } from '../../ports/projection.js'
-import type { ProjectionCalls, ReaderCalls, WriterCalls } from './calls.js'
+import type { ProjectionCalls, Range, ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
 import type { Lookup } from './lookup.js'
-import { unpackPage } from './pack.js'
+import { type Packed, unpackPage } from './pack.js'
 import { packBatch } from './pack-batch.js'
 import type { ShortWay } from './short-way.js'
 import { openSqliteProjection } from './sqlite-projection.js'
@@ -49,6 +49,12 @@ export async function openSqliteLog(
     }
   }
 
+  let isUnwritten = true
+  /** Opening a log reads it first, without waiting for another thread to start. */
+  const isReadByWriter = (): boolean => isUnwritten && reader.isStarting
+  const readPage = (range: Range): Promise<Packed> =>
+    isReadByWriter() ? writer.call('read', [range]) : reader.call('read', [range])
+
   const hand = (batch: readonly Draft[]): Promise<unknown> => {
     const packed = packBatch(batch)
     return writer.call('append', [space, packed], [packed.bytes.buffer, packed.cuts.buffer])
@@ -69,6 +75,7 @@ export async function openSqliteLog(
       refuseIfClosed()
       const last = batch.at(-1)
       if (last === undefined) return
+      isUnwritten = false
       // What was asked of the writer before is done before.
       const isDone = writer.isIdle && shortWay?.append(space, batch)
       lastWrite = isDone ? Promise.resolve() : hand(batch)
@@ -76,15 +83,19 @@ export async function openSqliteLog(
       head = last.seq
       lookup.refresh()
     },
-    async read({ after = 0, before = Infinity, limit, order = 'asc', filter = {} }) {
+    async read({ after = 0, before = Infinity, limit, maxBytes = Infinity, order = 'asc', filter = {} }) {
       refuseIfClosed()
       const ends = { after: Math.max(after, pruned()), before: Math.min(before, head + 1) }
-      return unpackPage(await reader.call('read', [{ space, ...ends, limit, order, filter }]))
+      return unpackPage(await readPage({ space, ...ends, limit, maxBytes, order, filter }))
     },
     find(id) {
       refuseIfClosed()
       const row = lookup.find(space, id)
       return row && row.seq > pruned() && row.seq <= head ? row : undefined
+    },
+    hasContext(root) {
+      refuseIfClosed()
+      return lookup.hasContext(space, root)
     },
     async prune(through, bytes) {
       refuseIfClosed()
@@ -101,7 +112,7 @@ export async function openSqliteLog(
     },
     async checkpoint() {
       refuseIfClosed()
-      return reader.call('checkpoint', [space])
+      return isReadByWriter() ? writer.call('checkpoint', [space]) : reader.call('checkpoint', [space])
     },
     async recover() {
       refuseIfClosed()

@@ -37,7 +37,7 @@ async function startThreads(
   try {
     shortWay = durability === 'process' ? new ShortWay(path) : undefined
     lookup = shortWay?.lookup ?? lookupIn(path)
-    const reader = await Channel.open<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), reading)
+    const reader = Channel.start<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), reading)
     const threads = { writer, shortWay, reader, lookup, ...projectingIn(path) }
     return { ...threads, stop: () => stopThreads(threads) }
   } catch (error) {

@@ -1,10 +1,11 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Call, Reply, WriterCalls, WriterOptions } from './calls.js'
-import { keepCheckpoint } from './checkpoints.js'
+import { checkpointOf, keepCheckpoint } from './checkpoints.js'
 import { asLogError } from './failure.js'
 import { lock } from './files.js'
 import { LogFile } from './log-file.js'
 import { rowsIn, unpackBatch } from './pack-batch.js'
+import { pagesOf } from './pages.js'
 import { rewriteVersion } from './schema.js'
 import { portOfThread, refusal, reply } from './thread.js'
 
@@ -36,6 +37,10 @@ function start(options: WriterOptions): void {
         return file.use(({ ledger, pruning }) => pruning.prune(...call.args, ledger.headOf(call.args[0])))
       case 'keep':
         return file.use(({ db, ledger }) => keepCheckpoint(db, ...call.args, ledger.headOf(call.args[0])))
+      case 'read':
+        return file.use(({ db }) => pagesOf(db)(...call.args))
+      case 'checkpoint':
+        return file.use(({ db }) => checkpointOf(db, ...call.args))
       case 'close':
         file.close()
         return holder.close()

@@ -1,5 +1,5 @@
 import { type AGUIEvent, EventType, type Interrupt, type RunFinishedOutcome } from '@ag-ui/core'
-import type { Outcome, ProposalView, ToolDecision } from '@meup/views'
+import { type Outcome, type ProposalView, reasonText, type ToolDecision } from '@meup/views'
 
 /** A thought, as a span of reasoning of its own: what comes between two thoughts is never inside one. */
 export const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
@@ -19,7 +19,7 @@ export const messageEvents = (messageId: string, name: string, delta: string): A
 
 /** A call or a proposal of one, and why it is made. */
 export function callEvents({ id, toolName, rationale, parameters }: ToolDecision): AGUIEvent[] {
-  const metadata = { rationale }
+  const metadata = rationale === null ? {} : { rationale }
   return [
     { type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: toolName, metadata },
     { type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: JSON.stringify(parameters) },
@@ -43,7 +43,7 @@ export const resultEvent = (call: string, outcome: Outcome, content: string): AG
 export const interruptFor = ({ id, source, tool, rationale, expiresAt }: ProposalView): Interrupt => ({
   id,
   reason: 'tool_call',
-  message: `${source.from} asks to call ${tool}: ${rationale}`,
+  message: `${source.from} asks to call ${tool}: ${reasonText(rationale)}`,
   toolCallId: id,
   responseSchema: {
     type: 'object',

@@ -24,6 +24,10 @@ export class RunFeed implements Feed {
     return this.#events.pending
   }
 
+  get isGone(): boolean {
+    return this.#events.isGone
+  }
+
   drained(): Promise<void> {
     return this.#events.drained()
   }

@@ -1,5 +1,6 @@
 import { Kind, namespaceOf } from '@meup/protocol'
-import type { Caller, Line, Ticket } from '../../gateway/gateway.js'
+import type { Caller, Ticket } from '../../gateway/gateway.js'
+import type { Line } from '../../gateway/line.js'
 import { readHistory } from '../../outbox/history.js'
 import type { Selection } from '../../space/selection.js'
 import type { RunFeed } from './feed.js'
@@ -24,7 +25,8 @@ export async function follow(feed: RunFeed, { visitor, ticket, after, ended }: C
   const { space } = visitor
   let place = after
   for (let isAll = false; !isAll && !isGone; ) {
-    const { messages, head, next } = await readHistory(space.readerOf(visitor), space, {
+    const reader = { ...space.readerOf(visitor), payer: visitor.payer, isGone: () => isGone }
+    const { messages, head, next } = await readHistory(reader, space, {
       after: place,
       before: Number.POSITIVE_INFINITY,
       limit: 1000,

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { type Envelope, errors, Kind, memberOf } from '@meup/protocol'
 import { type Denial, deny } from '../../gateway/door.js'
 import type { Caller } from '../../gateway/gateway.js'
@@ -12,21 +12,34 @@ export interface Frame {
   readonly bytes: Uint8Array
 }
 
+/** Makes the same id of the same parts. */
+export type MakeId = (...parts: readonly string[]) => string
+
+/**
+ * Ids that a participant's repeated request finds again, and that nobody else can take before it: they depend on its
+ * token, which is in no log.
+ */
+export const idsFor =
+  (token: string): MakeId =>
+  (...parts) =>
+    `ag-ui-${createHmac('sha256', token).update(JSON.stringify(parts)).digest('base64url')}`
+
 /** The same message of the same thread is the same chat, however often it is sent. */
 export function question(
+  makeId: MakeId,
   { threadId, question: { id, text } }: Pick<RunInput, 'threadId' | 'question'>,
   agent: string,
   asker: string,
 ): Frame {
-  return frame(idOf('ask', asker, agent, threadId, id), {
+  return frame(makeId('ask', asker, agent, threadId, id), {
     kind: Kind.chat,
     to: [agent],
     payload: { message: text },
   })
 }
 
-export const cancellation = (questionId: string, agent: string): Frame =>
-  frame(idOf('cancel', questionId), {
+export const cancellation = (makeId: MakeId, questionId: string, agent: string): Frame =>
+  frame(makeId('cancel', questionId), {
     kind: Kind.chatCancel,
     to: [agent],
     correlationId: questionId,
@@ -35,6 +48,7 @@ export const cancellation = (questionId: string, agent: string): Frame =>
 
 /** What was decided about proposals, and the latest of them. Of one that is settled already nothing is to be said. */
 export function decisions(
+  makeId: MakeId,
   answers: readonly Answer[],
   { space, participant }: Pick<Caller, 'space' | 'participant'>,
 ): { readonly frames: readonly Frame[]; readonly latest: number } | Denial {
@@ -50,15 +64,15 @@ export function decisions(
     }
     latest = Math.max(latest, entry.seq)
     if (space.state.proposals.find(id, space.clock.now()) === undefined) continue
-    frames.push(isApproved ? approval(entry, participant) : rejection(entry, participant, answer))
+    const decisionId = makeId(isApproved ? 'approve' : 'reject', participant, id)
+    frames.push(isApproved ? approval(decisionId, entry) : rejection(decisionId, entry, answer))
   }
   return { frames, latest }
 }
 
 /** The request that was proposed, to the letter [MEUP-4.17]. */
-function approval({ id: proposal, body }: Entry, by: string): Frame {
+function approval(id: string, { id: proposal, body }: Entry): Frame {
   const { to, context, rationale, payload } = JSON.parse(Buffer.from(body).toString()) as Envelope
-  const id = idOf('approve', by, proposal)
   const params = memberOf(memberOf(body, 'payload') ?? new Uint8Array(), 'params')
   const asked = JSON.stringify({ jsonrpc: '2.0', id, method: payload.method })
   const request = params === undefined ? asked : `${asked.slice(0, -1)},"params":${Buffer.from(params)}}`
@@ -66,8 +80,8 @@ function approval({ id: proposal, body }: Entry, by: string): Frame {
   return { id, bytes: Buffer.from(`${head.slice(0, -1)},"payload":${request}}`) }
 }
 
-const rejection = ({ id: proposal, from }: Entry, by: string, { reason = 'not approved' }: Answer): Frame =>
-  frame(idOf('reject', by, proposal), {
+const rejection = (id: string, { id: proposal, from }: Entry, { reason = 'not approved' }: Answer): Frame =>
+  frame(id, {
     kind: Kind.mcpReject,
     to: [from],
     correlationId: proposal,
@@ -78,6 +92,3 @@ const frame = (id: string, fields: object): Frame => ({
   id,
   bytes: Buffer.from(JSON.stringify({ id, ...fields })),
 })
-
-const idOf = (...parts: readonly string[]): string =>
-  `ag-ui-${hash('sha256', JSON.stringify(parts), 'base64url')}`

@@ -13,7 +13,7 @@ import { denied, refused } from '../problem.js'
 import { SseFeed } from '../sse-feed.js'
 import { RunFeed } from './feed.js'
 import { follow } from './follow.js'
-import { cancellation, decisions, question } from './frames.js'
+import { cancellation, decisions, idsFor, question } from './frames.js'
 import { type RunInput, readRunInput } from './input.js'
 import { Run } from './run.js'
 
@@ -30,13 +30,15 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
   if (isDenial(input)) return denied(input)
   const agent = agentFor(input.wishes.agent ?? asked.agent, visitor)
   if (typeof agent !== 'string') return denied(agent)
-  const decided = decisions(input.answers, visitor)
+  const knock = knockOf(context, options)
+  const makeId = idsFor(knock.token ?? '') // Whoever may post has one.
+  const decided = decisions(makeId, input.answers, visitor)
   if (isDenial(decided)) return denied(decided)
-  const ticket = await options.gateway.admit(knockOf(context, options))
+  const ticket = await options.gateway.admit(knock)
   if (isDenial(ticket)) return denied(ticket)
 
   const { space, participant } = visitor
-  const asking = question(input, agent, participant)
+  const asking = question(makeId, input, agent, participant)
   const seqs: number[] = []
   for (const { bytes } of [asking, ...decided.frames]) {
     const outcome = await accept(space, senderOf(visitor), bytes)
@@ -59,7 +61,7 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
   void ended.then(() => {
     stop()
     if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
-    void accept(space, senderOf(visitor), cancellation(asking.id, agent).bytes)
+    void accept(space, senderOf(visitor), cancellation(makeId, asking.id, agent).bytes)
   })
   const [first = 1] = seqs
   follow(feed, { visitor, ticket, after: first - 1, ended }).catch((err: unknown) => {

@@ -5,7 +5,7 @@ import {
   InviteAckPayload,
   type JsonSchema,
   jsonSchemas,
-  ParticipantInfo,
+  ParticipantDetails,
   plainSchema,
 } from '@meup/protocol'
 
@@ -54,7 +54,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
       },
       ['next'],
     ),
-    participants: object({ participants: arrayOf(plainSchema(ParticipantInfo)), ...place }),
+    participants: object({ participants: arrayOf(plainSchema(ParticipantDetails)), ...place }),
     context: {
       allOf: [context, object({ counts, children: arrayOf(schemaRef('context')) })],
       description: 'the counts cover it and everything below it, as far as everyone may read it',
@@ -80,11 +80,22 @@ export function answerSchemas(): Record<string, JsonSchema> {
         message: text,
         attempted_kind: text,
         attempted_tool: text,
+        attempted_rationale: text,
+        attempted_arguments: plainSchema(DecisionPayload.properties.attemptedArguments),
+        attempted_correlation: plainSchema(DecisionPayload.properties.attemptedCorrelation),
         attempted_id: text,
         context: text,
         count: { type: 'integer', minimum: 1, description: 'how often, within a second' },
       },
-      ['attempted_kind', 'attempted_tool', 'attempted_id', 'context'],
+      [
+        'attempted_kind',
+        'attempted_tool',
+        'attempted_rationale',
+        'attempted_arguments',
+        'attempted_correlation',
+        'attempted_id',
+        'context',
+      ],
     ),
     verification: object(
       {
@@ -93,9 +104,13 @@ export function answerSchemas(): Record<string, JsonSchema> {
         hash: { ...text, description: 'of the last envelope that holds: with `ok`, of the head' },
         checked: { ...count, description: 'envelopes that hold, from the oldest on' },
         brokenAt: { ...count, description: 'seq of the first that is missing, or is not what was chained' },
+        column: {
+          ...text,
+          description: 'what is kept beside the body of that one, and is not what the body says',
+        },
         prunedBefore: { ...count, description: 'what is older than this seq has been pruned' },
       },
-      ['brokenAt', 'prunedBefore'],
+      ['brokenAt', 'column', 'prunedBefore'],
     ),
     link: object({ code: text, expiresAt: text }),
     exchanged: object({ space: text, participant: text, token: text }),

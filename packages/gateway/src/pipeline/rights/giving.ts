@@ -5,10 +5,12 @@ import {
   givenText,
   PatternError,
   patternLimits,
+  type WorkMeter,
 } from '@meup/protocol'
 import type { SpaceState } from '../../space/state.js'
 import { lengthOf } from '../../space/trust/grants.js'
 import type { Refusal } from '../passage.js'
+import { chargeRows } from '../work.js'
 import { notInFuture } from './future.js'
 import { forbidden } from './right.js'
 
@@ -28,19 +30,24 @@ export interface Gift {
 const mostGrants = 1000
 
 /** Nobody gives to itself, nor for a time that is over, nor what it does not provably hold [MEUP-4.13]. */
-export function giftRefusal(gift: Gift, now: number, state: SpaceState): Refusal | undefined {
+export function giftRefusal(
+  gift: Gift,
+  now: number,
+  state: SpaceState,
+  meter: WorkMeter,
+): Refusal | undefined {
   const { from, to, path, capabilities, expiresAt } = gift
   if (from === to) return forbidden(`${from} cannot give itself anything; ask one that holds more`, path)
   return (
-    patternRefusal(capabilities) ??
+    patternRefusal(capabilities, meter) ??
     notInFuture('/payload/expiresAt', expiresAt, now) ??
-    crowdRefusal(gift, state) ??
-    excessRefusal(gift, state)
+    crowdRefusal(gift, state, meter) ??
+    excessRefusal(gift, state, meter)
   )
 }
 
 /** What does not compile is refused where it stands [MEUP-4.8], and too much of it at once. */
-export function patternRefusal(capabilities: readonly Capability[]): Refusal | undefined {
+export function patternRefusal(capabilities: readonly Capability[], meter: WorkMeter): Refusal | undefined {
   if (JSON.stringify(capabilities).length > givenText.list) {
     const path = '/payload/capabilities'
     return {
@@ -50,7 +57,7 @@ export function patternRefusal(capabilities: readonly Capability[]): Refusal | u
     }
   }
   try {
-    compileCapabilities(capabilities)
+    compileCapabilities(capabilities, meter)
     return undefined
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
@@ -64,12 +71,18 @@ export function firstBeyond(
   id: string,
   capabilities: readonly Capability[],
   { participants }: SpaceState,
+  meter: WorkMeter,
 ): number {
-  return new Coverage().firstGap([participants.configured(id), participants.granted(id)], capabilities)
+  const held = [participants.configured(id), participants.granted(id)]
+  return new Coverage().firstGap(held, capabilities, meter)
 }
 
-function excessRefusal({ from, capabilities }: Gift, state: SpaceState): Refusal | undefined {
-  const index = firstBeyond(from, capabilities, state)
+function excessRefusal(
+  { from, capabilities }: Gift,
+  state: SpaceState,
+  meter: WorkMeter,
+): Refusal | undefined {
+  const index = firstBeyond(from, capabilities, state, meter)
   if (index === -1) return undefined
   return {
     code: 'grant_exceeds_own',
@@ -80,7 +93,12 @@ function excessRefusal({ from, capabilities }: Gift, state: SpaceState): Refusal
 }
 
 /** What was granted to one participant has the limits of one list, and there is an end to grants. */
-function crowdRefusal({ from, to, capabilities, beside }: Gift, { trust }: SpaceState): Refusal | undefined {
+function crowdRefusal(
+  { from, to, capabilities, beside }: Gift,
+  { trust }: SpaceState,
+  meter: WorkMeter,
+): Refusal | undefined {
+  chargeRows(meter, trust.grants.size, 'grants to look at')
   if (trust.grants.size >= mostGrants) {
     return forbidden(`${mostGrants} grants stand in this space already; revoke some first`)
   }
@@ -100,7 +118,7 @@ function crowdRefusal({ from, to, capabilities, beside }: Gift, { trust }: Space
     const most = `at most ${patternLimits.capabilities}`
     return forbidden(`${to} would hold ${granted.length} granted capabilities, ${most}; revoke some first`)
   }
-  if (beside.length === 0 || patternRefusal(granted) === undefined) return undefined
+  if (beside.length === 0 || patternRefusal(granted, meter) === undefined) return undefined
   return forbidden(
     `${to} would hold too many regular expressions, or too much text; revoke some grants first`,
   )

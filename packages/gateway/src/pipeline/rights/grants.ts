@@ -1,14 +1,11 @@
 import { correlations, type GrantPayload, Kind } from '@meup/protocol'
 import type { Refusal } from '../passage.js'
-import { checkBody } from '../validate.js'
 import { giftRefusal } from './giving.js'
 import { forbidden, type Right } from './right.js'
 
 /** Capabilities are given to those who belong to the space, by those who hold them [MEUP-4.13]. */
-export const grantRights: Right = ({ envelope, now }, { state }) => {
+export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
   if (envelope.kind !== Kind.capabilityGrant) return undefined
-  const malformed = checkBody(envelope)
-  if (malformed !== undefined) return malformed
   const { recipient, ...given } = envelope.payload as GrantPayload
   if (!state.participants.has(recipient)) return stranger('/payload/recipient', recipient)
   const beside = state.participants.granted(recipient)
@@ -16,6 +13,7 @@ export const grantRights: Right = ({ envelope, now }, { state }) => {
     { ...given, from: envelope.from, to: recipient, path: '/payload/recipient', beside },
     now,
     state,
+    meter,
   )
 }
 

@@ -1,19 +1,19 @@
-import { correlations, Kind } from '@meup/protocol'
-import type { Refusal } from '../passage.js'
+import { checkMetered, correlations, Kind, type McpProposalPayload } from '@meup/protocol'
+import { envelopeOf } from '../../space/replay.js'
+import type { Admission, Passage, Refusal } from '../passage.js'
 import { notInFuture } from './future.js'
 import { forbidden, type Right } from './right.js'
 
-/** A proposal ends in the future; its proposer withdraws it, and others reject it [MEUP-3.11]. */
-export const proposalRights: Right = ({ envelope, now }, { state }) => {
+/** A proposal ends in the future; its proposer withdraws it, and those reject it who could fulfil it [MEUP-3.11]. */
+export const proposalRights: Right = (passage, space) => {
+  const { envelope, now } = passage
   const { kind, from, payload } = envelope
   if (kind === Kind.mcpProposal) {
-    const { expiresAt } = payload
-    // Whether it is a time at all is checked with the rest of the payload.
-    return typeof expiresAt === 'string' ? notInFuture('/payload/expiresAt', expiresAt, now) : undefined
+    return notInFuture('/payload/expiresAt', (payload as McpProposalPayload).expiresAt, now)
   }
   if (kind !== Kind.mcpWithdraw && kind !== Kind.mcpReject) return undefined
   for (const id of correlations(envelope)) {
-    const proposal = state.proposals.find(id, now)
+    const proposal = space.state.proposals.find(id, now)
     if (proposal === undefined) return notOpen(id)
     const isOwn = proposal.by === from
     if (kind === Kind.mcpReject && isOwn) {
@@ -22,8 +22,32 @@ export const proposalRights: Right = ({ envelope, now }, { state }) => {
     if (kind === Kind.mcpWithdraw && !isOwn) {
       return forbidden(`only ${proposal.by} withdraws ${id}; send ${Kind.mcpReject} to refuse it`)
     }
+    if (kind === Kind.mcpReject && !proposal.rejectedBy.has(from) && !couldFulfil(id, passage, space)) {
+      return forbidden(
+        `${from} may not send what ${id} proposes, and so cannot refuse it; leave it to others`,
+      )
+    }
   }
   return undefined
+}
+
+/** Bytes of a proposal that are parsed in about a microsecond. */
+const bytesPerUnit = 200
+
+/** Nobody speaks for those who decide. Of what has been pruned nobody can tell what it proposed. */
+function couldFulfil(id: string, { sender, meter }: Passage, { ids, state }: Admission): boolean {
+  const entry = ids.originOf(id)
+  if (entry === undefined) return false
+  meter.charge(entry.body.length / bytesPerUnit, 'proposals to read')
+  const { to, context, payload } = envelopeOf(entry)
+  const { method, params } = payload
+  const fulfilment = {
+    kind: Kind.mcpRequest,
+    payload: { method, ...(params !== undefined && { params }) },
+    ...(to && { to }),
+    ...(context !== undefined && { context }),
+  }
+  return checkMetered(meter, () => state.participants.allows(sender.participant, fulfilment))
 }
 
 export const notOpen = (id: string): Refusal => ({

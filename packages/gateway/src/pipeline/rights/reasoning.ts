@@ -12,9 +12,9 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
   const owner = contexts.runOwner(context)
   const stranger = owner !== undefined && owner !== from && kind !== Kind.reasoningCancel
   if (stranger && !space.config.reasoning.collaborative) {
-    // The rest of the path has not been checked yet, and may be any text.
-    const run = contextRoot(context)
-    return forbidden(`${run} is ${owner}'s alone: this space does not let others reason in it; use chat`)
+    return forbidden(
+      `${contextRoot(context)} is ${owner}'s alone: this space does not let others reason in it; use chat`,
+    )
   }
   return undefined
 }

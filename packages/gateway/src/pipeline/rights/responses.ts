@@ -1,16 +1,22 @@
 import { correlations, Kind } from '@meup/protocol'
-import { forbidden, type Right } from './right.js'
+import { type Exemption, forbidden, type Right } from './right.js'
+
+/** Whoever was asked by name answers, whatever it may send otherwise: nobody is left waiting [MEUP-3.7]. */
+export const answersAddressed: Exemption = (envelope, { state }) =>
+  envelope.kind === Kind.mcpResponse &&
+  correlations(envelope).every((id) => state.requests.get(id)?.to?.has(envelope.from))
 
 /** A response comes from an addressee of the request, once [MEUP-3.7]. */
-export const responseRights: Right = ({ envelope }, space) => {
-  if (envelope.kind !== Kind.mcpResponse) return undefined
+export const responseRights: Right = ({ envelope }, { state }) => {
+  const { kind, from } = envelope
+  if (kind !== Kind.mcpResponse) return undefined
   for (const id of correlations(envelope)) {
-    const refused = space.state.requests.refusal(id, envelope.from)
-    if (refused === 'unknown') {
+    const request = state.requests.get(id)
+    if (request === undefined) {
       return { code: 'not_found', path: '/correlationId', message: `no request ${id} waits for an answer` }
     }
-    if (refused === 'answered') return forbidden(`${envelope.from} has answered ${id} already`)
-    if (refused === 'not addressed') return forbidden(`${id} was not addressed to ${envelope.from}`)
+    if (request.to?.has(from) === false) return forbidden(`${id} was not addressed to ${from}`)
+    if (request.answeredBy.has(from)) return forbidden(`${from} has answered ${id} already`)
   }
   return undefined
 }

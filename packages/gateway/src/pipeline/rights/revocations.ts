@@ -1,8 +1,8 @@
 import { Kind, type RevokePayload } from '@meup/protocol'
-import { namedIn, revokedBy } from '../../space/trust/revocation.js'
-import { checkBody } from '../validate.js'
+import { namedIn, revocable } from '../../space/trust/revocation.js'
+import { chargeRows } from '../work.js'
 import { patternRefusal } from './giving.js'
-import { type Exemption, forbidden, type Right } from './right.js'
+import { type Exemption, forbidden, type Right, setByGateway } from './right.js'
 
 /** Grantors take back what they gave, and need no capability for it [MEUP-4.15]. */
 export const revokesOwn: Exemption = ({ kind, from, payload }, { state }) => {
@@ -13,16 +13,19 @@ export const revokesOwn: Exemption = ({ kind, from, payload }, { state }) => {
 }
 
 /** Others revoke what they did not give where the operator lets them; what was granted gives no such power. */
-export const revocationRights: Right = ({ envelope }, { state }) => {
+export const revocationRights: Right = (passage, { state }) => {
+  const { envelope, meter } = passage
   if (envelope.kind !== Kind.capabilityRevoke) return undefined
-  const malformed = checkBody(envelope)
-  if (malformed !== undefined) return malformed
+  if (Object.hasOwn(envelope.payload, 'revoked')) return setByGateway('/payload/revoked')
   const payload = envelope.payload as RevokePayload
-  const badPattern = patternRefusal(payload.capabilities ?? [])
+  const badPattern = patternRefusal(payload.capabilities ?? [], meter)
   if (badPattern !== undefined) return badPattern
-  if (revokedBy(envelope, state.trust).length > 0) return undefined
+  chargeRows(meter, state.trust.grants.size, 'grants to look at')
+  const named = namedIn(payload, state.trust, meter)
+  passage.revoked = revocable(named, envelope, state.trust)
+  if (passage.revoked.length > 0) return undefined
   const { recipient, grantId } = payload
-  const [grant] = namedIn(payload, state.trust)
+  const [grant] = named
   if (grantId !== undefined && grant !== undefined) {
     return forbidden(`${grantId} is revoked by ${grant.grantor}, or by whom the operator lets revoke`)
   }

@@ -13,3 +13,9 @@ export const forbidden = (message: string, path?: string): Refusal => ({
   message,
   ...(path !== undefined && { path }),
 })
+
+export const setByGateway = (path: string): Refusal => ({
+  code: 'invalid_payload',
+  path,
+  message: `${path} is set by the gateway; leave it out`,
+})

@@ -1,5 +1,4 @@
 import { Kind, type VisibilityPayload } from '@meup/protocol'
-import { checkBody } from '../validate.js'
 import { type Exemption, forbidden, type Right } from './right.js'
 
 /** The owner of a run needs no capability to hide or show it; for others see `visibilityRights`. */
@@ -9,8 +8,6 @@ export const decidesVisibility: Exemption = ({ kind }) => kind === Kind.observeV
 export const visibilityRights: Right = ({ envelope }, { state }) => {
   if (envelope.kind !== Kind.observeVisibility) return undefined
   const { from, to, payload } = envelope
-  const malformed = checkBody(envelope)
-  if (malformed !== undefined) return malformed
   if (to !== undefined) {
     return {
       code: 'invalid_envelope',

@@ -1,4 +1,4 @@
-import { type Capability, Coverage } from '@meup/protocol'
+import { type Capability, Coverage, WorkError, WorkMeter } from '@meup/protocol'
 
 /** Capabilities that one participant has given another [MEUP-4.14]. */
 export interface Grant {
@@ -16,6 +16,12 @@ interface Ground {
   configured(participant: string): readonly Capability[]
 }
 
+/**
+ * Units of work for proving what one grantor has given, after it lost something: what takes more falls, so that nobody
+ * makes a revocation, or the end of a grant, dear. It is no setting, as a replay must decide the same [MEUP-4.16].
+ */
+const provingWork = 5_000
+
 const lengths = new WeakMap<readonly Capability[], number>()
 
 /** Characters of a list as JSON. */
@@ -29,6 +35,7 @@ export function lengthOf(capabilities: readonly Capability[]): number {
 export class Grants {
   readonly #ground: Ground
   readonly #standing = new Map<string, Grant>()
+  #work = 0
 
   constructor(ground: Ground) {
     this.#ground = ground
@@ -36,6 +43,11 @@ export class Grants {
 
   get size(): number {
     return this.#standing.size
+  }
+
+  /** Units that it has taken to find out what falls, ever since. */
+  get work(): number {
+    return this.#work
   }
 
   get(id: string): Grant | undefined {
@@ -79,9 +91,17 @@ export class Grants {
     const doubtful = new Set(poorer)
     const given = new Map<string, (readonly Capability[])[]>()
     const coverage = new Coverage()
+    const meters = new Map<string, WorkMeter>()
     const isBacked = ({ grantor, capabilities }: Grant): boolean => {
       const held = [this.#ground.configured(grantor), ...(given.get(grantor) ?? [])]
-      return coverage.firstGap(held, capabilities) === -1
+      const meter = meters.get(grantor) ?? new WorkMeter(provingWork)
+      meters.set(grantor, meter)
+      try {
+        return meter.left > 0 && coverage.firstGap(held, capabilities, meter) === -1
+      } catch (error) {
+        if (error instanceof WorkError) return false
+        throw error
+      }
     }
     for (const grant of this.#standing.values()) {
       const { id, recipient, capabilities } = grant
@@ -95,6 +115,7 @@ export class Grants {
         else earlier.push(capabilities)
       }
     }
+    for (const { spent } of meters.values()) this.#work += spent
     return losers
   }
 }

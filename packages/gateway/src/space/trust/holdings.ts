@@ -7,7 +7,7 @@ import {
   type Subject,
 } from '@meup/protocol'
 
-const nothing = compileCapabilities([])
+const nothing: readonly Capability[] = []
 
 /**
  * What one participant may do: what the operator configured, and what others have granted it. They stay apart, since
@@ -15,7 +15,9 @@ const nothing = compileCapabilities([])
  */
 export class Holdings {
   #configured: Capabilities
-  #granted = nothing
+  #given = nothing
+  /** What is granted is compiled when it is first asked for: a replay asks for nearly nothing. */
+  #granted: Capabilities | undefined
   /** All of it; the same array until something changes. */
   all: readonly Capability[]
   /** Whether it may read what is addressed to others [MEUP-8.1]. */
@@ -32,7 +34,7 @@ export class Holdings {
   }
 
   get granted(): readonly Capability[] {
-    return this.#granted.list
+    return this.#given
   }
 
   /** Gives whether that changes anything. */
@@ -45,12 +47,16 @@ export class Holdings {
 
   /** Everything that is granted to it from now on. */
   endow(capabilities: readonly Capability[]): void {
-    this.#granted = capabilities.length === 0 ? nothing : compileCapabilities(capabilities)
+    this.#given = capabilities
+    this.#granted = undefined
     this.#sum()
   }
 
   allows(subject: Subject): boolean {
-    return this.allowsByConfiguration(subject) || this.#granted.allows(subject).allowed
+    if (this.allowsByConfiguration(subject)) return true
+    if (this.#given.length === 0) return false
+    this.#granted ??= compileCapabilities(this.#given)
+    return this.#granted.allows(subject).allowed
   }
 
   allowsByConfiguration(subject: Subject): boolean {

@@ -1,8 +1,5 @@
-import type { Capability, PresencePayload } from '@meup/protocol'
+import { type Capability, GUEST, type PresencePayload } from '@meup/protocol'
 import type { Trust } from './trust.js'
-
-/** How the names begin that the gateway gives its guests; nobody is invited under one. */
-export const GUEST = 'guest-'
 
 /** What `system.space configured` says of participants. */
 interface Configuration {

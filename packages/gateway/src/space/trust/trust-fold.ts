@@ -57,7 +57,7 @@ export class TrustFold implements Fold {
 
   #revoke(revocation: Envelope): void {
     const revoked = revokedBy(revocation, this.#trust)
-    this.#trust.fall((grant) => revoked.includes(grant))
+    this.#trust.fall(({ id }) => revoked.has(id))
   }
 
   /** Whoever declines a grant does not have it. */

@@ -13,6 +13,9 @@ export interface TrustSnapshot {
   readonly untold: readonly string[]
 }
 
+/** Told who does not belong to the space any more. */
+type OnForgotten = (ids: readonly string[]) => void
+
 const never = Number.POSITIVE_INFINITY
 
 /**
@@ -33,6 +36,16 @@ export class Trust {
   changedAt = 0
   /** Whose granted capabilities are other ones than presence has told last. */
   readonly #untold = new Set<string>()
+  readonly #onForgotten: OnForgotten
+
+  constructor(onForgotten: OnForgotten = () => {}) {
+    this.#onForgotten = onForgotten
+  }
+
+  /** Units of work that what fell has taken: whoever lets something fall pays for them [MEUP-7.1]. */
+  get work(): number {
+    return this.grants.work
+  }
 
   /** Time has come to `now`, in milliseconds since the epoch: what was to last until then is over. */
   advance(now: number): void {
@@ -60,14 +73,16 @@ export class Trust {
   }
 
   /** These do not belong to the space any more. */
-  forget(ids: readonly string[]): void {
-    if (ids.length === 0) return
+  forget(gone: readonly string[]): void {
+    if (gone.length === 0) return
+    const ids = new Set(gone)
     for (const id of ids) {
       this.participants.delete(id)
       this.invitations.end(id)
       this.members.end(id)
     }
-    this.fall(({ recipient }) => ids.includes(recipient), ids)
+    this.fall(({ recipient }) => ids.has(recipient), ids)
+    this.#onForgotten(gone)
   }
 
   /** Of whom presence should tell new capabilities. */

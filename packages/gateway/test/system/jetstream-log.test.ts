@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { jetstreamStore } from '@meup/gateway'
 import { describeEnvelopeLog } from '@meup/gateway/testing'
 import { describe, test } from 'vitest'
-import { natsServer, startNats } from '../../../test/support/nats.js'
-import { needing } from '../../../test/verifies.js'
-import { restartable } from './stores.js'
+import { natsServer, startNats } from '../../../../test/support/nats.js'
+import { needing } from '../../../../test/verifies.js'
+import { restartable } from '../stores.js'
 
 const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
 

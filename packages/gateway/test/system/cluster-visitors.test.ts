@@ -1,12 +1,12 @@
 import { testToken } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { byId, presence } from './client.js'
-import { participants, statusOf, tokenFor } from './invite-space.js'
-import { openNats, withNats } from './jetstream.js'
-import { eventsOf, open as openIssuer, withRights } from './members.js'
-import { type StartOptions, start } from './support.js'
-import { chat, invite, kick } from './trust.js'
+import { byId, presence } from '../client.js'
+import { participants, statusOf, tokenFor } from '../invite-space.js'
+import { openNats, withNats } from '../jetstream.js'
+import { eventsOf, open as openIssuer, withRights } from '../members.js'
+import { type StartOptions, start } from '../support.js'
+import { chat, invite, kick } from '../trust.js'
 
 /** Two gateways of one space; the first one sequences it. */
 async function two(options: Partial<StartOptions> = {}) {
@@ -88,7 +88,7 @@ test(
       code: 'capability_violation',
     })
     expect(eventsOf(alice.frames, 'dan')).toEqual(['update', 'join'])
-    const known = { id: 'dan', capabilities: ['chat', 'reasoning.*'], status: 'present' }
+    const known = { id: 'dan', kind: 'agent', capabilities: ['chat', 'reasoning.*'], status: 'present' }
     for (const gateway of [one, follower]) {
       await expect.poll(() => gateway.known()).toContainEqual(known)
     }

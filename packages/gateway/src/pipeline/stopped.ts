@@ -1,11 +1,19 @@
 import { Kind } from '@meup/protocol'
+import { explainKick } from '../space/trust/kicks.js'
 import type { Admission, Passage, Refusal } from './passage.js'
+
+/** Whoever was kicked does nothing more, on whichever line: before its connections are closed, too [MEUP-3.14]. */
+export function kickedOut({ sender }: Passage, { state }: Admission): Refusal | undefined {
+  const kick = state.trust.kicks.get(sender.participant)
+  return kick && { code: 'forbidden', message: explainKick(kick) }
+}
 
 /** What lets others finish, and tells how one is doing [MEUP-3.13]. */
 const allowed: ReadonlySet<string> = new Set([
   Kind.chatAcknowledge,
   Kind.chatCancel,
   Kind.mcpResponse,
+  Kind.mcpWithdraw,
   Kind.reasoningCancel,
   Kind.reasoningConclusion,
   Kind.participantStatus,

@@ -1,0 +1,59 @@
+import type { Socket } from 'node:net'
+
+/** What one connection may bring before the event loop goes on to the others, to timers and to requests. */
+const [maxFrames, maxBytes] = [64, 64 * 1024]
+/** Read at once. All frames in it are taken: at six bytes each, no more than 341 over the portion. */
+const sliceBytes = 2048
+
+/**
+ * Reads a socket in portions. `ws` takes all frames of a chunk in one go, and a chunk of 64 KiB may hold ten thousand, so
+ * the chunk is handed to it in slices: each `read` emits `data`, and `ws` listens to that.
+ */
+export class PortionReader {
+  /** It is not read for the time being. */
+  isHeld = true
+  readonly #socket: Socket
+  /** Asked after each portion: read no more until this resolves. */
+  readonly #relief: () => Promise<void> | undefined
+  #frames = 0
+  #isDue = false
+
+  /** Reads nothing before `resume`. */
+  constructor(socket: Socket, relief: () => Promise<void> | undefined) {
+    this.#socket = socket
+    this.#relief = relief
+    socket.on('readable', () => {
+      if (!this.isHeld && !this.#isDue) this.#read()
+    })
+  }
+
+  /** Tells it that a slice had one more frame. */
+  countFrame(): void {
+    this.#frames++
+  }
+
+  resume(): void {
+    this.isHeld = false
+    this.#read()
+  }
+
+  readonly #read = (): void => {
+    const socket = this.#socket
+    this.#isDue = false
+    this.#frames = 0
+    let bytes = 0
+    while (this.#frames < maxFrames && bytes < maxBytes && socket.readableLength > 0) {
+      const slice: Buffer | null = socket.read(Math.min(sliceBytes, socket.readableLength))
+      if (slice === null) return
+      bytes += slice.length
+    }
+    const relief = bytes > 0 ? this.#relief() : undefined
+    if (relief !== undefined) {
+      this.isHeld = true
+      void relief.then(() => this.resume())
+    } else if (socket.readableLength > 0) {
+      this.#isDue = true
+      setImmediate(this.#read)
+    } else socket.read(0) // So that its end is noticed.
+  }
+}

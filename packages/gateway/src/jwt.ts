@@ -1,0 +1,1 @@
+export { type JwtAuthenticator, type JwtSettings, jwtAuthenticator } from './adapters/jwt-authenticator.js'

@@ -1,0 +1,5 @@
+export { firstOf } from './adapters/first-of.js'
+export { memoryStore } from './adapters/memory-log.js'
+export { serve } from './adapters/serve.js'
+export { tokenAuthenticator } from './adapters/token-authenticator.js'
+export { createGateway } from './gateway/gateway.js'

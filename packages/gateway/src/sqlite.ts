@@ -1,0 +1,1 @@
+export { sqliteStore } from './adapters/sqlite/store.js'

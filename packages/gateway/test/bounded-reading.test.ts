@@ -1,0 +1,155 @@
+import { type Connection, type EnvelopeLog, type LogStore, memoryStore, type Ticket } from '@meup/gateway'
+import { createTestGateway, FakeClock, type TestSpaceOptions, testToken } from '@meup/gateway/testing'
+import { defaultRates } from '@meup/protocol'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { watched } from './audit-export.js'
+import { range } from './client.js'
+
+const participants = { ana: ['*'], ben: ['*'] }
+const tail = Number.MAX_SAFE_INTEGER
+
+/** A log of so many rows that neither ana nor ben may read. */
+async function logged(rows: number): Promise<LogStore> {
+  const store = memoryStore()
+  const log = await store.open('test')
+  await log.append(
+    range(1, rows).map((seq) => {
+      const fields = { id: `e${seq}`, ts: '2026-01-02T03:04:05.678Z', from: 'zed', to: ['zed'], kind: 'x.y' }
+      const body = Buffer.from(JSON.stringify({ protocol: 'meup/v0.3', ...fields, payload: {} }))
+      return { seq, ...fields, body, content: body }
+    }),
+  )
+  return store
+}
+
+/** A gateway on it, which tells of each reading once it is open. */
+async function served(rows: number, options: Partial<TestSpaceOptions> & { clock?: FakeClock } = {}) {
+  let reading: (log: EnvelopeLog) => unknown = () => {}
+  const store = watched(await logged(rows), (_, log) => reading(log))
+  const gateway = await createTestGateway({ participants, store, ...options })
+  onTestFinished(() => gateway.close())
+  const admit = (participant: string) =>
+    gateway.admit({ space: 'test', token: testToken(participant), remote: 'here' })
+  return {
+    gateway,
+    admit,
+    ticket: async (participant: string) => (await admit(participant)) as Ticket,
+    onRead: (told: typeof reading) => {
+      reading = told
+    },
+  }
+}
+
+class Peer implements Connection {
+  readonly remote = 'here'
+  readonly pending = 0
+  isGone = false
+  readonly welcomed: Promise<void>
+  #welcomed = (): void => {}
+
+  constructor() {
+    this.welcomed = new Promise((resolve) => {
+      this.#welcomed = resolve
+    })
+  }
+
+  send(): void {
+    this.#welcomed()
+  }
+
+  drained(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  close(): void {
+    this.isGone = true
+  }
+}
+
+/** More turns of the event loop than what is to happen in memory takes. */
+async function turns(count = 200): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('reading the log', () => {
+  test.for([{ tail }, { after: 0 }])('ends when the connection is gone: %o', async (resume) => {
+    const { ticket, onRead } = await served(20_000)
+    const peer = new Peer()
+    let reads = 0
+    onRead(() => {
+      reads++
+      peer.isGone = reads === 3
+    })
+    await (await ticket('ana')).open(peer, resume)
+    await turns()
+    expect(reads).toBe(3)
+  })
+
+  test('is done for a connection that counts', async () => {
+    const { ticket, admit, onRead, gateway } = await served(1000, {
+      limits: { connectionsPerParticipant: 2 },
+    })
+    let goOn = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    onRead(() => held)
+    const peers = [new Peer(), new Peer()]
+    for (const peer of peers) void (await ticket('ana')).open(peer, { tail })
+    expect(gateway.report()).toMatchObject([{ connections: 2 }])
+    expect(await admit('ana')).toMatchObject({ status: 429 })
+    goOn()
+    await Promise.all(peers.map(({ welcomed }) => welcomed))
+  })
+
+  test('is done for at most four slices of one participant at once, and others do not wait for them', async () => {
+    const { ticket, onRead } = await served(2000)
+    let [underWay, most] = [0, 0]
+    let goOn = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    onRead(async () => {
+      most = Math.max(most, ++underWay)
+      await held
+      underWay--
+    })
+    const peers = range(1, 7).map(() => new Peer())
+    for (const peer of peers) void (await ticket('ana')).open(peer, { tail })
+    await turns()
+    expect(underWay).toBe(4)
+    const other = new Peer()
+    void (await ticket('ben')).open(other, { tail })
+    await turns()
+    expect(underWay).toBe(5)
+    goOn()
+    await Promise.all([...peers, other].map(({ welcomed }) => welcomed))
+    expect(most).toBe(5)
+  })
+
+  test('costs work: who has used it up goes on as it comes back, and others do not wait for that', async () => {
+    const clock = new FakeClock()
+    const work = { perSecond: 1000, burst: 2000 }
+    const { ticket, onRead } = await served(10_000, { clock, limits: { rates: { ...defaultRates, work } } })
+    let reads = 0
+    onRead(() => reads++)
+    const [peer, other] = [new Peer(), new Peer()]
+    void (await ticket('ana')).open(peer, { tail })
+    await turns()
+    const before = reads
+    expect(before).toBeLessThan(10)
+    await turns()
+    expect(reads).toBe(before)
+    void (await ticket('ben')).open(other, { tail: 1 })
+    await turns()
+    expect(reads).toBeGreaterThan(before)
+    const between = reads
+    clock.advance(1000)
+    await turns()
+    expect(reads).toBeGreaterThan(between)
+    while (reads < 2 * between) {
+      clock.advance(1000)
+      await turns(20)
+    }
+  })
+})

@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import { FakeClock, testSpaceConfig } from '@meup/gateway/testing'
+import { closeCodes, type Rate } from '@meup/protocol'
+import { describe, expect, test, vi } from 'vitest'
+import { byId, type Client, ofKind, range, said } from './client.js'
+import { frame, RawSocket } from './raw-socket.js'
+import { start } from './support.js'
+
+const participants = { alice: ['*'], bob: ['*'] }
+const hello = { kind: 'chat', payload: { message: 'hello' } }
+const within = { timeout: 10_000, interval: 1 }
+const [text, ping] = [1, 9]
+const repeated = (count: number, piece: Uint8Array): Buffer => Buffer.concat(Array(count).fill(piece))
+
+async function enter(
+  own: Partial<Record<'frames' | 'bytes' | 'chat', Rate>>,
+  more: { heartbeatMs?: number } = {},
+) {
+  const clock = new FakeClock()
+  const { rates } = testSpaceConfig({ participants }).limits
+  const running = await start({ participants, clock, limits: { rates: { ...rates, ...own } }, ...more })
+  const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]
+  return { ...running, clock, alice, bob }
+}
+
+/** Whatever has arrived by now has been read, or is not being read. */
+async function settle(bob: Client): Promise<void> {
+  for (const _ of range(1, 3)) await bob.accepted(hello)
+}
+
+describe.for<[what: string, piece: Buffer]>([
+  ['10,000 frames', frame(text, '{')],
+  ['10,000 pings', frame(ping, '')],
+])('%s in one segment', ([, piece]) => {
+  test('let others go between them', async () => {
+    const { url, bob, gateway } = await start({ participants }).then(async (running) => ({
+      ...running,
+      bob: await running.connect('bob'),
+    }))
+    const alice = await new RawSocket(url).upgrade()
+    await alice.until(/system\.welcome/)
+    let received = 0
+    alice.socket.on('data', (data: Buffer) => {
+      received += data.length
+    })
+    alice.write(repeated(10_000, piece))
+    await once(alice.socket, 'data')
+    await bob.accepted(hello)
+    const before = received
+    const refused = () => gateway.report()[0]?.tally.refused.entries() ?? []
+    const count = () => Object.fromEntries(refused()).invalid_json ?? 0
+    expect(count()).toBeLessThan(5000)
+    // All of it is answered in the end, and so most of it after the other's message.
+    await vi.waitFor(() => expect(received).toBeGreaterThan(2 * before), within)
+  })
+})
+
+describe('a socket whose sender owes frames', () => {
+  const send: Record<string, (alice: Client) => void> = {
+    'for what cannot be read': (alice) => alice.send('{'),
+    'for what is over its rate': (alice) =>
+      alice.send({ id: 'again', ...hello, payload: { message: 'other' } }),
+    'for what it sends again': (alice) => alice.send({ id: 'again', ...hello }),
+    'for pings': (alice) => alice.ws.ping(),
+    'for pongs': (alice) => alice.ws.pong(),
+  }
+
+  test.for(Object.entries(send))('%s is not read until they are paid', async ([, act]) => {
+    const { alice, bob, clock } = await enter({
+      frames: { perSecond: 10, burst: 20 },
+      chat: { perSecond: 1, burst: 20 },
+    })
+    await alice.accepted({ id: 'again', ...hello })
+    for (const _ of range(1, 30)) act(alice)
+    alice.send({ id: 'held', kind: 'mcp.request', payload: { method: 'ping' } })
+    await settle(bob)
+    // It came with those before it, or not.
+    alice.send({ id: 'later', kind: 'mcp.request', payload: { method: 'ping' } })
+    await settle(bob)
+    expect(said(bob.frames)).not.toContain('later')
+    clock.advance(1100)
+    await alice.next(byId('later'))
+  })
+
+  /** Sends more than is read, for so many milliseconds, and pauses each time after it has paid. */
+  async function flood(ms: number, pauseMs: number) {
+    const frames = { perSecond: 10, burst: 20 }
+    const { alice, bob, clock, connect, gateway } = await enter({ frames })
+    const innocent = await connect('alice')
+    const start = clock.now()
+    const tally = () => gateway.report()[0]?.tally
+    const refused = (): number => Object.fromEntries(tally()?.refused.entries() ?? []).invalid_json ?? 0
+    let [isClosed, tokens] = [false, frames.burst]
+    void alice.closed.then(() => {
+      isClosed = true
+    })
+    while (!isClosed && clock.now() < start + ms) {
+      const [holds, before] = [tally()?.heldReads, refused()]
+      for (const _ of range(1, 60)) alice.send('{')
+      await vi.waitFor(() => expect(isClosed || tally()?.heldReads !== holds).toBe(true), within)
+      tokens -= refused() - before
+      const waitMs = (-tokens / frames.perSecond) * 1000 + pauseMs
+      tokens = Math.min(frames.burst, tokens + (waitMs / 1000) * frames.perSecond)
+      clock.advance(waitMs)
+    }
+    return { alice, bob, clock, innocent, isClosed, elapsedMs: clock.now() - start }
+  }
+
+  test('is closed 4429 where it goes on for 30 seconds; others of its participant are not', async () => {
+    const { alice, innocent, bob, clock, elapsedMs } = await flood(120_000, 0)
+    expect((await alice.closed).code).toBe(closeCodes.tooMany)
+    expect(elapsedMs).toBeGreaterThan(30_000)
+    clock.advance(60_000)
+    await innocent.accepted(hello)
+    await bob.accepted(hello)
+  })
+
+  test('is not where it pauses', async () => {
+    const { isClosed } = await flood(120_000, 2000)
+    expect(isClosed).toBe(false)
+  })
+})
+
+test('a sender of much is read as fast as its bytes allow: nothing is lost, and it stays', async () => {
+  const { alice, bob, clock } = await enter({ bytes: { perSecond: 1000, burst: 1000 } }, { heartbeatMs: 20 })
+  const ids = range(1, 200).map((count) => `m${count}`)
+  for (const id of ids) alice.send({ id, kind: 'chat', payload: { message: 'x'.repeat(1000) } })
+  await settle(bob)
+  expect(said(bob.frames)).not.toContain('m200')
+  for (const _ of range(1, 4)) await once(bob.ws, 'ping')
+  while (!said(alice.frames).includes('m200')) {
+    clock.advance(1000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(said(alice.frames).filter((id) => id.startsWith('m'))).toEqual(ids)
+  expect(alice.frames.filter(ofKind('system.error'))).toEqual([])
+  clock.advance(60_000)
+  await alice.accepted(hello)
+})

@@ -1,0 +1,238 @@
+import { type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
+import {
+  createTestGateway,
+  draftOf,
+  FakeClock,
+  randomDrafts,
+  testSpaceConfig,
+  testToken,
+} from '@meup/gateway/testing'
+import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { times } from '../../../test/support/soak.js'
+import { recordOf } from '../src/gateway/record.js'
+import { createHttpApp } from '../src/http/app.js'
+import type { HttpOptions } from '../src/http/options.js'
+import { silent } from '../src/ports/logger.js'
+import { range } from './client.js'
+import { asking } from './http-client.js'
+import { start, temporaryFile } from './support.js'
+import { type Asked, type Count, everythingTold, type Fields, type Stand } from './told.js'
+
+/**
+ * What may not be read tells nothing [MEUP-8.1]. Each answer is compared with that of two other logs: one in which what the
+ * reader may not read never was, its seqs counted anew, and one in which something else that it may not read stands in the
+ * same places. The first finds what is counted or stood still for, the second whatever depends on what it is.
+ */
+
+const participants = {
+  ana: ['*'],
+  ben: ['*'],
+  cleo: ['*'],
+  dora: ['*'],
+  zed: ['*'],
+  zoe: ['observe.targeted'],
+}
+const readers = ['ana', 'ben', 'cleo', 'dora', 'zoe']
+const mcp = { visibility: 'addressees' } as const
+const config = testSpaceConfig({ participants, mcp })
+/** Kinds that change what everybody may see of a space: that they happened is no secret, whomever they are addressed to. */
+const shared: ReadonlySet<string> = new Set([
+  Kind.reasoningConclusion,
+  Kind.reasoningCancel,
+  Kind.observeVisibility,
+])
+
+type Dice = (limit: number) => number
+
+function diceOf(seed: number): Dice {
+  let state = seed * 2654435761
+  return (limit) => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) >>> 0
+    return (state >>> 8) % limit
+  }
+}
+
+const pick = <Value>(dice: Dice, values: readonly Value[]): Value => values[dice(values.length)] as Value
+
+/** So that a gateway has nothing of its own to add. */
+const configured: Fields = {
+  id: 'configured',
+  ts: '2026-02-21T00:00:00.000Z',
+  from: GATEWAY,
+  kind: Kind.systemSpace,
+  payload: { event: 'configured', ...recordOf(config) },
+}
+
+/** A log in which much is addressed to some, and some runs are hidden for a while. */
+function randomLog(seed: number, length: number): Fields[] {
+  const dice = diceOf(seed)
+  return randomDrafts(seed, length).reduce<Fields[]>(
+    (log, { body }) => {
+      const { protocol, ...envelope } = JSON.parse(Buffer.from(body).toString()) as Envelope
+      const { id, ts, kind, from, context } = envelope
+      const isPrivate = !kind.startsWith('system.') && !shared.has(kind) && dice(5) < 2
+      log.push({ ...envelope, ...(isPrivate && { to: [pick(dice, readers)] }) })
+      if (kind === Kind.reasoningStart && context === undefined && dice(4) === 0) {
+        const payload = { context: id, reasoningVisible: false }
+        log.push({ id: `${id}-hidden`, ts, from, kind: Kind.observeVisibility, payload })
+      }
+      return log
+    },
+    [configured],
+  )
+}
+
+async function fill(store: LogStore, log: readonly Fields[]): Promise<LogStore> {
+  await (await store.open('test')).append(log.map((fields, index) => draftOf(index + 1, fields)))
+  return store
+}
+
+/** Without sockets: there are many logs. */
+async function inMemory(log: readonly Fields[]): Promise<Stand> {
+  const store = await fill(memoryStore(), log)
+  const clock = new FakeClock(Date.UTC(2026, 5, 1))
+  const gateway = await createTestGateway({ participants, mcp, store, clock })
+  onTestFinished(() => gateway.close())
+  const nothing = (): void => {}
+  const over: (() => void)[] = []
+  const app = createHttpApp({
+    gateway: gateway as unknown as HttpOptions['gateway'],
+    logger: silent,
+    origins: [],
+    eventHeartbeatMs: 1e6,
+    metrics: async () => ({ text: '', type: '' }),
+    remoteOf: () => 'here',
+    over: (_, then) => over.push(then),
+    standing: nothing,
+    letIn: nothing,
+    hangUp: nothing,
+  })
+  return {
+    gateway,
+    get: async (reader, path, headers = {}) => {
+      const authorization = `Bearer ${testToken(reader)}`
+      const answer = await app.request(`/spaces/test${path}`, { headers: { authorization, ...headers } })
+      if (path.startsWith('/events')) return answer
+      const text = await answer.text()
+      for (const then of over.splice(0)) then()
+      return new Response(text, answer)
+    },
+  }
+}
+
+/** As it is in use: SQLite, HTTP, sockets. */
+async function inEarnest(log: readonly Fields[]): Promise<Stand> {
+  const store = await fill(await sqliteStore({ path: temporaryFile('log.db') }), log)
+  const clock = new FakeClock(Date.UTC(2026, 5, 1))
+  const { gateway, url } = await start({ participants, mcp, store, clock })
+  return { gateway, get: (reader, path, headers) => asking(url, reader).get(path, headers) }
+}
+
+function randomQuery(dice: Dice, log: readonly Fields[]): Asked & { readonly order: 'asc' | 'desc' } {
+  const some = <Value>(part: readonly Value[]): Value[] => part.filter(() => dice(3) === 0)
+  const kinds = some([...new Set(log.map(({ kind }) => kind))])
+  const from = some(readers)
+  const order = pick(dice, ['asc', 'desc'] as const)
+  const parts = [
+    `limit=${1 + dice(4)}&order=${order}`,
+    dice(2) === 0 && kinds.length > 0 && `kind=${kinds}`,
+    dice(2) === 0 && from.length > 0 && `from=${from}`,
+    dice(4) === 0 && `context=${pick(dice, log).id}`,
+    dice(4) === 0 && `correlationId=${pick(dice, log).id}`,
+    dice(3) === 0 && `reasoning=${pick(dice, ['full', 'boundaries', 'none'])}`,
+  ]
+  return {
+    order,
+    ...(dice(3) === 0 && { after: dice(log.length + 1) }),
+    ...(dice(3) === 0 && { before: 1 + dice(log.length + 1) }),
+    rest: parts.filter((part) => part !== false).join('&'),
+  }
+}
+
+async function compare(seed: number, open: (log: readonly Fields[]) => Promise<Stand>, length = 40) {
+  const dice = diceOf(seed + 1)
+  const reader = pick(dice, readers)
+  const log = randomLog(seed, length)
+  const real = await open(log)
+  const lines = (await (await real.get(reader, '/audit/export')).text()).split('\n').slice(1, -2)
+  const isReadable = lines.map((line) => line.includes('"body":'))
+  const without = log.filter((_, index) => isReadable[index])
+  const other = log.map((fields, index): Fields => {
+    if (isReadable[index]) return fields
+    const { ts } = fields
+    return { id: `other${index}`, ts, from: 'zed', kind: 'x.other', to: ['zed'], payload: {} }
+  })
+  // Of what is said later, everything may be read by everyone.
+  const gone = (seq: number): number => isReadable.slice(0, seq).filter((is) => !is).length
+  const asked = range(1, 12).map(() => randomQuery(dice, log))
+  const same: Count = (seq) => seq
+  const fewer: Count = (seq) => seq - gone(seq)
+  const tell = async (of: readonly Fields[], count: Count, own: Count) =>
+    everythingTold(await open(of), { reader, log, asked }, count, own)
+  const pairs = [
+    { how: 'removed', told: await tell(log, same, fewer), expected: await tell(without, fewer, same) },
+  ]
+  // Whatever is addressed to some may be read by who reads what is targeted.
+  if (reader !== 'zoe') {
+    pairs.push({
+      how: 'replaced',
+      told: await tell(log, same, same),
+      expected: await tell(other, same, same),
+    })
+  }
+  for (const { how, told, expected } of pairs) {
+    for (const [at, answer] of told.entries()) {
+      expect([seed, reader, how, answer]).toEqual([seed, reader, how, expected[at]])
+    }
+  }
+}
+
+describe('what may not be read tells nothing', () => {
+  const [logs, parts] = [times(40, 2000), 10]
+  test.for(range(1, parts))(`in random logs, part %i of ${parts}`, { timeout: 3_600_000 }, async (part) => {
+    for (let seed = part; seed <= logs; seed += parts) await compare(seed, inMemory)
+  })
+
+  test('in a log on disk, over HTTP and sockets', async () => {
+    await compare(2001, inEarnest)
+  })
+
+  test('in a log of which no request sees all', async () => {
+    const [total, dice] = [25_000, diceOf(7)]
+    const shown = new Set(range(1, 60).map(() => 1 + dice(total)))
+    const logOf = (hidden: (seq: number) => Pick<Fields, 'from' | 'kind'> & Partial<Fields>): Fields[] =>
+      range(1, total).map((seq) => {
+        if (seq === total) return configured
+        const fields = { id: `e${seq}`, ts: '2026-02-21T00:00:00.000Z', payload: {} }
+        if (shown.has(seq)) return { ...fields, from: 'ana', kind: 'x.rare', context: 'c' }
+        return { ...fields, to: ['zed'], ...hidden(seq) }
+      })
+    const one = await inMemory(
+      logOf((seq) => ({ from: 'ana', kind: 'x.rare', context: seq % 3 ? 'c' : 'd' })),
+    )
+    const two = await inMemory(logOf(() => ({ from: 'zed', kind: 'x.other' })))
+    for (const filter of [
+      'kind=x.rare',
+      'context=c',
+      'from=ana',
+      'from=zed',
+      'kind=x.other',
+      'reasoning=none',
+    ]) {
+      for (const order of ['asc', 'desc']) {
+        let place = ''
+        for (let page = 0; page < 40; page++) {
+          const path = `/envelopes?limit=7&${filter}&order=${order}${place}`
+          const answers = await Promise.all(
+            [one, two].map(async ({ get }) => (await get('ben', path)).json()),
+          )
+          const [answer, other] = answers.map((each) => ({ ...(each as { next?: number }), epoch: '' }))
+          expect([path, answer]).toEqual([path, other])
+          if (answer?.next === undefined) break
+          place = order === 'asc' ? `&after=${answer.next}` : `&before=${answer.next}`
+        }
+      }
+    }
+  })
+})

@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+
+const built = (path: string): string => JSON.stringify(new URL(`../../dist/${path}`, import.meta.url).href)
+
+/** In a process of its own: how objects are laid out depends on all that were made before. */
+const program = `
+import { storable } from ${built('adapters/sqlite/columns.js')}
+import { draftOf } from ${built('log/fields.js')}
+import { envelopeOf } from ${built('space/replay.js')}
+const drafts = Array.from({ length: 100 }, (_, index) => {
+  const id = 'e' + index
+  const body = Buffer.from(JSON.stringify({ protocol: 'meup/1', id, kind: 'chat', payload: { text: id } }))
+  return draftOf([index + 1, id, '', 'ana', 'chat', undefined, undefined, undefined], body, body)
+})
+const others = [storable, envelopeOf].map((make) => {
+  const made = drafts.map((draft) => make(draft))
+  return made.slice(1).filter((each, index) => !%HaveSameMap(each, made[index])).length
+})
+console.log(JSON.stringify(others))
+`
+
+/** A shape of its own for each would outlive it: memory grows until all of the heap is collected. */
+test('an envelope on its way into the log, or read from it, has the shape of the one before', () => {
+  const args = ['--allow-natives-syntax', '--input-type=module', '-e', program]
+  expect(JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))).toEqual([0, 0])
+})

@@ -1,0 +1,150 @@
+import type { Gateway } from '@meup/gateway'
+import { dialInMemory, testToken } from '@meup/gateway/testing'
+import { type Envelope, Kind, type WelcomePayload } from '@meup/protocol'
+import type { Sender } from '../src/space/sender.js'
+import { range } from './client.js'
+
+export type Fields = Omit<Envelope, 'protocol' | 'seq'>
+
+/** A gateway on a log, and how to ask it. */
+export interface Stand {
+  readonly gateway: Gateway
+  get(reader: string, path: string, headers?: Record<string, string>): Promise<Response>
+}
+
+/** How seqs of one log are counted in another. */
+export type Count = (seq: number) => number
+
+export interface Asked {
+  readonly after?: number
+  readonly before?: number
+  readonly rest: string
+}
+
+const queryOf = ({ after, before, rest }: Asked, count: Count): string =>
+  [
+    ...(after === undefined ? [] : [`after=${count(after)}`]),
+    ...(before === undefined ? [] : [`before=${count(before - 1) + 1}`]),
+    rest,
+  ].join('&')
+
+interface Told {
+  readonly seq?: number
+}
+
+interface Trial {
+  readonly reader: string
+  readonly log: readonly Fields[]
+  readonly asked: readonly Asked[]
+}
+
+/** All that is told, as it would be told of a log whose seqs are counted in another way. */
+export async function everythingTold(stand: Stand, { reader, log, asked }: Trial, count: Count, own: Count) {
+  const { get } = stand
+  const epoch = ((await (await get(reader, '/participants')).json()) as { epoch: string }).epoch
+  const told: [route: string, answer: unknown][] = []
+  const recount = <Value extends Told>(value: Value): Value =>
+    value.seq === undefined ? value : { ...value, seq: own(value.seq) }
+  const tell = (route: string, answer: unknown): void => {
+    told.push([route, JSON.parse(JSON.stringify(answer).replaceAll(epoch, 'EPOCH'))])
+  }
+
+  for (const query of asked) {
+    const path = `/envelopes?${queryOf(query, count)}`
+    const response = await get(reader, path)
+    const page = (await response.json()) as { envelopes: Told[]; head: number; next?: number }
+    const { envelopes, head, next, ...more } = page
+    const isDescending = query.rest.includes('order=desc')
+    const going = next === undefined ? undefined : isDescending ? own(next - 1) + 1 : own(next)
+    tell(JSON.stringify(query), { ...more, envelopes: envelopes.map(recount), head: own(head), next: going })
+    const lines = await get(reader, path, { accept: 'application/x-ndjson' })
+    const told = (await lines.text()).split('\n').slice(0, -1)
+    const hasNext = lines.headers.has('link')
+    tell(`lines ${JSON.stringify(query)}`, [hasNext, told.map((line) => recount(JSON.parse(line) as Told))])
+  }
+  for (const route of ['/participants', '/contexts']) {
+    const { head, ...rest } = (await (await get(reader, route)).json()) as { head: number }
+    tell(route, { ...rest, head: own(head) })
+  }
+  const verified = (await (await get(reader, '/audit/verify')).json()) as { head: number; checked: number }
+  tell('verify', { ...verified, hash: '', head: own(verified.head), checked: own(verified.checked) })
+  const exported = (await (await get(reader, '/audit/export')).text()).split('\n').slice(0, -1)
+  const lines = exported.map(
+    (line) => JSON.parse(line) as Told & { body?: string; first?: number; head?: number },
+  )
+  const shown = lines.filter(({ body }) => body !== undefined)
+  tell('export', [
+    lines[0]?.first,
+    own(lines.at(-1)?.head ?? 0),
+    shown.map(({ seq = 0, body }) => [own(seq), body]),
+  ])
+
+  const after = asked[0]?.after ?? 0
+  const queries = ['reasoning=boundaries', 'reasoning=none', 'kind=chat,reasoning.thought']
+  const query = queries[log.length % queries.length]
+  const stream = await get(reader, `/events?${query}`, { 'last-event-id': `${count(after)}` })
+  await mark(stand, 'streamed')
+  tell(`events after ${after}`, await eventsUpTo('streamed', stream, own))
+
+  const places = [
+    ...asked.slice(0, 3).map(({ after = 0 }) => ({ epoch, after: count(after) })),
+    ...range(1, 3).map((tail) => ({ tail })),
+  ]
+  for (const [index, place] of places.entries()) {
+    const { welcome, frames } = await replayed(stand, reader, place, `mark${index}`)
+    const { resume, space, contexts, participants, subscription } = welcome
+    const { status, from, to } = resume
+    tell(`socket ${index}`, {
+      frames: frames.map(recount),
+      resume: { status, from: own(from - 1) + 1, to: own(to) },
+      space: { ...space, head: own(space.head) },
+      rest: { contexts, participants, subscription },
+    })
+  }
+  return told
+}
+
+/** The ids and envelopes of a stream, up to one of them. */
+async function eventsUpTo(last: string, response: Response, own: Count): Promise<unknown[]> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!text.includes(`"id":"${last}"`)) text += (await reader?.read())?.value ?? ''
+  await reader?.cancel()
+  const blocks = text.split('\n\n').filter((block) => block.startsWith('event: envelope'))
+  return blocks.map((block) => {
+    const [, id, data = ''] = /\nid: (\d+)\ndata: (.*)$/s.exec(block) ?? []
+    return [own(Number(id)), { ...(JSON.parse(data) as Told), seq: 0 }]
+  })
+}
+
+/** Something that everybody may read. */
+async function mark({ gateway }: Stand, id: string): Promise<void> {
+  const visitor = await gateway.identify({ space: 'test', token: testToken('dora'), remote: 'here' })
+  if ('status' in visitor) throw new Error(visitor.message)
+  const nobody: Sender = { participant: 'dora', payer: 'dora', reply() {}, echo() {}, subscribe: () => 0 }
+  const frame = { id, kind: 'chat', payload: { message: 'mark' } }
+  visitor.space.submit(nobody, Buffer.from(JSON.stringify(frame)))
+  await visitor.space.settled()
+}
+
+/** What comes over a socket, up to something that is said when it is open. */
+async function replayed(stand: Stand, reader: string, place: object, id: string) {
+  const frames: Envelope[] = []
+  let found = (): void => {}
+  const marked = new Promise<void>((resolve) => {
+    found = resolve
+  })
+  const message = (text: string): void => {
+    const frame = JSON.parse(text) as Envelope
+    if (frame.id === id) found()
+    else frames.push(frame)
+  }
+  const request = { space: 'test', token: testToken(reader), ...place }
+  await dialInMemory(stand.gateway, request, { message, close: () => found() })
+  await mark(stand, id)
+  await marked
+  const [first, ...rest] = frames
+  // That this reader came is logged under an id that is made up.
+  const named = rest.map((frame) => (frame.kind === Kind.systemPresence ? { ...frame, id: '' } : frame))
+  return { welcome: first?.payload as WelcomePayload, frames: named }
+}
