@@ -8,7 +8,7 @@ import { byKind, caughtUp, hear } from './support/hear.js'
 /** Bot may propose, and take back what it has proposed; it may request of `free` alone. */
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
-  bot: ['mcp.proposal', 'mcp.withdraw', 'reasoning.*', 'test.*', { kind: 'mcp.request', to: 'free' }],
+  bot: ['mcp.proposal', 'reasoning.*', 'test.*', { kind: 'mcp.request', to: 'free' }],
   tools: ['*'],
   free: ['*'],
   mute: ['chat'],

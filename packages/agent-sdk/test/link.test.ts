@@ -1,5 +1,5 @@
 import { type Dial, type DialRequest, Space } from '@meup/agent-sdk'
-import { type AnyEnvelope, closeCodes, ProtocolError } from '@meup/protocol'
+import { type AnyEnvelope, closeCodes, defaultLimits, ProtocolError } from '@meup/protocol'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
@@ -81,6 +81,20 @@ describe('a line that comes back', () => {
     expect(ids(second)).toEqual(['b', 'c', 'd', 'e', 'f'])
     for (const [index, sent] of second.sent.entries()) second.accept(sent, index + 2)
     expect((await Promise.all(done)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
+    seat.close()
+  })
+
+  test('what a new gateway has no room for is refused here, instead of being sent again for ever', async () => {
+    const { seat, first, next } = await seated()
+    const large = seat.send({ id: 'large', kind: 'chat', payload: { message: 'x'.repeat(500) } })
+    const result = { kind: 'mcp.response', correlationId: 'asked', payload: { result: 'x'.repeat(500) } }
+    void seat.send({ id: 'result', ...result }).catch(() => {})
+    const refused = expect(large).rejects.toMatchObject({ name: 'ProtocolError', code: 'payload_too_large' })
+    first.close(1009)
+    const second = await next()
+    second.welcome({ limits: { ...defaultLimits, maxEnvelopeBytes: 400, maxResultBytes: 1000 } })
+    await refused
+    expect(ids(second)).toEqual(['result'])
     seat.close()
   })
 

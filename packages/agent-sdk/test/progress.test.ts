@@ -113,7 +113,7 @@ describe('progress', () => {
         correlationId,
         payload: { method: 'notifications/progress', params },
       })
-    await report(bob, { progressToken: id, progress: 1 })
+    await expect(report(bob, { progressToken: id, progress: 1 })).rejects.toMatchObject({ code: 'forbidden' })
     await report(here.files, { progressToken: 'another', progress: 2 })
     await report(here.files, { progressToken: id, progress: 'much' })
     await report(here.files, { progressToken: id, progress: 3 }, 'another')
@@ -187,10 +187,15 @@ describe('whoever reports', () => {
       progress(2)
       return 'done'
     })
-    const told: Progress[] = []
-    const onProgress = (progress: Progress) => told.push(progress)
-    expect((await here.ana.call('shy/work', {}, { onProgress })).text).toBe('done')
-    expect(told).toEqual([])
+    const heard = hear(here.ana)
+    // Whoever is asked by name may report; here nobody is.
+    const params = { name: 'work', _meta: { progressToken: 7 } }
+    await here.ana.send({
+      kind: 'mcp.request',
+      payload: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+    })
+    expect(await heard.until(byKind('mcp.response'))).toMatchObject({ from: 'shy' })
+    expect(heard.all.filter(isProgress)).toEqual([])
     expect(trouble).toMatchObject([{ code: 'capability_violation' }])
   })
 })
@@ -199,8 +204,9 @@ describe('one handler for every request', () => {
   test('reports in the words of MCP, whatever it adds', async () => {
     await using here = await couple()
     const heard = hear(here.ana)
-    here.files.serve(async (_, __, report) => {
-      report({ progress: 1, odd: { kept: true }, progressToken: 'not its own' })
+    here.files.serve(async (_, __, tell) => {
+      const report = { progress: 1, odd: { kept: true }, progressToken: 'not its own' }
+      tell({ method: 'notifications/progress', params: report })
       return { result: {} }
     })
     const payload = { method: 'x/slow', params: { _meta: { progressToken: 7 } } }

@@ -28,8 +28,11 @@ async function sent(line: ScriptedLine, index: number) {
   return envelope
 }
 
-const approval = (proposalId: string, seq: number) =>
-  accepted('ana', { id: 'approval', kind: Kind.mcpRequest, to: ['tools'], correlationId: proposalId }, seq)
+const approval = (proposalId: string, seq: number) => {
+  const payload = { method: 'tools/call' }
+  const request = { id: 'approval', kind: Kind.mcpRequest, to: ['tools'], correlationId: proposalId, payload }
+  return accepted('ana', request, seq)
+}
 const response = (seq: number) => {
   const payload = { result: { content: [{ type: 'text', text: 'done' }] } }
   return accepted(

@@ -10,7 +10,7 @@ import { byKind, caughtUp, hear } from './support/hear.js'
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
   eve: ['*'],
-  bot: ['mcp.proposal', 'mcp.withdraw', 'reasoning.*', 'test.*'],
+  bot: ['mcp.proposal', 'reasoning.*', 'test.*'],
   tools: ['*'],
   free: ['*'],
 }
@@ -93,17 +93,28 @@ describe('the proposals of a space', () => {
 
   test('are settled when they are withdrawn or expire', async () => {
     await using here = await cast()
-    const coming = next(here.ana)
-    const proposal = await here.bot.propose(act)
-    await coming
-    const withdrawn = settlement(here.ana)
-    await proposal.withdraw('no need')
-    expect((await withdrawn)[1]).toEqual({ state: 'withdrawn', reason: 'no need' })
-    const expired = settlement(here.tools)
-    const soon = new Date(Date.now() + 30).toISOString()
-    const { id } = await here.bot.propose({ ...act, expiresAt: soon })
-    expect((await expired)[0].id).not.toBe(id)
-    expect(await settlement(here.tools)).toEqual([expect.objectContaining({ id }), { state: 'expired' }])
+    const settled: unknown[] = []
+    here.tools.proposals.on('settled', ({ id }, how) => settled.push([id, how]))
+    const withdrawn = await here.bot.propose(act)
+    await withdrawn.withdraw('no need')
+    const soon = new Date(Date.now() + 1000).toISOString()
+    const expiring = await here.bot.propose({ ...act, expiresAt: soon })
+    await eventually(() =>
+      expect(settled).toEqual([
+        [withdrawn.id, { state: 'withdrawn', reason: 'no need' }],
+        [expiring.id, { state: 'expired' }],
+      ]),
+    )
+  })
+
+  test('are settled when their proposer is kicked', async () => {
+    await using here = await cast()
+    const { id } = await here.bot.propose(act)
+    await eventually(() => expect(here.ana.proposals.get(id)).toBeDefined())
+    const over = settlement(here.ana)
+    await here.ana.kick('bot')
+    expect(await over).toMatchObject([{ id }, { state: 'withdrawn', reason: 'kicked' }])
+    expect(here.ana.proposals.list()).toEqual([])
   })
 
   test('are forgotten, oldest first, before they are too many', async () => {

@@ -1,6 +1,6 @@
 import type { Space, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
-import { type Envelope, FALLBACK_RATIONALE } from '@meup/protocol'
+import type { Envelope } from '@meup/protocol'
 import { createTurnFold, reasoningEvent, turnInfo } from '@meup/views'
 import { Type } from '@sinclair/typebox'
 import { expect } from 'vitest'
@@ -103,11 +103,14 @@ async function worked(how: (space: Space, turn: Turn) => Promise<void>) {
 verifies('I02', 'test_toolcall_reasoning_threaded_from_selection', async () => {
   const { envelopes, info } = await worked((_, turn) => thinkAloud(turn, scripted()))
   const requests = envelopes.filter(({ kind }) => kind === 'mcp.request')
-  const why = ['one is needed', FALLBACK_RATIONALE, 'three decides']
-  expect(requests.map(({ rationale }) => rationale)).toEqual(why)
+  expect(requests.map(({ rationale }) => rationale)).toEqual(['one is needed', undefined, 'three decides'])
   expect(info).toMatchObject({ state: 'completed', response: 'It is three.' })
   const decisions = info?.reasoning?.tool_decisions ?? []
-  expect(decisions.map(({ rationale }) => rationale)).toEqual(why)
+  expect(decisions.map(({ rationale }) => rationale)).toEqual([
+    'one is needed',
+    'Tool selected to satisfy the current subtask.',
+    'three decides',
+  ])
   expect(decisions.map(({ parameters }) => parameters)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
   expect(decisions.map(({ parallel_group }) => parallel_group)).toEqual([0, 0, null])
 })

@@ -1,6 +1,6 @@
 import { ConnectionError, type Space, ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
-import { type Capability, FALLBACK_RATIONALE } from '@meup/protocol'
+import type { Capability } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { fakeSchema } from './support/fake-schema.js'
@@ -56,10 +56,9 @@ describe('a request', () => {
     here.files.tool('look', {}, () => 'seen')
     await here.ana.call('files/look')
     const asked = await heard.until(byKind('mcp.request'))
-    for (const field of ['context', 'correlationId', 'parallelGroup']) {
+    for (const field of ['context', 'correlationId', 'parallelGroup', 'rationale']) {
       expect(asked).not.toHaveProperty(field)
     }
-    expect(asked.rationale).toBe(FALLBACK_RATIONALE) // What the gateway says for a tool call without a reason.
   })
 
   test('several at once get each their own answer, in whatever order they come', async () => {
@@ -132,7 +131,7 @@ describe('giving up', () => {
     expect(await stopped).toBe('no response within 20 ms')
     const asked = await heard.until(byKind('mcp.request'))
     const told = await heard.until((e) => e.kind === 'mcp.request' && e.id !== asked.id)
-    expect(told).toMatchObject({ to: ['files'], context: 'c' })
+    expect(told).toMatchObject({ to: ['files'], context: 'c', correlationId: asked.id })
     expect(told.payload).toMatchObject({
       method: 'notifications/cancelled',
       params: { requestId: asked.id, reason: 'no response within 20 ms' },
@@ -199,7 +198,7 @@ describe('giving up', () => {
     const heard = hear(ana)
     const asked = ana.call('files/look', {}, { timeoutMs: 10_000 })
     const { seq = 0, id } = await heard.until(byKind('mcp.request'))
-    const files = await space.join('files', { after: seq - 1 })
+    const files = await space.join('files', { after: seq - 1, epoch: ana.welcome.space.epoch })
     files.tool('look', {}, () => 'seen')
     expect((await asked).text).toBe('seen')
     expect(await heard.until(byKind('mcp.response'))).toMatchObject({ correlationId: id })

@@ -82,7 +82,8 @@ describe('what a tool gives back', () => {
   })
 
   test('what cannot be sent is an error, not silence', async () => {
-    await using space = await createTestSpace({ participants, limits: { maxEnvelopeBytes: 2000 } })
+    const limits = { maxEnvelopeBytes: 2000, maxResultBytes: 2000 }
+    await using space = await createTestSpace({ participants, limits })
     const [ana, files] = await Promise.all([space.join('ana'), space.join('files')])
     files.tool('huge', {}, () => 'x'.repeat(3000)).tool('half', {}, () => 'half a \ud83d')
     files.tool('odd', {}, () => ({ big: 1n }))
@@ -162,9 +163,7 @@ describe('the MCP of a participant', () => {
   })
 
   test('an answer that comes too fast for the space is given a little later', async () => {
-    const plenty = { perSecond: 1e9, burst: 1e9 }
-    const rates = { reasoning: plenty, chat: plenty, control: plenty, other: plenty, bytes: plenty }
-    const limits = { rates: { ...rates, mcp: { perSecond: 100, burst: 2 } } }
+    const limits = { rates: { mcp: { perSecond: 100, burst: 2 } } }
     await using space = await createTestSpace({ participants, limits })
     const [ana, more, files] = await Promise.all(['ana', 'more', 'files'].map((name) => space.join(name)))
     files?.tool('now', {}, () => 'now')
@@ -176,16 +175,19 @@ describe('the MCP of a participant', () => {
     await using space = await createTestSpace({ participants })
     const [ana, shy] = await Promise.all([space.join('ana'), space.join('shy')])
     shy.tool('now', {}, () => 'now')
+    // Whoever is asked by name may answer; here nobody is.
+    const ask = () =>
+      ana.send({
+        kind: 'mcp.request',
+        payload: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'now' } },
+      })
     const told = new Promise<unknown[]>((resolve) => shy.once('trouble', (...all) => resolve(all)))
-    const stop = new AbortController()
-    const asked = ana.call('shy/now', {}, { signal: stop.signal }).catch(() => {})
+    await ask()
     expect(await told).toMatchObject([{ code: 'capability_violation' }, { kind: 'mcp.request', from: 'ana' }])
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
-    const again = ana.call('shy/now', {}, { signal: stop.signal }).catch(() => {})
+    await ask()
     await eventually(() => expect(printed).toHaveBeenCalledOnce())
     printed.mockRestore()
-    stop.abort()
-    await Promise.all([asked, again])
   })
 })
 

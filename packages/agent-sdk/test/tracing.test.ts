@@ -8,7 +8,7 @@ const participants = {
   ana: ['*'],
   bot: ['*'],
   tools: ['*'],
-  helper: ['reasoning.*', 'mcp.proposal', 'mcp.withdraw'],
+  helper: ['reasoning.*', 'mcp.proposal'],
 }
 const foreign = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 

@@ -236,7 +236,10 @@ describe('a shutdown', () => {
   test('that the agent declines, or that is history or for others, does not happen', async () => {
     await using here = await cast()
     const past = await ask(here.ana, 'shutdown')
-    const late = await here.space.join('bot', { after: (past.seq ?? 0) - 1 })
+    const late = await here.space.join('bot', {
+      after: (past.seq ?? 0) - 1,
+      epoch: here.ana.welcome.space.epoch,
+    })
     late.upkeep({})
     here.bot.upkeep({ shutdown: () => Promise.reject(new Error('not now')) })
     const trouble = new Promise((resolve) => here.bot.once('trouble', resolve))

@@ -172,7 +172,7 @@ describe('subscribe', () => {
       subscription: { ...welcomeOf('me').subscription, ...change },
     })
     const granted = seat.subscribe({ reasoning: 'none' })
-    first.welcome(answer({ reasoning: 'none' }))
+    first.welcome(answer({ reasoning: 'none' }), first.sent.at(-1))
     await granted
     const refused = seat.subscribe({ from: ['re:('] })
     const { id } = first.sent.at(-1) ?? {}
@@ -187,8 +187,8 @@ describe('subscribe', () => {
       ['observe.subscribe', { reasoning: 'none' }],
       ['observe.subscribe', { reasoning: 'boundaries' }],
     ])
-    second.welcome(answer({ reasoning: 'none' }))
-    second.welcome(answer({ reasoning: 'boundaries' }))
+    second.welcome(answer({ reasoning: 'none' }), second.sent[0])
+    second.welcome(answer({ reasoning: 'boundaries' }), second.sent[1])
     expect((await waiting).subscription.reasoning).toBe('boundaries')
     const unanswered = seat.subscribe({ kinds: ['chat'] })
     seat.close()
@@ -201,7 +201,8 @@ describe('subscribe', () => {
     const asked = seat.subscribe({ reasoning: 'none' })
     first.welcome({ you: { id: 'me', capabilities: ['chat', 'mcp.*'] } })
     expect(seat.capabilities).toEqual(['chat', 'mcp.*'])
-    first.welcome({ subscription: { reasoning: 'none', suppressed: { envelopes: 0, bytes: 0 } } })
+    const subscription = { reasoning: 'none', suppressed: { envelopes: 0, bytes: 0 } } as const
+    first.welcome({ subscription }, first.sent.at(-1))
     expect((await asked).subscription.reasoning).toBe('none')
     seat.close()
   })

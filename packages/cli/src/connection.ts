@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type ConnectOptions, connect, type DialRequest, readEnvironment, type Space } from '@meup/agent-sdk'
 import type { Command } from 'commander'
 import { UsageError } from './exit.js'
+import { readEpoch } from './reading.js'
 import { readGatewayFile } from './run/gateway-file.js'
 
 export interface ConnectionFlags {
@@ -21,12 +22,13 @@ export const withConnection = (command: Command, json = 'print envelopes as JSON
     .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
     .option('--json', json)
 
-/** Enters the space the flags name. */
+/** Enters the space the flags name: `after` a place in the log that it has at present, if asked. */
 export async function enter(
   flags: ConnectionFlags,
   resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
 ): Promise<Space> {
-  const space = await connect({ ...resume, ...optionsOf(flags) })
+  const epoch = resume.after === undefined ? undefined : await readEpoch(destination(flags))
+  const space = await connect({ ...resume, ...(epoch !== undefined && { epoch }), ...optionsOf(flags) })
   // What was once asked of its participant is shown anew then, and is not this command's to answer.
   if (Object.keys(resume).length > 0) space.serve(() => new Promise(() => {}))
   return space

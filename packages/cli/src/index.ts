@@ -1,6 +1,6 @@
 export { ConfigError } from './config/config-error.js'
 export { loadConfig } from './config/load.js'
-export { operatorLog } from './logger.js'
+export { type OperatorLog, operatorLog } from './logger.js'
 export { Conversation } from './render/conversation.js'
 export type { RunningGateway } from './run/start-gateway.js'
 export { untilSignal } from './run/until-signal.js'

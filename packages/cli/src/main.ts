@@ -59,6 +59,8 @@ addCompletion(program)
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.error)
 })
+// A gateway outlives whoever read what it says, and ends in order when its terminal goes.
+process.stderr.on('error', () => {})
 
 try {
   await program.parseAsync()

@@ -14,6 +14,7 @@ export async function readParticipants(at: DialRequest): Promise<readonly Partic
 
 interface Page {
   readonly envelopes: readonly AnyEnvelope[]
+  readonly epoch: string
   /** Last seq of the log. */
   readonly head: number
   /** Where the next page begins; absent = this was the last. */
@@ -44,6 +45,12 @@ export async function readTail(at: DialRequest, after: number): Promise<readonly
   const query = { after: `${after}`, order: 'desc', limit: `${pageSize}` }
   const { envelopes } = await ask<Page>(at, 'envelopes', query)
   return envelopes.toReversed()
+}
+
+/** Which log the space has at present: places in it are counted in that. */
+export async function readEpoch(at: DialRequest): Promise<string> {
+  const { epoch } = await ask<Page>(at, 'envelopes', { limit: '1' })
+  return epoch
 }
 
 export type Query = Readonly<Record<string, string>>

@@ -67,6 +67,16 @@ describe('keys', () => {
     expect(problem).not.toContain('args')
   })
 
+  test('names of participants that could be taken for others', () => {
+    const names = ['ana', 'ANA', 'a.na', 'System', 'guest-1', 'anna', 'guests']
+    expect(inParticipants(names.map((name) => `  ${name}: { kind: human }\n`).join(''))).toEqual([
+      '5:3 participants.ANA: could be taken for ana; choose another name',
+      '6:3 participants.a.na: could be taken for ana; choose another name',
+      '7:3 participants.System: could be taken for system:gateway; choose another name',
+      '8:3 participants.guest-1: could be taken for guest-…; choose another name',
+    ])
+  })
+
   test('a misspelt kind is told together with what no kind has', () => {
     expect(
       inParticipants('  ana: { knd: human }\n  bob: { kind: humn, capabilities: all, command: x }'),

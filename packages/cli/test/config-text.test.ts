@@ -100,6 +100,13 @@ describe('variables that cannot be filled in', () => {
     ])
   })
 
+  test('an unset variable is a mistake also where empty text would do', () => {
+    const text = 'participants:\n  p: { kind: process, command: p, env: { TOKEN: "${TOKEN}" } }\n'
+    expect(problemsOf(head + text)).toEqual([
+      expect.stringMatching(/^4:49 participants\.p\.env\.TOKEN: .* TOKEN is not set/),
+    ])
+  })
+
   test.for(['${}', '${A', '${A.B}', '${1}'])('%s is no variable', (reference) => {
     expect(problemsOf(`${head}gateway: { origins: ["${reference}"] }`)).toEqual([
       expect.stringMatching(/^3:22 gateway\.origins\.0: write \$\{NAME\} or \$\{NAME:-default\}, not /),

@@ -56,7 +56,7 @@ participants:
   files:    { kind: mcp, command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", ./repo] }
   tools:    { kind: mcp, command: ./bin/tools, env: { KEY: "\${TOOLS_KEY}" }, capabilities: [mcp.response] }
   remote:   { kind: mcp, url: "https://tools.example/mcp", headers: { authorization: "Bearer \${TOOLS_KEY}" } }
-  worker:   { kind: process, command: node, args: [worker.js], restart: always, env: { MODE: fast } }
+  worker:   { kind: process, command: node, args: [worker.js], restart: always, watch: false, env: { MODE: fast } }
 `
 
 test('a log on several machines', () => {
@@ -101,6 +101,8 @@ describe('a file that says everything', () => {
       guest: { capabilities: ['chat'] },
       limits: {
         maxEnvelopeBytes: 65536,
+        maxResultBytes: 4194304,
+        work: 20000,
         sendBufferBytes: 1048576,
         contextDepth: 4,
         contextLength: 200,
@@ -156,6 +158,7 @@ describe('a file that says everything', () => {
         args: ['worker.js'],
         env: { MODE: 'fast' },
         restart: 'always',
+        watch: false,
       },
     })
   })
@@ -194,7 +197,7 @@ test('participants that list no capabilities may chat', () => {
     b: { kind: 'process', capabilities: ['chat'] },
   })
   expect(space?.programs).toEqual({
-    b: { kind: 'process', command: 'b', args: [], env: {}, restart: 'on-failure' },
+    b: { kind: 'process', command: 'b', args: [], env: {}, restart: 'on-failure', watch: true },
   })
 })
 

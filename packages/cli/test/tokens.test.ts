@@ -161,7 +161,7 @@ const start = `
 test('starts at the same time agree', async () => {
   const count = 4
   const workerData = {
-    module: new URL('../dist/config/tokens.js', import.meta.url).href,
+    module: new URL('../src/config/tokens.js', import.meta.url).href,
     directory,
     ids: Array.from({ length: 50 }, (_, i) => `p${i}`),
     gate: new SharedArrayBuffer(4),

@@ -76,7 +76,64 @@ test('another protocol is not spoken, and that is said', async () => {
   ])
 })
 
-test('without an endpoint the store is left as it is', async () => {
+test.for<[string, Record<string, string>, unknown[]]>([
+  ['without an endpoint', { OTEL_SERVICE_NAME: 'demo' }, []],
+  ['that is disabled', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }, []],
+  [
+    'with an endpoint that is no address',
+    { OTEL_EXPORTER_OTLP_ENDPOINT: '127.0.0.1:4318' },
+    ['nothing is traced: OTEL_EXPORTER_OTLP_ENDPOINT is no address'],
+  ],
+])('%s the store is left as it is', async ([, variables, told]) => {
   const store = memoryStore()
-  expect((await traced(store, silent, {})).store).toBe(store)
+  const warned: unknown[] = []
+  const logger = { ...silent, warn: (_: object, message: string) => void warned.push(message) }
+  const { store: kept } = await traced(store, logger, variables)
+  expect([kept === store, warned]).toEqual([true, told])
+})
+
+test('what was thought is told where that is switched on, and only there', async () => {
+  const receiver = await receiveTraces()
+  for (const switched of ['false', 'true']) {
+    setEnvironment({
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: switched,
+    })
+    const { say, stop } = await start(new Map())
+    const { id } = await say('reasoning.start', { payload: { message: 'looking at my notes' } })
+    await say('reasoning.thought', { context: id, payload: { message: 'the salaries are in there' } })
+    await say('reasoning.conclusion', { context: id, payload: { message: 'nothing more to see' } })
+    await stop()
+  }
+  const told = receiver.spans.map(({ events }) =>
+    events.map(({ name, attributes }) => [name, (attributes as Record<string, unknown>)['meup.message']]),
+  )
+  expect(told).toEqual([
+    [],
+    [
+      ['reasoning.start', 'looking at my notes'],
+      ['reasoning.thought', 'the salaries are in there'],
+      ['reasoning.conclusion', 'nothing more to see'],
+    ],
+  ])
+})
+
+test('where nobody takes the traces the gateway goes on, with one warning', async () => {
+  setEnvironment({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '100',
+    OTEL_BSP_SCHEDULE_DELAY: '10',
+  })
+  const warned: unknown[] = []
+  const warn = (_: object, message: string): void => void warned.push(message)
+  const { say, stop } = await start(new Map(), { ...silent, warn })
+  const lost = 'traces cannot be exported; this is told once'
+  for (const round of ['one', 'two']) {
+    await say('reasoning.start', { id: round })
+    await say('reasoning.conclusion', { context: round })
+    await vi.waitFor(() => expect(warned).toContain(lost), within)
+  }
+  expect(await say('chat', { payload: { message: 'done' } })).toMatchObject({ payload: { message: 'done' } })
+  await stop()
+  expect(warned.slice().sort()).toEqual(['spans were lost on their way to the collector', lost])
 })

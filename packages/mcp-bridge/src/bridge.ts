@@ -1,6 +1,12 @@
 import type { Space } from '@meup/agent-sdk'
-import { Kind, type McpRequestPayload } from '@meup/protocol'
+import type { McpRequestPayload } from '@meup/protocol'
+import { Announcements, ResourceSubscriptions } from './announcements.js'
+import { Callers } from './callers.js'
 import { type McpServerOptions, startMcpServer } from './start-mcp-server.js'
+
+/** Characters of a notification in the log. */
+const maxLogChars = 1000
+const isListChange = /^notifications\/[a-z]+\/list_changed$/
 
 export type BridgeOptions = McpServerOptions & {
   /** Takes the seat of the participant that the server becomes; called once the server is ready to answer. */
@@ -15,7 +21,8 @@ export interface Bridge {
 
 /**
  * Makes an MCP server a participant: requests addressed to it are relayed as they stand, and so are the responses
- * [MEUP-3.8]. What the server announces (`notifications/…`) is told to everyone.
+ * [MEUP-3.8]. What the server tells of a call goes to its caller, changes of a resource to those who have subscribed to
+ * it, changes of its lists to everyone. What nobody may be told for certain goes to the log.
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
   let announce = (_payload: McpRequestPayload): void => {} // Nobody is there to be told before the seat is taken.
@@ -27,17 +34,33 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     await relay.close()
     throw error
   }
+  const log = (line: string): void => options.log?.(line)
+  const callers = new Callers()
+  const resources = new ResourceSubscriptions()
+  const announcements = new Announcements(space, log)
   announce = (payload) => {
-    space.send({ kind: Kind.mcpRequest, payload }).catch((error: Error) => {
-      options.log?.(`the notification ${payload.method} was refused: ${error.message}`)
-    })
-  }
-  space.serve(async ({ payload }, signal, report) => {
-    if (!payload.method.startsWith('notifications/')) {
-      return relay.request(payload, { signal, onProgress: ({ params = {} }) => report(params) })
+    if (isListChange.test(payload.method)) announcements.send(payload)
+    else if (payload.method === 'notifications/resources/updated') {
+      const subscribers = resources.subscribersOf(payload)
+      if (subscribers.length > 0) announcements.send(payload, subscribers)
+    } else if (!callers.tellOnly(payload)) {
+      log(`${payload.method}, told to no caller: ${JSON.stringify(payload.params)}`.slice(0, maxLogChars))
     }
-    await relay.notify(payload)
-    return undefined
+  }
+  space.serve(async (request, signal, tell) => {
+    const { from, payload } = request
+    if (payload.method.startsWith('notifications/')) {
+      await relay.notify(payload)
+      return undefined
+    }
+    const end = callers.begin(request, tell)
+    try {
+      const response = await relay.request(payload, { signal, onNotification: tell })
+      resources.onAnswered(from, payload, response)
+      return response
+    } finally {
+      end()
+    }
   })
   const left = new Promise<{ reason: string }>((resolve) => {
     space.on('closed', (error) => resolve({ reason: error?.message ?? 'the space was closed' }))

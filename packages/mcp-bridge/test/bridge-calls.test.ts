@@ -1,7 +1,7 @@
 import { type Progress, type Space, ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { bridgeMcpServer, type McpServerOptions } from '@meup/mcp-bridge'
-import type { AnyEnvelope } from '@meup/protocol'
+import type { AnyEnvelope, Limits } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serveHttp } from './support/http-server.js'
 import { fixtures } from './support/processes.js'
@@ -13,18 +13,25 @@ const run = (program: 'rawServer' | 'sdkServer'): McpServerOptions => ({
   env: {},
 })
 
-async function bridged(server = run('rawServer')) {
+async function bridged(server = run('rawServer'), limits: Partial<Limits> = {}) {
   const files = ['mcp.response', { kind: 'mcp.request', payload: { method: 'notifications/**' } }]
-  const space = await createTestSpace({ participants: { ana: ['*'], eve: ['*'], files } })
+  const space = await createTestSpace({
+    participants: { ana: ['*'], eve: ['*'], files },
+    limits: { maxResultBytes: 256 * 1024, ...limits },
+  })
   const [ana, eve, seat] = [await space.join('ana'), await space.join('eve'), await space.join('files')]
-  const broken: string[] = []
+  const [broken, lines]: [string[], string[]] = [[], []]
   for (const each of [ana, seat]) each.on('reconnecting', (_, reason) => broken.push(reason))
-  const bridge = await bridgeMcpServer({ ...server, connect: async () => seat })
+  const bridge = await bridgeMcpServer({
+    ...server,
+    connect: async () => seat,
+    log: (line) => lines.push(line),
+  })
   onTestFinished(async () => {
     await bridge.close()
     await space.close()
   })
-  return { ana, eve, broken }
+  return { ana, eve, broken, lines }
 }
 
 function heardBy(seat: Space): AnyEnvelope[] {
@@ -76,6 +83,46 @@ describe('progress', () => {
   })
 })
 
+/** Calls a tool that logs, once all of them are to; ends with what it was told. */
+async function logged(asker: Space, data: string): Promise<unknown[]> {
+  const told: unknown[] = []
+  const options = { onNotification: ({ params }: { params?: object }) => told.push(params) }
+  await asker.call('files/log', { data }, options)
+  return told
+}
+
+describe('a log message about a call', () => {
+  test('over stdio goes to the caller alone while nobody else has called', async () => {
+    const { ana, eve } = await bridged(run('sdkServer'))
+    const heard = heardBy(eve)
+    expect(await logged(ana, 'for ana')).toEqual([{ level: 'info', data: 'for ana' }])
+    await eve.chat('fence')
+    await until(() => heard.some(({ kind }) => kind === 'chat'))
+    const notes = heard.filter(({ from, kind }) => from === 'files' && kind === 'mcp.request')
+    const asked = heard.find(({ from, kind }) => from === 'ana' && kind === 'mcp.request')
+    expect(notes).toMatchObject([{ to: ['ana'], correlationId: asked?.id }])
+  })
+
+  test('over stdio goes to the log of the operator where it may be about the call of somebody else', async () => {
+    const { ana, eve, lines } = await bridged(run('sdkServer'))
+    await logged(ana, 'for ana')
+    expect(await logged(eve, 'for eve')).toEqual([])
+    expect(await Promise.all([logged(ana, 'one'), logged(ana, 'two')])).toEqual([[], []])
+    for (const text of ['for eve', 'one', 'two']) expect(lines.join()).toContain(text)
+    expect(lines.join()).not.toContain('for ana')
+  })
+
+  test.for(['modern', 'sessions', 'stateless'] as const)(
+    'over HTTP goes to its caller, whoever else calls: %s',
+    async (era) => {
+      const { ana, eve } = await bridged({ name: 'files', url: (await serveHttp(era)).url })
+      const data = Array.from({ length: 4 }, (_, n) => `call ${n}`)
+      const told = await Promise.all(data.map((text, n) => logged(n % 2 === 0 ? ana : eve, text)))
+      expect(told).toMatchObject(data.map((text) => [{ data: text }]))
+    },
+  )
+})
+
 describe('news of a server', () => {
   test('that are about no call are told to everyone', async () => {
     const { eve, ana } = await bridged(run('sdkServer'))
@@ -92,20 +139,66 @@ describe('news of a server', () => {
   })
 })
 
+test('that a resource has changed is told to those who have subscribed to it', async () => {
+  const { ana, eve } = await bridged()
+  const heard = heardBy(ana)
+  const uri = 'file:///private'
+  await eve.request('files', 'resources/subscribe', { uri, name: 'mirror' })
+  const params = `"params":{"uri":"${uri}"}`
+  const updated = `{"jsonrpc":"2.0","method":"notifications/resources/updated",${params}}`
+  const line = `${updated}\n{"jsonrpc":"2.0","id":$ID,"result":{}}`
+  await ana.request('files', 'tools/call', { name: 'line', arguments: { line } })
+  await until(() => heard.some(({ from, to }) => from === 'files' && to?.includes('eve') === true))
+  const told = heard.filter(({ from, kind }) => from === 'files' && kind === 'mcp.request')
+  expect(told).toMatchObject([{ to: ['eve'], payload: { params: { uri } } }])
+})
+
 describe('a result that the space does not take', () => {
   const line = (result: string) => ({
     name: 'line',
     arguments: { line: `{"jsonrpc":"2.0","id":$ID,"result":${result}}` },
   })
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  test.for([300 * 1024, 1024 * 1024, 8 * 1024 * 1024])(
+    'of %i bytes: its asker gets a result that says isError, its size, the limit, and how it begins',
+    async (size) => {
+      const { ana, broken } = await bridged()
+      const result = await ana.request('files', 'tools/call', { name: 'large', arguments: { size } })
+      const { content, isError } = result as { content: { text: string }[]; isError: boolean }
+      expect(isError).toBe(true)
+      const [, bytes, limit, beginning = ''] =
+        /^The result has (\d+) bytes .* A response may have (\d+)\. .*\n\n(.*)$/.exec(
+          content[0]?.text ?? '',
+        ) ?? []
+      expect(Number(bytes)).toBeGreaterThan(size)
+      expect(limit).toBe('262144')
+      expect(beginning).toHaveLength(16 * 1024)
+      expect(beginning).toMatch(/^\{"text":"x+$/)
+      expect(await ana.request('files', 'tools/call', line('{"fine":true}'))).toEqual({ fine: true })
+      expect(broken).toEqual([])
+    },
+  )
+
+  test('of another method: its asker gets an error with the same', async () => {
+    const { ana } = await bridged()
+    const params = { name: 'large', arguments: { size: 300 * 1024 } }
+    const error = await ana.request('files', 'resources/read', params).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      name: 'ToolError',
+      code: -32603,
+      message: expect.stringContaining(' A response may have 262144.'),
+      data: { text: expect.stringMatching(/^\{"text":"x+$/) },
+    })
+  })
+
+  test('because of its size goes through where the space takes it', async () => {
+    const limits = { maxEnvelopeBytes: 4 * 1024 * 1024, maxResultBytes: 4 * 1024 * 1024 }
+    const { ana } = await bridged(run('rawServer'), limits)
+    const params = { name: 'large', arguments: { size: 3_000_000 } }
+    expect(await ana.request('files', 'tools/call', params)).toEqual({ text: 'x'.repeat(3_000_000) })
+  })
+
   const results = [
-    ['of 300 KiB', { name: 'large', arguments: { size: 300 * 1024 } }, /has \d+ bytes; send at most 262144/],
-    [
-      'of 1 MiB, more than a connection survives',
-      { name: 'large', arguments: { size: 1024 * 1024 } },
-      /bytes/,
-    ],
-    ['of 8 MiB', { name: 'large', arguments: { size: 8 * 1024 * 1024 } }, /bytes/],
     ['nested 40 deep', line(`{"deep":${nested(40)}}`), /nested more than 32/],
     ['with a key __proto__', line('{"a":{"__proto__":{"b":1}}}'), /a key __proto__ at \/payload\/result\/a/],
     ['with a lone surrogate', line('{"text":"\\ud800"}'), /a lone surrogate at \/payload\/result\/text/],

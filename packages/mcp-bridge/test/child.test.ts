@@ -50,12 +50,13 @@ describe('a child', () => {
     expect(isRunning(child.pid)).toBe(true)
   })
 
-  test('has exactly the environment that it was given', async () => {
+  test('has the environment that it was given, and the name of its run', async () => {
     const child = await node('process.stdout.write(JSON.stringify(process.env))', {
       env: { GREETING: 'a "b"\nc', NODE_OPTIONS: '--max-old-space-size=100' },
     })
     // Apple's runtime adds one of its own to every process.
-    const { __CF_USER_TEXT_ENCODING: _, ...env } = JSON.parse(await readAll(child.stdout))
+    const { __CF_USER_TEXT_ENCODING: _, MEUP_RUN, ...env } = JSON.parse(await readAll(child.stdout))
+    expect(MEUP_RUN).toMatch(/^[0-9a-f-]{36}$/)
     expect(env).toEqual({ GREETING: 'a "b"\nc', NODE_OPTIONS: '--max-old-space-size=100' })
   })
 
@@ -141,6 +142,46 @@ describe('closing', () => {
     const child = await node('process.exitCode = 6')
     await child.exited
     expect(await child.close()).toEqual({ code: 6, signal: null })
+  })
+})
+
+/** Leaves a process behind that is nobody's child and leads a session of its own, as daemons do. */
+const daemonizing = (andThen: string): string => `
+  const daemon = 'process.on("SIGTERM", () => {}); console.log(JSON.stringify({ daemon: process.pid })); setInterval(() => {}, 1000)'
+  const between = \`require("node:child_process").spawn(process.execPath, ["-e", \${JSON.stringify(daemon)}], { detached: true, stdio: "inherit" }).unref()\`
+  require("node:child_process").spawnSync(process.execPath, ["-e", between], { detached: true, stdio: "inherit" })
+  ${andThen}`
+
+describe.runIf(process.platform === 'linux')('a daemon that a command has left behind', () => {
+  test('goes with the command when that is stopped', async () => {
+    const child = await node(daemonizing('setInterval(() => {}, 1000)'))
+    const { daemon = 0 } = await firstWords(child.stdout)
+    expect(isRunning(daemon)).toBe(true)
+    await child.close({ stdinGraceMs: 0, termGraceMs: 50 })
+    expect(isRunning(daemon)).toBe(false)
+  })
+
+  test('goes when the command ends', async () => {
+    const child = await node(daemonizing('process.stdin.on("end", () => process.exit(0)).resume()'))
+    const { daemon = 0 } = await firstWords(child.stdout)
+    child.stdin?.end()
+    await child.exited
+    expect(isRunning(daemon)).toBe(false)
+  })
+
+  test('goes when the reaper is killed', async () => {
+    const child = await node(daemonizing('setInterval(() => {}, 1000)'))
+    const { daemon = 0 } = await firstWords(child.stdout)
+    process.kill(child.group, 'SIGKILL')
+    await child.exited
+    expect(isRunning(daemon)).toBe(false)
+  })
+
+  test('stays where it belongs to another command', async () => {
+    const [stays, goes] = [await node(daemonizing('setInterval(() => {}, 1000)')), await node('')]
+    const { daemon = 0 } = await firstWords(stays.stdout)
+    await goes.exited
+    expect(isRunning(daemon)).toBe(true)
   })
 })
 

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { McpServerOptions } from '@meup/mcp-bridge'
 import { startMcpServer } from '@meup/mcp-bridge'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { serveHttp } from './support/http-server.js'
 import { relayTo, untilTold } from './support/relay-to.js'
 import { call } from './support/servers.js'
@@ -193,4 +195,19 @@ test('a stream may be of any length when its messages are not', async () => {
   ]
   server.interposeOn(() => new Response(event + event + end, typed('text/event-stream')))
   expect(await relay.request(call('add'))).toEqual({ jsonrpc: '2.0', id: 7, result: {} })
+})
+
+test('a server of before Streamable HTTP is called that', async () => {
+  const older = createServer((request, response) => {
+    if (request.method !== 'GET') return void response.writeHead(405).end()
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('event: endpoint\ndata: /messages\n\n')
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    older.closeAllConnections()
+    older.close()
+  })
+  await once(older, 'listening')
+  const url = `http://127.0.0.1:${(older.address() as AddressInfo).port}/sse`
+  await expect(startMcpServer({ name: 'older', url })).rejects.toThrow(/older HTTP\+SSE transport/)
 })

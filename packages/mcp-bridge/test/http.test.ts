@@ -27,7 +27,7 @@ describe.for(revisions)('a server over HTTP: %s', ([manner, protocolVersion]) =>
     const { relay } = await relayTo(await serveHttp(manner))
     expect(await relay.request({ id: 'l', method: 'tools/list' })).toMatchObject({
       id: 'l',
-      result: { tools: [{ name: 'add' }, { name: 'count' }, { name: 'wait' }] },
+      result: { tools: [{ name: 'add' }, { name: 'count' }, { name: 'log' }, { name: 'wait' }] },
     })
     const sums = [1, 2, 3].map((a) => relay.request({ ...call('add', { a, b: 1 }), id: `${a} + 1` }))
     expect(await Promise.all(sums)).toMatchObject(
@@ -47,7 +47,7 @@ describe.for(revisions)('a server over HTTP: %s', ([manner, protocolVersion]) =>
     const asked = (progressToken: string | number) => {
       const told: McpRequestPayload[] = []
       const request = call('count', { to: 2 }, { _meta: { progressToken } })
-      const answered = relay.request(request, { onProgress: (notification) => told.push(notification) })
+      const answered = relay.request(request, { onNotification: (notification) => told.push(notification) })
       return answered.then(() => told.map(({ method, params }) => ({ method, params })))
     }
     const reports = (progressToken: string | number) =>

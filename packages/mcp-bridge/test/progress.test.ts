@@ -11,7 +11,9 @@ async function told(lines: string[], progressToken: unknown, running = serve('ra
   const { relay } = await running
   const heard: McpRequestPayload[] = []
   const request = call('line', { line: lines.join('\n') }, { _meta: { progressToken } })
-  const response = await relay.request(request, { onProgress: (notification) => heard.push(notification) })
+  const response = await relay.request(request, {
+    onNotification: (notification) => heard.push(notification),
+  })
   return { heard, response, running: await running }
 }
 
@@ -59,8 +61,8 @@ describe('progress of a call', () => {
     const heard: McpRequestPayload[] = []
     const asker = new AbortController()
     const request = call('silent', {}, { _meta: { progressToken: 'p' } })
-    const onProgress = (notification: McpRequestPayload) => heard.push(notification)
-    const given = running.relay.request(request, { signal: asker.signal, onProgress })
+    const onNotification = (notification: McpRequestPayload) => heard.push(notification)
+    const given = running.relay.request(request, { signal: asker.signal, onNotification })
     asker.abort()
     await given
     await told([report('"progress":1', '1000'), answer], 'q', Promise.resolve(running))

@@ -8,7 +8,9 @@ describe('an SDK server', () => {
     const list = await relay.request({ jsonrpc: '2.0', id: 'l', method: 'tools/list' })
     expect(list).toMatchObject({
       id: 'l',
-      result: { tools: [{ name: 'add' }, { name: 'count' }, { name: 'fail' }, { name: 'grow' }] },
+      result: {
+        tools: [{ name: 'add' }, { name: 'count' }, { name: 'log' }, { name: 'fail' }, { name: 'grow' }],
+      },
     })
     const sum = await relay.request(call('add', { a: 2, b: 3 }))
     expect(sum).toMatchObject({ jsonrpc: '2.0', id: 7, result: { content: [{ type: 'text', text: '5' }] } })
@@ -199,7 +201,7 @@ describe('what the server starts itself', () => {
   test('its environment is exactly what was passed', async () => {
     const { relay } = await serve('rawServer', { env: { ONLY: 'this' } })
     const { result } = await relay.request(call('env'))
-    const { __CF_USER_TEXT_ENCODING: _, ...env } = (result?.env ?? {}) as Record<string, string>
+    const { __CF_USER_TEXT_ENCODING: _, MEUP_RUN: __, ...env } = (result?.env ?? {}) as Record<string, string>
     expect(env).toEqual({ ONLY: 'this' })
   })
 })

@@ -1,5 +1,5 @@
 import { type Row, SpaceModel } from '@meup/observer/model'
-import type { Envelope, WelcomePayload } from '@meup/protocol'
+import { defaultLimits, type Envelope, type WelcomePayload } from '@meup/protocol'
 
 type Fields = Partial<Envelope> & Pick<Envelope, 'from' | 'kind'>
 
@@ -72,12 +72,14 @@ export class Script {
 
 export const welcome = (ids: readonly string[], head = 0): WelcomePayload => ({
   you: { id: 'ana', capabilities: [] },
-  participants: ids.map((id) => ({ id, capabilities: [], status: 'present' })),
+  participants: ids.map((id) => ({ id, kind: 'agent', capabilities: [], status: 'present' })),
   space: { id: 'demo', epoch: 'one', head },
   resume: { status: 'replaying', from: 1, to: head },
   contexts: [],
   subscription: { suppressed: { envelopes: 0, bytes: 0 } },
-  limits: {},
+  limits: defaultLimits,
+  mcp: { visibility: 'everyone' },
+  proposals: [],
 })
 
 /** What a row says, in short. */

@@ -67,6 +67,8 @@ describe('capabilities', () => {
   test('are shown in few words, of which none can move another', () => {
     expect(capabilityText('chat')).toBe('chat')
     expect(capabilityText(toFiles)).toBe('mcp.request to files')
+    expect(capabilityText({ tool: 'files/read_*' })).toBe('files/read_*')
+    expect(capabilityText({ tool: 'a/b', arguments: { c: 'd' } })).toBe('a/b · {"c":"d"}')
     expect(
       capabilityText({ kind: ['a', '!b'], context: '**', payload: { method: 'x\u202e\u001b[2J' } }),
     ).toBe('["a","!b"] in ** · {"method":"x\\u001b[2J"}')

@@ -30,6 +30,7 @@ export {
   type ProposalSnapshot,
 } from './proposals/proposal-fold.js'
 export type { Fulfilment, ProposalView, Refusal } from './proposals/proposal-view.js'
+export { attemptText } from './render/attempt.js'
 export { inlineJson } from './render/inline-json.js'
 export { inGroups, outcomeText, type ShownDecision } from './render/outcome.js'
 export { brief, onOneLine, printable, printableJson } from './render/printable.js'
@@ -49,7 +50,7 @@ export { type ParsedStep, parseThinking } from './steps/parse-thinking.js'
 export { isPhase, phaseLabels, phaseOfLabel } from './steps/phases.js'
 export type { ReasoningStep } from './steps/step.js'
 export { lowestUlidAt, seqOfUlid, Ulids } from './steps/ulid.js'
-export { cut, isWithheld, messageOf } from './text.js'
+export { cut, head, isWithheld, messageOf, reasonText } from './text.js'
 export { traceEndpoint } from './trace/endpoint.js'
 export {
   parseTraceparent,

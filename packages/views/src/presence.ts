@@ -96,10 +96,10 @@ class Presence implements PresenceFold {
   /** The gateway's own list: it names all who belong to the space now. */
   #welcome({ payload }: Envelope): readonly PresenceView[] {
     const participants = (payload.participants ?? []) as readonly ParticipantInfo[]
-    const told = participants.map((each): PresenceView => {
-      const before = this.#participants.get(each.id)
-      const since = before?.status === each.status ? before.since : null
-      return { ...each, since, isNamed: before?.isNamed ?? true }
+    const told = participants.map(({ id, capabilities, status }): PresenceView => {
+      const before = this.#participants.get(id)
+      const since = before?.status === status ? before.since : null
+      return { id, capabilities, status, since, isNamed: before?.isNamed ?? true }
     })
     for (const { id } of this.all()) this.#participants.delete(id)
     for (const each of told) this.#participants.set(each.id, each)

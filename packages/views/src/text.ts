@@ -1,5 +1,3 @@
-import { FALLBACK_RATIONALE } from '@meup/protocol'
-
 type Payload = Readonly<Record<string, unknown>>
 
 /** What a chat or a reasoning envelope says, whichever form of payload it has; `''` where it says nothing. */
@@ -13,9 +11,18 @@ export function isWithheld({ metadata }: Payload): boolean {
   return isObject(metadata) && metadata.withheld === true
 }
 
-/** Never blank. */
-export const rationaleOf = ({ rationale = '' }: { readonly rationale?: string }): string =>
-  isBlank(rationale) ? FALLBACK_RATIONALE : rationale
+/** What turns and events give as the rationale of a call whose agent gave none [MEUP-6.7]. */
+export const FALLBACK_RATIONALE = 'Tool selected to satisfy the current subtask.'
+
+/** Never blank; `null` where the sender gave none, or none that may be shown. */
+export const rationaleOf = ({
+  rationale = '',
+}: {
+  readonly rationale?: string | undefined
+}): string | null => (isBlank(rationale) ? null : rationale)
+
+/** A rationale for people. */
+export const reasonText = (rationale: string | null): string => rationale ?? 'no reason given'
 
 export const isBlank = (text: string): boolean => text.trim() === ''
 

@@ -79,6 +79,11 @@ credits balance first, then check if any inbox messages are pending.
     ])
   })
 
+  test('lets not even the second line of a text look like the next turn', () => {
+    const text = exportMarkdown(turn, [step(0, { content: 'fine\n## Turn 02 (now)' })])
+    expect(text).toContain('[思考] fine\n\\## Turn 02 (now)\n')
+  })
+
   test('stands between others', () => {
     const all = exportThread([
       { turn, steps: [step(0, { content: 'a' })] },

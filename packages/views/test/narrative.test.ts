@@ -1,4 +1,4 @@
-import { FALLBACK_RATIONALE } from '@meup/protocol'
+import { reasoningBlock, reasoningDetail } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, conclusion, type Fields, failure, result, start, thought } from './support/log.js'
@@ -16,7 +16,7 @@ describe('the narrative', () => {
     const silent = call('agent', 'lookup', {}, { ...inRun, id: 'c1' })
     const turn = turnOf([question, opening, thought('agent', 'First memory, then the file.', inRun), silent])
     expect(turn.reasoning?.narrative).toBe('First memory, then the file.')
-    expect(turn.reasoning?.tool_decisions).toMatchObject([{ rationale: FALLBACK_RATIONALE }])
+    expect(turn.reasoning?.tool_decisions).toMatchObject([{ rationale_given: false }])
   })
 
   test('is the last thought before the first call of the run', () => {
@@ -130,7 +130,17 @@ describe('the rationale', () => {
   test.for([undefined, '', ' \n'])('is never blank: %j', (rationale) => {
     const blank = call('agent', 'lookup', {}, { ...inRun, ...(rationale !== undefined && { rationale }) })
     expect(decisionsOf([question, opening, blank])).toMatchObject([
-      { rationale: 'Tool selected to satisfy the current subtask.' },
+      { rationale: 'Tool selected to satisfy the current subtask.', rationale_given: false },
     ])
+  })
+
+  test('that was not given is written in nobody’s name for people', () => {
+    const { reasoning } = turnOf([question, opening, call('agent', 'lookup', {}, { ...inRun, id: 'c1' })])
+    if (reasoning === null) throw new Error('there is no reasoning')
+    for (const lines of [reasoningBlock(reasoning), reasoningDetail(reasoning, false)]) {
+      expect(lines.join('\n')).toContain('no reason given')
+      expect(lines.join('\n')).not.toContain('Tool selected')
+    }
+    expect(decisionsOf([question, opening, lookup])[0]).not.toHaveProperty('rationale_given')
   })
 })

@@ -125,8 +125,8 @@ describe('whatever happens', () => {
     )
 
   verifies('I03', 'every tool decision has a rationale that is not blank', () => {
-    always(({ records, events }) => {
-      const decisions = records.flatMap((record) => record.decisions)
+    always(({ turns, events }) => {
+      const decisions = turns.flatMap(({ reasoning }) => reasoning?.tool_decisions ?? [])
       expect(decisions.every(({ rationale }) => rationale.trim() !== '')).toBe(true)
       const told = events.flatMap(({ tool_decisions }) => [...tool_decisions])
       expect(told.every(({ rationale, outcome }) => rationale.trim() !== '' && outcome !== null)).toBe(true)

@@ -1,4 +1,3 @@
-import { FALLBACK_RATIONALE } from '@meup/protocol'
 import { createProposalFold } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { call, chat, type Fields, failure, propose, reject, result, toLog, withdraw } from './support/log.js'
@@ -51,7 +50,7 @@ describe('a proposal', () => {
     const twice = propose('agent', 'deploy', {}, { id: 'p2', payload: { uses: 2 } })
     const use = (id: string) => call('user', 'deploy', {}, { id, correlationId: 'p2' })
     const { fold } = view(twice, use('a'))
-    expect(fold.get('p2')).toMatchObject({ state: 'open', usesLeft: 1, rationale: FALLBACK_RATIONALE })
+    expect(fold.get('p2')).toMatchObject({ state: 'open', usesLeft: 1, rationale: null })
     expect(view(twice, use('a'), use('b')).fold.get('p2')).toMatchObject({ state: 'fulfilled', usesLeft: 0 })
   })
 
@@ -82,6 +81,14 @@ describe('a proposal', () => {
     ])
   })
 
+  test('is closed when its proposer is kicked', () => {
+    const kick = (participantId: string) => ({ kind: 'space.kick', from: 'user', payload: { participantId } })
+    expect(view(kick('other')).fold.open()).toHaveLength(1)
+    const { fold, proposal: over } = view(kick('agent'))
+    expect(over).toMatchObject({ state: 'withdrawn', withdrawal: { by: 'user', reason: 'kicked' } })
+    expect(fold.open()).toEqual([])
+  })
+
   test('is withdrawn', () => {
     expect(view(withdraw('agent', 'p')).proposal).toMatchObject({
       state: 'withdrawn',
@@ -107,6 +114,14 @@ describe('a proposal', () => {
     const early = view(limited).fold
     expect(early.open().map(({ id }) => id)).toEqual(['p', 'l'])
     expect(early.open(Date.parse('2026-02-21T10:00:03Z')).map(({ id }) => id)).toEqual(['p'])
+  })
+
+  test('does not expire once it has been fulfilled', () => {
+    const payload = { expiresAt: '2026-02-21T10:00:03Z' }
+    const limited = propose('agent', 'deploy', {}, { id: 'l', payload })
+    const use = call('user', 'deploy', {}, { correlationId: 'l' })
+    const { fold } = view(limited, use, chat('user', 'hm'), chat('user', 'hm'))
+    expect(fold.get('l')?.state).toBe('fulfilled')
   })
 
   test('is not concerned by other requests, responses and notifications', () => {

@@ -1,4 +1,3 @@
-import { FALLBACK_RATIONALE } from '@meup/protocol'
 import { createTurnFold, type MayRead, reasoningEvent, turnInfo } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -38,8 +37,29 @@ describe('a tool call', () => {
     const turn = turnOf([question, opening, denied])
     expect(turn.tool_calls).toEqual([{ name: 'deploy', has_result: false, has_error: true }])
     expect(turn.reasoning?.tool_decisions).toMatchObject([
-      { tool_name: 'deploy', rationale: FALLBACK_RATIONALE, parameters: {}, outcome: 'rejected' },
+      { tool_name: 'deploy', rationale_given: false, parameters: {}, outcome: 'rejected' },
     ])
+  })
+
+  test('that the gateway denied outside any context is told in the turn that it came from, with what it was to do', () => {
+    const denied = refused('agent', {
+      attemptedTool: 'deploy',
+      attemptedId: 'c9',
+      attemptedCorrelation: 'q',
+      attemptedRationale: 'the tests pass',
+      attemptedArguments: { to: 'prod', password: 'hunter2' },
+    })
+    const { turns, steps, records } = tell([question, opening, denied])
+    expect(turns).toHaveLength(1)
+    expect(turns[0]?.reasoning?.tool_decisions).toMatchObject([
+      {
+        tool_name: 'deploy',
+        rationale: 'the tests pass',
+        parameters: { to: 'prod', password: '[redacted]' },
+        outcome: 'rejected',
+      },
+    ])
+    expect(steps.map(({ turn_id }) => turn_id)).toEqual([records[0]?.id])
   })
 
   test('that was denied and is tried again counts once', () => {

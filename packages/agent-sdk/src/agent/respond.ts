@@ -1,15 +1,14 @@
 import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError } from '@meup/protocol'
 import { ConnectionError } from '../participant/errors.js'
 import type { Seat } from '../participant/seat.js'
+import { excerptOf, internalError } from './excerpt.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** JSON-RPC's own code. */
-export const internalError = -32603
 /** How long, in ms, an answer waits in all for a rate that has run out. */
 const patience = 10_000
 /** Characters of a refusal that the asker is told: it may quote what was refused. */
-const longestReason = 500
+const maxReasonChars = 500
 
 export const failure = (code: number, message: string): McpResponsePayload => ({ error: { code, message } })
 
@@ -32,10 +31,18 @@ export async function respond(
     await patiently(() => send(answer))
   } catch (error) {
     if (!mayBeSaid(error)) throw error
-    const reason = messageOf(error).slice(0, longestReason).toWellFormed()
-    await patiently(() => send(failure(internalError, `the response was refused: ${reason}`)))
+    const refused = (): Promise<unknown> => {
+      const reason = messageOf(error).slice(0, maxReasonChars).toWellFormed()
+      return patiently(() => send(failure(internalError, `the response was refused: ${reason}`)))
+    }
+    const excerpt = isTooLarge(error) && excerptOf(payload.method, answer, error)
+    if (excerpt) await patiently(() => send(excerpt)).catch(refused)
+    else await refused()
   }
 }
+
+const isTooLarge = (error: unknown): error is ProtocolError =>
+  error instanceof ProtocolError && error.code === 'payload_too_large'
 
 /** Whether an error may get through where the result did not. */
 function mayBeSaid(error: unknown): boolean {

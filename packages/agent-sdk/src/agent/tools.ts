@@ -1,9 +1,10 @@
-import type { EnvelopeOf, Kind, McpResponsePayload } from '@meup/protocol'
+import { correlations, type EnvelopeOf, type Kind, type McpResponsePayload } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import type { Seat } from '../participant/seat.js'
 import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
-import { Reports } from './reports.js'
-import { failure, internalError, respond } from './respond.js'
+import { internalError } from './excerpt.js'
+import { Notices, type Notification, progressMethod } from './notices.js'
+import { failure, respond } from './respond.js'
 import { checkInput, type InputOf, type InputSchema, jsonSchemaOf } from './schema.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
@@ -27,17 +28,23 @@ export interface ToolContext {
 /** Gives back text, a value for `structuredContent`, or a whole MCP result (an object with `content`). */
 export type ToolHandler<Schema extends InputSchema> = (args: InputOf<Schema>, context: ToolContext) => unknown
 
-/** `report` tells the asker of progress, in the words of MCP: `{progress, total?, message?}`. */
+/** `tell` passes a notification of MCP about this request on to its asker, until it is answered. */
 export type Fallback = (
   request: Request,
   signal: AbortSignal,
-  report: (progress: object) => void,
+  tell: (notification: Notification) => void,
 ) => Promise<McpResponsePayload | undefined>
 
 interface Tool {
   readonly description: string | undefined
   readonly input: InputSchema
   readonly handler: (args: never, context: ToolContext) => unknown
+}
+
+interface Running {
+  readonly request: Request
+  readonly abort: AbortController
+  readonly answered: Promise<void>
 }
 
 /** JSON-RPC's own codes. */
@@ -47,15 +54,16 @@ const [methodNotFound, invalidParams] = [-32601, -32602]
 export class Tools {
   readonly #space: Seat
   readonly #tools = new Map<string, Tool>()
-  readonly #running = new Map<string, { abort: AbortController; answered: Promise<void> }>()
+  /** By the id of the request: ids of JSON-RPC are unique to one connection of the asker at most. */
+  readonly #running = new Map<string, Running>()
   readonly #onTrouble: (error: unknown, request: Request) => void
-  readonly #reports: Reports
+  readonly #notices: Notices
   fallback: Fallback | undefined
 
   constructor(space: Seat, onTrouble: (error: unknown, request: Request) => void) {
     this.#space = space
     this.#onTrouble = onTrouble
-    this.#reports = new Reports(space, onTrouble)
+    this.#notices = new Notices(space, onTrouble)
   }
 
   add<Schema extends InputSchema>(
@@ -71,19 +79,15 @@ export class Tools {
   /** A request in any context: what is filtered from view must be answered all the same [MEUP-8.3]. */
   take(request: Request): void {
     if (request.from === this.#space.id || !this.#isMine(request)) return
-    const { method, params } = request.payload
-    if (method === 'notifications/cancelled') {
-      this.#running
-        .get(`${request.from} ${String(params?.requestId)}`)
-        ?.abort.abort(params?.reason ?? 'cancelled by the asker')
+    if (request.payload.method === 'notifications/cancelled') {
+      this.#cancelled(request)?.abort.abort(request.payload.params?.reason ?? 'cancelled by the asker')
       return
     }
-    const key = `${request.from} ${String(request.payload.id ?? request.id)}`
     const abort = new AbortController()
     const answered = this.#answer(request, abort.signal)
       .catch((error: unknown) => this.#onTrouble(error, request))
-      .finally(() => this.#running.delete(key))
-    this.#running.set(key, { abort, answered })
+      .finally(() => this.#running.delete(request.id))
+    this.#running.set(request.id, { request, abort, answered })
   }
 
   /** Resolves when everything that is being asked is answered. */
@@ -95,6 +99,17 @@ export class Tools {
     for (const { abort } of this.#running.values()) abort.abort('the space was closed')
   }
 
+  /** The call that its asker cancels. One that names only an id of JSON-RPC must leave no doubt which call it means. */
+  #cancelled(notification: Request): Running | undefined {
+    const ids = correlations(notification)
+    const { requestId } = notification.payload.params ?? {}
+    const own = [...this.#running.values()].filter(({ request }) => request.from === notification.from)
+    const meant = own.filter(({ request: { id, payload } }) =>
+      ids.length > 0 ? ids.includes(id) : requestId === (payload.id ?? id),
+    )
+    return meant.length === 1 ? meant[0] : undefined
+  }
+
   /** What is asked of everyone is answered by those who can. */
   #isMine({ to, payload }: Request): boolean {
     if (to !== undefined) return to.includes(this.#space.id)
@@ -103,7 +118,7 @@ export class Tools {
 
   async #answer(request: Request, signal: AbortSignal): Promise<void> {
     const answer = await this.#outcome(request, signal)
-    this.#reports.end(request)
+    this.#notices.end(request, !signal.aborted)
     if (request.payload.method.startsWith('notifications/') || signal.aborted) return
     await respond(this.#space, request, answer)
   }
@@ -112,7 +127,9 @@ export class Tools {
     try {
       return (
         (await this.#own(request, signal)) ??
-        (await this.fallback?.(request, signal, (progress) => this.#reports.report(request, progress))) ??
+        (await this.fallback?.(request, signal, (notification) =>
+          this.#notices.tell(request, notification),
+        )) ??
         unknown(request)
       )
     } catch (error) {
@@ -140,10 +157,13 @@ export class Tools {
       const reason: ToolContext['reason'] = (message, options) =>
         Reasoning.open(this.#space, { trigger: request.id, signal }, message, options)
       const progress: ToolContext['progress'] = (value, total, message) =>
-        this.#reports.report(request, {
-          progress: value,
-          ...(total !== undefined && { total }),
-          ...(message !== undefined && { message }),
+        this.#notices.tell(request, {
+          method: progressMethod,
+          params: {
+            progress: value,
+            ...(total !== undefined && { total }),
+            ...(message !== undefined && { message }),
+          },
         })
       return toResult(await tool.handler(checked.value as never, { signal, request, progress, reason }))
     } catch (error) {

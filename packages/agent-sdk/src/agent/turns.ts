@@ -1,16 +1,24 @@
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
 import { active } from '../participant/active.js'
+import { ConnectionError } from '../participant/errors.js'
 import type { Seat } from '../participant/seat.js'
 import { stream } from '../participant/stream.js'
+import { Refusals } from './refusals.js'
 import { Turn } from './turn.js'
 import type { Workload } from './workload.js'
 
 export interface TurnOptions {
   /** Which messages of others begin a turn; default: those put to this participant, and questions put to everyone. */
   readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: Seat) => boolean
-  /** Told of what goes wrong in a turn; default: prints it. The next turns go on. */
+  /** Told of what goes wrong in a turn, and when messages begin to be refused; default: prints it. The next turns go on. */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
+
+/**
+ * Turns that are open, waiting ones included, and characters of what they ask. A message beyond that is refused: its asker
+ * gets an answer that says so.
+ */
+const [maxOpen, maxOpenChars] = [1000, 4 * 1024 * 1024]
 
 /** An answer to somebody else (it has a correlationId) is no question. */
 export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: Seat): boolean =>
@@ -23,11 +31,17 @@ export class Turns {
   readonly #options: TurnOptions
   readonly #workload: Workload
   readonly #open = new Set<Turn>()
+  readonly #refusals: Refusals
+  #openChars = 0
+  #isFull = false
 
   constructor(space: Seat, options: TurnOptions, workload: Workload) {
     this.#space = space
     this.#options = options
     this.#workload = workload
+    this.#refusals = new Refusals(space, (error) => {
+      if (!isClosing(space, error)) console.error('a message could not be refused:', error)
+    })
   }
 
   /** One after the other: a turn has ended when the next one is asked for. */
@@ -78,16 +92,38 @@ export class Turns {
     try {
       await handler(turn)
     } catch (error) {
-      const { onError = (failure) => console.error('a turn failed:', failure) } = this.#options
-      onError(error, turn)
+      if (!isClosing(this.#space, error, turn.signal)) this.#report(error, turn)
     } finally {
       this.#end(turn)
     }
   }
 
   #end(turn: Turn): void {
-    this.#open.delete(turn)
+    if (this.#open.delete(turn)) this.#openChars -= turn.text.length
+    this.#isFull = false
     this.#workload.end(turn)
+  }
+
+  #report(error: unknown, turn: Turn): void {
+    const { onError = (failure) => console.error('a turn failed:', failure) } = this.#options
+    onError(error, turn)
+  }
+
+  /** Whether there is room for one more. The developer is told once, until there is. */
+  #admit(turn: Turn): boolean {
+    const chars = this.#openChars + turn.text.length
+    if (this.#open.size < maxOpen && chars <= maxOpenChars) {
+      this.#open.add(turn)
+      this.#openChars = chars
+      return true
+    }
+    this.#refusals.add(turn.trigger)
+    if (!this.#isFull) {
+      const message = `${this.#open.size} turns are open; messages are refused until one has ended`
+      this.#report(new ConnectionError('queue_full', message), turn)
+    }
+    this.#isFull = true
+    return false
   }
 
   #listen(push: (turn: Turn) => void): () => void {
@@ -95,11 +131,11 @@ export class Turns {
     const receive = (envelope: AnyEnvelope): void => {
       if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
         const turn = new Turn(this.#space, envelope)
-        this.#open.add(turn)
-        push(turn)
+        if (this.#admit(turn)) push(turn)
       } else if (envelope.kind === Kind.chatCancel) this.#takeBack(envelope)
     }
     const closed = (): void => {
+      this.#refusals.close()
       for (const turn of this.#open) turn.abort('the space was closed')
     }
     this.#space.on('envelope', receive)
@@ -117,4 +153,12 @@ export class Turns {
         turn.abort(cancel.payload.reason ?? 'taken back')
     }
   }
+}
+
+/** Whether an error says no more than that the connection is over, which the event `closed` tells. */
+export function isClosing({ ended }: Pick<Seat, 'ended'>, error: unknown, signal?: AbortSignal): boolean {
+  if (ended === undefined) return false
+  if (error instanceof ConnectionError) return true
+  if (signal?.aborted !== true) return false
+  return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
 }

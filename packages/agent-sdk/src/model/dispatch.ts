@@ -34,7 +34,7 @@ export interface Dispatched {
 interface Call {
   readonly tool: string
   readonly args: Readonly<Record<string, unknown>>
-  readonly why: string
+  readonly why: string | undefined
 }
 
 /**
@@ -81,7 +81,7 @@ function make(
   parts: Dispatch,
 ): Promise<ToolResult> {
   const { seat, options } = parts
-  const call = () => seat.call(tool, args, { ...options, ...group, why })
+  const call = () => seat.call(tool, args, { ...options, ...group, ...(why !== undefined && { why }) })
   return patiently(() => afterPause(seat, call, options.signal))
 }
 

@@ -1,5 +1,6 @@
 import type { Turn } from '../agent/turn.js'
-import type { TurnOptions } from '../agent/turns.js'
+import { isClosing, type TurnOptions } from '../agent/turns.js'
+import type { Seat } from '../participant/seat.js'
 import { type Clock, systemClock } from './clock.js'
 import type { ModelOptions } from './language-model.js'
 import type { ToolChoice } from './toolbox.js'
@@ -43,9 +44,14 @@ export type Settled = Required<Omit<AgentOptions, keyof ModelOptions | 'limits' 
   readonly limits: Required<AgentLimits>
 }
 
-export const settle = (options: AgentOptions): Settled => {
+/** That the connection is over is no error: the agent's promise and the event `closed` tell it. */
+export const settle = (options: AgentOptions, seat: Pick<Seat, 'ended'>): Settled => {
   const { reasoningDetail = 'thoughts', memory = 40, concurrency = Number.POSITIVE_INFINITY } = options
-  const { clock = systemClock, onError = (error) => console.error('an agent has trouble:', error) } = options
+  const { clock = systemClock, onError: told = (error) => console.error('an agent has trouble:', error) } =
+    options
+  const onError: Settled['onError'] = (error, turn) => {
+    if (!isClosing(seat, error, turn?.signal)) told(error, turn)
+  }
   const {
     steps = 20,
     tokens = 1e6,

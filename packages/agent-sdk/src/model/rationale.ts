@@ -1,4 +1,3 @@
-import { FALLBACK_RATIONALE } from '@meup/protocol'
 import { cut } from '@meup/views'
 import { answerIn } from './tagged.js'
 
@@ -37,11 +36,12 @@ export interface Reasons {
   readonly summary: string
 }
 
-/** Why the call is made: the best of what was said about it. No model is asked for it. */
-export function rationaleOf({ given, args, commentary, summary }: Reasons): string {
+/** Why the call is made: the best of what was said about it, if anything was. No model is asked for it. */
+export function rationaleOf({ given, args, commentary, summary }: Reasons): string | undefined {
   const described = typeof args.description === 'string' ? args.description : ''
   const said = [given ?? '', described, commentary, summary].map((text) => answerIn(text).text.trim())
-  return cut(said.find((text) => text !== '') ?? FALLBACK_RATIONALE, longest)
+  const best = said.find((text) => text !== '')
+  return best === undefined ? undefined : cut(best, longest)
 }
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>

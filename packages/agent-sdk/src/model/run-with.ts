@@ -31,7 +31,7 @@ export async function runWith(
   begin: Promise<BeginDialogue>,
   options: AgentOptions,
 ): Promise<void> {
-  const settled = settle(options)
+  const settled = settle(options, space)
   const { trigger = isAsked } = options
   const memory = new Memory(space.id, settled.memory)
   const toolbox = new Toolbox(space, options.tools, (error) => settled.onError(error, undefined))
@@ -56,8 +56,10 @@ export async function runWith(
   }
   const isMine: TurnOptions['trigger'] = (message, seat) =>
     !isOver && trigger(message, seat) && ![...running].some((each) => each.redirect(message))
+  const report = (error: unknown): void => settled.onError(error, undefined)
   space.on('envelope', take)
   space.on('lost', forget)
+  space.on('trouble', report)
   const { concurrency, onError } = settled
   try {
     await Promise.race([space.eachTurn(answer, { concurrency, trigger: isMine, onError }), failed])
@@ -65,5 +67,6 @@ export async function runWith(
     isOver = true
     space.off('envelope', take)
     space.off('lost', forget)
+    space.off('trouble', report)
   }
 }

@@ -1,4 +1,11 @@
-import { type AnyEnvelope, correlations, type EnvelopeOf, isContextAncestor, Kind } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  correlations,
+  type EnvelopeOf,
+  isContextAncestor,
+  Kind,
+  maxCorrelations,
+} from '@meup/protocol'
 import type { Turn } from '../agent/turn.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
@@ -40,8 +47,7 @@ export class Steering {
   /** Whether the message is about this turn, rather than a question of its own. */
   redirect(message: Chat): boolean {
     const isMine = this.#isOpen && message.from === this.#turn.from && !this.#turn.signal.aborted
-    if (isMine) this.#steer(message)
-    return isMine
+    return isMine && this.#steer(message)
   }
 
   /** An envelope of somebody else's while the run in this context goes on. */
@@ -62,9 +68,12 @@ export class Steering {
     return { heard: this.#unheard.splice(0), signal: this.#interrupt.signal }
   }
 
-  #steer(message: Chat): void {
+  /** Whether the answer can name one more message as what it answers. */
+  #steer(message: Chat): boolean {
+    if (this.#asked.length >= maxCorrelations) return false
     this.#unheard.push(message)
     this.#asked.push(message.id)
     this.#interrupt.abort('somebody has said something')
+    return true
   }
 }

@@ -67,11 +67,11 @@ export class Calls {
 
   async #request(call: Call): Promise<Record<string, unknown>> {
     const { to, method, options } = call
-    const { onProgress, context } = options
+    const { onProgress, onNotification, context } = options
     const id = freshId()
     const asked = onProgress === undefined ? call.params : withProgressToken(call.params, id)
     const params = this.#tracing.mark({ id, method, params: asked, context })
-    const response = this.#requests.response({ id, token: id, to: [to], onProgress }, options)
+    const response = this.#requests.response({ id, token: id, to: [to], onProgress, onNotification }, options)
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
     this.#seat
       .send({ ...draftOf(Kind.mcpRequest, call, payload), id })
@@ -91,7 +91,8 @@ export class Calls {
       method: 'notifications/cancelled',
       params: { requestId, reason },
     }
-    this.#seat.send({ kind: Kind.mcpRequest, to: [to], ...placeOf(options), payload }).catch(() => {})
+    const about = { ...placeOf(options), correlationId: requestId }
+    this.#seat.send({ kind: Kind.mcpRequest, to: [to], ...about, payload }).catch(() => {})
   }
 
   async #propose({ to, method, params, options }: Call): Promise<Answer> {

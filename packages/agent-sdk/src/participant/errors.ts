@@ -7,6 +7,7 @@ export type LocalErrorCode =
   | 'timeout'
   | 'aborted'
   | 'queue_full'
+  | 'malformed'
   | 'not_configured'
 
 const hints: Readonly<Record<LocalErrorCode, string>> = {
@@ -14,7 +15,8 @@ const hints: Readonly<Record<LocalErrorCode, string>> = {
   closed: 'connect anew',
   timeout: 'try again, or allow more time',
   aborted: 'nothing: it was asked for',
-  queue_full: 'await what send() returns before sending more',
+  queue_full: 'wait until something of it is done: an acknowledgement, or a turn',
+  malformed: 'nothing, if it stays with one; otherwise see that what answers is a gateway of this version',
   not_configured: 'set what the message names',
 }
 const passing: ReadonlySet<LocalErrorCode> = new Set(['unreachable', 'timeout', 'queue_full'])

@@ -25,7 +25,10 @@ export interface SpaceEvents {
   reconnecting: [inMs: number, reason: string]
   /** The log this participant followed is gone; what follows starts at the oldest envelope. */
   lost: [WelcomePayload]
-  /** A request that could not be answered, such as for lack of the capability `mcp.response`. */
-  trouble: [error: unknown, request: AnyEnvelope]
+  /**
+   * A request that could not be answered, such as for lack of the capability `mcp.response`; without a request, a frame of
+   * the gateway that could not be read and was left out.
+   */
+  trouble: [error: unknown, request: AnyEnvelope | undefined]
   closed: [Error | undefined]
 }

@@ -1,4 +1,4 @@
-import { EnvelopeId, type JsonObject, ProtocolError, readObject } from '@meup/protocol'
+import { EnvelopeId, type JsonObject, Kind, type Limits, ProtocolError, readObject } from '@meup/protocol'
 
 const encoder = new TextEncoder()
 const legalId = new RegExp(EnvelopeId.pattern ?? '')
@@ -15,16 +15,20 @@ export interface Frame {
   readonly object: JsonObject
 }
 
+/** In bytes of a frame; as the welcome gives them [MEUP-1.5]. */
+export type SizeLimits = Pick<Limits, 'maxEnvelopeBytes'> & Partial<Pick<Limits, 'maxResultBytes'>>
+
 /**
  * An envelope as a text frame. Throws the `ProtocolError` of the gateway where it could not read the frame: it would
  * not know the id then, and its answer would reach nobody who waits.
  */
-export function frameOf(envelope: object, maxBytes: number): Frame {
+export function frameOf(envelope: object, limits: SizeLimits): Frame {
   const text = textOf(envelope)
   const bytes = encoder.encode(text)
+  const maxBytes = maxBytesOf(envelope, limits)
   if (bytes.length > maxBytes) {
     const message = `the envelope has ${bytes.length} bytes; send at most ${maxBytes}`
-    throw new ProtocolError('payload_too_large', message)
+    throw new ProtocolError('payload_too_large', message, { bytes: bytes.length, maxBytes })
   }
   const object = readObject(bytes)
   if (typeof object === 'string') throw new ProtocolError('invalid_json', object)
@@ -36,6 +40,13 @@ export function frameOf(envelope: object, maxBytes: number): Frame {
     )
   }
   return { text, bytes, object }
+}
+
+/** Results, such as screenshots and files, may be larger than what people and agents say. */
+function maxBytesOf(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResultBytes }: SizeLimits): number {
+  return envelope.kind === Kind.mcpResponse
+    ? Math.max(maxEnvelopeBytes, maxResultBytes ?? 0)
+    : maxEnvelopeBytes
 }
 
 function textOf(envelope: object): string {

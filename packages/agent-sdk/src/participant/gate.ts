@@ -26,10 +26,9 @@ export class Gate {
     if (!isUtterance(utterance) || !isGuarded(utterance)) return text
     this.#guard ??= guardBy({})
     const seen = this.#guard.guard(utterance, normalised.payload)
-    // A rationale that is not there leaks nothing: the gateway gives one, and tells its operator.
-    const rationale = fields.rationale === undefined ? undefined : seen.rationale
-    if (rationale === undefined && seen.payload === undefined) return text
-    const head = JSON.stringify({ ...fields, ...(rationale !== undefined && { rationale }) })
+    if (seen.rationale === undefined && seen.payload === undefined) return text
+    const rationale = (seen.rationale ?? fields.rationale) || undefined
+    const head = JSON.stringify({ ...fields, rationale })
     return `${head.slice(0, -1)},"payload":${seen.payload ?? decoder.decode(normalised.payload)}}`
   }
 }

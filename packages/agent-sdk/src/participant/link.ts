@@ -1,26 +1,30 @@
 import {
   type AnyEnvelope,
   closeCodes,
+  correlations,
   type ErrorCode,
   type ErrorPayload,
   Kind,
-  type Limits,
   ProtocolError,
   type WelcomePayload,
 } from '@meup/protocol'
 import { ConnectionError } from './errors.js'
-import { frameOf } from './frame.js'
+import { frameOf, type SizeLimits } from './frame.js'
 import type { Gate } from './gate.js'
 import { Pending } from './pending.js'
+import { readFrame } from './read-frame.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
 
 export interface LinkEvents {
   /** `text` = as it was sent. */
   envelope(envelope: AnyEnvelope, text: string): void
+  /** What the gateway sent is no envelope. It is left out; the line goes on, or is taken anew. */
+  malformed(error: ConnectionError): void
   /** In the order of what is received, whoever waits for it. */
   refused(error: ErrorPayload): void
   /** `fresh` = the first of a connection; `ts` = when the gateway said so. */
-  welcome(welcome: WelcomePayload, fresh: boolean, ts: string): void
+  /** `answers`: id of the change of the subscription that it answers. */
+  welcome(welcome: WelcomePayload, fresh: boolean, ts: string, answers?: string): void
   /** The line is down; another try follows in this many milliseconds. */
   reconnecting(inMs: number, reason: string): void
   /** Over, for good. */
@@ -50,8 +54,10 @@ export class Link {
   #lastSeq: number | undefined
   #epoch: string | undefined
   #me = ''
-  #maxBytes = Number.POSITIVE_INFINITY
+  #limits: SizeLimits = { maxEnvelopeBytes: Number.POSITIVE_INFINITY }
   #failures = 0
+  /** Why the gateway was not welcome, where its first frame was no welcome. */
+  #misgreeting: ConnectionError | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #over = false
   /** What came right after the first welcome: whoever opened the link gets a turn to listen before it is told. */
@@ -78,7 +84,7 @@ export class Link {
   /** Resolves with the envelope as the space has it; rejects with the gateway's refusal. */
   async send(id: string, envelope: object): Promise<AnyEnvelope> {
     if (this.#over) throw new ConnectionError('closed', 'the connection is closed')
-    const frame = frameOf(envelope, this.#maxBytes)
+    const frame = frameOf(envelope, this.#limits)
     const isOnItsWay = this.#pending.has(id)
     const text = isOnItsWay || this.#gate === undefined ? frame.text : this.#gate.pass(frame)
     const acknowledged = this.#pending.add(id, frame.text, text)
@@ -88,7 +94,7 @@ export class Link {
 
   /** For what is never acknowledged. */
   post(envelope: object): void {
-    this.#transport?.send(frameOf(envelope, this.#maxBytes).text)
+    this.#transport?.send(frameOf(envelope, this.#limits).text)
   }
 
   /** Takes the line anew. It resumes as after any other loss: nothing is missed, nothing repeated. */
@@ -133,9 +139,17 @@ export class Link {
       this.#held.push(text)
       return
     }
-    const envelope = JSON.parse(text) as AnyEnvelope
+    const envelope = readFrame(text)
+    if (envelope instanceof Error) {
+      this.#malformed(envelope)
+      return
+    }
     if (envelope.kind === Kind.systemWelcome) {
-      this.#welcome(envelope.payload, envelope.ts)
+      this.#welcome(envelope.payload, envelope.ts, correlations(envelope)[0])
+      return
+    }
+    if (this.#welcomed !== undefined) {
+      this.#malformed(new ConnectionError('malformed', `${envelope.kind} came before the welcome`))
       return
     }
     if (envelope.kind === Kind.systemError) {
@@ -152,24 +166,47 @@ export class Link {
     this.#events.envelope(envelope, text)
   }
 
-  #welcome(welcome: WelcomePayload, ts: string): void {
+  /** Without a welcome there is no line; after it, one frame that cannot be read costs no other. */
+  #malformed(error: ConnectionError): void {
+    if (this.#welcomed === undefined) this.#events.malformed(error)
+    else {
+      this.#misgreeting = error
+      this.#transport?.close(1000, 'no welcome')
+    }
+  }
+
+  #welcome(welcome: WelcomePayload, ts: string, answers?: string): void {
     this.#me = welcome.you.id
-    this.#maxBytes = (welcome.limits as Partial<Limits>).maxEnvelopeBytes ?? this.#maxBytes
+    this.#limits = welcome.limits
     this.#epoch = welcome.space.epoch
     if (welcome.resume.status === 'lost') this.#lastSeq = 0
     this.#lastSeq ??= welcome.resume.from - 1
     this.#failures = 0
     const first = this.#welcomed
     this.#welcomed = undefined
-    this.#events.welcome(welcome, first !== undefined, ts)
+    this.#events.welcome(welcome, first !== undefined, ts, answers)
     if (first === undefined) return
-    for (const text of this.#pending.texts()) this.#transport?.send(text)
+    this.#sendAgain()
     first.resolve()
+  }
+
+  /** What a gateway with smaller limits would close the line for is refused here, or it would never come back. */
+  #sendAgain(): void {
+    for (const [id, text] of this.#pending.texts()) {
+      try {
+        frameOf(JSON.parse(text) as object, this.#limits)
+        this.#transport?.send(text)
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error
+        this.#pending.refuse(id, error)
+      }
+    }
   }
 
   #down(code: number, reason: string): void {
     this.#transport = undefined
-    const why = `${reason || 'the connection was lost'} (${code})`
+    const why = this.#misgreeting?.message ?? `${reason || 'the connection was lost'} (${code})`
+    this.#misgreeting = undefined
     const refusal = final.get(code)
     const error =
       refusal === undefined ? new ConnectionError('unreachable', why) : new ProtocolError(refusal, why)

@@ -40,8 +40,9 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
     super()
     this.#link = new Link(dial, request, gate, {
       envelope: (envelope, text) => this.#receive(envelope, text),
+      malformed: (error) => this.report(error, undefined),
       refused: (error) => this.#pauses.refused(error),
-      welcome: (welcome, fresh, ts) => this.#told(welcome, fresh, ts),
+      welcome: (welcome, fresh, ts, answers) => this.#told(welcome, fresh, ts, answers),
       reconnecting: (inMs, reason) => this.emit('reconnecting', inMs, reason),
       closed: (error) => this.#closed(error),
     })
@@ -168,6 +169,12 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
   /** It is over: whoever still waits is told why. */
   protected abstract end(reason: Error): void
 
+  /** Says what went wrong; aloud where nobody listens. */
+  protected report(error: unknown, request: AnyEnvelope | undefined): void {
+    if (this.emit('trouble', error, request)) return
+    console.error(request === undefined ? 'trouble:' : `request ${request.id} was not answered:`, error)
+  }
+
   /** Resolves after the first welcome. */
   protected enter(): Promise<void> {
     return this.#link.open()
@@ -185,7 +192,7 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
     if (!this.take(envelope, frame)) this.emit('envelope', envelope)
   }
 
-  #told(welcome: WelcomePayload, fresh: boolean, ts: string): void {
+  #told(welcome: WelcomePayload, fresh: boolean, ts: string, answers?: string): void {
     this.#time.hear(ts)
     this.#welcome = welcome
     this.#people.tell(welcome)
@@ -193,7 +200,7 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
     const { capabilities } = welcome.you
     const changed = this.#rights.tell(capabilities)
     if (fresh) this.#subscriptions.renew()
-    else this.#subscriptions.granted(welcome)
+    else if (answers !== undefined) this.#subscriptions.granted(answers, welcome)
     this.told(welcome)
     if (fresh) this.emit('connected')
     if (welcome.resume.status === 'lost') this.emit('lost', welcome)

@@ -10,6 +10,9 @@ export interface Pause {
   readonly until?: string
 }
 
+/** A timer may fire a millisecond early, when the gateway still refuses. */
+const LATE_MS = 2
+
 /** The last instant that a `Date` can tell. */
 const endOfTime = 8.64e15
 
@@ -53,7 +56,7 @@ export class Pauses {
 
   #begin(pause: Pause, end: number): void {
     this.#set(end < endOfTime ? { ...pause, until: new Date(end).toISOString() } : pause)
-    this.#cancel = after(end - Date.now(), () => this.#set(undefined))
+    this.#cancel = after(end - Date.now() + LATE_MS, () => this.#set(undefined))
   }
 
   #set(pause: Pause | undefined): void {

@@ -43,17 +43,17 @@ export class Pending {
   }
 
   /** Whether the error was about one of these. */
-  refuse(id: string, payload: ErrorPayload): boolean {
+  refuse(id: string, payload: ErrorPayload | ProtocolError): boolean {
     const waiters = this.#take(id)
-    for (const { reject } of waiters) {
-      reject(new ProtocolError(payload.code, payload.message, errorDetails(payload)))
-    }
+    const { code, message } = payload
+    const details = payload instanceof ProtocolError ? payload.details : errorDetails(payload)
+    for (const { reject } of waiters) reject(new ProtocolError(code, message, details))
     return waiters.length > 0
   }
 
   /** For a new connection: an id the gateway knows is answered with the original, so nothing is done twice. */
-  texts(): string[] {
-    return [...this.#sent.values()].map(({ text }) => text)
+  texts(): [id: string, text: string][] {
+    return [...this.#sent].map(([id, { text }]) => [id, text])
   }
 
   fail(error: Error): void {

@@ -28,7 +28,7 @@ export class People {
   tell({ participants, space }: WelcomePayload): void {
     this.#head = space.head
     this.#known.clear()
-    for (const participant of participants) this.#known.set(participant.id, participant)
+    for (const { id, capabilities, status } of participants) this.#known.set(id, { id, capabilities, status })
     this.#look()
   }
 

@@ -3,6 +3,7 @@ import {
   correlations,
   type EnvelopeOf,
   Kind,
+  type McpRequestPayload,
   type McpResponsePayload,
 } from '@meup/protocol'
 import { ToolError } from './errors.js'
@@ -18,6 +19,7 @@ export interface Asked {
   readonly token: string
   readonly to: readonly string[]
   readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly onNotification?: ((notification: McpRequestPayload) => void) | undefined
 }
 
 interface Waiting {
@@ -41,7 +43,7 @@ export class Requests {
 
   /** Whether the envelope was about one of these, and nobody else's business. */
   take(envelope: AnyEnvelope): boolean {
-    if (envelope.kind === Kind.mcpRequest) return this.#progress(envelope)
+    if (envelope.kind === Kind.mcpRequest) return this.#notified(envelope)
     if (envelope.kind !== Kind.mcpResponse) return false
     const answered = correlations(envelope).flatMap((id) => this.#waiting.get(id) ?? [])
     for (const { waiter } of answered) waiter.resolve(envelope)
@@ -56,13 +58,16 @@ export class Requests {
     for (const { waiter } of [...this.#waiting.values()]) waiter.reject(error)
   }
 
-  #progress(notification: EnvelopeOf<typeof Kind.mcpRequest>): boolean {
-    const { method, params } = notification.payload
-    if (method !== 'notifications/progress') return false
+  /** Believed of those alone who were asked. */
+  #notified({ from, payload, ...notification }: EnvelopeOf<typeof Kind.mcpRequest>): boolean {
+    if (!payload.method.startsWith('notifications/')) return false
     const known = correlations(notification).flatMap((id) => this.#waiting.get(id) ?? [])
     for (const { asked } of known) {
-      const progress = asked.to.includes(notification.from) ? readProgress(params, asked.token) : undefined
+      if (!asked.to.includes(from)) continue
+      const isProgress = payload.method === 'notifications/progress'
+      const progress = isProgress ? readProgress(payload.params, asked.token) : undefined
       if (progress !== undefined) asked.onProgress?.(progress)
+      else if (!isProgress) asked.onNotification?.(payload)
     }
     return known.length > 0
   }
@@ -70,6 +75,8 @@ export class Requests {
 
 /** The result of a JSON-RPC response; throws `ToolError` for its error. */
 export function resultOf({ result, error }: McpResponsePayload): Record<string, unknown> {
-  if (error !== undefined) throw new ToolError(error.message, error.code, error.data)
-  return result ?? {}
+  if (error === undefined) return result ?? {}
+  // The gateway relays whatever a participant says in its place.
+  const { message, code, data } = Object(error) as Partial<NonNullable<McpResponsePayload['error']>>
+  throw new ToolError(String(message ?? 'the tool failed without saying why'), code, data)
 }

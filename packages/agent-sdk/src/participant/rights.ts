@@ -4,6 +4,7 @@ import {
   compileCapabilities,
   Kind,
   namespaceOf,
+  PatternError,
   ruleOf,
   type Subject,
 } from '@meup/protocol'
@@ -28,7 +29,17 @@ export class Rights {
     if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
     if (rule?.free) return true
     // One by one: what is configured and what is granted make a longer list together than one may be.
-    this.#compiled ??= this.#list.map((capability) => compileCapabilities([capability]))
+    this.#compiled ??= this.#list.flatMap(compile)
     return this.#compiled.some((each) => each.allows(envelope).allowed)
+  }
+}
+
+/** What this version cannot read allows nothing here. */
+function compile(capability: Capability): Capabilities[] {
+  try {
+    return [compileCapabilities([capability])]
+  } catch (error) {
+    if (error instanceof PatternError) return []
+    throw error
   }
 }

@@ -1,4 +1,4 @@
-import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
+import type { AnyEnvelope, McpRequestPayload, WelcomePayload } from '@meup/protocol'
 import type { ToolResult } from '../tool-call/tool-result.js'
 import type { Proposal } from '../trust/proposal.js'
 import type { Pause } from './pauses.js'
@@ -29,6 +29,11 @@ export interface CallOptions extends WaitOptions {
   readonly parallelGroup?: number
   /** Called each time that the one who was asked reports progress. */
   readonly onProgress?: (progress: Progress) => void
+  /**
+   * Called with what else the one who was asked tells of the call while it works: log messages
+   * (`notifications/message`), partial output.
+   */
+  readonly onNotification?: (notification: McpRequestPayload) => void
   /** `false`: what this participant may not do itself is not proposed to others, but refused. */
   readonly propose?: boolean
   /** Milliseconds that a proposal stays open for somebody to approve; default 600,000; `Infinity` = any time. */
@@ -42,6 +47,7 @@ interface Heard {
   paused: [Pause]
   resumed: []
   lost: [WelcomePayload]
+  trouble: [error: unknown, request: AnyEnvelope | undefined]
   closed: [Error | undefined]
 }
 

@@ -254,9 +254,8 @@ export class Space extends Membership implements Seat {
     return new Turns(this, options, this.#workload)
   }
 
-  /** Said aloud where nobody listens: an asker waits in vain. A closed connection is told by `closed`. */
+  /** An asker waits in vain. A closed connection is told by `closed`. */
   #trouble(error: unknown, request: AnyEnvelope): void {
-    if (error instanceof ConnectionError) return
-    if (!this.emit('trouble', error, request)) console.error(`request ${request.id} was not answered:`, error)
+    if (!(error instanceof ConnectionError)) this.report(error, request)
   }
 }

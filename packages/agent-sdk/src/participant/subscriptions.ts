@@ -38,19 +38,17 @@ export class Subscriptions {
     for (const change of unanswered) this.#ask(change)
   }
 
-  /** A later welcome: the gateway answers changes in the order they were made. */
-  granted(welcome: WelcomePayload): void {
-    const [change] = this.#changes
-    if (change === undefined || !isOf(welcome, change.asked)) return
-    this.#changes.shift()
+  /** The welcome answers the change with this id. */
+  granted(id: string, welcome: WelcomePayload): void {
+    const change = this.#taken(id)
+    if (change === undefined) return
     this.#kept = change.asked
     change.resolve(welcome)
   }
 
   /** Whether the error was about one of these. */
   refused({ correlationId, payload }: EnvelopeOf<typeof Kind.systemError>): boolean {
-    const at = this.#changes.findIndex(({ id }) => id === correlationId)
-    const [change] = at === -1 ? [] : this.#changes.splice(at, 1)
+    const change = this.#taken(String(correlationId))
     change?.reject(new ProtocolError(payload.code, payload.message, errorDetails(payload)))
     return change !== undefined
   }
@@ -59,14 +57,13 @@ export class Subscriptions {
     for (const { reject } of this.#changes.splice(0)) reject(error)
   }
 
+  #taken(id: string): Change | undefined {
+    const at = this.#changes.findIndex((each) => each.id === id)
+    return at === -1 ? undefined : this.#changes.splice(at, 1)[0]
+  }
+
   #ask(change: Change): void {
     this.#post({ id: change.id, kind: Kind.observeSubscribe, payload: change.asked })
     this.#changes.push(change)
   }
 }
-
-const fields = ['reasoning', 'contexts', 'excludeContexts', 'from', 'kinds'] as const
-
-/** A welcome may also tell of something else, such as a grant. */
-const isOf = ({ subscription }: WelcomePayload, asked: SubscribePayload): boolean =>
-  fields.every((field) => JSON.stringify(subscription[field]) === JSON.stringify(asked[field]))

@@ -1,7 +1,7 @@
 import type { SafetySettings } from '@meup/safety'
 import { ConnectionError } from './errors.js'
 
-/** Where and as whom to connect. `after` and `epoch` resume; `tail` asks for the last envelopes [MEUP-5.2]. */
+/** Where and as whom to connect. `after` resumes, with the `epoch` that it counts in; `tail` asks for the last envelopes [MEUP-5.2]. */
 export interface DialRequest {
   /** Base address of the gateway, such as `http://127.0.0.1:8080`. */
   readonly url: string

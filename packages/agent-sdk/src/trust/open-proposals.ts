@@ -44,6 +44,7 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
   /** `frame` = the envelope as it was received. */
   take(envelope: AnyEnvelope, frame: string): void {
     if (envelope.kind === Kind.mcpProposal) this.#add(see(envelope, frame), frame.length)
+    else if (envelope.kind === Kind.spaceKick) this.#end(envelope.payload.participantId)
     else if (this.#open.size > 0) {
       for (const id of new Set(correlations(envelope))) {
         const kept = this.#open.get(id)
@@ -89,6 +90,13 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
       }
     } else if (envelope.kind === Kind.mcpWithdraw && from === proposal.from) {
       this.#settle(id, { state: 'withdrawn', ...reasonsOf(envelope.payload) })
+    }
+  }
+
+  /** A kick closes what its participant has proposed. */
+  #end(participant: string): void {
+    for (const { id, from } of this.list()) {
+      if (from === participant) this.#settle(id, { state: 'withdrawn', reason: 'kicked' })
     }
   }
 

@@ -94,9 +94,7 @@ export class OwnProposal implements Proposal {
 
   /** Whether the space has taken it back; where that is refused, it is over by other means, or runs out. */
   async #retire(reason: string): Promise<boolean> {
-    const withdrawal = this.#withdrawal(reason)
-    if (!this.#seat.can(withdrawal)) return false
-    return this.#seat.send(withdrawal).then(
+    return this.#seat.send(this.#withdrawal(reason)).then(
       () => true,
       () => false,
     )

@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import { resolveRelative } from '../../../../test/support/imports.js'
+import { fromSources } from '../../../../test/support/load-sources.js'
 import { packages } from '../../../../test/support/packages.js'
 
 test('reasoning is extracted in browsers as well', async () => {
@@ -14,6 +15,7 @@ test('reasoning is extracted in browsers as well', async () => {
       resolveDir: fileURLToPath(new URL('.', import.meta.url)),
     },
     bundle: true,
+    plugins: [fromSources],
     write: false,
     platform: 'browser',
     format: 'iife',

@@ -1,4 +1,4 @@
-import { FALLBACK_RATIONALE, Kind } from '@meup/protocol'
+import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
 import { adding, answering, promptOf, stage, storyOf } from './stage.js'
@@ -71,10 +71,10 @@ describe('a turn', () => {
     ])
     await here.ask()
     expect(storyOf(here.heard).filter((line) => line.startsWith(Kind.mcpRequest))).toEqual([
-      ...Array(3).fill(`mcp.request add [0]: ${FALLBACK_RATIONALE}`),
-      `mcp.request add: ${FALLBACK_RATIONALE}`,
-      `mcp.request add [1]: ${FALLBACK_RATIONALE}`,
-      `mcp.request look [1]: ${FALLBACK_RATIONALE}`,
+      ...Array(3).fill('mcp.request add [0]: undefined'),
+      'mcp.request add: undefined',
+      'mcp.request add [1]: undefined',
+      'mcp.request look [1]: undefined',
     ])
     const results = promptOf(here.model, 3).at(-1)
     expect(results?.content).toMatchObject([

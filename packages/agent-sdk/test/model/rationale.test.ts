@@ -1,5 +1,4 @@
 import type { Deed } from '@meup/agent-sdk/ai'
-import { FALLBACK_RATIONALE } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -30,20 +29,18 @@ describe('the reason of a call', () => {
     expect(await reasonsFor([thought, said, ...adding(described)])).toEqual(['Adds two numbers'])
     expect(await reasonsFor([thought, said, ...adding(sum)])).toEqual(['Now I add.'])
     expect(await reasonsFor([thought, ...adding(sum)])).toEqual(['Sums are safe.'])
-    expect(await reasonsFor(adding(sum))).toEqual([FALLBACK_RATIONALE])
-    expect(await reasonsFor(adding({ _rationale: '  ', ...sum }))).toEqual([FALLBACK_RATIONALE])
-    expect(await reasonsFor(adding({ _rationale: 7, ...sum }))).toEqual([FALLBACK_RATIONALE])
+    expect(await reasonsFor(adding(sum))).toEqual([undefined])
+    expect(await reasonsFor(adding({ _rationale: '  ', ...sum }))).toEqual([undefined])
+    expect(await reasonsFor(adding({ _rationale: 7, ...sum }))).toEqual([undefined])
   })
 
   test('is never the raw chain of thought', async () => {
-    expect(await reasonsFor([{ reasoning: 'raw' }, ...adding(sum)], 'deepseek.chat')).toEqual([
-      FALLBACK_RATIONALE,
-    ])
+    expect(await reasonsFor([{ reasoning: 'raw' }, ...adding(sum)], 'deepseek.chat')).toEqual([undefined])
     const tagged = '<think>raw</think>so that we know'
     expect(await reasonsFor(adding({ _rationale: tagged, ...sum }))).toEqual(['so that we know'])
   })
 
-  verifies('I03', 'is there for every call, whatever the model says', async () => {
+  verifies('I03', 'is never blank, whatever the model says: without one there is none', async () => {
     const texts = fc.constantFrom('', ' ', '\n', 'why', '<think>x</think>', '<think>')
     const call = fc.record({
       call: fc.constant('desk__add'),

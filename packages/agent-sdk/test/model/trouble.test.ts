@@ -188,3 +188,11 @@ test('one that is paused while it thinks answers after that', async () => {
   await here.ana.resume(['bot'])
   expect(await answer).toBe('3')
 })
+
+test('closing the seat of an agent in the midst of a call is no error', async () => {
+  await using here = await stage([[{ call: 'desk__close', input: {} }], answering('5')])
+  here.desk.tool('close', {}, () => here.bot.close())
+  await here.ana.chat('What is 2 + 3?', { to: ['bot'] })
+  await here.ended
+  expect(here.troubles).toEqual([])
+})

@@ -10,7 +10,8 @@ export interface ScriptedLine {
   readonly sent: Sent[]
   /** The close code the client's end sent. */
   readonly closed: number | undefined
-  welcome(change?: Partial<WelcomePayload>): void
+  /** `answers`: what was asked for, on this line. */
+  welcome(change?: Partial<WelcomePayload>, answers?: Sent): void
   /** Delivers envelopes in one turn of the event loop, as a socket does with what came in one packet. */
   deliver(...envelopes: object[]): void
   /** Echoes something sent as if the space had accepted it. */
@@ -66,7 +67,10 @@ function lineOf(me: string, request: DialRequest, events: TransportEvents) {
     get closed() {
       return state.closed
     },
-    welcome: (change = {}) => deliver(fromGateway('system.welcome', { ...welcomeOf(me), ...change })),
+    welcome: (change = {}, answers = undefined) => {
+      const more = answers === undefined ? {} : { correlationId: answers.id }
+      deliver(fromGateway('system.welcome', { ...welcomeOf(me), ...change }, more))
+    },
     deliver,
     accept: (sent, seq) => deliver(accepted(me, sent, seq)),
     close: (code, reason = '') => events.close(code, reason),
@@ -104,10 +108,12 @@ export const fromGateway = (kind: string, payload: object, more: object = {}): o
 
 export const welcomeOf = (me: string): WelcomePayload => ({
   you: { id: me, capabilities: ['chat'] },
-  participants: [{ id: me, capabilities: ['chat'], status: 'present' }],
+  participants: [{ id: me, kind: 'agent', capabilities: ['chat'], status: 'present' }],
   space: { id: 'test', epoch: 'epoch-1', head: 0 },
   resume: { status: 'live', from: 1, to: 0 },
   contexts: [],
   subscription: { suppressed: { envelopes: 0, bytes: 0 } },
   limits: defaultLimits,
+  mcp: { visibility: 'everyone' },
+  proposals: [],
 })

@@ -64,11 +64,11 @@ function ofFile(verdict: ExportVerdict): string[] {
 }
 
 function ofSpace(verification: Verification): string[] {
-  const { ok, head, checked, brokenAt = 0, prunedBefore } = verification
+  const { ok, head, checked, brokenAt = 0, column, prunedBefore } = verification
   const from = prunedBefore === undefined ? 'seq 1' : `seq ${prunedBefore}, the oldest that is kept`
   if (ok) return [`whole: ${checked} envelopes from ${from}`, ...placeOf(verification)]
   return [
-    `seq ${brokenAt} is wrong: it is missing, or is not what was logged`,
+    `seq ${brokenAt} is wrong: ${column === undefined ? 'it is missing, or is not what was logged' : `its column ${column} is not what its body says`}`,
     `before it, ${checked} envelopes hold, from ${from}; after it, up to ${head}, nothing is proven`,
   ]
 }

@@ -14,7 +14,7 @@ export function addRunCommands(program: Command): void {
       .description(descriptions[name])
       .option('--config <file>', 'configuration', 'space.yaml')
       .option('--listen <host:port>', 'address to listen on instead of the configured one')
-      .option('--json', 'print one JSON line when listening, and one after each reload')
+      .option('--json', 'print events and the log as JSON, one object a line')
       .option('--watch', 'reload when the configuration or a token changes, not only on SIGHUP')
       .option('--verbose', 'log everything, not only what goes wrong')
       .action(async (flags: RunFlags) => {

@@ -80,4 +80,6 @@ export interface RemoteProgram {
 export interface ProcessProgram extends Command {
   readonly kind: 'process'
   readonly restart: 'never' | 'on-failure' | 'always'
+  /** Whether `meup up` starts it again when its files change. */
+  readonly watch: boolean
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { imitationsIn } from '@meup/protocol'
 import type { Config } from './config.js'
 import { ConfigError } from './config-error.js'
 import { expandVariables } from './expand.js'
@@ -49,6 +50,16 @@ export function parseFile(text: string, options: ReadOptions): ConfigFile {
   }
   expandVariables(source.document.contents, options.env).forEach(report)
   const checked = check(plainValue(source), report)
+  for (const [name, space] of checked?.spaces ?? []) {
+    const place = checked?.several ? ['spaces', name, 'participants'] : ['participants']
+    for (const [id, imitated] of imitationsIn(Object.keys(space.participants ?? {}))) {
+      report({
+        path: [...place, id],
+        message: `could be taken for ${imitated}; choose another name`,
+        at: 'key',
+      })
+    }
+  }
   if (checked === undefined || problems.length > 0) throw new ConfigError(options.file, problems)
 
   const { shared, spaces, several } = checked

@@ -1,7 +1,7 @@
 import type { RateClass } from '@meup/protocol'
 import { type Static, type TProperties, Type } from '@sinclair/typebox'
 import { addressPattern, headerPattern } from './notation.js'
-import { byKind, capabilities, list, map, named, oneOf, refused, text, word } from './schema-parts.js'
+import { byKind, capabilities, flag, list, map, named, oneOf, refused, text, word } from './schema-parts.js'
 
 const rate = Type.Optional(
   map({
@@ -9,7 +9,17 @@ const rate = Type.Optional(
     burst: Type.Number({ minimum: 1, description: 'a number, 1 or more' }),
   }),
 )
-const classes = { reasoning: rate, chat: rate, mcp: rate, control: rate, other: rate, bytes: rate }
+const classes = {
+  reasoning: rate,
+  chat: rate,
+  mcp: rate,
+  control: rate,
+  other: rate,
+  bytes: rate,
+  results: rate,
+  work: rate,
+  frames: rate,
+}
 export const rates = map(classes satisfies Record<RateClass, TProperties[string]>)
 
 const common = {
@@ -63,6 +73,7 @@ export const participant = byKind('one of human, agent, mcp, process', [
     ...common,
     ...program,
     restart: Type.Optional(oneOf('never', 'on-failure', 'always')),
+    watch: Type.Optional(flag),
   }),
 ])
 export type FileParticipant = Static<typeof participant>

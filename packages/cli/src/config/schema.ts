@@ -12,6 +12,8 @@ const participantId = 'an id: up to 64 letters, digits and . _ -, beginning with
 const count = Type.Optional(atLeast(1))
 const limits = map({
   maxEnvelopeBytes: count,
+  maxResultBytes: count,
+  work: count,
   sendBufferBytes: count,
   contextDepth: count,
   contextLength: count,

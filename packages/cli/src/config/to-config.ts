@@ -68,7 +68,9 @@ export function toSpaceEntry(name: string, space: FileSpace, directory: string):
 }
 
 function toLimits({ rates, ...sizes }: FileLimits): Limits {
-  return { ...defaultLimits, ...sizes, rates: { ...defaultRates, ...rates } }
+  const { maxResultBytes = defaultLimits.maxResultBytes } = sizes
+  const sendBufferBytes = 4 * 1024 * 1024 + 2 * maxResultBytes
+  return { ...defaultLimits, sendBufferBytes, ...sizes, rates: { ...defaultRates, ...rates } }
 }
 
 const toSafety = (safety: FileSafety): SafetySettings => ({ ...defaultSafety, ...safety, ...toRules(safety) })
@@ -94,7 +96,8 @@ function toProgram(participant: FileParticipant, directory: string): Program | u
   const { args = [], env = {} } = participant
   const common = { command: toCommand(participant.command, directory), args, env }
   if (participant.kind === 'mcp') return { kind: 'mcp', ...common }
-  return { kind: 'process', ...common, restart: participant.restart ?? 'on-failure' }
+  const { restart = 'on-failure', watch = true } = participant
+  return { kind: 'process', ...common, restart, watch }
 }
 
 /** A bare name is looked up in PATH; anything else is a path. */

@@ -22,8 +22,9 @@ participants:
   # You. "*" = may send anything.
   ${text(person)}: { kind: human, capabilities: ["*"] }
 
-  # Your first agent, which starts and ends with the space. It may talk, think, offer tools, and use those of files.
-  # With mcp.proposal, mcp.withdraw in the place of { kind: mcp.request, to: files } it has to ask you each time.
+  # Your first agent, which starts and ends with the space, and restarts when you save agent.ts.
+  # It may talk, think, offer tools, and use those of files.
+  # With mcp.proposal in the place of { kind: mcp.request, to: files } it has to ask you each time.
   ${text(agent)}:
     kind: process
     command: node

@@ -1,6 +1,6 @@
 import type { DialRequest } from '@meup/agent-sdk'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
-import { brief, createProposalFold, type ProposalView } from '@meup/views'
+import { brief, createProposalFold, type ProposalView, reasonText } from '@meup/views'
 import { readLog } from '../reading.js'
 import { isOpen } from '../trust/proposal-list.js'
 import { outcomeText } from '../trust/proposal-text.js'
@@ -56,7 +56,7 @@ export class Pending {
     const latest = open.at(-1)
     if (latest === undefined) return undefined
     const { source, rationale } = latest
-    return `⚠ ${open.length} pending · ${source.from}: ${targetOf(latest)} — ${brief(rationale, 60)} · Ctrl+P`
+    return `⚠ ${open.length} pending · ${source.from}: ${targetOf(latest)} — ${brief(reasonText(rationale), 60)} · Ctrl+P`
   }
 
   /** In full: what is to be done, why, what it takes, and how it stands. */
@@ -66,7 +66,7 @@ export class Pending {
     return open.flatMap((each) => [
       `⚠ ${each.source.from} proposes ${targetOf(each)}`,
       `    ${brief(JSON.stringify(each.parameters), longest)}`,
-      `    why: ${brief(each.rationale, longest)}`,
+      `    why: ${brief(reasonText(each.rationale), longest)}`,
       `    takes: mcp.request to ${each.source.to?.join(', ') ?? 'everyone'}, ${brief(each.tool, 128)} · ${outcomeText(each, now)}`,
       `    /approve ${each.id} · /reject ${each.id} <why>`,
     ])

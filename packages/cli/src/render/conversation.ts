@@ -1,5 +1,5 @@
 import { type AnyEnvelope, contextDepth, correlations, isThought, Kind } from '@meup/protocol'
-import { brief, defaultGuard, guarded, printable, readResult, redact } from '@meup/views'
+import { brief, defaultGuard, guarded, printable, readResult, reasonText, redact } from '@meup/views'
 import { deedOf } from '../trust/trust-text.js'
 
 /** Requests whose responses may still come. */
@@ -73,7 +73,7 @@ export class Conversation implements Lines {
     payload: Call,
   ) {
     if (payload.method.startsWith('notifications/')) return undefined
-    return `${from} → ${this.#named(id, to, payload)} ${callArguments(payload)}${why(rationale)}`
+    return `${from} → ${this.#named(id, to, payload)} ${callArguments(payload)}${why(payload, rationale)}`
   }
 
   /** The id at the end is what decides on it: `meup proposals approve <id>`. */
@@ -84,7 +84,7 @@ export class Conversation implements Lines {
     rationale: string | undefined,
     payload: Call,
   ) {
-    return `${from} proposes ${this.#named(id, to, payload)} ${callArguments(payload)}${why(rationale)} (${id})`
+    return `${from} proposes ${this.#named(id, to, payload)} ${callArguments(payload)}${why(payload, rationale)} (${id})`
   }
 
   /** `participant/tool`; remembered for what answers it. */
@@ -112,7 +112,8 @@ interface Call {
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
 
 const because = (reason: string | undefined): string => (reason ? `: ${reason}` : '')
-const why = (rationale: string | undefined): string => (rationale ? `  — ${brief(rationale, 120)}` : '')
+const why = (payload: Call, rationale: string | undefined): string =>
+  rationale || payload.method === 'tools/call' ? `  — ${brief(reasonText(rationale || null), 120)}` : ''
 
 /** The text of a thought, in whichever of its forms. */
 function said(payload: Record<string, unknown>): string {

@@ -1,5 +1,5 @@
-import type { Logger } from '@meup/gateway'
 import type { Program } from '../config/config.js'
+import type { OperatorLog } from '../logger.js'
 import { type Seat, startProgram } from './programs.js'
 import type { RunningGateway } from './start-gateway.js'
 
@@ -16,13 +16,13 @@ interface Runner {
 
 /** The programs that run beside a gateway. */
 export class Fleet {
-  readonly #logger: Logger
+  readonly #log: OperatorLog
   readonly #runners = new Map<string, Runner>()
   /** When the last one to leave a seat is gone. */
   readonly #left = new Map<string, Promise<void>>()
 
-  constructor(logger: Logger) {
-    this.#logger = logger
+  constructor(log: OperatorLog) {
+    this.#log = log
   }
 
   /** Stops what is no longer wanted, or not in the way that it runs. */
@@ -32,7 +32,7 @@ export class Fleet {
       if (orders.get(place) === runner.orders) continue
       this.#runners.delete(place)
       const left = runner.close().catch((err: unknown) => {
-        this.#logger.error({ place, err }, `${place} could not be stopped`)
+        this.#log.error({ place, err }, `${place} could not be stopped`)
       })
       this.#left.set(place, left)
     }
@@ -65,14 +65,14 @@ export class Fleet {
 /** What is to run beside a gateway. Whoever has no token, because it was revoked, cannot take its seat. */
 export function assignmentsOf(
   { config, tokens, url }: Pick<RunningGateway, 'config' | 'tokens' | 'url'>,
-  logger: Logger,
+  log: OperatorLog,
 ): Assignment[] {
   const { directory } = config
   return config.spaces.flatMap(({ config: { name: space }, programs }) =>
     Object.entries(programs).flatMap(([participant, program]) => {
       const token = tokens[space]?.[participant]
       if (token === undefined) return []
-      return [{ program, seat: { url, space, participant, token, directory, logger } }]
+      return [{ program, seat: { url, space, participant, token, directory, log } }]
     }),
   )
 }

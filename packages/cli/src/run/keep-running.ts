@@ -1,65 +1,115 @@
-import type { Logger } from '@meup/gateway'
+import type { OperatorLog } from '../logger.js'
+
+/** How a program ended; `failed` = not as it should. */
+interface Ending {
+  readonly failed: boolean
+  readonly reason: string
+}
 
 /** Something that runs until it ends by itself or is closed. */
 export interface Running {
-  /** Why it ended; `failed` = not as it should. */
-  readonly ended: Promise<{ failed: boolean; reason: string }>
-  close(): Promise<void>
+  readonly ended: Promise<Ending>
+  /** `graceMs`: how long it may take to end after it was asked to. */
+  close(graceMs?: number): Promise<void>
 }
 
 export interface KeepOptions {
   readonly name: string
   readonly restart: 'never' | 'on-failure' | 'always'
+  /** Whether `restart` is to be expected when what it consists of changes. */
+  readonly isWatched: () => boolean
   /** Gives up, and rejects, when the signal is aborted. */
   readonly start: (signal: AbortSignal) => Promise<Running>
-  readonly logger: Logger
+  readonly log: OperatorLog
+}
+
+export interface Keeper {
+  /** Rejects when it cannot be started at all. */
+  readonly started: Promise<void>
+  /** Whether it has ended, and runs again only after `restart`. */
+  readonly isWaiting: boolean
+  /** Ends it where it runs, and starts it at once. */
+  restart(): void
+  close(): Promise<void>
 }
 
 /** Milliseconds; the wait doubles while it keeps failing soon, and starts anew after it ran for `settled`. */
 const [firstWait, longestWait, settled] = [500, 30_000, 10_000]
+/** Milliseconds that a program may take to end before it is killed, when it is to be started again. */
+const graceMs = 5000
 
-/** Keeps a program running as its restart policy says. `started` rejects when it cannot be started at all. */
-export function keepRunning({ name, restart, start, logger }: KeepOptions): {
-  started: Promise<void>
-  close(): Promise<void>
-} {
+/**
+ * Keeps a program running as its restart policy says, and starts it again when it is told to. One that fails soon after
+ * that is left alone until the next time: what made it fail is still there.
+ */
+export function keepRunning({ name, restart, isWatched, start, log }: KeepOptions): Keeper {
   const stop = new AbortController()
+  let change = new AbortController()
   let running: Running | undefined
+  let isWaiting = false
 
-  async function run(): Promise<{ failed: boolean; reason: string }> {
+  async function run(changed: AbortSignal): Promise<Ending> {
     running = await start(stop.signal)
-    if (stop.signal.aborted) await running.close()
-    return await running.ended
+    return endOf(running, changed)
   }
 
-  async function loop(first: Promise<{ failed: boolean; reason: string }>): Promise<void> {
+  function endOf(present: Running, changed: AbortSignal): Promise<Ending> {
+    const end = (): void => {
+      present.close(stop.signal.aborted ? undefined : graceMs).catch((err: unknown) => {
+        log.error({ participant: name, err }, `${name} could not be stopped`)
+      })
+    }
+    const signal = AbortSignal.any([stop.signal, changed])
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+    return present.ended.finally(() => signal.removeEventListener('abort', end))
+  }
+
+  async function loop(first: Promise<Ending>): Promise<void> {
     let wait = firstWait
+    let isChanged = false
     let attempt = first
-    while (!stop.signal.aborted) {
+    while (true) {
       const began = Date.now()
-      const { failed, reason } = await attempt.catch((error: unknown) => ({
-        failed: true,
-        reason: String(error),
-      }))
+      const { failed, reason } = await attempt.catch(failedToStart)
       if (stop.signal.aborted) return
-      const again = restart === 'always' || (restart === 'on-failure' && failed)
-      logger[failed ? 'error' : 'info']({ participant: name, reason, again }, `${name} ended: ${reason}`)
-      if (!again) return
-      if (Date.now() - began > settled) wait = firstWait
-      await pause(wait, stop.signal)
-      if (stop.signal.aborted) return
-      wait = Math.min(longestWait, wait * 2)
-      attempt = run()
+      if (!change.signal.aborted) {
+        const ranFor = Date.now() - began
+        if (ranFor > settled) wait = firstWait
+        const isBroken = isChanged && failed && ranFor <= settled
+        const again = !isBroken && (restart === 'always' || (restart === 'on-failure' && failed))
+        const fields = { participant: name, reason, again }
+        const next = again ? '; restarting' : isWatched() ? '; restarting when its files change' : ''
+        log[failed ? 'error' : 'notice'](fields, `${name} ended: ${reason}${next}`)
+        if (!again && !isWatched()) return
+        const either = AbortSignal.any([stop.signal, change.signal])
+        isWaiting = !again
+        await pause(again ? wait : undefined, either)
+        isWaiting = false
+        if (stop.signal.aborted) return
+        wait = Math.min(longestWait, wait * 2)
+        isChanged &&= ranFor <= settled
+      }
+      if (change.signal.aborted) {
+        isChanged = true
+        wait = firstWait
+        change = new AbortController()
+      }
+      attempt = run(change.signal)
     }
   }
 
   let looping: Promise<void> = Promise.resolve()
   const started = (async () => {
     running = await start(stop.signal)
-    looping = loop(running.ended)
+    looping = loop(endOf(running, change.signal))
   })()
   return {
     started,
+    get isWaiting() {
+      return isWaiting
+    },
+    restart: () => change.abort(),
     async close() {
       stop.abort()
       await started.catch(() => {}) // Whoever started it has been told.
@@ -69,10 +119,16 @@ export function keepRunning({ name, restart, start, logger }: KeepOptions): {
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+const failedToStart = (error: unknown): Ending => ({
+  failed: true,
+  reason: error instanceof Error ? error.message : String(error),
+})
+
+/** For ever unless told for how long. */
+function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()
-    const timer = setTimeout(resolve, ms)
+    const timer = ms === undefined ? undefined : setTimeout(resolve, ms)
     signal.addEventListener('abort', () => {
       clearTimeout(timer)
       resolve()

@@ -1,9 +1,12 @@
-import { createInterface } from 'node:readline'
+import { relative } from 'node:path'
+import type { Readable } from 'node:stream'
 import { connect } from '@meup/agent-sdk'
-import type { Logger } from '@meup/gateway'
-import { bridgeMcpServer, spawnChild } from '@meup/mcp-bridge'
+import { bridgeMcpServer, CannotStartError, linesOf, spawnChild } from '@meup/mcp-bridge'
 import type { McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
-import { keepRunning, type Running } from './keep-running.js'
+import type { OperatorLog, OutputLine } from '../logger.js'
+import { type Keeper, keepRunning, type Running } from './keep-running.js'
+import { sourcesOf } from './sources.js'
+import { SourceWatch } from './watch-sources.js'
 
 export interface Seat {
   readonly url: string
@@ -12,7 +15,12 @@ export interface Seat {
   readonly token: string
   /** The folder of the configuration file. */
   readonly directory: string
-  readonly logger: Logger
+  readonly log: OperatorLog
+}
+
+interface StartedProgram {
+  readonly started: Promise<void>
+  close(): Promise<void>
 }
 
 /** Starts a participant that is a program, once its seat is free, and keeps it running. */
@@ -20,16 +28,67 @@ export function startProgram(
   program: Program,
   seat: Seat,
   free: Promise<void> = Promise.resolve(),
-): { started: Promise<void>; close(): Promise<void> } {
+): StartedProgram {
+  const { started, close } =
+    program.kind === 'process' ? keepProcess(program, seat, free) : keepMcp(program, seat, free)
+  return {
+    started: started.catch((error: unknown) => {
+      if (!(error instanceof CannotStartError)) throw error
+      throw new Error(`${seat.participant}: ${error.message}`, { cause: error })
+    }),
+    close,
+  }
+}
+
+function keepMcp(program: McpProgram | RemoteProgram, seat: Seat, free: Promise<void>): StartedProgram {
   return keepRunning({
     name: seat.participant,
-    logger: seat.logger,
-    restart: program.kind === 'mcp' ? 'on-failure' : program.restart,
+    log: seat.log,
+    restart: 'on-failure',
+    isWatched: () => false,
     async start(signal) {
       await free
-      return program.kind === 'mcp' ? startMcp(program, seat, signal) : startProcess(program, seat)
+      return startMcp(program, seat, signal)
     },
   })
+}
+
+/** Unless it is not to be watched, it is started again when its files change. */
+function keepProcess(program: ProcessProgram, seat: Seat, free: Promise<void>): StartedProgram {
+  const { participant, directory, log } = seat
+  const files = program.watch
+    ? new SourceWatch({
+        read: () => sourcesOf(program, directory),
+        isWaiting: () => keeper.isWaiting,
+        changed(paths) {
+          const names = paths.map((path) => relative(directory, path))
+          log.notice({ participant, files: names }, `${names.join(', ')} changed; restarting ${participant}`)
+          keeper.restart()
+        },
+        failed: (err) => log.warn({ participant, err }, `the files of ${participant} cannot be watched`),
+      })
+    : undefined
+  const keeper: Keeper = keepRunning({
+    name: participant,
+    log,
+    restart: program.restart,
+    isWatched: () => files?.isWatching === true,
+    async start() {
+      await free
+      files?.mark()
+      return startProcess(program, seat)
+    },
+  })
+  return {
+    started: keeper.started.catch(async (error: unknown) => {
+      await files?.close()
+      throw error
+    }),
+    async close() {
+      await files?.close()
+      await keeper.close()
+    },
+  }
 }
 
 /** What every program gets to see of this process's environment. */
@@ -45,7 +104,7 @@ async function startMcp(
   seat: Seat,
   signal: AbortSignal,
 ): Promise<Running> {
-  const { url, space: name, token, participant, directory, logger } = seat
+  const { url, space: name, token, participant, directory, log } = seat
   const bridge = await bridgeMcpServer({
     connect: () => connect({ url, space: name, token }),
     name: participant,
@@ -53,7 +112,7 @@ async function startMcp(
     ...('url' in program
       ? { url: program.url, headers: program.headers }
       : { command: program.command, args: program.args, env: environmentOf(program), cwd: directory }),
-    log: (line) => logger.info({ participant, line }, 'the tool server says'),
+    log: (text) => log.output({ participant, kind: 'mcp', stream: 'stderr', text }),
   })
   return {
     ended: bridge.ended.then(({ reason }) => ({ failed: true, reason })),
@@ -61,8 +120,13 @@ async function startMcp(
   }
 }
 
+/** Bytes of a line that is told as one. */
+const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
+/** Milliseconds that are waited for what a program has printed last. */
+const lastWordsMs = 500
+
 async function startProcess(program: ProcessProgram, seat: Seat): Promise<Running> {
-  const { url, space, token, participant, directory, logger } = seat
+  const { url, space, token, participant, directory, log } = seat
   const child = await spawnChild({
     command: program.command,
     args: program.args,
@@ -76,22 +140,22 @@ async function startProcess(program: ProcessProgram, seat: Seat): Promise<Runnin
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // It may well print its environment.
-  const hidden = (line: string): string => line.replaceAll(token, '[token]')
-  logLines(child.stdout, (line) => logger.info({ participant, line: hidden(line) }, 'the program says'))
-  logLines(child.stderr, (line) => logger.warn({ participant, line: hidden(line) }, 'the program says'))
+  const tell = async (stream: OutputLine['stream']): Promise<void> => {
+    const lines: Readable | null = child[stream]
+    if (lines === null) return
+    for await (const line of linesOf(lines, lineLimit)) {
+      // It may well print its environment.
+      log.output({ participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
+    }
+  }
+  const told = Promise.allSettled([tell('stdout'), tell('stderr')])
   return {
-    ended: child.exited.then(({ code, signal }) => ({
-      failed: code !== 0,
-      reason: signal === null ? `exit ${code}` : `killed by ${signal}`,
-    })),
-    close: async () => {
-      await child.close()
+    ended: child.exited.then(async ({ code, signal }) => {
+      await Promise.race([told, new Promise((resolve) => setTimeout(resolve, lastWordsMs).unref())])
+      return { failed: code !== 0, reason: signal === null ? `exit ${code}` : `killed by ${signal}` }
+    }),
+    close: async (termGraceMs) => {
+      await child.close(termGraceMs === undefined ? {} : { termGraceMs })
     },
   }
-}
-
-function logLines(stream: NodeJS.ReadableStream | null, log: (line: string) => void): void {
-  if (stream === null) return
-  createInterface({ input: stream }).on('line', log)
 }

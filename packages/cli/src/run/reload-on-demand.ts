@@ -32,7 +32,8 @@ export function reloadOnDemand(
   })
   process.on('SIGHUP', () => {
     if (terminal.isGone) {
-      process.kill(process.pid, 'SIGTERM')
+      // Not before somebody waits for that signal, so that everything is closed in order.
+      void started.then(() => process.kill(process.pid, 'SIGTERM'))
       return
     }
     isAwaited = true

@@ -3,14 +3,13 @@ import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { parseListen } from '../config/notation.js'
 import { UsageError } from '../exit.js'
-import { operatorLog } from '../logger.js'
-import { print, tell } from '../output.js'
-import { ownCommand } from './own-command.js'
+import { type LogLevel, type OperatorLog, operatorLog } from '../logger.js'
+import { tellListening, tellStarting } from './announce.js'
 import { reloadOnDemand } from './reload-on-demand.js'
-import { type RunningGateway, startGateway } from './start-gateway.js'
+import { startGateway } from './start-gateway.js'
 import { endHungUp, findTerminal } from './terminal.js'
 import { untilSignal } from './until-signal.js'
-import { up } from './up.js'
+import { launch } from './up.js'
 
 export interface RunFlags {
   readonly config: string
@@ -22,21 +21,47 @@ export interface RunFlags {
 
 /** Runs the gateway, alone or with everything in its configuration, until a signal ends it. */
 export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<void> {
+  const { json = false } = flags
   const file = resolve(flags.config)
   const read = (): Config => withListen(loadConfig(file), flags.listen)
   const terminal = findTerminal()
-  const start = command === 'up' ? up : startGateway
-  const starting = start(read(), operatorLog(flags.verbose ? 'info' : 'warn'))
-  const reloading = reloadOnDemand(starting, read, { json: flags.json ?? false, terminal })
+  const config = read()
+  const log = await logFor(config, flags)
+  const launching = command === 'up' ? launch(config, log) : undefined
+  const starting = launching ?? startGateway(config, log)
+  const reloading = reloadOnDemand(starting, read, { json, terminal })
   const running = await starting
-  if (flags.watch) await reloading.watch(running.config)
-  const ended = untilSignal(async () => {
+  const stopping = new AbortController()
+  const close = async (): Promise<void> => {
+    stopping.abort()
     await reloading.stop()
     await running.close()
-  })
-  announce(running, flags.json) // Whoever waits for this line may end it at once.
+  }
+  const ended = untilSignal(close)
+  if (flags.watch) await reloading.watch(running.config)
+  tellListening(running, json) // A reader of this line may end the process at once.
+  const spaces = await launching
+  if (spaces === undefined) running.warmUp()
+  else {
+    try {
+      await tellStarting(spaces, { json, signal: stopping.signal })
+    } catch (error) {
+      await close()
+      throw error
+    }
+  }
   await ended
   if (terminal.isGone) endHungUp()
+}
+
+async function logFor(config: Config, { json, verbose }: RunFlags): Promise<OperatorLog> {
+  const level: LogLevel = verbose ? 'info' : 'warn'
+  if (json) {
+    const { jsonLog } = await import('../json-log.js')
+    return jsonLog(level)
+  }
+  const names = config.spaces.flatMap(({ programs }) => Object.keys(programs))
+  return operatorLog(level, { output: 'all', nameWidth: Math.max(0, ...names.map(({ length }) => length)) })
 }
 
 export function withListen(config: Config, listen: string | undefined): Config {
@@ -45,15 +70,5 @@ export function withListen(config: Config, listen: string | undefined): Config {
     return { ...config, gateway: { ...config.gateway, ...parseListen(listen) } }
   } catch (error) {
     throw new UsageError(`--listen: ${error instanceof Error ? error.message : String(error)}`)
-  }
-}
-
-function announce({ url, spaces }: RunningGateway, json: boolean | undefined): void {
-  if (json) print(JSON.stringify({ event: 'listening', url, spaces, pid: process.pid }))
-  else {
-    tell(`listening on ${url} · ${spaces.length === 1 ? 'space' : 'spaces'} ${spaces.join(', ')}`)
-    const meup = ownCommand(process.cwd(), process.env.PATH ?? '')
-    const ways = [`${meup} join`, `see it: ${meup} open`, `watch it: ${meup} watch --from 1`]
-    tell(`join it from this folder in another terminal: ${ways.join(' · ')}`)
   }
 }

@@ -1,25 +1,13 @@
-import {
-  createGateway,
-  firstOf,
-  type JwtSettings,
-  jetstreamStore,
-  jwtAuthenticator,
-  type Logger,
-  type LogStore,
-  memoryStore,
-  type Served,
-  serve,
-  sqliteStore,
-  tokenAuthenticator,
-} from '@meup/gateway'
-import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
-import type { Config } from '../config/config.js'
+import type { Logger, LogStore, Served } from '@meup/gateway'
+import type { JwtSettings } from '@meup/gateway/jwt'
+import type { Config, StorageSettings } from '../config/config.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
 import { explain } from '../exit.js'
 import { removeGatewayFile, writeGatewayFile } from './gateway-file.js'
-import { takeJwt } from './jwt-settings.js'
+import { IssuerTokens } from './issuer-tokens.js'
 import { findPage } from './page.js'
 import { traced } from './tracing.js'
+import { warmUpSafety } from './warm-up.js'
 
 /** space → participant → token */
 export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -37,6 +25,10 @@ export interface RunningGateway {
    * what is wrong with any of them; those are left as they were. Rejects where the log of a space takes nothing.
    */
   reload(next: Config): Promise<string[]>
+  /** Whether a participant is connected. */
+  isPresent(space: string, participant: string): boolean
+  /** Makes the first texts that agents think aloud cost no more than later ones, in steps between which all else goes on. */
+  warmUp(): void
   close(): Promise<void>
 }
 
@@ -44,13 +36,17 @@ export interface RunningGateway {
 export async function startGateway(config: Config, logger: Logger): Promise<RunningGateway> {
   let current = config
   let tokens = readTokens(config, logger)
+  const jwt = new IssuerTokens(logger)
+  await jwt.replace(config)
+  const openStore = await storeOf(config.storage, logger)
+  // Its threads start while the gateway is loaded.
+  const [opened, loaded] = await Promise.allSettled([openStore(), import('@meup/gateway/server')])
+  if (opened.status === 'rejected') throw opened.reason
+  if (loaded.status === 'rejected') throw loaded.reason
+  const { createGateway, firstOf, serve, tokenAuthenticator } = loaded.value
+  const tracing = await traced(opened.value, logger)
   const files = tokenAuthenticator(tokens)
-  const jwt = jwtAuthenticator(undefined, { logger })
-  takeJwt(jwt, config)
-  const store = await openStore(config, logger)
-  const tracing = await traced(store, logger)
   const authenticator = firstOf([files, jwt])
-  warmUp(compileSafety(defaultSafety))
   const spaces = configsOf(config)
   const gateway = await createGateway({ spaces, store: tracing.store, authenticator, logger })
   let served: Served
@@ -71,6 +67,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     })
   }
   announce()
+  let stopWarmUp = (): void => {}
   return {
     url,
     spaces: gateway.spaces,
@@ -91,7 +88,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       })
       files.replace(tokens)
       try {
-        takeJwt(jwt, next)
+        await jwt.replace(next)
       } catch (error) {
         problems.push(explain(error))
       }
@@ -100,7 +97,12 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       announce()
       return problems
     },
+    isPresent: gateway.isPresent,
+    warmUp() {
+      stopWarmUp = warmUpSafety()
+    },
     async close() {
+      stopWarmUp()
       removeGatewayFile(config.directory, process.pid)
       await served.close()
       await tracing.close()
@@ -108,14 +110,21 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   }
 }
 
-function openStore({ storage }: Config, logger: Logger): Promise<LogStore> | LogStore {
+/** What opens the logs; no more is loaded than that takes. */
+async function storeOf(storage: StorageSettings, logger: Logger): Promise<() => Promise<LogStore>> {
   switch (storage.kind) {
-    case 'memory':
-      return memoryStore()
-    case 'sqlite':
-      return sqliteStore(storage)
-    case 'jetstream':
-      return jetstreamStore({ ...storage, logger })
+    case 'memory': {
+      const { memoryStore } = await import('@meup/gateway/server')
+      return async () => memoryStore()
+    }
+    case 'sqlite': {
+      const { sqliteStore } = await import('@meup/gateway/sqlite')
+      return () => sqliteStore(storage)
+    }
+    case 'jetstream': {
+      const { jetstreamStore } = await import('@meup/gateway')
+      return () => jetstreamStore({ ...storage, logger })
+    }
   }
 }
 

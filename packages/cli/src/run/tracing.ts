@@ -1,11 +1,4 @@
-import {
-  type Entry,
-  type EnvelopeLog,
-  envelopeOf,
-  type Logger,
-  type LogStore,
-  observedStore,
-} from '@meup/gateway'
+import type { Entry, EnvelopeLog, Logger, LogStore } from '@meup/gateway'
 import type { TraceFold, TraceSpan } from '@meup/telemetry'
 import { traceEndpoint } from '@meup/views'
 
@@ -33,6 +26,7 @@ export async function traced(store: LogStore, logger: Logger, env = process.env)
     logger.warn({ protocol }, `traces are sent as ${spoken}; nothing else is spoken here`)
   // Loaded where it is needed: a gateway that traces nothing starts faster without.
   const { createTraceFold, exportSpans } = await import('@meup/telemetry')
+  const { envelopeOf, observedStore } = await import('@meup/gateway')
   const spans = exportSpans(logger)
   const captureText = env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT?.toLowerCase() === 'true'
   const ended = (fold: TraceFold, entry: Entry): readonly TraceSpan[] => {

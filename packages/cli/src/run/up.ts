@@ -1,34 +1,75 @@
-import type { Logger } from '@meup/gateway'
 import type { Config } from '../config/config.js'
-import { type Assignment, assignmentsOf, Fleet } from './fleet.js'
+import type { OperatorLog } from '../logger.js'
+import type { Assignment, Fleet } from './fleet.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
 
+/** A gateway and the programs beside it. */
+export interface RunningSpaces extends RunningGateway {
+  /** Whom a program was to become at the start. */
+  readonly programs: readonly Member[]
+  /**
+   * Resolves when they have been started, and tool servers answer; they join by themselves, soon afterwards. Rejects when one
+   * cannot be started, unless all is being closed.
+   */
+  readonly started: Promise<void>
+}
+
+export interface Member {
+  readonly space: string
+  readonly participant: string
+}
+
 /**
- * Runs the gateway of a configuration and every program in it; they join by themselves, soon afterwards. Rejects when
- * one cannot be started. One that a reload cannot start is logged, and tried again at the next.
+ * Runs the gateway of a configuration and every program in it. Rejects when one cannot be started. One that a reload
+ * cannot start is logged, and tried again at the next.
  */
-export async function up(config: Config, logger: Logger): Promise<RunningGateway> {
-  const gateway = await startGateway(config, logger)
-  const fleet = new Fleet(logger)
-  const wanted = (): Assignment[] => {
-    for (const name of seatless(gateway)) {
-      logger.warn({}, `${name} is not started: its token is revoked; meup token create gives it a new one`)
-    }
-    return assignmentsOf(gateway, logger)
-  }
-  const close = async (): Promise<void> => {
-    await fleet.close()
-    await gateway.close()
-  }
+export async function up(config: Config, log: OperatorLog): Promise<RunningGateway> {
+  const running = await launch(config, log)
   try {
-    await Promise.all(fleet.start(wanted()))
+    await running.started
+    return running
   } catch (error) {
-    await close()
+    await running.close()
     throw error
   }
+}
+
+/** The same, but resolves as soon as the gateway listens. */
+export async function launch(config: Config, log: OperatorLog): Promise<RunningSpaces> {
+  const gateway = await startGateway(config, log)
+  let isClosing = false
+  const loading = import('./fleet.js').then(({ assignmentsOf, Fleet }) => ({
+    fleet: new Fleet(log),
+    assignmentsIn: (running: Parameters<typeof assignmentsOf>[0]) => assignmentsOf(running, log),
+  }))
+  const tellSeatless = (): void => {
+    for (const name of seatless(gateway)) {
+      log.warn({}, `${name} is not started: its token is revoked; meup token create gives it a new one`)
+    }
+  }
+
+  async function start(): Promise<void> {
+    const { fleet, assignmentsIn } = await loading
+    tellSeatless()
+    await startAll(fleet, assignmentsIn(gateway))
+  }
+
+  const startAll = async (fleet: Fleet, wanted: readonly Assignment[]): Promise<void> => {
+    if (isClosing) return
+    const starts = fleet.start(wanted)
+    gateway.warmUp()
+    await Promise.all(starts)
+  }
+
+  const started = start().catch((error: unknown) => {
+    if (!isClosing) throw error
+  })
+  started.catch(() => {}) // Handled where it is awaited.
   return {
     url: gateway.url,
     spaces: gateway.spaces,
+    programs: programsOf(gateway),
+    started,
     get config() {
       return gateway.config
     },
@@ -38,22 +79,38 @@ export async function up(config: Config, logger: Logger): Promise<RunningGateway
     get jwt() {
       return gateway.jwt
     },
+    isPresent: gateway.isPresent,
+    warmUp: gateway.warmUp,
     async reload(next) {
+      const { fleet, assignmentsIn } = await loading
       // First, so that a program which is to go does not see its connection closed and call that a failure.
-      fleet.stopOthers(assignmentsOf({ ...gateway, config: next }, logger))
+      fleet.stopOthers(assignmentsIn({ ...gateway, config: next }))
       try {
         return await gateway.reload(next)
       } finally {
-        const now = wanted()
+        tellSeatless()
+        const now = assignmentsIn(gateway)
         fleet.stopOthers(now)
-        for (const started of fleet.start(now)) {
-          started.catch((err: unknown) => logger.error({ err }, 'a program could not be started'))
+        for (const each of fleet.start(now)) {
+          each.catch((err: unknown) => log.error({ err }, 'a program could not be started'))
         }
       }
     },
-    close,
+    async close() {
+      isClosing = true
+      const { fleet } = await loading
+      await fleet.close()
+      await gateway.close()
+    },
   }
 }
+
+const programsOf = ({ config, tokens }: RunningGateway): Member[] =>
+  config.spaces.flatMap(({ config: { name: space }, programs }) =>
+    Object.keys(programs)
+      .filter((participant) => tokens[space]?.[participant] !== undefined)
+      .map((participant) => ({ space, participant })),
+  )
 
 /** Participants that are programs, but have no token. */
 const seatless = ({ config, tokens }: RunningGateway): string[] =>

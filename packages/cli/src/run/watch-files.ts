@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { watch } from 'chokidar'
 import type { Config } from '../config/config.js'
 
 /** Milliseconds: editors write a file in several steps. */
@@ -16,6 +15,7 @@ export async function watchFiles(
   { file, directory }: Config,
   { changed, failed }: WatchEvents,
 ): Promise<{ close(): Promise<void> }> {
+  const { watch } = await import('chokidar')
   const watcher = watch([file, join(directory, '.meup', 'tokens')], { ignoreInitial: true })
   let timer: NodeJS.Timeout | undefined
   watcher.on('all', () => {

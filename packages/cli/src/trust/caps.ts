@@ -4,7 +4,7 @@ import { type ConnectionFlags, destination } from '../connection.js'
 import { table } from '../operator/table.js'
 import { print, printJson, tell } from '../output.js'
 import { readLog, readParticipants } from '../reading.js'
-import { capabilitiesText, readCapabilities } from './capabilities.js'
+import { capabilitiesText, capabilityWarnings, readCapabilities } from './capabilities.js'
 import { chosen } from './chosen.js'
 import { inside } from './inside.js'
 import { endOf } from './terms.js'
@@ -43,6 +43,7 @@ export function grantCapabilities(
 ): Promise<void> {
   const capabilities = readCapabilities(words)
   const terms = termsOf(flags)
+  for (const warning of capabilityWarnings(capabilities)) tell(`warning: ${warning}`)
   return inside(flags, async (space) => {
     const grant = await space.grant(recipient, capabilities, terms)
     if (flags.json) return void printJson(grant)

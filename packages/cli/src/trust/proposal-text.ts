@@ -1,4 +1,4 @@
-import { brief, type ProposalView } from '@meup/views'
+import { brief, type ProposalView, reasonText } from '@meup/views'
 import { spanText } from './terms.js'
 
 /** Characters of the arguments, and of each text that somebody wrote. */
@@ -10,7 +10,7 @@ export function proposalLines(proposal: ProposalView, now: number): string[] {
   const target = [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
   return [
     `${id}  ${source.from} proposes ${target} ${brief(JSON.stringify(parameters), longest)}`,
-    `  ${brief(rationale, longest)} · ${outcomeText(proposal, now)}`,
+    `  ${brief(reasonText(rationale), longest)} · ${outcomeText(proposal, now)}`,
   ]
 }
 

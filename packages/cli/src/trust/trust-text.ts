@@ -1,5 +1,5 @@
 import { type AnyEnvelope, type DecisionPayload, Kind } from '@meup/protocol'
-import { brief, onOneLine } from '@meup/views'
+import { attemptText, brief, onOneLine } from '@meup/views'
 import { capabilitiesText } from './capabilities.js'
 import { spanText } from './terms.js'
 
@@ -42,17 +42,12 @@ export function deedOf(envelope: AnyEnvelope): string | undefined {
   return undefined
 }
 
-function decisionText({
-  decision,
-  message,
-  reasonCode,
-  attemptedKind,
-  attemptedTool,
-  count,
-}: DecisionPayload): string {
+function decisionText(payload: DecisionPayload): string {
+  const { decision, message, reasonCode, attemptedKind, attemptedTool, count } = payload
+  const attempt = attemptText(payload)
   const what = [attemptedKind, attemptedTool, decision === 'review' ? 'passed for review' : decision]
   const times = count > 1 ? ` ×${count}` : ''
-  return `${what.filter(Boolean).join(' ')}: ${brief(message, 300)} (${reasonCode})${times}`
+  return `${what.filter(Boolean).join(' ')}: ${brief(message, 300)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
 }
 
 const until = (time: string | undefined): string => (time === undefined ? '' : ` until ${time}`)

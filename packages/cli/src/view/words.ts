@@ -1,4 +1,4 @@
-import { type AnyEnvelope, contextParent, correlations, isThought, Kind } from '@meup/protocol'
+import { type AnyEnvelope, contextParent, correlations, isThought, isToolCall, Kind } from '@meup/protocol'
 import {
   Bounded,
   brief,
@@ -47,8 +47,7 @@ export class WordLines implements Lines {
         if (isNotification(envelope.payload)) return []
         const tool = onOneLine(shownToolName(envelope.payload))
         this.#tools.set(id, tool)
-        const why = envelope.rationale ? `, because: ${brief(envelope.rationale, longest)}` : ''
-        return [`${from} calls ${tool}${why}`]
+        return [`${from} calls ${tool}${why(envelope)}`]
       }
       case Kind.mcpResponse: {
         const tool = correlations(envelope).flatMap((about) => this.#tools.get(about) ?? [])[0]
@@ -56,9 +55,8 @@ export class WordLines implements Lines {
       }
       case Kind.mcpProposal: {
         const tool = [onOneLine(shownToolName(envelope.payload)), envelope.to?.join(' and ')]
-        const why = envelope.rationale ? `, because: ${brief(envelope.rationale, longest)}` : ''
         const asked = `${tool.filter(Boolean).join(' of ')} may be called${argumentsOf(envelope.payload.params)}`
-        return [`${from} asks whether ${asked}${why}. To decide: /approve ${id} or /reject ${id}`]
+        return [`${from} asks whether ${asked}${why(envelope)}. To decide: /approve ${id} or /reject ${id}`]
       }
     }
     if (isThought(kind)) return text === '' ? [] : [`${from} thinks: ${text}`]
@@ -71,6 +69,11 @@ export class WordLines implements Lines {
     if (view?.duration == null) return ''
     return `. It took ${spanText(view.duration)} and ${view.counts.calls === 1 ? '1 tool' : `${view.counts.calls} tools`}`
   }
+}
+
+function why(call: AnyEnvelope): string {
+  if (call.rationale) return `, because: ${brief(call.rationale, longest)}`
+  return isToolCall(call) ? ', no reason given' : ''
 }
 
 /** Each line of it with its speaker: none is to pass for one that somebody else has said. */

@@ -4,6 +4,8 @@ export interface StartOrder {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
+  /** The value of the variable by which all that the command starts is found. */
+  readonly run: string
 }
 
 /** How a command ended: with a code, or by a signal. */

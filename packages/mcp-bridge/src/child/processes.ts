@@ -14,10 +14,17 @@ function readProcesses(): ProcessEntry[] {
   return rows.filter(({ state }) => !state.startsWith('Z')).map(({ state: _, ...entry }) => entry)
 }
 
-/** The processes of a group, and those below one of the `roots` whatever group they have moved to. */
-export function familyOf(group: number, roots: Iterable<number>): number[] {
+/** A variable that every process inherits which a command starts. */
+export const RUN_VARIABLE = 'MEUP_RUN'
+
+/**
+ * The processes of a group, those below one of the `roots` whatever group they have moved to, and on Linux those that
+ * have left all of this behind, as daemons do, but not the environment that they were started in.
+ */
+export function familyOf(group: number, run: string, roots: Iterable<number>): number[] {
   const table = readProcesses()
-  const found = new Set(table.filter((entry) => entry.group === group).map(({ pid }) => pid))
+  const isOurs = ({ pid, group: own }: ProcessEntry) => own === group || isOfRun(pid, run)
+  const found = new Set(table.filter(isOurs).map(({ pid }) => pid))
   const ancestors = [...roots]
   for (const pid of ancestors) {
     if (table.some((entry) => entry.pid === pid)) found.add(pid)
@@ -35,6 +42,12 @@ export function sendSignal(target: number, signal: NodeJS.Signals): void {
     // EPERM: what macOS says of a group of zombies, and anyone of a process that has changed its user.
     if (!isSystemError(error) || !['ESRCH', 'EPERM'].includes(error.code ?? '')) throw error
   }
+}
+
+/** A process that has overwritten its environment, or belongs to another user, is not found. */
+function isOfRun(pid: number, run: string): boolean {
+  if (process.platform !== 'linux' || run === '') return false
+  return `\0${readIfThere(`/proc/${pid}/environ`)}`.includes(`\0${RUN_VARIABLE}=${run}\0`)
 }
 
 type Row = ProcessEntry & { readonly state: string }

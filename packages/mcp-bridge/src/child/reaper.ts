@@ -8,19 +8,20 @@ import { Socket } from 'node:net'
 import { isSystemError, messageOf } from '../errors.js'
 import { linesOf } from '../lines.js'
 import { LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report, type StartOrder } from './messages.js'
-import { familyOf, sendSignal } from './processes.js'
+import { familyOf, RUN_VARIABLE, sendSignal } from './processes.js'
 
 const GRACE_MS = 500
 const POLL_MS = 20
 
 const lifeline = new Socket({ fd: LIFELINE_FD })
 let family: readonly number[] = []
+let run = ''
 let deadline: number | undefined
 let owesReport = false
 
 /** Everything the command has started and that still runs, in this group or, as far as it can be seen, out of it. */
 function refreshFamily(): readonly number[] {
-  family = familyOf(process.pid, [process.pid, ...family]).filter((pid) => pid !== process.pid)
+  family = familyOf(process.pid, run, [process.pid, ...family]).filter((pid) => pid !== process.pid)
   return family
 }
 
@@ -67,7 +68,8 @@ function explain({ command, cwd }: StartOrder, code: string, error: unknown): st
 function start(order: StartOrder): void {
   try {
     const { command, args, env, cwd } = order
-    watch(order, spawn(command, args, { env, cwd, stdio: 'inherit' }))
+    run = order.run
+    watch(order, spawn(command, args, { env: { ...env, [RUN_VARIABLE]: run }, cwd, stdio: 'inherit' }))
   } catch (error) {
     fail(order, error)
   }

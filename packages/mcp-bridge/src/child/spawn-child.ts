@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { resolve } from 'node:path'
@@ -15,7 +16,7 @@ type StdioMode = 'pipe' | 'ignore' | 'inherit'
 export interface SpawnChildOptions {
   readonly command: string
   readonly args?: readonly string[]
-  /** The whole environment of the command; nothing of this process's own is added. */
+  /** The environment of the command; nothing but `MEUP_RUN` is added, by which what it starts is found again. */
   readonly env: Readonly<Record<string, string>>
   /** Relative to the working directory of this process, which is the default. */
   readonly cwd?: string
@@ -66,7 +67,8 @@ const OVERDUE_MS = 1000
 
 /**
  * Runs a command that ends, with everything it has started, when this process ends, however that happens.
- * Out of reach is only what leaves the process group and also outlives the process that started it.
+ * Out of reach is only what leaves the process group, outlives the process that started it and, on Linux, also gives up
+ * its environment.
  * Resolves once the command runs; rejects with CannotStartError.
  */
 export async function spawnChild(options: SpawnChildOptions): Promise<SupervisedChild> {
@@ -75,7 +77,8 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
   const gone = once(reaper, 'exit')
   const order = (message: Order) => void lifeline.write(`${JSON.stringify(message)}\n`)
   // The environment may hold secrets, and must not steer the reaper's own node: it goes over the lifeline.
-  order({ start: { command, args, env, cwd: resolve(cwd) } })
+  const run = randomUUID()
+  order({ start: { command, args, env, cwd: resolve(cwd), run } })
 
   const stdin = writing(reaper.stdin)
   const [stdout, stderr] = [reading(reaper.stdout), reading(reaper.stderr)]
@@ -83,7 +86,7 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
   const { value: first } = await reports.next()
   const pid = first && 'started' in first ? first.started.pid : undefined
   const exited = Promise.all([lastExit(reports), gone]).then(async ([exit, [code]]) => {
-    if (code !== 0) await sweep(group, pid !== undefined && exit === undefined ? [pid] : [])
+    if (code !== 0) await sweep(group, run, pid !== undefined && exit === undefined ? [pid] : [])
     return exit ?? { code: null, signal: 'SIGKILL' as const }
   })
   if (pid === undefined) {
@@ -95,7 +98,7 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
     stdin?.end()
     if (stdin) await settlesWithin(exited, stdinGraceMs)
     order({ stop: { graceMs: termGraceMs } })
-    if (!(await settlesWithin(exited, termGraceMs + OVERDUE_MS))) await sweep(group, [pid])
+    if (!(await settlesWithin(exited, termGraceMs + OVERDUE_MS))) await sweep(group, run, [pid])
     return exited
   }
   const dispose = async () => void (await close())
@@ -129,12 +132,12 @@ function reading(output: ChildProcess['stdout']): Readable | null {
 }
 
 /** For a reaper that went before its work was done, or cannot do it. */
-async function sweep(group: number, roots: readonly number[]): Promise<void> {
-  let family = familyOf(group, roots)
+async function sweep(group: number, run: string, roots: readonly number[]): Promise<void> {
+  let family = familyOf(group, run, roots)
   for (let round = 0; round < SWEEP_ROUNDS && family.length > 0; round++) {
     for (const pid of family) sendSignal(pid, 'SIGKILL')
     await sleep(SWEEP_POLL_MS)
-    family = familyOf(group, family)
+    family = familyOf(group, run, family)
   }
 }
 

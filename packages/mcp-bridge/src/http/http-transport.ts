@@ -1,7 +1,9 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type FetchLike,
   type JSONRPCMessage,
   type JSONRPCRequest,
+  type RequestId,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { settlesWithin } from '../child/settles-within.js'
@@ -82,22 +84,30 @@ export function httpTransport({ url, headers, greetingMs }: HttpTransportOptions
     }
   }
 
+  /** What reads the stream of a reply was begun by the sending of its request, and runs in its context. */
+  const stream = new AsyncLocalStorage<RequestId | undefined>()
+  const sendOnce = (message: JSONRPCMessage, options?: SendOptions): Promise<void> => {
+    const id = 'method' in message && 'id' in message ? message.id : undefined
+    return stream.run(id, () => inner.send(message, options))
+  }
+
   const send = async (message: JSONRPCMessage, options?: SendOptions): Promise<void> => {
     const { sessionId } = inner
     try {
-      await inner.send(message, options)
+      await sendOnce(message, options)
     } catch (error) {
       const answer = answerIn(error, message)
       if (answer !== undefined) return transport.onmessage?.(answer)
       if (sessionId === undefined || !('method' in message) || !hasLostSession(error)) throw error
       if (inner.sessionId === sessionId) await greetAgain()
-      await inner.send(message, options)
+      await sendOnce(message, options)
     }
   }
 
   const transport: RelayTransport = {
     ended,
     hasPerRequestStream: true,
+    streamOf: () => stream.getStore(),
     get sessionId() {
       return inner.sessionId
     },

@@ -1,4 +1,4 @@
-import { describeFailure } from '../relay/failures.js'
+import { describeFailure, isUnknownAddress } from '../relay/failures.js'
 import { type McpRelay, type OnNotification, openRelay } from '../relay/relay.js'
 import type { ServerOptions } from '../relay/server-options.js'
 import { httpTransport } from './http-transport.js'
@@ -33,7 +33,30 @@ export async function connectRemoteServer(
   } catch (error) {
     await transport.close()
     const place = `${url.origin}${url.pathname}` // The rest of an address may be a secret.
-    throw new Error(`the tool server "${name}" at ${place} is not available: it ${describeFailure(error)}`)
+    const isOlder = isUnknownAddress(error) && (await speaksHttpSse(url, headers))
+    const reason = isOlder ? olderTransport : describeFailure(error)
+    throw new Error(`the tool server "${name}" at ${place} is not available: it ${reason}`)
+  }
+}
+
+/** Milliseconds in which a server of before Streamable HTTP begins its stream. */
+const probeMs = 3000
+const olderTransport =
+  'speaks the older HTTP+SSE transport of revision 2024-11-05, which is not supported; ask for its address for Streamable HTTP'
+
+/** Such servers give out a stream of events where they should take a message. */
+async function speaksHttpSse(url: URL, headers: Readonly<Record<string, string>>): Promise<boolean> {
+  const abort = new AbortController()
+  const timer = setTimeout(() => abort.abort(), probeMs)
+  try {
+    const accept = { ...headers, accept: 'text/event-stream' }
+    const response = await fetch(url, { headers: accept, redirect: 'manual', signal: abort.signal })
+    return response.ok && response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+    abort.abort()
   }
 }
 

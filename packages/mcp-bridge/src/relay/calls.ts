@@ -1,5 +1,5 @@
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
-import type { JSONRPCMessage, TransportSendOptions } from '@modelcontextprotocol/client'
+import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
 import { messageOf } from '../errors.js'
 import { describeFailure } from './failures.js'
 import { tokenOf, underToken, withToken } from './progress.js'
@@ -13,8 +13,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** How long to wait for the response, in ms; default 300000. */
   readonly timeoutMs?: number
-  /** Gets the server's progress notifications about this request, with the token that the request came with. */
-  readonly onProgress?: (notification: McpRequestPayload) => void
+  /** Gets what the server certainly tells about this request, under the token that the request came with. */
+  readonly onNotification?: (notification: McpRequestPayload) => void
 }
 
 export interface Calls {
@@ -22,15 +22,18 @@ export interface Calls {
   request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload>
   /** Sends a notification; rejects when the server has ended. */
   notify(payload: McpRequestPayload): Promise<void>
-  /** Takes a message of the server's if it is about a relayed request, even about one given up. */
-  take(message: JSONRPCMessage): boolean
+  /**
+   * Takes a message of the server's if it is about a relayed request, even about one given up. `streamOf`: the request on
+   * whose stream it came, where each has a stream of its own.
+   */
+  take(message: JSONRPCMessage, streamOf: RequestId | undefined): boolean
   /** The server has ended: answers what is pending, and from now on every request at once. */
   end(reason: string): void
 }
 
 interface Pending {
   settle(response: McpResponsePayload): void
-  progress(notification: McpRequestPayload): void
+  notify(notification: McpRequestPayload): void
 }
 
 type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
@@ -46,7 +49,7 @@ export function relayedCalls(name: string, send: Send): Calls {
 
   const exchange = (payload: McpRequestPayload, options: CallOptions) =>
     new Promise<McpResponsePayload>((resolve) => {
-      const { signal, timeoutMs = 300_000, onProgress } = options
+      const { signal, timeoutMs = 300_000, onNotification } = options
       const id = nextId++
       const token = tokenOf(payload)
       const reply = new AbortController()
@@ -70,7 +73,10 @@ export function relayedCalls(name: string, send: Send): Calls {
       signal?.addEventListener('abort', abort, { once: true })
       pending.set(id, {
         settle,
-        progress: (notification) => token !== undefined && onProgress?.(underToken(notification, token)),
+        notify(notification) {
+          if (token === undefined && notification.params?.progressToken !== undefined) return
+          onNotification?.(underToken(notification, token))
+        },
       })
       send(
         { ...toMessage(withToken(payload, id)), id },
@@ -85,15 +91,16 @@ export function relayedCalls(name: string, send: Send): Calls {
       })
     })
 
-  const takeNotification = (notification: McpRequestPayload): boolean => {
+  const takeNotification = (notification: McpRequestPayload, streamOf: RequestId | undefined): boolean => {
     const { method, params } = notification
-    if (method === 'notifications/progress') {
-      pending.get(params?.progressToken)?.progress(notification)
-      return true
+    if (method === 'notifications/cancelled') {
+      const call = pending.get(params?.requestId)
+      call?.settle(failure(RelayError.cancelled, `${server} cancelled the call: ${String(params?.reason)}`))
+      return call !== undefined
     }
-    const call = method === 'notifications/cancelled' ? pending.get(params?.requestId) : undefined
-    call?.settle(failure(RelayError.cancelled, `${server} cancelled the call: ${String(params?.reason)}`))
-    return call !== undefined
+    const about = params?.progressToken ?? streamOf
+    pending.get(about)?.notify(notification)
+    return method === 'notifications/progress' || isOurs(about)
   }
 
   return {
@@ -109,9 +116,11 @@ export function relayedCalls(name: string, send: Send): Calls {
       if (tooLate) throw new Error(tooLate)
       await send(toMessage(payload))
     },
-    take(message) {
-      if ('method' in message) return !('id' in message) && takeNotification(message as McpRequestPayload)
-      if (typeof message.id !== 'number' || message.id < FIRST_ID) return false
+    take(message, streamOf) {
+      if ('method' in message) {
+        return !('id' in message) && takeNotification(message as McpRequestPayload, streamOf)
+      }
+      if (!isOurs(message.id)) return false
       pending
         .get(message.id)
         ?.settle(
@@ -129,6 +138,8 @@ export function relayedCalls(name: string, send: Send): Calls {
     },
   }
 }
+
+const isOurs = (id: unknown): boolean => typeof id === 'number' && id >= FIRST_ID
 
 /** Just the members of JSON-RPC: of a message with any other, strict servers take no notice at all. */
 function toMessage({ method, params }: McpRequestPayload) {

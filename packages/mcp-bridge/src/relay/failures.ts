@@ -18,6 +18,12 @@ export function describeFailure(error: unknown): string {
   return isNetworkFailure(error) ? describeNetwork(error) : messageOf(error)
 }
 
+/** Whether a server takes no message at its address. */
+export function isUnknownAddress(error: unknown): boolean {
+  if (error instanceof SdkError && error.cause !== undefined) return isUnknownAddress(error.cause)
+  return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0)
+}
+
 const isItMcp = 'is this the address of an MCP server?'
 
 function describeStatus({ status, data, message }: SdkHttpError): string {

@@ -16,7 +16,8 @@ export function withToken(request: McpRequestPayload, token: Token): McpRequestP
   return { ...request, params: { ...params, _meta: { ...(params?._meta as object), progressToken: token } } }
 }
 
-/** A progress notification with this token for the one it came under. */
-export function underToken(notification: McpRequestPayload, token: Token): McpRequestPayload {
+/** A notification with this token for the one it came under, if it came under one. */
+export function underToken(notification: McpRequestPayload, token: Token | undefined): McpRequestPayload {
+  if (notification.params?.progressToken === undefined) return notification
   return { ...notification, params: { ...notification.params, progressToken: token } }
 }

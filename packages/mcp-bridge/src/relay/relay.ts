@@ -25,7 +25,7 @@ export interface McpRelay extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Gets what the server announces, as it stands. */
+/** Gets what the server tells that is about no call for certain, as it stands. */
 export type OnNotification = (payload: McpRequestPayload) => void
 
 export interface RelayOptions {
@@ -71,7 +71,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   const calls = relayedCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
   const toClient = transport.onmessage
   transport.onmessage = (message, extra) => {
-    if (!calls.take(message)) toClient(message, extra)
+    if (!calls.take(message, transport.streamOf?.())) toClient(message, extra)
   }
   const closed = transport.ended.then(async (outcome) => {
     calls.end(outcome.reason)

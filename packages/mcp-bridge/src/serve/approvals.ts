@@ -38,9 +38,14 @@ export class Approvals {
     return this.#space.can(requestOf(proposal))
   }
 
+  /** Those reject who could approve [MEUP-3.11]. */
   mayReject(id: string): boolean {
     const from = this.#space.proposals.get(id)?.from
-    return from !== undefined && this.#space.can({ kind: Kind.mcpReject, to: [from], correlationId: id })
+    return (
+      from !== undefined &&
+      this.mayApprove(id) &&
+      this.#space.can({ kind: Kind.mcpReject, to: [from], correlationId: id })
+    )
   }
 
   /** The oldest one that this participant may approve and that is not among these; waits for it until aborted. */

@@ -27,7 +27,11 @@ export function createSpaceServer(desk: Desk, era: Era): McpServer {
   const server = new McpServer(
     { name: 'meup', title: `The space ${space.welcome.space.id}`, version: PROTOCOL },
     {
-      capabilities: { tools: { listChanged: false }, resources: { subscribe: true, listChanged: false } },
+      capabilities: {
+        logging: {},
+        tools: { listChanged: false },
+        resources: { subscribe: true, listChanged: false },
+      },
       instructions: instructionsFor(desk),
       requestState: { verify: tickets.verify },
     },

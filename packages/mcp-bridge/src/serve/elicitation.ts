@@ -1,4 +1,4 @@
-import { inlineJson, onOneLine, type ProposalView } from '@meup/views'
+import { inlineJson, onOneLine, type ProposalView, reasonText } from '@meup/views'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
@@ -25,7 +25,7 @@ export function formOf(proposal: ProposalView, mayReject: boolean): ElicitReques
     mode: 'form',
     message: [
       `${source.from} proposes ${target} ${onOneLine(inlineJson(parameters, longest))}`,
-      `Why: ${onOneLine(rationale)}`,
+      `Why: ${onOneLine(reasonText(rationale))}`,
     ].join('\n'),
     requestedSchema: {
       type: 'object',

@@ -25,6 +25,14 @@ export function createServer(happenings: Happenings): McpServer {
     async ({ a, b }) => text(String(a + b)),
   )
   server.registerTool('count', { inputSchema: input<{ to: number }>({ to: { type: 'number' } }) }, count)
+  server.registerTool(
+    'log',
+    { inputSchema: input<{ data: string }>({ data: { type: 'string' } }) },
+    async ({ data }, { mcpReq }) => {
+      await mcpReq.notify({ method: 'notifications/message', params: { level: 'info', data } })
+      return text('logged')
+    },
+  )
   server.registerTool('wait', {}, async (context) => {
     const { signal } = context.mcpReq
     happenings.emit('begun')

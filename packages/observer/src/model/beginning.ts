@@ -27,7 +27,7 @@ function participantsBefore({ participants }: WelcomePayload, envelopes: readonl
     // Whoever leaves first was there, and whoever comes first was not.
     if (event === 'leave') {
       const { id, capabilities = known?.capabilities ?? [] } = participant
-      before.set(id, { id, capabilities, status: 'present' })
+      before.set(id, { id, kind: known?.kind ?? 'agent', capabilities, status: 'present' })
     } else if (known !== undefined) before.set(known.id, { ...known, status: 'away' })
   }
   return [...before.values()]

@@ -1,4 +1,11 @@
-import { contextRoot, correlations, type Envelope, Kind, openedContext } from '@meup/protocol'
+import {
+  contextRoot,
+  correlations,
+  type DecisionPayload,
+  type Envelope,
+  Kind,
+  openedContext,
+} from '@meup/protocol'
 import { isNotification, type Message, outcomeOf } from '@meup/views'
 import type { ArrivalsBlock, Block, CallEntry, ContextBlock, Entry, MessageBlock } from './entry.js'
 
@@ -12,6 +19,8 @@ export class Blocks {
   readonly #messages = new Map<string, MessageBlock>()
   /** Requests that await their response. */
   readonly #calls = new Map<string, { readonly block: Block; readonly entry: CallEntry }>()
+  /** Runs by who began them about what, for what the gateway refused outside any context. */
+  readonly #runs = new Map<string, string>()
   /** Where proposals stand. */
   readonly #proposals = new Map<string, Block>()
   readonly #different = new Set<Block>()
@@ -69,6 +78,7 @@ export class Blocks {
       for (const [key, block] of known) if (!kept.has(block)) known.delete(key)
     }
     for (const [key, { block }] of this.#calls) if (!kept.has(block)) this.#calls.delete(key)
+    for (const [key, root] of this.#runs) if (!this.#contexts.has(root)) this.#runs.delete(key)
   }
 
   /** Ids of those that have a block. */
@@ -145,14 +155,27 @@ export class Blocks {
   }
 
   #place(envelope: Envelope, entry: Entry): Block {
-    const root = rootOf(envelope)
+    const root = rootOf(envelope) ?? this.#runOf(envelope)
     if (root === undefined) return this.#add({ type: 'event', envelope, index: 0, entry })
     const known = this.#contexts.get(root)
     const block = known ?? this.#add<ContextBlock>({ type: 'context', envelope, index: 0, root, entries: [] })
     this.#contexts.set(root, block)
-    if (!isHeading(envelope, block)) block.entries.push(entry)
+    if (isHeading(envelope, block))
+      for (const cause of correlations(envelope)) this.#runs.set(`${envelope.from} ${cause}`, root)
+    else block.entries.push(entry)
     this.#different.add(block)
     return block
+  }
+
+  /** The run about what the refused envelope was about. */
+  #runOf({ kind, to = [], payload }: Envelope): string | undefined {
+    if (kind !== Kind.systemDecision) return undefined
+    const { attemptedCorrelation } = payload as Partial<DecisionPayload>
+    const causes = correlations(
+      attemptedCorrelation === undefined ? {} : { correlationId: attemptedCorrelation },
+    )
+    const root = causes.map((cause) => this.#runs.get(`${to[0]} ${cause}`)).find((run) => run !== undefined)
+    return root !== undefined && this.#contexts.has(root) ? root : undefined
   }
 
   #add<Kept extends Block>(block: Kept): Kept {

@@ -1,5 +1,5 @@
 import { type Envelope, Kind, type PresencePayload } from '@meup/protocol'
-import { cut, inlineJson, onOneLine } from '@meup/views'
+import { attemptText, cut, inlineJson, onOneLine } from '@meup/views'
 
 const longest = 300
 /** Of a whole line. */
@@ -20,8 +20,13 @@ const to = ({ to }: Envelope): string => (to ?? []).join(', ')
 
 /** What happened, after the name of whom it is from. */
 const texts: Readonly<Record<string, Tell>> = {
-  [Kind.systemDecision]: ({ decision, reasonCode, message, count }, envelope) =>
-    `${decision} ${to(envelope)}: ${message} (${reasonCode}${Number(count) > 1 ? ` × ${count}` : ''})`,
+  [Kind.systemDecision]: (payload, envelope) => {
+    const { decision, attemptedTool = '', reasonCode, message, count } = payload
+    const what = [decision, to(envelope), attemptedTool].filter(Boolean).join(' ')
+    const attempt = attemptText(payload)
+    const times = Number(count) > 1 ? ` × ${count}` : ''
+    return `${what}: ${message} (${reasonCode}${times})${attempt && ` · ${attempt}`}`
+  },
   [Kind.systemSpace]: ({ event }) => `the space was ${event}`,
   [Kind.systemError]: ({ code, message }) => `${code}: ${message}`,
   [Kind.observeVisibility]: ({ reasoningVisible }) =>

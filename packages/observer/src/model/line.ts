@@ -1,11 +1,13 @@
 import { correlations, type Envelope, GATEWAY, isThought, Kind, namespaceOf } from '@meup/protocol'
 import {
   cut,
+  isToolCall,
   isWithheld,
   type ProposalView,
   printable,
   type Result,
   readResult,
+  reasonText,
   toolNameOf,
 } from '@meup/views'
 import type { CallEntry, Entry } from './entry.js'
@@ -44,12 +46,15 @@ export function callLine(
     type: 'call',
     tool: nameText(toolNameOf(envelope.payload)),
     parameters: parametersText(envelope),
-    rationale: isMuted || envelope.rationale === undefined ? null : printable(envelope.rationale),
+    rationale: isMuted ? null : reasonOf(envelope),
     result: response === undefined ? null : resultOf(response),
     answeredAt: response?.ts ?? null,
     approvedBy: isApproval ? envelope.from : null,
   }
 }
+
+const reasonOf = ({ rationale, payload }: Envelope): string | null =>
+  rationale === undefined && !isToolCall(payload) ? null : printable(reasonText(rationale ?? null))
 
 /** What a call came to; of a long text the beginning, with the size of all of it. */
 function resultOf(response: Envelope): Result {

@@ -63,7 +63,7 @@ export interface CallRow extends Placed {
   readonly type: 'call'
   readonly tool: string
   readonly parameters: string
-  /** `null` where nobody has given one, or this reader does not want to see it. */
+  /** Says that none was given to a tool; `null` for other methods, or where this reader does not want to see it. */
   readonly rationale: string | null
   readonly result: Result | null
   /** When the result came. */

@@ -50,9 +50,13 @@ export class Trust {
   }
 }
 
-/** A capability in few words: `mcp.request to files · {"method":"tools/call"}`. */
+/** A capability in few words: `mcp.request to files · {"method":"tools/call"}`, `files/read_*`. */
 export function capabilityText(capability: Capability): string {
   if (typeof capability === 'string') return onOneLine(capability)
+  if (!('kind' in capability)) {
+    const { tool, arguments: asked } = capability
+    return onOneLine(asked === undefined ? tool : `${tool} · ${JSON.stringify(asked)}`)
+  }
   const { kind, to, context, payload } = capability
   const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
   const parts = [

@@ -1,5 +1,5 @@
 import { Kind } from '@meup/protocol'
-import { onOneLine, type ProposalView, printable } from '@meup/views'
+import { onOneLine, type ProposalView, printable, reasonText } from '@meup/views'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { durationText, nameText, type ProposalRow } from '../model/index.js'
@@ -52,7 +52,7 @@ function OpenCard({ row }: { row: ProposalRow }): VNode {
           <span class="dim expiry">{isOver ? 'expired' : `expires in ${durationText(left)}`}</span>
         )}
       </header>
-      <Said kind="reason" text={printable(proposal.rationale)} />
+      <Said kind="reason" text={printable(reasonText(proposal.rationale))} />
       <Arguments json={exact} isWhole={isWhole} showAll={() => setWhole(true)} />
       <p class="dim">
         needs <code>{neededText(row)}</code>
@@ -113,10 +113,10 @@ function Decision({ row, isSeen }: DecisionProps): VNode {
   const { id, source } = row.proposal
   const me = session.welcome?.you.id
   const mayApprove = source.from !== me && can(requestOf(row))
-  const mayReject = source.from !== me && can({ kind: Kind.mcpReject, to: [source.from], correlationId: id })
+  // Those reject who could approve [MEUP-3.11].
+  const mayReject = mayApprove && can({ kind: Kind.mcpReject, to: [source.from], correlationId: id })
   const mayGrant = mayApprove && row.envelope.to !== undefined && can({ kind: Kind.capabilityGrant })
-  if (!mayApprove && !mayReject)
-    return <p class="dim">Somebody else decides: your capabilities do not cover it.</p>
+  if (!mayApprove) return <p class="dim">Somebody else decides: your capabilities do not cover it.</p>
   const isClosed = !isLive || isDeciding
   const decide = (work: () => Promise<unknown> | undefined): void => {
     setDeciding(true)

@@ -108,8 +108,16 @@ class Proposals implements ProposalFold {
         return this.#concerned(envelope).map((each) => rejected(each, refusalOf(envelope, this.#guard)))
       case Kind.mcpWithdraw:
         return this.#concerned(envelope).map((each) => withdrawn(each, refusalOf(envelope, this.#guard)))
+      case Kind.spaceKick:
+        return this.#ended(envelope)
     }
     return []
+  }
+
+  /** A kick closes what its participant has proposed. */
+  #ended({ from: by, ts, payload }: Envelope): ProposalView[] {
+    const own = [...this.#proposals.open()].filter(({ source }) => source.from === payload.participantId)
+    return own.map((each) => withdrawn(each, { by, ts, reason: 'kicked', message: null }))
   }
 
   #concerned(envelope: Envelope): ProposalView[] {
@@ -153,7 +161,7 @@ class Proposals implements ProposalFold {
 
 const weigh = ({ rationale, parameters, fulfilments, rejections }: ProposalView): number =>
   1000 +
-  rationale.length +
+  (rationale?.length ?? 0) +
   JSON.stringify(parameters).length +
   200 * fulfilments.length +
   500 * rejections.length

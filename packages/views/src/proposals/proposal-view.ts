@@ -10,7 +10,8 @@ export interface ProposalView {
   readonly tool: string
   /** Redacted and bounded. */
   readonly parameters: unknown
-  readonly rationale: string
+  /** `null` = none was given. */
+  readonly rationale: string | null
   /** One `no` makes it `rejected`; until it is withdrawn, others may still say yes. */
   readonly state: 'open' | 'fulfilled' | 'rejected' | 'withdrawn' | 'expired'
   readonly usesLeft: number

@@ -1,4 +1,5 @@
 import type { ResultSize } from '../mcp/result.js'
+import { reasonText } from '../text.js'
 import type { ToolDecisionInfo } from '../turns/turn-info.js'
 import { inlineJson } from './inline-json.js'
 import { onOneLine, printable } from './printable.js'
@@ -24,7 +25,8 @@ export function outcomeText({ outcome, size }: ShownDecision): string {
 export const parametersText = ({ parameters }: ShownDecision): string =>
   printable(inlineJson(parameters, longestParameters))
 
-export const rationaleText = ({ rationale }: ShownDecision): string => `"${onOneLine(rationale)}"`
+export const rationaleText = ({ rationale, rationale_given }: ShownDecision): string =>
+  rationale_given === false ? reasonText(null) : `"${onOneLine(rationale)}"`
 
 export const toolText = ({ tool_name }: ShownDecision): string => onOneLine(tool_name)
 

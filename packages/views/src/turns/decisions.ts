@@ -13,8 +13,8 @@ export interface Dispatch {
   /** Of the envelope that dispatches it. */
   readonly source: Source
   readonly toolName: string
-  /** Not blank. */
-  readonly rationale: string
+  /** Not blank; `null` = none was given. */
+  readonly rationale: string | null
   readonly parameters: unknown
   /** Characters of `parameters`. */
   readonly size: number
@@ -56,7 +56,7 @@ export function dispatch(turn: TurnRecord, { label, size, ...call }: Dispatch): 
   }
   const batch = batchFor(turn, label)
   const parallelGroup = groupIn(turn, batch, changedAt)
-  const weight = 1000 + size + call.rationale.length
+  const weight = 1000 + size + (call.rationale?.length ?? 0)
   const number = turn.dispatched++
   turn.decisions.push({ number, ...call, ...fresh, batch, parallelGroup, changedAt, weight })
   turn.weight += weight

@@ -1,5 +1,7 @@
-import { type Envelope, FALLBACK_RATIONALE, Kind } from '@meup/protocol'
+import { type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
+import { type Guard, redact } from '../mcp/redact.js'
 import { sourceOf } from '../source.js'
+import { rationaleOf } from '../text.js'
 import { dispatch, moveOn, settle } from './decisions.js'
 import type { Ledger } from './ledger.js'
 import type { TurnRecord } from './record.js'
@@ -10,23 +12,26 @@ const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
 const refusals: ReadonlySet<unknown> = new Set(['denied', 'limited'])
 
 /** The gateway refused something, or had it reviewed: a step; a call that was refused is a decision as well. */
-export function policy(ledger: Ledger, envelope: Envelope): void {
+export function policy(ledger: Ledger, envelope: Envelope, guard: Guard): void {
   const { payload, to } = envelope
   const [participant] = to ?? []
   if (participant === undefined) return
   const { correlationId: _, context: __, ...rest } = envelope
+  const { attemptedCorrelation: about } = payload as Partial<DecisionPayload>
   const attempt = {
     ...rest,
     from: participant,
     ...(typeof payload.context === 'string' && { context: payload.context }),
+    ...(about !== undefined && { correlationId: about }),
   }
   const turn = ledger.turnOf(attempt) ?? ledger.beginJob(participant, envelope)
   const content = `Policy ${String(payload.reasonCode)}: ${String(payload.message)}`
   ledger.addStep(turn, envelope, { phase: 'waiting_approval', content, linked_policy_decision: envelope.id })
   if (turn.agent !== participant || !refusals.has(payload.decision) || !calls.has(payload.attemptedKind))
     return
-  const { attemptedId } = payload
-  const id = typeof attemptedId === 'string' && !isMade(turn, attemptedId) ? attemptedId : envelope.id
+  const { attemptedId, attemptedRationale, attemptedArguments } = payload as Partial<DecisionPayload>
+  const { value: parameters, size } = redact(attemptedArguments ?? {}, guard)
+  const id = attemptedId !== undefined && !isMade(turn, attemptedId) ? attemptedId : envelope.id
   const toolName = String(payload.attemptedTool ?? payload.attemptedKind)
   moveOn(turn)
   narrate(turn, attempt.context)
@@ -35,9 +40,9 @@ export function policy(ledger: Ledger, envelope: Envelope): void {
     id,
     source,
     toolName,
-    rationale: FALLBACK_RATIONALE,
-    parameters: {},
-    size: 0,
+    rationale: rationaleOf({ rationale: attemptedRationale }),
+    parameters,
+    size,
   })
   const { seq } = ledger
   if (settle(turn, id, { seq, source, outcome: 'rejected', text: String(payload.message), isAnswer: false }))

@@ -1,6 +1,7 @@
 import { everything, type MayRead, shown } from '../source.js'
 import { outcomeFor } from './decisions.js'
 import type { BatchEnd, Outcome, ReportedTurn } from './record.js'
+import { type RationaleInfo, rationaleInfo } from './turn-info.js'
 
 /** What tools were chosen in a turn so far, and why. No event has parameters. */
 export interface ReasoningUpdate {
@@ -9,12 +10,11 @@ export interface ReasoningUpdate {
   readonly session_id: string
   readonly turn_number: number
   readonly narrative?: string
-  readonly tool_decisions: readonly {
+  readonly tool_decisions: readonly (RationaleInfo & {
     readonly tool_name: string
-    readonly rationale: string
     readonly outcome: Outcome | null
     readonly parallel_group: number | null
-  }[]
+  })[]
 }
 
 /** The same of a run without a trigger. */
@@ -23,11 +23,10 @@ export interface JobReasoning {
   /** Id of the start of the run. */
   readonly job_id: string
   readonly narrative?: string
-  readonly tool_decisions: readonly {
+  readonly tool_decisions: readonly (RationaleInfo & {
     readonly tool_name: string
-    readonly rationale: string
     readonly outcome: Outcome | null
-  }[]
+  })[]
 }
 
 /**
@@ -53,7 +52,7 @@ export function reasoningEvent(
   if (turn.turnNumber !== null) {
     const tool_decisions = decisions.map(({ toolName, rationale, outcome, parallelGroup }) => ({
       tool_name: toolName,
-      rationale,
+      ...rationaleInfo(rationale),
       outcome,
       parallel_group: parallelGroup,
     }))
@@ -63,7 +62,7 @@ export function reasoningEvent(
   if (turn.jobId === null || turn.runs.length === 0) return undefined
   const tool_decisions = decisions.map(({ toolName, rationale, outcome }) => ({
     tool_name: toolName,
-    rationale,
+    ...rationaleInfo(rationale),
     outcome,
   }))
   return { type: 'job_reasoning', job_id: turn.jobId, ...narrative, tool_decisions }

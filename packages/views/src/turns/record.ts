@@ -20,8 +20,8 @@ export interface ToolDecision {
   /** The `system.decision` where the gateway refused it. */
   readonly source: Source
   readonly toolName: string
-  /** Never blank. */
-  readonly rationale: string
+  /** Never blank; `null` = none was given. */
+  readonly rationale: string | null
   /** Redacted and bounded. */
   readonly parameters: unknown
   /** `null` as long as nothing came of it. */

@@ -57,7 +57,7 @@ class Turns implements TurnFold {
       [Kind.reasoningStart, (envelope) => start(ledger, lifecycle, envelope)],
       [Kind.reasoningConclusion, (envelope) => close(ledger, lifecycle, envelope)],
       [Kind.reasoningCancel, (envelope) => close(ledger, lifecycle, envelope)],
-      [Kind.systemDecision, (envelope) => policy(ledger, envelope)],
+      [Kind.systemDecision, (envelope) => policy(ledger, envelope, guard)],
     ])
   }
 

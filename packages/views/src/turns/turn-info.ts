@@ -1,12 +1,20 @@
 import type { ResultSize } from '../mcp/result.js'
 import { everything, type MayRead, shown } from '../source.js'
+import { FALLBACK_RATIONALE } from '../text.js'
 import { counts, outcomeFor } from './decisions.js'
 import type { Outcome, ToolDecision, TurnRecord, TurnState } from './record.js'
 
-/** Why a tool was chosen, as the HTTP API tells it. */
-export interface ToolDecisionInfo {
-  readonly tool_name: string
+/** Why a tool was chosen, as turns and events tell it. */
+export interface RationaleInfo {
+  /** Never blank. */
   readonly rationale: string
+  /** Present where the agent gave none: `rationale` is the standing sentence [MEUP-6.7]. */
+  readonly rationale_given?: false
+}
+
+/** A tool that was chosen, as the HTTP API tells it. */
+export interface ToolDecisionInfo extends RationaleInfo {
+  readonly tool_name: string
   /** Redacted and bounded. */
   readonly parameters: unknown
   /** `null` as long as there is none. */
@@ -95,6 +103,9 @@ function describe<Decision extends ToolDecisionInfo>(
   }
 }
 
+export const rationaleInfo = (rationale: string | null): RationaleInfo =>
+  rationale === null ? { rationale: FALLBACK_RATIONALE, rationale_given: false } : { rationale }
+
 const decisionInfo = ({
   toolName,
   rationale,
@@ -103,7 +114,7 @@ const decisionInfo = ({
   parallelGroup,
 }: ToolDecision): ToolDecisionInfo => ({
   tool_name: toolName,
-  rationale,
+  ...rationaleInfo(rationale),
   parameters,
   outcome,
   parallel_group: parallelGroup,

@@ -1,6 +1,6 @@
 import type { McpServer } from '@modelcontextprotocol/server'
 import type { Desk } from '../desk.js'
-import { reporterOf } from './progress.js'
+import { loggerOf, reporterOf } from './progress.js'
 import { addTool, dataResult, describeTool, participantId, relayedResult, timeoutSeconds } from './tool.js'
 
 interface ListArgs {
@@ -72,6 +72,7 @@ export function addCalls(server: McpServer, { space, log }: Desk): void {
         timeoutMs: 1000 * seconds,
         ...(why !== undefined && { why }),
         ...(report && { onProgress: report }),
+        onNotification: loggerOf(context, log),
       })
       return relayedResult(result)
     },

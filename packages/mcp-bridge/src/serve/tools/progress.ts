@@ -1,4 +1,5 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
+import type { McpRequestPayload } from '@meup/protocol'
+import type { LoggingLevel, ServerContext } from '@modelcontextprotocol/server'
 
 interface Report {
   readonly progress: number
@@ -17,5 +18,30 @@ export function reporterOf(
     mcpReq
       .notify({ method: 'notifications/progress', params: { progressToken, ...report } })
       .catch((error: Error) => log(`progress could not be told: ${error.message}`))
+  }
+}
+
+const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+])
+
+/** Passes log messages about a call on to its client, from the level on that it has asked for. */
+export function loggerOf(
+  { mcpReq }: ServerContext,
+  log: (line: string) => void,
+): (notification: McpRequestPayload) => void {
+  return ({ method, params = {} }) => {
+    const { level, data, logger } = params
+    if (method !== 'notifications/message' || !levels.has(level)) return
+    mcpReq
+      .log(level as LoggingLevel, data, typeof logger === 'string' ? logger : undefined)
+      .catch((error: Error) => log(`a log message could not be told: ${error.message}`))
   }
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { Envelope } from '@meup/protocol'
 import { createTurnFold, exportThread, type ReasoningStep, type TurnRecord } from '@meup/views'
 import { expect, test } from 'vitest'
-import { openAsked, questions } from '../../../test/support/asked.js'
-import { meup } from '../../../test/support/cli.js'
-import { verifies } from '../../../test/verifies.js'
+import { openAsked, questions } from '../../../../test/support/asked.js'
+import { meup } from '../../../../test/support/cli.js'
+import { verifies } from '../../../../test/verifies.js'
 
 const timeout = 60_000
 
@@ -82,21 +82,17 @@ test('the trail has the steps that are asked for, oldest first', { timeout }, as
 
   const { stdout } = await run('audit', 'trail', '--thread', 'bot', '--turn', '3', '--phase', 'thinking')
   expect(stdout).toMatch(/^20\S+Z {2}bot turn 3 {2}thinking: I'll look in both places\.\n$/)
-})
 
-test('the trail says that there is no such turn, but not where it only has no such steps', {
-  timeout,
-}, async () => {
-  const { run } = await answered()
-  const ofTurn = (...args: string[]) => run('audit', 'trail', '--thread', 'bot', '--turn', ...args)
+  // That there is no such turn is told, that it has no such steps is not.
+  const turn = (...args: string[]) => run('audit', 'trail', '--thread', 'bot', '--turn', ...args)
   const stderr = 'there is no turn 999 of bot\n'
-  expect(await ofTurn('999')).toEqual({ code: 1, stdout: '', stderr })
-  expect(await ofTurn('3', '--phase', 'plan')).toEqual({ code: 0, stdout: '', stderr: '' })
+  expect(await turn('999')).toEqual({ code: 1, stdout: '', stderr })
+  expect(await turn('3', '--phase', 'plan')).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
 test('the trail and its Markdown say what is wrong with what they were asked', { timeout }, async () => {
   const { cwd } = await openAsked()
-  for (const args of [
+  const wrong = [
     ['trail', '--turn', '1'],
     ['trail', '--thread', 'bot', '--turn', '0'],
     ['trail', '--limit', 'x'],
@@ -104,10 +100,9 @@ test('the trail and its Markdown say what is wrong with what they were asked', {
     ['trail', '--since', 'yesterday'],
     ['export', '--thread', 'bot'],
     ['export', '--format', 'markdown', '--turn', '1'],
-  ]) {
-    const said = await meup(['audit', ...args], { cwd })
-    expect([args, said.code, said.stdout]).toEqual([args, 2, ''])
-  }
+  ]
+  const outcomes = await Promise.all(wrong.map((args) => meup(['audit', ...args], { cwd })))
+  expect(outcomes).toMatchObject(wrong.map(() => ({ code: 2, stdout: '' })))
   for (const command of [['trail'], ['export', '--format', 'markdown']]) {
     const unknown = await meup(['audit', ...command, '--thread', 'nobody'], { cwd })
     expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('demo/nobody') })

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/cli.js'
 import { repositoryRoot } from '../../../../test/support/files.js'
 import { snippetsOf } from '../../../../test/support/snippets.js'
-import { samples } from './support/all-samples.js'
+import { samples } from '../extract/support/all-samples.js'
 
 const snippets = snippetsOf('docs/extract.md')
 const snippet = (language: string, file: string): string =>

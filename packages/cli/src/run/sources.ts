@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { dirname, extname, join, resolve, sep } from 'node:path'
+import type { ProcessProgram } from '../config/config.js'
+
+/** A file as it is now; without a digest it is not there. */
+interface Version {
+  readonly digest?: string
+  readonly mtimeMs?: number
+}
+
+/** The files that a program is made of, by their paths. */
+export type Sources = ReadonlyMap<string, Version>
+
+/** What can be run; whatever else a command line names may be written by the program itself. */
+const script = /\.(?:[cm]?[jt]sx?|py|rb|sh|php|pl|lua|exs?|go|jar|wasm)$/
+/** What names the files that it imports. */
+const importing = /\.[cm]?[jt]sx?$/
+const specifiers = /\b(?:from|import|require)\s*\(?\s*(['"`])(\.\.?(?:\/[^'"`\n?]*)?)(?:\?[^'"`\n]*)?\1/g
+/** What stands in an import, and what the file may be called. */
+const written: Readonly<Record<string, readonly string[]>> = {
+  '.js': ['.ts', '.tsx'],
+  '.jsx': ['.tsx'],
+  '.mjs': ['.mts'],
+  '.cjs': ['.cts'],
+}
+const extensions = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs', '.json']
+/** So many files are looked at; of one of more bytes, such as a compiled program, only when it was written. */
+const [mostFiles, largestRead] = [2000, 4 * 1024 * 1024]
+
+/**
+ * The files that a program is made of, as far as they tell: those that its command line names, and what these import by a
+ * relative path, as Node.js and TypeScript do. Nothing of `node_modules`, and nothing that a program only reads or writes.
+ */
+export function sourcesOf({ command, args }: ProcessProgram, directory: string): Sources {
+  const found = new Map<string, Version>()
+  const waiting = namedIn(command, args, directory)
+  for (const file of waiting) {
+    if (found.has(file) || file.split(sep).includes('node_modules') || found.size >= mostFiles) continue
+    const { version, text } = read(file)
+    found.set(file, version)
+    if (text === undefined || !importing.test(file)) continue
+    for (const [, , specifier = ''] of text.matchAll(specifiers)) {
+      waiting.push(...resolveImport(resolve(dirname(file), specifier)))
+    }
+  }
+  return found
+}
+
+/** The files that differ; where `byTime`, also those that were written again and are the same. */
+export function changedSources(before: Sources, now: Sources, byTime: boolean): string[] {
+  const files = [...new Set([...before.keys(), ...now.keys()])]
+  return files.filter((file) => {
+    const [was, is] = [before.get(file), now.get(file)]
+    return was?.digest !== is?.digest || (byTime && was?.mtimeMs !== is?.mtimeMs)
+  })
+}
+
+/** `node --import ./setup.js agent.js` names two. */
+function namedIn(command: string, args: readonly string[], directory: string): string[] {
+  const words = args.map((arg) => (arg.startsWith('-') ? arg.slice(arg.indexOf('=') + 1) : arg))
+  const scripts = words.filter((word) => script.test(word)).map((word) => resolve(directory, word))
+  // Whatever lies elsewhere is installed, not written here.
+  return [...(command.startsWith(directory + sep) ? [command] : []), ...scripts]
+}
+
+/** Where there is none of them, all that it might be: it is still to be written. */
+function resolveImport(path: string): string[] {
+  const extension = extname(path)
+  const stem = path.slice(0, path.length - extension.length)
+  const candidates = [
+    path,
+    ...(written[extension] ?? []).map((other) => stem + other),
+    ...extensions.map((other) => path + other),
+    ...extensions.map((other) => join(path, `index${other}`)),
+  ]
+  const there = candidates.find(isFile)
+  return there === undefined ? candidates.slice(0, -extensions.length) : [there]
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+function read(file: string): { readonly version: Version; readonly text?: string } {
+  try {
+    const { mtimeMs, size } = statSync(file)
+    if (size > largestRead) return { version: { digest: `${size} bytes, ${mtimeMs}`, mtimeMs } }
+    const bytes = readFileSync(file)
+    const digest = createHash('sha256').update(bytes).digest('base64')
+    return { version: { digest, mtimeMs }, text: bytes.toString('utf8') }
+  } catch {
+    return { version: {} }
+  }
+}

@@ -1,0 +1,125 @@
+import { renameSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { ProcessProgram } from '../src/config/config.js'
+import { changedSources, sourcesOf } from '../src/run/sources.js'
+import { SourceWatch } from '../src/run/watch-sources.js'
+import { folderWith } from './support/folder.js'
+
+const program = (command: string, ...args: string[]): ProcessProgram => ({
+  kind: 'process',
+  command,
+  args,
+  env: {},
+  restart: 'on-failure',
+  watch: true,
+})
+
+const names = (folder: string, { command, args }: ProcessProgram): string[] =>
+  [...sourcesOf(program(command, ...args), folder).keys()].map((file) => file.slice(folder.length + 1)).sort()
+
+test('a program consists of its script and what that imports by a relative path', () => {
+  const folder = folderWith({
+    'agent.ts': `
+      import { a } from './lib/a.js'
+      export * from "./b"
+      import data from './data.json' with { type: 'json' }
+      import { connect } from '@meup/agent-sdk'
+      const late = await import('./late.mjs')`,
+    'lib/a.ts': `import '../c.cjs'; import './a.js'`,
+    'b/index.ts': '',
+    'c.cjs': `require('./d')`,
+    'd.js': `import './node_modules/left/index.js'`,
+    'data.json': '{}',
+    'late.mjs': '',
+    'node_modules/left/index.js': '',
+    'unused.ts': '',
+    'report.txt': '',
+  })
+  const expected = ['agent.ts', 'b/index.ts', 'c.cjs', 'd.js', 'data.json', 'late.mjs', 'lib/a.ts']
+  expect(names(folder, program('node', '--import', 'tsx', 'agent.ts', 'report.txt'))).toEqual(expected)
+})
+
+test.for([
+  ['node', ['--import=./setup.mjs', 'agent.mjs'], ['agent.mjs', 'setup.mjs']],
+  ['python3', ['agent.py', '--log', 'agent.log'], ['agent.py']],
+  ['npx', ['some-agent'], []],
+] as const)('%s %j names %j', ([command, args, expected]) => {
+  const folder = folderWith({ 'setup.mjs': '', 'agent.mjs': '', 'agent.py': '', 'agent.log': '' })
+  expect(names(folder, program(command, ...args))).toEqual(expected)
+})
+
+test('a command in the folder is watched itself', () => {
+  const folder = folderWith({ agent: '#!/bin/sh' })
+  expect(names(folder, program(join(folder, 'agent')))).toEqual(['agent'])
+  expect(names(folder, program('/bin/sh'))).toEqual([])
+})
+
+test('an import of what is still to be written is watched, too', () => {
+  const folder = folderWith({ 'agent.mjs': `import './helper.js'` })
+  expect(names(folder, program('node', 'agent.mjs'))).toContain('helper.ts')
+})
+
+test('a file that is written again and is the same is changed only by its time', () => {
+  const folder = folderWith({ 'agent.mjs': 'same' })
+  const read = () => sourcesOf(program('node', 'agent.mjs'), folder)
+  const before = read()
+  utimesSync(join(folder, 'agent.mjs'), 1, 1)
+  expect(changedSources(before, read(), false)).toEqual([])
+  expect(changedSources(before, read(), true)).toEqual([join(folder, 'agent.mjs')])
+})
+
+/** Watches a program; each change is marked at once, as where it is started again. */
+function watched(files: Readonly<Record<string, string>>, isWaiting = false) {
+  const folder = folderWith(files)
+  const changes: string[][] = []
+  const watch = new SourceWatch({
+    read: () => sourcesOf(program('node', 'agent.mjs'), folder),
+    isWaiting: () => isWaiting,
+    changed(paths) {
+      changes.push(paths.map((path) => path.slice(folder.length + 1)))
+      watch.mark()
+    },
+    failed: (error) => expect.unreachable(String(error)),
+  })
+  onTestFinished(() => watch.close())
+  watch.mark()
+  const write = (name: string, text: string): void => writeFileSync(join(folder, name), text)
+  /** As editors do. */
+  const replace = (name: string, text: string): void => {
+    write(`${name}.new`, text)
+    renameSync(join(folder, `${name}.new`), join(folder, name))
+  }
+  return { changes, write, replace }
+}
+
+test('each save is a change, in place or by renaming, and in files that were imported later', async () => {
+  const { changes, write, replace } = watched({ 'agent.mjs': '1' })
+  write('agent.mjs', '2')
+  await expect.poll(() => changes).toEqual([['agent.mjs']])
+  for (const text of ['3', '4', `import './late.mjs'`]) {
+    const count = changes.length
+    replace('agent.mjs', text)
+    await expect.poll(() => changes.length).toBe(count + 1)
+  }
+  write('late.mjs', '1')
+  await expect.poll(() => changes.at(-1)).toContain('late.mjs')
+  const count = changes.length
+  write('late.mjs', '2')
+  await expect.poll(() => changes.slice(count)).toEqual([['late.mjs']])
+})
+
+// Where the machine stands still between two saves, they are two changes.
+test('ten saves within a second are one change, and other files are none', { retry: 3 }, async () => {
+  const { changes, write } = watched({ 'agent.mjs': '0' })
+  write('agent.mjs', 'first')
+  await expect.poll(() => changes.length).toBe(1)
+  for (let save = 0; save < 10; save++) {
+    write('agent.mjs', `save ${save}`)
+    write('report.txt', `report ${save}`)
+    await new Promise((resolve) => setTimeout(resolve, 60))
+  }
+  await expect.poll(() => changes.length).toBe(2)
+  write('agent.mjs', 'last')
+  await expect.poll(() => changes.length).toBe(3)
+})

@@ -1,0 +1,42 @@
+import { createTestSpace } from '@meup/agent-sdk/testing'
+import { serveSpaceOverHttp } from '@meup/mcp-bridge/serve'
+import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as FirstHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { expect, onTestFinished, test } from 'vitest'
+
+const info = { name: 'test', version: '1' }
+
+/** As clients with a user have it: ready for OAuth, with nothing to show yet. */
+const authProvider: OAuthClientProvider = {
+  redirectUrl: 'http://127.0.0.1/callback',
+  clientMetadata: { redirect_uris: ['http://127.0.0.1/callback'] },
+  clientInformation: () => undefined,
+  saveClientInformation: () => {},
+  tokens: () => undefined,
+  saveTokens: () => {},
+  redirectToAuthorization: () => {},
+  saveCodeVerifier: () => {},
+  codeVerifier: () => 'verifier',
+}
+
+type Options = { readonly authProvider?: OAuthClientProvider }
+const clients: Record<string, (url: URL, options: Options) => Promise<void>> = {
+  'first SDK': (url, options) => {
+    const transport = new FirstHttp(url, options as ConstructorParameters<typeof FirstHttp>[1])
+    return new FirstClient(info).connect(transport as Parameters<FirstClient['connect']>[0])
+  },
+  'second SDK': (url, options) => new Client(info).connect(new StreamableHTTPClientTransport(url, options)),
+}
+
+test.for(Object.entries(clients))('a client without the token says what to send: %s', async ([, connect]) => {
+  const space = await createTestSpace({ participants: { desktop: ['*'] } })
+  onTestFinished(() => space.close())
+  const unread = () => Promise.reject(new Error('nothing is read'))
+  const served = { space: await space.join('desktop'), reading: { json: unread, text: unread } }
+  const serving = await serveSpaceOverHttp(served, { port: 0, token: 'the token of this server' })
+  onTestFinished(() => serving.close())
+  const advice = /this server has no OAuth: send its token as Authorization: Bearer <token>/
+  await expect(connect(new URL(serving.url), {})).rejects.toThrow(advice)
+  await expect(connect(new URL(serving.url), { authProvider })).rejects.toThrow(advice)
+})
