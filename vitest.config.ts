@@ -1,14 +1,47 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { totalsReporter } from './test/support/reporter.js'
+import { loadSources } from './test/support/load-sources.js'
+import { requirementsReporter, totalsReporter } from './test/support/reporter.js'
+
+const shared = {
+  setupFiles: ['test/support/seed.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // The machine may be busy: what is awaited may take longer than the second that is usual.
+  expect: { poll: { timeout: 15_000 } },
+  // Files of one worker share their modules: loading them takes longer than most tests.
+  isolate: false,
+}
+
+/** What needs built programs, a browser, a terminal or `nats-server`. */
+const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/system/**/*.test.ts']
+
+/** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few. */
+const soak = [
+  'protocol/test/capability-property.test.ts',
+  'packages/gateway/test/{grant-chains,import,silent-reading,sqlite-projection-damage}.test.ts',
+  'test/abuse/{half-open,mutations}.test.ts',
+  'test/faults/{kill,migration,nats-*,payload-secrets,secrets,stopped-reader}.test.ts',
+]
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
-    setupFiles: ['test/support/seed.ts'],
-    reporters: ['default', totalsReporter],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // The machine may be busy: what is awaited may take longer than the second that is usual.
-    expect: { poll: { timeout: 15_000 } },
+    reporters: ['default', requirementsReporter, totalsReporter],
+    // Many tests wait for a socket or a clock more than they compute.
+    maxWorkers: availableParallelism() + 1,
+    projects: [
+      {
+        plugins: [loadSources()],
+        test: {
+          ...shared,
+          name: 'fast',
+          include: ['test/**/*.test.ts', 'protocol/test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+          exclude: system,
+          globalSetup: 'test/support/generate.ts',
+        },
+      },
+      { test: { ...shared, name: 'system', include: system } },
+      { test: { ...shared, name: 'soak', include: soak, testTimeout: 6 * 3_600_000 } },
+    ],
   },
 })

@@ -35,7 +35,7 @@ const cpuOf = (task: () => unknown): string => {
   return ((user + system) / 1000).toFixed(0)
 }
 console.log(
-  `warming up ${cpuOf(() => warmUp(safety))} ms, then the first text ${cpuOf(() => guard(dense))} ms`,
+  `warming up ${cpuOf(() => [...warmUp(safety)])} ms, then the first text ${cpuOf(() => guard(dense))} ms`,
 )
 
 const texts: readonly (readonly [string, string])[] = [

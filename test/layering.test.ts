@@ -42,7 +42,7 @@ const noInputOutput = [
 ]
 
 const protocolRuntime = ['@sinclair/typebox', 're2js']
-const longest = 300
+const longest = 400
 const kindLiteral =
   /^(chat|mcp|reasoning|observe|capability|space|participant|system)\.(?!ya?ml$|json$)[a-z-]+$/
 

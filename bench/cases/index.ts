@@ -1,6 +1,7 @@
 import type { Options } from '../load/options.js'
 import type { Section } from '../report/section.js'
 import { append } from './append.js'
+import { attacks } from './attacks.js'
 import { fanout } from './fanout.js'
 import { idle } from './idle.js'
 import { jetstream } from './jetstream.js'
@@ -36,6 +37,7 @@ export const cases: Readonly<Record<string, BenchCase>> = {
   idle: { about: 'memory of 2,000 idle connections', usual: true, run: idle },
   slopes: { about: 'what a message costs where there is much', usual: true, run: slopes },
   soak: { about: 'memory over minutes of the same load', usual: false, run: soak },
+  attacks: { about: 'what the honest get while one attacks', usual: false, run: attacks },
   jetstream: { about: 'two gateways on one space over NATS, and what ends', usual: false, run: jetstream },
   capabilities: { about: 'capability checks', usual: true, run: script('capabilities', 'Capability checks') },
   history: { about: 'reading long logs', usual: true, run: script('history', 'Reading long logs', history) },

@@ -80,6 +80,10 @@ export function maskedHeader(length: number, opcode: number): Buffer {
   const first = 0x80 | opcode
   const mask = [0, 0, 0, 0]
   if (length < 126) return Buffer.from([first, 0x80 | length, ...mask])
-  if (length > 0xffff) throw new Error(`frames of ${length} bytes are not sent here`)
-  return Buffer.from([first, 0x80 | 126, length >> 8, length & 255, ...mask])
+  if (length <= 0xffff) return Buffer.from([first, 0x80 | 126, length >> 8, length & 255, ...mask])
+  const large = Buffer.alloc(14)
+  large[0] = first
+  large[1] = 0x80 | 127
+  large.writeBigUInt64BE(BigInt(length), 2)
+  return large
 }

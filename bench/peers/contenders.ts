@@ -77,7 +77,7 @@ function gateway(key: string, name: string, storage: Storage): Contender {
       atExit.add(remove)
       writeSpace(folder, { ...seats, storage })
       await prepare?.(folder)
-      const args = [...nodeArgs, here('../../packages/cli/bin/meup.js'), 'gateway', '--json']
+      const args = [...nodeArgs, here('../../packages/cli/dist/main.js'), 'gateway', '--json']
       const portOf = (line: string): number => Number(new URL((JSON.parse(line) as { url: string }).url).port)
       const server = await startServer({ command: process.execPath, args, cwd: folder, portOf })
       const stop = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { Kind } from '@meup/protocol'
+import { basename, dirname, join } from 'node:path'
+import { Kind, rateClasses } from '@meup/protocol'
 import { spaceName } from '../load/dialects.js'
 
 /** 20 capabilities with patterns for payloads; the last ones allow what the load sends. */
@@ -18,7 +18,7 @@ const usual = [
   'reasoning.*',
 ]
 /** Nobody reaches them, and every envelope is measured against them. */
-const plenty = { perSecond: 1e7, burst: 1e7 }
+const plenty = { perSecond: 1e12, burst: 1e12 }
 
 export type Storage =
   | { readonly kind: 'memory' }
@@ -51,10 +51,7 @@ export function writeSpace(folder: string, options: SpaceOptions): void {
   const space = {
     limits: {
       connectionsPerParticipant: 10_000,
-      rates: {
-        ...{ reasoning: plenty, chat: plenty, mcp: plenty, control: plenty, other: plenty },
-        bytes: { perSecond: 1e12, burst: 1e12 },
-      },
+      rates: Object.fromEntries(rateClasses.map((each) => [each, plenty])),
     },
     safety: { onLeak: 'mask' },
     defaults: { capabilities: [...usual, ...capabilities] },
@@ -63,10 +60,34 @@ export function writeSpace(folder: string, options: SpaceOptions): void {
   const others = Object.fromEntries(Array.from({ length: otherSpaces ?? 0 }, (_, i) => [`other-${i}`, space]))
   const spaces =
     otherSpaces === undefined ? { space: spaceName, ...space } : { spaces: { ...others, [spaceName]: space } }
-  const tokens = join(folder, '.meup', 'tokens', otherSpaces === undefined ? '' : spaceName)
-  mkdirSync(tokens, { recursive: true, mode: 0o700 })
-  for (const [name] of names) writeFileSync(join(tokens, name), tokenOf(name), { mode: 0o600 })
-  const config = { version: 1, gateway: { listen: '127.0.0.1:0' }, storage, ...spaces }
+  const tokens = join('.meup', 'tokens', otherSpaces === undefined ? '' : spaceName)
+  writeFolder(
+    folder,
+    { storage, ...spaces },
+    names.map(([name]) => join(tokens, name)),
+  )
+}
+
+/** Writes space.yaml and the files of tokens, each named for its participant. */
+function writeFolder(folder: string, config: object, tokens: readonly string[]): void {
+  for (const file of tokens) {
+    mkdirSync(join(folder, dirname(file)), { recursive: true, mode: 0o700 })
+    writeFileSync(join(folder, file), tokenOf(basename(file)), { mode: 0o600 })
+  }
+  const all = { version: 1, gateway: { listen: '127.0.0.1:0' }, ...config }
   // JSON is YAML.
-  writeFileSync(join(folder, 'space.yaml'), JSON.stringify(config, undefined, 1))
+  writeFileSync(join(folder, 'space.yaml'), JSON.stringify(all, undefined, 1))
+}
+
+/** Writes a space with default rates, in which somebody attacks. */
+export function writeAttackedSpace(folder: string, honest: readonly string[], attacker: string): void {
+  const participants = {
+    ...Object.fromEntries(honest.map((id) => [id, { kind: 'human', capabilities: [Kind.chat] }])),
+    [attacker]: { kind: 'agent', capabilities: [Kind.chat, 'reasoning.*', 'mcp.*', Kind.capabilityGrant] },
+  }
+  writeFolder(
+    folder,
+    { space: spaceName, storage: { kind: 'sqlite', path: '.meup/space.db' }, participants },
+    Object.keys(participants).map((id) => join('.meup', 'tokens', id)),
+  )
 }

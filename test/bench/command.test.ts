@@ -27,8 +27,24 @@ test('fan-out, publish and latency, as the page has them', { timeout: patience }
   expect(others.match(/^(\(a\) ws|MEUP).*( +\d+\.\d\d){3}$/gm)).toHaveLength(2)
 })
 
+test('attacks, each by itself', { timeout: patience }, async () => {
+  const found = await run(
+    'main',
+    'attacks',
+    '--only',
+    'retries,event streams',
+    '--ms',
+    '100',
+    '--warm',
+    '100',
+  )
+  for (const name of ['none', 'retries', 'event streams']) {
+    expect(found).toMatch(new RegExp(`^${name} +\\d+\\.\\d\\d x( +[\\d.]+){3} +0 +\\d+ +\\d`, 'm'))
+  }
+})
+
 test('a profile names the stages', { timeout: patience }, async () => {
-  const found = await run('profile', 'publish', '--ms', '40', '--warm', '10')
+  const found = await run('profile', 'publish', '--ms', '500', '--warm', '100')
   expect(found).toMatch(/^decode +main +\d+\.\d\d$/m)
   expect(found).toContain('publish-main.cpuprofile')
 })

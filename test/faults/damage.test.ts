@@ -41,6 +41,9 @@ test('a clock that jumps disturbs neither the order nor the rates', async () => 
     mcp: rates,
     control: rates,
     other: rates,
+    results: rates,
+    work: rates,
+    frames: rates,
     bytes: { perSecond: 1e6, burst: 1e6 },
   }
   const limits = { rates: { chat: rates, ...others } }

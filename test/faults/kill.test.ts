@@ -5,9 +5,10 @@ import { type Dial, dialWs, Space, type Transport } from '@meup/agent-sdk'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIds } from '../support/chain.js'
 import { startMeup, temporaryFolder } from '../support/cli.js'
+import { times } from '../support/soak.js'
 
-/** How often the gateway is killed; `MEUP_FAULT_ROUNDS=50` is the long run. */
-const rounds = Number(process.env.MEUP_FAULT_ROUNDS ?? 4)
+/** How often the gateway is killed. */
+const rounds = times(2, 50)
 const readers = 20
 /** Envelopes in each burst, and milliseconds between bursts: 1,000 a second. */
 const [burst, gap, roundMs] = [10, 10, 1000]

@@ -12,6 +12,7 @@ import {
 } from '../../packages/gateway/test/old-versions.js'
 import { temporaryFolder } from '../support/cli.js'
 import { hasStrace } from '../support/faults.js'
+import { times } from '../support/soak.js'
 import { needing } from '../verifies.js'
 
 const withStrace = needing('strace, and the right to trace', hasStrace)
@@ -60,7 +61,7 @@ test(
       return isThrough
     }
     // Each of the first calls, where it begins, then a few of the many pages that are written.
-    for (let n = 1; !(await check(n)); n += n < 20 ? 1 : 9);
+    for (let n = 1; !(await check(n)); n += n < times(4, 20) ? 1 : times(40, 9));
     // Between two of them several versions may have been passed.
     for (;;) {
       const inOrder = [...found].sort(([one], [other]) => one - other)

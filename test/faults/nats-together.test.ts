@@ -6,10 +6,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIdsIn } from '../support/chain.js'
 import { insist, seat, startSharing, wireOf } from '../support/cluster.js'
 import { natsServer, startNats } from '../support/nats.js'
+import { times } from '../support/soak.js'
 import { needing } from '../verifies.js'
 
-/** How often the leader is killed; `MEUP_FAULT_ROUNDS=10` is the long run. */
-const rounds = Number(process.env.MEUP_FAULT_ROUNDS ?? 2)
+/** How often the leader is killed. */
+const rounds = times(1, 10)
 const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
 /** Where the space `demo` is kept. */
 const stream = 'MEUP_2'

@@ -1,17 +1,10 @@
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { meup, spawnMeup } from '../support/cli.js'
-import {
-  type Draft,
-  freshId,
-  inBatches,
-  isThorough,
-  type Line,
-  running,
-  timeout,
-} from '../support/guarded-gateway.js'
+import { type Draft, freshId, inBatches, type Line, running, timeout } from '../support/guarded-gateway.js'
 import { finderOf } from '../support/needles.js'
 import { disguises, needlesIn, type Sample, samples } from '../support/secrets.js'
+import { isSoak } from '../support/soak.js'
 import { tablesOf, textOfRows } from '../support/tables.js'
 import { verifies } from '../verifies.js'
 
@@ -75,7 +68,7 @@ function turnAbout(secret: string): Said[] {
 /** Some samples, by turns as they are and in disguise; where there is time, all of them. */
 function plantsOf({ text: said, secrets }: Sample, turn: number) {
   const ways = disguises(said, secrets.flatMap(needlesIn))
-  const step = isThorough ? 1 : 4
+  const step = isSoak ? 1 : 4
   return turn % step === 0 ? [ways[(turn / step) % ways.length]].filter((way) => way !== undefined) : []
 }
 

@@ -6,12 +6,12 @@ import {
   freshId,
   historyOf,
   inBatches,
-  isThorough,
   running,
   timeout,
 } from '../support/guarded-gateway.js'
 import { finderOf } from '../support/needles.js'
 import { disguises, needlesIn, type Sample, samples } from '../support/secrets.js'
+import { isSoak } from '../support/soak.js'
 import { verifies } from '../verifies.js'
 
 /** A text in every place that is guarded, with what ends a run. Each is in a context of its own: none knows of another. */
@@ -63,10 +63,10 @@ interface Plant {
 /** A sample as it is, everywhere; and in one of the disguises, here and there; or where there is time, in each everywhere. */
 function plantsOf({ text, secrets }: Sample, turn: number): Plant[] {
   const [asItIs, ...disguised] = disguises(text, secrets.flatMap(needlesIn))
-  const chosen = isThorough ? disguised : [disguised[turn % disguised.length]]
+  const chosen = isSoak ? disguised : [disguised[turn % disguised.length]]
   return [asItIs, ...chosen].flatMap((each, index) => {
     if (each === undefined) return []
-    const isHere = (place: number) => index === 0 || isThorough || place % 4 === turn % 4
+    const isHere = (place: number) => index === 0 || isSoak || place % 4 === turn % 4
     return [{ ...each, drafts: plantings(each.text).flatMap((draft, place) => (isHere(place) ? draft : [])) }]
   })
 }
@@ -133,7 +133,7 @@ verifies(
 /** Where to split: everywhere, or at the very end and at one other place, by turns. */
 function offsetsIn({ length }: string, turn: number): number[] {
   const all = Array.from({ length: length - 1 }, (_, index) => index + 1)
-  return isThorough ? all : all.filter((at) => at === length - 1 || at === 1 + (turn % (length - 1)))
+  return isSoak ? all : all.filter((at) => at === length - 1 || at === 1 + (turn % (length - 1)))
 }
 
 test(

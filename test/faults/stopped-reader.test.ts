@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
 import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap, metricOf } from '../support/crowd.js'
+import { times } from '../support/soak.js'
 
-/** How often the reader is stopped; `MEUP_FAULT_ROUNDS=20` is the long run. */
-const rounds = Number(process.env.MEUP_FAULT_ROUNDS ?? 2)
+/** How often the reader is stopped. */
+const rounds = times(1, 20)
 /** More than the socket's buffers and the gateway's hold. */
 const mostMebibytes = 64
 const message = 'x'.repeat(32 * 1024)

@@ -16,7 +16,7 @@ const openings = [
   '',
   'GET /spaces/demo HTTP/1.1\r\n',
   'GET /spaces/demo/ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-    'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: meup.v0.3\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
   'POST /spaces/demo/envelopes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n{',
   `GET / HTTP/1.1\r\nX-Filler: ${'x'.repeat(4096)}`,
 ]

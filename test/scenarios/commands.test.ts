@@ -61,16 +61,16 @@ test('exit codes tell what went wrong, and stderr what to do', async () => {
   expect(late.code).toBe(6)
   expect((await meup(['send', 'x', '--as', 'ana', '--space', 'other'], { cwd })).code).toBe(1)
   expect((await meup(['send'], { cwd })).stderr).toContain('/payload/message')
-  for (const args of [
+  const misused = [
     ['watch', '--from', 'x'],
     ['watch', '--context', 'run//step'],
     ['watch', '--no-follow', '--context', 'a run'],
     ['call', 'nameless'],
     ['send', '--payload', '{'],
     ['nonsense'],
-  ]) {
-    expect(await meup(args, { cwd }), args.join(' ')).toMatchObject({ code: 2, stdout: '' })
-  }
+  ]
+  const outcomes = await Promise.all(misused.map((args) => meup(args, { cwd })))
+  expect(outcomes).toMatchObject(misused.map(() => ({ code: 2, stdout: '' })))
   expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
 })
 
@@ -85,18 +85,12 @@ test('a configuration with mistakes is refused with every one of them', async ()
   expect(stderr).toMatch(/space\.yaml:7:16 participants\.ana\.kind/)
 })
 
-test('a port in use and a tool server that cannot start are said plainly', async () => {
+test('a port in use is said plainly', async () => {
   const cwd = space()
   const { url } = await startMeup('gateway', cwd)
   const other = temporaryFolder({ 'space.yaml': config.replace('127.0.0.1:0', new URL(url).host) })
   const taken = await meup(['gateway'], { cwd: other })
   expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('--listen') })
-
-  const noServer = temporaryFolder({
-    'space.yaml': config.replace('command: node', 'command: no-such-program'),
-  })
-  const failed = await meup(['up'], { cwd: noServer })
-  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('no-such-program') })
 })
 
 test('what others say cannot move the cursor or disguise a line', async () => {

@@ -66,6 +66,32 @@ test('"Your first agent" leads from an empty folder to an answer, and to a refus
   again.close()
 })
 
+test('"Your first agent" can be edited while the space runs it', lengthy, async () => {
+  const snippets = snippetsOf('docs/first-agent.md')
+  const folder = folderOf(snippets)
+  const [asProgram] = snippets.filter(({ language, file }) => language === 'yaml' && file === undefined)
+  const config = readFileSync(join(folder, 'space.yaml'), 'utf8')
+  const changed = config.replace(/ {2}reviewer:\n(?: {4}.*\n)+/, `${asProgram?.text}`)
+  expect(changed).not.toBe(config)
+  writeFileSync(join(folder, 'space.yaml'), changed)
+  const { url } = await startMeup('up', folder, ['--listen', '127.0.0.1:0'])
+  const space = await ana(url, folder)
+  const envelopes = space.envelopes()
+
+  const code = readFileSync(join(folder, 'agent.ts'), 'utf8')
+  writeFileSync(join(folder, 'agent.ts'), code.replace('I recommend against deploying', 'Better not'))
+  for await (const envelope of envelopes) {
+    const { kind, from, payload } = envelope
+    const isBack =
+      kind === 'system.presence' && payload.event === 'join' && payload.participant.id === 'reviewer'
+    if (isBack) await space.chat('Can we deploy?')
+    if (kind !== 'chat' || from !== 'reviewer') continue
+    expect(payload.message).toBe('Better not: FAIL 2 token expires')
+    break
+  }
+  space.close()
+})
+
 test("the README's agent is the one that was just run, but for whom it is", () => {
   const agent = (page: string) => snippetsOf(page).find(({ language }) => language === 'ts')?.text
   const readme = agent('README.md')

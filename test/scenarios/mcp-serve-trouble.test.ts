@@ -1,10 +1,10 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { meup, spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
 import { openClient, serveHttp } from '../support/mcp-clients.js'
-import { openMcpSpace } from '../support/mcp-space.js'
+import { type McpSpace, openMcpSpace } from '../support/mcp-space.js'
 
 vi.setConfig({ testTimeout: 60_000 })
 const within = { timeout: 15_000, interval: 20 }
@@ -128,27 +128,30 @@ participants: { desktop: { kind: human, capabilities: ["*"] } }
 describe('over HTTP', () => {
   type Headers = Readonly<Record<string, string>>
 
-  async function served() {
-    const space = await openSpace()
-    const server = await serveHttp(space.cwd, 'desktop')
-    onTestFinished(async () => void (await server.stop()))
-    const authorization = `Bearer ${server.token}`
-    /** The status of a request by a program that may send any header. */
-    const knock = (
-      headers: Headers,
-      { path = '/mcp', body = hello }: { path?: string; body?: string } = {},
-    ) =>
-      new Promise<number>((resolve, reject) => {
-        const sent = { 'content-type': 'application/json', accept, ...headers }
-        const asking = request(new URL(path, server.url), { method: 'POST', headers: sent }, (response) => {
-          response.resume()
-          resolve(response.statusCode ?? 0)
-        })
-        asking.on('error', reject)
-        asking.end(body)
+  let space: McpSpace
+  let server: Awaited<ReturnType<typeof serveHttp>>
+  let authorization: string
+  beforeAll(async () => {
+    space = await openMcpSpace()
+    server = await serveHttp(space.cwd, 'desktop')
+    authorization = `Bearer ${server.token}`
+  }, 30_000)
+  afterAll(async () => {
+    await server?.stop()
+    await space?.[Symbol.asyncDispose]()
+  })
+
+  /** The status of a request by a program that may send any header. */
+  const knock = (headers: Headers, { path = '/mcp', body = hello }: { path?: string; body?: string } = {}) =>
+    new Promise<number>((resolve, reject) => {
+      const sent = { 'content-type': 'application/json', accept, ...headers }
+      const asking = request(new URL(path, server.url), { method: 'POST', headers: sent }, (response) => {
+        response.resume()
+        resolve(response.statusCode ?? 0)
       })
-    return { server, authorization, knock }
-  }
+      asking.on('error', reject)
+      asking.end(body)
+    })
 
   const accept = 'application/json, text/event-stream'
   const clientInfo = { name: 'test', version: '1' }
@@ -157,10 +160,9 @@ describe('over HTTP', () => {
   const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
 
   test('only who has the token gets in, and no page from elsewhere', async () => {
-    const { authorization, knock, server } = await served()
     expect(await knock({ authorization })).toBe(200)
-    expect(await knock({})).toBe(401)
-    expect(await knock({ authorization: `${authorization}x` })).toBe(401)
+    expect(await knock({})).toBe(403)
+    expect(await knock({ authorization: `${authorization}x` })).toBe(403)
     expect(await knock({ authorization }, { path: '/other' })).toBe(404)
     const port = server.url.port
     expect(await knock({ authorization, host: `evil.example:${port}` })).toBe(403)
@@ -170,7 +172,6 @@ describe('over HTTP', () => {
   })
 
   test('every revision is spoken as its client asks for it', async () => {
-    const { authorization, server } = await served()
     for (const protocolVersion of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
       const body = JSON.stringify({ ...JSON.parse(hello), params: { ...params, protocolVersion } })
       const headers = { authorization, accept, 'content-type': 'application/json' }
@@ -180,7 +181,6 @@ describe('over HTTP', () => {
   })
 
   test('what is no MCP is refused, and the next client served all the same', async () => {
-    const { authorization, knock } = await served()
     expect(await knock({ authorization }, { body: 'hello' })).toBe(400)
     expect(await knock({ authorization, 'mcp-session-id': 'unknown' }, { body: ping })).toBe(404)
     expect(await knock({ authorization }, { body: ping })).toBe(400)
@@ -188,7 +188,7 @@ describe('over HTTP', () => {
   })
 
   test('it says where it is, makes a token that others cannot read, and ends when told to', async () => {
-    const { cwd } = await openSpace()
+    const { cwd } = space
     const { process: child, said, ended } = spawnMeup(['mcp', 'serve', '--as', 'desktop', '--http', '0'], cwd)
     await vi.waitFor(() => expect(said.stderr).toContain('.meup/mcp-token'), within)
     expect(said.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp\n$/)

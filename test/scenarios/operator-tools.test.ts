@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -107,6 +108,8 @@ describe('doctor', () => {
     expect(stdout).toContain(`✓ gateway: ${url} answers`)
     expect(stdout).toMatch(/^participants\.ana\.kind +human +space\.yaml:6$/m)
     expect(stdout).not.toContain(readFileSync(join(cwd, '.meup/tokens/ana'), 'utf8').trim())
+    const unknown = { MEUP_TOKEN: 'nobody-has-this-token' } // Which the gateway does not take.
+    expect(await examine(cwd, [], unknown)).toMatchObject({ code: 1, wrong: ['entry'] })
   })
 
   test('says of every setting where it comes from', async () => {
@@ -167,15 +170,6 @@ storage: { kind: sqlite, path: "${other}/.meup/space.db" }
     const nothing = temporaryFolder()
     expect(await examine(nothing)).toMatchObject({ code: 1, wrong: ['config'] })
   })
-
-  test('finds a token that the gateway does not take', async () => {
-    const cwd = temporaryFolder({ 'space.yaml': config })
-    await startMeup('gateway', cwd)
-    expect(await examine(cwd, [], { MEUP_TOKEN: 'nobody-has-this-token' })).toMatchObject({
-      code: 1,
-      wrong: ['entry'],
-    })
-  })
 })
 
 test('completion is a script that bash takes, and offers what there is', async () => {
@@ -207,6 +201,21 @@ test('a reader that has seen enough ends watch quietly', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ seq: 1, kind: 'system.space' })
 })
 
+test('a gateway goes on when nobody reads any more what it says', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  const gateway = spawn('bash', ['-c', `exec ${commandLine('gateway')}`], { cwd, stdio: ['ignore', 'ignore', 'pipe'] })
+  onTestFinished(() => void gateway.kill('SIGKILL'))
+  await once(gateway.stderr, 'data')
+  gateway.stderr.destroy()
+  gateway.kill('SIGHUP') // It answers that nothing has changed.
+  const ana = await connect({ as: 'ana', directory: cwd })
+  await ana.chat('still there?')
+  await ana.close()
+  gateway.kill('SIGTERM')
+  expect(await once(gateway, 'exit')).toEqual([0, null])
+  expect(existsSync(join(cwd, '.meup/gateway.json'))).toBe(false)
+})
+
 test.runIf(existsSync('/usr/bin/script'))('up ends with the terminal that it was started in', async () => {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const terminal = spawn('/usr/bin/script', ['-qefc', commandLine('up'), '/dev/null'], { cwd, stdio: 'pipe' })
@@ -222,16 +231,18 @@ test.runIf(existsSync('/usr/bin/script'))('up ends with the terminal that it was
 })
 
 test('every command explains itself', async () => {
-  const { stdout } = await meup(['--help'])
-  const names = [...stdout.matchAll(/^ {2}([a-z]+)(?= .*)/gm)].flatMap(([, name]) => name ?? [])
-  expect(names).toEqual(expect.arrayContaining(['up', 'token', 'space', 'doctor', 'completion', 'watch']))
-  const commands = [
-    ...names.map((name) => [name]),
-    ...['create', 'rotate', 'revoke', 'list'].map((verb) => ['token', verb]),
-  ]
-  for (const command of commands.filter(([name]) => name !== 'help')) {
-    const help = await meup([...command, '--help'])
-    expect(help, command.join(' ')).toMatchObject({ code: 0, stderr: '' })
-    expect(help.stdout).toMatch(/^Usage: meup .*\n\n[a-z].{15,}/)
+  // What completion offers is the tree of commands, each with the words that its help begins with.
+  const { stdout } = await meup(['completion', 'fish'])
+  const commands = [...stdout.matchAll(/__meup_at "meup ?(.*?)"' -f -a '(.+?)' -d '(.*)'$/gm)]
+    .map(([, group = '', name = '', about = '']) => ({ path: `${group} ${name}`.trim(), about }))
+    .filter(({ path }) => !path.startsWith('completion ')) // Shells.
+  expect(commands.map(({ path }) => path)).toEqual(
+    expect.arrayContaining(['up', 'token rotate', 'space validate', 'doctor', 'completion', 'watch']),
+  )
+  for (const { path, about } of commands) expect(about, path).toMatch(/^[a-z].{15,}/)
+  const told = [['--help'], ['token', '--help'], ['token', 'rotate', '--help']]
+  for (const help of await Promise.all(told.map((args) => meup(args)))) {
+    expect(help).toMatchObject({ code: 0, stderr: '' })
+    expect(help.stdout).toMatch(/^Usage: meup .*\n\n[A-Za-z].{15,}/)
   }
 })

@@ -119,21 +119,22 @@ describe('/reasoning', () => {
     'shows the latest turn, the one with a number, or all; the command says the same',
     async () => {
       const { cwd } = await afterFour()
-      const said = async (input: string) =>
-        (await meup(['join', '--as', 'ben'], { cwd, input: `${input}\n` })).stdout
       const all = [long(first), '  ─ Turn 2 had no tool calls.\n', long(third), long(fourth)].join('\n')
-      for (const [argument, text] of [
+      const shown = [
         ['', fourth],
         ['1', first],
         ['3', third],
         ['all', all],
         ['2', '  ─ Turn 2 had no tool calls.\n'],
-      ] as const) {
-        expect(await said(`/reasoning ${argument}`)).toBe(text)
+      ] as const
+      const typed = [...shown.map(([argument]) => argument), '3 @bot']
+      const input = typed.map((argument) => `/reasoning ${argument}\n`).join('')
+      const { stdout } = await meup(['join', '--as', 'ben'], { cwd, input })
+      expect(stdout).toBe([...shown.map(([, text]) => text), third].join(''))
+      for (const [argument, text] of shown) {
         const args = argument === '' ? ['reasoning'] : ['reasoning', argument]
         expect(await meup(args, { cwd })).toEqual({ code: 0, stdout: text, stderr: '' })
       }
-      expect(await said('/reasoning 3 @bot')).toBe(third)
       expect((await meup(['reasoning', '3', '--thread', 'bot'], { cwd })).stdout).toBe(long(third))
     },
     { timeout },
@@ -155,10 +156,10 @@ describe('/reasoning', () => {
         [long(first), '  ─ Turn 2 had no tool calls.\n', long(third), long(fourth)].join('\n') + first + help,
       )
       const missing = ['0', '-1', 'abc', '1000000000', '5']
-      for (const asked of missing) {
-        const outcome = await asBen(`/reasoning ${asked}`)
-        expect(outcome.stdout).toBe(`  ✗ No reasoning data for turn ${asked} in this thread.\n`)
-      }
+      const { stdout } = await asBen(...missing.map((asked) => `/reasoning ${asked}`))
+      expect(stdout).toBe(
+        missing.map((asked) => `  ✗ No reasoning data for turn ${asked} in this thread.\n`).join(''),
+      )
       const nobody = await asBen('/reasoning @nobody')
       expect(nobody).toMatchObject({
         code: 0,

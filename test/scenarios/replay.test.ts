@@ -69,9 +69,6 @@ describe('at a terminal', () => {
       [['changed'], changed, lines],
       [['-'], changed, lines],
       [['changed', '--into', 'copy.db'], changed, lines],
-      [['changed'], text.slice(0, -100), lines],
-      [['changed'], text.replace(/^.*\n/, ''), 1],
-      [['changed'], '', 0],
     ] as const) {
       writeFileSync(join(cwd, 'changed'), input)
       const said = await meup(['replay', ...args], { cwd, input })

@@ -50,6 +50,7 @@ function upgrade(url: string, path: string, headers: Record<string, string>): Pr
         upgrade: 'websocket',
         'sec-websocket-version': '13',
         'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        'sec-websocket-protocol': 'meup.v0.3',
         ...headers,
       },
     })
@@ -144,6 +145,7 @@ test('a program gets a token of its own, the few variables that programs need, a
         MEUP_SPACE: 'demo',
         MEUP_PARTICIPANT: id,
         MEUP_TOKEN: tokenOf(id),
+        MEUP_RUN: expect.stringMatching(/^[\da-f-]{36}$/),
       },
     })
   }

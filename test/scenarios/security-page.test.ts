@@ -145,6 +145,7 @@ describe('behind the proxy of the page', () => {
       const headers = {
         'sec-websocket-version': '13',
         'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        'sec-websocket-protocol': 'meup.v0.3',
         ...headersFor(client, sent),
       }
       const asked = request(new URL('/spaces/demo/ws', url), { headers })

@@ -133,7 +133,7 @@ describe('proposals', { timeout: 60_000 }, () => {
     const helper = await space.enter('helper')
     await proposeAs(helper, 'milk', 'milk', { uses: 2 })
     await proposeAs(helper, 'nothing', 'nothing')
-    const denied = await space.run('proposals', 'approve', 'milk', '--as', 'guard')
+    const denied = await space.run('proposals', 'approve', 'milk', '--as', 'shop')
     expect(denied).toMatchObject({ code: 5, stderr: expect.stringContaining('capability_violation') })
     expect((await space.run('proposals', 'reject', 'milk')).code).toBe(0)
     const changed = await space.run('proposals', 'approve', 'milk')

@@ -63,6 +63,9 @@ test('the page leads to a client that thinks, answers, serves a tool, filters an
   onTestFinished(() => ana.close())
   await ana.whenPresent(['page'])
 
+  const stranger = startClient(first.url, 'no token of this space')
+  await expect.poll(() => stranger).toContain('closed: 401 ')
+
   const seen = await untilAnswered(ana, 'how many words are these')
   const turn = seen.filter(({ from }) => from === 'page')
   expect(turn.map(({ kind }) => kind)).toEqual([

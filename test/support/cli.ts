@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 import { repositoryRoot } from './files.js'
 
-const entry = join(repositoryRoot, 'packages/cli/dist/main.js')
+const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
 
 /** Ours would make every command find another space. */
 export function environment(extra: Record<string, string>): NodeJS.ProcessEnv {
@@ -74,7 +74,10 @@ export interface RunningSpace {
   stop(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
 }
 
-/** Runs `meup up` or `meup gateway` until the test is over; `through` is a program that runs it, with its arguments. */
+/**
+ * Runs `meup up`, whose programs have been started when this resolves, or `meup gateway` until the test is over; `through` is
+ * a program that runs it, with its arguments.
+ */
 export async function startMeup(
   command: 'up' | 'gateway',
   cwd: string,
@@ -94,11 +97,18 @@ export async function startMeup(
     child.kill('SIGKILL')
     await ended
   })
-  const first = await new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout }).once('line', resolve)
+  let url = ''
+  await new Promise<void>((resolve, reject) => {
+    const last = command === 'up' ? 'started' : 'listening'
+    const lines = createInterface({ input: child.stdout }).on('line', (line) => {
+      const event = JSON.parse(line) as { event: string; url?: string }
+      url ||= event.url ?? ''
+      if (event.event !== last) return
+      lines.removeAllListeners('line')
+      resolve()
+    })
     void ended.then((code) => reject(new Error(`meup ${command} ended with ${code}: ${stderr}`)))
   })
-  const { url } = JSON.parse(first) as { url: string }
   return {
     url,
     process: child,

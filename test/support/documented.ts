@@ -1,4 +1,4 @@
-import { type AnyEnvelope, FALLBACK_RATIONALE, GATEWAY, Kind } from '@meup/protocol'
+import { type AnyEnvelope, GATEWAY, Kind } from '@meup/protocol'
 
 /**
  * What the document's examples show of a conversation: they leave out what the gateway itself says (`system.*`) and
@@ -11,12 +11,4 @@ export const asDocumented = (all: readonly AnyEnvelope[]): AnyEnvelope[] =>
 export function gist(envelope: AnyEnvelope): unknown {
   if (envelope.kind === Kind.mcpRequest) return envelope.payload.params?.name
   return (envelope.payload as { message?: unknown }).message
-}
-
-/** An example as it is relayed: a tool call that gives no reason gets one, and nothing else is added [MEUP-6.7]. */
-export function withReason<Example extends { readonly kind: string; readonly payload?: object }>(
-  example: Example,
-): Example & { readonly rationale?: string } {
-  const isCall = (example.payload as { method?: unknown } | undefined)?.method === 'tools/call'
-  return isCall && !('rationale' in example) ? { ...example, rationale: FALLBACK_RATIONALE } : example
 }

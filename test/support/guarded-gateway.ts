@@ -1,16 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dialWs, type Transport } from '@meup/agent-sdk'
-import type { Envelope } from '@meup/protocol'
+import { type Envelope, rateClasses } from '@meup/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { spawnMeup, temporaryFolder } from './cli.js'
+import { isSoak } from './soak.js'
 
-/** With it every example is planted in every disguise, and split everywhere: that takes minutes. */
-export const isThorough = process.env.MEUP_REQUIRE_ALL === '1' || process.env.MEUP_ALL_SECRETS === '1'
-export const timeout = isThorough ? 1_800_000 : 120_000
+export const timeout = isSoak ? 1_800_000 : 120_000
 
 const plenty = '{ perSecond: 100000000, burst: 100000000 }'
-const classes = ['reasoning', 'chat', 'mcp', 'control', 'other', 'bytes']
 const config = `
 version: 1
 space: demo
@@ -18,7 +16,7 @@ gateway: { listen: "127.0.0.1:0" }
 storage: { kind: sqlite, path: data/space.db }
 limits:
   sendBufferBytes: 1000000000
-  rates: { ${classes.map((each) => `${each}: ${plenty}`).join(', ')} }
+  rates: { ${rateClasses.map((each) => `${each}: ${plenty}`).join(', ')} }
 participants:
   ana: { kind: agent, capabilities: ["*"] }
   ben: { kind: human, capabilities: ["*"] }

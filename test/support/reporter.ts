@@ -1,4 +1,7 @@
-import type { Reporter, TestModule } from 'vitest/node'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import { repositoryRoot } from './files.js'
 
 /** Counts of the run. What fails outside any test (a file that does not load, a hook) counts as one failure each. */
 const countResults = (modules: readonly TestModule[]) => {
@@ -17,5 +20,33 @@ export const totalsReporter: Reporter = {
   onTestRunEnd(modules, unhandledErrors) {
     const { passed, failed, skipped } = countResults(modules)
     process.stdout.write(`${passed} passed, ${failed + unhandledErrors.length} failed, ${skipped} skipped\n`)
+  },
+}
+
+/** Where each suite writes what became of the tests that name requirements, for `pnpm requirements`. */
+export const outcomesFolder = join(repositoryRoot, 'node_modules/.cache/meup/requirements')
+
+export interface RequirementOutcome {
+  readonly ids: readonly string[]
+  readonly test: string
+  readonly state: ReturnType<TestCase['result']>['state']
+}
+
+export const requirementsReporter: Reporter = {
+  onTestRunEnd(modules) {
+    const outcomes = new Map<string, RequirementOutcome[]>()
+    for (const module of modules) {
+      const suite = outcomes.get(module.project.name) ?? []
+      outcomes.set(module.project.name, suite)
+      for (const test of module.children.allTests()) {
+        const ids = [...test.name.matchAll(/\[([MIOAT]\d\d)\]/g)].map(([, id = '']) => id)
+        if (ids.length === 0) continue
+        suite.push({ ids, test: `${module.relativeModuleId} ${test.fullName}`, state: test.result().state })
+      }
+    }
+    mkdirSync(outcomesFolder, { recursive: true })
+    for (const [suite, found] of outcomes) {
+      writeFileSync(join(outcomesFolder, `${suite}.json`), JSON.stringify(found, undefined, 1))
+    }
   },
 }

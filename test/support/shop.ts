@@ -9,7 +9,7 @@ gateway: { listen: "127.0.0.1:0" }
 participants:
   ana: { kind: human, capabilities: ["*", observe.targeted] }
   helper: { kind: agent, capabilities: [chat, mcp.proposal, mcp.withdraw] }
-  guard: { kind: agent, capabilities: [mcp.reject, capability.grant] }
+  guard: { kind: agent, capabilities: [mcp.reject, { tool: shop/buy }, capability.grant] }
   shop: { kind: agent, capabilities: [mcp.response] }
 `
 export const within = { timeout: 10_000, interval: 20 }

@@ -9,7 +9,6 @@ import {
 } from '@meup/protocol'
 import { describe, expect } from 'vitest'
 import { byId, byKind, hear } from '../../packages/agent-sdk/test/support/hear.js'
-import { withReason } from '../support/documented.js'
 import { chat, conclusion, type Example, request, stage, start, thought } from '../support/replay.js'
 import { verifies } from '../verifies.js'
 
@@ -218,9 +217,7 @@ verifies('M28', 'a context with regular kinds alone groups them, and has no life
     chat('agent', 'Permissions look good', { context }),
   ]
   const echoes = await on.play(...examples)
-  expect(echoes.map(withoutPlace)).toEqual(
-    examples.map((e) => ({ id: expect.any(String), ...withReason(e) })),
-  )
+  expect(echoes.map(withoutPlace)).toEqual(examples.map((e) => ({ id: expect.any(String), ...e })))
   expect(inside(on.heard.all, 'reason-123')).toEqual(echoes.slice(1))
   const { contexts } = await on.latecomer()
   expect(contexts).toEqual([])

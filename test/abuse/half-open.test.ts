@@ -5,10 +5,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { start, temporaryFile } from '../../packages/gateway/test/support.js'
 import { verifiedIds } from '../support/chain.js'
 import { expectNoGap } from '../support/crowd.js'
+import { times } from '../support/soak.js'
 import { stoppingProxy } from '../support/stopping-proxy.js'
 
-/** How often the line is cut; `MEUP_FAULT_ROUNDS=20` is the long run. */
-const rounds = Number(process.env.MEUP_FAULT_ROUNDS ?? 3)
+/** How often the line is cut. */
+const rounds = times(2, 20)
 const perRound = 20
 const patient = { timeout: 30_000 }
 
@@ -30,19 +31,8 @@ test(
   `${rounds} times a line dies without a word: its end is noticed, the others go on, and nothing acknowledged is lost`,
   async () => {
     const path = temporaryFile('log.sqlite')
-    const plenty = { perSecond: 1e9, burst: 1e9 }
     const { url, close } = await start({
       participants: { ana: ['chat'], ben: ['chat'] },
-      limits: {
-        rates: {
-          chat: plenty,
-          control: plenty,
-          bytes: plenty,
-          mcp: plenty,
-          reasoning: plenty,
-          other: plenty,
-        },
-      },
       store: await sqliteStore({ path }),
       heartbeatMs: 200,
     })

@@ -17,7 +17,17 @@ const rate = { perSecond: 1000 / roundMs, burst: 1 }
 const perRound = 10
 
 const plenty = { perSecond: 1e9, burst: 1e9 }
-const rates = { reasoning: rate, chat: rate, mcp: rate, control: plenty, other: rate, bytes: plenty }
+const rates = {
+  reasoning: rate,
+  chat: rate,
+  mcp: rate,
+  control: plenty,
+  other: rate,
+  bytes: plenty,
+  results: plenty,
+  work: plenty,
+  frames: plenty,
+}
 const chat: Sent = { kind: 'chat', payload: { message: 'hello' } }
 
 /** Whether it was accepted. */

@@ -2,9 +2,9 @@ import type { Connection, Parcel, Ticket } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { checkEnvelope, type Envelope, isGuarded } from '@meup/protocol'
 import { expect, test } from 'vitest'
+import { times } from '../support/soak.js'
 
-/** `MEUP_MUTATIONS=1000000` is the long run. */
-const count = Number(process.env.MEUP_MUTATIONS ?? 30_000)
+const count = times(10_000, 1_000_000)
 
 const bases = [
   '{"id":"a1","kind":"chat","payload":{"message":"héllo \\u00e9 \\ud83d\\ude00","format":"plain"}}',
@@ -96,6 +96,7 @@ test(
     const connection: Connection = {
       remote: 'test',
       pending: 0,
+      isGone: false,
       send: ({ messages }: Parcel) => {
         const frames = messages.map(({ text }) => Buffer.from(text))
         delivered.push(...frames.filter((bytes) => !isRecord(bytes)))

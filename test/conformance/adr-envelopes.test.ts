@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import {
@@ -12,45 +12,17 @@ import {
   parseContext,
   readObject,
 } from '@meup/protocol'
-import { expect, test } from 'vitest'
-import { withReason } from '../support/documented.js'
+import { expect } from 'vitest'
 import { repositoryRoot } from '../support/files.js'
-import { needing, verifies } from '../verifies.js'
+import { verifies } from '../verifies.js'
 
-const document = '../shared/seeds/meup-adr-t8k-reasoning-transparency.md'
 const participants = ['user', 'agent', 'security-agent', 'perf-agent', 'agent-a', 'agent-b']
 type Example = Partial<Envelope> & Pick<Envelope, 'kind'>
 
-const withDocument = needing(`the document whose examples these are, at ${document}`, () => {
-  const path = join(repositoryRoot, document)
-  return existsSync(path) && readFileSync(path, 'utf8')
-})
-
-const token = /"(?:\\.|[^"\\])*"|\/\/.*|[{}]/g
-
-/** The objects of the document's `json` blocks as written, comments left out; several may stand in one block. */
-function objectsOf(markdown: string): string[][] {
-  return [...markdown.matchAll(/^```json\n(.*?)^```/gms)].map(([, block = '']) => {
-    const text = block.replace(token, (match) => (match.startsWith('//') ? '' : match))
-    const objects: string[] = []
-    let [depth, start] = [0, 0]
-    for (const { 0: match, index } of text.matchAll(token)) {
-      if (match === '{' && depth++ === 0) start = index
-      if (match === '}' && --depth === 0) objects.push(text.slice(start, index + 1))
-    }
-    return objects
-  })
-}
-
-const isComplete = (object: string): boolean => !object.includes('{...}')
-
-test('objects are found as they stand in a block', () => {
-  const fence = '```'
-  const block = '// {"a"}\n{"a": {"b": "}// \\" {"}} // c\n{"d": [\n  "e" // f\n]}\n'
-  expect(objectsOf(`x\n${fence}json\n${block}${fence}\n${fence}yaml\n{}\n${fence}\n`)).toEqual([
-    ['{"a": {"b": "}// \\" {"}}', '{"d": [\n  "e" \n]}'],
-  ])
-})
+/** The complete examples of "ADR-T8K: Reasoning transparency", one a line, without their comments. */
+const examples = readFileSync(join(repositoryRoot, 'test/conformance/adr-examples.jsonl'), 'utf8')
+  .trim()
+  .split('\n')
 
 /** What a gateway would find wrong with an example as it stands: nothing is added to it. */
 function problemOf(text: string): unknown {
@@ -85,17 +57,13 @@ async function relay(examples: readonly Example[]): Promise<Envelope[][]> {
   return Promise.all(heard)
 }
 
-const everyExample = withDocument(async (markdown) => {
-  const blocks = objectsOf(markdown)
-  const texts = blocks.flat().filter(isComplete)
-  expect(blocks).toHaveLength(12)
-  expect(blocks.flat()).toHaveLength(76)
-  expect(texts).toHaveLength(74)
-  for (const text of texts) expect(problemOf(text), text).toBeUndefined()
+verifies('M01', 'the examples of the document are accepted, and keep every field they have', async () => {
+  expect(examples).toHaveLength(74)
+  for (const text of examples) expect(problemOf(text), text).toBeUndefined()
 
-  const examples = texts.map((text): Example => JSON.parse(text))
-  const expected = examples.map((example) => ({
-    ...withReason(example),
+  const sent = examples.map((text): Example => JSON.parse(text))
+  const expected = sent.map((example) => ({
+    ...example,
     protocol: PROTOCOL,
     id: example.id ?? expect.any(String),
     seq: expect.any(Number),
@@ -103,7 +71,5 @@ const everyExample = withDocument(async (markdown) => {
     from: example.from ?? 'agent',
     payload: example.payload ?? {},
   }))
-  for (const delivered of await relay(examples)) expect(delivered).toEqual(expected)
+  for (const delivered of await relay(sent)) expect(delivered).toEqual(expected)
 })
-
-verifies('M01', 'the examples of the document are accepted, and keep every field they have', everyExample)

@@ -1,0 +1,97 @@
+import { Agent, request } from 'node:http'
+import { meup, spaceName } from '../load/dialects.js'
+import { openLine } from '../load/line.js'
+import { pause } from '../load/waiting.js'
+import { tokenOf } from '../peers/space.js'
+import { attackerName, attacks } from './attacks.js'
+
+/** A connection that does not care what it is told. */
+export interface HostileLine {
+  readonly isOpen: boolean
+  /** Resolves when the peer has taken it, or the connection is closed. */
+  write(bytes: Buffer): Promise<void>
+  stopReading(): Promise<void>
+  close(): void
+}
+
+export interface Attacker {
+  readonly epoch: string
+  /** Keeps so many connections open, and opens each anew that ends. */
+  keepOpen(count: number, use: (line: HostileLine) => Promise<unknown>, query?: string): Promise<unknown>
+  /** Keeps so many event streams open. */
+  stream(count: number, path: string): Promise<unknown>
+  /** Asks with tokens that are wrong, as often as it gets answers, on so many connections. */
+  askAsStranger(count: number): Promise<unknown>
+}
+
+/** Milliseconds after which a connection that ended is opened anew. */
+const backMs = 5
+/** Milliseconds after which a reader that reads nothing comes again. */
+const silentMs = 10_000
+const nothing = { least: Number.POSITIVE_INFINITY, most: 0 }
+
+function attackerOn(port: number, epoch: string): Attacker {
+  const forEach = (count: number, once: () => Promise<unknown>): Promise<unknown> =>
+    Promise.all(
+      Array.from({ length: count }, async () => {
+        for (;;) {
+          await once().catch(() => {})
+          await pause(backMs)
+        }
+      }),
+    )
+
+  const get = (path: string, token: string, agent?: Agent): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const asked = request({ port, path: `/spaces/${spaceName}${path}`, headers, ...(agent && { agent }) })
+      asked.on('error', reject).on('response', (response) => {
+        response.on('error', reject).on('close', resolve).resume()
+      })
+      asked.end()
+    })
+
+  return {
+    epoch,
+    keepOpen: (count, use, query = '') =>
+      forEach(count, async () => {
+        const line = await open(port, query)
+        await use(line)
+      }),
+    stream: (count, path) => forEach(count, () => get(path, tokenOf(attackerName))),
+    askAsStranger: (count) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: count })
+      return forEach(count, () => get('/envelopes', 'a-wrong-token', agent))
+    },
+  }
+}
+
+/** Its errors are the gateway's answers: a line that ends is opened anew. */
+async function open(port: number, query: string): Promise<HostileLine> {
+  const dialect = { ...meup, readyAtOnce: true, other: () => ({}) }
+  const seat = { participant: attackerName, token: tokenOf(attackerName), query }
+  const { socket, failed } = await openLine({ port, dialect }, seat, nothing)
+  let isOpen = true
+  const closed = failed.catch(() => {
+    isOpen = false
+  })
+  return {
+    get isOpen() {
+      return isOpen
+    },
+    async write(bytes) {
+      if (socket.write(bytes)) return pause(0)
+      await Promise.race([closed, new Promise((resolve) => socket.once('drain', resolve))])
+    },
+    async stopReading() {
+      socket.pause()
+      // A connection that is not read does not tell that it was closed.
+      await pause(silentMs)
+      socket.destroy()
+    },
+    close: () => socket.destroy(),
+  }
+}
+
+const [names = '', port = '', epoch = ''] = process.argv.slice(2)
+await Promise.all(names.split(',').map((name) => attacks[name]?.(attackerOn(Number(port), epoch))))

@@ -1,0 +1,61 @@
+/**
+ * Writes the tables of the docs that the code determines, between `<!-- generated: name -->` and `<!-- end -->`.
+ * `pnpm lint` runs this after a build, and CI fails where a table was not committed.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { readings } from '../packages/gateway/src/gateway/readings.js'
+import { openApi } from '../packages/gateway/src/http/describe/openapi.js'
+import { parameters } from '../packages/gateway/src/http/parameters.js'
+import { clauseIndex } from '../protocol/scripts/clause-index.js'
+import {
+  errorTable,
+  kindTable,
+  limitTable,
+  markdownTable,
+  rateTable,
+} from '../protocol/scripts/spec-tables.js'
+
+const code = (text: string): string => `\`${text}\``
+
+const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'protocol/SPEC.md': {
+    kinds: kindTable,
+    rates: rateTable,
+    limits: limitTable,
+    errors: errorTable,
+    clauses: clauseIndex,
+  },
+  'docs/http.md': {
+    routes: () => markdownTable(['route', 'what it gives'], routes()),
+    parameters: () =>
+      markdownTable(
+        ['parameter', 'takes', 'gives'],
+        Object.entries(parameters).map(([name, { takes, meaning }]) => [code(name), takes, meaning]),
+      ),
+    metrics: () =>
+      markdownTable(
+        ['metric', 'type', 'meaning'],
+        readings.map(({ name, type, help }) => [code(name), type, help]),
+      ),
+  },
+}
+
+function routes(): string[][] {
+  const { paths } = openApi() as { paths: Record<string, Record<string, { summary?: string }>> }
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([method]) => method === 'get' || method === 'post')
+      .map(([method, { summary = '' }]) => [code(`${method.toUpperCase()} ${path}`), summary]),
+  )
+}
+
+for (const [path, generated] of Object.entries(tables)) {
+  const file = new URL(`../${path}`, import.meta.url)
+  let text = readFileSync(file, 'utf8')
+  for (const [name, table] of Object.entries(generated)) {
+    const place = new RegExp(`(?<=<!-- generated: ${name} -->\n).*?(?=<!-- end -->)`, 's')
+    if (!place.test(text)) throw new Error(`${path} has no place for the table of ${name}`)
+    text = text.replace(place, () => `\n${table()}\n\n`)
+  }
+  writeFileSync(file, text)
+}

@@ -1,0 +1,125 @@
+import type { Mutant } from './mutant.js'
+
+/** Who is let in, what is admitted of whom, and who may read it. */
+export const admission: readonly Mutant[] = [
+  // Whoever was kicked goes on acting until its connections are closed.
+  {
+    package: 'packages/gateway',
+    function: 'limit',
+    replace: ' ?? kickedOut(passage, space)',
+    by: '',
+    tests: ['packages/gateway/test/kicks.test.ts'],
+  },
+  // To pause one lets all others go on.
+  {
+    package: 'packages/gateway',
+    function: 'Pauses.#pause',
+    replace: 'if (isOver(pause, now)) this.#paused.delete(id)',
+    by: 'this.#paused.delete(id)',
+    tests: ['packages/gateway/test/pauses.test.ts'],
+  },
+  // Anybody declines what somebody else was granted; that takes no capability.
+  {
+    package: 'packages/gateway',
+    function: 'answerRights',
+    replace: 'grant.recipient !== envelope.from',
+    by: 'false',
+    tests: ['packages/gateway/test/grants.test.ts'],
+  },
+  // A proposal is good for one call more than was approved.
+  {
+    package: 'packages/gateway',
+    function: 'Proposals.#use',
+    replace: '--proposal.uses <= 0',
+    by: '--proposal.uses < 0',
+    tests: ['packages/gateway/test/proposals.test.ts'],
+  },
+  // A request that is its addressees' alone is read by whoever wrote the chat that it answers.
+  {
+    package: 'packages/gateway',
+    function: 'askers',
+    replace: 'origin !== undefined && origin.kind === answered[entry.kind]',
+    by: 'origin !== undefined',
+    tests: ['packages/gateway/test/delivery.test.ts'],
+  },
+  // Whoever starts a run under the name of a path that others think in takes it over.
+  {
+    package: 'packages/gateway',
+    function: 'recognise',
+    replace: '!isContext(id, space)',
+    by: 'true',
+    tests: ['packages/gateway/test/free-paths.test.ts'],
+  },
+  // Anybody tells a caller how its call goes.
+  {
+    package: 'packages/gateway',
+    function: 'notificationRights',
+    replace: 'wasCalled === false',
+    by: 'false',
+    tests: ['packages/gateway/test/notifications.test.ts'],
+  },
+  // What somebody has proposed is carried out after it was removed.
+  {
+    package: 'packages/gateway',
+    function: 'Trust.forget',
+    replace: 'this.#onForgotten(gone)',
+    by: '',
+    tests: ['packages/gateway/test/proposal-ends.test.ts'],
+  },
+  // Of a hidden run the thoughts in nested contexts are shown.
+  {
+    package: 'packages/gateway',
+    function: 'HiddenRuns.has',
+    replace: 'this.#hidden.has(contextRoot(context))',
+    by: 'this.#hidden.has(context)',
+    tests: ['packages/gateway/test/visibility.test.ts', 'packages/gateway/test/visibility-views.test.ts'],
+  },
+  // Whose rights have changed still gets what those get that it was like before.
+  {
+    package: 'packages/gateway',
+    function: 'Session.empower',
+    replace: 'this.group = groupOf(this)',
+    by: '',
+    tests: ['packages/gateway/test/reconfigure.test.ts', 'packages/gateway/test/grants.test.ts'],
+  },
+  // Pages of `evil-gate.example` pass for those of `gate.example`.
+  {
+    package: 'packages/gateway',
+    function: 'isOwn',
+    replace: 'new URL(origin).host === host.toLowerCase()',
+    by: 'new URL(origin).host.endsWith(host.toLowerCase())',
+    tests: ['packages/gateway/test/origins.test.ts'],
+  },
+  // The token of an invitation that was replaced opens what the new one does.
+  {
+    package: 'packages/gateway',
+    function: 'Invitations.end',
+    replace: 'this.#byHash.get(invitation.tokenSha256) === participant',
+    by: 'this.#byHash.get(participant) === invitation.tokenSha256',
+    tests: ['packages/gateway/test/invitation-tokens.test.ts', 'packages/gateway/test/invitations.test.ts'],
+  },
+  // Slow connections of a busy address count on when they have gone: in the end it may have no more.
+  {
+    package: 'packages/gateway',
+    function: 'leave',
+    replace: 'if (isSlow) waiting.slow--',
+    by: '',
+    tests: ['packages/gateway/test/doorstep.test.ts'],
+  },
+  // A secret that the end of a tool's name cuts in two is not recognised, and logged.
+  {
+    package: 'packages/gateway',
+    function: 'Decisions.#write',
+    replace: 'head(safety.guard(tool, meter).text, longestTool)',
+    by: 'safety.guard(head(tool, longestTool)).text',
+    tests: ['packages/gateway/test/decision-records.test.ts'],
+  },
+  // Where many come, who is over one rate is forgotten for another that it has left, and begins anew.
+  {
+    package: 'packages/gateway',
+    function: 'Rates.#forget',
+    replace: '[...accounts].every(',
+    by: '[...accounts].some(',
+    tests: ['packages/gateway/test/rates.test.ts'],
+  },
+]

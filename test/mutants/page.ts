@@ -1,0 +1,46 @@
+import type { Mutant } from './mutant.js'
+
+const observer = 'packages/observer'
+
+export const page: readonly Mutant[] = [
+  // Whoever looks at one participant alone misses what the gateway says about it.
+  {
+    package: observer,
+    function: 'passes',
+    replace: '.some((id) => from.includes(id))',
+    by: '.every((id) => from.includes(id))',
+    tests: ['packages/observer/test/filter.test.ts'],
+  },
+  // The way back through what was found never leaves its place.
+  {
+    package: observer,
+    function: 'Search.step',
+    replace: 'hit.seq < seq',
+    by: 'hit.seq <= seq',
+    tests: ['packages/observer/test/search.test.ts'],
+  },
+  // What a reader looks back at closes before their eyes.
+  {
+    package: observer,
+    function: 'Folding.ended',
+    replace: 'if (this.#isFollowing) return this.#live.delete(context)',
+    by: 'return this.#live.delete(context)',
+    tests: ['packages/observer/test/model.test.ts'],
+  },
+  // A log that was changed and chained anew gets its tick.
+  {
+    package: observer,
+    function: 'ChainCheck.#compare',
+    replace: "if (!isSame(body, shown)) throw new BrokenChain('it is not what was shown here', seq)",
+    by: '',
+    tests: ['packages/observer/test/chain.test.ts'],
+  },
+  // The past goes on without what was loaded later.
+  {
+    package: observer,
+    function: 'Past.work',
+    replace: 'if (log.envelopes !== this.#source) this.#beginAgain()',
+    by: '',
+    tests: ['packages/observer/test/past.test.ts'],
+  },
+]

@@ -1,0 +1,54 @@
+import type { Mutant } from './mutant.js'
+
+const safetyPackage = 'packages/safety'
+
+export const safety: readonly Mutant[] = [
+  // Of a long secret with a shorter one in it, the end is seen.
+  {
+    package: safetyPackage,
+    function: 'merge',
+    replace: 'Math.max(last.end, secret.end)',
+    by: 'secret.end',
+    tests: ['packages/safety/test/disguise.test.ts'],
+  },
+  // A policy is escaped by letters that only look different.
+  {
+    package: safetyPackage,
+    function: 'compilePolicy',
+    replace: 'pattern.test(text) || (seen !== text && pattern.test(seen))',
+    by: 'pattern.test(text)',
+    tests: ['packages/safety/test/stages.test.ts'],
+  },
+  // `[INST]` alone is taken for harmless.
+  {
+    package: safetyPackage,
+    function: 'sanitize',
+    replace: "!hasTags && !seen.includes(':') && !seen.includes('[')",
+    by: "!hasTags && !seen.includes(':')",
+    tests: ['packages/safety/test/injection.test.ts'],
+  },
+  // Half a secret is shown where the reading of a long text ended in it, if marks made the text shorter.
+  {
+    package: safetyPackage,
+    function: 'clampReadable',
+    replace: 'Math.max(0, text.length - foresight)',
+    by: 'text.length',
+    tests: ['packages/safety/test/long-texts.test.ts'],
+  },
+  // A secret that somebody else completes, or that goes on in another place, is seen.
+  {
+    package: 'protocol',
+    function: 'hear',
+    replace: '[own, all, labelOf(each)]',
+    by: '[own, labelOf(each)]',
+    tests: ['protocol/test/envelope-guard.test.ts'],
+  },
+  // What a policy blocks is not withheld.
+  {
+    package: safetyPackage,
+    function: 'pass',
+    replace: 'if (findings.some(blocks)) return withheld(findings)',
+    by: '',
+    tests: ['packages/safety/test/stages.test.ts'],
+  },
+]

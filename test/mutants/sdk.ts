@@ -1,0 +1,90 @@
+import type { Mutant } from './mutant.js'
+
+const agentSdk = 'packages/agent-sdk'
+
+export const sdk: readonly Mutant[] = [
+  // Where the log is another one, nothing is heard until it is as long as the old one was.
+  {
+    package: agentSdk,
+    function: 'Link.#welcome',
+    replace: "if (welcome.resume.status === 'lost') this.#lastSeq = 0",
+    by: '',
+    tests: ['packages/agent-sdk/test/link.test.ts'],
+  },
+  // Anybody takes back what somebody else has asked.
+  {
+    package: agentSdk,
+    function: 'Turns.#takeBack',
+    replace: ' && turn.from === cancel.from',
+    by: '',
+    tests: ['packages/agent-sdk/test/turns.test.ts'],
+  },
+  // Whoever interrupts one run interrupts all.
+  {
+    package: agentSdk,
+    function: 'Reasoning.#heed',
+    replace: ' || envelope.context !== this.context',
+    by: '',
+    tests: ['packages/agent-sdk/test/reasoning.test.ts'],
+  },
+  // A call that was given up before it was made is made all the same.
+  {
+    package: agentSdk,
+    function: 'Calls.make',
+    replace: 'signal?.aborted',
+    by: 'false',
+    tests: ['packages/agent-sdk/test/request.test.ts'],
+  },
+  // A tool begins though its call was cancelled while the arguments were checked.
+  {
+    package: agentSdk,
+    function: 'Tools.#run',
+    replace: 'signal.throwIfAborted()',
+    by: '',
+    tests: ['packages/agent-sdk/test/request.test.ts'],
+  },
+  // Whoever always allows what was proposed allows every tool that its target has.
+  {
+    package: agentSdk,
+    function: 'narrowCapability',
+    replace: ', ...wanted',
+    by: '',
+    tests: ['packages/agent-sdk/test/trust.test.ts'],
+  },
+  // One is paused, and everybody stops.
+  {
+    package: agentSdk,
+    function: 'Pauses.take',
+    replace: 'if (!envelope.to?.includes(me)) return',
+    by: '',
+    tests: ['packages/agent-sdk/test/pause.test.ts'],
+  },
+  // What was said in private is recalled in an answer to everybody.
+  {
+    package: agentSdk,
+    function: 'mayRecall',
+    replace: 'to !== undefined && [source.from',
+    by: '[source.from',
+    tests: ['packages/agent-sdk/test/model/memory.test.ts'],
+  },
+  // Signed thoughts are lost, without which the provider refuses the next request.
+  {
+    package: agentSdk,
+    function: 'endBlock',
+    replace: 'collector.opaque(content)',
+    by: '',
+    tests: [
+      'packages/agent-sdk/test/extract/families.test.ts',
+      'packages/agent-sdk/test/extract/requirements.test.ts',
+    ],
+  },
+  // A transcript whose end was cut off is whole.
+  {
+    package: agentSdk,
+    function: 'verifyCommits',
+    replace:
+      "if (head !== undefined && head !== parent) return { ok: false, at: commits.length, problem: 'head' }",
+    by: '',
+    tests: ['packages/agent-sdk/test/transcript/chain.test.ts'],
+  },
+]

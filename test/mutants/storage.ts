@@ -1,0 +1,87 @@
+import type { Mutant } from './mutant.js'
+
+const gateway = 'packages/gateway'
+
+/** What is acknowledged is kept, once, in a chain that shows damage; what is pruned is gone, and told of. */
+export const storage: readonly Mutant[] = [
+  {
+    // What the disk did not take is acknowledged.
+    package: gateway,
+    function: 'commit',
+    replace: 'refusal(id, reason)',
+    by: '({ id })',
+    tests: ['packages/gateway/test/sqlite-recovery.test.ts'],
+  },
+  {
+    // The end of a chain changes with the next row of any space.
+    package: gateway,
+    function: 'Ledger.#insertAll',
+    replace: 'return { seq, hash: Buffer.from(hash) }',
+    by: 'return { seq, hash }',
+    tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/short-way.test.ts'],
+  },
+  {
+    // Nobody who follows the specification can verify the chain.
+    package: gateway,
+    function: 'putLink',
+    replace: 'linked.writeUInt32BE(seq % 2 ** 32,',
+    by: 'linked.writeUInt32BE((seq - 1) % 2 ** 32,',
+    tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/verify-export.test.ts'],
+  },
+  {
+    // A row that was changed together with its leaf is said to hold.
+    package: gateway,
+    function: 'verify',
+    replace: '!leaf.equals(row.leaf) || !expected.equals(row.hash)',
+    by: '!leaf.equals(row.leaf)',
+    tests: ['packages/gateway/test/audit-verify.test.ts'],
+  },
+  {
+    // A start goes by a damaged state: others may do what they should not.
+    package: gateway,
+    function: 'checkpointOf',
+    replace: 'digestOf(stored, stored).equals(digest)',
+    by: 'digest.length === 32',
+    tests: ['packages/gateway/test/checkpoints.test.ts'],
+  },
+  {
+    // Rows are gone, and no record in the log says so.
+    package: gateway,
+    function: 'Retention.#prune',
+    replace: '!(await this.#space.committed(seq))',
+    by: 'false',
+    tests: ['packages/gateway/test/retention.test.ts'],
+  },
+  {
+    // What was pruned is still found, and answers those who reuse its id.
+    package: gateway,
+    function: 'prune',
+    replace: 'space.ids.delete(row.id)',
+    by: '',
+    tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/retention.test.ts'],
+  },
+  {
+    // Who waited behind a batch that failed never hears of it.
+    package: gateway,
+    function: 'GroupCommit.#run',
+    replace: 'const lost = [...batch, ...this.#waiting]',
+    by: 'const lost = [...batch]',
+    tests: ['packages/gateway/test/failure.test.ts', 'packages/gateway/test/recovery.test.ts'],
+  },
+  {
+    // What was refused as unavailable is taken for known when it is sent again, and never logged.
+    package: gateway,
+    function: 'Space.#recover',
+    replace: 'this.ids.settle(lost)',
+    by: '',
+    tests: ['packages/gateway/test/failure.test.ts', 'packages/gateway/test/recovery.test.ts'],
+  },
+  {
+    // Who uses another's id is answered with the other's envelope, as if it had been its own.
+    package: gateway,
+    function: 'KnownIds.find',
+    replace: 'row.from === from && ',
+    by: '',
+    tests: ['packages/gateway/test/pipeline.test.ts'],
+  },
+]

@@ -1,0 +1,22 @@
+import { admission } from './admission.js'
+import { capabilities } from './capabilities.js'
+import { commands } from './commands.js'
+import { folds } from './folds.js'
+import type { Mutant } from './mutant.js'
+import { page } from './page.js'
+import { resume } from './resume.js'
+import { safety } from './safety.js'
+import { sdk } from './sdk.js'
+import { storage } from './storage.js'
+
+export const mutants: readonly Mutant[] = [
+  ...capabilities,
+  ...admission,
+  ...storage,
+  ...resume,
+  ...folds,
+  ...sdk,
+  ...safety,
+  ...page,
+  ...commands,
+]

@@ -1,0 +1,51 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { filesUnder, repositoryRoot } from './support/files.js'
+import { packages, readText } from './support/packages.js'
+
+const folders = [...packages.map(({ directory }) => directory), 'bench']
+const readmes = folders.map((folder) => `${folder}/README.md`)
+const pages = [
+  ...readdirSync(repositoryRoot).filter((file) => file.endsWith('.md')),
+  ...filesUnder('docs', '.md'),
+  'protocol/SPEC.md',
+  ...readmes,
+]
+
+test.for(readmes)('%s has 10 to 30 lines', (readme) => {
+  const lines = readText(readme).trimEnd().split('\n').length
+  expect(lines).toBeGreaterThanOrEqual(10)
+  expect(lines).toBeLessThanOrEqual(30)
+})
+
+test.for(folders.filter((folder) => !/^(examples|bench)\b/.test(folder)))(
+  '%s/README.md has the name of its package as its title',
+  (folder) => {
+    const { name } = JSON.parse(readText(`${folder}/package.json`)) as { name: string }
+    expect(readText(`${folder}/README.md`).split('\n')[0]).toBe(`# ${name}`)
+  },
+)
+
+describe('links', () => {
+  const withoutCode = (page: string): string => readText(page).replace(/^```[\s\S]*?^```$/gm, '')
+
+  /** What a heading is called in links. */
+  const anchorsOf = (page: string): string[] =>
+    [...withoutCode(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+
+  test.for(pages)('every relative link of %s has a target', (page) => {
+    const links = [...withoutCode(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
+    const broken = links.filter(([, file = '', anchor]) => {
+      const target = file === '' ? page : relative(repositoryRoot, join(repositoryRoot, dirname(page), file))
+      if (!existsSync(join(repositoryRoot, target))) return true
+      return anchor !== undefined && !anchorsOf(target).includes(anchor)
+    })
+    expect(broken.map(([link]) => link)).toEqual([])
+  })
+})

@@ -1,0 +1,218 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type Space } from '@meup/agent-sdk'
+import type { AnyEnvelope } from '@meup/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+import { commandLine, meup, spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
+import { repositoryRoot } from '../support/files.js'
+
+const sdk = JSON.stringify(join(repositoryRoot, 'packages/agent-sdk/dist/index.js'))
+
+/** An agent that answers with this word, and prints. */
+const agent = (word: string): string => `
+import { connect } from ${sdk}
+console.log('ready to say ${word}')
+const space = await connect()
+await space.eachTurn(async (turn) => {
+  if (turn.text === 'Fail') setImmediate(() => { throw new Error('told to\\n  fail') })
+  await turn.reply('${word}')
+})
+`
+const config = (participants: string): string => `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+${participants}
+`
+const bots = config(`
+  bot: { kind: process, command: node, args: [bot.mjs] }
+  other: { kind: process, command: node, args: [other.mjs] }`)
+
+async function enter(folder: string): Promise<Space> {
+  const space = await connect({ as: 'ana', directory: folder })
+  onTestFinished(() => space.close())
+  return space
+}
+
+/** Resolves with the answer of this participant, and how long it took; asks again whoever was away. */
+async function answerFrom(space: Space, participant: string, expected: string): Promise<number> {
+  const began = Date.now()
+  const answered = new Promise<void>((resolve) => {
+    space.on('envelope', (envelope: AnyEnvelope) => {
+      const { kind, from } = envelope
+      if (kind === 'chat' && from === participant && envelope.payload.message === expected) resolve()
+    })
+    space.on('envelope', (envelope: AnyEnvelope) => {
+      const isBack = envelope.kind === 'system.presence' && envelope.payload.event === 'join'
+      if (isBack && envelope.payload.participant.id === participant) void space.chat('Are you there?')
+    })
+  })
+  await answered
+  return Date.now() - began
+}
+
+// A busy machine may take longer once.
+test('an edited agent answers with its new code within two seconds; the others stay', {
+  retry: 2,
+}, async () => {
+  const folder = temporaryFolder({ 'space.yaml': bots, 'bot.mjs': agent('one'), 'other.mjs': agent('other') })
+  await startMeup('up', folder)
+  const ana = await enter(folder)
+  await ana.whenPresent(['bot', 'other'])
+  const gone: string[] = []
+  ana.on('envelope', ({ kind, payload }: AnyEnvelope) => {
+    if (kind === 'system.presence' && payload.event === 'leave') gone.push(payload.participant.id)
+  })
+  const answer = answerFrom(ana, 'bot', 'two')
+  writeFileSync(join(folder, 'bot.mjs'), agent('two'))
+  expect(await answer).toBeLessThan(2000)
+  expect(gone).toEqual(['bot'])
+})
+
+test('what participants print is shown live, each line with its name, and stacks are left as they are', async () => {
+  const folder = temporaryFolder({ 'space.yaml': bots, 'bot.mjs': agent('one'), 'other.mjs': agent('other') })
+  const { said, process, ended } = spawnMeup(['up'], folder)
+  await expect.poll(() => said.stderr).toMatch(/\nbot and other are up\n/)
+  const [first, , third] = said.stderr.split('\n')
+  expect(first).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+ · space demo$/)
+  expect(third).toBe('starting bot and other')
+  expect(said.stdout.split('\n').sort()).toEqual([
+    '',
+    'bot   | ready to say one',
+    'other | ready to say other',
+  ])
+  const ana = await enter(folder)
+  await ana.chat('Fail')
+  await expect.poll(() => said.stderr).toMatch(/\n✗ bot ended: exit 1; restarting\n/)
+  expect(said.stderr).toMatch(
+    /\nbot {3}\| Error: told to\nbot {3}\| {3}fail\nbot {3}\| {5}at Immediate\.<anonymous> \(file:.*bot\.mjs:6:\d+\)\n/,
+  )
+  process.kill('SIGTERM')
+  expect(await ended).toBe(0)
+})
+
+test.runIf(existsSync('/usr/bin/script'))('at a terminal each participant has a colour', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': bots, 'bot.mjs': agent('one'), 'other.mjs': agent('other') })
+  const terminal = spawn('/usr/bin/script', ['-qefc', commandLine('up'), '/dev/null'], {
+    cwd,
+    env: { ...process.env, TERM: 'xterm-256color', NO_COLOR: undefined, CI: undefined },
+  })
+  onTestFinished(() => void terminal.kill('SIGKILL'))
+  let shown = ''
+  terminal.stdout.on('data', (chunk: Buffer) => {
+    shown += chunk
+  })
+  const coloured = () =>
+    [...shown.replaceAll('\u001b', '␛').matchAll(/␛\[1;(\d+)m(\w+) *␛\[0m \| ready/g)].map(
+      ([, colour, name]) => [name, colour],
+    )
+  await expect
+    .poll(() =>
+      coloured()
+        .map(([name]) => name)
+        .sort(),
+    )
+    .toEqual(['bot', 'other'])
+  expect(new Set(coloured().map(([, colour]) => colour)).size).toBe(2)
+})
+
+test('what the gateway says is a line that names what it is about, and no secret', () => {
+  const cli = JSON.stringify(join(repositoryRoot, 'packages/cli/dist/index.js'))
+  const script = `
+    const { operatorLog } = await import(${cli})
+    const log = operatorLog('warn')
+    const fields = { space: 'demo', lost: 3, token: 'secret', deeper: { env: 'secret' } }
+    log.info(fields, 'not shown')
+    log.error({ ...fields, err: new Error('disk\\u001b[2J full') }, 'the log of demo refused a commit')`
+  const command = [process.execPath, '--input-type=module', '--eval', script]
+  const said = execFileSync('/bin/sh', ['-c', '"$@" 2>&1', 'sh', ...command], { encoding: 'utf8' })
+  expect(said).toBe('✗ the log of demo refused a commit: disk[2J full (lost 3)\n')
+})
+
+test('with --json each line is an object', async () => {
+  const folder = temporaryFolder({
+    'space.yaml': bots,
+    'bot.mjs': agent('one'),
+    'other.mjs': `console.error('x')`,
+  })
+  const { said } = spawnMeup(['up', '--json'], folder)
+  const objects = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+  const events = () => objects(said.stdout)
+  const logged = () => objects(said.stderr)
+  const participants = ['bot', 'other']
+  await expect.poll(() => events().map(({ event }) => event)).toEqual(['listening', 'starting', 'started'])
+  expect(events().slice(1)).toEqual([
+    { event: 'starting', participants },
+    { event: 'started', participants },
+  ])
+  await expect.poll(logged).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({
+        participant: 'bot',
+        stream: 'stdout',
+        line: 'ready to say one',
+        level: 30,
+      }),
+      expect.objectContaining({ participant: 'other', stream: 'stderr', line: 'x', level: 40 }),
+      expect.objectContaining({ participant: 'other', reason: 'exit 0' }),
+    ]),
+  )
+})
+
+/** An MCP server that answers once there is a file. */
+const slowServer = `
+const { existsSync } = require('node:fs')
+const answers = { initialize: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } }
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line)
+  if (id === undefined) return
+  const wait = setInterval(() => {
+    if (!existsSync('go')) return
+    clearInterval(wait)
+    console.log(JSON.stringify({ jsonrpc: '2.0', id, result: answers[method] ?? { tools: [] } }))
+  }, 20)
+})
+`
+const slow = config('  tools: { kind: mcp, command: node, args: [server.cjs] }')
+
+test('the gateway listens before its participants have started', async () => {
+  const folder = temporaryFolder({ 'space.yaml': slow, 'server.cjs': slowServer })
+  const { said } = spawnMeup(['up'], folder)
+  await expect.poll(() => said.stderr).toMatch(/\nstarting tools\n$/)
+  const ana = await enter(folder)
+  await ana.chat('before')
+  expect(said.stderr).not.toContain('tools is up')
+  writeFileSync(join(folder, 'go'), '')
+  await expect.poll(() => said.stderr).toMatch(/\ntools is up\n$/)
+  expect(ana.participants.map(({ id }) => id)).toContain('tools')
+})
+
+// Where the machine is busy, the drain may take too long once.
+test('a signal ends a start that is under way', { retry: 2 }, async () => {
+  const folder = temporaryFolder({ 'space.yaml': slow, 'server.cjs': slowServer })
+  const { said, process, ended } = spawnMeup(['up'], folder)
+  await expect.poll(() => said.stderr).toMatch(/\nstarting tools\n$/)
+  process.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  expect(said.stderr).not.toContain('meup:')
+  expect(existsSync(join(folder, '.meup/gateway.json'))).toBe(false)
+})
+
+test.for(['process', 'mcp'])('a %s that cannot be started ends the space with one sentence', async (kind) => {
+  const participants = `  bot: { kind: ${kind}, command: no-such-program }`
+  const cwd = temporaryFolder({ 'space.yaml': config(participants) })
+  const { code, stdout, stderr } = await meup(['up'], { cwd })
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr.trim().split('\n').at(-1)).toBe(
+    'meup: bot: cannot start "no-such-program": the command was not found on the PATH of its environment',
+  )
+  expect(stderr).not.toMatch(/^\s+at /m)
+})

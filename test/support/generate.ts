@@ -1,0 +1,4 @@
+/** Tests of the sources need the generated ones. */
+export async function setup(): Promise<void> {
+  await import('../../protocol/scripts/generate.js')
+}
