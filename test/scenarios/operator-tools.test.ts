@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, meup, spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
 
 const within = { timeout: 40_000, interval: 25 }
 const config = `
@@ -203,16 +202,15 @@ test('a reader that has seen enough ends watch quietly', async () => {
 
 test('a gateway goes on when nobody reads any more what it says', async () => {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  const gateway = spawn('bash', ['-c', `exec ${commandLine('gateway')}`], { cwd, stdio: ['ignore', 'ignore', 'pipe'] })
-  onTestFinished(() => void gateway.kill('SIGKILL'))
-  await once(gateway.stderr, 'data')
-  gateway.stderr.destroy()
-  gateway.kill('SIGHUP') // It answers that nothing has changed.
+  const gateway = spawnMeup(['gateway'], cwd)
+  await vi.waitFor(() => expect(gateway.said.stderr).toContain('listening'), within)
+  gateway.process.stderr.destroy()
+  gateway.process.kill('SIGHUP') // It answers that nothing has changed.
   const ana = await connect({ as: 'ana', directory: cwd })
   await ana.chat('still there?')
   await ana.close()
-  gateway.kill('SIGTERM')
-  expect(await once(gateway, 'exit')).toEqual([0, null])
+  gateway.process.kill('SIGTERM')
+  expect(await gateway.ended).toBe(0)
   expect(existsSync(join(cwd, '.meup/gateway.json'))).toBe(false)
 })
 
