@@ -2,6 +2,7 @@ import { type EnvelopeLog, memoryStore } from '@meup/gateway'
 import { type Capability, type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isSoak } from '../../../test/support/soak.js'
 import { silent } from '../src/ports/logger.js'
 import { replay, resume } from '../src/space/replay.js'
 import { SpaceState } from '../src/space/state.js'
@@ -211,7 +212,7 @@ describe('a state from a snapshot', () => {
           expect(answersOf(taken, ids)).toEqual(answersOf(whole, ids))
         },
       ),
-      { numRuns: 300 },
+      { numRuns: isSoak ? 3000 : 100 },
     )
   })
 

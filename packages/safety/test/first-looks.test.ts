@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { times } from '../../../test/support/soak.js'
 import { compileKeywords } from '../src/leak/keywords.js'
 import { knownSecrets } from '../src/leak/known.js'
 import { blanks, charactersBut, charactersOf, stretchesOf } from '../src/stretches.js'
@@ -67,7 +68,7 @@ test('stretches are those that an expression finds', () => {
         expect(stretchesOf(charactersBut(' '), shortest, text, from, to)).toEqual(expected)
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: times(1000, 100_000) },
   )
 })
 
@@ -95,7 +96,7 @@ test('every word and every run of letters is looked up that may be a known secre
       const some = knownSecrets(() => true)(text, [], () => true, from)
       expect(some).toEqual(all.filter(({ end }) => end > from))
     }),
-    { numRuns: 3000 },
+    { numRuns: times(1000, 100_000) },
   )
 })
 
@@ -124,7 +125,7 @@ test('base64 is read where it holds something readable, and nowhere else', () =>
       const by = plain.length < 16 ? '' : decoded(plain)
       expect(base64(`(${text})`).map((each) => each.by)).toEqual(by === '' ? [] : [by])
     }),
-    { numRuns: 3000 },
+    { numRuns: times(1000, 100_000) },
   )
 })
 

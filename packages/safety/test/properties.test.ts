@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { expect, test } from 'vitest'
+import { times } from '../../../test/support/soak.js'
 import { verifies } from '../../../test/verifies.js'
 import { disguises, gate, long, ownRules, seen, token } from './support.js'
 
@@ -58,7 +59,7 @@ verifies('I08', 'what was guarded once stays as it is: nothing is escaped or mas
       })
       expect(once.text.length).toBeLessThanOrEqual(maxLength)
     }),
-    { numRuns: 2000 },
+    { numRuns: times(700, 100_000) },
   )
 })
 
@@ -70,7 +71,7 @@ test('no text makes a stage fail', () => {
       guard(text, before)
       expect(errors).toEqual([])
     }),
-    { numRuns: 2000 },
+    { numRuns: times(700, 100_000) },
   )
 })
 

@@ -1,5 +1,6 @@
 import { type Extraction, extractReasoning, ReasoningStream } from '@meup/agent-sdk/extract'
 import { describe, expect, test } from 'vitest'
+import { times } from '../../../../test/support/soak.js'
 import { sampleOf, samples } from './support/all-samples.js'
 import { answer, thought } from './support/sample.js'
 import { streamed } from './support/streams.js'
@@ -60,12 +61,16 @@ describe('no response at all', () => {
 
 const replacements: readonly unknown[] = [undefined, null, 7, 'x', [null], { x: 1 }]
 
-/** The value with each part of it in turn replaced by something that has no place there; not a text by another. */
-function* maimed(value: unknown): Generator<unknown> {
+/** The value with each part of it in turn, or by day some, replaced by something that has no place there. */
+const maimed = (value: unknown): unknown[] =>
+  [...maimedAnywhere(value)].filter((_, index) => index % times(5, 1) === 0)
+
+/** A text is not replaced by another. */
+function* maimedAnywhere(value: unknown): Generator<unknown> {
   yield* replacements.filter((each) => typeof value !== 'string' || typeof each !== 'string')
   if (typeof value !== 'object' || value === null) return
   for (const [name, each] of Object.entries(value)) {
-    for (const other of maimed(each)) {
+    for (const other of maimedAnywhere(each)) {
       yield Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other }
     }
   }
@@ -93,7 +98,7 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
 
   test('broken off anywhere, it is what had come', () => {
     const all = expected.reasoning ?? ''
-    for (let length = 0; length <= stream.length; length++) {
+    for (let length = 0; length <= stream.length; length += times(3, 1)) {
       const { extraction } = streamed(stream.slice(0, length))
       const { reasoning, text, toolCalls } = extraction
       // Where both come, a summary stands in for the thought until it has come.
@@ -215,8 +220,8 @@ describe('an empty answer', () => {
   })
 })
 
-describe('a response of one million characters', () => {
-  const size = 1_000_000
+describe('a response of hundreds of thousands of characters', () => {
+  const size = times(200_000, 1_000_000)
   const delta = (content: string) => ({ choices: [{ delta: { content } }] })
   const fill = (unit: string) => unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
 

@@ -1,9 +1,10 @@
 import { extractReasoning } from '@meup/agent-sdk/extract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { times } from '../../../../test/support/soak.js'
 import { said, streamed } from './support/streams.js'
 
-const seeded = { seed: 20261122, numRuns: 2000 }
+const seeded = { seed: 20261122, numRuns: times(700, 100_000) }
 
 const bits = fc.constantFrom(
   ...[

@@ -1,5 +1,6 @@
 import { ReasoningStream, type StreamEvent } from '@meup/agent-sdk/extract'
 import { describe, expect, test } from 'vitest'
+import { times } from '../../../../test/support/soak.js'
 import { samples } from './support/all-samples.js'
 import { rechunked } from './support/rechunk.js'
 import { unframed, withRecordings } from './support/recordings.js'
@@ -39,7 +40,7 @@ describe.each(samples)('$name', ({ stream, expected }) => {
     ['lines', asLines(stream)],
   ])('the body itself: %s, in two at many places, and in single bytes', (_, body) => {
     const bytes = new TextEncoder().encode(body)
-    const step = Math.ceil(bytes.length / 60)
+    const step = Math.ceil(bytes.length / times(12, 60))
     for (let at = 0; at <= bytes.length; at += step) {
       expect(pushed(bytes, [at]).extraction, `bytes, at ${at}`).toEqual(expected)
       expect(pushed(body, [at]).extraction, `text, at ${at}`).toEqual(expected)

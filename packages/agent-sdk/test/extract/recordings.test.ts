@@ -1,5 +1,6 @@
 import { type Extraction, extractReasoning } from '@meup/agent-sdk/extract'
 import { expect, test } from 'vitest'
+import { times } from '../../../../test/support/soak.js'
 import { naive } from './support/naive.js'
 import { type Recording, unframed, withRecordings } from './support/recordings.js'
 import { asLines, asServerSent, parsed, said, streamed } from './support/streams.js'
@@ -45,8 +46,13 @@ test(
   }),
 )
 
+const inPieces = (body: Uint8Array, length: number): Uint8Array[] =>
+  Array.from({ length: Math.ceil(body.length / length) }, (_, index) =>
+    body.subarray(index * length, (index + 1) * length),
+  )
+
 test(
-  'streams in single bytes, as server-sent events and as lines',
+  'streams in single bytes, or by day in a few, as server-sent events and as lines',
   overAll(async (recording) => {
     if (recording.body === undefined) return
     const chunks = await chunksOf(recording)
@@ -56,7 +62,7 @@ test(
     const other = new TextEncoder().encode(isInLines ? asServerSent(chunks) : asLines(chunks))
     const bodies = isFramed ? [other] : [own, other]
     for (const body of bodies) {
-      const again = await parsed([...body].map((byte) => Uint8Array.of(byte)))
+      const again = await parsed(inPieces(body, times(5, 1)))
       expect(streamed(again).extraction, recording.name).toEqual(extraction)
     }
   }),
