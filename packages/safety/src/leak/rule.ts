@@ -48,27 +48,39 @@ function searchBy(pattern: Pattern, rule: SecretRule, needs?: RegExp): Detector 
 
 /**
  * Compiles a rule of this package. Where its pattern says how a match begins, it only looks there; where JavaScript
- * surely matches all of it in linear time, RE2 has no part in it.
+ * surely matches all of it in linear time, RE2 has no part in it. What finds the rest is compiled when it is first
+ * asked: most rules never are.
  */
 export function compileBuiltIn(rule: BuiltInRule): Detector {
-  const { name, pattern, action } = rule
+  const { name, pattern, action, keywords = [] } = rule
   const head = compileHead(pattern)
   const needs = needsOf(rule)
-  if (head === undefined) return searchBy(patternOf(rule, needs), rule, needs)
+  if (head === undefined) {
+    return {
+      name,
+      action,
+      words: keywords,
+      find: whenAsked(() => searchBy(patternOf(rule, needs), rule, needs).find),
+    }
+  }
   const { starts: words, glance, isWhole, extent, native } = head
   const judge = judgeOf(rule)
   // It skips what it has found, where the same may begin again and again.
   if (isWhole) return { name, action, words, isAtWords: true, find: secretsAt(glance, judge) }
-  const prefix = compilePrefixPattern(pattern, native)
-  const begins =
-    needs === undefined ? prefix.begins : (text: string) => needs.test(text) && prefix.begins(text)
-  return {
-    name,
-    action,
-    words,
-    isAtWords: true,
-    glance,
-    find: compilePrefixSearch({ ...prefix, begins }, judge, endOfMatch(extent)),
+  const find = whenAsked(() => {
+    const prefix = compilePrefixPattern(pattern, native)
+    const begins =
+      needs === undefined ? prefix.begins : (text: string) => needs.test(text) && prefix.begins(text)
+    return compilePrefixSearch({ ...prefix, begins }, judge, endOfMatch(extent))
+  })
+  return { name, action, words, isAtWords: true, glance, find }
+}
+
+function whenAsked(compile: () => Detector['find']): Detector['find'] {
+  let find: Detector['find'] | undefined
+  return (...asked) => {
+    find ??= compile()
+    return find(...asked)
   }
 }
 
