@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -109,6 +109,8 @@ async function measure(
 ): Promise<Figures> {
   const folder = temporaryFolder()
   cpSync(filled, folder, { recursive: true })
+  // The first commit would wait until all of the copy is on the disk.
+  execFileSync('sync')
   const server = await startGateway(folder)
   let service: Service
   const memory: number[] = []

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 
 /** What one connection may bring before the event loop goes on to the others, to timers and to requests. */
 const [maxFrames, maxBytes] = [64, 64 * 1024]
-/** Read at once. All frames in it are taken: at six bytes each, no more than 341 over the portion. */
-const sliceBytes = 2048
+/** Read at once, at first and at most. All frames in it are taken: at six bytes each, no more than 1,365 over the portion. */
+const [firstBytes, mostBytes] = [2048, 8192]
 
 /**
  * Reads a socket in portions. `ws` takes all frames of a chunk in one go, and a chunk of 64 KiB may hold ten thousand, so
@@ -41,11 +41,14 @@ export class PortionReader {
     const socket = this.#socket
     this.#isDue = false
     this.#frames = 0
-    let bytes = 0
+    let [bytes, wanted] = [0, firstBytes]
     while (this.#frames < maxFrames && bytes < maxBytes && socket.readableLength > 0) {
-      const slice: Buffer | null = socket.read(Math.min(sliceBytes, socket.readableLength))
+      const slice: Buffer | null = socket.read(Math.min(wanted, socket.readableLength))
       if (slice === null) return
       bytes += slice.length
+      // As much as the frames that are left would take, were they like those before.
+      const each = bytes / Math.max(1, this.#frames)
+      wanted = Math.min(mostBytes, Math.max(firstBytes, Math.floor(each * (maxFrames - this.#frames))))
     }
     const relief = bytes > 0 ? this.#relief() : undefined
     if (relief !== undefined) {
