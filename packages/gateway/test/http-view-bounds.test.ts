@@ -1,6 +1,9 @@
+import { FakeClock } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import { range, type Sent } from './client.js'
+import { asking } from './http-client.js'
 import { rawEvents } from './reasoning-story.js'
+import { start } from './support.js'
 import { begin, call, chat, result, stage, stores, thought, turnsOf } from './turns.js'
 
 type Stage = Awaited<ReturnType<typeof stage>>
@@ -86,5 +89,27 @@ test.for(['memory', 'SQLite'] as const)(
     const blocks = await live
     expect(await rawEvents(url, 'stranger', { query: 'after=2' })).toEqual(blocks)
     expect(blocks.filter((block) => block.startsWith('event: job_reasoning'))).toHaveLength(total)
+  },
+)
+
+test.for(['/participants', '/contexts', '/turns?thread_id=test/ana', '/audit'])(
+  'whoever has used up its work waits for %s, and others do not',
+  async (path) => {
+    const clock = new FakeClock()
+    const work = { perSecond: 1, burst: 20 }
+    const crowd = Object.fromEntries(range(1, 50).map((n) => [`p${n}`, ['x'.repeat(100)]]))
+    const participants = { ana: ['*'], bob: ['chat'], ...crowd }
+    const { url } = await start({ participants, clock, limits: { rates: { work } } })
+    const get = async (who: string, path: string) => (await asking(url, who).get(path)).text()
+    await get('ana', '/participants')
+    let isAnswered = false
+    const answered = get('ana', path).then(() => {
+      isAnswered = true
+    })
+    await get('bob', path)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(isAnswered).toBe(false)
+    clock.advance(1_000_000)
+    await answered
   },
 )
