@@ -81,7 +81,10 @@ export class Member implements Elsewhere {
       isBinary,
     }
     try {
-      const { outcome } = await this.#shared.ask({ head, body: frame })
+      const { outcome, owesMs } = await this.#shared.ask({ head, body: frame })
+      const { rates, clock } = this.#room.space
+      // It is the socket here that is not read until it is paid.
+      if (typeof owesMs === 'number') rates.owe(payer, 'work', owesMs, clock.now())
       const answer = outcome as Receipt | Refusal
       if (!isRefusal(answer) && answer.seq > this.#room.space.delivered) {
         this.#handedOn.add({ ...answer, kind: prescan(frame).kind ?? '', sender })
@@ -143,8 +146,10 @@ export class Member implements Elsewhere {
         return { refused: String(error) }
       }
     }
-    const outcome = space.submit(this.#senderOf(head), body ?? new Uint8Array(), head.isBinary === true)
-    return { outcome: isRefusal(outcome) ? outcome : { ...outcome } }
+    const sender = this.#senderOf(head)
+    const outcome = space.submit(sender, body ?? new Uint8Array(), head.isBinary === true)
+    const owesMs = space.rates.wait(sender.payer, 'work', space.clock.now())
+    return { outcome: isRefusal(outcome) ? outcome : { ...outcome }, owesMs }
   }
 
   /** Somebody who is connected to another gateway. */
