@@ -87,7 +87,8 @@ export class Member implements Elsewhere {
       if (typeof owesMs === 'number') rates.owe(payer, 'work', owesMs, clock.now())
       const answer = outcome as Receipt | Refusal
       if (!isRefusal(answer) && answer.seq > this.#room.space.delivered) {
-        this.#handedOn.add({ ...answer, kind: prescan(frame).kind ?? '', sender })
+        const { id: writtenId = '', kind = '' } = prescan(frame)
+        this.#handedOn.add({ ...answer, writtenId, kind, sender })
       }
       return answer
     } catch (err) {
@@ -123,8 +124,8 @@ export class Member implements Elsewhere {
   /** Of what the gateway before had admitted, the log has what it has. */
   #apologise(): void {
     const { log } = this.#room.space
-    for (const { id, kind, sender } of this.#handedOn.take()) {
-      if (log.find(id) === undefined) this.#refuse(sender, { id, kind })
+    for (const { id, writtenId, kind, sender } of this.#handedOn.take()) {
+      if (log.find(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
     }
   }
 
