@@ -113,3 +113,23 @@ test.for(['/participants', '/contexts', '/turns?thread_id=test/ana', '/audit'])(
     await answered
   },
 )
+
+test('an agent pays for events that tell of all that it has done, and whoever reads them later does as well', async () => {
+  const clock = new FakeClock()
+  const work = { perSecond: 1, burst: 12_000 }
+  const { say, as, post } = await stage({ clock, rates: { ben: { work }, stranger: { work } } })
+  const live = await as('auditor').events()
+  const why = 'because '.repeat(1000)
+  await say(['ben', begin('run', undefined, 'begin')])
+  let calls = 0
+  while (calls < 20 && (await post('ben', call(`call${calls + 1}`, 'run', 'look', why))).status === 201) {
+    calls++
+    await say(['tool', result(`call${calls}`)])
+    await live.next(({ event }) => event === 'job_reasoning')
+  }
+  expect(calls).toBeGreaterThan(5)
+  expect(calls).toBeLessThan(20)
+  const later = await as('stranger').events('after=0')
+  for (let n = 0; n < calls; n++) await later.next(({ event }) => event === 'job_reasoning')
+  expect((await post('stranger', chat('aside', 'aside'))).status).toBe(429)
+})
