@@ -152,3 +152,9 @@ test('a stream shows that it is alive', async () => {
   expect(await reader.comment()).toBe(': still here')
   reader.leave()
 })
+
+test('a run fails where to follow it costs more than its client may use', async () => {
+  const { ben, end } = await underWay({}, { rates: { ana: { work: { perSecond: 10, burst: 400 } } } })
+  for (let n = 0; n < 60; n++) await ben.accepted(thought('run', `aside ${n}`))
+  expect(await end()).toMatchObject({ type: 'RUN_ERROR', code: 'rate_limited' })
+})

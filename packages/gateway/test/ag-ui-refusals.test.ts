@@ -110,3 +110,10 @@ test('chats by this way count like any other', async () => {
   const another = { ...fit, messages: [{ ...question, id: 'q2' }] }
   expect(await refusal(runs, 'ana', another)).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
 })
+
+test('decisions about more than 64 proposals at once are refused', async () => {
+  const { runs } = await stage()
+  const resume = Array(65).fill({ interruptId: 'p', status: 'cancelled' })
+  const detail = 'resume must have at most 64 entries'
+  expect(await refusal(runs, 'ana', { ...fit, resume })).toMatchObject({ status: 400, body: { detail } })
+})

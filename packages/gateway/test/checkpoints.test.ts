@@ -6,8 +6,11 @@ import { type EnvelopeLog, type Logger, memoryStore, sqliteStore } from '@meup/g
 import { draftOf, randomDrafts } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Delivery } from '../src/outbox/broadcast.js'
 import { silent } from '../src/ports/logger.js'
+import { Checkpoints } from '../src/space/checkpoints.js'
 import { replay, resume } from '../src/space/replay.js'
+import type { Space } from '../src/space/space.js'
 import { SpaceState } from '../src/space/state.js'
 import { errorFor } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
@@ -174,4 +177,25 @@ test('a checkpoint that was kept survives kill -9, whole', async () => {
   const { through, bytes } = await kept(await store.open('main'))
   expect(through).toBeGreaterThanOrEqual(acknowledged)
   expect(Buffer.from(bytes).toString()).toMatch(new RegExp(`^state at ${through} x{300000}$`))
+})
+
+test('a checkpoint is due as well where much that fell would have to be found out again', async () => {
+  const kept: number[] = []
+  const state = { seq: 0, trust: { work: 0 }, toSnapshot: () => new Uint8Array(10) }
+  const space = {
+    state,
+    delivered: 0,
+    logger: silent,
+    config: { name: 'test' },
+    committed: async () => true,
+    log: { keep: async ({ through }: { through: number }) => void kept.push(through) },
+  }
+  const checkpoints = new Checkpoints(space as unknown as Space)
+  for (const work of [600_000, 1_200_000, 1_800_000, 2_400_000]) {
+    space.delivered = state.seq += 10
+    state.trust.work = work
+    checkpoints.delivered([{ entry: { body: new Uint8Array(100) } }] as unknown as Delivery[])
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(kept).toEqual([20, 40])
 })

@@ -74,6 +74,15 @@ describe('a log that refuses a commit', () => {
     expect(await bob.next(byId(id))).toMatchObject({ seq: seq + 1 })
   })
 
+  test('names no id that its sender did not write', async () => {
+    const { stall, alice } = await onFaultyDisk()
+    const { appending, fail } = stall()
+    alice.send(chat())
+    await appending
+    fail()
+    expect(await alice.next(ofKind('system.error'))).not.toHaveProperty('correlationId')
+  })
+
   test('answers a post with 503, and nothing of it is there', async () => {
     const { stall, alice, post, seq } = await onFaultyDisk()
     const { appending, fail } = stall()

@@ -55,6 +55,22 @@ describe.for<[what: string, piece: Buffer]>([
   })
 })
 
+test('what comes in one segment is read no further once it has cost too much', async () => {
+  const clock = new FakeClock()
+  const work = { perSecond: 1, burst: 500 }
+  const { url, connect, gateway } = await start({ participants, clock, rates: { alice: { work } } })
+  const bob = await connect('bob')
+  const alice = await new RawSocket(url).upgrade()
+  await alice.until(/system\.welcome/)
+  const correlationId = range(1, 16).map((n) => `${n}`.padStart(60, 'x'))
+  const dear = range(1, 40).map((n) => JSON.stringify({ ...hello, id: `dear${n}`, correlationId }))
+  alice.write(Buffer.concat(dear.map((each) => frame(text, each))))
+  await bob.next(byId('dear1'))
+  await settle(bob)
+  expect(said(bob.frames)).not.toContain('dear10')
+  expect(gateway.report()[0]?.tally.heldReads).toBeGreaterThan(0)
+})
+
 describe('a socket whose sender owes frames', () => {
   const send: Record<string, (alice: Client) => void> = {
     'for what cannot be read': (alice) => alice.send('{'),

@@ -121,6 +121,29 @@ describe('GET audit', () => {
     expect((await audit('?limit=4')).decisions).toHaveLength(4)
   })
 
+  test('says where to go on by what its reader may read alone', async () => {
+    const { url, post } = await start({ participants: { ben: ['*'], cleo: ['chat'] } })
+    const thoughts = [{}, { to: ['ben'] }, {}, { to: ['ben'] }, { to: ['ben'] }, {}]
+    const said = thoughts.map((more, n) => ({
+      id: `t${n}`,
+      kind: 'reasoning.thought',
+      context: 'run',
+      payload: { message: `${n}` },
+      ...more,
+    }))
+    await post('ben', [{ id: 'run', kind: 'reasoning.start' }, ...said])
+    const pages: (number | undefined)[][] = []
+    for (let before = ''; ; ) {
+      const { steps, next } = (await asking(url, 'cleo').json(`/audit?limit=1${before}`)) as Audit
+      pages.push([...steps.map(({ seq }) => seq), next])
+      if (next === undefined) break
+      before = `&before=${next}`
+    }
+    const [shown, places] = [pages.map(([seq]) => seq), pages.map((page) => page.at(-1))]
+    expect(pages.length).toBeGreaterThan(2)
+    expect(places.slice(0, -1)).toEqual(shown.slice(0, -1))
+  })
+
   test('counts what was decided alike', async () => {
     const { audit, post, clock } = await tried(0)
     for (const _ of range(1, 5)) await post('ben', { kind: 'x.y' })

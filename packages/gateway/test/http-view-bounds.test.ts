@@ -1,6 +1,9 @@
+import { FakeClock } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import { range, type Sent } from './client.js'
+import { asking } from './http-client.js'
 import { rawEvents } from './reasoning-story.js'
+import { start } from './support.js'
 import { begin, call, chat, result, stage, stores, thought, turnsOf } from './turns.js'
 
 type Stage = Awaited<ReturnType<typeof stage>>
@@ -88,3 +91,45 @@ test.for(['memory', 'SQLite'] as const)(
     expect(blocks.filter((block) => block.startsWith('event: job_reasoning'))).toHaveLength(total)
   },
 )
+
+test.for(['/participants', '/contexts', '/turns?thread_id=test/ana', '/audit'])(
+  'whoever has used up its work waits for %s, and others do not',
+  async (path) => {
+    const clock = new FakeClock()
+    const work = { perSecond: 1, burst: 20 }
+    const crowd = Object.fromEntries(range(1, 50).map((n) => [`p${n}`, ['x'.repeat(100)]]))
+    const participants = { ana: ['*'], bob: ['chat'], ...crowd }
+    const { url } = await start({ participants, clock, limits: { rates: { work } } })
+    const get = async (who: string, path: string) => (await asking(url, who).get(path)).text()
+    await get('ana', '/participants')
+    let isAnswered = false
+    const answered = get('ana', path).then(() => {
+      isAnswered = true
+    })
+    await get('bob', path)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(isAnswered).toBe(false)
+    clock.advance(1_000_000)
+    await answered
+  },
+)
+
+test('an agent pays for events that tell of all that it has done, and whoever reads them later does as well', async () => {
+  const clock = new FakeClock()
+  const work = { perSecond: 1, burst: 12_000 }
+  const { say, as, post } = await stage({ clock, rates: { ben: { work }, stranger: { work } } })
+  const live = await as('auditor').events()
+  const why = 'because '.repeat(1000)
+  await say(['ben', begin('run', undefined, 'begin')])
+  let calls = 0
+  while (calls < 20 && (await post('ben', call(`call${calls + 1}`, 'run', 'look', why))).status === 201) {
+    calls++
+    await say(['tool', result(`call${calls}`)])
+    await live.next(({ event }) => event === 'job_reasoning')
+  }
+  expect(calls).toBeGreaterThan(5)
+  expect(calls).toBeLessThan(20)
+  const later = await as('stranger').events('after=0')
+  for (let n = 0; n < calls; n++) await later.next(({ event }) => event === 'job_reasoning')
+  expect((await post('stranger', chat('aside', 'aside'))).status).toBe(429)
+})

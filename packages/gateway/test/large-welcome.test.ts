@@ -1,7 +1,10 @@
 import type { Connection } from '@meup/gateway'
-import { createTestGateway, testToken } from '@meup/gateway/testing'
+import { createTestGateway, FakeClock, testToken } from '@meup/gateway/testing'
 import { closeCodes } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
+import { byId, said } from './client.js'
+import { start } from './support.js'
+import { chat, grant } from './trust.js'
 
 const sendBufferBytes = 4096
 
@@ -91,4 +94,25 @@ test('whoever asks for welcomes and takes none is closed', async () => {
   }
   expect(peer.closedWith).toBe(closeCodes.tooSlow)
   expect(peer.pending).toBeLessThan(80_000)
+})
+
+test('whoever changes the rights of others pays for their welcomes', async () => {
+  const crowd = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`p${n}`, ['x'.repeat(100)]]))
+  const clock = new FakeClock()
+  const { connect, gateway } = await start({
+    participants: { root: ['*'], ann: [], bob: ['chat'], ...crowd },
+    clock,
+    limits: { rates: { bytes: { perSecond: 1000, burst: 10_000 } } },
+  })
+  const [root, bob] = [await connect('root'), await connect('bob')]
+  for (let n = 0; n < 4; n++) await connect('ann')
+  await root.accepted(grant('ann', ['x.y']))
+  root.send({ id: 'held', ...chat() })
+  for (let n = 0; n < 3; n++) await bob.accepted(chat())
+  root.send({ id: 'later', ...chat() })
+  for (let n = 0; n < 3; n++) await bob.accepted(chat())
+  expect(said(bob.frames)).not.toContain('later')
+  expect(gateway.report()[0]?.tally.heldReads).toBeGreaterThan(0)
+  clock.advance(60_000)
+  await bob.next(byId('later'))
 })

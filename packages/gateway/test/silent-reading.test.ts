@@ -235,4 +235,44 @@ describe('what may not be read tells nothing', () => {
       }
     }
   })
+  type Seq = { readonly seq: number }
+
+  test('in the audit of a log of which no request sees all', async () => {
+    const total = 12_000
+    const at = (seq: number): string => new Date(Date.UTC(2026, 1, 21) + seq * 1000).toISOString()
+    const denied = { decision: 'denied', reasonCode: 'forbidden', message: 'no', count: 1 }
+    const logOf = (hidden: Pick<Fields, 'from' | 'kind' | 'payload'>): Fields[] =>
+      range(1, total).map((seq) => {
+        const fields = { id: `e${seq}`, ts: at(seq) }
+        if (seq === total) return { ...configured, ts: at(seq) }
+        if (seq % 3000 === 1) {
+          return { ...fields, from: GATEWAY, kind: Kind.systemDecision, to: ['ben'], payload: denied }
+        }
+        if (seq % 100 === 0) return { ...fields, ...hidden, to: ['zed'] }
+        return { ...fields, from: 'ana', kind: 'chat', payload: { message: 'hm' } }
+      })
+    const stands = [
+      await inMemory(logOf({ from: GATEWAY, kind: Kind.systemDecision, payload: denied })),
+      await inMemory(logOf({ from: 'zed', kind: 'x.other', payload: {} })),
+    ]
+    const queries = [
+      'limit=1',
+      'limit=1&phase=waiting_approval',
+      'limit=2&from=ben',
+      `until=${at(11_250)}`,
+      `until=${at(11_250)}&limit=1`,
+      `since=${at(1250)}&before=11222`,
+      `since=${at(1250)}&before=11290`,
+    ]
+    for (const query of queries) {
+      const answers = await Promise.all(
+        stands.map(async ({ get }) => {
+          const audit = (await (await get('ben', `/audit?${query}`)).json()) as Record<string, unknown>
+          const { steps, decisions, ...more } = audit as { steps: Seq[]; decisions: Seq[] }
+          return { ...more, steps: steps.map(({ seq }) => seq), decisions: decisions.map(({ seq }) => seq) }
+        }),
+      )
+      expect([query, answers[0]]).toEqual([query, answers[1]])
+    }
+  })
 })

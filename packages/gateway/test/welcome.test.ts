@@ -91,3 +91,17 @@ test('observe.subscribe is answered by a welcome that names it', async () => {
   })
   expect(await (await connect('bot')).frames[0]).not.toHaveProperty('correlationId')
 })
+
+test('the welcome leaves out proposals of which it takes too long to find out whether one may decide', async () => {
+  const dear = { kind: 'mcp.request', payload: { params: { text: 're:[ab]*a[ab]{7}c' } } }
+  const { connect } = await start({ participants: { ana: ['*'], bot: [dear] } })
+  const ana = await connect('ana')
+  for (let n = 1; n <= 64; n++) {
+    const params = { text: `${'ab'.repeat(50)}abbbbbbbc` }
+    await ana.accepted({ id: `p${n}`, kind: 'mcp.proposal', payload: { method: 'x/y', params } })
+  }
+  const [own, others] = [(await connect('ana')).welcome.proposals, (await connect('bot')).welcome.proposals]
+  expect(own).toHaveLength(64)
+  expect(others.at(-1)?.id).toBe('p64')
+  expect(others.length).toBeLessThan(64)
+})

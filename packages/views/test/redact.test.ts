@@ -72,7 +72,7 @@ describe('parameters', () => {
 
   test('keep 8,192 characters at most, whatever they are made of', () => {
     const { value, size } = redact({ a: 'x'.repeat(9000), b: 'y' }, open)
-    expect(JSON.stringify(value)).toMatch(/^\{"a":"x{8180,}…"\}$/)
+    expect(JSON.stringify(value)).toMatch(/^\{"a":"x{8160,}…"\}$/)
     expect(size).toBe(8192)
     const many = redact(
       Array.from({ length: 50_000 }, () => ({})),
@@ -86,6 +86,25 @@ describe('parameters', () => {
         expect(JSON.stringify(value).isWellFormed()).toBe(true)
       }),
     )
+  })
+
+  test('take no more looks than 8,192 characters are worth, however short or secret their texts are', () => {
+    let looks = 0
+    const counting = (text: string) => {
+      looks++
+      return { text, isWithheld: text.length > 100 }
+    }
+    redact(
+      Array.from({ length: 5000 }, (_, n) => `${n}`),
+      counting,
+    )
+    expect(looks).toBeLessThanOrEqual(512)
+    looks = 0
+    redact(
+      Array.from({ length: 100 }, () => 'x'.repeat(5000)),
+      counting,
+    )
+    expect(looks).toBe(2)
   })
 
   test('are a copy', () => {

@@ -13,7 +13,7 @@ export class PortionReader {
   /** It is not read for the time being. */
   isHeld = true
   readonly #socket: Socket
-  /** Asked after each portion: read no more until this resolves. */
+  /** Asked after each slice, as one frame may use up what its sender has: read no more until this resolves. */
   readonly #relief: () => Promise<void> | undefined
   #frames = 0
   #isDue = false
@@ -42,15 +42,21 @@ export class PortionReader {
     this.#isDue = false
     this.#frames = 0
     let [bytes, wanted] = [0, firstBytes]
-    while (this.#frames < maxFrames && bytes < maxBytes && socket.readableLength > 0) {
+    let relief: Promise<void> | undefined
+    while (
+      relief === undefined &&
+      this.#frames < maxFrames &&
+      bytes < maxBytes &&
+      socket.readableLength > 0
+    ) {
       const slice: Buffer | null = socket.read(Math.min(wanted, socket.readableLength))
       if (slice === null) return
       bytes += slice.length
       // As much as the frames that are left would take, were they like those before.
       const each = bytes / Math.max(1, this.#frames)
       wanted = Math.min(mostBytes, Math.max(firstBytes, Math.floor(each * (maxFrames - this.#frames))))
+      relief = this.#relief()
     }
-    const relief = bytes > 0 ? this.#relief() : undefined
     if (relief !== undefined) {
       this.isHeld = true
       void relief.then(() => this.resume())

@@ -3,6 +3,8 @@ import type { Sender } from '../space/sender.js'
 /** A frame that another gateway has admitted, and that the log does not have yet. */
 interface Handed {
   readonly id: string
+  /** As its sender wrote it; empty where it wrote none. */
+  readonly writtenId: string
   readonly kind: string
   readonly seq: number
   readonly sender: Sender

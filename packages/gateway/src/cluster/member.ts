@@ -81,10 +81,14 @@ export class Member implements Elsewhere {
       isBinary,
     }
     try {
-      const { outcome } = await this.#shared.ask({ head, body: frame })
+      const { outcome, owesMs } = await this.#shared.ask({ head, body: frame })
+      const { rates, clock } = this.#room.space
+      // It is the socket here that is not read until it is paid.
+      if (typeof owesMs === 'number') rates.owe(payer, 'work', owesMs, clock.now())
       const answer = outcome as Receipt | Refusal
       if (!isRefusal(answer) && answer.seq > this.#room.space.delivered) {
-        this.#handedOn.add({ ...answer, kind: prescan(frame).kind ?? '', sender })
+        const { id: writtenId = '', kind = '' } = prescan(frame)
+        this.#handedOn.add({ ...answer, writtenId, kind, sender })
       }
       return answer
     } catch (err) {
@@ -120,8 +124,8 @@ export class Member implements Elsewhere {
   /** Of what the gateway before had admitted, the log has what it has. */
   #apologise(): void {
     const { log } = this.#room.space
-    for (const { id, kind, sender } of this.#handedOn.take()) {
-      if (log.find(id) === undefined) this.#refuse(sender, { id, kind })
+    for (const { id, writtenId, kind, sender } of this.#handedOn.take()) {
+      if (log.find(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
     }
   }
 
@@ -143,8 +147,10 @@ export class Member implements Elsewhere {
         return { refused: String(error) }
       }
     }
-    const outcome = space.submit(this.#senderOf(head), body ?? new Uint8Array(), head.isBinary === true)
-    return { outcome: isRefusal(outcome) ? outcome : { ...outcome } }
+    const sender = this.#senderOf(head)
+    const outcome = space.submit(sender, body ?? new Uint8Array(), head.isBinary === true)
+    const owesMs = space.rates.wait(sender.payer, 'work', space.clock.now())
+    return { outcome: isRefusal(outcome) ? outcome : { ...outcome }, owesMs }
   }
 
   /** Somebody who is connected to another gateway. */

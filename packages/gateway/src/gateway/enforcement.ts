@@ -1,4 +1,5 @@
-import { type Capability, closeCodes } from '@meup/protocol'
+import { type Capability, closeCodes, namespaceOf } from '@meup/protocol'
+import type { Delivery } from '../outbox/broadcast.js'
 import type { Presence } from '../space/presence.js'
 import type { Session } from '../space/session.js'
 import type { Space } from '../space/space.js'
@@ -18,7 +19,8 @@ const notWelcome = 'this access was taken away or has ended; ask for a new token
 export class Enforcement {
   readonly #space: Space
   readonly #presence: Presence
-  readonly #welcome: (session: Session) => void
+  /** Gives the bytes of the welcome. */
+  readonly #welcome: (session: Session) => number
   /** What was carried out last. */
   #done: { readonly trust: Trust; readonly revision: number } | undefined
   /** Whose rights have changed, between `before` and `after` a delivery. */
@@ -29,12 +31,12 @@ export class Enforcement {
   #isOver = false
   #cancel = (): void => {}
 
-  constructor(space: Space, presence: Presence, welcome: (session: Session) => void) {
+  constructor(space: Space, presence: Presence, welcome: (session: Session) => number) {
     this.#space = space
     this.#presence = presence
     this.#welcome = welcome
     space.beforeDelivery = () => this.#before()
-    space.afterDelivery = () => this.#after()
+    space.afterDelivery = (batch) => this.#after(batch)
   }
 
   /** Carries out what there is to do, whatever was done before. */
@@ -103,15 +105,27 @@ export class Enforcement {
     }
   }
 
-  #after(): void {
+  #after(batch: readonly Delivery[] = []): void {
     this.#dismiss()
     const renewed = this.#renewed
     if (renewed === undefined) return
     this.#renewed = undefined
     this.expel()
-    for (const session of renewed) this.#welcome(session)
+    const bytes = renewed.reduce((sum, session) => sum + this.#welcome(session), 0)
+    this.#charge(bytes, batch)
     for (const id of this.#space.state.trust.untold()) this.#presence.tell(id)
     this.#wait()
+  }
+
+  /**
+   * Each welcome tells of the whole space, and each connection gets one: those who have changed rights pay for them, as for
+   * those that they ask for [MEUP-4.16].
+   */
+  #charge(bytes: number, batch: readonly Delivery[]): void {
+    const { clock, rates, sessions } = this.#space
+    const changes = batch.filter(({ entry }) => changing.has(namespaceOf(entry.kind)))
+    const payers = new Set(changes.map(({ entry }) => payerOf(entry.from, sessions)))
+    for (const payer of payers) rates.charge(payer, 'bytes', bytes / payers.size, clock.now())
   }
 
   /** Whoever was kicked leaves as soon as the log has it, whatever else is still on its way there. */
@@ -132,6 +146,13 @@ export class Enforcement {
     const ms = Math.min(Math.max(soonest - clock.now(), 1), longestWaitMs)
     this.#cancel = clock.after(ms, () => this.#onTime())
   }
+}
+
+const changing: ReadonlySet<string> = new Set(['capability', 'space'])
+
+function payerOf(participant: string, sessions: Iterable<Session>): string {
+  for (const session of sessions) if (session.participant === participant) return session.payer
+  return participant
 }
 
 const isSame = (a: readonly Capability[], b: readonly Capability[]): boolean =>

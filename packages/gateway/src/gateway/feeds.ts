@@ -15,6 +15,8 @@ import type { Projector } from './projector.js'
 const endsAtOnce = 16
 /** Bytes of envelopes that may wait for the projector; past that they are read from the log again. */
 const mostWaiting = 4 * 1024 * 1024
+/** Characters that an event has for each decision beside its rationale, and characters for one unit of work. */
+const [decisionCharacters, charactersPerUnit] = [128, 64]
 
 /**
  * The streams of events of a space. They are served as far as turns are made of the log, so that what a batch of calls
@@ -68,6 +70,8 @@ export class Feeds {
     const batch = this.#take(through)
     const isWhole = batch.length === through - this.#shown
     this.#shown = through
+    // Where nobody looks on, no event is made.
+    if (this.#upToDate.size > 0) for (const end of ends) this.#charge(end.turn.agent, end)
     for (const session of this.#open) if (session.closed) this.#leave(session)
     if (isWhole && this.#isShown(batch, ends)) return
     const behind = [...this.#upToDate]
@@ -85,6 +89,16 @@ export class Feeds {
       logger.error({ space: config.name, err }, 'streams of events have to read the log again')
       return false
     }
+  }
+
+  /** An event tells of all of its turn so far: that may be a thousand times what has ended it [MEUP-7.8]. */
+  #charge(payer: string, { turn: { decisions } }: BatchEnd): void {
+    const { rates, clock } = this.#space
+    const characters = decisions.reduce(
+      (sum, { rationale }) => sum + decisionCharacters + (rationale?.length ?? 0),
+      0,
+    )
+    rates.charge(payer, 'work', characters / charactersPerUnit, clock.now())
   }
 
   #leave(session: Session): void {
@@ -130,6 +144,7 @@ export class Feeds {
     const last = rows.at(-1)?.seq ?? after
     if (rows[0]?.seq !== after + 1) return false
     const { ends, through } = await this.#ends(after, last)
+    for (const end of ends) this.#charge(session.payer, end)
     for (const portion of portionsOf(rows.filter(({ seq }) => seq <= through))) {
       const seqs = new Set(portion.map(({ seq }) => seq))
       const batch = portion.map((row) => this.#space.deliveryOf(row))

@@ -34,9 +34,7 @@ export class Room {
     this.projector = new Projector(space)
     this.retention = new Retention(space, this.projector)
     this.checkpoints = new Checkpoints(space)
-    this.#enforcement = new Enforcement(space, this.presence, (session) => {
-      this.#welcomeAnew(session)
-    })
+    this.#enforcement = new Enforcement(space, this.presence, (session) => this.#welcomeAnew(session))
     this.#feeds = new Feeds(space, this.projector)
     const { afterDelivery } = space
     space.afterDelivery = (deliveries) => {

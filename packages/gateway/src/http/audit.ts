@@ -55,7 +55,7 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   const isEmpty = steps.length === 0 && next === undefined
   const unknown = thread !== undefined && isEmpty ? unknownThread(thread, space) : undefined
   if (unknown !== undefined) return denied(unknown)
-  return paged(context, url, { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) }, next)
+  return paged(visitor, url, { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) }, next)
 }
 
 /** A row of the table of steps, and what it says of its turn. */

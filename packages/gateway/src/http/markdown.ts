@@ -1,12 +1,15 @@
+import type { Context } from 'hono'
 import { deny, isDenial } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
 import { exportTrail } from '../outbox/markdown.js'
 import { readingOf } from '../outbox/reading.js'
+import type { LogReader } from '../space/log-reads.js'
 import type { HttpOptions } from './options.js'
 import { denied } from './problem.js'
 import { streamOf } from './stream.js'
 import { unknownThread, wrongThread } from './thread.js'
-import { readView } from './views.js'
+import { chargeView, readView } from './views.js'
+import { readerFor } from './visitor.js'
 
 export const markdown = 'text/markdown; charset=utf-8'
 
@@ -17,6 +20,7 @@ interface Asked {
 
 /** Turns and their steps for people, as far as the visitor may read them. */
 export async function writeMarkdown(
+  context: Context,
   visitor: Caller,
   asked: Asked,
   options: HttpOptions,
@@ -42,7 +46,21 @@ export async function writeMarkdown(
       return denied(deny('not_found', 404, message))
     }
   }
-  return new Response(streamOf(after(first, texts), failed), { headers: { 'content-type': markdown } })
+  const paid = payingFor(after(first, texts), visitor, readerFor(visitor, context, options))
+  return new Response(streamOf(paid, failed), { headers: { 'content-type': markdown } })
+}
+
+/** Each text is paid for before the next one is made. */
+async function* payingFor(
+  texts: AsyncGenerator<string, void>,
+  visitor: Caller,
+  reader: LogReader,
+): AsyncGenerator<string, void> {
+  for await (const text of texts) {
+    chargeView(visitor, text.length)
+    yield text
+    if (!(await visitor.space.reads.mayGoOn(reader))) return
+  }
 }
 
 /** What was taken from a generator, and then the rest of it. */

@@ -38,7 +38,7 @@ export async function getExport(context: Context, options: HttpOptions): Promise
     options.logger.warn({ err, space: space.config.name, participant }, 'an export was not completed')
     options.hangUp(context)
   }
-  if (format === 'markdown') return writeMarkdown(visitor, asked, options, failed)
+  if (format === 'markdown') return writeMarkdown(context, visitor, asked, options, failed)
   if (after > space.delivered) {
     const message = `the log ends at seq ${space.delivered}; ask for what comes after that, or before`
     return denied(deny('invalid_request', 400, message))

@@ -6,21 +6,23 @@ import type { ContextReport } from '../space/contexts.js'
 import { participantsIn } from '../space/introduction.js'
 import type { HttpOptions } from './options.js'
 import { denied, problem, problemOf } from './problem.js'
+import { shown } from './views.js'
 import { askerOf } from './visitor.js'
 
 /** `GET /spaces/{space}/participants`: who belongs to the space, and who is there [MEUP-11.7]. */
 export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>
-  asVisitor(context, options, ({ space }) => {
+  asVisitor(context, options, (visitor) => {
+    const { space } = visitor
     const { log, delivered: head, state } = space
     const participants = participantsIn(state, space.clock.now())
-    return context.json({ participants, epoch: log.epoch, head })
+    return shown(visitor, { participants, epoch: log.epoch, head })
   })
 
 /** `GET /spaces/{space}/contexts`: the tree of contexts, oldest first [MEUP-11.7]. */
 export const getContexts = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, (visitor) => {
     const { log, delivered: head } = visitor.space
-    return context.json({ contexts: treeOf(shownTo(visitor)).roots, epoch: log.epoch, head })
+    return shown(visitor, { contexts: treeOf(shownTo(visitor)).roots, epoch: log.epoch, head })
   })
 
 /** `GET /spaces/{space}/contexts/{path}`: one context and what is nested in it. */
@@ -28,7 +30,7 @@ export const getContext = (context: Context, options: HttpOptions): Promise<Resp
   asVisitor(context, options, (visitor) => {
     const path = context.req.param('path') ?? ''
     const node = treeOf(shownTo(visitor, path)).byPath.get(path)
-    if (node !== undefined) return context.json(node)
+    if (node !== undefined) return shown(visitor, node)
     const message = `no reasoning that you may read has opened the context ${path}, or it is long over`
     return problem(problemOf({ code: 'not_found', message }))
   })

@@ -32,5 +32,5 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   if (isDenial(page)) return denied(page)
   const { turns, next } = page
   const unknown = turns.length === 0 && next === undefined ? unknownThread(thread, space) : undefined
-  return unknown ? denied(unknown) : paged(context, url, { thread_id: thread, turns }, next)
+  return unknown ? denied(unknown) : paged(visitor, url, { thread_id: thread, turns }, next)
 }

@@ -1,4 +1,3 @@
-import type { Context } from 'hono'
 import { type Denial, deny } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
 import { LogError } from '../log/error.js'
@@ -6,6 +5,8 @@ import type { HttpOptions } from './options.js'
 
 /** Milliseconds that a request waits until views have caught up with the log, and are read. */
 const patienceMs = 5000
+/** Characters of a view for one unit of work. */
+const charactersPerUnit = 64
 
 const unreadable = 'turns and steps cannot be read at present; ask again later'
 
@@ -51,10 +52,26 @@ function behind(seq: number, head: number): Denial {
   return { ...deny('unavailable', 503, message), retryAfterMs: patienceMs }
 }
 
-/** A page as JSON. `next`: the `before` of the next one, where there may be more. */
-export function paged(context: Context, url: URL, page: object, next: number | undefined): Response {
+/** Charges for what a view has made, as for what is read of the log [MEUP-7.8]. */
+export function chargeView({ space, payer }: Pick<Caller, 'space' | 'payer'>, characters: number): void {
+  space.rates.charge(payer, 'work', characters / charactersPerUnit, space.clock.now())
+}
+
+/** A view as JSON, which whoever asked has paid for. */
+export function shown(
+  visitor: Caller,
+  view: object,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const text = JSON.stringify(view)
+  chargeView(visitor, text.length)
+  return new Response(text, { headers: { 'content-type': 'application/json', ...headers } })
+}
+
+/** A page of a view. `next`: the `before` of the next one, where there may be more. */
+export function paged(visitor: Caller, url: URL, page: object, next: number | undefined): Response {
   const answer = { ...page, has_more: next !== undefined }
-  if (next === undefined) return context.json(answer)
+  if (next === undefined) return shown(visitor, answer)
   url.searchParams.set('before', `${next}`)
-  return context.json({ ...answer, next }, 200, { link: `<?${url.searchParams}>; rel="next"` })
+  return shown(visitor, { ...answer, next }, { link: `<?${url.searchParams}>; rel="next"` })
 }

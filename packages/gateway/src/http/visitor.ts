@@ -12,11 +12,12 @@ export async function visitorOf(context: Context, options: HttpOptions): Promise
   return options.traffic.charge(context, accountOf(visitor)) ?? visitor
 }
 
-/** Who asks for an answer that may be large, when there is room for one. */
+/** Who asks for an answer that may be large, when there is room for one and what it has read is paid [MEUP-7.8]. */
 export async function askerOf(context: Context, options: HttpOptions): Promise<Caller | Denial> {
   const visitor = await visitorOf(context, options)
   if (isDenial(visitor)) return visitor
   if (!(await options.traffic.turn(context))) return gone
+  if (!(await visitor.space.reads.mayGoOn(readerFor(visitor, context, options)))) return gone
   // What it was let in by may have been taken away while it waited.
   return visitor.isWelcome() ? visitor : notWelcome
 }

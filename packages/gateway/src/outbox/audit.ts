@@ -39,7 +39,7 @@ export async function readAudit(
     const { steps, next } = await readSteps(reader, source, projection, query)
     return { steps, decisions: decisionsAmong(steps, source, query), next }
   }
-  const range = await decisionsIn(query, projection)
+  const range = await decisionsIn(reader, source, query, projection)
   const decided = await readDecisions(reader, source, query, range)
   const { steps, next = decided.next } = await readSteps(reader, source, projection, query, decided.next)
   return { steps, decisions: decided.messages.filter(({ seq = 0 }) => seq >= (next ?? 0)), next }
@@ -51,18 +51,37 @@ interface Between {
   readonly before: number
 }
 
-/** Where the log was between two times: of every decision there is a step, which tells its time as the log goes by it. */
+/**
+ * Where the log was between two times, as far as its reader can tell: of every decision there is a step, which tells its
+ * time as the log goes by it. What may not be read is no landmark, since pages end by these places [MEUP-8.6].
+ */
 async function decisionsIn(
+  reader: Reader,
+  source: Source,
   { since, until, before }: AuditQuery,
   projection: Pick<Projection, 'steps'>,
 ): Promise<Between> {
-  const lastUntil = async (time: string): Promise<number> => {
-    const [last] = await projection.steps({ phases: ['waiting_approval'], until: time, limit: 1 })
-    return last?.step.source.seq ?? 0
+  const mayRead = readingOf(reader, source)
+  const lastUntil = async (time: string, otherwise: number): Promise<number> => {
+    let place = before
+    for (let looked = 0; looked < mostSteps; looked += page) {
+      const steps = await projection.steps({
+        phases: ['waiting_approval'],
+        until: time,
+        before: place,
+        limit: page,
+      })
+      const last = steps.find(({ step }) => mayRead(step.source))
+      if (last !== undefined) return seqOf(last)
+      const oldest = steps.at(-1)
+      if (oldest === undefined || steps.length < page) return 0
+      place = seqOf(oldest)
+    }
+    return otherwise
   }
   return {
-    after: since === undefined ? 0 : await lastUntil(since),
-    before: until === undefined ? before : Math.min(before, (await lastUntil(until)) + 1),
+    after: since === undefined ? 0 : await lastUntil(since, 0),
+    before: until === undefined ? before : Math.min(before, (await lastUntil(until, before - 1)) + 1),
   }
 }
 
@@ -87,6 +106,8 @@ async function readSteps(
   const mayRead = readingOf(reader, source)
   const steps: AuditStep[] = []
   let [before, looked] = [query.before, 0]
+  /** Of the last that is shown: where to go on tells of nothing else [MEUP-8.6]. */
+  let last = before
   for (;;) {
     const read = (limit: number) => projection.steps({ ...query, before, limit })
     const { items, isAll } = await readWhole(Math.max(query.limit, page), read, seqOf)
@@ -94,10 +115,11 @@ async function readSteps(
       if (seqOf(made[0]) < floor) return { steps }
       const shown = made.filter(({ step }) => mayRead(step.source))
       if (shown.length > 0 && steps.length > 0 && steps.length + shown.length > query.limit) {
-        return { steps, next: before }
+        return { steps, next: last }
       }
       steps.push(...shown)
       before = seqOf(made[0])
+      if (shown.length > 0) last = before
     }
     if (isAll) return { steps }
     looked += items.length

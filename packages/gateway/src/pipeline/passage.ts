@@ -62,6 +62,12 @@ interface Answered extends Receipt {
   readonly answered: true
 }
 
+/** Who is told if what was admitted is lost, and the id that it wrote; empty where it wrote none. */
+export interface Origin {
+  readonly sender: Sender
+  readonly id: string
+}
+
 /** What the steps need of a space. */
 export interface Admission {
   readonly config: SpaceConfig
@@ -77,7 +83,7 @@ export interface Admission {
   /** RFC 3339 with milliseconds. */
   timestamp(ms: number): string
   /** Gives an envelope its place; from then on it is admitted. */
-  admit(envelope: Envelope, encoded: Encoded, sender?: Sender): void
+  admit(envelope: Envelope, encoded: Encoded, origin?: Origin): void
   /** Resolves to whether the log has this seq, as soon as that is certain. */
   committed(seq: number): Promise<boolean>
 }

@@ -1,7 +1,10 @@
 import type { Admission, Outcome, Passage } from './passage.js'
 
 /** Gives the envelope its place, and folds it into the state: from here on it is admitted [MEUP-4.9]. */
-export function sequence({ envelope, encoded, sender }: Passage, space: Admission): Outcome {
-  space.admit(envelope, encoded, sender)
+export function sequence(
+  { envelope, encoded, sender, writtenId: id = '' }: Passage,
+  space: Admission,
+): Outcome {
+  space.admit(envelope, encoded, { sender, id })
   return undefined
 }

@@ -4,6 +4,8 @@ import { SpaceState } from './state.js'
 
 /** Envelopes after which a checkpoint is worth its while, unless it is larger than they were. */
 const everyRows = 25_000
+/** So are units of work that it takes to find out again what fell [MEUP-4.14]: about a second of a start. */
+const everyWork = 1_000_000
 
 /**
  * Keeps what the log adds up to, from time to time and at a clean stop, so that a start need not read all of it [MEUP-3.4].
@@ -12,7 +14,7 @@ const everyRows = 25_000
 export class Checkpoints {
   readonly #space: Space
   /** The last one that was begun. */
-  #begun = { seq: 0, bytes: 0 }
+  #begun = { seq: 0, bytes: 0, work: 0 }
   #bytesSince = 0
   #kept = 0
   #keeping: Promise<void> | undefined
@@ -24,9 +26,10 @@ export class Checkpoints {
   /** To be called with everything that was delivered. */
   delivered(batch: readonly Delivery[]): void {
     for (const { entry } of batch) this.#bytesSince += entry.body.length
-    const { seq, bytes } = this.#begun
-    const isDue = this.#space.delivered - seq >= everyRows && this.#bytesSince >= bytes
-    if (isDue && this.#keeping === undefined) void this.keep()
+    const { seq, bytes, work } = this.#begun
+    const { delivered, state } = this.#space
+    const isLong = delivered - seq >= everyRows || state.trust.work - work >= everyWork
+    if (isLong && this.#bytesSince >= bytes && this.#keeping === undefined) void this.keep()
   }
 
   /** Resolves when the state as of now is kept, or the operator has been told why not. */
@@ -42,7 +45,7 @@ export class Checkpoints {
     const { state, log, logger, config } = this.#space
     try {
       const [through, bytes] = [state.seq, state.toSnapshot()]
-      this.#begun = { seq: through, bytes: bytes.length }
+      this.#begun = { seq: through, bytes: bytes.length, work: state.trust.work }
       this.#bytesSince = 0
       // The state is ahead of the log until that has committed what is on its way.
       if (!(await this.#space.committed(through))) return

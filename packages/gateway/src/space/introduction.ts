@@ -1,4 +1,4 @@
-import { GUEST, Kind, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
+import { checkWithin, GUEST, Kind, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
 import { toolNameOf } from '@meup/views'
 import type { EnvelopeLog } from '../ports/envelope-log.js'
 import { envelopeOf } from './replay.js'
@@ -7,6 +7,8 @@ import type { SpaceState } from './state.js'
 /** What is looked at for one welcome: open proposals, from the newest on, and bytes of them. */
 const mostProposals = 64
 const mostBytes = 256 * 1024
+/** Steps for finding out which of them a participant may decide; of what takes more it is told nothing. */
+const mostSteps = 2 ** 16
 
 /** Who belongs to a space at this time, in milliseconds since the epoch [MEUP-5.4]. */
 export function participantsIn(state: SpaceState, now: number): ParticipantDetails[] {
@@ -30,12 +32,17 @@ const pauseInfo = ({ until, ...pause }: { by: string; reason?: string; until?: n
   ...(until !== undefined && { until: new Date(until).toISOString() }),
 })
 
+/** What is needed of the space. */
+interface Known {
+  readonly state: SpaceState
+  readonly log: Pick<EnvelopeLog, 'find'>
+}
+
 /** The open proposals that a participant has made, or may fulfil or reject, oldest first [MEUP-5.4]. */
-export function proposalsFor(
-  participant: string,
-  { state, log }: { readonly state: SpaceState; readonly log: Pick<EnvelopeLog, 'find'> },
-  now: number,
-): ProposalInfo[] {
+export const proposalsFor = (participant: string, space: Known, now: number): ProposalInfo[] =>
+  checkWithin(mostSteps, () => proposalsIn(space, participant, now))
+
+function proposalsIn({ state, log }: Known, participant: string, now: number): ProposalInfo[] {
   const found: ProposalInfo[] = []
   let bytes = 0
   for (const { id, by, rejectedBy, uses } of state.proposals.latest(mostProposals, now)) {

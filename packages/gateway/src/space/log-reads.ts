@@ -50,7 +50,7 @@ export class LogReads {
     let after = Math.max(query.after, log.oldest - 1)
     let before = Math.min(query.before, log.head + 1)
     let limit = Math.min(first, maxSlice.rows)
-    while (before - after > 1 && (await this.#mayGoOn(reader))) {
+    while (before - after > 1 && (await this.mayGoOn(reader))) {
       const range =
         order === 'asc'
           ? { after, before: Math.min(before, after + step + 1) }
@@ -91,7 +91,7 @@ export class LogReads {
   }
 
   /** Waits until the payer can pay; whether the reader is still there then. */
-  async #mayGoOn(reader: LogReader): Promise<boolean> {
+  async mayGoOn(reader: LogReader): Promise<boolean> {
     const { rates, clock } = this.#space
     while (!reader.isGone()) {
       const ms = rates.wait(reader.payer, 'work', clock.now(), reservedPart)

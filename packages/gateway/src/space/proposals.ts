@@ -8,7 +8,7 @@ import {
   type McpProposalPayload,
   memberOf,
 } from '@meup/protocol'
-import { Oldest } from '@meup/views'
+import { Begun } from './begun.js'
 
 /** What a proposal asks for, as digests; a request that fulfils it has the same ones [MEUP-4.17]. */
 export interface Call {
@@ -39,15 +39,14 @@ export type ProposalsSnapshot = readonly ({
   readonly rejectedBy: readonly string[]
 } & Omit<Proposal, 'rejectedBy'>)[]
 
-/** Proposals past this many are forgotten, oldest first. */
+/** Proposals that are remembered. */
 const remembered = 10_000
 /** A proposal that so many have rejected is over. */
 const mostRejections = 1000
 
 /** What was proposed, and was not fulfilled or withdrawn yet, by those who are still there [MEUP-3.11, 4.17]. A fold over the log. */
 export class Proposals {
-  readonly #open = new Map<string, Proposal>()
-  readonly #oldest = new Oldest(this.#open)
+  readonly #open = new Begun<Proposal>(remembered, ({ by }) => by)
 
   apply(envelope: Envelope, body: Uint8Array): void {
     const { kind, from, payload } = envelope
@@ -61,11 +60,11 @@ export class Proposals {
 
   /** Nobody answers for what these have proposed any more: they were kicked, or do not belong to the space [MEUP-3.22]. */
   endOf(participants: readonly string[]): void {
-    for (const [id, { by }] of this.#open) if (participants.includes(by)) this.#open.delete(id)
+    for (const [id, { by }] of this.#open.entries()) if (participants.includes(by)) this.#open.delete(id)
   }
 
   snapshot(): ProposalsSnapshot {
-    return [...this.#open].map(([id, { rejectedBy, ...proposal }]) => ({
+    return [...this.#open.entries()].map(([id, { rejectedBy, ...proposal }]) => ({
       id,
       ...proposal,
       rejectedBy: [...rejectedBy],
@@ -86,7 +85,7 @@ export class Proposals {
 
   /** Of those that were made last, the ones that are open at this time, the newest first. */
   latest(most: number, now: number): (OpenProposal & { readonly id: string; readonly uses: number })[] {
-    const ids = [...this.#open.keys()].slice(-most).reverse()
+    const ids = this.#open.ids().slice(-most).reverse()
     return ids.flatMap((id) => {
       const proposal = this.#open.get(id)
       return proposal === undefined || this.find(id, now) === undefined ? [] : { id, ...proposal }
@@ -103,7 +102,6 @@ export class Proposals {
       rejectedBy: new Set(),
       uses,
     })
-    while (this.#open.size > remembered) this.#open.delete(this.#oldest.next() ?? '')
   }
 
   #use(id: string): void {

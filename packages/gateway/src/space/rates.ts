@@ -52,6 +52,13 @@ export class Rates {
     bucket.charge(cost, rate, now)
   }
 
+  /** What the payer owes elsewhere, in milliseconds until that is paid, it owes here as well. */
+  owe(payer: string, rateClass: RateClass, ms: number, now: number): void {
+    if (ms <= 0) return
+    const { bucket, rate } = this.#accountOf(payer, rateClass, now)
+    bucket.owe(ms, rate, now)
+  }
+
   /** Milliseconds until the payer has this part of its burst in a class; by default, until it owes nothing. */
   wait(payer: string, rateClass: RateClass, now: number, part = 0): number {
     const { bucket, rate } = this.#accountOf(payer, rateClass, now)

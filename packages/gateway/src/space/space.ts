@@ -4,7 +4,7 @@ import { broadcast, Delivery } from '../outbox/broadcast.js'
 import { messageFrom } from '../outbox/parcel.js'
 import { attempt } from '../pipeline/attempt.js'
 import { type Encoded, encode, toDraft } from '../pipeline/encode.js'
-import { isRefusal, type Passage, type Receipt, type Refusal } from '../pipeline/passage.js'
+import { isRefusal, type Origin, type Passage, type Receipt, type Refusal } from '../pipeline/passage.js'
 import type { Clock } from '../ports/clock.js'
 import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
@@ -67,7 +67,7 @@ export class Space {
   readonly #commit: GroupCommit
   readonly #recovery: Recovery
   /** Who is told if a commit fails: of what is admitted and not delivered, in its order; `undefined` = nobody. */
-  #senders: (Sender | undefined)[] = []
+  #origins: (Origin | undefined)[] = []
   readonly #watchers = new Watchers()
 
   private constructor(config: SpaceConfig, ports: SpacePorts, state: SpaceState) {
@@ -141,12 +141,12 @@ export class Space {
   }
 
   /** Gives an envelope the next seq, folds it into the state and hands it to the log. */
-  admit(envelope: Envelope, encoded: Encoded, sender?: Sender): void {
+  admit(envelope: Envelope, encoded: Encoded, origin?: Origin): void {
     const seq = ++this.#admitted
     envelope.seq = seq
     const draft = toDraft(envelope, seq, encoded)
     this.ids.admit(draft)
-    this.#senders.push(sender)
+    this.#origins.push(origin)
     this.#fold(envelope, encoded.body)
     this.#commit.add(draft)
   }
@@ -227,7 +227,7 @@ export class Space {
 
   #deliver(batch: readonly Entry[]): void {
     this.ids.settle(batch)
-    this.#senders.splice(0, batch.length)
+    this.#origins.splice(0, batch.length)
     this.delivered = batch.at(-1)?.seq ?? this.delivered
     this.#watchers.delivered(this.delivered)
     this.beforeDelivery()
@@ -255,8 +255,8 @@ export class Space {
     this.tally.failedCommits++
     this.ids.settle(lost)
     this.#restore()
-    const senders = this.#senders.splice(0)
-    for (const draft of lost) this.#apologise(draft, senders[draft.seq - this.delivered - 1])
+    const origins = this.#origins.splice(0)
+    for (const draft of lost) this.#apologise(draft, origins[draft.seq - this.delivered - 1])
   }
 
   /** What others have appended to the log, in order: folded and delivered. */
@@ -296,8 +296,9 @@ export class Space {
     })
   }
 
-  #apologise({ id, kind }: Entry, sender: Sender | undefined): void {
-    if (sender === undefined) return
+  #apologise({ kind }: Entry, origin: Origin | undefined): void {
+    if (origin === undefined) return
+    const { sender, id } = origin
     const refusal: Refusal = { code: 'unavailable', message: `${unwritable}; send it again later` }
     this.tally.refused.add(refusal.code)
     const ts = this.timestamp(this.clock.now())

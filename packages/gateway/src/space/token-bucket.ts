@@ -26,6 +26,12 @@ export class TokenBucket {
     this.#tokens -= cost
   }
 
+  /** It owes at least what it takes so many milliseconds to pay. */
+  owe(ms: number, rate: Rate, now: number): void {
+    this.#refill(rate, now)
+    this.#tokens = Math.min(this.#tokens, (-ms / 1000) * rate.perSecond)
+  }
+
   /** The milliseconds until it has `least` tokens; by default, until it owes nothing. */
   wait(rate: Rate, now: number, least = 0): number {
     this.#refill(rate, now)

@@ -10,8 +10,8 @@ export interface Redacted {
 }
 
 const mark = '[redacted]'
-/** Characters that a view keeps of one payload. */
-const longest = 8192
+/** Characters that a view keeps of one payload, and what it costs of them to look at a text however short it is. */
+const [longest, leastOfText] = [8192, 16]
 
 /** In names without case and punctuation: `apiKey`, `API_KEY` and `X-Api-Key` all hold `apikey`. */
 const secretName =
@@ -38,7 +38,7 @@ interface Budget {
 }
 
 function copy(value: unknown, guard: Guard, budget: Budget): unknown {
-  if (typeof value === 'string') return spend(guarded(value, guard), budget)
+  if (typeof value === 'string') return look(value, guard, budget)
   if (Array.isArray(value)) return copyArray(value, guard, budget)
   return isObject(value) ? copyObject(value, guard, budget) : value
 }
@@ -58,7 +58,7 @@ function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, bud
   for (const [key, value] of Object.entries(object)) {
     if (!isLeft(budget)) break
     const isSecret = isSecretNamed(key, value) || (pair && key === 'value')
-    copied.push([spend(guarded(key, guard), budget), isSecret ? mark : copy(value, guard, budget)])
+    copied.push([look(key, guard, budget), isSecret ? mark : copy(value, guard, budget)])
   }
   return Object.fromEntries(copied)
 }
@@ -70,9 +70,11 @@ function isLeft(budget: Budget): boolean {
   return true
 }
 
-function spend(text: string, budget: Budget): string {
-  const kept = budget.left === 0 ? '' : cut(text, budget.left)
-  budget.left -= kept.length
+/** What was looked at counts, though less of it may be seen: so no payload takes long. */
+function look(text: string, guard: Guard, budget: Budget): string {
+  if (budget.left === 0) return ''
+  const kept = cut(guarded(text, guard), budget.left)
+  budget.left = Math.max(0, budget.left - Math.max(kept.length, text.length, leastOfText))
   return kept
 }
 

@@ -3,16 +3,23 @@ import type { Envelope } from '@meup/protocol'
 import type { Message, Parcel } from '../../outbox/parcel.js'
 import type { Feed } from '../../ports/connection.js'
 import type { SseFeed } from '../sse-feed.js'
+import type { Fare } from './fare.js'
 import type { Run } from './run.js'
+
+/** Who owes more milliseconds of work than this follows no further. */
+const maxDebtMs = 5000
 
 /** Puts the events of a run where envelopes would go in a stream of events, and ends the stream with the run. */
 export class RunFeed implements Feed {
   readonly #run: Run
   readonly #events: SseFeed
+  readonly #fare: Pick<Fare, 'settle'>
+  #owesMs = 0
 
-  constructor(run: Run, events: SseFeed) {
+  constructor(run: Run, events: SseFeed, fare: Pick<Fare, 'settle'>) {
     this.#run = run
     this.#events = events
+    this.#fare = fare
     this.#tell(run.begin())
   }
 
@@ -43,6 +50,10 @@ export class RunFeed implements Feed {
 
   send({ messages }: Parcel): void {
     this.#tell([...this.#eventsOf(messages), ...this.#run.pause()])
+    // What comes live cannot wait until it is paid.
+    if (this.#owesMs > maxDebtMs) {
+      this.fail('rate_limited', 'over the rate for work: too much is said here; send the same message later')
+    }
   }
 
   lost(): void {
@@ -61,7 +72,11 @@ export class RunFeed implements Feed {
   #eventsOf(messages: readonly Message[]): AGUIEvent[] {
     return messages
       .filter(({ seq }) => seq !== undefined)
-      .flatMap(({ text }) => this.#run.apply(JSON.parse(Buffer.from(text).toString()) as Envelope))
+      .flatMap(({ text }) => {
+        const events = this.#run.apply(JSON.parse(Buffer.from(text).toString()) as Envelope)
+        this.#owesMs = this.#fare.settle(text.length)
+        return events
+      })
   }
 
   #tell(events: readonly AGUIEvent[]): void {

@@ -2,8 +2,12 @@ import { Kind, namespaceOf } from '@meup/protocol'
 import type { Caller, Ticket } from '../../gateway/gateway.js'
 import type { Line } from '../../gateway/line.js'
 import { readHistory } from '../../outbox/history.js'
+import { turn } from '../../space/log-reads.js'
 import type { Selection } from '../../space/selection.js'
 import type { RunFeed } from './feed.js'
+
+/** Envelopes of the log, before what they have cost is paid. */
+const mostAtOnce = 64
 
 interface Course {
   readonly visitor: Caller
@@ -29,14 +33,18 @@ export async function follow(feed: RunFeed, { visitor, ticket, after, ended }: C
     const { messages, head, next } = await readHistory(reader, space, {
       after: place,
       before: Number.POSITIVE_INFINITY,
-      limit: 1000,
+      limit: mostAtOnce,
       order: 'asc',
       filter: {},
       reasoning: 'full',
       includes: ofTurns.includes,
     })
-    feed.replay(messages)
-    await feed.drained()
+    for (const message of messages) {
+      if (isGone) return
+      feed.replay([message])
+      await feed.drained()
+      await turn() // To fold an envelope may cost a lot: others come between.
+    }
     isAll = next === undefined
     place = next ?? head
   }

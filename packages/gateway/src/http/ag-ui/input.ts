@@ -30,6 +30,8 @@ interface Wishes {
 type Json = Readonly<Record<string, unknown>>
 
 const longestId = 1000
+/** Proposals that one request decides about: as many as a welcome tells of. */
+const mostAnswers = 64
 /** Twice as deep as an envelope: what it has beside messages may be anything. */
 const deepest = 2 * maxNesting
 const patience = { usual: 300, most: 3600 }
@@ -101,6 +103,7 @@ function idsOf(message: unknown): string[] {
 
 function readAnswers(resume: unknown): Answer[] | Denial {
   if (!Array.isArray(resume)) return unfit('resume must be an array')
+  if (resume.length > mostAnswers) return unfit(`resume must have at most ${mostAnswers} entries`)
   const answers: Answer[] = []
   for (const entry of resume) {
     const answer = readAnswer(entry)

@@ -1,4 +1,4 @@
-import { errors, Kind } from '@meup/protocol'
+import { errors } from '@meup/protocol'
 import type { Context } from 'hono'
 import { accept } from '../../cluster/accept.js'
 import { at } from '../../gateway/at.js'
@@ -8,9 +8,10 @@ import { isRefusal } from '../../pipeline/passage.js'
 import { eventHeaders, stands } from '../events.js'
 import { type HttpOptions, knockOf } from '../options.js'
 import { readParameters } from '../parameters.js'
-import { notCommitted, readPost, senderOf } from '../posted.js'
+import { notCommitted, owesWork, readPost, senderOf } from '../posted.js'
 import { denied, refused } from '../problem.js'
 import { SseFeed } from '../sse-feed.js'
+import { type Fare, fareOf } from './fare.js'
 import { RunFeed } from './feed.js'
 import { follow } from './follow.js'
 import { cancellation, decisions, idsFor, question } from './frames.js'
@@ -41,19 +42,20 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
   const asking = question(makeId, input, agent, participant)
   const seqs: number[] = []
   for (const { bytes } of [asking, ...decided.frames]) {
-    const outcome = await accept(space, senderOf(visitor), bytes)
+    const outcome = owesWork(visitor) ?? (await accept(space, senderOf(visitor), bytes))
     if (isRefusal(outcome)) return refused(outcome)
     seqs.push(outcome.seq)
   }
   if (!(await space.committed(Math.max(...seqs)))) return notCommitted()
 
-  const run = runOf(input, { visitor, id: asking.id, agent, after: decided.latest })
+  const fare = fareOf(visitor)
+  const run = runOf(input, { visitor, id: asking.id, agent, after: decided.latest }, fare)
   const events = new SseFeed({
     remote: options.remoteOf(context),
     heartbeatMs: options.eventHeartbeatMs,
     hangUp: () => options.hangUp(context),
   })
-  const feed = new RunFeed(run, events)
+  const feed = new RunFeed(run, events, fare)
   const { timeoutSeconds, cancelOnDisconnect } = input.wishes
   const late = `no answer came in ${timeoutSeconds} s; send the same message again to go on waiting`
   const stop = at(space.clock.now() + timeoutSeconds * 1000, () => feed.fail('timeout', late), space.clock)
@@ -96,7 +98,11 @@ interface Question {
   readonly after: number
 }
 
-function runOf({ threadId, runId, known }: RunInput, { visitor, id, agent, after }: Question): Run {
+function runOf(
+  { threadId, runId, known }: RunInput,
+  { visitor, id, agent, after }: Question,
+  { guard, mayApprove }: Fare,
+): Run {
   const { space, participant } = visitor
   return new Run({
     threadId,
@@ -105,10 +111,9 @@ function runOf({ threadId, runId, known }: RunInput, { visitor, id, agent, after
     after,
     space: space.config.name,
     epoch: space.log.epoch,
-    guard: (text) => space.safety.guard(text),
+    guard,
     question: { id, from: participant, agent },
     now: () => space.clock.now(),
-    mayApprove: (proposal) =>
-      space.state.participants.allows(participant, { ...proposal, kind: Kind.mcpRequest }),
+    mayApprove,
   })
 }

@@ -1,11 +1,11 @@
-import { Kind, type VisibilityPayload } from '@meup/protocol'
+import { checkMetered, Kind, type VisibilityPayload } from '@meup/protocol'
 import { type Exemption, forbidden, type Right } from './right.js'
 
 /** The owner of a run needs no capability to hide or show it; for others see `visibilityRights`. */
 export const decidesVisibility: Exemption = ({ kind }) => kind === Kind.observeVisibility
 
 /** A run is hidden and shown while it goes on, by its owner or a holder of the capability for that [MEUP-9.5]. */
-export const visibilityRights: Right = ({ envelope }, { state }) => {
+export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
   if (envelope.kind !== Kind.observeVisibility) return undefined
   const { from, to, payload } = envelope
   if (to !== undefined) {
@@ -20,7 +20,8 @@ export const visibilityRights: Right = ({ envelope }, { state }) => {
   if (run?.state !== 'open') {
     return { code: 'run_not_active', path: '/payload/context', message: 'run not active' }
   }
-  if (run.owner === from || state.participants.allows(from, envelope)) return undefined
+  if (run.owner === from || checkMetered(meter, () => state.participants.allows(from, envelope)))
+    return undefined
   return forbidden(
     `${context} is ${run.owner}'s; others need the capability ${envelope.kind} to hide or show it`,
   )
