@@ -46,16 +46,17 @@ export const cancellation = (makeId: MakeId, questionId: string, agent: string):
     payload: { reason: 'the client went away' },
   })
 
-/** What was decided about proposals, and the latest of them. Of one that is settled already nothing is to be said. */
+/**
+ * What was decided about proposals, and the latest of them. Of one that is settled already nothing is to be said. Each
+ * frame is made when it is asked for, since all of them together may be large.
+ */
 export function decisions(
   makeId: MakeId,
   answers: readonly Answer[],
   { space, participant }: Pick<Caller, 'space' | 'participant'>,
-): { readonly frames: readonly Frame[]; readonly latest: number } | Denial {
-  const frames: Frame[] = []
+): { readonly frames: Iterable<Frame>; readonly latest: number } | Denial {
   let latest = 0
-  for (const answer of answers) {
-    const { proposal: id, isApproved } = answer
+  for (const { proposal: id } of answers) {
     const entry = space.log.find(id)
     const isReadable = entry && mayRead(space.readerOf({ participant }), space.audienceOf(entry))
     if (entry?.kind !== Kind.mcpProposal || !isReadable) {
@@ -63,11 +64,23 @@ export function decisions(
       return deny('proposal_not_found', errors.proposal_not_found.status, message)
     }
     latest = Math.max(latest, entry.seq)
-    if (space.state.proposals.find(id, space.clock.now()) === undefined) continue
-    const decisionId = makeId(isApproved ? 'approve' : 'reject', participant, id)
-    frames.push(isApproved ? approval(decisionId, entry) : rejection(decisionId, entry, answer))
   }
-  return { frames, latest }
+  return { frames: framesOf(makeId, answers, { space, participant }), latest }
+}
+
+function* framesOf(
+  makeId: MakeId,
+  answers: readonly Answer[],
+  { space, participant }: Pick<Caller, 'space' | 'participant'>,
+): Generator<Frame> {
+  for (const answer of answers) {
+    const { proposal: id, isApproved } = answer
+    if (space.state.proposals.find(id, space.clock.now()) === undefined) continue
+    const entry = space.log.find(id)
+    if (entry === undefined) continue
+    const decisionId = makeId(isApproved ? 'approve' : 'reject', participant, id)
+    yield isApproved ? approval(decisionId, entry) : rejection(decisionId, entry, answer)
+  }
 }
 
 /** The request that was proposed, to the letter [MEUP-4.17]. */
