@@ -142,7 +142,8 @@ describe('approving', () => {
     expect(await here.ana.proposals.approve(id)).toMatchObject({ content: [{ text: 'tools/call done' }] })
     expect((await call).text).toBe('tools/call done')
     const request = await heard.until(byKind('mcp.request'))
-    expect(request).toMatchObject({ from: 'ana', to: ['tools'], correlationId: id, rationale: 'to act' })
+    expect(request).toMatchObject({ from: 'ana', to: ['tools'], correlationId: id })
+    expect(request, 'the reason is the proposer’s').not.toHaveProperty('rationale')
     expect(request.payload).toMatchObject({ method: 'tools/call', params: act.params })
   })
 
@@ -187,7 +188,7 @@ describe('approving', () => {
     },
   )
 
-  test('may say why otherwise, and fails as the tool fails', async () => {
+  test('may say why, and fails as the tool fails', async () => {
     await using here = await cast()
     here.tools.serve(async () => ({ error: { code: -32000, message: 'out of order' } }))
     const heard = hear(here.ana)

@@ -83,13 +83,13 @@ function* framesOf(
   }
 }
 
-/** The request that was proposed, to the letter [MEUP-4.17]. */
+/** The request that was proposed, to the letter [MEUP-4.17]; why, only its proposer has said [MEUP-13.11]. */
 function approval(id: string, { id: proposal, body }: Entry): Frame {
-  const { to, context, rationale, payload } = JSON.parse(Buffer.from(body).toString()) as Envelope
+  const { to, context, payload } = JSON.parse(Buffer.from(body).toString()) as Envelope
   const params = memberOf(memberOf(body, 'payload') ?? new Uint8Array(), 'params')
   const asked = JSON.stringify({ jsonrpc: '2.0', id, method: payload.method })
   const request = params === undefined ? asked : `${asked.slice(0, -1)},"params":${Buffer.from(params)}}`
-  const head = JSON.stringify({ id, kind: Kind.mcpRequest, to, correlationId: proposal, context, rationale })
+  const head = JSON.stringify({ id, kind: Kind.mcpRequest, to, correlationId: proposal, context })
   return { id, bytes: Buffer.from(`${head.slice(0, -1)},"payload":${request}}`) }
 }
 
