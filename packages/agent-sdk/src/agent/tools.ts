@@ -78,7 +78,7 @@ export class Tools {
 
   /** A request in any context: what is filtered from view must be answered all the same [MEUP-8.3]. */
   take(request: Request): void {
-    if (request.from === this.#space.id || !this.#isMine(request)) return
+    if (request.from === this.#space.id || !this.#isMine(request) || this.#running.has(request.id)) return
     if (request.payload.method === 'notifications/cancelled') {
       this.#cancelled(request)?.abort.abort(request.payload.params?.reason ?? 'cancelled by the asker')
       return
