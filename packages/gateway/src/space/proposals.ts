@@ -27,6 +27,7 @@ export interface OpenProposal {
 }
 
 interface Proposal extends OpenProposal {
+  readonly seq: number
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number
   readonly rejectedBy: Set<string>
@@ -57,6 +58,7 @@ export class Proposals {
     } else if (kind === Kind.mcpReject) for (const id of correlations(envelope)) this.#reject(id, from)
     else if (kind === Kind.mcpWithdraw) for (const id of correlations(envelope)) this.#withdraw(id, from)
     else if (kind === Kind.spaceKick) this.endOf([(payload as KickPayload).participantId])
+    else if (kind === Kind.systemSpace && payload.event === 'pruned') this.#prune(Number(payload.through))
   }
 
   /** Nobody answers for what these have proposed any more: they were kicked, or do not belong to the space [MEUP-3.22]. */
@@ -96,6 +98,7 @@ export class Proposals {
   #propose(envelope: Envelope, body: Uint8Array): void {
     const { expiresAt, uses = 1 } = envelope.payload as McpProposalPayload
     this.#open.set(envelope.id, {
+      seq: envelope.seq ?? 0,
       by: envelope.from,
       call: callOf(envelope, memberOf(body, 'payload')),
       // What is no date is long over.
@@ -104,6 +107,11 @@ export class Proposals {
       uses,
     })
     while (this.#open.size > remembered) this.#open.delete(this.#oldest.next() ?? '')
+  }
+
+  /** What nobody can read any more nobody can decide on [MEUP-3.22]. A snapshot of before has no seqs: they are older. */
+  #prune(through: number): void {
+    for (const [id, { seq = 0 }] of this.#open) if (seq <= through) this.#open.delete(id)
   }
 
   #use(id: string): void {
