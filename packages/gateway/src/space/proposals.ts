@@ -8,7 +8,7 @@ import {
   type McpProposalPayload,
   memberOf,
 } from '@meup/protocol'
-import { Oldest } from '@meup/views'
+import { FairMap } from './fair-map.js'
 
 /** What a proposal asks for, as digests; a request that fulfils it has the same ones [MEUP-4.17]. */
 export interface Call {
@@ -40,15 +40,14 @@ export type ProposalsSnapshot = readonly ({
   readonly rejectedBy: readonly string[]
 } & Omit<Proposal, 'rejectedBy'>)[]
 
-/** Proposals past this many are forgotten, oldest first. */
+/** Proposals past this many are forgotten: the oldest of whoever has made the most. */
 const remembered = 10_000
 /** A proposal that so many have rejected is over. */
 const mostRejections = 1000
 
 /** What was proposed, and was not fulfilled or withdrawn yet, by those who are still there [MEUP-3.11, 4.17]. A fold over the log. */
 export class Proposals {
-  readonly #open = new Map<string, Proposal>()
-  readonly #oldest = new Oldest(this.#open)
+  readonly #open = new FairMap<Proposal>(remembered, ({ by }) => by)
 
   apply(envelope: Envelope, body: Uint8Array): void {
     const { kind, from, payload } = envelope
@@ -106,7 +105,6 @@ export class Proposals {
       rejectedBy: new Set(),
       uses,
     })
-    while (this.#open.size > remembered) this.#open.delete(this.#oldest.next() ?? '')
   }
 
   /** What nobody can read any more nobody can decide on [MEUP-3.22]. A snapshot of before has no seqs: they are older. */

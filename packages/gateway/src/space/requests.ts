@@ -1,5 +1,6 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { isNotification, Oldest } from '@meup/views'
+import { isNotification } from '@meup/views'
+import { FairMap } from './fair-map.js'
 
 /** A request that was admitted, and who has answered it. */
 export interface OpenRequest {
@@ -20,13 +21,12 @@ export type RequestsSnapshot = readonly {
   readonly answeredBy: readonly string[]
 }[]
 
-/** Requests past this many are forgotten, oldest first. */
+/** Requests past this many are forgotten: the oldest of whoever has made the most. */
 const remembered = 10_000
 
 /** MCP requests that wait for answers: each addressee answers once [MEUP-3.7]. A fold over the log. */
 export class Requests {
-  readonly #open = new Map<string, Request>()
-  readonly #oldest = new Oldest(this.#open)
+  readonly #open = new FairMap<Request>(remembered, ({ from }) => from)
 
   apply(envelope: Envelope): void {
     if (envelope.kind === Kind.mcpRequest) this.#ask(envelope)
@@ -61,7 +61,6 @@ export class Requests {
   #ask({ id, from, to, payload }: Envelope): void {
     if (isNotification(payload)) return
     this.#open.set(id, { from, ...(to && { to: new Set(to) }), answeredBy: new Set() })
-    while (this.#open.size > remembered) this.#open.delete(this.#oldest.next() ?? '')
   }
 
   #answer(id: string, from: string): void {
