@@ -133,6 +133,17 @@ describe('the proposals of a space', () => {
   })
 })
 
+test('nobody pushes out what another proposes', async () => {
+  await using here = await cast()
+  const eve = await here.space.join('eve')
+  const { id } = await here.bot.propose({ ...act, params: { text: 'x'.repeat(250_000) } })
+  const heard = hear(here.ana)
+  await Promise.all(Array.from({ length: 1000 }, () => eve.propose({ ...act, params: {} })))
+  await caughtUp(eve, heard)
+  expect(here.ana.proposals.list()).toHaveLength(1000)
+  expect(here.ana.proposals.get(id)).toMatchObject({ from: 'bot' })
+})
+
 describe('approving', () => {
   test('makes the request of which it gives back the result', async () => {
     await using here = await cast()

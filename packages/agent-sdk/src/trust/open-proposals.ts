@@ -20,7 +20,7 @@ export interface ProposalsEvents {
   settled: [OpenProposal, Settlement]
 }
 
-/** Proposals past this many, or this many characters in all, are forgotten, oldest first. */
+/** Proposals past this many, or this many characters in all, are forgotten: the oldest of whoever takes up the most. */
 const [most, mostCharacters] = [1000, 8_000_000]
 
 /** The proposals that can still be carried out, as far as this connection was shown them. */
@@ -68,11 +68,23 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
     const cancelExpiry = after(left, () => this.#settle(id, { state: 'expired' }))
     this.#open.set(id, { proposal, seq, size, cancelExpiry })
     this.#characters += size
-    for (const [oldest, kept] of this.#open) {
-      if (this.#open.size <= most && this.#characters <= mostCharacters) break
-      this.#forget(oldest, kept)
-    }
+    while (this.#open.size > most || this.#characters > mostCharacters) this.#forgetOne()
     this.emit('proposal', proposal)
+  }
+
+  /** Nobody is to push out what others propose. */
+  #forgetOne(): void {
+    const shares = new Map<string, number>()
+    for (const { proposal, size } of this.#open.values()) {
+      const share = 1 / most + size / mostCharacters
+      shares.set(proposal.from, (shares.get(proposal.from) ?? 0) + share)
+    }
+    const largest = Math.max(...shares.values())
+    for (const [id, kept] of this.#open) {
+      if (shares.get(kept.proposal.from) !== largest) continue
+      this.#forget(id, kept)
+      return
+    }
   }
 
   #decide(id: string, kept: Kept, envelope: AnyEnvelope): void {
