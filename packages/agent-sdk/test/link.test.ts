@@ -157,6 +157,21 @@ describe('a line that comes back', () => {
   })
 })
 
+test('guests that have left are forgotten, others are away', async () => {
+  const { seat, first } = await seated()
+  const presence = (event: string, id: string, seq: number) =>
+    accepted(
+      'system:gateway',
+      { id: `p${seq}`, kind: 'system.presence', payload: { event, participant: { id } } },
+      seq,
+    )
+  first.deliver(presence('join', 'guest-1', 1), presence('join', 'ana', 2))
+  await eventually(() => expect(seat.participants).toHaveLength(3))
+  first.deliver(presence('leave', 'guest-1', 3), presence('leave', 'ana', 4))
+  expect(seat.participants.map(({ id, status }) => `${id} ${status}`)).toEqual(['me present', 'ana away'])
+  seat.close()
+})
+
 describe('the end of a line', () => {
   test.each([
     [4400, 'invalid_request'],

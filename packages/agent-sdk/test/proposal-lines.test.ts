@@ -126,6 +126,27 @@ test('what is granted on the way is used at once, and told', async () => {
   await call
 })
 
+test('what is pruned is open no more, and nobody waits for it', async () => {
+  const { first, seat } = await seated('*')
+  const made = seat.propose({ to: 'tools', method: 'ping' })
+  const own = await sent(first, 0)
+  const other = { id: 'other', kind: Kind.mcpProposal, payload: { method: 'ping' } }
+  first.deliver(accepted('bot', own, 1), accepted('ana', other, 2))
+  const { outcome } = await made
+  const pruned = (through: number, seq: number) =>
+    accepted(
+      'system:gateway',
+      { id: `p${seq}`, kind: Kind.systemSpace, payload: { event: 'pruned', through } },
+      seq,
+    )
+  first.deliver(pruned(1, 3))
+  expect(await outcome).toEqual({ state: 'withdrawn', reason: 'pruned' })
+  expect(seat.proposals.list().map(({ id }) => id)).toEqual(['other'])
+  first.deliver(pruned(2, 4))
+  expect(seat.proposals.list()).toEqual([])
+  seat.close()
+})
+
 test('what was open in a log that is gone is open no more', async () => {
   const { first, seat, next } = await seated('*')
   const proposal = (id: string) => ({ id, kind: Kind.mcpProposal, payload: { method: 'ping' } })

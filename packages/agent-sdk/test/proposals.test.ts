@@ -133,6 +133,17 @@ describe('the proposals of a space', () => {
   })
 })
 
+test('nobody pushes out what another proposes', async () => {
+  await using here = await cast()
+  const eve = await here.space.join('eve')
+  const { id } = await here.bot.propose({ ...act, params: { text: 'x'.repeat(250_000) } })
+  const heard = hear(here.ana)
+  await Promise.all(Array.from({ length: 1000 }, () => eve.propose({ ...act, params: {} })))
+  await caughtUp(eve, heard)
+  expect(here.ana.proposals.list()).toHaveLength(1000)
+  expect(here.ana.proposals.get(id)).toMatchObject({ from: 'bot' })
+})
+
 describe('approving', () => {
   test('makes the request of which it gives back the result', async () => {
     await using here = await cast()
@@ -142,7 +153,8 @@ describe('approving', () => {
     expect(await here.ana.proposals.approve(id)).toMatchObject({ content: [{ text: 'tools/call done' }] })
     expect((await call).text).toBe('tools/call done')
     const request = await heard.until(byKind('mcp.request'))
-    expect(request).toMatchObject({ from: 'ana', to: ['tools'], correlationId: id, rationale: 'to act' })
+    expect(request).toMatchObject({ from: 'ana', to: ['tools'], correlationId: id })
+    expect(request, 'the reason is the proposer’s').not.toHaveProperty('rationale')
     expect(request.payload).toMatchObject({ method: 'tools/call', params: act.params })
   })
 
@@ -187,7 +199,7 @@ describe('approving', () => {
     },
   )
 
-  test('may say why otherwise, and fails as the tool fails', async () => {
+  test('may say why, and fails as the tool fails', async () => {
     await using here = await cast()
     here.tools.serve(async () => ({ error: { code: -32000, message: 'out of order' } }))
     const heard = hear(here.ana)

@@ -24,6 +24,15 @@ const result = (request: string, text: string) =>
 const chat = (message: string, fields: object = {}) =>
   envelope('chat', 'c', { payload: { message }, ...fields })
 
+test('the name of a tool is cut', () => {
+  const name = `run${' '.repeat(200_000)}`
+  const proposal = { ...call('p', name), kind: 'mcp.proposal' } as AnyEnvelope
+  for (const each of [call('c', name), proposal]) {
+    const [line = '', ...more] = new LiveConversation(plainStyle).lines(each)
+    expect([line.length < 300, more]).toEqual([true, []])
+  }
+})
+
 const turn = [
   start('run', { correlationId: 'question' }),
   call('one', 'memory_search', { context: 'run' }),

@@ -58,6 +58,11 @@ test('a proposal is two lines, whatever is in it', () => {
   expect([second, rest]).toEqual(['  why not? · open', []])
 })
 
+test('what does not fit is marked, even where spaces take its place', () => {
+  const params = { name: 'run', arguments: { note: ' '.repeat(8187), command: 'rm -rf /' } }
+  expect(proposalLines(proposed({ payload: { params } }), now)[0]).toContain('{"note":" ","…":"…"}')
+})
+
 test('secrets in it are not shown', () => {
   const params = { name: 'login', arguments: { password: 'hunter2' } }
   const proposal = proposed({ payload: { params } })

@@ -6,6 +6,7 @@ const question = { id: 'q', role: 'user', content: 'please do' }
 const fit = { threadId: 't', runId: 'r', messages: [question], tools: [], context: [], state: {} }
 const resume = (entry: unknown) => ({ ...fit, resume: [entry] })
 const resolved = { interruptId: 'p', status: 'resolved' }
+const cancelled = (interruptId: string) => ({ interruptId, status: 'cancelled' })
 
 test.for<[body: unknown, says: string]>([
   ['', 'the body must be a RunAgentInput'],
@@ -21,6 +22,8 @@ test.for<[body: unknown, says: string]>([
   [resume({ status: 'resolved' }), 'must have an interruptId'],
   [resume({ interruptId: 'p', status: 'maybe' }), 'must be resolved or cancelled'],
   [resume({ ...resolved, payload: { approved: 'yes' } }), 'must be {"approved": true}'],
+  [{ ...fit, resume: Array.from({ length: 65 }, (_, n) => cancelled(`p${n}`)) }, 'may have 64 entries'],
+  [{ ...fit, resume: [cancelled('p'), cancelled('p')] }, 'one entry for each interruptId'],
   [{ ...fit, forwardedProps: [] }, 'forwardedProps must be an object'],
   [{ ...fit, forwardedProps: { agent: 'not one' } }, 'must be a participant id'],
   [{ ...fit, forwardedProps: { agent: 'ana' } }, 'nobody can ask oneself'],
@@ -114,6 +117,6 @@ test('chats by this way count like any other', async () => {
 test('decisions about more than 64 proposals at once are refused', async () => {
   const { runs } = await stage()
   const resume = Array(65).fill({ interruptId: 'p', status: 'cancelled' })
-  const detail = 'resume must have at most 64 entries'
+  const detail = 'resume may have 64 entries; send the rest later'
   expect(await refusal(runs, 'ana', { ...fit, resume })).toMatchObject({ status: 400, body: { detail } })
 })

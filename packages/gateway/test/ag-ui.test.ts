@@ -149,10 +149,10 @@ describe('a proposal', () => {
         to: ['tool'],
         context: 'run',
         correlationId: 'p1',
-        rationale: 'to do it',
         payload: { params: { arguments: { amount: 12, apiKey: 'hush' } } },
       },
     ])
+    expect(envelopes[0], 'the reason is the proposer’s').not.toHaveProperty('rationale')
   })
 
   test('is approved by a client that keeps nothing: it is told what is new', async () => {

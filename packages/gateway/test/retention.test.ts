@@ -133,6 +133,34 @@ describe('what is older than the operator keeps', () => {
     expect(bob2.frames.some(({ payload }) => payload.event === 'configured')).toBe(false)
   })
 
+  test('closes what was proposed in it: nobody can read any more what that was', async () => {
+    const path = temporaryFile('log.db')
+    const call = { method: 'tools/call', params: { name: 'act' } }
+    const fulfil = (correlationId: string): Sent => ({ ...asked, kind: 'mcp.request', correlationId })
+    const asked: Sent = { kind: 'mcp.proposal', to: ['carol'], payload: call }
+    const running = await space({ store: await sqliteStore({ path }) })
+    const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]
+    await bob.accepted({ ...asked, id: 'old' })
+    running.clock.advance(9 * day)
+    await bob.accepted({ ...asked, id: 'new' })
+    await running.pruned()
+    const gone = { code: 'proposal_not_found' }
+    for (const kind of ['mcp.reject', 'mcp.withdraw']) {
+      const from = kind === 'mcp.reject' ? alice : bob
+      expect(await from.refused({ kind, correlationId: 'old', payload: { reason: 'no' } })).toMatchObject(
+        gone,
+      )
+    }
+    await running.close()
+    const again = await space({ store: await sqliteStore({ path }), clock: running.clock })
+    const back = await again.connect('alice')
+    expect(back.welcome.proposals).toMatchObject([{ id: 'new' }])
+    expect(
+      await back.refused({ kind: 'mcp.reject', correlationId: 'old', payload: { reason: 'no' } }),
+    ).toMatchObject(gone)
+    await back.accepted(fulfil('new'))
+  })
+
   verifies('A17', 'takes the steps of the audit with it, and says how many', async () => {
     for (const store of [memoryStore(), await sqliteStore({ path: temporaryFile('log.db') })]) {
       const { connect, clock, gateway, log, pruned } = await space({ store, retention: { days: 30 } })

@@ -6,7 +6,7 @@ import { type McpServerOptions, startMcpServer } from './start-mcp-server.js'
 
 /** Characters of a notification in the log. */
 const maxLogChars = 1000
-const isListChange = /^notifications\/[a-z]+\/list_changed$/
+const isListChange = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 
 export type BridgeOptions = McpServerOptions & {
   /** Takes the seat of the participant that the server becomes; called once the server is ready to answer. */
@@ -41,8 +41,8 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
   announce = (payload) => {
     if (isListChange.test(payload.method)) announcements.send(payload)
     else if (payload.method === 'notifications/resources/updated') {
-      const subscribers = resources.subscribersOf(payload)
-      if (subscribers.length > 0) announcements.send(payload, subscribers)
+      // One by one: an envelope to somebody who has left the space is refused.
+      for (const each of resources.subscribersOf(payload)) announcements.send(payload, each)
     } else if (!callers.tellOnly(payload)) {
       log(`${payload.method}, told to no caller: ${JSON.stringify(payload.params)}`.slice(0, maxLogChars))
     }
@@ -55,7 +55,10 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     }
     const end = callers.begin(request, tell)
     try {
-      const response = await relay.request(payload, { signal, onNotification: tell })
+      // The server knows one client: it would end the subscriptions of all.
+      const response = resources.endsForOneOnly(from, payload)
+        ? { result: {} }
+        : await relay.request(payload, { signal, onNotification: tell })
       resources.onAnswered(from, payload, response)
       return response
     } finally {

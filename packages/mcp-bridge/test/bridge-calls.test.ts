@@ -1,10 +1,12 @@
 import { type Progress, type Space, ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { bridgeMcpServer, type McpServerOptions } from '@meup/mcp-bridge'
-import type { AnyEnvelope, Limits } from '@meup/protocol'
+import { type AnyEnvelope, defaultLimits, type Limits } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serveHttp } from './support/http-server.js'
 import { fixtures } from './support/processes.js'
+
+const fast = { perSecond: 10_000, burst: 10_000 }
 
 const run = (program: 'rawServer' | 'sdkServer'): McpServerOptions => ({
   name: 'files',
@@ -151,6 +153,55 @@ test('that a resource has changed is told to those who have subscribed to it', a
   await until(() => heard.some(({ from, to }) => from === 'files' && to?.includes('eve') === true))
   const told = heard.filter(({ from, kind }) => from === 'files' && kind === 'mcp.request')
   expect(told).toMatchObject([{ to: ['eve'], payload: { params: { uri } } }])
+})
+
+describe('subscriptions to resources', () => {
+  const uri = 'file:///shared'
+  const params = { uri, name: 'mirror' }
+  const updated = (of: string): string =>
+    `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${of}"}}`
+  const tell = (seat: Space, ...of: string[]) => {
+    const line = [...of.map(updated), '{"jsonrpc":"2.0","id":$ID,"result":{}}'].join('\n')
+    return seat.request('files', 'tools/call', { name: 'line', arguments: { line } })
+  }
+  const news = (heard: readonly AnyEnvelope[]) =>
+    heard.filter(({ from, kind }) => from === 'files' && kind === 'mcp.request')
+
+  test('of one participant are not ended by another', async () => {
+    const { ana, eve } = await bridged()
+    await ana.request('files', 'resources/subscribe', params)
+    await eve.request('files', 'resources/unsubscribe', params)
+    const methods = async () => {
+      const { seen } = await ana.request('files', 'tools/call', { name: 'seen' })
+      return (seen as { method: string }[]).map(({ method }) => method)
+    }
+    expect(await methods()).not.toContain('resources/unsubscribe')
+    await ana.request('files', 'resources/unsubscribe', params)
+    expect(await methods()).toContain('resources/unsubscribe')
+  })
+
+  test('that have ended leave their places to others; nobody has more than 100', async () => {
+    const { ana, eve } = await bridged(undefined, { rates: { ...defaultLimits.rates, mcp: fast } })
+    for (let n = 0; n < 110; n++) {
+      const of = { uri: `file:///${n}`, name: 'mirror' }
+      await eve.request('files', 'resources/subscribe', of)
+      if (n < 5) await eve.request('files', 'resources/unsubscribe', of)
+    }
+    const heard = heardBy(ana)
+    await tell(ana, 'file:///104', 'file:///105')
+    await until(() => news(heard).length > 0)
+    await ana.request('files', 'tools/call', { name: 'seen' })
+    expect(news(heard)).toMatchObject([{ to: ['eve'], payload: { params: { uri: 'file:///104' } } }])
+  })
+
+  test('are told of changes one by one, at once and then once a second', async () => {
+    const { ana, eve } = await bridged()
+    for (const each of [ana, eve]) await each.request('files', 'resources/subscribe', params)
+    const heard = heardBy(ana)
+    await tell(ana, ...Array.from({ length: 20 }, () => uri))
+    await until(() => news(heard).length >= 4)
+    expect(news(heard).map(({ to }) => to?.join())).toEqual(['ana', 'eve', 'ana', 'eve'])
+  })
 })
 
 describe('a result that the space does not take', () => {

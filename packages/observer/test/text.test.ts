@@ -3,6 +3,7 @@ import {
   countText,
   durationText,
   indentJson,
+  namesHost,
   readRoute,
   sizeText,
   writeRoute,
@@ -110,4 +111,17 @@ describe('addresses', () => {
   test.each(['0', '-1', '1.5', 'x', '9007199254740993'])('name no envelope by %s', (seq) => {
     expect(readRoute(`#/s/demo?e=${seq}`)).toEqual({ space: 'demo' })
   })
+})
+
+test.for([
+  ['https://example.org/a', 'https://example.org/a', true],
+  ['https://example.org', 'https://example.org/b', true],
+  ['example.org', 'https://example.org/c', true],
+  ['the notes', 'https://example.org/d', false],
+  ['https://example.org@evil.example', 'https://example.org@evil.example', false],
+  ['https://example.org.evil.example', 'https://example.org.evil.example/', true],
+  ['https://example.org', 'https://example.org.evil.example', false],
+  ['https://ex\u0430mple.org', 'https://ex\u0430mple.org', false],
+] as const)('a link that says %s and leads to %s says its host: %s', ([text, href, says]) => {
+  expect(namesHost(text, new URL(href))).toBe(says)
 })

@@ -54,6 +54,18 @@ describe('a proposal', () => {
     expect(view(twice, use('a'), use('b')).fold.get('p2')).toMatchObject({ state: 'fulfilled', usesLeft: 0 })
   })
 
+  test('is closed when it is pruned', () => {
+    const pruned = (through: number): Fields => ({
+      from: 'system:gateway',
+      kind: 'system.space',
+      payload: { event: 'pruned', through },
+    })
+    expect(view(pruned(0)).proposal?.state).toBe('open')
+    for (const { proposal: over } of [view(pruned(1)), view(pruned(1), approval)]) {
+      expect(over).toMatchObject({ state: 'withdrawn', withdrawal: { reason: 'pruned' }, fulfilments: [] })
+    }
+  })
+
   test('is rejected by one, and may still be fulfilled by another', () => {
     expect(view(reject('user', 'p')).proposal).toMatchObject({
       state: 'rejected',

@@ -70,9 +70,25 @@ describe('parameters', () => {
     expect(redact(['TOP SECRET'], withhold).value).toEqual(['[withheld]'])
   })
 
+  test.for([8187, 8188, 8189, 8190, 8191, 8192])(
+    'show that something is left out behind %i spaces',
+    (length) => {
+      const behind = { deep: { command: 'rm' } }
+      const told = (parameters: object): void => {
+        const shown = JSON.stringify(redact(parameters, open).value)
+        if (shown !== JSON.stringify(parameters)) expect(shown.replace(/ +/, ' ')).toContain('…')
+      }
+      for (const hidden of ['rm', 7, behind, [behind]]) {
+        told({ note: ' '.repeat(length), command: hidden })
+        told([' '.repeat(length + 4), hidden])
+        told({ a: [' '.repeat(length)], '': hidden })
+      }
+    },
+  )
+
   test('keep 8,192 characters at most, whatever they are made of', () => {
     const { value, size } = redact({ a: 'x'.repeat(9000), b: 'y' }, open)
-    expect(JSON.stringify(value)).toMatch(/^\{"a":"x{8160,}…"\}$/)
+    expect(JSON.stringify(value)).toMatch(/^\{"a":"x{8160,}…","…":"…"\}$/)
     expect(size).toBe(8192)
     const many = redact(
       Array.from({ length: 50_000 }, () => ({})),

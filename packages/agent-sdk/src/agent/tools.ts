@@ -43,12 +43,16 @@ interface Tool {
 
 interface Running {
   readonly request: Request
+  /** Characters of its payload as JSON. */
+  readonly chars: number
   readonly abort: AbortController
   readonly answered: Promise<void>
 }
 
-/** JSON-RPC's own codes. */
-const [methodNotFound, invalidParams] = [-32601, -32602]
+/** JSON-RPC's own codes, and one of those that are free to use. */
+const [methodNotFound, invalidParams, tooManyOpen] = [-32601, -32602, -32000]
+/** Calls of one asker that are open at once, and characters of them. What is more is answered with an error. */
+const [maxOwnRunning, maxOwnChars] = [1000, 16 * 1024 * 1024]
 
 /** The tools of one participant, served as MCP [MEUP-3.8]. */
 export class Tools {
@@ -78,16 +82,37 @@ export class Tools {
 
   /** A request in any context: what is filtered from view must be answered all the same [MEUP-8.3]. */
   take(request: Request): void {
-    if (request.from === this.#space.id || !this.#isMine(request)) return
+    if (request.from === this.#space.id || !this.#isMine(request) || this.#running.has(request.id)) return
     if (request.payload.method === 'notifications/cancelled') {
       this.#cancelled(request)?.abort.abort(request.payload.params?.reason ?? 'cancelled by the asker')
       return
     }
+    const chars = JSON.stringify(request.payload).length
+    const hasRoom = this.#hasRoom(request.from, chars)
     const abort = new AbortController()
-    const answered = this.#answer(request, abort.signal)
+    const answering = hasRoom ? this.#answer(request, abort.signal) : this.#decline(request)
+    const answered = answering
       .catch((error: unknown) => this.#onTrouble(error, request))
       .finally(() => this.#running.delete(request.id))
-    this.#running.set(request.id, { request, abort, answered })
+    if (hasRoom) this.#running.set(request.id, { request, chars, abort, answered })
+  }
+
+  /** One asker is to leave room for others, also where nothing is answered. */
+  #hasRoom(asker: string, chars: number): boolean {
+    if (this.#running.size === 0) return true
+    let [count, sum] = [1, chars]
+    for (const { request, chars: own } of this.#running.values()) {
+      if (request.from !== asker) continue
+      count++
+      sum += own
+    }
+    return count <= maxOwnRunning && sum <= maxOwnChars
+  }
+
+  async #decline(request: Request): Promise<void> {
+    if (request.payload.method.startsWith('notifications/')) return
+    const message = `${request.from} has too many calls open here; call again when some have ended`
+    await respond(this.#space, request, failure(tooManyOpen, message))
   }
 
   /** Resolves when everything that is being asked is answered. */

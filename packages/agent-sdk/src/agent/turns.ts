@@ -15,15 +15,25 @@ export interface TurnOptions {
 }
 
 /**
- * Turns that are open, waiting ones included, and characters of what they ask. A message beyond that is refused: its asker
- * gets an answer that says so.
+ * Turns that are open, waiting ones included, and characters of what they ask. One asker has a quarter of that at most. A
+ * message beyond that is refused: its asker gets an answer that says so.
  */
 const [maxOpen, maxOpenChars] = [1000, 4 * 1024 * 1024]
+const maxShare = 0.25
 
 /** An answer to somebody else (it has a correlationId) is no question. */
 export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: Seat): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
+
+/** What is open: turns, and characters of what they ask. */
+interface Load {
+  readonly turns: number
+  readonly chars: number
+}
+
+const hasRoom = ({ turns, chars }: Load, { text }: Turn, share: number): boolean =>
+  turns < share * maxOpen && chars + text.length <= share * maxOpenChars
 
 /** Turns messages into turns, and ends those that are taken back. */
 export class Turns {
@@ -31,6 +41,7 @@ export class Turns {
   readonly #options: TurnOptions
   readonly #workload: Workload
   readonly #open = new Set<Turn>()
+  readonly #byAsker = new Map<string, Load>()
   readonly #refusals: Refusals
   #openChars = 0
   #isFull = false
@@ -99,7 +110,7 @@ export class Turns {
   }
 
   #end(turn: Turn): void {
-    if (this.#open.delete(turn)) this.#openChars -= turn.text.length
+    if (this.#open.delete(turn)) this.#count(turn, -1)
     this.#isFull = false
     this.#workload.end(turn)
   }
@@ -111,19 +122,31 @@ export class Turns {
 
   /** Whether there is room for one more. The developer is told once, until there is. */
   #admit(turn: Turn): boolean {
-    const chars = this.#openChars + turn.text.length
-    if (this.#open.size < maxOpen && chars <= maxOpenChars) {
+    if (hasRoom({ turns: this.#open.size, chars: this.#openChars }, turn, 1) && this.#hasShareLeft(turn)) {
       this.#open.add(turn)
-      this.#openChars = chars
+      this.#count(turn, 1)
       return true
     }
     this.#refusals.add(turn.trigger)
     if (!this.#isFull) {
-      const message = `${this.#open.size} turns are open; messages are refused until one has ended`
+      const own = this.#byAsker.get(turn.from)?.turns ?? 0
+      const message = `${this.#open.size} turns are open, ${own} of ${turn.from}; messages are refused until one has ended`
       this.#report(new ConnectionError('queue_full', message), turn)
     }
     this.#isFull = true
     return false
+  }
+
+  #hasShareLeft(turn: Turn): boolean {
+    const own = this.#byAsker.get(turn.from)
+    return own === undefined || hasRoom(own, turn, maxShare)
+  }
+
+  #count({ from, text }: Turn, by: 1 | -1): void {
+    const { turns, chars } = this.#byAsker.get(from) ?? { turns: 0, chars: 0 }
+    this.#openChars += by * text.length
+    if (turns + by === 0) this.#byAsker.delete(from)
+    else this.#byAsker.set(from, { turns: turns + by, chars: chars + by * text.length })
   }
 
   #listen(push: (turn: Turn) => void): () => void {

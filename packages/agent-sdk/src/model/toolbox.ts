@@ -23,6 +23,8 @@ export type ToolChoice = string | SpaceTool
 const patience = 5000
 /** Pages of a list that are read of one participant. */
 const mostPages = 20
+/** Tools of one participant, and characters of them as JSON: a model is told of all of them at each step. */
+const [maxTools, maxToolChars] = [256, 256 * 1024]
 
 /** What the other participants of a space offer, as tools of a model. Asked for once, and again when it changes. */
 export class Toolbox {
@@ -86,23 +88,33 @@ export class Toolbox {
 
   /** Outside of any run: to know of tools is no decision of the model, and serves more than one turn. */
   async #ask(id: string): Promise<readonly SpaceTool[]> {
-    const tools: SpaceTool[] = []
+    const tools = new Map<string, SpaceTool>()
+    let chars = 0
     try {
       let cursor: unknown
       for (let page = 0; page < mostPages; page++) {
         const params = typeof cursor === 'string' ? { cursor } : {}
         const asking = { timeoutMs: patience, propose: false }
         const list = await this.#space.request(id, 'tools/list', params, asking)
-        tools.push(...readTools(id, list.tools))
+        for (const tool of readTools(id, list.tools)) {
+          chars += JSON.stringify(tool).length
+          if (tools.size === maxTools || chars > maxToolChars) {
+            const bounds = `${maxTools} tools, or ${maxToolChars} characters of them`
+            this.#trouble(new Error(`${id} offers more than ${bounds}; the rest is left out`))
+            return [...tools.values()]
+          }
+          if (!tools.has(tool.name)) tools.set(tool.name, tool)
+        }
         cursor = list.nextCursor
         if (cursor === undefined) break
       }
     } catch (error) {
-      if (hasNone(error)) return tools
-      this.#known.delete(id) // Next time it may be had.
-      this.#trouble(error)
+      if (!hasNone(error)) {
+        this.#known.delete(id) // Next time it may be had.
+        this.#trouble(error)
+      }
     }
-    return tools
+    return [...tools.values()]
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AnyEnvelope, Kind, type ParticipantInfo, type WelcomePayload } from '@meup/protocol'
+import { type AnyEnvelope, GUEST, Kind, type ParticipantInfo, type WelcomePayload } from '@meup/protocol'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 /** Who is in the space: told by every welcome, kept up to date by presence. */
@@ -38,7 +38,9 @@ export class People {
     const known = this.#known.get(participant.id)
     const capabilities = participant.capabilities ?? known?.capabilities ?? []
     const status = event === 'update' ? (known?.status ?? 'away') : event === 'join' ? 'present' : 'away'
-    this.#known.set(participant.id, { id: participant.id, capabilities, status })
+    // A guest never comes back under its name.
+    if (event === 'leave' && participant.id.startsWith(GUEST)) this.#known.delete(participant.id)
+    else this.#known.set(participant.id, { id: participant.id, capabilities, status })
     this.#look()
   }
 

@@ -30,6 +30,7 @@ import { Calls } from './calls.js'
 import { ConnectionError } from './errors.js'
 import { Gate } from './gate.js'
 import { chatDraft, Membership } from './membership.js'
+import { ReplayedRequests } from './replayed-requests.js'
 import { Replies } from './replies.js'
 import { Requests } from './requests.js'
 import type { CallOptions, ChatOptions, Seat } from './seat.js'
@@ -53,6 +54,7 @@ export class Space extends Membership implements Seat {
   readonly #calls = new Calls(this, this.#requests, this.#proposing, this.#tracing)
   readonly #replies = new Replies(this)
   readonly #openProposals = new OpenProposals(this)
+  readonly #replayed = new ReplayedRequests(this)
   readonly #tools = new Tools(this, (error, request) => this.#trouble(error, request))
   readonly #workload = new Workload()
   readonly #upkeep = new Upkeep(this, this.#workload, {
@@ -232,13 +234,15 @@ export class Space extends Membership implements Seat {
     this.#openProposals.take(envelope, frame)
     this.#workload.take(envelope, this.id)
     this.#upkeep.take(envelope)
-    if (envelope.kind === Kind.mcpRequest && !isAwaited) this.#tools.take(envelope)
+    if (isAwaited && envelope.kind === Kind.mcpRequest) return false
+    for (const request of this.#replayed.onEnvelope(envelope)) this.#tools.take(request)
     return false
   }
 
   protected told(welcome: WelcomePayload): void {
     if (welcome.resume.status === 'lost') this.#openProposals.clear()
     this.#upkeep.tell(welcome)
+    for (const request of this.#replayed.onWelcome(welcome)) this.#tools.take(request)
   }
 
   protected end(reason: Error): void {

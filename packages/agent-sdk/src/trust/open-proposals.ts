@@ -3,10 +3,11 @@ import { EventEmitter } from 'eventemitter3'
 import type { Timed } from '../participant/gateway-time.js'
 import { after } from '../participant/timer.js'
 import { type OpenProposal, see } from './open-proposal.js'
-import { reasonsOf, type Settlement } from './proposal.js'
+import { prunedThrough, reasonsOf, type Settlement } from './proposal.js'
 
 interface Kept {
   readonly proposal: OpenProposal
+  readonly seq: number
   /** Of its frame, in characters. */
   readonly size: number
   cancelExpiry(): void
@@ -19,7 +20,7 @@ export interface ProposalsEvents {
   settled: [OpenProposal, Settlement]
 }
 
-/** Proposals past this many, or this many characters in all, are forgotten, oldest first. */
+/** Proposals past this many, or this many characters in all, are forgotten: the oldest of whoever takes up the most. */
 const [most, mostCharacters] = [1000, 8_000_000]
 
 /** The proposals that can still be carried out, as far as this connection was shown them. */
@@ -43,8 +44,9 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
 
   /** `frame` = the envelope as it was received. */
   take(envelope: AnyEnvelope, frame: string): void {
-    if (envelope.kind === Kind.mcpProposal) this.#add(see(envelope, frame), frame.length)
+    if (envelope.kind === Kind.mcpProposal) this.#add(see(envelope, frame), frame.length, envelope.seq ?? 0)
     else if (envelope.kind === Kind.spaceKick) this.#end(envelope.payload.participantId)
+    else if (envelope.kind === Kind.systemSpace) this.#prune(prunedThrough(envelope))
     else if (this.#open.size > 0) {
       for (const id of new Set(correlations(envelope))) {
         const kept = this.#open.get(id)
@@ -58,19 +60,31 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
     for (const [id, kept] of this.#open) this.#forget(id, kept)
   }
 
-  #add(proposal: OpenProposal, size: number): void {
+  #add(proposal: OpenProposal, size: number, seq: number): void {
     const { id, expiresAt } = proposal
     const end = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
     const left = end - this.#seat.gatewayTime()
     if (left <= 0) return
     const cancelExpiry = after(left, () => this.#settle(id, { state: 'expired' }))
-    this.#open.set(id, { proposal, size, cancelExpiry })
+    this.#open.set(id, { proposal, seq, size, cancelExpiry })
     this.#characters += size
-    for (const [oldest, kept] of this.#open) {
-      if (this.#open.size <= most && this.#characters <= mostCharacters) break
-      this.#forget(oldest, kept)
-    }
+    while (this.#open.size > most || this.#characters > mostCharacters) this.#forgetOne()
     this.emit('proposal', proposal)
+  }
+
+  /** Nobody is to push out what others propose. */
+  #forgetOne(): void {
+    const shares = new Map<string, number>()
+    for (const { proposal, size } of this.#open.values()) {
+      const share = 1 / most + size / mostCharacters
+      shares.set(proposal.from, (shares.get(proposal.from) ?? 0) + share)
+    }
+    const largest = Math.max(...shares.values())
+    for (const [id, kept] of this.#open) {
+      if (shares.get(kept.proposal.from) !== largest) continue
+      this.#forget(id, kept)
+      return
+    }
   }
 
   #decide(id: string, kept: Kept, envelope: AnyEnvelope): void {
@@ -97,6 +111,13 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
   #end(participant: string): void {
     for (const { id, from } of this.list()) {
       if (from === participant) this.#settle(id, { state: 'withdrawn', reason: 'kicked' })
+    }
+  }
+
+  /** What is pruned nobody can decide on any more. */
+  #prune(through: number): void {
+    for (const [id, { seq }] of this.#open) {
+      if (seq <= through) this.#settle(id, { state: 'withdrawn', reason: 'pruned' })
     }
   }
 

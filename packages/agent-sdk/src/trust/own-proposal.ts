@@ -25,6 +25,8 @@ export class OwnProposal implements Proposal {
   #cancelExpiry = (): void => {}
   #resolve: (outcome: ProposalOutcome) => void = () => {}
   #reject: (error: Error) => void = () => {}
+  /** Where the log has it; `Infinity` = not yet. */
+  #seq = Number.POSITIVE_INFINITY
   #isDecided = false
   #isLate = false
 
@@ -41,7 +43,8 @@ export class OwnProposal implements Proposal {
   }
 
   /** The space has it: from now on its time runs. */
-  begin(): void {
+  begin(seq = 0): void {
+    this.#seq = seq
     const { expiresAt } = this.#terms
     if (expiresAt === undefined || this.#isDecided) return
     this.#cancelExpiry = after(Date.parse(expiresAt) - this.#seat.gatewayTime(), () => void this.#expire())
@@ -49,6 +52,11 @@ export class OwnProposal implements Proposal {
 
   async withdraw(reason = 'no longer needed'): Promise<void> {
     await this.#seat.send(this.#withdrawal(reason))
+  }
+
+  /** What is pruned nobody can approve any more [MEUP-3.22]. */
+  onPruned(through: number): void {
+    if (!this.#isDecided && this.#seq <= through) this.#decide({ state: 'withdrawn', reason: 'pruned' })
   }
 
   /** An envelope that correlates to it. */

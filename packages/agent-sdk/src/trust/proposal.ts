@@ -1,4 +1,4 @@
-import type { McpResponsePayload } from '@meup/protocol'
+import { type AnyEnvelope, Kind, type McpResponsePayload } from '@meup/protocol'
 import type { Progress } from '../participant/progress.js'
 
 /** What became of a proposal. */
@@ -67,6 +67,13 @@ function describe(outcome: Refused): string {
   const { reason, message } = outcome
   const why = message === undefined ? reason : `${reason} (${message})`
   return outcome.state === 'rejected' ? `rejected by ${outcome.by}: ${why}` : `withdrawn: ${why}`
+}
+
+/** Up to which seq an envelope says that the log is pruned; 0 = it says nothing of that. */
+export function prunedThrough(envelope: AnyEnvelope): number {
+  if (envelope.kind !== Kind.systemSpace) return 0
+  const { event, through }: Readonly<Record<string, unknown>> = envelope.payload
+  return event === 'pruned' && typeof through === 'number' ? through : 0
 }
 
 export const reasonsOf = ({ reason, message }: { reason: string; message?: string }) => ({

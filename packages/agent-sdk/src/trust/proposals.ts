@@ -12,7 +12,7 @@ import type { OpenProposals, ProposalsEvents } from './open-proposals.js'
 import { reasonsOf } from './proposal.js'
 
 export interface ApproveOptions extends WaitOptions {
-  /** Why it is done; default: the proposer's rationale. */
+  /** Why it is done, in the name of whoever approves; default: no reason is given [MEUP-13.11]. */
   readonly why?: string
 }
 
@@ -88,7 +88,7 @@ export class Proposals extends EventEmitter<ProposalsEvents> {
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here`)
   }
 
-  #carryOut(proposal: OpenProposal, id: string, why = proposal.rationale): Promise<AnyEnvelope> {
+  #carryOut(proposal: OpenProposal, id: string, why: string | undefined): Promise<AnyEnvelope> {
     const { to, method, context, paramsJson } = proposal
     const head = JSON.stringify({ jsonrpc: '2.0', id, method }).slice(0, -1)
     return this.#seat.send({

@@ -4,7 +4,7 @@ import { withProgressToken } from '../participant/progress.js'
 import type { Requests } from '../participant/requests.js'
 import type { Tracing } from '../participant/tracing.js'
 import { OwnProposal, type Proposer } from './own-proposal.js'
-import type { Proposal, ProposalDraft, ProposeOptions } from './proposal.js'
+import { type Proposal, type ProposalDraft, type ProposeOptions, prunedThrough } from './proposal.js'
 
 /** The proposals that this participant has made, until they are settled. */
 export class Proposing {
@@ -38,17 +38,25 @@ export class Proposing {
       ...(expiresAt !== undefined && { expiresAt }),
     }
     try {
-      await this.#seat.send({ ...fields, id, kind: Kind.mcpProposal, to: addressees, payload })
+      const { seq } = await this.#seat.send({
+        ...fields,
+        id,
+        kind: Kind.mcpProposal,
+        to: addressees,
+        payload,
+      })
+      proposal.begin(seq)
     } catch (error) {
       proposal.fail(error as Error)
       throw error
     }
-    proposal.begin()
     return proposal
   }
 
   take(envelope: AnyEnvelope): void {
     if (this.#open.size === 0) return
+    const through = prunedThrough(envelope)
+    if (through > 0) for (const proposal of this.#open.values()) proposal.onPruned(through)
     for (const id of correlations(envelope)) this.#open.get(id)?.take(envelope)
   }
 

@@ -55,6 +55,24 @@ test('their names are such as every provider accepts, and tell them apart', asyn
   expect(names).toContain('desk__a_b_2')
 })
 
+test.for([
+  ['256 of them', Array.from({ length: 50_000 }, (_, n) => ({ name: `x${n}` })), 256],
+  ['one of each name', Array.from({ length: 5000 }, () => ({ name: 'x' })), 1],
+  [
+    '256 KiB of them',
+    Array.from({ length: 9 }, (_, n) => ({ name: `x${n}`, description: 'x'.repeat(60_000) })),
+    4,
+  ],
+] as const)('of one participant they are %s at most', async ([, tools, most]) => {
+  await using here = await stage(always, { tools: ['*/*'] })
+  here.bob.serve(async () => ({ result: { tools } }))
+  await here.ask()
+  const names = offered(here)
+  expect(names.filter((name) => name?.startsWith('bob__'))).toHaveLength(most)
+  expect(names.slice(most)).toEqual(['desk__add', 'desk__look'])
+  expect(here.troubles).toHaveLength(most === 1 ? 0 : 1)
+})
+
 test('a name leads to the tool that it was made of', async () => {
   await using here = await stage([[{ call: 'desk__a_b_2', input: {} }], answering('done')])
   const called: string[] = []

@@ -18,7 +18,7 @@ export function addProposals(program: Command): void {
     })
   withId(group.command('approve'))
     .description('do what was proposed, and print what it gives back')
-    .option('--why <rationale>', 'why, for everyone to read (default: as proposed)')
+    .option('--why <rationale>', 'why, for everyone to read')
     .option('--always', 'also grant the proposer to do the same alone from now on')
     .option('--timeout <seconds>', 'how long to wait for the result', '60')
     .action(async (id: string, { timeout, ...flags }: ApproveFlags & { timeout: string }) => {

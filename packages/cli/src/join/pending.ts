@@ -1,11 +1,10 @@
 import type { DialRequest } from '@meup/agent-sdk'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
+import type { AnyEnvelope } from '@meup/protocol'
 import { brief, createProposalFold, type ProposalView, reasonText } from '@meup/views'
 import { readLog } from '../reading.js'
-import { isOpen } from '../trust/proposal-list.js'
+import { isOpen, settling } from '../trust/proposal-list.js'
 import { outcomeText } from '../trust/proposal-text.js'
 
-const settling: readonly string[] = [Kind.mcpProposal, Kind.mcpRequest, Kind.mcpReject, Kind.mcpWithdraw]
 /** Characters of the arguments and of a text. */
 const longest = 2000
 

@@ -1,5 +1,14 @@
 import { type AnyEnvelope, contextDepth, correlations, isThought, Kind } from '@meup/protocol'
-import { brief, defaultGuard, guarded, printable, readResult, reasonText, redact } from '@meup/views'
+import {
+  brief,
+  defaultGuard,
+  guarded,
+  printable,
+  readResult,
+  reasonText,
+  redact,
+  shownToolName,
+} from '@meup/views'
 import { deedOf } from '../trust/trust-text.js'
 
 /** Requests whose responses may still come. */
@@ -89,8 +98,8 @@ export class Conversation implements Lines {
 
   /** `participant/tool`; remembered for what answers it. */
   #named(id: string, to: readonly string[] | undefined, { method, params }: Call): string {
-    const tool = method === 'tools/call' ? params?.name : method
-    const name = [to?.join(','), tool && safe(String(tool))].filter(Boolean).join('/')
+    const tool = shownToolName({ method, ...(params && { params }) })
+    const name = [to?.join(','), tool].filter(Boolean).join('/')
     this.#tools.set(id, name)
     if (this.#tools.size > remembered) this.#tools.delete(this.#tools.keys().next().value ?? '')
     return name

@@ -5,7 +5,15 @@ import { readLog } from '../reading.js'
 import { chosen } from './chosen.js'
 import { outcomeText } from './proposal-text.js'
 
-const settling: readonly string[] = [Kind.mcpProposal, Kind.mcpRequest, Kind.mcpReject, Kind.mcpWithdraw]
+/** Kinds of what opens and settles proposals. */
+export const settling: readonly string[] = [
+  Kind.mcpProposal,
+  Kind.mcpRequest,
+  Kind.mcpReject,
+  Kind.mcpWithdraw,
+  Kind.spaceKick,
+  Kind.systemSpace,
+]
 
 /** The proposals of a space, oldest first, as far as its log tells this reader. `answers`: also how what was done ended. */
 export async function readProposals(at: DialRequest, { answers = false } = {}): Promise<ProposalView[]> {

@@ -8,7 +8,7 @@ import {
   type McpProposalPayload,
   memberOf,
 } from '@meup/protocol'
-import { Begun } from './begun.js'
+import { FairMap } from './fair-map.js'
 
 /** What a proposal asks for, as digests; a request that fulfils it has the same ones [MEUP-4.17]. */
 export interface Call {
@@ -27,6 +27,7 @@ export interface OpenProposal {
 }
 
 interface Proposal extends OpenProposal {
+  readonly seq: number
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number
   readonly rejectedBy: Set<string>
@@ -39,14 +40,14 @@ export type ProposalsSnapshot = readonly ({
   readonly rejectedBy: readonly string[]
 } & Omit<Proposal, 'rejectedBy'>)[]
 
-/** Proposals that are remembered. */
+/** Proposals past this many are forgotten: the oldest of whoever has made the most. */
 const remembered = 10_000
 /** A proposal that so many have rejected is over. */
 const mostRejections = 1000
 
 /** What was proposed, and was not fulfilled or withdrawn yet, by those who are still there [MEUP-3.11, 4.17]. A fold over the log. */
 export class Proposals {
-  readonly #open = new Begun<Proposal>(remembered, ({ by }) => by)
+  readonly #open = new FairMap<Proposal>(remembered, ({ by }) => by)
 
   apply(envelope: Envelope, body: Uint8Array): void {
     const { kind, from, payload } = envelope
@@ -56,15 +57,16 @@ export class Proposals {
     } else if (kind === Kind.mcpReject) for (const id of correlations(envelope)) this.#reject(id, from)
     else if (kind === Kind.mcpWithdraw) for (const id of correlations(envelope)) this.#withdraw(id, from)
     else if (kind === Kind.spaceKick) this.endOf([(payload as KickPayload).participantId])
+    else if (kind === Kind.systemSpace && payload.event === 'pruned') this.#prune(Number(payload.through))
   }
 
   /** Nobody answers for what these have proposed any more: they were kicked, or do not belong to the space [MEUP-3.22]. */
   endOf(participants: readonly string[]): void {
-    for (const [id, { by }] of this.#open.entries()) if (participants.includes(by)) this.#open.delete(id)
+    for (const [id, { by }] of this.#open) if (participants.includes(by)) this.#open.delete(id)
   }
 
   snapshot(): ProposalsSnapshot {
-    return [...this.#open.entries()].map(([id, { rejectedBy, ...proposal }]) => ({
+    return [...this.#open].map(([id, { rejectedBy, ...proposal }]) => ({
       id,
       ...proposal,
       rejectedBy: [...rejectedBy],
@@ -85,7 +87,7 @@ export class Proposals {
 
   /** Of those that were made last, the ones that are open at this time, the newest first. */
   latest(most: number, now: number): (OpenProposal & { readonly id: string; readonly uses: number })[] {
-    const ids = this.#open.ids().slice(-most).reverse()
+    const ids = [...this.#open.keys()].slice(-most).reverse()
     return ids.flatMap((id) => {
       const proposal = this.#open.get(id)
       return proposal === undefined || this.find(id, now) === undefined ? [] : { id, ...proposal }
@@ -95,6 +97,7 @@ export class Proposals {
   #propose(envelope: Envelope, body: Uint8Array): void {
     const { expiresAt, uses = 1 } = envelope.payload as McpProposalPayload
     this.#open.set(envelope.id, {
+      seq: envelope.seq ?? 0,
       by: envelope.from,
       call: callOf(envelope, memberOf(body, 'payload')),
       // What is no date is long over.
@@ -102,6 +105,11 @@ export class Proposals {
       rejectedBy: new Set(),
       uses,
     })
+  }
+
+  /** What nobody can read any more nobody can decide on [MEUP-3.22]. A snapshot of before has no seqs: they are older. */
+  #prune(through: number): void {
+    for (const [id, { seq = 0 }] of this.#open) if (seq <= through) this.#open.delete(id)
   }
 
   #use(id: string): void {

@@ -1,6 +1,6 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { isNotification } from '@meup/views'
-import { Begun } from './begun.js'
+import { FairMap } from './fair-map.js'
 
 /** A request that was admitted, and who has answered it. */
 export interface OpenRequest {
@@ -21,12 +21,12 @@ export type RequestsSnapshot = readonly {
   readonly answeredBy: readonly string[]
 }[]
 
-/** Requests that are remembered. */
+/** Requests past this many are forgotten: the oldest of whoever has made the most. */
 const remembered = 10_000
 
 /** MCP requests that wait for answers: each addressee answers once [MEUP-3.7]. A fold over the log. */
 export class Requests {
-  readonly #open = new Begun<Request>(remembered, ({ from }) => from)
+  readonly #open = new FairMap<Request>(remembered, ({ from }) => from)
 
   apply(envelope: Envelope): void {
     if (envelope.kind === Kind.mcpRequest) this.#ask(envelope)
@@ -36,7 +36,7 @@ export class Requests {
   }
 
   snapshot(): RequestsSnapshot {
-    return [...this.#open.entries()].map(([id, { from, to, answeredBy }]) => ({
+    return [...this.#open].map(([id, { from, to, answeredBy }]) => ({
       id,
       from,
       ...(to && { to: [...to] }),

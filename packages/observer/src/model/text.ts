@@ -28,6 +28,10 @@ export const withoutMarks = (text: string): string =>
     .replace(/\s+/g, ' ')
     .trim()
 
+/** Whether a text is an address of this host, and can be taken for one of no other: `https://this@that` is of `that`. */
+export const namesHost = (text: string, { host, origin }: URL): boolean =>
+  text === host || (text.startsWith(origin) && /^(?:[/?#]|$)/.test(text.slice(origin.length)))
+
 const longestParameters = 200
 
 /** What an envelope says, safe to show. */

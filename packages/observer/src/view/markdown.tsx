@@ -1,6 +1,7 @@
 import type { Lexer, MarkedToken, Token, Tokens } from 'marked'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { namesHost } from '../model/index.js'
 import { Said } from './parts.js'
 
 /** Characters of a text that is read as Markdown, and how deep it may be nested; what is beyond shows as written. */
@@ -145,7 +146,7 @@ function Link({ link: { href, raw, text }, children }: { link: Tokens.Link; chil
       <a href={url.href} target="_blank" rel="noopener noreferrer nofollow" title={url.href}>
         {children}
       </a>
-      {text !== href && text !== url.host && <span class="dim"> ({url.host})</span>}
+      {!namesHost(text, url) && <span class="dim"> ({url.host})</span>}
     </>
   )
 }

@@ -10,6 +10,8 @@ export interface Redacted {
 }
 
 const mark = '[redacted]'
+/** Stands for what was left out, so that nobody takes the rest for all there is. */
+const more = '…'
 /** Characters that a view keeps of one payload, and what it costs of them to look at a text however short it is. */
 const [longest, leastOfText] = [8192, 16]
 
@@ -20,7 +22,7 @@ const shortSecretName = /^(auth|pass|jwt|otp|pin)$/
 
 /**
  * A copy of an MCP payload for a view [MEUP-6.9]: values whose names promise a secret are masked, texts and names are
- * guarded, and what goes beyond 8,192 characters is left out.
+ * guarded, and of what goes beyond 8,192 characters `…` is left.
  */
 export function redact(value: unknown, guard: Guard): Redacted {
   const budget = { left: longest }
@@ -46,7 +48,7 @@ function copy(value: unknown, guard: Guard, budget: Budget): unknown {
 function copyArray(array: readonly unknown[], guard: Guard, budget: Budget): unknown[] {
   const copied: unknown[] = []
   for (const value of array) {
-    if (!isLeft(budget)) break
+    if (!isLeft(budget)) return [...copied, more]
     copied.push(copy(value, guard, budget))
   }
   return copied
@@ -56,7 +58,10 @@ function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, bud
   const pair = isSecretPair(object)
   const copied: [string, unknown][] = []
   for (const [key, value] of Object.entries(object)) {
-    if (!isLeft(budget)) break
+    if (!isLeft(budget)) {
+      copied.push([more, more])
+      break
+    }
     const isSecret = isSecretNamed(key, value) || (pair && key === 'value')
     copied.push([look(key, guard, budget), isSecret ? mark : copy(value, guard, budget)])
   }
@@ -72,7 +77,7 @@ function isLeft(budget: Budget): boolean {
 
 /** What was looked at counts, though less of it may be seen: so no payload takes long. */
 function look(text: string, guard: Guard, budget: Budget): string {
-  if (budget.left === 0) return ''
+  if (budget.left === 0) return text === '' ? '' : more
   const kept = cut(guarded(text, guard), budget.left)
   budget.left = Math.max(0, budget.left - Math.max(kept.length, text.length, leastOfText))
   return kept

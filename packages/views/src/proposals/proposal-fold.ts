@@ -110,6 +110,8 @@ class Proposals implements ProposalFold {
         return this.#concerned(envelope).map((each) => withdrawn(each, refusalOf(envelope, this.#guard)))
       case Kind.spaceKick:
         return this.#ended(envelope)
+      case Kind.systemSpace:
+        return envelope.payload.event === 'pruned' ? this.#pruned(envelope) : []
     }
     return []
   }
@@ -118,6 +120,12 @@ class Proposals implements ProposalFold {
   #ended({ from: by, ts, payload }: Envelope): ProposalView[] {
     const own = [...this.#proposals.open()].filter(({ source }) => source.from === payload.participantId)
     return own.map((each) => withdrawn(each, { by, ts, reason: 'kicked', message: null }))
+  }
+
+  /** What is pruned nobody can decide on any more [MEUP-3.22]. */
+  #pruned({ from: by, ts, payload }: Envelope): ProposalView[] {
+    const gone = [...this.#proposals.open()].filter(({ source }) => source.seq <= Number(payload.through))
+    return gone.map((each) => withdrawn(each, { by, ts, reason: 'pruned', message: null }))
   }
 
   #concerned(envelope: Envelope): ProposalView[] {
@@ -143,8 +151,10 @@ class Proposals implements ProposalFold {
     }
   }
 
+  /** What names one that was taken back, or is pruned, is a request of its own. */
   #fulfilled(request: Envelope): ProposalView[] {
-    return this.#concerned(request).map((each) => {
+    const proposals = this.#concerned(request).filter(({ withdrawal }) => withdrawal === null)
+    return proposals.map((each) => {
       this.#requests.set(request.id, each.id)
       return fulfilled(each, request)
     })

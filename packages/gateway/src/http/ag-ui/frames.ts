@@ -46,16 +46,17 @@ export const cancellation = (makeId: MakeId, questionId: string, agent: string):
     payload: { reason: 'the client went away' },
   })
 
-/** What was decided about proposals, and the latest of them. Of one that is settled already nothing is to be said. */
+/**
+ * What was decided about proposals, and the latest of them. Of one that is settled already nothing is to be said. Each
+ * frame is made when it is asked for, since all of them together may be large.
+ */
 export function decisions(
   makeId: MakeId,
   answers: readonly Answer[],
   { space, participant }: Pick<Caller, 'space' | 'participant'>,
-): { readonly frames: readonly Frame[]; readonly latest: number } | Denial {
-  const frames: Frame[] = []
+): { readonly frames: Iterable<Frame>; readonly latest: number } | Denial {
   let latest = 0
-  for (const answer of answers) {
-    const { proposal: id, isApproved } = answer
+  for (const { proposal: id } of answers) {
     const entry = space.log.find(id)
     const isReadable = entry && mayRead(space.readerOf({ participant }), space.audienceOf(entry))
     if (entry?.kind !== Kind.mcpProposal || !isReadable) {
@@ -63,20 +64,32 @@ export function decisions(
       return deny('proposal_not_found', errors.proposal_not_found.status, message)
     }
     latest = Math.max(latest, entry.seq)
-    if (space.state.proposals.find(id, space.clock.now()) === undefined) continue
-    const decisionId = makeId(isApproved ? 'approve' : 'reject', participant, id)
-    frames.push(isApproved ? approval(decisionId, entry) : rejection(decisionId, entry, answer))
   }
-  return { frames, latest }
+  return { frames: framesOf(makeId, answers, { space, participant }), latest }
 }
 
-/** The request that was proposed, to the letter [MEUP-4.17]. */
+function* framesOf(
+  makeId: MakeId,
+  answers: readonly Answer[],
+  { space, participant }: Pick<Caller, 'space' | 'participant'>,
+): Generator<Frame> {
+  for (const answer of answers) {
+    const { proposal: id, isApproved } = answer
+    if (space.state.proposals.find(id, space.clock.now()) === undefined) continue
+    const entry = space.log.find(id)
+    if (entry === undefined) continue
+    const decisionId = makeId(isApproved ? 'approve' : 'reject', participant, id)
+    yield isApproved ? approval(decisionId, entry) : rejection(decisionId, entry, answer)
+  }
+}
+
+/** The request that was proposed, to the letter [MEUP-4.17]; why, only its proposer has said [MEUP-13.11]. */
 function approval(id: string, { id: proposal, body }: Entry): Frame {
-  const { to, context, rationale, payload } = JSON.parse(Buffer.from(body).toString()) as Envelope
+  const { to, context, payload } = JSON.parse(Buffer.from(body).toString()) as Envelope
   const params = memberOf(memberOf(body, 'payload') ?? new Uint8Array(), 'params')
   const asked = JSON.stringify({ jsonrpc: '2.0', id, method: payload.method })
   const request = params === undefined ? asked : `${asked.slice(0, -1)},"params":${Buffer.from(params)}}`
-  const head = JSON.stringify({ id, kind: Kind.mcpRequest, to, correlationId: proposal, context, rationale })
+  const head = JSON.stringify({ id, kind: Kind.mcpRequest, to, correlationId: proposal, context })
   return { id, bytes: Buffer.from(`${head.slice(0, -1)},"payload":${request}}`) }
 }
 

@@ -30,11 +30,11 @@ interface Wishes {
 type Json = Readonly<Record<string, unknown>>
 
 const longestId = 1000
-/** Proposals that one request decides about: as many as a welcome tells of. */
-const mostAnswers = 64
 /** Twice as deep as an envelope: what it has beside messages may be anything. */
 const deepest = 2 * maxNesting
 const patience = { usual: 300, most: 3600 }
+/** Entries of `resume`: as many proposals as a welcome tells of. */
+export const maxAnswers = 64
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
 /** Reads the body of a request for a run. Fields that a space has no use for may be there, and are left alone. */
@@ -103,14 +103,16 @@ function idsOf(message: unknown): string[] {
 
 function readAnswers(resume: unknown): Answer[] | Denial {
   if (!Array.isArray(resume)) return unfit('resume must be an array')
-  if (resume.length > mostAnswers) return unfit(`resume must have at most ${mostAnswers} entries`)
-  const answers: Answer[] = []
+  if (resume.length > maxAnswers) return unfit(`resume may have ${maxAnswers} entries; send the rest later`)
+  const answers = new Map<string, Answer>()
   for (const entry of resume) {
     const answer = readAnswer(entry)
     if (isDenial(answer)) return answer
-    answers.push(answer)
+    const { proposal } = answer
+    if (answers.has(proposal)) return unfit('resume must have one entry for each interruptId')
+    answers.set(proposal, answer)
   }
-  return answers
+  return [...answers.values()]
 }
 
 function readAnswer(entry: unknown): Answer | Denial {

@@ -22,14 +22,14 @@ export const runParameters = ['agent'] as const
 
 /** `POST /spaces/{space}/ag-ui`: asks an agent, and shows what it makes of that as a run of AG-UI. */
 export async function postRun(context: Context, options: HttpOptions): Promise<Response> {
-  const asked = readParameters(new URL(context.req.url).searchParams, runParameters)
-  if (isDenial(asked)) return denied(asked)
+  const parameters = readParameters(new URL(context.req.url).searchParams, runParameters)
+  if (isDenial(parameters)) return denied(parameters)
   const post = await readPost(context, options)
   if (post instanceof Response) return post
   const { visitor, body } = post
   const input = readRunInput(body)
   if (isDenial(input)) return denied(input)
-  const agent = agentFor(input.wishes.agent ?? asked.agent, visitor)
+  const agent = agentFor(input.wishes.agent ?? parameters.agent, visitor)
   if (typeof agent !== 'string') return denied(agent)
   const knock = knockOf(context, options)
   const makeId = idsFor(knock.token ?? '') // Whoever may post has one.
@@ -40,13 +40,15 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
 
   const { space, participant } = visitor
   const asking = question(makeId, input, agent, participant)
-  const seqs: number[] = []
-  for (const { bytes } of [asking, ...decided.frames]) {
+  const asked = owesWork(visitor) ?? (await accept(space, senderOf(visitor), asking.bytes))
+  if (isRefusal(asked)) return refused(asked)
+  let last = asked.seq
+  for (const { bytes } of decided.frames) {
     const outcome = owesWork(visitor) ?? (await accept(space, senderOf(visitor), bytes))
     if (isRefusal(outcome)) return refused(outcome)
-    seqs.push(outcome.seq)
+    last = Math.max(last, outcome.seq)
   }
-  if (!(await space.committed(Math.max(...seqs)))) return notCommitted()
+  if (!(await space.committed(last))) return notCommitted()
 
   const fare = fareOf(visitor)
   const run = runOf(input, { visitor, id: asking.id, agent, after: decided.latest }, fare)
@@ -65,8 +67,7 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
     if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
     void accept(space, senderOf(visitor), cancellation(makeId, asking.id, agent).bytes)
   })
-  const [first = 1] = seqs
-  follow(feed, { visitor, ticket, after: first - 1, ended }).catch((err: unknown) => {
+  follow(feed, { visitor, ticket, after: asked.seq - 1, ended }).catch((err: unknown) => {
     options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
     feed.fail('unavailable', 'the log cannot be read; send the same message again later')
   })

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@meup/protocol'
+import { maxAnswers } from '../ag-ui/input.js'
 import { arrayOf, object, text } from './schemas.js'
 
 const anything: JsonSchema = {}
@@ -29,7 +30,7 @@ export function runSchemas(): Record<string, JsonSchema> {
           threadId: text,
           runId: text,
           messages: { ...arrayOf(message), description: 'the last one of the user is asked' },
-          resume: { ...arrayOf(resume), description: 'decides about proposals' },
+          resume: { ...arrayOf(resume), maxItems: maxAnswers, description: 'decides about proposals' },
           forwardedProps: wishes,
         },
         ['resume', 'forwardedProps'],

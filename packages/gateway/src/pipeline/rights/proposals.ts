@@ -34,7 +34,7 @@ export const proposalRights: Right = (passage, space) => {
 /** Bytes of a proposal that are parsed in about a microsecond. */
 const bytesPerUnit = 200
 
-/** Nobody speaks for those who decide. Of what has been pruned nobody can tell what it proposed. */
+/** Nobody speaks for those who decide. */
 function couldFulfil(id: string, { sender, meter }: Passage, { ids, state }: Admission): boolean {
   const entry = ids.originOf(id)
   if (entry === undefined) return false

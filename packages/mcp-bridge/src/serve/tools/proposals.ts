@@ -36,7 +36,7 @@ const deciding = describeTool<DecideArgs>({
     id: { type: 'string', minLength: 1, description: 'id of the proposal' },
     decision: { enum: ['approve', 'reject'] },
     reason: { type: 'string', description: 'why it is rejected, for its proposer' },
-    why: { type: 'string', description: 'why it is approved, for everybody; default: as proposed' },
+    why: { type: 'string', description: 'why it is approved, for everybody to read' },
     timeout_seconds: timeoutSeconds(defaultSeconds),
   },
   required: ['id'],

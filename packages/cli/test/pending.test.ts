@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { Pending } from '../src/join/pending.js'
+import { envelope } from './support/turns.js'
+
+const proposal = (seq: number) =>
+  envelope(seq, 'mcp.proposal', 'ben', {
+    to: ['files'],
+    payload: { method: 'tools/call', params: { name: 'read' } },
+  })
+
+test.for([
+  ['whose proposer is kicked', envelope(3, 'space.kick', 'ana', { payload: { participantId: 'ben' } })],
+  [
+    'that is pruned',
+    envelope(3, 'system.space', 'system:gateway', { payload: { event: 'pruned', through: 2 } }),
+  ],
+] as const)('a proposal %s waits no more', async ([, end]) => {
+  const pending = new Pending('ana')
+  await pending.read({ url: 'http://127.0.0.1:1', space: 'test' }).catch(() => {})
+  for (const each of [proposal(1), proposal(2)]) pending.take(each)
+  expect(pending.list()).toHaveLength(2)
+  pending.take(end)
+  expect(pending.list()).toEqual([])
+})
