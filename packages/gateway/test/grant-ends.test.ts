@@ -1,7 +1,7 @@
 import { type EnvelopeLog, type LogStore, memoryStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { describe, expect, test } from 'vitest'
-import { errorFor, ofKind } from './client.js'
+import { errorFor, ofKind, range } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
 import { open, participants } from './grant-space.js'
 import { start } from './support.js'
@@ -174,4 +174,28 @@ describe('a restart', () => {
     expect(reader.frames.some(update('ann', []))).toBe(true)
     goOn()
   })
+})
+
+test('whoever takes back a little from a grantor has nothing fall that rests on what the operator gave it', async () => {
+  const tools = range(1, 40).map((n) => ({ tool: `files/do_${n}_*` }))
+  const people = range(1, 200).map((n) => `p${n}`)
+  const { connect } = await start({
+    participants: {
+      admin: ['capability.grant', ...tools],
+      eve: ['chat', 'capability.grant'],
+      ...Object.fromEntries(people.map((id) => [id, []])),
+    },
+  })
+  const [admin, eve] = [await connect('admin'), await connect('eve')]
+  const { id: grantId } = await eve.accepted(grant('admin', ['chat']))
+  for (const [n, id] of people.entries()) {
+    const given = [1 + (n % 40), 1 + ((7 * n) % 40)].map((tool) => ({ tool: `files/do_${tool}_a` }))
+    await admin.accepted(grant(id, given))
+  }
+  await eve.accepted(revoke('admin', { grantId }))
+  const { welcome } = await connect('eve')
+  const holders = welcome.participants.filter(
+    ({ id, capabilities }) => people.includes(id) && capabilities.length > 0,
+  )
+  expect(holders).toHaveLength(people.length)
 })

@@ -9,6 +9,8 @@ export interface Grant {
   readonly capabilities: readonly Capability[]
   /** Milliseconds since the epoch; absent = no end. */
   readonly expiresAt?: number
+  /** What its grantor was configured with alone has proven it: it needs no other proof until that changes [MEUP-4.14]. */
+  readonly isGrounded?: true
 }
 
 /** What grants rest on in the end: what the operator gave a participant; nothing for those who are unknown. */
@@ -21,6 +23,8 @@ interface Ground {
  * makes a revocation, or the end of a grant, dear. It is no setting, as a replay must decide the same [MEUP-4.16].
  */
 const provingWork = 5_000
+/** The same for finding out, when something is given, whether configured capabilities alone prove it. */
+const groundingWork = 1_000
 
 const lengths = new WeakMap<readonly Capability[], number>()
 
@@ -30,6 +34,8 @@ export function lengthOf(capabilities: readonly Capability[]): number {
   lengths.set(capabilities, length)
   return length
 }
+
+const notGrounded = ({ isGrounded, ...grant }: Grant): Grant => grant
 
 /** The grants that stand, in log order. */
 export class Grants {
@@ -76,7 +82,24 @@ export class Grants {
   }
 
   add(grant: Grant): void {
-    this.#standing.set(grant.id, grant)
+    this.#standing.set(grant.id, this.#isGrounded(grant) ? { ...grant, isGrounded: true } : grant)
+  }
+
+  /** As it was listed. */
+  restore(grants: readonly Grant[]): void {
+    for (const grant of grants) this.#standing.set(grant.id, grant)
+  }
+
+  #isGrounded({ grantor, capabilities }: Grant): boolean {
+    const meter = new WorkMeter(groundingWork)
+    try {
+      return new Coverage().firstGap([this.#ground.configured(grantor)], capabilities, meter) === -1
+    } catch (error) {
+      if (error instanceof WorkError) return false
+      throw error
+    } finally {
+      this.#work += meter.spent
+    }
   }
 
   /**
@@ -88,11 +111,13 @@ export class Grants {
    */
   fall(ends: (grant: Grant) => boolean, poorer: Iterable<string> = []): Set<string> {
     const losers = new Set<string>()
-    const doubtful = new Set(poorer)
+    const changed = new Set(poorer)
+    const doubtful = new Set(changed)
     const given = new Map<string, (readonly Capability[])[]>()
     const coverage = new Coverage()
     const meters = new Map<string, WorkMeter>()
-    const isBacked = ({ grantor, capabilities }: Grant): boolean => {
+    const isBacked = ({ grantor, capabilities, isGrounded }: Grant): boolean => {
+      if (isGrounded && !changed.has(grantor)) return true
       const held = [this.#ground.configured(grantor), ...(given.get(grantor) ?? [])]
       const meter = meters.get(grantor) ?? new WorkMeter(provingWork)
       meters.set(grantor, meter)
@@ -110,6 +135,7 @@ export class Grants {
         losers.add(recipient)
         doubtful.add(recipient)
       } else {
+        if (changed.has(grant.grantor) && grant.isGrounded) this.#standing.set(id, notGrounded(grant))
         const earlier = given.get(recipient)
         if (earlier === undefined) given.set(recipient, [capabilities])
         else earlier.push(capabilities)

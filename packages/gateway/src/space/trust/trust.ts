@@ -120,7 +120,7 @@ export class Trust {
     const nothing = { grants: [], invitations: [], kicks: [], members: [], untold: [] }
     const held: TrustSnapshot = 'known' in snapshot ? snapshot : { known: snapshot, ...nothing }
     this.participants.restore(held.known)
-    for (const grant of held.grants) this.grants.add(grant)
+    this.grants.restore(held.grants)
     for (const recipient of new Set(held.grants.map((grant) => grant.recipient))) this.#endow(recipient)
     for (const invitation of held.invitations) this.invitations.add(invitation)
     for (const [participant, kick] of held.kicks) this.kicks.add(participant, kick)
