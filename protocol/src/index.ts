@@ -84,6 +84,7 @@ export {
   maxPost,
   openContexts,
   rateClasses,
+  standingGrants,
 } from './limits.js'
 export type { Normalised } from './normalise.js'
 export { normalise } from './normalise.js'

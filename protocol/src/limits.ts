@@ -84,3 +84,5 @@ export const openContexts = { own: 256, guests: 2048, all: 4096 } as const
  * space [MEUP-4.19]. Lists are compared, and every welcome tells of them.
  */
 export const givenText = { list: 8 * 1024, own: 128 * 1024, all: 512 * 1024 } as const
+/** Grants that stand: of one grantor, and in a space [MEUP-4.19]. */
+export const standingGrants = { own: 256, all: 1000 } as const

@@ -12,6 +12,7 @@ import {
   maxNesting,
   maxPost,
   openContexts,
+  standingGrants,
 } from '@meup/protocol'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
@@ -53,6 +54,11 @@ describe('numbers in the text are those of the code:', () => {
     [2, 11, `${openContexts.all} of a space`],
     [4, 8, `at most ${givenText.list} characters of JSON`],
     [4, 19, `at most ${givenText.own} characters of JSON`],
+    [
+      4,
+      19,
+      `at most ${standingGrants.own} grants of one grantor stand, and ${standingGrants.all} in a space`,
+    ],
     [4, 19, `in a space at most ${givenText.all}`],
     [11, 2, `up to ${maxPost}`],
   ])('[MEUP-%i.%i] %s', ([section, number, text]) => {

@@ -67,7 +67,7 @@ export const resume: readonly Mutant[] = [
   {
     // Reading goes on for nobody.
     package: gateway,
-    function: 'LogReads.#mayGoOn',
+    function: 'LogReads.mayGoOn',
     replace: '!reader.isGone()',
     by: 'reader',
     tests: ['packages/gateway/test/bounded-reading.test.ts'],

@@ -198,17 +198,28 @@ describe('what is refused', () => {
     await root.accepted(grant('ben', long(12)))
   })
 
-  test('more than 1000 standing grants', async () => {
-    const { post, root } = await open()
-    const few = Array.from({ length: 250 }, (_, i) => `k${i}.x`)
-    for (const recipient of ['ann', 'ben', 'lead', 'root']) {
-      const sender = recipient === 'root' ? 'lead' : 'root'
-      const grants = few.map((kind) => grant(recipient, [sender === 'root' ? kind : 'work.x']))
+  test('more than 256 standing grants of one, so that others can grant, and 1000 of all', async () => {
+    const { post, root, ann, ben } = await open()
+    const give = async (sender: string, count: number): Promise<void> => {
+      const recipient = sender === 'root' ? 'lead' : 'root'
+      const grants = range(1, count).map(() => grant(recipient, []))
       expect((await post(sender, grants)).status).toBe(201)
     }
-    expect(await root.refused({ id: 'one-more', ...grant('ann', []) })).toMatchObject({ code: 'forbidden' })
-    await root.accepted(revoke('ann', { capabilities: ['k7.x'] }))
+    for (const other of ['ann', 'ben']) await root.accepted(grant(other, ['capability.grant']))
+    await give('root', 253)
+    const last = await root.accepted(grant('ann', ['work.x']))
+    expect(await root.refused(grant('ann', []))).toMatchObject({
+      message: '256 grants of root stand already; revoke some first',
+    })
+    await give('lead', 256)
+    await give('ann', 256)
+    await give('ben', 232)
+    expect(await ben.refused(grant('root', []))).toMatchObject({
+      message: '1000 grants stand in this space already; revoke some first',
+    })
+    await root.accepted(revoke('ann', { grantId: last.id }))
     await root.accepted(grant('ann', []))
+    expect(await codeOf(ann, grant('root', []))).toBe('forbidden')
   })
 })
 

@@ -5,6 +5,7 @@ import {
   givenText,
   PatternError,
   patternLimits,
+  standingGrants,
   type WorkMeter,
 } from '@meup/protocol'
 import type { SpaceState } from '../../space/state.js'
@@ -25,9 +26,6 @@ export interface Gift {
   /** What the recipient was granted before and keeps. */
   readonly beside: readonly Capability[]
 }
-
-/** Grants that may stand in one space. */
-const mostGrants = 1000
 
 /** Nobody gives to itself, nor for a time that is over, nor what it does not provably hold [MEUP-4.13]. */
 export function giftRefusal(
@@ -99,8 +97,11 @@ function crowdRefusal(
   meter: WorkMeter,
 ): Refusal | undefined {
   chargeRows(meter, trust.grants.size, 'grants to look at')
-  if (trust.grants.size >= mostGrants) {
-    return forbidden(`${mostGrants} grants stand in this space already; revoke some first`)
+  if (trust.grants.size >= standingGrants.all) {
+    return forbidden(`${standingGrants.all} grants stand in this space already; revoke some first`)
+  }
+  if (trust.grants.countOf(from) >= standingGrants.own) {
+    return forbidden(`${standingGrants.own} grants of ${from} stand already; revoke some first`)
   }
   // Where nothing is kept beside it, it takes the place of all that was given before.
   const given = trust.grants.textBeside(beside.length === 0 ? to : undefined, from)

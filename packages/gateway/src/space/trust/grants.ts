@@ -60,6 +60,13 @@ export class Grants {
     return this.#standing.get(id)
   }
 
+  /** How many of this grantor stand. */
+  countOf(grantor: string): number {
+    let count = 0
+    for (const grant of this.#standing.values()) if (grant.grantor === grantor) count++
+    return count
+  }
+
   /** Characters of JSON that stand, but for those of one recipient: of this grantor, and in all. */
   textBeside(recipient: string | undefined, grantor: string): { readonly own: number; readonly all: number } {
     let [own, all] = [0, 0]
