@@ -83,6 +83,9 @@ async function build(paths) {
   if (paths.some((path) => path.startsWith('protocol/') || !path.includes('/'))) {
     run('protocol', 'tsx', 'scripts/generate.ts')
   }
+  if (paths.some((path) => path.startsWith('packages/safety/') || !path.includes('/'))) {
+    run('.', 'tsx', 'packages/safety/scripts/generate.ts')
+  }
   run('.', 'tsc', '-b')
   if (paths.some((path) => ofPage.test(path) || !path.includes('/'))) {
     run('packages/observer', 'vite', 'build', '--logLevel', 'warn')

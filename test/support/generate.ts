@@ -1,4 +1,5 @@
 /** Tests of the sources need the generated ones. */
 export async function setup(): Promise<void> {
   await import('../../protocol/scripts/generate.js')
+  await import('../../packages/safety/scripts/generate.js')
 }

@@ -60,7 +60,7 @@ test('a proposal is two lines, whatever is in it', () => {
 
 test('what does not fit is marked, even where spaces take its place', () => {
   const params = { name: 'run', arguments: { note: ' '.repeat(8187), command: 'rm -rf /' } }
-  expect(proposalLines(proposed({ payload: { params } }), now)[0]).toContain('{"note":" ","…":"…"}')
+  expect(proposalLines(proposed({ payload: { params } }), now)[0]).toContain('"…":"…"}')
 })
 
 test('secrets in it are not shown', () => {

@@ -1,4 +1,5 @@
 import { builtInRules } from '../built-in-rules.js'
+import { heads } from '../generated/heads.js'
 import type { SafetySettings } from '../settings.js'
 import type { Detector } from './detector.js'
 import { knownSecrets } from './known.js'
@@ -14,7 +15,7 @@ const compiled: Detector[] = []
 export function* compileBuiltIns(): Generator<void> {
   // A text that comes between two steps has all of them compiled.
   for (let rule = builtInRules[compiled.length]; rule !== undefined; rule = builtInRules[compiled.length]) {
-    compiled.push(compileBuiltIn(rule))
+    compiled.push(compileBuiltIn(rule, heads[rule.name]))
     yield
   }
 }

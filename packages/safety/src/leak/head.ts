@@ -5,17 +5,15 @@ import { nativeOf } from './natives.js'
 import { startsOf } from './starts.js'
 import { readSyntax, type Sequence } from './syntax.js'
 
-/** How the matches of a pattern begin, and where JavaScript can find them in linear time, all of them. */
+/** How the matches of a pattern begin, as sources of expressions: to find that out takes milliseconds, to use it none. */
 export interface Head {
   /** In lower case. Each match begins with one of them. */
   readonly starts: readonly string[]
-  /** Sticky. It matches at a start wherever the pattern does; or, if it `isWhole`, just where the pattern does. */
-  readonly glance: RegExp
+  /** It matches at a start wherever the pattern does; or, if it `isWhole`, just where the pattern does. */
+  readonly glance: string
   readonly isWhole: boolean
-  /** Sticky. Where there is a match at a start, it ends where this does, or before; undefined where that is not known. */
-  readonly extent?: RegExp
-  /** Tells the match at a start at which the pattern is known to match. */
-  readonly native?: Locator
+  /** Where there is a match at a start, it ends where this does, or before; absent where that is not known. */
+  readonly extent?: string
 }
 
 /**
@@ -23,23 +21,27 @@ export interface Head {
  * time in JavaScript too: up to where a search might have to go back. Gives undefined for a pattern of which the
  * beginning is not known.
  */
-export function compileHead(pattern: string): Head | undefined {
-  const syntax = readSyntax(pattern)
-  const choices = syntax?.choices.map(withEdge)
+export function headOf(pattern: string): Head | undefined {
+  const choices = choicesOf(pattern)
   const starts = choices && startsOf(choices)
   if (choices === undefined || starts === undefined) return undefined
   const [only = [], ...more] = choices
   const { source, isWhole } = glanceOf({ type: 'group', choices }, [], [], mostWays)
-  if (isWhole) return { starts, isWhole, glance: sticky(source) }
-  const known = nativeOf(choices)
-  const native = known === undefined ? {} : { native: known }
-  const sources = more.length === 0 ? beginningOf(only) : undefined
-  if (sources === undefined) return { starts, isWhole, glance: new RegExp(source, 'y'), ...native }
-  const [glance, extent] = [new RegExp(sources.glance, 'y'), new RegExp(sources.extent, 'y')]
-  return { starts, isWhole, glance, extent, ...native }
+  const sources = isWhole || more.length > 0 ? undefined : beginningOf(only)
+  return { starts, isWhole, ...(sources ?? { glance: source }) }
 }
 
-const sticky = (source: string): RegExp => new RegExp(source, source.includes('(?<secret>') ? 'dy' : 'y')
+/** Tells the match at a start at which the pattern is known to match, where JavaScript can find all of them in linear time. */
+export function locatorOf(pattern: string): Locator | undefined {
+  const choices = choicesOf(pattern)
+  return choices && nativeOf(choices)
+}
+
+const choicesOf = (pattern: string): readonly Sequence[] | undefined =>
+  readSyntax(pattern)?.choices.map(withEdge)
+
+export const sticky = (source: string): RegExp =>
+  new RegExp(source, source.includes('(?<secret>') ? 'dy' : 'y')
 
 /** A glance, and as much behind it as may belong to a match. */
 function beginningOf(sequence: Sequence): { glance: string; extent: string } | undefined {

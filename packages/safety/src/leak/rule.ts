@@ -4,7 +4,7 @@ import { compilePattern, compilePrefixPattern, type Pattern } from '../pattern.j
 import type { SecretRule } from '../settings.js'
 import { aroundKeyword, phraseEnd, surroundings } from '../surroundings.js'
 import type { Detector } from './detector.js'
-import { compileHead } from './head.js'
+import { type Head, locatorOf, sticky } from './head.js'
 import { compileSearch } from './matches.js'
 import { searchOf } from './natives.js'
 import { isPlaceholder } from './placeholder.js'
@@ -51,29 +51,24 @@ function searchBy(pattern: Pattern, rule: SecretRule, needs?: RegExp): Detector 
  * surely matches all of it in linear time, RE2 has no part in it. What finds the rest is compiled when it is first
  * asked: most rules never are.
  */
-export function compileBuiltIn(rule: BuiltInRule): Detector {
+export function compileBuiltIn(rule: BuiltInRule, head: Head | undefined): Detector {
   const { name, pattern, action, keywords = [] } = rule
-  const head = compileHead(pattern)
   const needs = needsOf(rule)
   if (head === undefined) {
-    return {
-      name,
-      action,
-      words: keywords,
-      find: whenAsked(() => searchBy(patternOf(rule, needs), rule, needs).find),
-    }
+    const find = whenAsked(() => searchBy(patternOf(rule, needs), rule, needs).find)
+    return { name, action, words: keywords, find }
   }
-  const { starts: words, glance, isWhole, extent, native } = head
   const judge = judgeOf(rule)
+  const at = { name, action, words: head.starts, isAtWords: true }
   // It skips what it has found, where the same may begin again and again.
-  if (isWhole) return { name, action, words, isAtWords: true, find: secretsAt(glance, judge) }
+  if (head.isWhole) return { ...at, find: whenAsked(() => secretsAt(sticky(head.glance), judge)) }
   const find = whenAsked(() => {
-    const prefix = compilePrefixPattern(pattern, native)
+    const prefix = compilePrefixPattern(pattern, locatorOf(pattern))
     const begins =
       needs === undefined ? prefix.begins : (text: string) => needs.test(text) && prefix.begins(text)
-    return compilePrefixSearch({ ...prefix, begins }, judge, endOfMatch(extent))
+    return compilePrefixSearch({ ...prefix, begins }, judge, endOfMatch(head))
   })
-  return { name, action, words, isAtWords: true, glance, find }
+  return { ...at, glance: new RegExp(head.glance, 'y'), find }
 }
 
 function whenAsked(compile: () => Detector['find']): Detector['find'] {
@@ -97,13 +92,14 @@ const needsOf = ({ needs }: BuiltInRule): RegExp | undefined =>
   needs === undefined ? undefined : new RegExp(needs, 'i')
 
 /** Where a match that starts at a place has ended, if there is one. */
-const endOfMatch =
-  (extent: RegExp | undefined) =>
-  (text: string, start: number): number => {
-    if (extent === undefined) return phraseEnd(text, start)
-    extent.lastIndex = start
-    return extent.test(text) ? extent.lastIndex : start
+function endOfMatch({ extent }: Head): (text: string, start: number) => number {
+  if (extent === undefined) return phraseEnd
+  const expression = new RegExp(extent, 'y')
+  return (text, start) => {
+    expression.lastIndex = start
+    return expression.test(text) ? expression.lastIndex : start
   }
+}
 
 const judgeOf =
   ({ generic }: SecretRule) =>
