@@ -36,6 +36,7 @@ beforeAll(() => {
     'tsconfig.json': references,
     'protocol/scripts/generate.ts':
       "import { writeFileSync } from 'node:fs'\nwriteFileSync('dist-generated', '')\n",
+    'packages/safety/scripts/generate.ts': 'export {}\n',
     'packages/observer/index.html': '<script type="module" src="/src/main.ts"></script>',
     'packages/observer/vite.config.ts': "export default { build: { outDir: 'dist/page' } }",
     'packages/cli/src/main.ts': program('first'),
@@ -57,6 +58,7 @@ beforeAll(() => {
   symlinkSync(join(repositoryRoot, 'node_modules/esbuild'), join(root, 'node_modules/esbuild'))
   for (const [folder, tool] of [
     ['.', 'tsc'],
+    ['.', 'tsx'],
     ['protocol', 'tsx'],
     ['packages/observer', 'vite'],
   ] as const) {

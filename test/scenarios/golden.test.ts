@@ -83,7 +83,9 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   )
   // From here on they are live: what is hidden then is not what they read of the log later.
   for (const stream of streams) await stream.reached(head)
-  const last = await tell({ url: live.url, space, tokenOf: testToken }, clock)
+  // Whoever waits for turns waits by the clock that the story moves on.
+  const caughtUp = () => textOf(asker(live.url, 'reader'), 'audit?limit=1')
+  const last = await tell({ url: live.url, space, tokenOf: testToken }, clock, undefined, caughtUp)
   const happened = await Promise.all(streams.map((stream) => stream.through(last)))
   const atOnce = await viewsOf(live.url, last)
   for (const [index, id] of all.entries()) {

@@ -14,6 +14,8 @@ export async function tell(
   { url, space, tokenOf }: Place,
   clock: FakeClock,
   steps: readonly Step[] = story,
+  /** Awaited after each step. */
+  settled: () => Promise<unknown> = async () => {},
 ): Promise<number> {
   const speakers = new Map<string, Awaited<ReturnType<typeof enter>>>()
   for (const id of new Set(steps.map(([from]) => from))) {
@@ -23,6 +25,7 @@ export async function tell(
   for (const [from, line] of steps) {
     clock.advance(1000)
     last = (await speakers.get(from)?.say(line)) ?? last
+    await settled()
   }
   // One after the other, so that the log says so in the same order each time.
   for (const speaker of speakers.values()) await speaker.leave()

@@ -1,5 +1,4 @@
 import { builtInRules, examples } from './built-in-rules.js'
-import { compileBuiltIns } from './leak/detectors.js'
 import type { Safety } from './safety.js'
 
 const keywords = [...new Set(builtInRules.flatMap(({ keywords = [] }) => keywords))]
@@ -15,7 +14,6 @@ const together = 10
  * long otherwise. Takes a second at most, in steps of some milliseconds; between two of them a server can do its work.
  */
 export function* warmUp({ guard }: Safety): Generator<void> {
-  yield* compileBuiltIns()
   const mixed = keywords.map((_, index) => keywords[(index * stride) % keywords.length] ?? '')
   for (const texts of [
     ...separators.map((separator) => ({ parts: mixed, separator })),

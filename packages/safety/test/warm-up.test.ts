@@ -1,5 +1,5 @@
 import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 
 test('warming up goes in steps, and changes nothing of what is guarded', () => {
   const gate = compileSafety(defaultSafety)
@@ -7,18 +7,6 @@ test('warming up goes in steps, and changes nothing of what is guarded', () => {
   const guarded = () => texts.map((text) => gate.guard(text))
   const before = guarded()
   expect(before.map(({ findings }) => findings.length)).toEqual([1, 1, 0])
-  expect([...warmUp(gate)].length).toBeGreaterThan(100)
+  expect([...warmUp(gate)].length).toBeGreaterThan(50)
   expect(guarded()).toEqual(before)
-})
-
-test('a text between two steps is guarded by all rules, and each of them is compiled once', async () => {
-  vi.resetModules()
-  const { detectorsOf, compileBuiltIns } = await import('../src/leak/detectors.js')
-  const detectors = detectorsOf(defaultSafety)
-  const steps = compileBuiltIns()
-  steps.next()
-  const { length } = detectors()
-  for (const _ of steps);
-  expect(length).toBeGreaterThan(200)
-  expect(detectors()).toHaveLength(length)
 })

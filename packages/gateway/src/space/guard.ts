@@ -1,4 +1,5 @@
 import {
+  type Envelope,
   EnvelopeGuard,
   type GuardedParts,
   type GuardedText,
@@ -58,13 +59,17 @@ export class Guard {
   }
 
   /** What may be seen of an envelope; `payload`: its bytes. */
-  rewrite(envelope: Utterance, payload: Uint8Array, meter?: WorkMeter): GuardedParts<Finding> {
+  rewrite(
+    envelope: Utterance & Pick<Envelope, 'correlationId'>,
+    payload: Uint8Array,
+    meter?: WorkMeter,
+  ): GuardedParts<Finding> {
     const parts = this.#guard.guard(envelope, payload, meter)
     for (const { action } of parts.findings) this.#ports.tally.findings.add(action)
     if (parts.withheld > 0) {
       const rules = parts.findings.map(({ rule }) => rule)
       this.#warn(envelope, { rules }, 'a text was withheld')
-    } else if (isToolCall(envelope) && !(parts.rationale ?? envelope.rationale)) {
+    } else if (isToolCall(envelope) && !(parts.rationale ?? envelope.rationale) && !isFulfilment(envelope)) {
       this.#warn(envelope, {}, 'a tool call gives no reason')
     }
     return parts
@@ -76,6 +81,10 @@ export class Guard {
     if (times !== undefined) logger.warn({ space, from, id, kind, ...more, times }, message)
   }
 }
+
+/** A call that carries out a proposal: the reason stands there. */
+const isFulfilment = ({ correlationId }: Pick<Envelope, 'correlationId'>): boolean =>
+  correlationId !== undefined
 
 function compile(settings: SafetySettings, { space, logger, isToken }: GuardPorts) {
   try {

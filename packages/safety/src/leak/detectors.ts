@@ -9,20 +9,11 @@ import { compileBuiltIn, compileRule } from './rule.js'
 const knownName = 'known-secret'
 
 /** The same for all settings. */
-const compiled: Detector[] = []
-
-/** Compiles the rules of this package one by one: all of them take half a second. */
-export function* compileBuiltIns(): Generator<void> {
-  // A text that comes between two steps has all of them compiled.
-  for (let rule = builtInRules[compiled.length]; rule !== undefined; rule = builtInRules[compiled.length]) {
-    compiled.push(compileBuiltIn(rule, heads[rule.name]))
-    yield
-  }
-}
+let builtIns: readonly Detector[] | undefined
 
 function builtInDetectors(): readonly Detector[] {
-  for (const _ of compileBuiltIns());
-  return compiled
+  builtIns ??= builtInRules.map((rule) => compileBuiltIn(rule, heads[rule.name]))
+  return builtIns
 }
 
 /** Names that an operator's rule can't have. */
