@@ -59,7 +59,7 @@ addCompletion(program)
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.error)
 })
-// A gateway outlives whoever read what it says, and ends in order when its terminal goes.
+// A gateway goes on when nobody reads its stderr any more, and ends in order when its terminal goes.
 process.stderr.on('error', () => {})
 
 try {

@@ -15,8 +15,8 @@ import type { Projector } from './projector.js'
 const endsAtOnce = 16
 /** Bytes of envelopes that may wait for the projector; past that they are read from the log again. */
 const mostWaiting = 4 * 1024 * 1024
-/** Characters that an event has for each decision beside its rationale, and characters for one unit of work. */
-const [decisionCharacters, charactersPerUnit] = [128, 64]
+/** Characters that an event has for each decision beside its rationale. */
+const decisionCharacters = 128
 
 /**
  * The streams of events of a space. They are served as far as turns are made of the log, so that what a batch of calls
@@ -98,7 +98,7 @@ export class Feeds {
       (sum, { rationale }) => sum + decisionCharacters + (rationale?.length ?? 0),
       0,
     )
-    rates.charge(payer, 'work', characters / charactersPerUnit, clock.now())
+    rates.chargeView(payer, characters, clock.now())
   }
 
   #leave(session: Session): void {

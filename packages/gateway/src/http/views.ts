@@ -5,8 +5,6 @@ import type { HttpOptions } from './options.js'
 
 /** Milliseconds that a request waits until views have caught up with the log, and are read. */
 const patienceMs = 5000
-/** Characters of a view for one unit of work. */
-const charactersPerUnit = 64
 
 const unreadable = 'turns and steps cannot be read at present; ask again later'
 
@@ -52,12 +50,12 @@ function behind(seq: number, head: number): Denial {
   return { ...deny('unavailable', 503, message), retryAfterMs: patienceMs }
 }
 
-/** Charges for what a view has made, as for what is read of the log [MEUP-7.8]. */
+/** Charges the asker for what a view has made [MEUP-7.8]. */
 export function chargeView({ space, payer }: Pick<Caller, 'space' | 'payer'>, characters: number): void {
-  space.rates.charge(payer, 'work', characters / charactersPerUnit, space.clock.now())
+  space.rates.chargeView(payer, characters, space.clock.now())
 }
 
-/** A view as JSON, which whoever asked has paid for. */
+/** A view as JSON, which the asker has paid for. */
 export function shown(
   visitor: Caller,
   view: object,

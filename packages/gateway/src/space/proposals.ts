@@ -40,7 +40,7 @@ export type ProposalsSnapshot = readonly ({
   readonly rejectedBy: readonly string[]
 } & Omit<Proposal, 'rejectedBy'>)[]
 
-/** Proposals past this many are forgotten: the oldest of whoever has made the most. */
+/** Proposals past this many are forgotten: the oldest of the participant that has made the most. */
 const remembered = 10_000
 /** A proposal that so many have rejected is over. */
 const mostRejections = 1000

@@ -21,6 +21,9 @@ export const rateClassOf = (kind: string): RateClass => classes.get(namespaceOf(
 /** Past this many payers, those that owe nothing are forgotten. */
 const remembered = 4096
 
+/** Characters of a view for one unit of work. */
+const charactersPerUnit = 64
+
 /** Where the rates stand; they may change while it runs. */
 type Configured = { readonly config: Pick<SpaceConfig, 'participants' | 'limits'> }
 
@@ -57,6 +60,11 @@ export class Rates {
     if (ms <= 0) return
     const { bucket, rate } = this.#accountOf(payer, rateClass, now)
     bucket.owe(ms, rate, now)
+  }
+
+  /** Charges for a view of so many characters, as for what is read of the log [MEUP-7.8]. */
+  chargeView(payer: string, characters: number, now: number): void {
+    this.charge(payer, 'work', characters / charactersPerUnit, now)
   }
 
   /** Milliseconds until the payer has this part of its burst in a class; by default, until it owes nothing. */

@@ -21,7 +21,7 @@ export type RequestsSnapshot = readonly {
   readonly answeredBy: readonly string[]
 }[]
 
-/** Requests past this many are forgotten: the oldest of whoever has made the most. */
+/** Requests past this many are forgotten: the oldest of the participant that has made the most. */
 const remembered = 10_000
 
 /** MCP requests that wait for answers: each addressee answers once [MEUP-3.7]. A fold over the log. */
