@@ -176,8 +176,7 @@ describe('sqlite log file', () => {
     const db = new Database(path, { timeout: 0 })
     const checkpoint = () => db.pragma('wal_checkpoint(TRUNCATE)')
     expect(checkpoint(), 'the look-ups of a turn share one view').toMatchObject([{ busy: 1 }])
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(checkpoint()).toMatchObject([{ busy: 0 }])
+    await expect.poll(checkpoint).toMatchObject([{ busy: 0 }])
     db.close()
   })
 
