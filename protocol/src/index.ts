@@ -125,4 +125,5 @@ export {
 export { answerFor, ownerOf } from './runs.js'
 export type { Problem } from './validate.js'
 export { checkEnvelope, checkPayload, checkSubmission } from './validate.js'
+export { type Hiding, hiddenByAfter, withholds } from './visibility.js'
 export { WorkError, WorkMeter } from './work.js'

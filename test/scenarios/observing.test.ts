@@ -43,5 +43,7 @@ test('the page leads to an agent that hides what it thinks, and to those who loo
   await ben.whenPresent(['ana'], { timeoutMs: timeout })
   await ask(ben, 'the salary again')
   await vi.waitFor(() => expect(curious.stdout).toContain('thinker hides a run'), { timeout })
+  await vi.waitFor(() => expect(curious.stdout).toContain('its end shows a run'), { timeout })
   expect(curious.stdout).toContain('thought: somebody wrote: the salary again')
+  expect(curious.stdout).not.toContain('thought: this is what I make of it')
 })

@@ -36,7 +36,7 @@ test(
     await check.conclude('Nothing speaks against it.')
     await page.shows('Nothing speaks against it.')
     await page.click('button', 'Hide for all')
-    await page.shows("by the run's toggle")
+    await page.shows('from everybody')
     await isClear('stream')
     await page.key(']')
     await isClear('unfolded')

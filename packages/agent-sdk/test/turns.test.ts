@@ -190,7 +190,7 @@ describe('several at once', () => {
     const heard = hear(here.bot)
     for (const text of ['0', '1', '2']) await here.ana.chat(text)
     await caughtUp(here.ana, heard)
-    expect(begun).toEqual(['0', '1'])
+    await eventually(() => expect(begun).toEqual(['0', '1']))
     gates[1]?.resolve()
     await eventually(() => expect(begun).toEqual(['0', '1', '2']))
     for (const gate of gates) gate.resolve()

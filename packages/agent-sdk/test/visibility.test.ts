@@ -65,19 +65,23 @@ describe('a run', () => {
     await here.ana.setVisibility(context, false)
     await here.bot.setVisibility(context, false)
     await caughtUp(here.bot, heard)
-    expect(here.guest.runs).toEqual([{ context, owner: 'bot', reasoningVisible: false }])
+    const hiddenBy = ['ana', 'bot']
+    expect(here.guest.runs).toEqual([{ context, owner: 'bot', reasoningVisible: false, hiddenBy }])
     await here.ana.send({ kind: 'reasoning.cancel', context })
     await caughtUp(here.ana, heard)
     expect(here.guest.runs).toHaveLength(1)
+    await here.ana.setVisibility(context, true)
     await here.bot.setVisibility(context, true)
     await here.bot.setVisibility(context, false)
     await run.conclude()
     await caughtUp(here.bot, heard)
     expect(here.guest.runs).toEqual([])
     expect(here.changes).toEqual([
-      { context, reasoningVisible: false, by: 'ana' },
+      { context, reasoningVisible: false, hiddenBy: ['ana'], by: 'ana' },
+      { context, reasoningVisible: false, hiddenBy, by: 'bot' },
+      { context, reasoningVisible: false, hiddenBy: ['bot'], by: 'ana' },
       { context, reasoningVisible: true, by: 'bot' },
-      { context, reasoningVisible: false, by: 'bot' },
+      { context, reasoningVisible: false, hiddenBy: ['bot'], by: 'bot' },
       { context, reasoningVisible: true },
     ])
   })
@@ -99,7 +103,7 @@ describe('a run', () => {
     }
     await other.hide()
     await caughtUp(here.bot, heard)
-    expect(here.changes).toEqual([{ context: other.context, reasoningVisible: false, by: 'bot' }])
+    expect(here.changes).toMatchObject([{ context: other.context, reasoningVisible: false, by: 'bot' }])
     expect(here.guest.runs.map(({ reasoningVisible }) => reasoningVisible)).toEqual([true, false])
   })
 })
@@ -123,7 +127,7 @@ describe('whoever comes later', () => {
     expect(heard.all.filter(byKind('observe.visibility'))).toHaveLength(4)
     expect(changes).toEqual([])
     const { context } = run
-    expect(late.runs).toEqual([{ context, owner: 'bot', reasoningVisible: false }])
+    expect(late.runs).toEqual([{ context, owner: 'bot', reasoningVisible: false, hiddenBy: ['bot'] }])
     const flags = () => late.contexts.map((each) => [each.context, each.reasoningVisible])
     expect(flags()).toEqual([
       [context, false],
@@ -142,6 +146,7 @@ describe('whoever comes later', () => {
     const at = (context: string, reasoningVisible: boolean): ContextInfo => ({
       ...{ context, owner: 'bot', state: 'open', startedAt: '2026-01-01T00:00:00.000Z' },
       reasoningVisible,
+      ...(!reasoningVisible && { hiddenBy: ['bot'] }),
     })
     line.welcome({
       contexts: [at('same', false), at('shown', false), at('ended', false), at('hidden', true)],
@@ -154,7 +159,7 @@ describe('whoever comes later', () => {
     expect(changes).toEqual([
       { context: 'shown', reasoningVisible: true },
       { context: 'ended', reasoningVisible: true },
-      { context: 'hidden', reasoningVisible: false },
+      { context: 'hidden', reasoningVisible: false, hiddenBy: ['bot'] },
     ])
     expect(seat.runs.map(({ context }) => context)).toEqual(['same', 'shown', 'hidden', 'new'])
     seat.close()

@@ -44,7 +44,13 @@ describe('who thinks', () => {
 
   test('is known as well from before one came, and no longer when it is told anew', () => {
     const contexts = [
-      { context: 'old', owner: 'bot', reasoningVisible: false, startedAt: new Date(400).toISOString() },
+      {
+        context: 'old',
+        owner: 'bot',
+        reasoningVisible: false,
+        hiddenBy: ['bot'],
+        startedAt: new Date(400).toISOString(),
+      },
       { context: 'ahead', owner: 'aide', reasoningVisible: true, startedAt: new Date(9999).toISOString() },
     ]
     activity.reset({ contexts } as unknown as WelcomePayload)

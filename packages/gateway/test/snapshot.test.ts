@@ -162,7 +162,7 @@ const membership = (
   contexts: names.map((participant) => contexts.report({ participant, readsTargeted: false })),
   open: contexts.open(),
   left: names.map((owner) => contexts.leftOpenBy(owner)),
-  hidden: ids.map((id) => contexts.isHidden(`${id}/below`)),
+  hidden: ids.map((id) => contexts.hiding(`${id}/below`)),
   requests: ids.map((id) => requests.get(id)),
   configured,
 })

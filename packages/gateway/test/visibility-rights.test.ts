@@ -9,7 +9,7 @@ describe('the switch', () => {
   test('is the owner’s without any capability for it, and that of whoever holds one', async () => {
     const { by, ana } = await onlookers()
     await by.accepted(show('run', false))
-    await ana.accepted(show('run', true))
+    await ana.accepted(show('run', false))
     await ana.accepted(begin('own'))
     expect(await by.refused(show('own', false))).toMatchObject({ code: 'forbidden' })
   })

@@ -45,7 +45,7 @@ describe('every view', () => {
     'is without the thoughts of a hidden run, and has all of them once it is shown',
     async () => {
       const running = await onlookers()
-      const { by, connect } = running
+      const { by, ana, connect } = running
       const helper = await connect('helper')
       await by.accepted(thought('before'))
       await by.accepted(begin('in', 'run'))
@@ -53,7 +53,7 @@ describe('every view', () => {
       const all = { told: true, reasoningVisible: true, counts: [3, 2, 2] }
       expect([await state(running), await found(running, 'ben')]).toEqual([all, ['before', 'along']])
 
-      await by.accepted(show('run', false))
+      await ana.accepted(show('run', false))
       await by.accepted(thought('during'))
       const hidden = { told: false, reasoningVisible: false, counts: [1, 0, 1] }
       expect(await state(running)).toEqual(hidden)
@@ -62,7 +62,7 @@ describe('every view', () => {
       expect(await found(running, 'helper')).toEqual(['along'])
       expect(await found(running, 'agent')).toEqual(['before', 'during'])
 
-      await by.accepted(show('run', true))
+      await ana.accepted(show('run', true))
       expect(await state(running)).toEqual({ ...all, counts: [4, 3, 2] })
       for (const reader of ['ben', 'auditor', 'agent', 'helper']) {
         expect(await found(running, reader)).toEqual(['before', 'along', 'during'])
@@ -83,15 +83,42 @@ describe('every view', () => {
 
   test('counts whoever comes to do more than think as a contributor, though the thoughts are hidden', async () => {
     const running = await onlookers()
-    const { by, connect } = running
+    const { ana, connect } = running
     const helper = await connect('helper')
     await helper.accepted(thought('along'))
-    await by.accepted(show('run', false))
+    await ana.accepted(show('run', false))
     expect((await state(running)).counts).toEqual([0, 0, 1])
     await helper.accepted({ ...chat('aside'), context: 'run' })
     expect((await state(running)).counts).toEqual([1, 0, 2])
-    await by.accepted(show('run', true))
+    await ana.accepted(show('run', true))
     expect((await state(running)).counts).toEqual([2, 1, 2])
+  })
+
+  test('has two switches a run: the owner hides its own thoughts, others all, and neither moves the other', async () => {
+    const running = await onlookers()
+    const { by, ana, connect } = running
+    const helper = await connect('helper')
+    await helper.accepted(begin('in', 'run'))
+    await by.accepted(thought('own'))
+    await by.accepted(thought('below', 'run/in'))
+    await helper.accepted(thought('along', 'run/in'))
+    const seen = async () => {
+      const { hiddenBy } = (await asking(running.url, 'ben').json('/contexts/run/in')) as {
+        hiddenBy?: string[]
+      }
+      return [await found(running, 'ben'), hiddenBy, (await state(running)).counts]
+    }
+    const steps: [typeof by, boolean, unknown[]][] = [
+      [by, false, [['along'], ['agent'], [2, 1, 2]]],
+      [ana, true, [['along'], ['agent'], [2, 1, 2]]],
+      [ana, false, [[], ['agent', 'ana'], [1, 0, 2]]],
+      [by, true, [[], ['ana'], [1, 0, 2]]],
+      [ana, true, [['own', 'below', 'along'], undefined, [4, 3, 2]]],
+    ]
+    for (const [client, isShown, expected] of steps) {
+      await client.accepted(show('run', isShown))
+      expect(await seen()).toEqual(expected)
+    }
   })
 })
 

@@ -1,4 +1,12 @@
-import { contextRoot, type Envelope, isThought, Kind, namespaceOf, openedContext } from '@meup/protocol'
+import {
+  contextRoot,
+  type Envelope,
+  isThought,
+  Kind,
+  namespaceOf,
+  openedContext,
+  withholds,
+} from '@meup/protocol'
 import { Bounded, isWithheld, messageOf } from '@meup/views'
 import type { Places } from './places.js'
 import type { SpanEvent, TraceSpan } from './span.js'
@@ -32,7 +40,7 @@ export class Texts {
     const view = this.#places.opened(path)
     const isOver = view === undefined || (view.endedAt !== null && view.ending?.source.id !== envelope.id)
     const text = textOf(envelope)
-    if (isOver || text.trim() === '' || (isThought(kind) && this.#isHidden(path))) return
+    if (isOver || text.trim() === '' || (isThought(kind) && this.#isWithheld(path, from))) return
     const { events, dropped, weight } = this.#said.get(path) ?? nothing
     const attributes = { 'gen_ai.agent.name': from, 'meup.seq': seq, 'meup.message': text }
     const event = { name: kind, time: Date.parse(ts), attributes }
@@ -49,13 +57,16 @@ export class Texts {
     const { events, dropped: droppedEvents } = this.#said.get(context) ?? nothing
     this.#said.delete(context)
     return {
-      events: this.#isHidden(context) ? events.filter(({ name }) => !isThought(name)) : events,
+      events: events.filter(({ name, attributes }) => {
+        return !isThought(name) || !this.#isWithheld(context, String(attributes['gen_ai.agent.name']))
+      }),
       droppedEvents,
     }
   }
 
-  #isHidden(context: string): boolean {
-    return this.#places.opened(contextRoot(context))?.reasoningVisible === false
+  #isWithheld(context: string, from: string): boolean {
+    const run = this.#places.opened(contextRoot(context))
+    return run !== undefined && withholds(run, from)
   }
 }
 

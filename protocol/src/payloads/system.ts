@@ -69,6 +69,11 @@ export const ContextInfo = Type.Object({
   owner: ParticipantId,
   state: Type.Union([Type.Literal('open'), Type.Literal('concluded'), Type.Literal('cancelled')]),
   reasoningVisible: Type.Boolean(),
+  hiddenBy: Type.Optional(
+    Type.Array(ParticipantId, {
+      description: 'absent: nobody; the owner hides its own thoughts, anybody else all [MEUP-9.6]',
+    }),
+  ),
   startedAt: Type.String(),
 })
 export type ContextInfo = Static<typeof ContextInfo>

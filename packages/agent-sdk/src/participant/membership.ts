@@ -95,8 +95,10 @@ export abstract class Membership extends EventEmitter<SpaceEvents> implements As
 
   /** The contexts that were open at the last welcome. Whether each is visible is known as of now. */
   get contexts(): readonly ContextInfo[] {
-    const isVisible = (context: string): boolean => this.#runs.isVisible(context)
-    return this.welcome.contexts.map((each) => ({ ...each, reasoningVisible: isVisible(each.context) }))
+    return this.welcome.contexts.map(({ hiddenBy: _, ...each }) => {
+      const hiddenBy = this.#runs.hiddenBy(each.context)
+      return { ...each, reasoningVisible: hiddenBy === undefined, ...(hiddenBy && { hiddenBy }) }
+    })
   }
 
   /** The runs that go on, oldest first, as far as this connection is shown them. */

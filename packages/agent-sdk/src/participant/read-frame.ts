@@ -72,7 +72,7 @@ const payloads: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
     participants: listOf(objectOf({ id: isText, capabilities, status: isText })),
     space: objectOf({ id: isText, epoch: isText, head: isNumber }),
     resume: objectOf({ status: isText, from: isNumber, to: isNumber }),
-    contexts: listOf(objectOf({ context: isText, owner: isText, reasoningVisible: isFlag })),
+    contexts: listOf(objectOf({ context: isText, owner: isText, hiddenBy: optional(listOf(isText)) })),
     subscription: isObject,
     limits: isObject,
   },

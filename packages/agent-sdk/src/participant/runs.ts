@@ -3,19 +3,24 @@ import {
   type ContextInfo,
   contextParent,
   contextRoot,
+  type EnvelopeOf,
   GATEWAY,
+  hiddenByAfter,
   Kind,
   type WelcomePayload,
 } from '@meup/protocol'
 
-/** A run that goes on, and whether its thoughts may be seen by others than their senders [MEUP-9.6]. */
-export type Run = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible'>
+/** A run that goes on, whether it is hidden, and by whom: the owner hides its own thoughts, anybody else all [MEUP-9.6]. */
+export type Run = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible' | 'hiddenBy'>
 
-/** That a run was hidden or shown. */
+/** That somebody hides a run, or does not any more. */
 export interface VisibilityChange {
   /** The run. */
   readonly context: string
+  /** Whether nobody hides it now. */
   readonly reasoningVisible: boolean
+  /** Who hides it now; absent = nobody. */
+  readonly hiddenBy?: readonly string[]
   /** Absent where the run has ended, which shows it, or where this happened while the line was down. */
   readonly by?: string
 }
@@ -39,21 +44,22 @@ export class Runs {
     return [...this.#open.values()]
   }
 
-  isVisible(context: string): boolean {
-    return this.#open.get(contextRoot(context))?.reasoningVisible ?? true
+  /** Who hides a run; `undefined` = nobody. */
+  hiddenBy(context: string): string[] | undefined {
+    return this.#open.get(contextRoot(context))?.hiddenBy
   }
 
   tell({ contexts, space }: WelcomePayload): void {
     const before = this.#open
     this.#head = space.head
     this.#open = new Map()
-    for (const { context, owner, reasoningVisible } of contexts) {
-      if (contextParent(context) === undefined) this.#open.set(context, { context, owner, reasoningVisible })
+    for (const { context, owner, hiddenBy } of contexts) {
+      if (contextParent(context) === undefined)
+        this.#open.set(context, { context, owner, ...shown(hiddenBy) })
     }
-    for (const { context, reasoningVisible } of before.values()) {
-      if (reasoningVisible !== this.isVisible(context)) {
-        this.#changed({ context, reasoningVisible: !reasoningVisible })
-      }
+    for (const { context, hiddenBy } of before.values()) {
+      const now = this.hiddenBy(context)
+      if (String(hiddenBy) !== String(now)) this.#changed({ context, ...shown(now) })
     }
   }
 
@@ -61,7 +67,7 @@ export class Runs {
     if ((envelope.seq ?? 0) <= this.#head) return
     const { kind, from, context } = envelope
     if (kind === Kind.reasoningStart && context === undefined) this.#begin(envelope.id, from)
-    else if (kind === Kind.observeVisibility) this.#show(envelope.payload, from)
+    else if (kind === Kind.observeVisibility) this.#toggle(envelope)
     else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel)
       this.#end(context ?? '', from)
   }
@@ -71,11 +77,14 @@ export class Runs {
     if (this.#open.size > remembered) this.#open.delete(this.#open.keys().next().value ?? '')
   }
 
-  #show({ context, reasoningVisible }: Pick<Run, 'context' | 'reasoningVisible'>, by: string): void {
-    const run = this.#open.get(context)
-    if (run === undefined || run.reasoningVisible === reasoningVisible) return
-    this.#open.set(context, { ...run, reasoningVisible })
-    this.#changed({ context, reasoningVisible, by })
+  #toggle(envelope: EnvelopeOf<typeof Kind.observeVisibility>): void {
+    const run = this.#open.get(envelope.payload.context)
+    if (run === undefined) return
+    const { context, owner } = run
+    const hiddenBy = hiddenByAfter(run, envelope)
+    if (String(hiddenBy) === String(run.hiddenBy)) return
+    this.#open.set(context, { context, owner, ...shown(hiddenBy) })
+    this.#changed({ context, ...shown(hiddenBy), by: envelope.from })
   }
 
   /** Somebody else's cancel is but a request. */
@@ -86,3 +95,6 @@ export class Runs {
     if (!run.reasoningVisible) this.#changed({ context, reasoningVisible: true })
   }
 }
+
+const shown = (hiddenBy: string[] | undefined): Pick<Run, 'reasoningVisible' | 'hiddenBy'> =>
+  hiddenBy === undefined ? { reasoningVisible: true } : { reasoningVisible: false, hiddenBy }

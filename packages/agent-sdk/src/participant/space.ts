@@ -208,8 +208,9 @@ export class Space extends Membership implements Seat {
   }
 
   /**
-   * Hides or shows the thoughts of a run for everybody but their senders [MEUP-9.5]. Rejects with `run_not_active` when
-   * it is over, with `forbidden` unless it is this participant's or a capability allows it.
+   * Hides or shows the thoughts of a run for everybody but their senders: of one's own run one's own thoughts, of another's
+   * all [MEUP-9.5]. Rejects with `run_not_active` when it is over, with `forbidden` unless it is this participant's or a
+   * capability allows it.
    */
   setVisibility(context: string, reasoningVisible: boolean): Promise<AnyEnvelope> {
     return setVisibility(this, context, reasoningVisible)

@@ -1,4 +1,12 @@
-import { contextRoot, type Envelope, isContextAncestor, isThought, Kind, openedContext } from '@meup/protocol'
+import {
+  contextRoot,
+  type Envelope,
+  isContextAncestor,
+  isThought,
+  Kind,
+  openedContext,
+  withholds,
+} from '@meup/protocol'
 import {
   Bounded,
   createContextFold,
@@ -79,7 +87,8 @@ export class SpaceFold {
   /** Of a hidden run, everybody knows but their own thoughts [MEUP-9.6]. */
   #isVisible({ source: { from, kind }, context }: Thought): boolean {
     if (context === undefined || from === this.#view.self || !isThought(kind)) return true
-    return this.#contexts.get(contextRoot(context))?.reasoningVisible !== false
+    const run = this.#contexts.get(contextRoot(context))
+    return run === undefined || !withholds(run, from)
   }
 
   #isChosen({ source, context }: Thought): boolean {

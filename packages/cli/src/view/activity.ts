@@ -1,5 +1,6 @@
 import {
   type AnyEnvelope,
+  contextRoot,
   correlations,
   type Envelope,
   type EnvelopeOf,
@@ -8,6 +9,7 @@ import {
   Kind,
   PROTOCOL,
   type WelcomePayload,
+  withholds,
 } from '@meup/protocol'
 import {
   type ContextFold,
@@ -73,22 +75,23 @@ export class Activity {
     this.#contexts.apply(welcomeOf(welcome)) // Else nothing is known of how they end.
     const before = new Map(this.#open)
     this.#open.clear()
-    for (const { context, owner, startedAt, reasoningVisible } of welcome.contexts) {
+    for (const { context, owner, startedAt } of welcome.contexts) {
       const since = Math.min(this.#now(), Date.parse(startedAt))
       const known = before.get(context) ?? { agent: owner, since, isRun: isRun(context), last: '' }
-      this.#open.set(context, { ...known, isVisible: reasoningVisible })
+      this.#open.set(context, { ...known, isVisible: this.#isVisible(context, owner) })
     }
     if (isAnotherLog) this.#tools.clear()
   }
 
   take(envelope: AnyEnvelope): void {
     for (const view of this.#contexts.apply(envelope).contexts) {
-      const { context, state, owner, reasoningVisible } = view
+      const { context, state } = view
+      const owner = view.owner ?? envelope.from
       if (state === 'concluded' || state === 'cancelled') this.#open.delete(context)
       else if (state === 'open') {
         const known = this.#open.get(context)
-        if (known !== undefined) known.isVisible = reasoningVisible
-        else this.#begin(context, owner ?? envelope.from, reasoningVisible)
+        if (known !== undefined) known.isVisible = this.#isVisible(context, owner)
+        else this.#begin(context, owner)
       }
     }
     const { kind, context, payload } = envelope
@@ -114,7 +117,14 @@ export class Activity {
     return [...this.#tools.values()]
   }
 
-  #begin(context: string, agent: string, isVisible: boolean): void {
+  /** Whether others may see what this agent thinks there. */
+  #isVisible(context: string, agent: string): boolean {
+    const run = this.#contexts.get(contextRoot(context))
+    return run === undefined || !withholds(run, agent)
+  }
+
+  #begin(context: string, agent: string): void {
+    const isVisible = this.#isVisible(context, agent)
     this.#open.set(context, { agent, since: this.#now(), isRun: isRun(context), isVisible, last: '' })
   }
 

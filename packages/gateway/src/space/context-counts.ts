@@ -1,11 +1,15 @@
+import { type Hiding, withholds } from '@meup/protocol'
+
 /** How much was said in a context and below it, of what is addressed to nobody. */
 export interface Counted {
   envelopes: number
   thoughts: number
+  /** Thoughts of the owner of the run. */
+  ownerThoughts: number
   /** Who has said more than thoughts. */
   readonly contributors: string[]
-  /** Who has said nothing but thoughts. Earlier snapshots have them among the others. */
-  thinkers?: string[]
+  /** Who has said nothing but thoughts. */
+  readonly thinkers: string[]
 }
 
 export interface ContextCounts {
@@ -17,19 +21,32 @@ export interface ContextCounts {
 /** Contributors of one context past this many are not told apart. */
 const remembered = 1000
 
-export const nothingBy = (owner: string): Counted => ({ envelopes: 0, thoughts: 0, contributors: [owner] })
+export const nothingBy = (owner: string): Counted => ({
+  envelopes: 0,
+  thoughts: 0,
+  ownerThoughts: 0,
+  contributors: [owner],
+  thinkers: [],
+})
 
-/** What everyone may read of it, where the thoughts are withheld or not. */
-export function shownCounts(counted: Counted, isHidden: boolean): ContextCounts {
-  const { envelopes, thoughts, contributors, thinkers = [] } = counted
-  return isHidden
-    ? { envelopes: envelopes - thoughts, thoughts: 0, contributors: contributors.length }
-    : { envelopes, thoughts, contributors: contributors.length + thinkers.length }
+/** What everyone may read of it, while its run is hidden like this, or by nobody. */
+export function shownCounts(counted: Counted, hiding: Hiding | undefined): ContextCounts {
+  const { envelopes, thoughts, ownerThoughts, contributors, thinkers } = counted
+  if (hiding === undefined) {
+    return { envelopes, thoughts, contributors: contributors.length + thinkers.length }
+  }
+  const isAllHidden = hiding.hiddenBy?.some((id) => id !== hiding.owner)
+  const withheld = isAllHidden ? thoughts : ownerThoughts
+  const shown = thinkers.filter((id) => !withholds(hiding, id))
+  return {
+    envelopes: envelopes - withheld,
+    thoughts: thoughts - withheld,
+    contributors: contributors.length + shown.length,
+  }
 }
 
 /** Whoever says more than thoughts is no mere thinker any more. */
-export function countContributor(counted: Counted, id: string, isThought: boolean): void {
-  const { contributors, thinkers = [] } = counted
+export function countContributor({ contributors, thinkers }: Counted, id: string, isThought: boolean): void {
   if (contributors.includes(id)) return
   const at = thinkers.indexOf(id)
   if (at === -1 && contributors.length + thinkers.length >= remembered) return
@@ -37,6 +54,6 @@ export function countContributor(counted: Counted, id: string, isThought: boolea
     if (at !== -1) thinkers.splice(at, 1)
     contributors.push(id)
   } else if (at === -1) {
-    counted.thinkers = [...thinkers, id]
+    thinkers.push(id)
   }
 }

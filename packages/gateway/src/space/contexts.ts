@@ -5,6 +5,8 @@ import {
   type Envelope,
   GATEWAY,
   GUEST,
+  type Hiding,
+  hiddenByAfter,
   isThought,
   Kind,
   openedContext,
@@ -60,7 +62,7 @@ export class Contexts {
     if (kind === Kind.reasoningStart) this.#begin(envelope)
     else if (kind === Kind.reasoningConclusion) this.#closeIfStarter(envelope, 'concluded')
     else if (kind === Kind.reasoningCancel) this.#closeIfStarter(envelope, 'cancelled')
-    else if (kind === Kind.observeVisibility) this.#show(payload as VisibilityPayload)
+    else if (kind === Kind.observeVisibility) this.#show(envelope)
     else if (kind === Kind.systemSpace && payload.event === 'configured') {
       this.#mcpVisibility = (payload as unknown as Configured).mcp.visibility
     }
@@ -89,9 +91,10 @@ export class Contexts {
     return context === undefined || this.get(context)?.state === 'open'
   }
 
-  /** Whether the thoughts of the run that this context belongs to are withheld [MEUP-9.6]. */
-  isHidden(path: string): boolean {
-    return this.#byPath.get(contextRoot(path))?.info.reasoningVisible === false
+  /** How the run that this context belongs to is hidden, if it is [MEUP-9.6]. */
+  hiding(path: string): Hiding | undefined {
+    const run = this.#byPath.get(contextRoot(path))?.info
+    return run?.hiddenBy && { owner: run.owner, hiddenBy: run.hiddenBy }
   }
 
   /** Who runs what this context belongs to; `undefined` for a free path. */
@@ -119,14 +122,15 @@ export class Contexts {
   report(reader: Reader, path?: string): ContextReport[] {
     const asked = path === undefined ? this.#byPath.values() : this.#below(path)
     return shownTo(reader, [...asked]).map((opened) => {
-      const info = this.#asShown(opened.info)
-      return { ...info, counts: shownCounts(opened, !info.reasoningVisible) }
+      const counts = shownCounts(opened, this.hiding(opened.info.context))
+      return { ...this.#asShown(opened.info), counts }
     })
   }
 
-  /** A nested context is as visible as its run; the flag is kept there alone. */
+  /** A nested context is as visible as its run; the flags are kept there alone. */
   #asShown(info: ContextInfo): ContextInfo {
-    return this.isHidden(info.context) ? { ...info, reasoningVisible: false } : info
+    const { hiddenBy } = this.hiding(info.context) ?? {}
+    return hiddenBy ? { ...info, reasoningVisible: false, hiddenBy: [...hiddenBy] } : info
   }
 
   /** Each before what is nested in it. */
@@ -158,24 +162,26 @@ export class Contexts {
   #count(envelope: Envelope): void {
     const { kind, from, context } = envelope
     if (context === undefined) return
-    const rules = { mcpVisibility: this.#mcpVisibility, isHidden: () => false, originOf: () => undefined }
+    const rules = { mcpVisibility: this.#mcpVisibility, withholds: () => false, originOf: () => undefined }
     if (audienceOf(envelope, rules) !== undefined) return
     const isThinking = isThought(kind)
+    const isOwn = isThinking && from === this.runOwner(context)
     for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
       const opened = this.#byPath.get(at)
       if (opened === undefined) continue
       opened.envelopes++
       if (isThinking) opened.thoughts++
+      if (isOwn) opened.ownerThoughts++
       if (from !== GATEWAY) countContributor(opened, from, isThinking)
     }
   }
 
   /** Only a run that goes on can be hidden; that it is over shows it [MEUP-9.7]. */
-  #show({ context, reasoningVisible }: VisibilityPayload): void {
+  #show(envelope: Envelope): void {
+    const { context } = envelope.payload as VisibilityPayload
     const run = this.#byPath.get(context)
-    if (run !== undefined && contextParent(context) === undefined && isOpen(run.info)) {
-      run.info.reasoningVisible = reasoningVisible
-    }
+    if (run === undefined || contextParent(context) !== undefined || !isOpen(run.info)) return
+    hide(run.info, hiddenByAfter(run.info, envelope))
   }
 
   #closeIfStarter({ context, from }: Envelope, state: 'concluded' | 'cancelled'): void {
@@ -188,7 +194,7 @@ export class Contexts {
     if (!isOpen(info)) return
     this.#open.delete(opened)
     info.state = state
-    info.reasoningVisible = true
+    hide(info, undefined)
     this.#closed.push(info.context)
     for (const path of nested) {
       const inner = this.#byPath.get(path)
@@ -203,6 +209,12 @@ export class Contexts {
     const at = siblings.indexOf(path)
     if (at !== -1) siblings.splice(at, 1)
   }
+}
+
+function hide(run: ContextInfo, hiddenBy: string[] | undefined): void {
+  run.reasoningVisible = hiddenBy === undefined
+  if (hiddenBy) run.hiddenBy = hiddenBy
+  else delete run.hiddenBy
 }
 
 const isOpen = ({ state }: ContextInfo): boolean => state === 'open'

@@ -1,11 +1,18 @@
-import { contextRoot, type Envelope, Kind, type VisibilityPayload } from '@meup/protocol'
+import {
+  contextRoot,
+  type Envelope,
+  type Hiding,
+  Kind,
+  type VisibilityPayload,
+  withholds,
+} from '@meup/protocol'
 import type { Contexts } from './contexts.js'
 
-/** A run is hidden, or not any more, from this seq on. */
+/** A run is hidden like this from this seq on; `undefined`: not any more. */
 interface Change {
   readonly seq: number
   readonly run: string
-  readonly isHidden: boolean
+  readonly hiding: Hiding | undefined
 }
 
 /**
@@ -13,30 +20,34 @@ interface Change {
  * delivered, so that each thought is decided on at its place in the log, and nothing by what the log may not get.
  */
 export class HiddenRuns {
-  readonly #hidden: Set<string>
+  readonly #hidden: Map<string, Hiding>
   #changes: Change[] = []
 
   /** `contexts`: as of the last delivery. */
   constructor(contexts: Contexts) {
-    const open = contexts.open().filter(({ reasoningVisible }) => !reasoningVisible)
-    this.#hidden = new Set(open.map(({ context }) => contextRoot(context)))
+    const runs = contexts
+      .open()
+      .filter(({ context, hiddenBy }) => hiddenBy && contextRoot(context) === context)
+    this.#hidden = new Map(runs.map((run) => [run.context, run]))
   }
 
-  has(context: string): boolean {
-    return this.#hidden.size > 0 && this.#hidden.has(contextRoot(context))
+  /** Whether nobody else may read what this participant thinks in a context. */
+  withholds(context: string, from: string): boolean {
+    const run = this.#hidden.size > 0 && this.#hidden.get(contextRoot(context))
+    return run ? withholds(run, from) : false
   }
 
   /** Notes what an envelope changes that `contexts` have just been told of. */
   note({ seq = 0, kind, context, payload }: Envelope, contexts: Contexts): void {
     const place = kind === Kind.observeVisibility ? (payload as VisibilityPayload).context : context
     if (place === undefined || !changing.has(kind)) return
-    this.#changes.push({ seq, run: contextRoot(place), isHidden: contexts.isHidden(place) })
+    this.#changes.push({ seq, run: contextRoot(place), hiding: contexts.hiding(place) })
   }
 
   /** Everything up to this seq is about to be delivered. */
   advance(seq: number): void {
     for (let next = this.#changes[0]; next !== undefined && next.seq <= seq; next = this.#changes[0]) {
-      if (next.isHidden) this.#hidden.add(next.run)
+      if (next.hiding !== undefined) this.#hidden.set(next.run, next.hiding)
       else this.#hidden.delete(next.run)
       this.#changes.shift()
     }

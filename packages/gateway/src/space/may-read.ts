@@ -17,8 +17,8 @@ export interface Readers {
 
 export interface AudienceRules {
   readonly mcpVisibility: 'everyone' | 'addressees'
-  /** Whether the run that a context belongs to is hidden. */
-  isHidden(context: string): boolean
+  /** Whether the run that a context belongs to withholds what this participant thinks in it. */
+  withholds(context: string, from: string): boolean
   /** Who sent an admitted envelope to whom, of which kind it is, and what it answers. */
   originOf(id: string): Origin | undefined
 }
@@ -32,7 +32,7 @@ export type Addressed = Pick<Entry, 'from' | 'kind' | 'to' | 'context' | 'correl
 export function audienceOf(entry: Addressed, rules: AudienceRules): Audience {
   const { kind, from, to, context } = entry
   if (namespaceOf(kind) === 'mcp') return mcpAudience(entry, rules)
-  if (context !== undefined && isThought(kind) && rules.isHidden(context)) {
+  if (context !== undefined && isThought(kind) && rules.withholds(context, from)) {
     return { participants: new Set([from]), isWithheld: true }
   }
   return to && readers([...to, from])

@@ -52,7 +52,7 @@ export class Space {
   /** Last seq that was committed and broadcast. */
   delivered: number
   readonly #hidden: HiddenRuns
-  readonly #isHidden = (context: string): boolean => this.#hidden.has(context)
+  readonly #withholds = (context: string, from: string): boolean => this.#hidden.withholds(context, from)
   #admitted: number
   /** Why participants' envelopes are refused; the gateway's own are still logged. */
   #closedFor: string | undefined
@@ -165,7 +165,7 @@ export class Space {
   audienceOf(envelope: Addressed): Audience {
     return audienceOf(envelope, {
       mcpVisibility: this.config.mcp.visibility,
-      isHidden: this.#isHidden,
+      withholds: this.#withholds,
       originOf: (id) => this.ids.originOf(id),
     })
   }

@@ -18,7 +18,7 @@ interface Snapshot {
  * Of the format of snapshots. A later version reads the earlier ones too, as logs hold them. It is also raised where folds
  * come to make something else of the same envelopes: checkpoints, which can be made again, are taken of the same version alone.
  */
-const version = 6
+const version = 7
 
 /**
  * Everything the gateway decides by. It is changed by `apply` alone, with each envelope in log order: when one is

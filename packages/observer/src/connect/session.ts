@@ -175,8 +175,9 @@ export class Session {
         this.stage = { at: 'reconnecting', until: Date.now() + inMs, reason }
         this.#changed()
       })
-      .on('visibility', ({ context, reasoningVisible }) => {
-        if (reasoningVisible) void this.#fetch(() => ({ context, before: this.present.log.last + 1 }))
+      .on('visibility', ({ context, hiddenBy = [], by = '' }) => {
+        if (hiddenBy.includes(by)) return
+        void this.#fetch(() => ({ context, before: this.present.log.last + 1 }))
       })
       .on('closed', (error) => {
         clearInterval(looking)

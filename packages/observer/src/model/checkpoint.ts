@@ -60,7 +60,7 @@ export const isSame = (one: ContextView, other: ContextView): boolean =>
   one.state === other.state &&
   one.counts.envelopes === other.counts.envelopes &&
   one.counts.late === other.counts.late &&
-  one.reasoningVisible === other.reasoningVisible &&
+  String(one.hiddenBy) === String(other.hiddenBy) &&
   one.opening?.source.id === other.opening?.source.id &&
   one.ending?.source.id === other.ending?.source.id &&
   one.answer?.id === other.answer?.id &&

@@ -12,6 +12,7 @@ export function headingOf(view: ContextView, level: Level, isMuted: boolean): He
     context,
     state,
     reasoningVisible: view.reasoningVisible,
+    hiddenBy: view.hiddenBy,
     startedAt: view.startedAt,
     duration: view.duration,
     owner: owner ?? contributors[0] ?? '',

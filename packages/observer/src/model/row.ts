@@ -28,7 +28,10 @@ export interface HeadingRow extends Placed, Heading {
 }
 
 export interface Heading
-  extends Pick<ContextView, 'context' | 'state' | 'reasoningVisible' | 'startedAt' | 'duration'> {
+  extends Pick<
+    ContextView,
+    'context' | 'state' | 'reasoningVisible' | 'hiddenBy' | 'startedAt' | 'duration'
+  > {
   readonly owner: string
   readonly level: Level
   readonly isNested: boolean

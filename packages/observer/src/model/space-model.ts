@@ -12,7 +12,7 @@ import { Log } from './log.js'
 import { People, type Person } from './people.js'
 import type { Sources } from './rows.js'
 import { Sieve } from './sieve.js'
-import { type Run, readInSteps, sourcesOf, Views } from './views.js'
+import { type HiddenRun, readInSteps, sourcesOf, Views } from './views.js'
 import { welcomeEnvelope } from './welcome.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
@@ -235,7 +235,7 @@ export class SpaceModel {
   }
 
   /** Those of them whose thoughts are hidden from everybody. */
-  hiddenRuns(): readonly Run[] {
+  hiddenRuns(): readonly HiddenRun[] {
     return this.#views.hiddenRuns()
   }
 

@@ -30,6 +30,11 @@ export interface Run {
   readonly owner: string
 }
 
+/** A run and who hides it. */
+export interface HiddenRun extends Run {
+  readonly hiddenBy: readonly string[]
+}
+
 /** Is told which contexts begin and end. */
 interface Listener {
   began(context: string): void
@@ -80,9 +85,11 @@ export class Views {
   }
 
   /** Those of the runs whose thoughts are hidden from everybody. */
-  hiddenRuns(): readonly Run[] {
-    const isHidden = (context: string): boolean => this.contextOf(context)?.reasoningVisible === false
-    return [...this.runs].flatMap(([context, owner]) => (isHidden(context) ? [{ context, owner }] : []))
+  hiddenRuns(): readonly HiddenRun[] {
+    return [...this.runs].flatMap(([context, owner]) => {
+      const { hiddenBy = [] } = this.contextOf(context) ?? {}
+      return hiddenBy.length === 0 ? [] : [{ context, owner, hiddenBy }]
+    })
   }
 
   /** Every context that was not forgotten. */

@@ -1,6 +1,16 @@
 import { type Detail, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { countText, isCutting, nothingCut, type SpaceModel, sizeText, toggled } from '../model/index.js'
+import {
+  countText,
+  hasHidden,
+  isAllHidden,
+  isCutting,
+  nameText,
+  nothingCut,
+  type SpaceModel,
+  sizeText,
+  toggled,
+} from '../model/index.js'
 import { useDesk } from './desk.js'
 
 interface Part {
@@ -110,16 +120,18 @@ function useOthersChoices(): Part[] {
   const { session, can, act, isLive } = useDesk()
   const { model, cutting } = session
   const placeOf = placesIn(model)
-  const me = session.welcome?.you.id
-  const runs = model.hiddenRuns().map(({ context, owner }): Part => {
+  const me = session.welcome?.you.id ?? ''
+  const runs = model.hiddenRuns().map((run): Part => {
+    const { context, owner, hiddenBy } = run
     const payload = { context, reasoningVisible: true }
-    const mayShow = isLive && (owner === me || can({ kind: Kind.observeVisibility, payload }))
+    const mayShow =
+      isLive && hasHidden(run, me) && (owner === me || can({ kind: Kind.observeVisibility, payload }))
     const show = (): void =>
       act('The run could not be changed', async () => session.desk?.setVisibility(context, true))
     return {
       key: `run ${context}`,
-      what: `thoughts of ${owner} in run ${placeOf(context)}`,
-      why: owner === me ? "by the run's toggle, from others" : "by the run's toggle",
+      what: `${isAllHidden(run) ? 'all thoughts' : `thoughts of ${owner}`} in run ${placeOf(context)}`,
+      why: `by ${hiddenBy.map(nameText).join(' and ')}, from everybody`,
       ...(mayShow && { undo: { label: 'show to all', act: show } }),
     }
   })
@@ -132,7 +144,7 @@ function useOthersChoices(): Part[] {
           {
             key: 'missing',
             what: countText(missing, 'envelope'),
-            why: isUnsure ? "by a run's toggle, or for others" : 'not permitted: for others',
+            why: isUnsure ? 'of a hidden run, or for others' : 'not permitted: for others',
           },
         ]
   const { withheld } = model.members

@@ -1,6 +1,14 @@
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { countText, durationText, type HeadingRow, nameText, toggled } from '../model/index.js'
+import {
+  countText,
+  durationText,
+  type HeadingRow,
+  hasHidden,
+  isAllHidden,
+  nameText,
+  toggled,
+} from '../model/index.js'
 import { useDesk } from './desk.js'
 import { useNow } from './hooks.js'
 import { Chip, Said } from './parts.js'
@@ -64,7 +72,12 @@ function Chips({ row }: { row: HeadingRow }): VNode {
   const isCut = from.includes(row.owner) || contexts.includes(row.context)
   return (
     <>
-      {!row.reasoningVisible && <Chip kind="warn">hidden from everybody, by the run's toggle</Chip>}
+      {!row.reasoningVisible && (
+        <Chip kind="warn">
+          {isAllHidden(row) ? 'hidden from everybody' : 'own thoughts hidden from everybody'}, by{' '}
+          {row.hiddenBy.map(nameText).join(' and ')}
+        </Chip>
+      )}
       {row.isMuted && <Chip>thoughts hidden by you</Chip>}
       {isCut && <Chip>✂ cut by you, at the gateway</Chip>}
       {row.isWithheld && <Chip kind="warn">withheld</Chip>}
@@ -129,9 +142,11 @@ function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
 
 function RunActions({ row }: { row: HeadingRow }): VNode {
   const { session, isLive, can, act } = useDesk()
-  const { context, reasoningVisible, owner } = row
-  const toggled = { context, reasoningVisible: !reasoningVisible }
-  const isOwn = session.welcome?.you.id === owner
+  const { context, owner } = row
+  const me = session.welcome?.you.id ?? ''
+  const isHiding = hasHidden(row, me)
+  const toggled = { context, reasoningVisible: isHiding }
+  const isOwn = me === owner
   const mayToggle = isOwn || can({ kind: Kind.observeVisibility, payload: toggled })
   const mayStop = can({ kind: Kind.reasoningCancel, context })
   return (
@@ -141,12 +156,10 @@ function RunActions({ row }: { row: HeadingRow }): VNode {
           type="button"
           disabled={!isLive}
           onClick={() =>
-            act('The run could not be changed', async () =>
-              session.desk?.setVisibility(context, !reasoningVisible),
-            )
+            act('The run could not be changed', async () => session.desk?.setVisibility(context, isHiding))
           }
         >
-          {reasoningVisible ? 'Hide for all' : 'Show again'}
+          {isHiding ? 'Show again' : 'Hide for all'}
         </button>
       )}
       {mayStop && (

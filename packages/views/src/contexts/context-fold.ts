@@ -3,6 +3,7 @@ import {
   contextRoot,
   correlations,
   type Envelope,
+  hiddenByAfter,
   Kind,
   type WelcomePayload,
 } from '@meup/protocol'
@@ -11,7 +12,7 @@ import { type Fold, Progress } from '../fold.js'
 import { type Source, sourceOf } from '../source.js'
 import { Awaited, type AwaitedSnapshot } from './awaited.js'
 import type { ContextView } from './context-view.js'
-import { begin, count, type Draft, draftOf, end, propose, quoteFree } from './draft.js'
+import { begin, count, type Draft, draftOf, end, hide, propose, quoteFree } from './draft.js'
 import { Drafts, type DraftsSnapshot } from './drafts.js'
 import { Lifecycle, type LifecycleSnapshot, type Opened } from './lifecycle.js'
 
@@ -120,23 +121,26 @@ class Contexts implements ContextFold {
     const run = this.#drafts.get(contextRoot(context))
     if (state !== 'open') {
       end(draft, state, envelope)
-      if (run === draft && !draft.reasoningVisible) this.#drafts.show(context, true)
+      if (run === draft) this.#drafts.hide(context, [])
       return
     }
     begin(draft, envelope, this.#isKnown)
-    draft.reasoningVisible = run?.reasoningVisible ?? true
+    hide(draft, run?.hiddenBy ?? [])
     if (run === draft) this.#awaited.begin(envelope)
   }
 
   /** Answers, proposals and the switch of visibility: what concerns a context without being in it. */
   #link(envelope: Envelope): void {
-    const { kind, context, payload } = envelope
+    const { kind, context } = envelope
     if (kind === Kind.chat && context === undefined) this.#answer(envelope)
     else if (kind === Kind.mcpProposal) {
       for (const path of [context, ...correlations(envelope)]) this.#propose(path, envelope.id)
-    } else if (kind === Kind.observeVisibility && typeof payload.context === 'string') {
-      this.#drafts.show(payload.context, payload.reasoningVisible !== false)
-    }
+    } else if (kind === Kind.observeVisibility) this.#hide(envelope)
+  }
+
+  #hide(envelope: Envelope): void {
+    const run = this.#drafts.get(String(envelope.payload.context))
+    if (run?.state === 'open') this.#drafts.hide(run.context, hiddenByAfter(run, envelope) ?? [])
   }
 
   /** The owner's answer; a free path belongs to nobody, and is answered by its name. */
@@ -157,12 +161,12 @@ class Contexts implements ContextFold {
 
   #welcome({ payload }: Envelope): void {
     const { contexts } = payload as Partial<WelcomePayload>
-    for (const { context, owner, reasoningVisible, startedAt } of contexts ?? []) {
+    for (const { context, owner, reasoningVisible, hiddenBy = [], startedAt } of contexts ?? []) {
       if (this.#drafts.get(context) !== undefined) continue
       this.#lifecycle.learn({ context, starter: owner, state: 'open' })
       const draft = draftOf(context, startedAt, 0)
       draft.contributors.push(owner)
-      this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible })
+      this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible, hiddenBy })
     }
   }
 }

@@ -17,8 +17,10 @@ export interface ContextView {
   readonly opening: Quoted | null
   /** What ended it; the text is the conclusion, or why it was cancelled. */
   readonly ending: Quoted | null
-  /** `false` while the thoughts of its run are hidden [MEUP-9.6]. */
+  /** `false` while its run is hidden [MEUP-9.6]. */
   readonly reasoningVisible: boolean
+  /** Who hides its run: the owner its own thoughts, anybody else all of them. */
+  readonly hiddenBy: readonly string[]
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly references: readonly Reference[]
   /** Everybody who has said something in it or below it. */

@@ -22,6 +22,7 @@ export const draftOf = (context: string, startedAt: string, firstSeq: number): D
   opening: null,
   ending: null,
   reasoningVisible: true,
+  hiddenBy: [],
   metadata: null,
   references: [],
   contributors: [],
@@ -65,6 +66,11 @@ export function begin(draft: Draft, start: Envelope, isKnown: (id: string) => bo
   draft.references = idsIn(references).map((id) => ({ id, isResolved: isKnown(id) }))
   draft.weight += JSON.stringify(start.payload).length
   if (!draft.contributors.includes(start.from)) draft.contributors.unshift(start.from)
+}
+
+export function hide(draft: Draft, hiddenBy: readonly string[]): void {
+  draft.hiddenBy = hiddenBy
+  draft.reasoningVisible = hiddenBy.length === 0
 }
 
 export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: Envelope): void {

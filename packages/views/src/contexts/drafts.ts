@@ -1,6 +1,6 @@
 import { contextRoot } from '@meup/protocol'
 import { Register, type RegisterSnapshot } from '../register.js'
-import { type Draft, draftOf } from './draft.js'
+import { type Draft, draftOf, hide } from './draft.js'
 
 export type DraftsSnapshot = RegisterSnapshot<Draft>
 
@@ -29,10 +29,11 @@ export class Drafts {
   }
 
   /** A run and all that is nested in it are hidden and shown together. */
-  show(root: string, reasoningVisible: boolean): void {
+  hide(root: string, hiddenBy: readonly string[]): void {
     for (const draft of this.#drafts.values()) {
-      if (contextRoot(draft.context) !== root || draft.reasoningVisible === reasoningVisible) continue
-      draft.reasoningVisible = reasoningVisible
+      if (contextRoot(draft.context) !== root) continue
+      if (draft.hiddenBy.length + hiddenBy.length === 0) continue
+      hide(draft, hiddenBy)
       this.put(draft)
     }
   }

@@ -1,0 +1,27 @@
+import type { Envelope } from './envelope.js'
+import type { VisibilityPayload } from './payloads/conversation.js'
+
+/** Whose run it is, and who hides it. */
+export interface Hiding {
+  /** `null`: nobody has opened it. */
+  readonly owner: string | null
+  readonly hiddenBy?: readonly string[]
+}
+
+/**
+ * Who hides a run once this `observe.visibility` is in the log; `undefined` = nobody. The owner has a flag of its own, all
+ * others share one, which names the one who set it last [MEUP-9.6].
+ */
+export function hiddenByAfter(
+  { owner, hiddenBy = [] }: Hiding,
+  { from, payload }: Pick<Envelope, 'from' | 'payload'>,
+): string[] | undefined {
+  const { reasoningVisible } = payload as Partial<VisibilityPayload>
+  const others = hiddenBy.filter((id) => (id === owner) !== (from === owner))
+  const all = reasoningVisible === false ? [...others, from] : others
+  return all.length === 0 ? undefined : all
+}
+
+/** Whether the run withholds what this participant thinks in it from everybody else [MEUP-9.6]. */
+export const withholds = ({ owner, hiddenBy = [] }: Hiding, from: string): boolean =>
+  hiddenBy.some((id) => id !== owner || from === owner)
