@@ -1,7 +1,8 @@
 import type { Draft } from '@meup/gateway'
 import { Kind, PROTOCOL } from '@meup/protocol'
 
-const beginning = Date.UTC(2026, 0, 1)
+/** Ten envelopes a second, a million at most: what is in the past, and not so old that gateways prune it. */
+const beginning = Date.now() - 2 * 24 * 60 * 60 * 1000
 /** Envelopes of one turn. */
 const length = 10
 

@@ -6,6 +6,7 @@ import { LogFile } from '../sqlite/log-file.js'
 import { unpackPage } from '../sqlite/pack.js'
 import { rewriteVersion } from '../sqlite/schema.js'
 import { portOfThread, reply } from '../sqlite/thread.js'
+import { tidierOf } from '../sqlite/tidier.js'
 import type { ReplicaCalls, ReplicaOptions } from './replica-calls.js'
 import { establishSpace, headOf, spaceIn, takeRows } from './replica-file.js'
 
@@ -15,7 +16,7 @@ port.postMessage([reply(0, () => start(workerData))])
 function start({ path }: ReplicaOptions): void {
   const holder = lock(path)
   const file = new LogFile({ path, durability: 'process' })
-  let isTidying = false
+  const tidy = tidierOf(file)
 
   const perform = (call: Call<ReplicaCalls>) => {
     switch (call.name) {
@@ -42,22 +43,6 @@ function start({ path }: ReplicaOptions): void {
         file.close()
         return holder.close()
     }
-  }
-  /** Removes what has been pruned, slice by slice between the calls. */
-  const tidy = (): void => {
-    if (isTidying || !file.isLittered) return
-    isTidying = true
-    setImmediate(() => {
-      isTidying = false
-      if (!file.isLittered) return
-      try {
-        file.use(({ pruning }) => pruning.removeSome())
-      } catch {
-        // Nobody sees these rows, and whoever writes next hears of the fault; then this is taken up again.
-        return
-      }
-      tidy()
-    })
   }
   port.on('message', (call: Call<ReplicaCalls>) => {
     port.postMessage([reply(call.id, () => perform(call))])

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { BatchEnd } from '@meup/views'
 import { closedError, LogError } from '../../log/error.js'
 import type { Projection, ProjectionOptions } from '../../ports/projection.js'
@@ -120,9 +121,12 @@ export async function openSqliteProjection(
     prune: (before) =>
       write(async () => {
         for (let steps = 0; ; refuseIfClosed()) {
+          const begin = performance.now()
           const removed = await writer.call('prune', [space, before])
           steps += removed.steps
           if (removed.isDone) return steps
+          // There is time for it, and whoever appends waits for the file.
+          await pause(Math.max(5, 3 * (performance.now() - begin)))
         }
       }),
     rebuild: () => write(remake),

@@ -8,6 +8,7 @@ import { rowsIn, unpackBatch } from './pack-batch.js'
 import { pagesOf } from './pages.js'
 import { rewriteVersion } from './schema.js'
 import { portOfThread, refusal, reply } from './thread.js'
+import { tidierOf } from './tidier.js'
 
 type WriterCall = Call<WriterCalls>
 type Append = Extract<WriterCall, { name: 'append' }>
@@ -79,28 +80,6 @@ function commit(file: LogFile, appends: readonly Append[]): Reply[] {
     const reason = asLogError(error)
     return appends.map(({ id }) => refusal(id, reason))
   }
-}
-
-/** Gives a function that, slice by slice between the calls, removes what has been pruned. */
-function tidierOf(file: LogFile): () => void {
-  let isWaiting = false
-  const tidy = () => {
-    isWaiting = false
-    if (!file.isLittered) return
-    try {
-      file.use(({ pruning }) => pruning.removeSome())
-    } catch {
-      // Nobody sees these rows, and whoever writes next hears of the fault; then this is taken up again.
-      return
-    }
-    tidyLater()
-  }
-  const tidyLater = () => {
-    if (isWaiting || !file.isLittered) return
-    isWaiting = true
-    setImmediate(tidy)
-  }
-  return tidyLater
 }
 
 function isAppend(call: WriterCall): call is Append {
