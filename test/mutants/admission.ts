@@ -69,10 +69,18 @@ export const admission: readonly Mutant[] = [
   // Of a hidden run the thoughts in nested contexts are shown.
   {
     package: 'packages/gateway',
-    function: 'HiddenRuns.has',
-    replace: 'this.#hidden.has(contextRoot(context))',
-    by: 'this.#hidden.has(context)',
+    function: 'HiddenRuns.withholds',
+    replace: 'this.#hidden.get(contextRoot(context))',
+    by: 'this.#hidden.get(context)',
     tests: ['packages/gateway/test/visibility.test.ts', 'packages/gateway/test/visibility-views.test.ts'],
+  },
+  // Whoever runs a context hides what others think in it.
+  {
+    package: 'protocol',
+    function: 'withholds',
+    replace: 'id !== owner || from === owner',
+    by: 'true',
+    tests: ['packages/gateway/test/visibility-views.test.ts'],
   },
   // Whose rights have changed still gets what those get that it was like before.
   {

@@ -3,6 +3,7 @@ import { FakeClock, testSpaceConfig } from '@meup/gateway/testing'
 import { closeCodes, type Rate } from '@meup/protocol'
 import { describe, expect, test, vi } from 'vitest'
 import { byId, type Client, ofKind, range, said } from './client.js'
+import { bearer } from './http-client.js'
 import { frame, RawSocket } from './raw-socket.js'
 import { start } from './support.js'
 
@@ -152,4 +153,28 @@ test('a sender of much is read as fast as its bytes allow: nothing is lost, and 
   expect(alice.frames.filter(ofKind('system.error'))).toEqual([])
   clock.advance(60_000)
   await alice.accepted(hello)
+})
+
+describe('over HTTP', () => {
+  test('what is refused or repeats what was accepted costs frames; who owes them is told nothing until they are paid', async () => {
+    const { clock, url, post, bob } = await enter({ frames: { perSecond: 1, burst: 4 } })
+    const ask = async (participant = 'alice') =>
+      (await fetch(`${url}/spaces/test/participants`, { headers: bearer(participant) })).status
+    expect(await post('alice', { id: 'once', ...hello })).toMatchObject({ status: 201 })
+    for (const _ of range(1, 2)) {
+      expect(await post('alice', 'nothing')).toMatchObject({ status: 400 })
+      expect(await post('alice', { id: 'once', ...hello })).toMatchObject({ status: 201 })
+    }
+    expect(await ask()).toBe(200)
+    const repeats = Array.from({ length: 3 }, () => ({ id: 'once', ...hello }))
+    expect(await post('alice', repeats)).toMatchObject({
+      status: 429,
+      body: { code: 'rate_limited', class: 'frames', failedIndex: 1, retryAfterMs: 1000 },
+    })
+    expect(await post('alice', hello)).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect([await ask(), await ask('bob')]).toEqual([429, 200])
+    clock.advance(1000)
+    expect(await ask()).toBe(200)
+    await bob.accepted(hello)
+  })
 })

@@ -261,8 +261,9 @@ describe('the same query', () => {
     })
     await say(
       ['ana', chat('ask', 'go')],
-      ['ben', begin('run', 'ask', 'begin'), show(false), thought('run', 'HIDDEN')],
-      ['ben', call('one', 'run', 'look', 'to see')],
+      ['ben', begin('run', 'ask', 'begin')],
+      ['ana', show(false)],
+      ['ben', thought('run', 'HIDDEN'), call('one', 'run', 'look', 'to see')],
       ['tool', result('one')],
     )
     const narrative = async (reader: string) => (await turnsOf({ as }, reader)).turns[0]?.reasoning?.narrative

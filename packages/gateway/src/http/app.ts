@@ -30,7 +30,9 @@ export function createHttpApp(given: Omit<HttpOptions, 'traffic'>): Hono {
     const denial = traffic.arrive(context, options.remoteOf(context))
     if (denial !== undefined && !alwaysAnswered.has(context.req.path)) return denied(denial)
     options.over(context, () => traffic.leave(context))
-    return next()
+    await next()
+    traffic.charge(context)
+    return undefined
   })
   app.use('/spaces/*', guard(options.origins))
   app.use('/links/*', guard(options.origins))

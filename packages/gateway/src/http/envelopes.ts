@@ -1,10 +1,9 @@
 import { maxPost, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
-import { accept } from '../cluster/accept.js'
 import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
 import { maxPostBytes, tooLarge } from './body.js'
 import type { HttpOptions } from './options.js'
-import { notCommitted, owesWork, readPost, senderOf } from './posted.js'
+import { notCommitted, readPost, senderOf, submit } from './posted.js'
 import { denied, problem, problemOf, refused } from './problem.js'
 
 /** `POST /spaces/{space}/envelopes`: one envelope or an array, each as if it came over a socket [MEUP-11.2]. */
@@ -24,7 +23,7 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
   const receipts: Receipt[] = []
   let refusal: Refusal | undefined
   for (const frame of frames) {
-    const outcome = owesWork(visitor) ?? (await accept(visitor.space, sender, frame))
+    const outcome = await submit(visitor, sender, frame)
     if (isRefusal(outcome)) {
       refusal = outcome
       break

@@ -1,7 +1,8 @@
 import type { Context } from 'hono'
 import { isDenial } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
-import type { Refusal } from '../pipeline/passage.js'
+import { accept } from '../cluster/accept.js'
+import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
 import type { Sender } from '../space/sender.js'
 import { readBody } from './body.js'
 import type { HttpOptions } from './options.js'
@@ -21,7 +22,7 @@ export async function readPost(
       problemOf({ code: 'unauthorized', message: 'a token is required to post; guests use a socket' }),
     )
   }
-  const debt = owesWork(visitor)
+  const debt = debtOf(visitor)
   if (debt !== undefined) return refused(debt)
   const body = await readBody(context, visitor, options)
   if (isDenial(body)) {
@@ -33,12 +34,27 @@ export async function readPost(
   return visitor.isWelcome() ? { visitor, body } : denied(notWelcome)
 }
 
-/** Who owes work posts nothing until that is paid, as no socket of it is read [MEUP-7.1]. */
-export function owesWork({ space, payer }: Caller): Refusal | undefined {
-  const retryAfterMs = space.rates.wait(payer, 'work', space.clock.now())
-  if (retryAfterMs === 0) return undefined
-  const message = `over the rate for work; post again in ${retryAfterMs} ms`
-  return { code: 'rate_limited', message, retryAfterMs, details: { class: 'work' } }
+/** Takes one envelope as if it came over a socket; what repeats another costs a frame [MEUP-7.7]. */
+export async function submit(
+  visitor: Caller,
+  sender: Sender,
+  frame: Uint8Array,
+): Promise<Receipt | Refusal> {
+  const { space, payer } = visitor
+  const outcome = debtOf(visitor) ?? (await accept(space, sender, frame))
+  if (!isRefusal(outcome) && outcome.answered) space.rates.charge(payer, 'frames', 1, space.clock.now())
+  return outcome
+}
+
+/** Who owes work or frames posts nothing until that is paid, as no socket of it is read [MEUP-7.5]. */
+function debtOf({ space, payer }: Caller): Refusal | undefined {
+  for (const rateClass of ['work', 'frames'] as const) {
+    const retryAfterMs = space.rates.wait(payer, rateClass, space.clock.now())
+    if (retryAfterMs === 0) continue
+    const message = `over the rate for ${rateClass}; post again in ${retryAfterMs} ms`
+    return { code: 'rate_limited', message, retryAfterMs, details: { class: rateClass } }
+  }
+  return undefined
 }
 
 /** Whoever posts gets its answer with the response, and nothing beside it. The body is paid for. */

@@ -32,7 +32,8 @@ export const denied = (denial: Denial): Response => problem(problemOf(denial), r
 
 /** What the pipeline refuses. */
 export function refused(refusal: Refusal, more: Readonly<Record<string, unknown>> = {}): Response {
-  const details = { ...(refusal.path !== undefined && { path: refusal.path }), ...more }
+  const path = refusal.path !== undefined && { path: refusal.path }
+  const details = { ...refusal.details, ...path, ...more }
   return problem(problemOf({ ...refusal, details }), retryAfter(refusal))
 }
 

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { type Denial, deny } from '../gateway/door.js'
+import type { Caller } from '../gateway/gateway.js'
 
 /** Requests of one payer that may be under way at once; of an address before it is known who asks. */
 const [mostOfPayer, mostOfAddress] = [16, 64]
@@ -23,6 +24,8 @@ interface Account {
 /** One request, until it is answered or its connection is gone. */
 interface Exchange {
   account: Account
+  /** Who asks, once that is known. */
+  caller?: Caller
   bodyBytes: number
   hasTurn: boolean
   /** Ends its waiting for a turn. */
@@ -46,16 +49,30 @@ export class Traffic {
     return undefined
   }
 
-  /** It is known who pays. */
-  charge(context: Context, payer: string): Denial | undefined {
+  /** It is known who asks, and so who pays. Who owes frames is told nothing until that is paid. */
+  know(context: Context, caller: Caller): Denial | undefined {
     const exchange = this.#exchanges.get(context)
-    if (exchange === undefined || exchange.account.payer === payer) return undefined
+    if (exchange === undefined) return undefined
+    const { rates, clock } = caller.space
+    const waitMs = rates.wait(caller.payer, 'frames', clock.now())
+    if (waitMs > 0) return { ...deny('rate_limited', 429, framesOwed(waitMs)), retryAfterMs: waitMs }
+    exchange.caller = caller
+    const payer = accountOf(caller)
+    if (exchange.account.payer === payer) return undefined
     const account = this.#accountOf(payer)
     if (account.requests >= mostOfPayer) return tooMany(payer, mostOfPayer)
     account.requests++
     this.#settle(exchange.account)
     exchange.account = account
     return undefined
+  }
+
+  /** A request that was refused costs its sender a frame, as an envelope does [MEUP-7.7]. */
+  charge(context: Context): void {
+    const { caller } = this.#exchanges.get(context) ?? {}
+    const { status } = context.res
+    if (caller === undefined || status < 400 || status === 429 || status >= 500) return
+    caller.space.rates.charge(caller.payer, 'frames', 1, caller.space.clock.now())
   }
 
   /** Makes room for so many bytes of a body. */
@@ -141,3 +158,11 @@ function tooMany(who: string, most: number): Denial {
   const message = `${who} has ${most} requests under way; wait for the answers to them`
   return { ...deny('rate_limited', 429, message), retryAfterMs }
 }
+
+/** Guests of one address are one, in whichever space. */
+const accountOf = ({ participant, payer, space }: Caller): string =>
+  payer === participant ? `${participant} of ${space.config.name}` : payer
+
+
+const framesOwed = (waitMs: number): string =>
+  `over the rate for frames: too much was refused or repeated; ask again in ${waitMs} ms`

@@ -9,7 +9,7 @@ import { type HttpOptions, knockOf } from './options.js'
 export async function visitorOf(context: Context, options: HttpOptions): Promise<Caller | Denial> {
   const visitor = await options.gateway.identify(knockOf(context, options))
   if (isDenial(visitor)) return visitor
-  return options.traffic.charge(context, accountOf(visitor)) ?? visitor
+  return options.traffic.know(context, visitor) ?? visitor
 }
 
 /** Who asks for an answer that may be large, when there is room for one and what it has read is paid [MEUP-7.8]. */
@@ -30,10 +30,6 @@ export function readerFor(
 ): Reader & LogReader {
   return { ...space.readerOf({ participant }), payer, isGone: () => !traffic.isUnderWay(context) }
 }
-
-/** Guests of one address are one, in whichever space. */
-const accountOf = ({ participant, payer, space }: Caller): string =>
-  payer === participant ? `${participant} of ${space.config.name}` : payer
 
 export const gone = deny('unavailable', 503, 'the client has gone')
 

@@ -8,7 +8,7 @@ import { isRefusal } from '../../pipeline/passage.js'
 import { eventHeaders, stands } from '../events.js'
 import { type HttpOptions, knockOf } from '../options.js'
 import { readParameters } from '../parameters.js'
-import { notCommitted, owesWork, readPost, senderOf } from '../posted.js'
+import { notCommitted, readPost, senderOf, submit } from '../posted.js'
 import { denied, refused } from '../problem.js'
 import { SseFeed } from '../sse-feed.js'
 import { type Fare, fareOf } from './fare.js'
@@ -40,11 +40,11 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
 
   const { space, participant } = visitor
   const asking = question(makeId, input, agent, participant)
-  const asked = owesWork(visitor) ?? (await accept(space, senderOf(visitor), asking.bytes))
+  const asked = await submit(visitor, senderOf(visitor), asking.bytes)
   if (isRefusal(asked)) return refused(asked)
   let last = asked.seq
   for (const { bytes } of decided.frames) {
-    const outcome = owesWork(visitor) ?? (await accept(space, senderOf(visitor), bytes))
+    const outcome = await submit(visitor, senderOf(visitor), bytes)
     if (isRefusal(outcome)) return refused(outcome)
     last = Math.max(last, outcome.seq)
   }

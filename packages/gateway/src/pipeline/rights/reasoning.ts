@@ -7,13 +7,13 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
   const { contexts } = space.state
   const opened = contexts.get(context)
   if (kind === Kind.reasoningConclusion && opened !== undefined && opened.owner !== from) {
-    return forbidden(`only ${opened.owner} concludes ${context}; send a reasoning.cancel to ask for its end`)
+    return forbidden(`only its owner concludes ${context}; send a reasoning.cancel to ask for its end`)
   }
   const owner = contexts.runOwner(context)
   const stranger = owner !== undefined && owner !== from && kind !== Kind.reasoningCancel
   if (stranger && !space.config.reasoning.collaborative) {
     return forbidden(
-      `${contextRoot(context)} is ${owner}'s alone: this space does not let others reason in it; use chat`,
+      `only its owner reasons in ${contextRoot(context)}: this space lets nobody think along; use chat`,
     )
   }
   return undefined

@@ -23,6 +23,6 @@ export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
   if (run.owner === from || checkMetered(meter, () => state.participants.allows(from, envelope)))
     return undefined
   return forbidden(
-    `${context} is ${run.owner}'s; others need the capability ${envelope.kind} to hide or show it`,
+    `only its owner hides or shows ${context} without the capability ${envelope.kind}`,
   )
 }
