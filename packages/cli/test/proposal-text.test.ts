@@ -52,15 +52,15 @@ test('a proposal is two lines, whatever is in it', () => {
     proposed({ payload: { params }, rationale: 'why\n  not?' }),
     now,
   )
-  expect(first).toMatch(/^p {2}ben proposes files\/read file \{"path":"\S+…$/)
+  expect(first).toMatch(/^p {2}ben proposes files\/read file \{"path":"\S+… \(cut; `meup open` shows all\)$/)
   expect(first).not.toMatch(/\p{Cc}/u)
-  expect(first.slice(first.indexOf('{'))).toHaveLength(200)
+  expect(first.slice(first.indexOf('{'), first.indexOf(' (cut'))).toHaveLength(200)
   expect([second, rest]).toEqual(['  why not? · open', []])
 })
 
 test('what does not fit is marked, even where spaces take its place', () => {
   const params = { name: 'run', arguments: { note: ' '.repeat(8187), command: 'rm -rf /' } }
-  expect(proposalLines(proposed({ payload: { params } }), now)[0]).toContain('"…":"…"}')
+  expect(proposalLines(proposed({ payload: { params } }), now)[0]).toContain('"…":"…"} (cut;')
 })
 
 test('secrets in it are not shown', () => {

@@ -8,13 +8,17 @@ import { range } from './client.js'
 const participants = { ana: ['*'], ben: ['*'] }
 const tail = Number.MAX_SAFE_INTEGER
 
-/** A log of so many rows that neither ana nor ben may read. */
-async function logged(rows: number): Promise<LogStore> {
+/** A log of so many rows that neither ana nor ben may read, each of which answers so many others. */
+async function logged(rows: number, answered: number): Promise<LogStore> {
   const store = memoryStore()
   const log = await store.open('test')
   await log.append(
     range(1, rows).map((seq) => {
-      const fields = { id: `e${seq}`, ts: '2026-01-02T03:04:05.678Z', from: 'zed', to: ['zed'], kind: 'x.y' }
+      const correlationId = range(1, answered).map((at) => `a${at}`)
+      const fields = {
+        ...{ id: `e${seq}`, ts: '2026-01-02T03:04:05.678Z', from: 'zed', to: ['zed'], kind: 'x.y' },
+        ...(answered > 0 && { correlationId }),
+      }
       const body = Buffer.from(JSON.stringify({ protocol: 'meup/v0.3', ...fields, payload: {} }))
       return { seq, ...fields, body, content: body }
     }),
@@ -23,9 +27,12 @@ async function logged(rows: number): Promise<LogStore> {
 }
 
 /** A gateway on it, which tells of each reading once it is open. */
-async function served(rows: number, options: Partial<TestSpaceOptions> & { clock?: FakeClock } = {}) {
+async function served(
+  rows: number,
+  { answered = 0, ...options }: Partial<TestSpaceOptions> & { clock?: FakeClock; answered?: number } = {},
+) {
   let reading: (log: EnvelopeLog) => unknown = () => {}
-  const store = watched(await logged(rows), (_, log) => reading(log))
+  const store = watched(await logged(rows, answered), (_, log) => reading(log))
   const gateway = await createTestGateway({ participants, store, ...options })
   onTestFinished(() => gateway.close())
   const admit = (participant: string) =>
@@ -150,6 +157,27 @@ describe('reading the log', () => {
     while (reads < 2 * between) {
       clock.advance(1000)
       await turns(20)
+    }
+  })
+
+  test('costs more of what answers many others', async () => {
+    const clock = new FakeClock()
+    const work = { perSecond: 1000, burst: 2000 }
+    const limits = { rates: { ...defaultRates, work } }
+    for (const [answered, expected] of [
+      [1, 10],
+      [16, 1],
+    ] as const) {
+      const { ticket, onRead } = await served(10_000, { clock, limits, answered })
+      let reads = 0
+      onRead(() => reads++)
+      void (await ticket('ana')).open(new Peer(), { tail })
+      for (const _ of range(1, 10)) {
+        await turns(20)
+        clock.advance(1000)
+      }
+      await turns()
+      expect(Math.min(reads, 10)).toBe(expected)
     }
   })
 })

@@ -3,7 +3,7 @@ import type { AnyEnvelope } from '@meup/protocol'
 import { brief, createProposalFold, type ProposalView, reasonText } from '@meup/views'
 import { readLog } from '../reading.js'
 import { isOpen, settling } from '../trust/proposal-list.js'
-import { outcomeText } from '../trust/proposal-text.js'
+import { argumentsText, outcomeText } from '../trust/proposal-text.js'
 
 /** Characters of the arguments and of a text. */
 const longest = 2000
@@ -64,7 +64,7 @@ export class Pending {
     if (open.length === 0) return ['no proposal waits for a decision']
     return open.flatMap((each) => [
       `⚠ ${each.source.from} proposes ${targetOf(each)}`,
-      `    ${brief(JSON.stringify(each.parameters), longest)}`,
+      `    ${argumentsText(each.parameters, longest)}`,
       `    why: ${brief(reasonText(each.rationale), longest)}`,
       `    takes: mcp.request to ${each.source.to?.join(', ') ?? 'everyone'}, ${brief(each.tool, 128)} · ${outcomeText(each, now)}`,
       `    /approve ${each.id} · /reject ${each.id} <why>`,

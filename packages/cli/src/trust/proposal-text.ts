@@ -1,4 +1,4 @@
-import { brief, type ProposalView, reasonText } from '@meup/views'
+import { brief, type ProposalView, printableJson, reasonText } from '@meup/views'
 import { spanText } from './terms.js'
 
 /** Characters of the arguments, and of each text that somebody wrote. */
@@ -9,9 +9,16 @@ export function proposalLines(proposal: ProposalView, now: number): string[] {
   const { id, source, tool, parameters, rationale } = proposal
   const target = [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
   return [
-    `${id}  ${source.from} proposes ${target} ${brief(JSON.stringify(parameters), longest)}`,
+    `${id}  ${source.from} proposes ${target} ${argumentsText(parameters, longest)}`,
     `  ${brief(reasonText(rationale), longest)} · ${outcomeText(proposal, now)}`,
   ]
+}
+
+/** What it is to be done with. Nobody approves unawares what was cut. */
+export function argumentsText(parameters: unknown, most: number): string {
+  const text = printableJson(parameters)
+  const isCut = text.length > most || text.includes('"…":"…"')
+  return `${brief(text, most)}${isCut ? ' (cut; `meup open` shows all)' : ''}`
 }
 
 /** What has become of a proposal, and by whom. */

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
+import { accept } from '../cluster/accept.js'
 import { isDenial } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
-import { accept } from '../cluster/accept.js'
 import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
 import type { Sender } from '../space/sender.js'
 import { readBody } from './body.js'
@@ -35,11 +35,7 @@ export async function readPost(
 }
 
 /** Takes one envelope as if it came over a socket; what repeats another costs a frame [MEUP-7.7]. */
-export async function submit(
-  visitor: Caller,
-  sender: Sender,
-  frame: Uint8Array,
-): Promise<Receipt | Refusal> {
+export async function submit(visitor: Caller, sender: Sender, frame: Uint8Array): Promise<Receipt | Refusal> {
   const { space, payer } = visitor
   const outcome = debtOf(visitor) ?? (await accept(space, sender, frame))
   if (!isRefusal(outcome) && outcome.answered) space.rates.charge(payer, 'frames', 1, space.clock.now())

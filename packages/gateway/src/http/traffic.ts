@@ -163,6 +163,5 @@ function tooMany(who: string, most: number): Denial {
 const accountOf = ({ participant, payer, space }: Caller): string =>
   payer === participant ? `${participant} of ${space.config.name}` : payer
 
-
 const framesOwed = (waitMs: number): string =>
   `over the rate for frames: too much was refused or repeated; ask again in ${waitMs} ms`

@@ -1,3 +1,4 @@
+import { correlations } from '@meup/protocol'
 import type { Clock } from '../ports/clock.js'
 import type { EnvelopeLog, Query, Row } from '../ports/envelope-log.js'
 import type { Rates } from './rates.js'
@@ -22,8 +23,12 @@ const maxSlice = { rows: 256, bytes: 256 * 1024 }
 const maxFilteredSeqs = 2048
 /** Slices of one payer that are read at once; the next waits for one of them. */
 const maxSlicesAtOnce = 4
-/** Units of work [MEUP-7.1] for a row that is given, for a seq that a filter passes over, and bytes that cost one more. */
-const cost = { row: 2, passedSeq: 0.25, bytesPerUnit: 512 }
+/**
+ * Units of work [MEUP-7.8] for a row that is given, for each id that it answers beyond the first (where responses are for
+ * some alone, what each of them answers is looked up, and what that answers), for a seq that a filter passes over, and bytes
+ * that cost one more.
+ */
+const cost = { row: 2, furtherAnswered: 16, passedSeq: 0.25, bytesPerUnit: 512 }
 /** Part of the burst of `work` that reading leaves to what the payer sends. */
 const reservedPart = 0.5
 /** A reader that has gone is noticed after so long at the latest. */
@@ -70,7 +75,12 @@ export class LogReads {
       if (order === 'asc') after = isWhole ? range.before - 1 : last.seq
       else before = isWhole ? range.after + 1 : last.seq
       const passed = step === Infinity ? 0 : seqsBefore - (before - after) - rows.length
-      const units = rows.length * cost.row + passed * cost.passedSeq + bytes / cost.bytesPerUnit
+      const further = rows.reduce((sum, row) => sum + Math.max(0, correlations(row).length - 1), 0)
+      const units =
+        rows.length * cost.row +
+        further * cost.furtherAnswered +
+        passed * cost.passedSeq +
+        bytes / cost.bytesPerUnit
       rates.charge(reader.payer, 'work', units, clock.now())
       if (rows.length > 0) yield rows
       limit = maxSlice.rows

@@ -22,7 +22,5 @@ export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
   }
   if (run.owner === from || checkMetered(meter, () => state.participants.allows(from, envelope)))
     return undefined
-  return forbidden(
-    `only its owner hides or shows ${context} without the capability ${envelope.kind}`,
-  )
+  return forbidden(`only its owner hides or shows ${context} without the capability ${envelope.kind}`)
 }
