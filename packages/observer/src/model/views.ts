@@ -25,7 +25,7 @@ const isForgotten = (view: ContextView, known: ContextView | undefined): boolean
   view.state === 'free' && known !== undefined && known.state !== 'free'
 
 /** A run, and whose it is. */
-export interface Run {
+interface Run {
   readonly context: string
   readonly owner: string
 }
