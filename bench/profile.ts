@@ -9,7 +9,7 @@ import { decimals, print } from './report/section.js'
 import { timesOf, topOf } from './report/self-times.js'
 import { stagesOf } from './report/stages.js'
 
-/** `pnpm profile [case] [options]`: where the gateway spends its time, with a file for a browser's developer tools. */
+/** `pnpm run profile [case] [options]`: where the gateway spends its time, with a file for a browser's developer tools. */
 const folder = fileURLToPath(new URL('profiles/', import.meta.url))
 const most = 25
 
@@ -17,7 +17,7 @@ const { cases, options, help } = readCommandLine(process.argv.slice(2))
 const [shape = 'fanout'] = cases
 if (help || !Object.hasOwn(shapes, shape)) {
   console.log(
-    `pnpm profile [${Object.keys(shapes).join(' | ')}] [--only sqlite] [--receivers 50] [--ms 500] …`,
+    `pnpm run profile [${Object.keys(shapes).join(' | ')}] [--only sqlite] [--receivers 50] [--ms 500] …`,
   )
   process.exit(help ? 0 : 2)
 }

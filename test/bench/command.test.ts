@@ -50,7 +50,7 @@ test('a profile names the stages', { timeout: patience }, async () => {
 })
 
 test('every command of the page is understood', () => {
-  const commands = [...page.matchAll(/(?:pnpm bench|bench\/main\.ts|pnpm profile)(?: ([^#`\n]*))?/g)]
+  const commands = [...page.matchAll(/(?:pnpm bench|bench\/main\.ts|pnpm run profile)(?: ([^#`\n]*))?/g)]
   expect(commands.length).toBeGreaterThan(5)
   for (const [, args = ''] of commands) {
     const { cases: named } = readCommandLine(args.split(/\s+/).filter(Boolean))
@@ -63,7 +63,7 @@ test('the page has a block for whatever is measured', () => {
   const blocks = [...page.matchAll(/<!-- figures: (\S+) -->/g)].map(([, id = '']) =>
     id.replace(/^(stages|jetstream)-.*/, '$1'),
   )
-  const named = ['soak', 'jetstream']
+  const named = ['soak', 'jetstream', 'attacks']
   const measured = Object.entries(cases).filter(([name, { usual }]) => usual || named.includes(name))
   expect(new Set(blocks)).toEqual(new Set(measured.map(([name]) => name)))
 })
