@@ -3,6 +3,7 @@ import type { Finding, Guarded } from './guarded.js'
 import { sanitize } from './injection.js'
 import { detectorsOf, takenNames } from './leak/detectors.js'
 import { compileLeakDetector, type LeakDetector } from './leak/leak.js'
+import { withoutSeams } from './leak/seams.js'
 import { clamp, clampReadable, readable } from './length.js'
 import { chargeReading, type Meter, Stopped, stopping } from './meter.js'
 import { compilePolicy } from './policy.js'
@@ -48,7 +49,7 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
   const pass = (whole: string, before: string, meter: Meter): Guarded => {
     const text = readable(whole, maxLength)
     chargeReading(meter, before.length + (3 + settings.policy.length) * text.length)
-    const masked = mask(withoutThinking(text), before, meter)
+    const masked = mask(withoutThinking(text, withoutSeams(before)), before, meter)
     if (masked.findings.some(blocks)) return withheld(masked.findings)
     const verdict = judge(masked.text)
     const findings = [...masked.findings, ...verdict.findings]

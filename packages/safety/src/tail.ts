@@ -1,5 +1,6 @@
 import { joinAtSeam, withoutSeams } from './leak/seams.js'
 import { phraseStart } from './surroundings.js'
+import { isThinking } from './thinking.js'
 import { plain } from './views/plain.js'
 import { decodeText } from './views/view.js'
 
@@ -14,11 +15,12 @@ const begunFooter = /-[A-Z0-9 -]{0,60}$/
 
 /**
  * What to give as `before` with the text that follows on `text`, where `before` was given with `text`: the end of what
- * was said, long enough for a secret that goes on. An unfinished private key keeps its beginning.
+ * was said, long enough for a secret that goes on. An unfinished private key keeps its beginning, and raw thinking its tag.
  */
 export function tailOf(before: string, text: string): string {
   const marked = joinAtSeam(before, text)
   const said = withoutSeams(marked)
+  if (isThinking(said)) return `<think>\n${lastWords(marked)}`
   if (!said.includes('PRIVATE KEY')) return lastWords(marked)
   const begun = [...said.matchAll(header)].at(-1)
   if (begun === undefined) return lastWords(said)

@@ -1,16 +1,29 @@
+import type { Span } from './span.js'
+
 const tokens = /`+|<(\/?)think(?:ing)?>/gi
 
 /**
- * Takes the raw thinking of a model out of a text: what stands between `<think>` or `<thinking>` and its end. Where the
- * end is missing it is the rest of the text, if the line begins with it; where the beginning is missing, because the
- * model's template wrote it, it is all that stands before. Tags in code, as Markdown marks it, are only spoken of.
+ * Takes the raw thinking of a model out of a text that stands right behind `before`: what stands between `<think>` or
+ * `<thinking>` and its end. Where the end is missing it is the rest of the text, if the line begins with it; where the
+ * beginning is missing, because the model's template wrote it, it is all that stands before. Tags in code, as Markdown marks
+ * it, are only spoken of. A tag may begin in one text and end in the next.
  */
-export function withoutThinking(text: string): string {
-  if (!text.includes('<')) return text
+export function withoutThinking(text: string, before = ''): string {
+  if (!text.includes('<') && !before.includes('<')) return text
+  const { kept } = read(before + text)
+  return kept
+    .map(({ start, end }) => text.slice(Math.max(0, start - before.length), Math.max(0, end - before.length)))
+    .join('')
+}
+
+/** Whether what follows is raw thinking, until it ends. */
+export const isThinking = (said: string): boolean => said.includes('<') && read(said).isThinking
+
+function read(text: string): { kept: Span[]; isThinking: boolean } {
   const found = [...text.matchAll(tokens)]
-  if (!found.some(isTag)) return text
+  if (!found.some(isTag)) return { kept: [{ start: 0, end: text.length }], isThinking: false }
   const lastOfLength = new Map(found.filter(isTicks).map(({ 0: ticks, index }) => [ticks, index]))
-  let kept = ''
+  const kept: Span[] = []
   /** What is before this is decided on. */
   let at = 0
   let code: string | undefined
@@ -25,15 +38,15 @@ export function withoutThinking(text: string): string {
       else if (code === undefined && (lastOfLength.get(tag) ?? 0) > index) code = tag
     } else if (code === undefined && slash === '') begun ??= index
     else if (code === undefined) {
-      if (begun !== undefined) kept += text.slice(at, begun)
+      if (begun !== undefined) kept.push({ start: at, end: begun })
       at = index + tag.length
       begun = undefined
     }
   }
-  if (begun === undefined) return kept + text.slice(at)
   const lineStart = text.lastIndexOf('\n', begun) + 1
-  const beginsLine = text.slice(Math.max(lineStart, at), begun).trim() === ''
-  return kept + (beginsLine ? text.slice(at, begun) : text.slice(at))
+  const isBegun = begun !== undefined && text.slice(Math.max(lineStart, at), begun).trim() === ''
+  kept.push({ start: at, end: isBegun ? (begun ?? at) : text.length })
+  return { kept, isThinking: isBegun }
 }
 
 const isTicks = ([token]: RegExpMatchArray): boolean => token.startsWith('`')

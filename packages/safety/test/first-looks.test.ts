@@ -131,12 +131,12 @@ test('base64 is read where it holds something readable, and nowhere else', () =>
 
 test('words that are broken over lines are read in one piece, as expressions tell them', () => {
   for (const [text, read] of [
-    ['zk_aB3\n  dE5gH7', 'zk_aB3dE5gH7'],
-    ['"zk_aB3" +\n  "dE5gH7"', '"zk_aB3dE5gH7"'],
+    ['Zk_aB3\n  dE5gH7', 'Zk_aB3dE5gH7'],
+    ['"Zk_aB3" +\n  "dE5gH7"', '"Zk_aB3dE5gH7"'],
     ['so it goes\non and on', 'so it goes\non and on'],
-    ['zk_aB3\nname=dE5', 'zk_aB3\nname=dE5'],
-    ['zk_aB3\n\ndE5gH7', 'zk_aB3\n\ndE5gH7'],
-    ['zk_aB3 dE5gH7', 'zk_aB3 dE5gH7'],
+    ['Zk_aB3\nname=dE5', 'Zk_aB3\nname=dE5'],
+    ['Zk_aB3\n\ndE5gH7', 'Zk_aB3\n\ndE5gH7'],
+    ['Zk_aB3 dE5gH7', 'Zk_aB3 dE5gH7'],
   ] as const) {
     expect(decodeText(text, unbroken)).toBe(read)
   }

@@ -110,7 +110,7 @@ describe('what a text takes grows with its length, and no faster', () => {
     'quotes that are not': '"     ',
     labels: 'phrase=phrase: ',
     placeholders: 'phrase: <yours> ',
-    'what begins as a secret': 'zk_aB3dE5 zl-4fG6 zdb://ana: ',
+    'what begins as a secret': 'Zk_aB3dE5 zl-4fG6 zdb://ana: ',
     secrets: `${token} ${long} `,
     'secrets in lines': `${token}\n`,
     'secrets in percent': `${percent(token)} `,

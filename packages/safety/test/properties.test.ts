@@ -81,12 +81,12 @@ test('what is said in plain words is masked just where its pattern matches, in t
     'it',
     'goes.',
     'on',
-    'zk_',
+    'Zk_',
     'zl-',
     'phrase',
     token,
     long,
-    'xzk_',
+    'xZk_',
     `${token}a`,
   )
   const { guard } = gate()

@@ -91,7 +91,7 @@ describe('of what stands right behind a secret that was told by then', () => {
 
   test('all of it is masked where it was not told before', () => {
     expect(sayAll(['use ghp_jgKSTCEtsoRHvmdaORjA22iqRI', 'Then it is'])[1]).toBe('Then it is')
-    expect(sayAll(['see zk_aB3dE5gH7jK9mN1pQ3sT', 'Vxyz it is'])[1]).toBe('[redacted:own-token] it is')
+    expect(sayAll(['see Zk_aB3dE5gH7jK9mN1pQ3sT', 'Vxyz it is'])[1]).toBe('[redacted:own-token] it is')
   })
 })
 

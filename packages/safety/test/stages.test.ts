@@ -112,7 +112,7 @@ describe('length', () => {
 
 verifies('I07', 'leaks, policy, injections and length are seen to in this order', () => {
   // Policy reads what has no leak in it.
-  const judged = gate({ policy: [policy('review', 'redacted:own-token'), policy('block', 'zk_')] })
+  const judged = gate({ policy: [policy('review', 'redacted:own-token'), policy('block', 'Zk_')] })
   expect(judged.guard(`see ${token}`).findings).toEqual([
     { rule: 'own-token', action: 'mask' },
     { rule: 'own-review', action: 'review' },

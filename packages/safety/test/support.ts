@@ -10,7 +10,7 @@ import {
 
 /** Shapes that no real secret has, so that the built-in rules have no say in them. */
 export const ownRules = [
-  { name: 'own-token', pattern: '\\bzk_[A-Za-z0-9]{24}\\b', keywords: ['zk_'], action: 'mask' },
+  { name: 'own-token', pattern: '\\bZk_[A-Za-z0-9]{24}\\b', keywords: ['zk_'], action: 'mask' },
   { name: 'own-long', pattern: '\\bzl-[A-Za-z0-9]{20,60}', keywords: ['zl-'], action: 'mask' },
   {
     name: 'own-phrase',
@@ -28,7 +28,7 @@ export const ownRules = [
   { name: 'own-blocked', pattern: '\\bzx-[0-9]{12}\\b', keywords: ['zx-'], action: 'block' },
 ] satisfies SecretRule[]
 
-export const token = 'zk_aB3dE5gH7jK9mN1pQ3sT5vX7'
+export const token = 'Zk_aB3dE5gH7jK9mN1pQ3sT5vX7'
 export const long = 'zl-4fG6hJ8kL0zX2cV4bN6mQ8wE1rT3yU5'
 
 export const gate = (settings: Partial<SafetySettings> = {}, options: SafetyOptions = {}): Safety =>

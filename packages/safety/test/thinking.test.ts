@@ -1,3 +1,4 @@
+import { tailOf } from '@meup/safety'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gate, seen } from './support.js'
@@ -32,6 +33,26 @@ describe('the raw thinking of a model is taken out', () => {
         expect(guarded(text)).toBe(plain)
       }),
     )
+  })
+})
+
+describe('raw thinking that goes over several texts is taken out of each', () => {
+  test.for([
+    [['<think>', 'raw', 'more', '</think>', 'answer'], 'answer'],
+    [['I look.\n<thi', 'nk>raw', `${'r '.repeat(300)}`, 'still</th', 'ink>answer'], 'I look.\n<thi|answer'],
+    [['<thinking>raw', 'a `tick', 'raw</thinking>answer', 'and more'], 'answer|and more'],
+    [
+      ['Whether the tag <think>', 'is known, the tests say.'],
+      'Whether the tag <think>|is known, the tests say.',
+    ],
+  ] as const)('%j', ([texts, expected]) => {
+    let before = ''
+    const shown = texts.map((text) => {
+      const { text: seen } = guard(text, before)
+      before = tailOf(before, text)
+      return seen
+    })
+    expect(shown.filter((text) => text !== '').join('|')).toBe(expected)
   })
 })
 

@@ -1,23 +1,28 @@
 import { builtInRules } from '../built-in-rules.js'
 import { heads } from '../generated/heads.js'
 import type { SafetySettings } from '../settings.js'
+import { assignments } from './assignment.js'
 import type { Detector } from './detector.js'
 import { knownSecrets } from './known.js'
+import { prefixedTokens } from './prefixed-token.js'
 import { compileBuiltIn, compileRule } from './rule.js'
 
 /** Stands in the mark of a secret that the caller knows. */
 const knownName = 'known-secret'
 
+/** What is told by its place, or by a prefix that no rule knows. */
+const others: readonly Detector[] = [...assignments, prefixedTokens]
+
 /** The same for all settings. */
 let builtIns: readonly Detector[] | undefined
 
 function builtInDetectors(): readonly Detector[] {
-  builtIns ??= builtInRules.map((rule) => compileBuiltIn(rule, heads[rule.name]))
+  builtIns ??= [...builtInRules.map((rule) => compileBuiltIn(rule, heads[rule.name])), ...others]
   return builtIns
 }
 
 /** Names that an operator's rule can't have. */
-export const takenNames = (): string[] => [knownName, ...builtInRules.map(({ name }) => name)]
+export const takenNames = (): string[] => [knownName, ...[...builtInRules, ...others].map(({ name }) => name)]
 
 /**
  * The more is known about a secret, the earlier comes what finds it. Throws SafetyError for rules that can't be used; the

@@ -1,0 +1,33 @@
+import type { Span } from '../span.js'
+import type { Detector } from './detector.js'
+import { looksRandom } from './random.js'
+
+const body = /_[A-Za-z\d]{24,}(?:[_-][A-Za-z\d]+)*={0,2}/y
+/** `acme_`, `acme_live_`, `acme.v1_`, behind no other token; what says that it is public is left. */
+const prefix = /(?<![\w./+=-])(?!pk|ph[ct](?:_|$)|\w*pub)[a-z][a-z\d]{1,9}(?:[_.-][a-z\d]{1,8}){0,2}$/
+/** Ids are, as digests are. */
+const hex = /^[\da-f]+$/i
+
+/** A token that says by its prefix that it is one, whoever gives out such tokens. */
+export const prefixedTokens: Detector = {
+  name: 'prefixed-token',
+  action: 'mask',
+  words: ['_'],
+  isAtWords: true,
+  glance: /_[A-Za-z\d]{24}/y,
+  find(text, found, isWanted) {
+    const secrets: Span[] = []
+    for (const { start } of found) {
+      body.lastIndex = start
+      if (start < (secrets.at(-1)?.end ?? 0) || !body.test(text)) continue
+      const name = prefix.exec(text.slice(Math.max(0, start - 40), start))?.[0]
+      const end = body.lastIndex
+      const value = text.slice(start + 1, end)
+      if (name === undefined || hex.test(value) || !looksRandom(value, { least: 24, allowsUuid: false }))
+        continue
+      const secret = { start: start - name.length, end }
+      if (isWanted(secret)) secrets.push(secret)
+    }
+    return secrets
+  },
+}
