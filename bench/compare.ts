@@ -1,30 +1,41 @@
 import { Bench } from 'tinybench'
 
-/**
- * Measures in one run, so that the ratios hold whatever the machine does meanwhile. The first one is the unit. `batch` is
- * how often a measurement calls what it measures: the clock itself takes as long as the quickest of them.
- */
-export async function compare(
-  title: string,
-  tasks: readonly (readonly [string, () => unknown])[],
-  batch = 100,
-): Promise<void> {
-  const bench = new Bench({ time: 500, warmupTime: 200 })
+type Tasks = readonly (readonly [name: string, run: () => unknown])[]
+
+interface Times {
+  /** How often a measurement calls what it measures: the clock itself takes as long as the quickest of them. */
+  readonly batch: number
+  /** Milliseconds for each, after as many of warming up as `warmMs`. */
+  readonly ms?: number
+  readonly warmMs?: number
+}
+
+/** Median nanoseconds of each, measured in one run. */
+export async function measureTasks(
+  tasks: Tasks,
+  { batch, ms = 500, warmMs = 200 }: Times,
+): Promise<{ name: string; ns: number }[]> {
+  const bench = new Bench({ time: ms, warmupTime: warmMs })
   for (const [name, run] of tasks) {
     bench.add(name, () => {
       for (let i = 0; i < batch; i++) run()
     })
   }
   await bench.run()
+  return bench.tasks.map(({ name, result }) => {
+    if (result.state !== 'completed') throw new Error(`${name} did not complete`, { cause: result })
+    return { name, ns: result.latency.p50 * (1e6 / batch) }
+  })
+}
+
+/** Prints what each takes, and how that compares with the first: ratios hold whatever else the machine does. */
+export async function compare(title: string, tasks: Tasks, batch = 100): Promise<void> {
+  const measured = await measureTasks(tasks, { batch })
+  const [{ ns: unit } = { ns: Number.NaN }] = measured
   console.log(`\n${title}`)
-  let unit: number | undefined
-  for (const task of bench.tasks) {
-    const { result } = task
-    if (result.state !== 'completed') throw new Error(`${task.name} did not complete`, { cause: result })
-    const ns = result.latency.p50 * (1e6 / batch)
-    unit ??= ns
+  for (const { name, ns } of measured) {
     console.log(
-      `${task.name.padEnd(48)} ${ns.toFixed(0).padStart(10)} ns   ${(ns / unit).toFixed(2).padStart(6)} x`,
+      `${name.padEnd(48)} ${ns.toFixed(0).padStart(10)} ns   ${(ns / unit).toFixed(2).padStart(6)} x`,
     )
   }
 }

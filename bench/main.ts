@@ -18,7 +18,7 @@ Options:
   --ms 3000 --warm 2000 milliseconds of a measurement, and of the load before it
   --minutes 10          how long the soak takes
   --verify              receivers check the order of all messages, which costs the generator something
-  --full                all combinations, and the longest logs
+  --full                all combinations, the longest logs, and what the safety gate gets wrong
   --write               writes the figures into docs/performance
 `
 

@@ -43,6 +43,13 @@ test('attacks, each by itself', { timeout: patience }, async () => {
   }
 })
 
+test('what the safety gate hides, touches and takes', { timeout: patience }, async () => {
+  const found = await run('main', 'safety', '--ms', '10', '--warm', '10', '--rounds', '1')
+  expect(found).toMatch(/^yaml +[\d,]+ +[\d,]+ +\d+\.\d %$/m)
+  expect(found).toMatch(/^lock files +[\d,]+ +\d+ +\d+\.\d %$/m)
+  expect(found).toMatch(/^8 KiB of prose +\d+\.\d +\d+\.\d\d +\d+\.\d\d x$/m)
+})
+
 test('a profile names the stages', { timeout: patience }, async () => {
   const found = await run('profile', 'publish', '--ms', '500', '--warm', '100')
   expect(found).toMatch(/^decode +main +\d+\.\d\d$/m)
