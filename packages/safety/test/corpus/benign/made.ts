@@ -36,7 +36,7 @@ const lines = [
   'Cache restored from key: Linux-pnpm-store-<hex:64>',
   'cache key: {package}-<hex:40>',
   'ERROR: duplicate key value violates unique constraint "runs_pkey": Key (id)=(<uuid>) already exists.',
-  'consumer: partition=3 offset=<digits:8> key=<uuid>',
+  'consumer: partition=3 offset=<digits:8> key=order-<digits:6>',
   'verified signature, kid=<hex:16> alg=RS256',
   'usage: prompt_tokens=<digits:4> completion_tokens=<digits:3> total_tokens=<digits:4>',
   'host key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI<base64:43>',
