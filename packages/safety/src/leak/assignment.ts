@@ -4,7 +4,7 @@ import { looksMadeUp, looksRandom } from './random.js'
 
 /** What makes a name one of something else, as the last word before: keys of tables, caches and maps, marks of pages. */
 const harmless =
-  /(?:^|[^a-z])(?:by|com|over|sur|tres|old|pub|public|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|routing|group|lookup|search|index|unique|composite|object|map|hot|registry|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|event|query|data|foreign|natural|surrogate|storage|s3|redis|metric|config|feature|flag|react|node|json|yaml|dict|enum|property|attribute)$/i
+  /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|routing|group|lookup|search|index|unique|composite|object|map|hot|registry|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|event|query|data|foreign|natural|surrogate|storage|s3|redis|metric|config|feature|flag|react|node|json|yaml|dict|enum|property|attribute)$/i
 
 /** The name of a rule, in the mark of what was masked. */
 const mark = /\[redacted:[\w-]*$/
@@ -43,6 +43,9 @@ const quote = /\\{0,2}["'`]|\*{0,2}`|\*{2}/y
 const longest = 512
 const unquoted = new RegExp(`[^\\s"'\`,;(){}[\\]<>|&\\\\*]{1,${longest}}`, 'y')
 
+/** Of a commit or a public key. */
+const fingerprint = /^[\da-f]{40}$/i
+
 /** What ends the names of one kind of secret, and what such a secret looks like behind such a joint. */
 interface Kind {
   readonly name: string
@@ -56,7 +59,7 @@ const keys: Kind = {
   isSecret: (value, least, isBareKey) =>
     isBareKey
       ? !/[^A-Za-z0-9].*[^A-Za-z0-9=]/.test(value) && looksRandom(value, { least: 20, allowsUuid: false })
-      : looksRandom(value, { least, allowsUuid: least < weak }),
+      : looksRandom(value, { least, allowsUuid: least < weak }) && !(least >= weak && fingerprint.test(value)),
 }
 
 const passwords: Kind = {
