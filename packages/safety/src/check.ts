@@ -1,5 +1,5 @@
 import { SafetyError } from './error.js'
-import type { SafetySettings } from './settings.js'
+import type { SafetySettings, SecretRule } from './settings.js'
 
 const wellFormed = /^[a-z0-9-]{1,64}$/
 
@@ -16,10 +16,23 @@ export function checkSettings({ maxLength, rules, policy }: SafetySettings, take
     if (names.has(name)) throw new SafetyError(path, `is taken by another rule: ${name}`)
     names.add(name)
   }
-  rules.forEach(({ name }, index) => {
+  rules.forEach(({ name, keywords }, index) => {
     check(name, `/rules/${index}/name`)
+    checkKeywords(keywords, `/rules/${index}/keywords`)
   })
   policy.forEach(({ name }, index) => {
     check(name, `/policy/${index}/name`)
+  })
+}
+
+function checkKeywords(keywords: SecretRule['keywords'], path: string): void {
+  if (keywords?.length === 0) {
+    throw new SafetyError(path, 'is empty, so the rule would never run; leave it out, or name some')
+  }
+  keywords?.forEach((keyword, index) => {
+    const at = `${path}/${index}`
+    if (keyword === '') throw new SafetyError(at, 'is empty, so it would be everywhere')
+    if (keyword !== keyword.toLowerCase())
+      throw new SafetyError(at, 'is not in lower case, as keywords must be')
   })
 }

@@ -25,8 +25,8 @@ function builtInDetectors(): readonly Detector[] {
 export const takenNames = (): string[] => [knownName, ...[...builtInRules, ...others].map(({ name }) => name)]
 
 /**
- * The more is known about a secret, the earlier comes what finds it. Throws SafetyError for rules that can't be used; the
- * rules of this package, which can, are compiled when the result is called.
+ * The more is known about a secret, the earlier comes what finds it. Throws SafetyError for patterns that can't be used;
+ * the rules of this package, which can, are compiled when the result is called.
  */
 export function detectorsOf(
   { rules, onLeak }: SafetySettings,

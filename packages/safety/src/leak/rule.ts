@@ -1,5 +1,4 @@
 import type { BuiltInRule } from '../built-in-rules.js'
-import { SafetyError } from '../error.js'
 import { compilePattern, compilePrefixPattern, type Pattern } from '../pattern.js'
 import type { SecretRule } from '../settings.js'
 import { aroundKeyword, phraseEnd, surroundings } from '../surroundings.js'
@@ -11,22 +10,9 @@ import { isPlaceholder } from './placeholder.js'
 import { compilePrefixSearch } from './prefixes.js'
 import { secretsAt } from './secrets-at.js'
 
-/** Compiles the rule that stands at `path` in the settings. Throws SafetyError if it can't be used. */
+/** Compiles the rule that stands at `path` in the settings. Throws SafetyError if its pattern can't be used. */
 export function compileRule(rule: SecretRule, path: string): Detector {
-  const { keywords, pattern } = rule
-  if (keywords?.length === 0) {
-    throw new SafetyError(
-      `${path}/keywords`,
-      'is empty, so the rule would never run; leave it out, or name some',
-    )
-  }
-  keywords?.forEach((keyword, index) => {
-    const at = `${path}/keywords/${index}`
-    if (keyword === '') throw new SafetyError(at, 'is empty, so it would be everywhere')
-    if (keyword !== keyword.toLowerCase())
-      throw new SafetyError(at, 'is not in lower case, as keywords must be')
-  })
-  return searchBy(compilePattern(pattern, `${path}/pattern`), rule)
+  return searchBy(compilePattern(rule.pattern, `${path}/pattern`), rule)
 }
 
 /** Where its keywords are, or everywhere; nowhere in a text that has nothing of what each match needs. */
