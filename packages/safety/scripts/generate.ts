@@ -1,17 +1,52 @@
-/** Writes src/generated/heads.ts from the patterns of the rules. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { builtInRules } from '../src/built-in-rules.js'
-import { headOf } from '../src/leak/head.js'
+/** Writes src/generated/rules.ts: the rules of src/rules, their patterns compiled. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { BuiltInRule } from '../src/leak/built-in.js'
+import { compile } from './patterns/compile.js'
 
-const file = new URL('../src/generated/heads.ts', import.meta.url)
-const heads = Object.fromEntries(builtInRules.map(({ name, pattern }) => [name, headOf(pattern)]))
+/** A rule as its file has it. */
+interface RuleData extends BuiltInRule {
+  /** Texts that it finds a secret in, and such that it leaves alone. */
+  readonly positives: readonly string[]
+  readonly negatives: readonly string[]
+}
+
+/** Files of rules that need a label: they stand behind those that tell a secret by its own shape. */
+const labelled = ['databases', 'http', 'tokens', 'passwords', 'password-notations'].map(
+  (name) => `${name}.json`,
+)
+const folder = new URL('../src/rules/', import.meta.url)
+const others = readdirSync(folder).filter((name) => !labelled.includes(name))
+const rules = [...others.sort(), ...labelled].flatMap((name): RuleData[] =>
+  JSON.parse(readFileSync(new URL(name, folder), 'utf8')),
+)
+const builtIn = rules.map(
+  ({ positives, negatives, ...rule }): BuiltInRule => ({ ...rule, ...compile(rule.pattern) }),
+)
+
+/** A literal with nothing in it at which a scanner of secrets would stop. */
+function literalOf(text: string): string {
+  const characters = Array.from(text, (character, at) =>
+    at % 3 === 2 && /\w/.test(character)
+      ? `\\u00${character.charCodeAt(0).toString(16)}`
+      : JSON.stringify(character).slice(1, -1),
+  )
+  return `"${characters.join('')}"`
+}
+
+const linesOf = (literals: readonly string[]): string =>
+  `[\n${literals.map((each) => `  ${each},\n`).join('')}]`
 const text = `// Written by scripts/generate.ts.
-import type { Head } from '../leak/head.js'
+import type { BuiltInRule } from '../leak/built-in.js'
 
-/** Of the rules of this package, by name; none where it is not known how a match begins. */
-export const heads: Readonly<Record<string, Head>> = ${JSON.stringify(heads, null, 2)}
+/** What this package knows of secrets; what tells them by their own shape stands before what needs a label. */
+export const builtInRules: readonly BuiltInRule[] = ${linesOf(builtIn.map((rule) => JSON.stringify(rule)))}
+
+/** Texts that these rules find secrets in. */
+export const examples: readonly string[] = ${linesOf(rules.flatMap(({ positives }) => positives.map(literalOf)))}
 `
+
 // A file that says the same already is left alone, so that nothing is compiled for its sake.
+const file = new URL('../src/generated/rules.ts', import.meta.url)
 if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
   mkdirSync(new URL('.', file), { recursive: true })
   writeFileSync(file, text)

@@ -1,5 +1,5 @@
-export { builtInRules } from './built-in-rules.js'
 export { SafetyError } from './error.js'
+export { builtInRules } from './generated/rules.js'
 export type { Finding, Guarded } from './guarded.js'
 export { compileSafety, type Safety, type SafetyOptions } from './safety.js'
 export {

@@ -1,4 +1,4 @@
-import { builtInRules, examples } from './built-in-rules.js'
+import { builtInRules, examples } from './generated/rules.js'
 import type { Safety } from './safety.js'
 
 const keywords = [...new Set(builtInRules.flatMap(({ keywords = [] }) => keywords))]

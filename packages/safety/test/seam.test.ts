@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { builtInRules, examples } from '../src/built-in-rules.js'
+import { builtInRules, examples } from '../src/generated/rules.js'
 import { compileFinder } from '../src/leak/finder.js'
 
 const finderOf = (lists: readonly (readonly string[])[]) =>

@@ -1,11 +1,12 @@
-import { builtInRules } from '../built-in-rules.js'
-import { heads } from '../generated/heads.js'
-import type { SafetySettings } from '../settings.js'
+import { builtInRules } from '../generated/rules.js'
+import { compilePattern } from '../pattern.js'
+import type { SafetySettings, SecretRule } from '../settings.js'
 import { assignments } from './assignment.js'
+import { compileBuiltIn } from './built-in.js'
 import type { Detector } from './detector.js'
 import { knownSecrets } from './known.js'
+import { searchAround } from './matches.js'
 import { prefixedTokens } from './prefixed-token.js'
-import { compileBuiltIn, compileRule } from './rule.js'
 
 /** Stands in the mark of a secret that the caller knows. */
 const knownName = 'known-secret'
@@ -17,7 +18,7 @@ const others: readonly Detector[] = [...assignments, prefixedTokens]
 let builtIns: readonly Detector[] | undefined
 
 function builtInDetectors(): readonly Detector[] {
-  builtIns ??= [...builtInRules.map((rule) => compileBuiltIn(rule, heads[rule.name])), ...others]
+  builtIns ??= [...builtInRules.map(compileBuiltIn), ...others]
   return builtIns
 }
 
@@ -34,7 +35,7 @@ export function detectorsOf(
 ): () => Detector[] {
   const own = [
     ...(isKnownSecret === undefined ? [] : [knownDetector(isKnownSecret)]),
-    ...rules.map((rule, index) => compileRule(rule, `/rules/${index}`)),
+    ...rules.map((rule, index) => ownDetector(rule, `/rules/${index}/pattern`)),
   ]
   return () => {
     const detectors = [...own, ...builtInDetectors()]
@@ -48,3 +49,9 @@ const knownDetector = (isKnownSecret: (candidate: string) => boolean): Detector 
   words: [],
   find: knownSecrets(isKnownSecret),
 })
+
+/** RE2 alone finds what an operator's pattern matches. */
+function ownDetector(rule: SecretRule, path: string): Detector {
+  const { name, action, keywords = [] } = rule
+  return { name, action, words: keywords, find: searchAround(compilePattern(rule.pattern, path), rule) }
+}

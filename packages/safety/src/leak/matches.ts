@@ -1,13 +1,26 @@
 import type { Pattern } from '../pattern.js'
+import type { SecretRule } from '../settings.js'
 import type { Span } from '../span.js'
+import { aroundKeyword, surroundings } from '../surroundings.js'
+import type { Detector } from './detector.js'
 import { readerOf } from './match.js'
+import { judgeOf } from './placeholder.js'
 import { behindMatch } from './secret-end.js'
 
-/** Gives the secrets in spans of a text, which ascend and may overlap; none twice. */
-export type FindSecrets = (text: string, spans: readonly Span[]) => readonly Span[]
+/** Compiles a rule to a search for the secrets that its pattern matches: around its keywords, or everywhere. */
+export function searchAround(pattern: Pattern, rule: SecretRule): Detector['find'] {
+  const search = compileSearch(pattern, judgeOf(rule))
+  return (text, words, isWanted) => {
+    if (rule.keywords === undefined) return search(text, [{ start: 0, end: text.length }])
+    const ends = words.map(({ end }) => end)
+    return search(text, surroundings(text, ends, aroundKeyword).filter(isWanted))
+  }
+}
 
-/** Compiles a pattern to a search for the secrets that it matches, of which those count that `isSecret`. */
-export function compileSearch(pattern: Pattern, isSecret: (found: string) => boolean): FindSecrets {
+/** Gives the secrets in spans of a text, which ascend and may overlap; none twice. */
+type FindSecrets = (text: string, spans: readonly Span[]) => readonly Span[]
+
+function compileSearch(pattern: Pattern, isSecret: (found: string) => boolean): FindSecrets {
   const read = readerOf(pattern.compiled)
 
   return (text, spans) => {

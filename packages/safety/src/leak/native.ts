@@ -17,17 +17,20 @@ export interface LocatorMatch {
 
 /** The group around what must not be seen. */
 const group = 'secret'
+const hasGroup = (source: string): boolean => source.includes(`(?<${group}>`)
+
+/** Tells where the group is as well, where there is one. */
+export const expressionOf = (source: string, flag: 'g' | 'y'): RegExp =>
+  new RegExp(source, hasGroup(source) ? `d${flag}` : flag)
 
 /**
  * A pattern that JavaScript matches in linear time. Where `notBehind` is given, a match stands where the search begins,
  * or not behind such a character: so a pattern that begins with a run of these is not tried all along it.
  */
 export function nativeLocator(source: string, notBehind?: string): Locator {
-  const hasGroup = source.includes(`(?<${group}>`)
-  const indices = hasGroup ? 'd' : ''
-  const here = new RegExp(source, `y${indices}`)
-  const anywhere = new RegExp(notBehind === undefined ? source : `(?<!${notBehind})${source}`, `g${indices}`)
-  const names = hasGroup ? { [group]: 1 } : {}
+  const here = expressionOf(source, 'y')
+  const anywhere = expressionOf(notBehind === undefined ? source : `(?<!${notBehind})${source}`, 'g')
+  const names = hasGroup(source) ? { [group]: 1 } : {}
 
   const execFrom = (pattern: RegExp, text: string, from: number): RegExpExecArray | null => {
     pattern.lastIndex = from

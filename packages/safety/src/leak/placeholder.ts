@@ -1,3 +1,5 @@
+import type { SecretRule } from '../settings.js'
+
 /** Words by which writers of examples say that a value is none. */
 const words =
   /example|sample|dummy|placeholder|change[-_]?(?:me|it|this)|redacted|removed|hidden|insert|replace|your[-_ ]|my[-_](?:secret|password|token|key)|foobar|to-?do\b/i
@@ -10,9 +12,15 @@ const reference = /^(?:[a-z_]\w*(?:\.|->|::))+[a-z_]+(?:[([].*)?$|^[a-z_]\w*\(.*
 const filler = /^(.)\1*$|^[x*.•#_-]+$|^(?:12345678?9?0?|abcdef\w{0,2}|\.\.\.)$/i
 
 /** Whether a value stands for one that is not said. */
-export const isPlaceholder = (value: string): boolean =>
+const isPlaceholder = (value: string): boolean =>
   words.test(value) ||
   named.test(value) ||
   template.test(value) ||
   reference.test(value) ||
   filler.test(value)
+
+/** Tells whether what the pattern of a rule found is a secret. */
+export const judgeOf =
+  ({ generic }: SecretRule) =>
+  (found: string): boolean =>
+    generic !== true || !isPlaceholder(found)

@@ -3,6 +3,7 @@ import { ascending, type Span } from '../span.js'
 import { behindStart, surroundings } from '../surroundings.js'
 import type { Detector } from './detector.js'
 import { readerOf } from './match.js'
+import { expressionOf } from './native.js'
 import { behindMatch } from './secret-end.js'
 
 /** Characters that are looked at, for each of a text: many matches might have the same ones. */
@@ -48,6 +49,28 @@ export function compilePrefixSearch(
       const { secret } = match
       const isFound = secret.start < secret.end && isSecret(text.slice(secret.start, secret.end))
       if (isFound) secrets.push(secret)
+      at = behindMatch(text, start, secret, isFound)
+    }
+    return secrets
+  }
+}
+
+/** Finds the secrets that an expression matches where words start, of which those count that `isSecret`. */
+export function secretsAt(source: string, isSecret: (found: string) => boolean): Detector['find'] {
+  const pattern = expressionOf(source, 'y')
+  return (text, words, isWanted) => {
+    const secrets: Span[] = []
+    let at = 0
+    for (const { start } of words) {
+      // What was found is skipped: the same may begin in it again and again.
+      if (start < at) continue
+      pattern.lastIndex = start
+      const match = pattern.exec(text)
+      if (match === null) continue
+      const [from, to] = match.indices?.groups?.secret ?? [start, start + match[0].length]
+      const secret = { start: from, end: to }
+      const isFound = to > from && isSecret(text.slice(from, to))
+      if (isFound && isWanted({ start, end: to })) secrets.push(secret)
       at = behindMatch(text, start, secret, isFound)
     }
     return secrets

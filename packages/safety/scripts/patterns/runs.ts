@@ -1,34 +1,26 @@
 import { lengthOf } from './extent.js'
+import { isApart, mostWays, sourceOf } from './glance.js'
 import type { Group, Part, Repeat, Sequence, Unit } from './syntax.js'
-
-/** What JavaScript needs to know of a pattern for this. */
-export interface Reading {
-  /** How it matches a group that is bounded; undefined where it may take long. */
-  readonly sourceOf: (group: Group) => string | undefined
-  /** Whether a sequence surely begins with a character that is not that unit. */
-  readonly isApart: (unit: Unit, sequence: Sequence) => boolean
-}
 
 /**
  * A run of characters that holds something that is made of them, `[a-z\d]*(?:[a-z]\d)[a-z\d]*`, always goes as far as
  * these characters do, where something else follows, or nothing. So it is read as just that run, before which is looked
  * whether it holds it: there is nothing left to try.
  */
-export function withRuns(sequence: Sequence, reading: Reading, behind: Sequence = []): Sequence {
+export function withRuns(sequence: Sequence, behind: Sequence = []): Sequence {
   const read: Part[] = []
   for (let at = 0; at < sequence.length; at++) {
     const [part, inside, rest] = sequence.slice(at)
     if (part === undefined) break
     const after = [...sequence.slice(at + 3), ...behind]
     const held = heldBy(part, inside, rest)
-    const source =
-      held && (after.length === 0 || reading.isApart(held.unit, after)) && reading.sourceOf(held.group)
+    const source = held && (after.length === 0 || isApart(held.unit, after)) && sourceOf(held.group, mostWays)
     if (held && source) {
       read.push({ type: 'edge', source: `(?=${held.unit.source}*?${source})` }, { ...held.run, least: 1 })
       at += 2
     } else if (part.type === 'group') {
       const next = [...sequence.slice(at + 1), ...behind]
-      read.push({ ...part, choices: part.choices.map((choice) => withRuns(choice, reading, next)) })
+      read.push({ ...part, choices: part.choices.map((choice) => withRuns(choice, next)) })
     } else read.push(part)
   }
   return read

@@ -1,4 +1,4 @@
-import type { Part, Repeat, Sequence, Unit } from './syntax.js'
+import type { Group, Part, Repeat, Sequence, Unit } from './syntax.js'
 
 /** Ways in which a glance may have to try the same characters. */
 export const mostWays = 2 ** 15
@@ -26,6 +26,12 @@ export function glanceOf(part: Part, before: Before, behind: Sequence, ways: num
     isWhole: choices.every(({ isWhole }) => isWhole),
     ways: Math.min(...choices.map((choice) => choice.ways)),
   }
+}
+
+/** All of a group, to be read from one start; undefined where that may take long. */
+export function sourceOf(group: Group, ways: number): string | undefined {
+  const { source, isWhole } = glanceOf(group, undefined, [], ways)
+  return isWhole ? source : undefined
 }
 
 function glanceOfSequence(sequence: Sequence, before: Before, behind: Sequence, ways: number): Glance {

@@ -1,47 +1,33 @@
+import type { CompiledPattern } from '../../src/leak/built-in.js'
 import { extentOf } from './extent.js'
 import { type Glance, glanceOf, mostWays } from './glance.js'
-import type { Locator } from './native.js'
-import { nativeOf } from './natives.js'
 import { startsOf } from './starts.js'
 import { readSyntax, type Sequence } from './syntax.js'
+import { searchOf, wholeOf } from './whole.js'
 
-/** How the matches of a pattern begin, as sources of expressions: to find that out takes milliseconds, to use it none. */
-export interface Head {
-  /** In lower case. Each match begins with one of them. */
-  readonly starts: readonly string[]
-  /** It matches at a start wherever the pattern does; or, if it `isWhole`, just where the pattern does. */
-  readonly glance: string
-  readonly isWhole: boolean
-  /** Where there is a match at a start, it ends where this does, or before; absent where that is not known. */
-  readonly extent?: string
+/**
+ * Compiles a pattern in RE2 syntax to expressions that JavaScript matches in linear time, as far as there are any: of
+ * some patterns nothing is known, and RE2 alone finds them.
+ */
+export function compile(pattern: string): CompiledPattern {
+  const syntax = readSyntax(pattern)
+  if (syntax === undefined) return {}
+  const choices = syntax.choices.map(withEdge)
+  const starts = startsOf(choices)
+  return starts === undefined ? searchOf(syntax) : { starts, ...atStart(choices) }
 }
 
 /**
  * Tells in no time for most places that a pattern does not match there, by as much of its beginning as takes linear
- * time in JavaScript too: up to where a search might have to go back. Gives undefined for a pattern of which the
- * beginning is not known.
+ * time: up to where a search might have to go back.
  */
-export function headOf(pattern: string): Head | undefined {
-  const choices = choicesOf(pattern)
-  const starts = choices && startsOf(choices)
-  if (choices === undefined || starts === undefined) return undefined
-  const [only = [], ...more] = choices
+function atStart(choices: readonly Sequence[]): CompiledPattern {
   const { source, isWhole } = glanceOf({ type: 'group', choices }, [], [], mostWays)
-  const sources = isWhole || more.length > 0 ? undefined : beginningOf(only)
-  return { starts, isWhole, ...(sources ?? { glance: source }) }
+  if (isWhole) return { whole: source }
+  const [only = [], ...more] = choices
+  const beginning = more.length === 0 ? beginningOf(only) : undefined
+  return { ...(beginning ?? { glance: source }), ...wholeOf(choices) }
 }
-
-/** Tells the match at a start at which the pattern is known to match, where JavaScript can find all of them in linear time. */
-export function locatorOf(pattern: string): Locator | undefined {
-  const choices = choicesOf(pattern)
-  return choices && nativeOf(choices)
-}
-
-const choicesOf = (pattern: string): readonly Sequence[] | undefined =>
-  readSyntax(pattern)?.choices.map(withEdge)
-
-export const sticky = (source: string): RegExp =>
-  new RegExp(source, source.includes('(?<secret>') ? 'dy' : 'y')
 
 /** A glance, and as much behind it as may belong to a match. */
 function beginningOf(sequence: Sequence): { glance: string; extent: string } | undefined {
