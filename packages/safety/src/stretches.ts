@@ -12,14 +12,16 @@ export const blanks =
 const codes = 0x10000
 
 /** Those of a string. */
-export function charactersOf(text: string): Characters {
-  const characters = new Uint8Array(codes)
-  for (let at = 0; at < text.length; at++) characters[text.charCodeAt(at)] = 1
-  return characters
-}
+export const charactersOf = (text: string): Characters => marked(text, 1)
 
 /** All but those of a string. */
-export const charactersBut = (text: string): Characters => charactersOf(text).map((is) => 1 - is)
+export const charactersBut = (text: string): Characters => marked(text, 0)
+
+function marked(text: string, mark: 0 | 1): Characters {
+  const characters = new Uint8Array(codes).fill(1 - mark)
+  for (let at = 0; at < text.length; at++) characters[text.charCodeAt(at)] = mark
+  return characters
+}
 
 const none: readonly Span[] = []
 

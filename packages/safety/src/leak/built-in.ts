@@ -40,7 +40,7 @@ export interface BuiltInRule extends SecretRule, CompiledPattern {
  */
 export function compileBuiltIn(rule: BuiltInRule): Detector {
   const { name, action, keywords = [], starts, glance } = rule
-  if (starts === undefined) return { name, action, words: keywords, find: whenAsked(() => findAround(rule)) }
+  if (starts === undefined) return { name, action, words: keywords, find: findAround(rule) }
   const find = whenAsked(() => findAtStarts(rule))
   const at = { name, action, words: starts, isAtWords: true, find }
   return glance === undefined ? at : { ...at, glance: new RegExp(glance, 'y') }
@@ -57,7 +57,7 @@ function whenAsked(compile: () => Detector['find']): Detector['find'] {
 /** Finds nothing in a text that has nothing of what each match needs. */
 function findAround(rule: BuiltInRule): Detector['find'] {
   const needs = needsOf(rule)
-  const find = searchAround(patternOf(rule, needs), rule)
+  const find = whenAsked(() => searchAround(patternOf(rule, needs), rule))
   return needs === undefined ? find : (text, ...asked) => (needs.test(text) ? find(text, ...asked) : [])
 }
 
