@@ -1,5 +1,5 @@
 /** Writes src/generated/rules.ts: the rules of src/rules, their patterns compiled. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { BuiltInRule } from '../src/leak/built-in.js'
 import { compile } from './patterns/compile.js'
 
@@ -45,9 +45,10 @@ export const builtInRules: readonly BuiltInRule[] = ${linesOf(builtIn.map((rule)
 export const examples: readonly string[] = ${linesOf(rules.flatMap(({ positives }) => positives.map(literalOf)))}
 `
 
+const generated = new URL('../src/generated/', import.meta.url)
+mkdirSync(generated, { recursive: true })
+// What an older version has left there would be compiled too.
+for (const name of readdirSync(generated)) if (name !== 'rules.ts') rmSync(new URL(name, generated))
 // A file that says the same already is left alone, so that nothing is compiled for its sake.
-const file = new URL('../src/generated/rules.ts', import.meta.url)
-if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
-  mkdirSync(new URL('.', file), { recursive: true })
-  writeFileSync(file, text)
-}
+const file = new URL('rules.ts', generated)
+if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text)

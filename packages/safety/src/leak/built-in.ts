@@ -8,8 +8,8 @@ import { judgeOf } from './placeholder.js'
 import { compilePrefixSearch, secretsAt } from './prefixes.js'
 
 /**
- * What finds the matches of a pattern sooner than RE2: sources of expressions of JavaScript that take linear time. It
- * takes long to find them out, so that is done before: by scripts/patterns.
+ * What finds the matches of a pattern sooner than RE2: sources of expressions of JavaScript that take linear time. To
+ * find them out takes long, so the build does it (scripts/patterns).
  */
 export interface CompiledPattern {
   /** In lower case. Each match begins with one of them; absent where it is not known how matches begin. */
