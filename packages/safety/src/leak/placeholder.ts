@@ -12,7 +12,7 @@ const reference = /^(?:[a-z_]\w*(?:\.|->|::))+[a-z_]+(?:[([].*)?$|^[a-z_]\w*\(.*
 const filler = /^(.)\1*$|^[x*.•#_-]+$|^(?:12345678?9?0?|abcdef\w{0,2}|\.\.\.)$/i
 
 /** Whether a value stands for one that is not said. */
-const isPlaceholder = (value: string): boolean =>
+export const isPlaceholder = (value: string): boolean =>
   words.test(value) ||
   named.test(value) ||
   template.test(value) ||
