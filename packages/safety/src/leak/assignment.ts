@@ -2,9 +2,9 @@ import type { Span } from '../span.js'
 import type { Detector } from './detector.js'
 import { looksMadeUp, looksRandom } from './random.js'
 
-/** What makes a name one of something else, as the last word before: keys of tables, caches and maps, marks of pages. */
+/** What makes a name one of something else, as the last word before: keys of tables and caches, marks of pages. */
 const harmless =
-  /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|routing|group|lookup|search|index|unique|composite|object|map|hot|registry|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|event|query|data|foreign|natural|surrogate|storage|s3|redis|metric|config|feature|flag|react|node|json|yaml|dict|enum|property|attribute)$/i
+  /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|publishable|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|routing|lookup|index|unique|composite|object|hot|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|fingerprint|natural|surrogate)$/i
 
 /** The name of a rule, in the mark of what was masked. */
 const mark = /\[redacted:[\w-]*$/
@@ -14,7 +14,8 @@ const keyed =
   /(?:^|[^a-z])(?:api|access|account|admin|app|auth|bearer|client|deploy|encryption|hmac|jwt|licen[cs]e|master|private|refresh|secret|server|service|session|shared|signing|vault|webhook)$/i
 
 /** Behind the name: which of several it is. */
-const suffix = /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new|base|value))?(?!\w)/iy
+const suffix =
+  /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[_.-]?(?:base|value))?(?!\w)/iy
 
 /** What closes a name, as it stands in code: a quote, a bracket, marks of Markdown. */
 const closing = /\\{0,2}["'`]?\]?\)?[*`]{0,2}/y
@@ -22,18 +23,28 @@ const closing = /\\{0,2}["'`]?\]?\)?[*`]{0,2}/y
 /** Where the words around it say less, a value has at least so many characters. */
 const weak = 16
 
-/** How a value follows a name on the same line; each with the characters that a value must have there. */
+/** How a value follows a name, nearly always on the same line; each with the characters that a value must have there. */
 const joints: readonly (readonly [pattern: RegExp, least: number])[] = [
   // `name: string = "…"`, `name := …`, `name => …`
   [/[ \t]*(?:=>|:=|->|→|!?={1,3}|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?!=))?)[ \t]*/y, 12],
-  // `{"name": "token", "value": "…"}`, `- name: TOKEN` and `value: …` on the next line
-  [/[ \t]*,?\s{0,40}\\{0,2}["']?value\\{0,2}["']?[ \t]*[:=][ \t]*/iy, 12],
-  // `setToken("…")`, `("token", "…")`, `<token>…</token>`, `| token | …`
-  [/[ \t]*\([ \t]*(?=["'`])|[ \t]*,[ \t]*(?=\\{0,2}["'`])|>|[ \t]*\|[ \t]*/y, 12],
+  // `process.env.NAME ?? '…'`
+  [/[ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])/y, 12],
+  // `{"name": "token", "value": "…"}`; `- name: TOKEN`, and `value: …` on the next line; `--name token --value …`
+  [
+    /[ \t]*,?\s{0,40}\\{0,2}["']?value\\{0,2}["']?[ \t]*[:=][ \t]*|[ \t]+--?(?:value|body|data|secret-string)[ \t=]+/iy,
+    12,
+  ],
+  // `setToken("…")`, `("token", "…")`, `| token | …`
+  [/[ \t]*\([ \t]*(?=["'`])|[ \t]*,[ \t]*(?=\\{0,2}["'`])|[ \t]*\|[ \t]*/y, 12],
+  // `<token>…`, `<entry key="token" type="text">…`, `<name>token</name><value>…`
+  [/<\/[\w:-]+>\s{0,40}<[\w:-]+>|(?:[ \t][\w:-]+="[^"\n<>]{0,60}")*[ \t]*>/y, 12],
   [/[ \t]+(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?(?:[ \t]+(?:is|was)|[ \t]*[:=→])[ \t]+/iy, weak],
   [/[ \t]+(?:is|was|are|to|as|will be|lautet|ist|est|es)(?:[ \t]+now)?:?[ \t]+/iy, weak],
   [/[ \t]+[-–—][ \t]+|[ \t]+|-/y, weak],
 ]
+
+/** `use "…" as the name` */
+const reversed = /["'`]([^\s"'`]{16,200})["'`] as (?:(?:the|an?|our|my|its|your) )?[\w -]{0,40}$/
 
 /** What may stand around a value in code, before its quote. */
 const opening = /(?:new[ \t]+)?(?:[A-Za-z]\w*(?:\.|::))*[A-Za-z]\w*\((?=["'`])|[brfu](?=["'`])/y
@@ -46,21 +57,51 @@ const unquoted = new RegExp(`[^\\s"'\`,;(){}[\\]<>|&\\\\*]{1,${longest}}`, 'y')
 /** Of a commit or a public key. */
 const fingerprint = /^[\da-f]{40}$/i
 
-/** What ends the names of one kind of secret, and what such a secret looks like behind such a joint. */
+/** A value that stands behind a name, and how. */
+interface Place {
+  readonly value: string
+  /** Characters that it must have. */
+  readonly least: number
+  readonly isQuoted: boolean
+  /** The word that ends the name. */
+  readonly word: string
+  /** Nothing says what the key is for. */
+  readonly isBareKey: boolean
+}
+
+/** What ends the names of one kind of secret, and what such a secret looks like. */
 interface Kind {
   readonly name: string
   readonly words: readonly string[]
-  readonly isSecret: (value: string, least: number, isBareKey: boolean) => boolean
+  readonly isSecret: (place: Place) => boolean
 }
 
 const keys: Kind = {
   name: 'credential',
-  words: ['key', 'token', 'secret', 'credential', 'credentials', 'pat', 'auth', 'authorization', 'bearer'],
-  isSecret: (value, least, isBareKey) =>
-    isBareKey
-      ? !/[^A-Za-z0-9].*[^A-Za-z0-9=]/.test(value) && looksRandom(value, { least: 20, allowsUuid: false })
-      : looksRandom(value, { least, allowsUuid: least < weak }) && !(least >= weak && fingerprint.test(value)),
+  words: [
+    'key',
+    'token',
+    'secret',
+    'credential',
+    'credentials',
+    'pat',
+    'auth',
+    'authorization',
+    'bearer',
+    'seed',
+  ],
+  isSecret({ value, least, word, isBareKey }) {
+    if (isBareKey) {
+      return (
+        (oneRun.test(value) || longBase64.test(value)) && looksRandom(value, { least: 20, allowsUuid: false })
+      )
+    }
+    if (least >= weak && fingerprint.test(value)) return false
+    return looksRandom(value, { least, allowsUuid: least < weak || /token|secret/i.test(word) })
+  },
 }
+const oneRun = /^[^A-Za-z\d]?[A-Za-z\d]+(?:[^A-Za-z\d][A-Za-z\d]*)?={0,2}$/
+const longBase64 = /^[A-Za-z\d+/]{40,}={0,2}$/
 
 const passwords: Kind = {
   name: 'password',
@@ -77,7 +118,7 @@ const passwords: Kind = {
     'senha',
     'wachtwoord',
   ],
-  isSecret: (value, least) => least < weak && looksMadeUp(value),
+  isSecret: ({ value, least, isQuoted }) => (least < weak || isQuoted) && looksMadeUp(value),
 }
 
 /** Where a name says that what stands behind it is secret, and that looks as if it were. */
@@ -87,50 +128,71 @@ export const assignments: readonly Detector[] = [keys, passwords].map(({ name, w
   words,
   find(text, found, isWanted) {
     const secrets: Span[] = []
-    for (const { start, end } of found) {
-      const secret = secretBehind(text, start, end, isSecret)
-      if (secret === undefined || secret.start < (secrets.at(-1)?.end ?? 0)) continue
-      if (isWanted({ start, end: secret.end })) secrets.push(secret)
+    for (const word of found) {
+      for (const secret of secretsBehind(text, word, isSecret)) {
+        if (secret.start < (secrets.at(-1)?.end ?? 0)) continue
+        const whole = { start: Math.min(word.start, secret.start), end: Math.max(word.end, secret.end) }
+        if (isWanted(whole)) secrets.push(secret)
+      }
     }
     return secrets
   },
 }))
 
-function secretBehind(
-  text: string,
-  start: number,
-  end: number,
-  isSecret: Kind['isSecret'],
-): Span | undefined {
+function secretsBehind(text: string, { start, end }: Span, isSecret: Kind['isSecret']): readonly Span[] {
   const afterName = match(suffix, text, end)
-  if (afterName === undefined) return undefined
-  const name = nameBefore(text, start).replace(/[_.\s-]+$/, '')
-  if (
-    harmless.test(name) ||
-    harmless.test(name.replace(/([a-z\d])([A-Z])/g, '$1_$2')) ||
-    mark.test(text.slice(Math.max(0, start - 48), start))
-  )
-    return undefined
+  if (afterName === undefined) return []
+  const before = text.slice(Math.max(0, start - 48), start)
+  const name = nameIn(before).replace(/[_.\s-]+$/, '')
+  if (harmless.test(name) || harmless.test(name.replace(/([a-z\d])([A-Z])/g, '$1_$2')) || mark.test(before))
+    return []
+  const word = text.slice(start, end)
+  const isBareKey = /^key$/i.test(word) && !/[\w.-]$/.test(before) && !keyed.test(name)
+  const isFound = ({ start, end }: Span, least: number, isQuoted: boolean): boolean =>
+    isSecret({ value: text.slice(start, end), least, isQuoted, word, isBareKey })
   const closed = match(closing, text, afterName) ?? afterName
-  const isBareKey =
-    /^key$/i.test(text.slice(start, end)) &&
-    !/[\w.-]$/.test(text.slice(0, start).slice(-1)) &&
-    !keyed.test(name)
   for (const [joint, least] of joints) {
     const at = match(joint, text, closed)
     const value = at === undefined ? undefined : valueAt(text, at)
-    if (value !== undefined && isSecret(text.slice(value.start, value.end), least, isBareKey)) return value
+    if (value !== undefined && isFound(value, least, value.isQuoted)) return [value]
   }
-  return undefined
+  const column = cellsBelow(text, closed).filter((cell) => isFound(cell, 12, false))
+  if (column.length > 0) return column
+  const said = reversed.exec(text.slice(Math.max(0, start - 260), start))
+  if (said?.[1] === undefined) return []
+  const from = Math.max(0, start - 260) + said.index + 1
+  const value = { start: from, end: from + said[1].length }
+  return isFound(value, weak, true) ? [value] : []
+}
+
+const mostRows = 32
+const ruler = /^[ \t]*\|?[ \t:|-]*-{3,}[ \t:|-]*$/
+
+/** The cells of a Markdown table in a column of which a name is the head. */
+function cellsBelow(text: string, at: number): readonly Span[] {
+  if (match(/[ \t]*(?:\||\n|$)/y, text, at) === undefined) return []
+  const line = text.lastIndexOf('\n', at) + 1
+  const column = text.slice(line, at).split('|').length - 1
+  if (column === 0) return []
+  const [, rule = '', ...rows] = text.slice(line, line + 16_384).split('\n', mostRows)
+  if (!ruler.test(rule)) return []
+  const cells: Span[] = []
+  let begin = text.indexOf(rule, text.indexOf('\n', at)) + rule.length + 1
+  for (const row of rows) {
+    const parts = row.split('|')
+    if (parts.length < 2) break
+    const [, lead = '', value = ''] = /^(\s*[`*]*)([^\s`*|]*)/.exec(parts[column] ?? '') ?? []
+    const start = begin + parts.slice(0, column).join('|').length + (column > 0 ? 1 : 0) + lead.length
+    cells.push({ start, end: start + value.length })
+    begin += row.length + 1
+  }
+  return cells
 }
 
 /** The beginning of the name that ends in a word: `stripe_api_` of `stripe_api_key`, `next page ` of `next page token`. */
-function nameBefore(text: string, start: number): string {
-  const before = text.slice(Math.max(0, start - 48), start)
-  return /(?:[\w$.-]+ ?)?$/.exec(before)?.[0] ?? ''
-}
+const nameIn = (before: string): string => /(?:[\w$.-]+ ?)?$/.exec(before)?.[0] ?? ''
 
-function valueAt(text: string, from: number): Span | undefined {
+function valueAt(text: string, from: number): (Span & { readonly isQuoted: boolean }) | undefined {
   let at = match(opening, text, from) ?? from
   const inner = match(quote, text, at)
   const opened = inner === undefined ? '' : text.slice(at, inner)
@@ -139,12 +201,12 @@ function valueAt(text: string, from: number): Span | undefined {
   if (opened !== '') {
     const length = text.slice(at, at + longest).indexOf(opened)
     if (length > 0)
-      return /\s/.test(text.slice(at, at + length)) ? undefined : { start: at, end: at + length }
+      return /\s/.test(text.slice(at, at + length)) ? undefined : { start: at, end: at + length, isQuoted: true }
   }
   const end = match(unquoted, text, at)
   if (end === undefined) return undefined
   const said = text.slice(at, end).replace(/[.:!?]+$/, '')
-  return { start: at, end: at + said.length }
+  return { start: at, end: at + said.length, isQuoted: false }
 }
 
 /** Where a sticky expression ends that matches at a place. */

@@ -12,6 +12,7 @@ const printable = /^[!-~]+$/
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hex = /^(?:[\da-f]+|[\dA-F]+)$/
 const leastOfHex = 32
+const base32 = /^[A-Z2-7]{16,}$/
 /** Paths, addresses, dates, versions, digests, names of things in clouds, calls and what stands for a value. */
 const known =
   /^(?:[./~@]|[a-z]:\\|[a-z][a-z\d+.-]*:\/\/|arn:|urn:|sha(?:1|256|384|512)[-:]|md5:|v?\d+\.\d+[\w.+-]*$|\d{4}-\d\d-\d\d|[\w.+-]+@[\w-]+\.[a-z]|ssh-(?:rsa|ed25519)|0x[\da-f]{1,16}$|\w+:\w+:\w)|[([{<]|[\])}>]$|\/[\w-]+\.[a-z]\w{0,4}$/i
@@ -26,6 +27,7 @@ export function looksRandom(value: string, { least, allowsUuid }: Randomness): b
   if (isPlaceholder(body) || dotted.test(body)) return false
   const digits = count(body, /\d/g)
   if (digits === body.length) return false
+  if (base32.test(body) && digits >= 2) return true
   if (hex.test(body)) return body.length >= Math.max(least, leastOfHex) && digits >= 4
   // A path in base64 has no parts of one case that are words.
   const wordy = (body.match(/[A-Za-z][a-z]{2,}|[A-Z]{3,}/g) ?? []).filter(isWordlike).join('').length
@@ -38,8 +40,13 @@ const oddity = /\d|[!@#$%^&*+=?~][A-Za-z0-9]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2,}[a-z]
 /** `Sha256Digest`, `user2`, `v2_config`: names in code. */
 const identifier = /^[A-Za-z_]?[a-z]*(?:[A-Z][a-z]+|_[a-z]+)*\d{0,3}(?:[A-Z][a-z]+|_[a-z]+)*\d{0,2}$/
 
+/** Words that only stand together to be long. */
+const phrase =
+  /^(?!.*(?:pass|secret|config|name|user|key))[a-z]{4,12}(?:([_.-])[a-z]{4,12})(?:\1[a-z]{4,12}){2,}$/
+
 /** Whether a value may be what somebody has made up to be known by: a word with something odd in it. */
 export function looksMadeUp(value: string): boolean {
+  if (phrase.test(value)) return true
   if (value.length < 8 || value.length > 128 || !printable.test(value) || known.test(value)) return false
   if (isPlaceholder(value) || dotted.test(value) || uuid.test(value) || value.includes('|')) return false
   if (!/[A-Za-z]{2}/.test(value) || !oddity.test(value.slice(1))) return false
