@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 /** What one connection may bring before the event loop goes on to the others, to timers and to requests. */
-const [maxFrames, maxBytes] = [64, 64 * 1024]
+const [maxFrames, maxBytes] = [256, 64 * 1024]
 /** Read at once, at first and at most. All frames in it are taken: at six bytes each, no more than 1,365 over the portion. */
 const [firstBytes, mostBytes] = [2048, 8192]
 
