@@ -7,8 +7,8 @@ import { restMs } from './rest.js'
 
 /** Envelopes that the projection takes at once where it is far behind: so much of it is in memory. */
 const stride = 1000
-/** Part of the time past which this thread counts as busy. */
-const busy = 0.5
+/** Part of the time past which this thread counts as busy: where one core does all, the log takes as much. */
+const busy = 0.25
 /** Past this it rests no more, however busy the gateway is. */
 const mostBehind = 500_000
 
