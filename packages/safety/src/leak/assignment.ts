@@ -201,7 +201,9 @@ function valueAt(text: string, from: number): (Span & { readonly isQuoted: boole
   if (opened !== '') {
     const length = text.slice(at, at + longest).indexOf(opened)
     if (length > 0)
-      return /\s/.test(text.slice(at, at + length)) ? undefined : { start: at, end: at + length, isQuoted: true }
+      return /\s/.test(text.slice(at, at + length))
+        ? undefined
+        : { start: at, end: at + length, isQuoted: true }
   }
   const end = match(unquoted, text, at)
   if (end === undefined) return undefined

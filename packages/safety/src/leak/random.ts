@@ -56,7 +56,7 @@ export function looksMadeUp(value: string): boolean {
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
 
 /** Neither without vowels nor with many consonants in a row, as words are. */
-export const isWordlike = (part: string): boolean =>
+const isWordlike = (part: string): boolean =>
   /[aeiouy]/i.test(part) && !/[^aeiouy]{4}|[aeiou]{4}/i.test(part) && !/[jqz][^aeiouy]|[jq]$/i.test(part)
 
 /** How often small letters, capitals, digits and signs take turns. */
