@@ -1,5 +1,6 @@
 import { compileSafety, defaultSafety } from '@meup/safety'
 import { describe, expect, test } from 'vitest'
+import assigned from './assigned.json' with { type: 'json' }
 
 const { guard } = compileSafety(defaultSafety)
 /** Put together here, so that no scanner of secrets stops at this file. */
@@ -45,6 +46,17 @@ describe('a value that looks random behind a name that says secret is masked', (
     `<smtpPassword>${password}</smtpPassword>`,
   ])('%s', (text) => {
     expect(guard(text).text).not.toContain(password)
+  })
+})
+
+/** One character of each secret is escaped, as in the files of the rules. */
+describe('in all the ways that people and programs write it down', () => {
+  test.each(assigned.positives)('%s', (text) => {
+    expect(guard(`see\n${text}\nand so on`).text).toContain('[redacted:')
+  })
+
+  test.each(assigned.negatives)('but not %s', (text) => {
+    expect(guard(text)).toMatchObject({ text, findings: [] })
   })
 })
 

@@ -9,7 +9,7 @@ import { type SecretCase, secretCases } from './corpus/secrets.js'
 /** What the built-in rules have reached. Raise it with them; `pnpm bench safety --full` lists what is missing. */
 const reached = {
   /** The part of the secrets that is hidden, over all and in the place where the least is. */
-  hidden: 0.96,
+  hidden: 0.955,
   hiddenInPlace: 0.9,
   /** The largest part of the texts without a secret that is touched. */
   touched: 0.003,

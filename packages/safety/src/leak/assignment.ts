@@ -11,7 +11,7 @@ const mark = /\[redacted:[\w-]*$/
 
 /** Words before a key that say what it is for. */
 const keyed =
-  /(?:^|[^a-z])(?:api|access|account|admin|app|auth|bearer|client|deploy|encryption|hmac|jwt|licen[cs]e|master|private|refresh|secret|server|service|session|shared|signing|vault|webhook)$/i
+  /(?:^|[^a-z])(?:api|access|account|admin|app|auth|bearer|client|deploy|encryption|hmac|jwt|licen[cs]e|master|private|refresh|secret|server|service|session|shared|vault|webhook)$/i
 
 /** Behind the name: which of several it is. */
 const suffix =
@@ -63,8 +63,6 @@ interface Place {
   /** Characters that it must have. */
   readonly least: number
   readonly isQuoted: boolean
-  /** The word that ends the name. */
-  readonly word: string
   /** Nothing says what the key is for. */
   readonly isBareKey: boolean
 }
@@ -90,14 +88,10 @@ const keys: Kind = {
     'bearer',
     'seed',
   ],
-  isSecret({ value, least, word, isBareKey }) {
-    if (isBareKey) {
-      return (
-        (oneRun.test(value) || longBase64.test(value)) && looksRandom(value, { least: 20, allowsUuid: false })
-      )
-    }
-    if (least >= weak && fingerprint.test(value)) return false
-    return looksRandom(value, { least, allowsUuid: least < weak || /token|secret/i.test(word) })
+  isSecret({ value, least, isBareKey }) {
+    if (!isBareKey) return looksRandom(value, { least, allowsUuid: true })
+    const isOne = oneRun.test(value) || longBase64.test(value)
+    return isOne && !fingerprint.test(value) && looksRandom(value, { least: 20, allowsUuid: false })
   },
 }
 const oneRun = /^[^A-Za-z\d]?[A-Za-z\d]+(?:[^A-Za-z\d][A-Za-z\d]*)?={0,2}$/
@@ -149,7 +143,7 @@ function secretsBehind(text: string, { start, end }: Span, isSecret: Kind['isSec
   const word = text.slice(start, end)
   const isBareKey = /^key$/i.test(word) && !/[\w.-]$/.test(before) && !keyed.test(name)
   const isFound = ({ start, end }: Span, least: number, isQuoted: boolean): boolean =>
-    isSecret({ value: text.slice(start, end), least, isQuoted, word, isBareKey })
+    isSecret({ value: text.slice(start, end), least, isQuoted, isBareKey })
   const closed = match(closing, text, afterName) ?? afterName
   for (const [joint, least] of joints) {
     const at = match(joint, text, closed)
