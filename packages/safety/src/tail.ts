@@ -20,7 +20,7 @@ const begunFooter = /-[A-Z0-9 -]{0,60}$/
 export function tailOf(before: string, text: string): string {
   const marked = joinAtSeam(before, text)
   const said = withoutSeams(marked)
-  if (isThinking(said)) return `<think>\n${lastWords(marked)}`
+  if (isThinking(text, withoutSeams(before))) return `<think>\n${lastWords(marked)}`
   if (!said.includes('PRIVATE KEY')) return lastWords(marked)
   const begun = [...said.matchAll(header)].at(-1)
   if (begun === undefined) return lastWords(said)

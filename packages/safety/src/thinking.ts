@@ -10,16 +10,18 @@ const tokens = /`+|<(\/?)think(?:ing)?>/gi
  */
 export function withoutThinking(text: string, before = ''): string {
   if (!text.includes('<') && !before.includes('<')) return text
-  const { kept } = read(before + text)
+  const { kept } = read(before + text, before.length)
   return kept
     .map(({ start, end }) => text.slice(Math.max(0, start - before.length), Math.max(0, end - before.length)))
     .join('')
 }
 
-/** Whether what follows is raw thinking, until it ends. */
-export const isThinking = (said: string): boolean => said.includes('<') && read(said).isThinking
+/** Whether what follows on a text behind `before` is raw thinking, until it ends. */
+export const isThinking = (text: string, before: string): boolean =>
+  (text.includes('<') || before.includes('<')) && read(before + text, before.length).isThinking
 
-function read(text: string): { kept: Span[]; isThinking: boolean } {
+/** `seam`: a line begins there, too. */
+function read(text: string, seam: number): { kept: Span[]; isThinking: boolean } {
   const found = [...text.matchAll(tokens)]
   if (!found.some(isTag)) return { kept: [{ start: 0, end: text.length }], isThinking: false }
   const lastOfLength = new Map(found.filter(isTicks).map(({ 0: ticks, index }) => [ticks, index]))
@@ -43,7 +45,7 @@ function read(text: string): { kept: Span[]; isThinking: boolean } {
       begun = undefined
     }
   }
-  const lineStart = text.lastIndexOf('\n', begun) + 1
+  const lineStart = Math.max(text.lastIndexOf('\n', begun) + 1, (begun ?? 0) >= seam ? seam : 0)
   const isBegun = begun !== undefined && text.slice(Math.max(lineStart, at), begun).trim() === ''
   kept.push({ start: at, end: isBegun ? (begun ?? at) : text.length })
   return { kept, isThinking: isBegun }
