@@ -74,7 +74,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#hidden.get(context)',
     tests: ['packages/gateway/test/visibility.test.ts', 'packages/gateway/test/visibility-views.test.ts'],
   },
-  // Whoever runs a context hides what others think in it.
+  // The owner of a run hides what others think in it.
   {
     package: 'protocol',
     function: 'withholds',

@@ -8,7 +8,7 @@ const prefix = /(?<![\w./+=-])(?!pk|ph[ct](?:_|$)|\w*pub)[a-z][a-z\d]{1,9}(?:[_.
 /** Ids are, as digests are. */
 const hex = /^[\da-f]+$/i
 
-/** A token that says by its prefix that it is one, whoever gives out such tokens. */
+/** A token with the prefix of a vendor, known or not. */
 export const prefixedTokens: Detector = {
   name: 'prefixed-token',
   action: 'mask',

@@ -121,7 +121,7 @@ class Contexts implements ContextFold {
     const run = this.#drafts.get(contextRoot(context))
     if (state !== 'open') {
       end(draft, state, envelope)
-      if (run === draft) this.#drafts.hide(context, [])
+      if (run === draft && !draft.reasoningVisible) this.#drafts.hide(context, [])
       return
     }
     begin(draft, envelope, this.#isKnown)

@@ -125,7 +125,7 @@ export async function openSqliteProjection(
           const removed = await writer.call('prune', [space, before])
           steps += removed.steps
           if (removed.isDone) return steps
-          // There is time for it, and whoever appends waits for the file.
+          // Appends wait for the file meanwhile.
           await pause(Math.max(5, 3 * (performance.now() - begin)))
         }
       }),

@@ -14,7 +14,7 @@ export function tidierOf(file: LogFile): () => void {
     try {
       file.use(({ pruning }) => pruning.removeSome())
     } catch {
-      // Nobody sees these rows, and whoever writes next hears of the fault; then this is taken up again.
+      // These rows are out of sight. The next write reports the fault, and this goes on.
       return
     }
     tidyLater(Math.max(leastRestMs, rest * (performance.now() - begin)))
