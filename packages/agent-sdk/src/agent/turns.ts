@@ -10,6 +10,8 @@ import type { Workload } from './workload.js'
 export interface TurnOptions {
   /** Which messages of others begin a turn; default: those put to this participant, and questions put to everyone. */
   readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: Seat) => boolean
+  /** Told of each turn at once, before its handler is. */
+  readonly onOpen?: (turn: Turn) => void
   /** Told of what goes wrong in a turn, and when messages begin to be refused; default: prints it. The next turns go on. */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
@@ -154,7 +156,9 @@ export class Turns {
     const receive = (envelope: AnyEnvelope): void => {
       if (envelope.kind === Kind.chat && envelope.from !== this.#space.id && trigger(envelope, this.#space)) {
         const turn = new Turn(this.#space, envelope)
-        if (this.#admit(turn)) push(turn)
+        if (!this.#admit(turn)) return
+        this.#options.onOpen?.(turn)
+        push(turn)
       } else if (envelope.kind === Kind.chatCancel) this.#takeBack(envelope)
     }
     const closed = (): void => {

@@ -35,7 +35,8 @@ export async function runWith(
   const { trigger = isAsked } = options
   const memory = new Memory(space.id, settled.memory)
   const toolbox = new Toolbox(space, options.tools, (error) => settled.onError(error, undefined))
-  const running = new Set<Steering>()
+  /** Also of turns that wait to begin. */
+  const open = new Map<Turn, Steering>()
   const failed = new Promise<never>((_, reject) => begin.catch(reject))
   let isOver = false
   const forget = (): void => memory.forget()
@@ -45,24 +46,24 @@ export async function runWith(
     if (envelope.kind === Kind.participantClear && envelope.to?.includes(space.id)) forget()
   }
   const answer = async (turn: Turn): Promise<void> => {
-    const steering = new Steering(turn)
-    running.add(steering)
+    const steering = open.get(turn) ?? new Steering(turn)
     try {
       const dialogue = (await begin)(turn, memory.before(turn.trigger))
       await new Answering(turn, { dialogue, steering, toolbox, options: settled }).run()
     } finally {
-      running.delete(steering)
+      open.delete(turn)
     }
   }
   const isMine: TurnOptions['trigger'] = (message, seat) =>
-    !isOver && trigger(message, seat) && ![...running].some((each) => each.redirect(message))
+    !isOver && trigger(message, seat) && ![...open.values()].some((each) => each.redirect(message))
+  const onOpen: TurnOptions['onOpen'] = (turn) => open.set(turn, new Steering(turn))
   const report = (error: unknown): void => settled.onError(error, undefined)
   space.on('envelope', take)
   space.on('lost', forget)
   space.on('trouble', report)
   const { concurrency, onError } = settled
   try {
-    await Promise.race([space.eachTurn(answer, { concurrency, trigger: isMine, onError }), failed])
+    await Promise.race([space.eachTurn(answer, { concurrency, trigger: isMine, onOpen, onError }), failed])
   } finally {
     isOver = true
     space.off('envelope', take)

@@ -67,6 +67,23 @@ describe('a new message while the model thinks', () => {
     expect(promptOf(here.model, 1).at(-1)).toMatchObject({ content: [{ text: 'bob: She means 2 + 5' }] })
   })
 
+  test('joins its question while that one waits for its turn', async () => {
+    const freed = deferred()
+    const busy: readonly Deed[] = [{ wait: () => freed.promise }, { text: 'Done.' }]
+    await using here = await stage([busy, answering('Seven.')], { concurrency: 1 })
+    await here.bob.chat('Think hard', { to: ['bot'] })
+    await requested(here, 1)
+    const asked = await Promise.all(
+      ['What is 2 + 3?', 'And 2 more?'].map((text) => here.ana.chat(text, { to: ['bot'] })),
+    )
+    freed.resolve()
+    const answer = await here.heard.until(
+      ({ kind, payload }) => kind === Kind.chat && JSON.stringify(payload).includes('Seven'),
+    )
+    expect(answer.correlationId).toEqual(asked.map(({ id }) => id))
+    expect(here.model.requests).toHaveLength(2)
+  })
+
   test('of somebody else is another turn', async () => {
     await using here = await stage([stuck, answering('For Bob.')])
     await here.ana.chat('What is 2 + 3?', { to: ['bot'] })
