@@ -44,12 +44,15 @@ export const continuationEnd = (text: string): number => wordEnd(text, aroundKey
 const blank = ' '.charCodeAt(0)
 const isOfWord = (text: string, at: number): boolean => codeAt(text, at) > blank
 
-/** Where the word starts that `from` is inside of, with what may be its label; but not before `least`. */
-export function phraseStart(text: string, from: number, least: number): number {
-  const first = Math.max(least, from - longestWord)
+/** Where the word starts that `from` is inside of, with what may be its label, in whole words; but not before `least`. */
+export const phraseStart = (text: string, from: number, least: number): number =>
+  wordStart(text, wordStart(text, from, least, longestWord) - label, least, label)
+
+function wordStart(text: string, from: number, least: number, longest: number): number {
+  const first = Math.max(least, from - longest)
   let at = Math.max(least, from)
   while (at > first && isOfWord(text, at - 1)) at--
-  return Math.max(least, at - label)
+  return at
 }
 
 /** Where the word ends that `from` is inside of. */

@@ -34,7 +34,8 @@ export function tailOf(before: string, text: string): string {
 
 const lastWords = (said: string): string => said.slice(phraseStart(said, said.length - usual, 0))
 
-const keyField = /^[\w-]+:.*$/gm
+/** What stands before the body of a key that is encrypted, or of PGP, also where the ends of lines are escaped. */
+const keyField = /(?:^|\\n)[ \t>|#*]*[\w-]+:[^\n\\]*/gm
 const keyBody = /^[\w\s+/=\\"'.,;>|#*-]*$/
 const prose = /[A-Za-z]{2,} [a-z]{2,}/
 

@@ -87,13 +87,13 @@ test('every word and every run of letters is looked up that may be a known secre
     fc.property(text, fc.nat(120), (text, from) => {
       const asked = new Set<string>()
       const isAsked = (candidate: string): boolean => asked.add(candidate).size > 0
-      const all = knownSecrets(isAsked)(text, [], () => true, 0)
+      const all = knownSecrets(isAsked)(text, [], { isWanted: () => true, from: 0, isCut: false })
       const words = [...text.matchAll(/[^\s"'`<>()[\]{},;]{16,}/g)].map(({ 0: each }) =>
         each.replace(/[.:!?]+$/, ''),
       )
       const runs = [...text.matchAll(/[\w-]{16,}/g)].map(({ 0: each }) => each)
       expect([...asked].sort()).toEqual([...new Set([...words, ...runs])].sort())
-      const some = knownSecrets(() => true)(text, [], () => true, from)
+      const some = knownSecrets(() => true)(text, [], { isWanted: () => true, from, isCut: false })
       expect(some).toEqual(all.filter(({ end }) => end > from))
     }),
     { numRuns: times(1000, 100_000) },

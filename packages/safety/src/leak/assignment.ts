@@ -1,10 +1,13 @@
 import type { Span } from '../span.js'
 import type { Detector } from './detector.js'
-import { looksMadeUp, looksRandom } from './random.js'
+import { looksBegun, looksMadeUp, looksRandom } from './random.js'
 
 /** What makes a name one of something else, as the last word before: keys of tables and caches, marks of pages. */
 const harmless =
   /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|publishable|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|routing|lookup|index|unique|composite|object|hot|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|fingerprint|natural|surrogate)$/i
+
+/** Characters of a name that are looked at. */
+const longestName = 48
 
 /** The name of a rule, in the mark of what was masked. */
 const mark = /\[redacted:[\w-]*$/
@@ -15,7 +18,7 @@ const keyed =
 
 /** Behind the name: which of several it is. */
 const suffix =
-  /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[_.-]?(?:base|value))?(?!\w)/iy
+  /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value))?(?!\w)/iy
 
 /** What closes a name, as it stands in code: a quote, a bracket, marks of Markdown. */
 const closing = /\\{0,2}["'`]?\]?\)?[*`]{0,2}/y
@@ -26,7 +29,7 @@ const weak = 16
 /** How a value follows a name, nearly always on the same line; each with the characters that a value must have there. */
 const joints: readonly (readonly [pattern: RegExp, least: number])[] = [
   // `name: string = "…"`, `name := …`, `name => …`
-  [/[ \t]*(?:=>|:=|->|→|!?={1,3}|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?!=))?)[ \t]*/y, 12],
+  [/[ \t]*(?:=>|:=|->|→|!?={1,3}|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?=[ \t]*["'`\w]))?)[ \t]*/y, 12],
   // `process.env.NAME ?? '…'`
   [/[ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])/y, 12],
   // `{"name": "token", "value": "…"}`; `- name: TOKEN`, and `value: …` on the next line; `--name token --value …`
@@ -38,13 +41,17 @@ const joints: readonly (readonly [pattern: RegExp, least: number])[] = [
   [/[ \t]*\([ \t]*(?=["'`])|[ \t]*,[ \t]*(?=\\{0,2}["'`])|[ \t]*\|[ \t]*/y, 12],
   // `<token>…`, `<entry key="token" type="text">…`, `<name>token</name><value>…`
   [/<\/[\w:-]+>\s{0,40}<[\w:-]+>|(?:[ \t][\w:-]+="[^"\n<>]{0,60}")*[ \t]*>/y, 12],
-  [/[ \t]+(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?(?:[ \t]+(?:is|was)|[ \t]*[:=→])[ \t]+/iy, weak],
-  [/[ \t]+(?:is|was|are|to|as|will be|lautet|ist|est|es)(?:[ \t]+now)?:?[ \t]+/iy, weak],
+  [/[ \t]+(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?[ \t]*[:=→][ \t]+/iy, 12],
+  [
+    /[ \t]+(?:(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?[ \t]+)?(?:is|was|are|to|as|will be|lautet|ist|est|es)(?:[ \t]+(?:now|(?:changed|set|reset|rotated) to|replaced (?:by|with)))?:?[ \t]+/iy,
+    weak,
+  ],
   [/[ \t]+[-–—][ \t]+|[ \t]+|-/y, weak],
 ]
 
-/** `use "…" as the name` */
-const reversed = /["'`]([^\s"'`]{16,200})["'`] as (?:(?:the|an?|our|my|its|your) )?[\w -]{0,40}$/
+/** `use "…" as the name`, `echo '…' | vendor login --name-stdin` */
+const reversed =
+  /["'`]([^\s"'`]{16,200})["'`] (?:as (?:(?:the|an?|our|my|its|your) )?|\| [^|\n]{1,60}--)[\w -]{0,40}$/
 
 /** What may stand around a value in code, before its quote. */
 const opening = /(?:new[ \t]+)?(?:[A-Za-z]\w*(?:\.|::))*[A-Za-z]\w*\((?=["'`])|[brfu](?=["'`])/y
@@ -52,10 +59,13 @@ const scheme = /(?:Bearer|Basic|Token|Bot|ApiKey|Key)[ \t]+/iy
 const quote = /\\{0,2}["'`]|\*{0,2}`|\*{2}/y
 /** Longer ones begin like this. */
 const longest = 512
-const unquoted = new RegExp(`[^\\s"'\`,;(){}[\\]<>|&\\\\*]{1,${longest}}`, 'y')
+const unquoted = new RegExp(
+  `(?:[^\\s"'\`,;(){}[\\]<>|&\\\\*]|&(?:amp|lt|gt);|(?<=[^\\s:=])[&*](?=[^\\s"'\`]{3})(?!\\w+[=;])){1,${longest}}`,
+  'y',
+)
 
-/** Of a commit or a public key. */
-const fingerprint = /^[\da-f]{40}$/i
+/** Of a commit or a public key, alone; or of what a cache has, behind its name. */
+const fingerprint = /^[\da-f]{40}$|[^\da-f].*[\da-f]{40}/i
 
 /** A value that stands behind a name, and how. */
 interface Place {
@@ -71,6 +81,8 @@ interface Place {
 interface Kind {
   readonly name: string
   readonly words: readonly string[]
+  /** Whether a name that goes on with such a word is one of something else. */
+  readonly isHarmless: (name: string) => boolean
   readonly isSecret: (place: Place) => boolean
 }
 
@@ -88,14 +100,17 @@ const keys: Kind = {
     'bearer',
     'seed',
   ],
+  isHarmless: (name) => harmless.test(name) || harmless.test(name.replace(/([a-z\d])([A-Z])/g, '$1_$2')),
   isSecret({ value, least, isBareKey }) {
     if (!isBareKey) return looksRandom(value, { least, allowsUuid: true })
-    const isOne = oneRun.test(value) || longBase64.test(value)
+    const isOne = oneRun.test(value) || longBase64.test(value) || isMixed.test(value)
     return isOne && !fingerprint.test(value) && looksRandom(value, { least: 20, allowsUuid: false })
   },
 }
 const oneRun = /^[^A-Za-z\d]?[A-Za-z\d]+(?:[^A-Za-z\d][A-Za-z\d]*)?={0,2}$/
-const longBase64 = /^[A-Za-z\d+/]{40,}={0,2}$/
+/** Long, of capitals, small letters and digits, thrice each. */
+const isMixed = /^(?=(?:.*[a-z]){3})(?=(?:.*[A-Z]){3})(?=(?:.*\d){3})\S{32,}$/
+const longBase64 = /^(?:base64:)?[A-Za-z\d+/]{40,}={0,2}$/
 
 const passwords: Kind = {
   name: 'password',
@@ -112,38 +127,53 @@ const passwords: Kind = {
     'senha',
     'wachtwoord',
   ],
+  isHarmless: () => false,
   isSecret: ({ value, least, isQuoted }) => (least < weak || isQuoted) && looksMadeUp(value),
 }
 
 /** Where a name says that what stands behind it is secret, and that looks as if it were. */
-export const assignments: readonly Detector[] = [keys, passwords].map(({ name, words, isSecret }) => ({
-  name,
+export const assignments: readonly Detector[] = [keys, passwords].map((kind) => ({
+  name: kind.name,
   action: 'mask',
-  words,
-  find(text, found, isWanted) {
+  words: kind.words,
+  find(text, found, look) {
     const secrets: Span[] = []
     for (const word of found) {
-      for (const secret of secretsBehind(text, word, isSecret)) {
+      const name = nameIn(text.slice(Math.max(0, word.start - longestName), word.start))
+      const start = word.start - name.length
+      if (look.isCut && start === 0) continue
+      for (const secret of secretsBehind(text, name, word, kind, look.seam)) {
         if (secret.start < (secrets.at(-1)?.end ?? 0)) continue
-        const whole = { start: Math.min(word.start, secret.start), end: Math.max(word.end, secret.end) }
-        if (isWanted(whole)) secrets.push(secret)
+        // What else is in its line may have a say, such as the other columns of a table.
+        const line = text.lastIndexOf('\n', start) + 1
+        const whole = { start: Math.min(line, secret.start), end: Math.max(word.end, secret.end) }
+        if (look.isWanted(whole)) secrets.push(secret)
       }
     }
     return secrets
   },
 }))
 
-function secretsBehind(text: string, { start, end }: Span, isSecret: Kind['isSecret']): readonly Span[] {
+function secretsBehind(
+  text: string,
+  begun: string,
+  { start, end }: Span,
+  kind: Kind,
+  seam = text.length,
+): readonly Span[] {
   const afterName = match(suffix, text, end)
   if (afterName === undefined) return []
-  const before = text.slice(Math.max(0, start - 48), start)
-  const name = nameIn(before).replace(/[_.\s-]+$/, '')
-  if (harmless.test(name) || harmless.test(name.replace(/([a-z\d])([A-Z])/g, '$1_$2')) || mark.test(before))
-    return []
+  const before = text.slice(Math.max(0, start - longestName), start)
+  const name = begun.replace(/[_.\s-]+$/, '')
+  if (mark.test(before) || kind.isHarmless(name)) return []
   const word = text.slice(start, end)
   const isBareKey = /^key$/i.test(word) && !/[\w.-]$/.test(before) && !keyed.test(name)
-  const isFound = ({ start, end }: Span, least: number, isQuoted: boolean): boolean =>
-    isSecret({ value: text.slice(start, end), least, isQuoted, isBareKey })
+  const isFound = ({ start, end }: Span, least: number, isQuoted: boolean): boolean => {
+    const value = text.slice(start, end)
+    // What is said in pieces may go on.
+    if (start < seam && end > seam && end === text.length && !isBareKey && looksBegun(value)) return true
+    return kind.isSecret({ value, least, isQuoted, isBareKey })
+  }
   const closed = match(closing, text, afterName) ?? afterName
   for (const [joint, least] of joints) {
     const at = match(joint, text, closed)

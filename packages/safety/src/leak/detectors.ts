@@ -3,16 +3,24 @@ import { compilePattern } from '../pattern.js'
 import type { SafetySettings, SecretRule } from '../settings.js'
 import { assignments } from './assignment.js'
 import { compileBuiltIn } from './built-in.js'
+import { clientCredentials } from './clients.js'
 import type { Detector } from './detector.js'
 import { knownSecrets } from './known.js'
 import { searchAround } from './matches.js'
 import { prefixedTokens } from './prefixed-token.js'
+import { urlCredentials, webhooks } from './urls.js'
 
 /** Stands in the mark of a secret that the caller knows. */
 const knownName = 'known-secret'
 
 /** What is told by its place, or by a prefix that no rule knows. */
-const others: readonly Detector[] = [...assignments, prefixedTokens]
+const others: readonly Detector[] = [
+  ...assignments,
+  prefixedTokens,
+  urlCredentials,
+  webhooks,
+  clientCredentials,
+]
 
 /** The same for all settings. */
 let builtIns: readonly Detector[] | undefined

@@ -4,6 +4,7 @@ import type { View } from '../views/view.js'
 import { viewsOf } from '../views/views.js'
 import type { Detector } from './detector.js'
 import { compileKeywords, type Words } from './keywords.js'
+import { looksBegun } from './random.js'
 import { merge, type Secret } from './secret.js'
 import { endOfToken } from './secret-end.js'
 
@@ -14,9 +15,9 @@ export interface Finder {
   wordsOver(text: string, seam: number, behind: Words): Words
   /**
    * Gives every secret in a text with such words, in no order, some overlapping; or, with a `seam`, those told by what
-   * goes over that place.
+   * goes over that place. `isCut`: a word before it may go on in the text.
    */
-  find(text: string, words: Words, meter: Meter, seam?: number): Secret[]
+  find(text: string, words: Words, meter: Meter, part: { seam?: number; isCut: boolean }): Secret[]
 }
 
 /** Compiles detectors to a search in all views of a text; a secret's rank is its detector's place among them. */
@@ -54,7 +55,29 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     return found
   }
 
-  function find(text: string, words: Words, meter: Meter, seam?: number): Secret[] {
+  /** Tokens that go over a seam, and on to the end of the text, and begin as those of a detector do. */
+  function begunTokens(text: string, words: Words, seam: number): Secret[] {
+    const found: Secret[] = []
+    for (let at = 0; at < words.length; at += 3) {
+      const rank = words[at] ?? 0
+      const start = words[at + 1] ?? 0
+      const end = words[at + 2] ?? 0
+      if (start >= seam || end - start < leastOfPrefix || areAtWords[rank] !== true) continue
+      const token = text.slice(start)
+      // `AAAA`: what base64 has of zeros.
+      if (isOneLetter.test(text.slice(start, end))) continue
+      if (!oneToken.test(token) || oneToken.test(text.charAt(start - 1))) continue
+      if (looksBegun(token)) found.push({ start, end: text.length, rank })
+    }
+    return found
+  }
+
+  function find(
+    text: string,
+    words: Words,
+    meter: Meter,
+    { seam, isCut }: { seam?: number; isCut: boolean },
+  ): Secret[] {
     const { certain, joined } = viewsOf(text, meter)
     const written = certain[0]
     const searchIn = (view: View, found: Secret[]): void => {
@@ -63,23 +86,24 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
       // The seam is at a place of the text as it is written. Where nothing is read on, nothing before it has a say.
       const here = view === written ? seam : undefined
       const from = here === undefined || joined.length > 0 ? 0 : here
-      const look = (rank: number, words: readonly Span[]): void => {
-        const secrets = detectors[rank]?.find(view.text, words, isWanted, from) ?? []
+      const look = { isWanted, from, isCut, ...(here !== undefined && { seam: here }) }
+      const lookFor = (rank: number, words: readonly Span[]): void => {
+        const secrets = detectors[rank]?.find(view.text, words, look) ?? []
         chargeLooks(meter, secrets.length, 'secret')
         for (const secret of secrets) {
           found.push({ ...wholeToken(view, secret, seam), rank })
         }
       }
       chargeReading(meter, (1 + 2 * wordless.length) * view.text.length)
-      for (const rank of wordless) look(rank, noWords)
+      for (const rank of wordless) lookFor(rank, noWords)
       const known = view === written ? words : wordsIn(view.text)
       chargeLooks(meter, known.length / 3, 'word')
       for (const [rank, spans] of closer(view.text, known, here)) {
         chargeLooks(meter, spans.length, 'match')
-        look(rank, spans)
+        lookFor(rank, spans)
       }
     }
-    const found: Secret[] = []
+    const found = seam === undefined ? [] : begunTokens(text, words, seam)
     for (const view of certain) searchIn(view, found)
     if (joined.length === 0) return found
     const known = merge(found)
@@ -103,6 +127,11 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
 }
 
 const endOf = ({ end }: Span): number => end
+
+/** Of what tokens begin with, shorter ones begin much else. */
+const leastOfPrefix = 4
+const isOneLetter = /^(.)\1*$/i
+const oneToken = /^[\w.+/=~-]+$/
 
 /** Of the words in a text. */
 const fewWords = 8

@@ -12,7 +12,7 @@ const punctuation = charactersOf('.:!?')
 /** Finds what the caller knows to be secret: words as a whole, and what is in them of the letters of most tokens. */
 export const knownSecrets =
   (isKnownSecret: (candidate: string) => boolean): Detector['find'] =>
-  (text, _words, _isWanted, from) => {
+  (text, _words, { from }) => {
     const secrets: Span[] = []
     for (const { start, end } of stretchesOf(ofWord, shortest, text)) {
       const word = { start, end: withoutPunctuation(text, start, end) }

@@ -5,7 +5,7 @@ import { continuationEnd } from '../surroundings.js'
 import type { Detector } from './detector.js'
 import { compileFinder } from './finder.js'
 import type { Words } from './keywords.js'
-import { beginningsIn } from './seams.js'
+import { type Beginning, beginningsIn, isGlued } from './seams.js'
 import { merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
@@ -26,31 +26,44 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return detector
   }
 
-  const secretsIn = (text: string, words: Words, meter: Meter, seam?: number): Secret[] => {
-    const found = find(text, words, meter, seam)
+  const secretsIn = (
+    text: string,
+    words: Words,
+    meter: Meter,
+    part: { seam?: number; isCut: boolean },
+  ): Secret[] => {
+    const found = find(text, words, meter, part)
     if (found.length === 0) return found
     const marks = marksIn(text, (name) => names.has(name))
     return found.filter((secret) => !isMarked(text, secret, marks))
   }
 
   /** `words`: those of the text, or of a longer one that begins with it. */
-  const secretsAcross = (before: string, text: string, words: Words, meter: Meter): Secret[] => {
+  const secretsAcross = (
+    { before, isCut }: Beginning,
+    text: string,
+    words: Words,
+    meter: Meter,
+  ): Secret[] => {
     const joined = before + text
-    const found = secretsIn(joined, wordsOver(joined, before.length, words), meter, before.length)
+    const part = { seam: before.length, isCut }
+    const found = secretsIn(joined, wordsOver(joined, before.length, words), meter, part)
     if (found.length === 0) return found
     const prose = firstWord.exec(text)?.[0].length ?? 0
     const across = behind(before.length, found).filter(({ start, end }) => start > 0 || end > prose)
     const word = sentenceStart.exec(text)?.[0].length ?? 0
     const isWord = ({ start, end }: Secret): boolean => start === 0 && end <= word
     if (!across.some(isWord)) return across
-    const isTold = secretsIn(before, wordsIn(before), meter).some(({ end }) => end === before.length)
+    const isTold = secretsIn(before, wordsIn(before), meter, { isCut }).some(
+      ({ end }) => end === before.length,
+    )
     return isTold ? across.filter((secret) => !isWord(secret)) : across
   }
 
   return (text, before, meter) => {
     chargeReading(meter, text.length)
     const words = wordsIn(text)
-    const found = secretsIn(text, words, meter)
+    const found = secretsIn(text, words, meter, { isCut: isGlued(before, text) })
     for (const said of before === '' ? [] : beginningsIn(before)) {
       const start = text.slice(0, continuationEnd(text))
       const across = secretsAcross(said, start, words, meter)

@@ -10,7 +10,7 @@ import { behindMatch } from './secret-end.js'
 /** Compiles a rule to a search for the secrets that its pattern matches: around its keywords, or everywhere. */
 export function searchAround(pattern: Pattern, rule: SecretRule): Detector['find'] {
   const search = compileSearch(pattern, judgeOf(rule))
-  return (text, words, isWanted) => {
+  return (text, words, { isWanted }) => {
     if (rule.keywords === undefined) return search(text, [{ start: 0, end: text.length }])
     const ends = words.map(({ end }) => end)
     return search(text, surroundings(text, ends, aroundKeyword).filter(isWanted))

@@ -15,7 +15,7 @@ export const prefixedTokens: Detector = {
   words: ['_'],
   isAtWords: true,
   glance: /_[A-Za-z\d]{24}/y,
-  find(text, found, isWanted) {
+  find(text, found, { isWanted }) {
     const secrets: Span[] = []
     for (const { start } of found) {
       body.lastIndex = start

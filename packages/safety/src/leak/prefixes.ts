@@ -23,7 +23,7 @@ export function compilePrefixSearch(
 ): Detector['find'] {
   const read = readerOf(pattern.compiled)
 
-  return (text, words, isWanted) => {
+  return (text, words, { isWanted }) => {
     const secrets: Span[] = []
     const starts = ascending(
       words.map(({ start }) => start),
@@ -58,7 +58,7 @@ export function compilePrefixSearch(
 /** Finds the secrets that an expression matches where words start, of which those count that `isSecret`. */
 export function secretsAt(source: string, isSecret: (found: string) => boolean): Detector['find'] {
   const pattern = expressionOf(source, 'y')
-  return (text, words, isWanted) => {
+  return (text, words, { isWanted }) => {
     const secrets: Span[] = []
     let at = 0
     for (const { start } of words) {

@@ -3,7 +3,8 @@ const seam = '\uffff'
 /** Seams at which a secret is looked for: each costs a look of its own. */
 const most = 8
 
-const isGlued = (before: string, text: string): boolean => /\w$/.test(before) && /^\w/.test(text)
+/** Whether a word may go on from one text to the other. */
+export const isGlued = (before: string, text: string): boolean => /[\w-]$/.test(before) && /^[\w-]/.test(text)
 
 /** One text behind another; where nothing parts their words, the place is marked. */
 export const joinAtSeam = (before: string, text: string): string =>
@@ -11,17 +12,24 @@ export const joinAtSeam = (before: string, text: string): string =>
 
 export const withoutSeams = (said: string): string => said.replaceAll(seam, '')
 
+/** What a text may go on from. */
+export interface Beginning {
+  readonly before: string
+  /** It begins at a seam. */
+  readonly isCut: boolean
+}
+
 /**
  * What a text may go on from: all that was said, and what was said since each of the last seams. A secret may begin there,
  * whatever the text before it ends with: `go` and `AKIA…` are two words.
  */
-export function beginningsIn(said: string): readonly string[] {
-  const beginnings = [withoutSeams(said)]
+export function beginningsIn(said: string): readonly Beginning[] {
+  const beginnings = [{ before: withoutSeams(said), isCut: false }]
   let at = said.length
   while (beginnings.length <= most && at > 0) {
     at = said.lastIndexOf(seam, at - 1)
     if (at === -1) break
-    beginnings.push(withoutSeams(said.slice(at + 1)))
+    beginnings.push({ before: withoutSeams(said.slice(at + 1)), isCut: true })
   }
   return beginnings
 }
