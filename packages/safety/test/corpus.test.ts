@@ -9,8 +9,8 @@ import { type SecretCase, secretCases } from './corpus/secrets.js'
 /** What the built-in rules have reached. Raise it with them; `pnpm bench safety --full` lists what is missing. */
 const reached = {
   /** The part of the secrets that is hidden, over all and in the place where the least is. */
-  hidden: 0.955,
-  hiddenInPlace: 0.9,
+  hidden: 0.99,
+  hiddenInPlace: 0.97,
   /** The largest part of the texts without a secret that is touched. */
   touched: 0.003,
 }
@@ -48,6 +48,17 @@ describe('the secrets of the corpus', () => {
     const countOf = (all: readonly SecretCase[]): number => all.filter(({ place }) => place === name).length
     expect(1 - countOf(misses) / countOf(cases)).toBeGreaterThanOrEqual(reached.hiddenInPlace)
   })
+})
+
+test('a mask ends where its secret does', () => {
+  const longer = secretCases('ends', 1).filter(({ text, secrets }) => {
+    const last = secrets.at(-1) ?? ''
+    const { text: seen, isWithheld } = guard(text)
+    // What is left of an address, and padding, may go with it.
+    const behind = text.slice(text.lastIndexOf(last) + last.length).replace(/^[^\s"'`<>()[\]{}|*,;]*/, '')
+    return seen.includes('[redacted:') && !isWithheld && !seen.endsWith(behind)
+  })
+  expect(longer).toEqual([])
 })
 
 describe('the texts of the corpus without a secret', () => {

@@ -103,13 +103,13 @@ const keys: Kind = {
   isHarmless: (name) => harmless.test(name) || harmless.test(name.replace(/([a-z\d])([A-Z])/g, '$1_$2')),
   isSecret({ value, least, isBareKey }) {
     if (!isBareKey) return looksRandom(value, { least, allowsUuid: true })
-    const isOne = oneRun.test(value) || longBase64.test(value) || isMixed.test(value)
+    const isOne = oneRun.test(value) || longBase64.test(value) || (isMixed.test(value) && value.length >= 32)
     return isOne && !fingerprint.test(value) && looksRandom(value, { least: 20, allowsUuid: false })
   },
 }
 const oneRun = /^[^A-Za-z\d]?[A-Za-z\d]+(?:[^A-Za-z\d][A-Za-z\d]*)?={0,2}$/
-/** Long, of capitals, small letters and digits, thrice each. */
-const isMixed = /^(?=(?:.*[a-z]){3})(?=(?:.*[A-Z]){3})(?=(?:.*\d){3})\S{32,}$/
+/** Of capitals, small letters and digits, thrice each. */
+const isMixed = /^(?=(?:.*[a-z]){3})(?=(?:.*[A-Z]){3})(?=(?:.*\d){3})\S+$/
 const longBase64 = /^(?:base64:)?[A-Za-z\d+/]{40,}={0,2}$/
 
 const passwords: Kind = {
@@ -171,7 +171,8 @@ function secretsBehind(
   const isFound = ({ start, end }: Span, least: number, isQuoted: boolean): boolean => {
     const value = text.slice(start, end)
     // What is said in pieces may go on.
-    if (start < seam && end > seam && end === text.length && !isBareKey && looksBegun(value)) return true
+    const isOpen = start < seam && end > seam && /^[.:!?]*$/.test(text.slice(end, end + 8))
+    if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
     return kind.isSecret({ value, least, isQuoted, isBareKey })
   }
   const closed = match(closing, text, afterName) ?? afterName

@@ -64,9 +64,8 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
       const end = words[at + 2] ?? 0
       if (start >= seam || end - start < leastOfPrefix || areAtWords[rank] !== true) continue
       const token = text.slice(start)
-      // `AAAA`: what base64 has of zeros.
-      if (isOneLetter.test(text.slice(start, end))) continue
-      if (!oneToken.test(token) || oneToken.test(text.charAt(start - 1))) continue
+      if (common.test(text.slice(start, end))) continue
+      if (!oneToken.test(token) || /[\w-]/.test(text.charAt(start - 1))) continue
       if (looksBegun(token)) found.push({ start, end: text.length, rank })
     }
     return found
@@ -130,7 +129,8 @@ const endOf = ({ end }: Span): number => end
 
 /** Of what tokens begin with, shorter ones begin much else. */
 const leastOfPrefix = 4
-const isOneLetter = /^(.)\1*$/i
+/** What base64 has of zeros, and names begin with, too. */
+const common = /^(?:(.)\1*|api-|key-)$/i
 const oneToken = /^[\w.+/=~-]+$/
 
 /** Of the words in a text. */

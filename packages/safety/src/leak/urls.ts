@@ -30,7 +30,7 @@ const isPassword = (value: string): boolean =>
   (looksMadeUp(value) || looksRandom(value, { least: 10, allowsUuid: true }) || short.test(value))
 const short = /^(?=.*[A-Za-z])(?=.*[\d!^#&+=%])\S{5,}$/
 
-const address = /:\/\/[^\s"'`<>()|[\]{}?#]{1,400}/y
+const address = /:\/\/[^\s"'`<>()|[\]{}?#*]{1,400}/y
 const hook = /(?<![a-z])(?:web)?hooks?(?![a-z])/i
 
 /** Who knows the path of a webhook may post to it. */

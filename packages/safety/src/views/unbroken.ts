@@ -26,9 +26,12 @@ const sight = 64
 const outside = charactersOf(`${blanks}"'\``)
 /** As programs and settings have them; what a token looks like is no name. */
 const name = '(?:[a-z][a-z_.-]*|[A-Z][A-Z_]*|[a-z]+(?:[A-Z][a-z]+)+)\\d?["\'`]?'
-/** What begins a line of its own: `name=value`, `name = value`, `name: value`, and the signs of lists. */
+/**
+ * What begins a line of its own: `name=value`, `name = value`, `name: value`, `Name-Of-Header:`, the signs of lists, times,
+ * words in capitals, `[section]`, tags and comments.
+ */
 const beginning = new RegExp(
-  `^(?:${name}(?:=[^\\s=]|[ \\t]+=[ \\t]*[^\\s=]|[ \\t]*:(?:\\s|$))|(?:\\d{1,3}[.)]|[-*+>#|]{1,6})(?:\\s|$))`,
+  `^(?:(?:[A-Z][A-Za-z]*-)*[A-Z][a-z]+:\\s|\\d{1,4}([:-])\\d\\d\\1\\d\\d|[A-Z]{3,9}[ \\t]|\\[[a-z]+\\]|</?[a-z!?]|//|${name}(?:=[^\\s=]|[ \\t]+=[ \\t]*[^\\s=]|[ \\t]*:(?:\\s|$))|(?:\\d{1,3}[.)]|[-*+>#|]{1,6})(?:\\s|$))`,
 )
 
 function isInsideToken(text: string, start: number, end: number): boolean {
