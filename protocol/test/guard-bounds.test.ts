@@ -44,6 +44,20 @@ describe('of very many texts', () => {
   })
 })
 
+test('a long name is not looked at with every value that it stands before', () => {
+  let characters = 0
+  const measured = (by: GuardSettings) => ({
+    guard(text: string, before = '') {
+      characters += before.length + text.length
+      return compile(by).guard(text, before)
+    },
+  })
+  const name = `${'n'.repeat(200_000)} secret`
+  const values = Array.from({ length: 1000 }, () => 'a')
+  guardian({ compile: measured, tailOf })({ context: 'run', payload: { message: 'secret', [name]: values } })
+  expect(characters).toBeLessThan(1_000_000)
+})
+
 describe('what there is no work left for', () => {
   /** Each look costs a unit. */
   const metered = (by: GuardSettings) => ({

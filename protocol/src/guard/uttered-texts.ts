@@ -73,6 +73,12 @@ const vocabulary: ReadonlySet<string> = new Set([
 /** Places of prose, which their names do not explain. */
 const unnamed: ReadonlySet<string> = new Set(['message', 'reason', 'rationale', 'references'])
 
+/** Characters of a name, from its end: one name may stand before very many values. */
+const longestName = 100
+
 /** What a value is called, for those secrets that are told by it: `password: …`. Empty where that says nothing. */
-export const labelOf = ({ place, isKey }: UtteredText): string =>
-  isKey || unnamed.has(place) ? '' : `${place.slice(place.lastIndexOf('/') + 1)}: `
+export function labelOf({ place, isKey }: UtteredText): string {
+  if (isKey || unnamed.has(place)) return ''
+  const end = place.slice(-longestName)
+  return `${end.slice(end.lastIndexOf('/') + 1)}: `
+}
