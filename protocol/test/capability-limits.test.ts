@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import {
   type Capability,
+  checkMetered,
   checkWithin,
   compileCapabilities,
   compilePattern,
@@ -219,6 +220,30 @@ test('a check that would take too long ends with a refusal, on either side of a 
     false,
     true,
   ])
+})
+
+test('to look for something at any depth costs by how much is there, and has an end', () => {
+  const lists = (count: number) =>
+    texts(count).map((text) => ({
+      kind: 'chat',
+      payload: { '**': [...texts(60).map((each) => `${text} ${each}`), '!none'] },
+    }))
+  const numbers = (count: number) => Array.from({ length: count }, () => 1)
+  const say = (count: number, last: unknown) => ({
+    kind: 'chat',
+    payload: { list: [...numbers(count), last] },
+  })
+  const spentOn = (count: number): number => {
+    const meter = new WorkMeter(1e9)
+    checkMetered(meter, () => compile(...lists(3)).allows(say(count, 'no')))
+    return meter.spent
+  }
+  expect(spentOn(10_000)).toBeGreaterThan(9 * spentOn(1000))
+  expect(compile(...lists(1)).allows(say(10_000, 't0 t59')).allowed).toBe(true)
+  expect(compile(...lists(20)).allows(say(100_000, 't19 t59')).allowed).toBe(false)
+  const meter = new WorkMeter(defaultLimits.work)
+  const check = () => checkMetered(meter, () => compile(...lists(20)).allows(say(100_000, 'no')))
+  expect(check).toThrow(WorkError)
 })
 
 test('checks that share their steps take none from the check that follows them', () => {

@@ -22,7 +22,7 @@ export function compileNode(node: Node): Test {
     case 'object':
       return compileObject(
         node.fields.map(([key, field]) => ({ key, test: compileNode(field) })),
-        node.inside && compileNode(node.inside),
+        node.inside && { test: compileNode(node.inside), steps: testsIn(node.inside) },
       )
   }
 }
@@ -63,9 +63,26 @@ function anyOf(tests: readonly Test[]): Test {
   }
 }
 
+/** Tests that it may take to tell whether a value matches. */
+function testsIn(node: Node): number {
+  const parts =
+    node.type === 'choice'
+      ? [...node.some, ...node.none]
+      : node.type === 'object'
+        ? node.fields.map(([, field]) => field)
+        : []
+  return parts.reduce((sum, part) => sum + testsIn(part), 1)
+}
+
+/** What some value below an object has to pass, in so many steps each. */
+interface Inside {
+  readonly test: Test
+  readonly steps: number
+}
+
 function compileObject(
   fields: readonly { readonly key: string; readonly test: Test }[],
-  inside: Test | undefined,
+  inside: Inside | undefined,
 ): Test {
   return (value) => {
     if (typeof value !== 'object' || value === null) return false
@@ -77,11 +94,13 @@ function compileObject(
   }
 }
 
-/** Whether a value somewhere below `root`, in objects or arrays, passes. Looks at each once. */
-function someInside(root: object, test: Test): boolean {
+/** Whether a value somewhere below `root`, in objects or arrays, passes. Looks at each once; not where that takes too long. */
+function someInside(root: object, { test, steps }: Inside): boolean {
   const open: object[] = [root]
   for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
-    for (const value of Object.values(parent)) {
+    const values: unknown[] = Array.isArray(parent) ? parent : Object.values(parent)
+    if (!mayTake(values.length * steps)) return false
+    for (const value of values) {
       if (test(value)) return true
       if (typeof value === 'object' && value !== null) open.push(value)
     }
