@@ -80,8 +80,8 @@ export const storage: readonly Mutant[] = [
     // Who uses another's id is answered with the other's envelope, as if it had been its own.
     package: gateway,
     function: 'KnownIds.find',
-    replace: 'row.from === from && ',
-    by: '',
+    replace: 'heading.from === from ? this.#log.find(id) : undefined',
+    by: 'this.#log.find(id)',
     tests: ['packages/gateway/test/pipeline.test.ts'],
   },
 ]

@@ -23,6 +23,10 @@ function failingDisk(inner: LogStore) {
           if (disk.mode === 'unreadable') throw new LogError('io', 'the disk cannot be read')
           return log.find(id)
         },
+        heading(id: string) {
+          if (disk.mode === 'unreadable') throw new LogError('io', 'the disk cannot be read')
+          return log.heading(id)
+        },
         async recover() {
           disk.attempts++
           if (disk.mode !== 'works') throw new Error('the disk still fails')

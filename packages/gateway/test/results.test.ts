@@ -1,4 +1,4 @@
-import { sqliteStore } from '@meup/gateway'
+import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
 import { FakeClock, testSpaceConfig } from '@meup/gateway/testing'
 import { describe, expect, test } from 'vitest'
 import { byId, type Client, errorFor, type Sent } from './client.js'
@@ -17,6 +17,22 @@ const response = (bytes: number, more: object = {}): Sent => ({
   payload: { result: { content: [{ type: 'image', data: 'iVBO'.repeat(bytes / 4) }] } },
   ...more,
 })
+
+/** The same store; `found` is told of each row that is read for its id. */
+function reading(inner: LogStore, found: (row: ReturnType<EnvelopeLog['find']>) => void): LogStore {
+  return {
+    async open(space) {
+      const log = await inner.open(space)
+      const find: EnvelopeLog['find'] = (id) => {
+        const row = log.find(id)
+        found(row)
+        return row
+      }
+      return Object.assign(Object.create(log) as EnvelopeLog, { find })
+    },
+    close: () => inner.close(),
+  }
+}
 
 describe('a response of 3 MB', () => {
   test('goes from a socket through the log to sockets, history and events, and again after a restart', async () => {
@@ -47,6 +63,34 @@ describe('a response of 3 MB', () => {
     expect(JSON.parse(replayed.at(-1)?.data ?? '').payload).toEqual(sent.payload)
     expect((await get('/turns?thread_id=test/tool')).status).toBe(200)
     expect((await get('/audit/verify')).status).toBe(200)
+  })
+
+  test('is not read again for whoever answers it, or sends another under its id', async () => {
+    let bytes = 0
+    const store = reading(memoryStore(), (row) => {
+      bytes += row?.body.length ?? 0
+    })
+    const { connect } = await start({ participants, store })
+    const [caller, tool] = [await connect('caller'), await connect('tool')]
+    await caller.accepted(call)
+    await tool.accepted(response(3 * mebibyte))
+    const answers = Array.from({ length: 16 }, () => 'answer')
+    await caller.accepted({ ...call, id: 'next', correlationId: answers })
+    expect(await caller.refused({ ...call, id: 'answer' })).toMatchObject({ code: 'duplicate_id' })
+    expect(bytes).toBeLessThan(mebibyte)
+  })
+
+  test('costs work where its sender sends another under its id', async () => {
+    const clock = new FakeClock()
+    const rates = { tool: { work: { perSecond: 1000, burst: 3500 } } }
+    const store = await sqliteStore({ path: temporaryFile('log.sqlite') })
+    const { connect, post } = await start({ participants, store, clock, rates })
+    await (await connect('caller')).accepted(call)
+    expect(await post('tool', response(3 * mebibyte))).toMatchObject({ status: 201 })
+    const other = { id: 'answer', kind: 'chat', payload: { message: 'hello' } }
+    expect(await post('tool', other)).toMatchObject({ status: 409 })
+    expect(await post('tool', other)).toMatchObject({ status: 409 })
+    expect(await post('tool', other)).toMatchObject({ status: 429, body: { class: 'work' } })
   })
 
   test('may be posted, alone', async () => {

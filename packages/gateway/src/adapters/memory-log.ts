@@ -92,6 +92,10 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
       refuseIfClosed()
       return space.ids.get(id)
     },
+    heading(id) {
+      refuseIfClosed()
+      return space.ids.get(id)
+    },
     hasContext(root) {
       refuseIfClosed()
       return space.contexts.has(root)

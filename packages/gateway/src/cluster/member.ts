@@ -125,7 +125,7 @@ export class Member implements Elsewhere {
   #apologise(): void {
     const { log } = this.#room.space
     for (const { id, writtenId, kind, sender } of this.#handedOn.take()) {
-      if (log.find(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
+      if (log.heading(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Draft, Entry, Row } from '../ports/envelope-log.js'
+import type { Draft, Entry, Heading, Row } from '../ports/envelope-log.js'
 import type { Seal } from './chain.js'
 
 /** An entry without its body: the cheapest thing to store and to send. */
@@ -17,6 +17,11 @@ export function fieldsOf({ seq, id, ts, from, kind, to, context, correlationId }
   return [seq, id, ts, from, kind, to, context, correlationId]
 }
 
+export function headingOf(fields: Fields): Heading {
+  const [seq, id, ts, from, kind] = fields
+  return withOptional({ seq, id, ts, from, kind }, fields)
+}
+
 export function draftOf(fields: Fields, body: Uint8Array, content: Uint8Array): Draft {
   const [seq, id, ts, from, kind] = fields
   return withOptional({ seq, id, ts, from, kind, body, content }, fields)
@@ -28,9 +33,9 @@ export function rowOf(fields: Fields, body: Uint8Array, { salt, leaf, hash, dige
 }
 
 /** What was absent stays absent. Set one by one: to spread an object of this size costs more than to hash it. */
-function withOptional<Kind extends Entry>(entry: Kind, fields: Fields): Kind {
+function withOptional<Kind extends Heading>(entry: Kind, fields: Fields): Kind {
   const [, , , , , to, context, correlationId] = fields
-  const target: { -readonly [Key in keyof Entry]: Entry[Key] } = entry
+  const target: { -readonly [Key in keyof Heading]: Heading[Key] } = entry
   if (to !== undefined) target.to = to
   if (context !== undefined) target.context = context
   if (correlationId !== undefined) target.correlationId = correlationId

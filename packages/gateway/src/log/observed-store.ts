@@ -3,6 +3,7 @@ import type {
   Draft,
   Entry,
   EnvelopeLog,
+  Heading,
   LogStore,
   Query,
   Row,
@@ -92,6 +93,10 @@ class ObservedLog implements EnvelopeLog {
 
   find(id: string): Row | undefined {
     return this.#log.find(id)
+  }
+
+  heading(id: string): Heading | undefined {
+    return this.#log.heading(id)
   }
 
   hasContext(root: string): boolean {

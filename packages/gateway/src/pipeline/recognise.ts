@@ -13,7 +13,7 @@ export function recognise(passage: Passage, space: Admission): Outcome {
   // A start looks up whether it names a context. What an envelope answers is looked up as well: by rights, and for who may read it.
   const lookups = kind === Kind.reasoningStart ? 2 : 1
   chargeLookups(passage.meter, lookups + correlations(passage.envelope).length)
-  const known = space.ids.find(id, passage.sender.participant, passage.encoded.content)
+  const known = space.ids.find(id, passage.sender.participant, passage.encoded.content, passage.meter)
   if (known === undefined) {
     if (kind !== Kind.reasoningStart || !isContext(id, space)) return undefined
     return { code: 'duplicate_id', path: '/id', message: `${id} is a context already; use a fresh id` }

@@ -19,6 +19,9 @@ export interface Entry {
   readonly body: Uint8Array
 }
 
+/** An entry without its body, which may be large. */
+export type Heading = Omit<Entry, 'body'>
+
 /** An entry on its way into the log; `content` is the normalised submission that a retry must repeat [MEUP-1.12]. */
 export interface Draft extends Entry {
   readonly content: Uint8Array
@@ -99,8 +102,10 @@ export interface EnvelopeLog {
    */
   append(batch: readonly Draft[]): Promise<void>
   read(query: Query): Promise<Row[]>
-  /** The committed row with this id: an index look-up, cheap enough for every envelope. */
+  /** The committed row with this id: an index look-up, which costs as much as the row is large. */
   find(id: string): Row | undefined
+  /** The same row without its body: cheap enough for every envelope. */
+  heading(id: string): Heading | undefined
   /**
    * Whether committed rows are in the context that is this root, or below it: an index look-up as well. Of what is pruned it
    * may know for a while.

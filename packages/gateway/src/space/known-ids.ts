@@ -1,13 +1,16 @@
-import { contextRoot } from '@meup/protocol'
+import { contextRoot, type WorkMeter } from '@meup/protocol'
 import { digestOf } from '../log/chain.js'
 import { type Message, messageOf } from '../outbox/parcel.js'
-import type { Draft, Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import type { Draft, Entry, EnvelopeLog, Heading } from '../ports/envelope-log.js'
 
 /** Where the log has, or will have, an envelope; `message` once it is committed. */
 export interface KnownId {
   readonly seq: number
   readonly message?: Message
 }
+
+/** Bytes of a row that are read from the log in about a microsecond. */
+const bytesPerUnit = 1024
 
 /** Drafts by their ids, and the roots of the contexts that they are in. */
 class InFlight {
@@ -29,22 +32,33 @@ export class KnownIds {
     this.#log = log
   }
 
-  /** `other` = the id stands for something else than this content of this sender. */
-  find(id: string, from: string, content: Uint8Array): KnownId | 'other' | undefined {
+  /**
+   * `other` = the id stands for something else than this content of this sender. The meter pays for reading what the sender
+   * itself has sent before, as far as it can.
+   */
+  find(id: string, from: string, content: Uint8Array, meter: WorkMeter): KnownId | 'other' | undefined {
     const draft = this.#draftOf(id)
     if (draft !== undefined) {
       return draft.from === from && Buffer.compare(draft.content, content) === 0
         ? { seq: draft.seq }
         : 'other'
     }
-    const row = this.#log.find(id)
-    if (row === undefined) return undefined
-    const same = row.from === from && Buffer.compare(row.digest, digestOf(row.salt, content)) === 0
+    const heading = this.#log.heading(id)
+    if (heading === undefined) return undefined
+    const row = heading.from === from ? this.#log.find(id) : undefined
+    if (row === undefined) return 'other'
+    meter.charge(Math.min(row.body.length / bytesPerUnit, Math.floor(meter.left)), 'bytes to read')
+    const same = Buffer.compare(row.digest, digestOf(row.salt, content)) === 0
     return same ? { seq: row.seq, message: messageOf(row) } : 'other'
   }
 
   /** Of what was admitted, committed or not. */
-  originOf(id: string): Entry | undefined {
+  originOf(id: string): Heading | undefined {
+    return this.#draftOf(id) ?? this.#log.heading(id)
+  }
+
+  /** The same with its body. */
+  entryOf(id: string): Entry | undefined {
     return this.#draftOf(id) ?? this.#log.find(id)
   }
 

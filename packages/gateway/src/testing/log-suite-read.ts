@@ -115,7 +115,14 @@ export function describeFind(withLog: WithLog): void {
     assertHolds(log.find('e1'), draft(1))
     assertHolds(log.find('e2'), asked)
     assert.deepEqual(linkOf(log.find('e2')), linkOf((await all(log))[1]))
-    for (const unknown of ['e3', 'E1', 'e', '', "e1' OR 1"]) assert.equal(log.find(unknown), undefined)
+    const { seq, id, ts, from, kind, to, context, correlationId } = asked
+    const heading = { seq, id, ts, from, kind, to, context, correlationId }
+    for (const [key, value] of Object.entries(heading)) {
+      assert.deepEqual(log.heading('e2')?.[key as keyof typeof heading], value)
+    }
+    for (const unknown of ['e3', 'E1', 'e', '', "e1' OR 1"]) {
+      assert.deepEqual([log.find(unknown), log.heading(unknown)], [undefined, undefined])
+    }
   })
 
   withLog('knows whether a context, or one below it, has rows', async (log) => {

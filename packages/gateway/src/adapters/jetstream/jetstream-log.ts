@@ -3,7 +3,15 @@ import { nanoid } from 'nanoid'
 import { seal } from '../../log/chain.js'
 import { closedError, duplicateIdError, gapError, LogError, rangeError } from '../../log/error.js'
 import { draftOf, fieldsOf, rowOf } from '../../log/fields.js'
-import type { Checkpoint, Draft, EnvelopeLog, Query, Row, Snapshot } from '../../ports/envelope-log.js'
+import type {
+  Checkpoint,
+  Draft,
+  EnvelopeLog,
+  Heading,
+  Query,
+  Row,
+  Snapshot,
+} from '../../ports/envelope-log.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Projection, ProjectionOptions } from '../../ports/projection.js'
 import type { SharedLog } from '../../ports/shared-log.js'
@@ -99,6 +107,12 @@ export class JetStreamLog implements EnvelopeLog {
     return row !== undefined && row.seq <= this.head ? row : undefined
   }
 
+  heading(id: string): Heading | undefined {
+    this.#refuseIfClosed()
+    const heading = this.#parts.replica.heading(id)
+    return heading !== undefined && heading.seq <= this.head ? heading : undefined
+  }
+
   hasContext(root: string): boolean {
     this.#refuseIfClosed()
     return this.#parts.replica.hasContext(root)
@@ -170,7 +184,7 @@ export class JetStreamLog implements EnvelopeLog {
     return drafts.map((draft, i) => {
       const expected = replica.head + i + 1
       if (draft.seq !== expected) throw gapError(expected, draft.seq)
-      if (fresh.has(draft.id) || replica.find(draft.id) !== undefined) throw duplicateIdError(draft.id)
+      if (fresh.has(draft.id) || replica.heading(draft.id) !== undefined) throw duplicateIdError(draft.id)
       fresh.add(draft.id)
       const row = rowOf(fieldsOf(draft), draft.body, seal(draft, hash))
       hash = row.hash

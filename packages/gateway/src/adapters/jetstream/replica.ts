@@ -1,4 +1,4 @@
-import type { EnvelopeLog, Query, Row, Snapshot } from '../../ports/envelope-log.js'
+import type { EnvelopeLog, Heading, Query, Row, Snapshot } from '../../ports/envelope-log.js'
 import type { Projection, ProjectionOptions } from '../../ports/projection.js'
 import type { ProjectionCalls, ReaderCalls } from '../sqlite/calls.js'
 import type { Channel } from '../sqlite/channel.js'
@@ -90,8 +90,11 @@ export class Replica {
   }
 
   find(id: string): Row | undefined {
-    const row = this.#ahead.find(id) ?? this.#threads.lookup.find(this.#space, id)
-    return row && row.seq > this.pruned && row.seq <= this.head ? row : undefined
+    return this.#ifShown(this.#ahead.find(id) ?? this.#threads.lookup.find(this.#space, id))
+  }
+
+  heading(id: string): Heading | undefined {
+    return this.#ifShown(this.#ahead.find(id) ?? this.#threads.lookup.heading(this.#space, id))
   }
 
   hasContext(root: string): boolean {
@@ -122,6 +125,10 @@ export class Replica {
   async close(): Promise<void> {
     await this.#ahead.stored().catch(() => undefined) // The stream has it.
     await (await this.#projection?.catch(() => undefined))?.close()
+  }
+
+  #ifShown<Found extends Heading>(found: Found | undefined): Found | undefined {
+    return found && found.seq > this.pruned && found.seq <= this.head ? found : undefined
   }
 
   async #store(rows: readonly Row[], snapshot?: Snapshot): Promise<void> {

@@ -1,12 +1,15 @@
 import { LogError } from '../../log/error.js'
-import { type Fields, rowOf } from '../../log/fields.js'
-import type { Draft, Entry, Row } from '../../ports/envelope-log.js'
+import { type Fields, headingOf, rowOf } from '../../log/fields.js'
+import type { Draft, Entry, Heading, Row } from '../../ports/envelope-log.js'
 
 /** The columns of a `StoredRow`, in its order. */
 export const columns =
   'seq, id, ts, "from", kind, "to", context, correlationId, body, salt, leaf, hash, digest'
 
-export type StoredRow = [
+/** The first of them: what stands behind a large body is as far away as its end. */
+export const headingColumns = 'seq, id, ts, "from", kind, "to", context, correlationId'
+
+export type StoredHeading = [
   seq: number,
   id: string,
   ts: string,
@@ -15,6 +18,10 @@ export type StoredRow = [
   to: string | null,
   context: string | null,
   correlationId: string | null,
+]
+
+export type StoredRow = [
+  ...StoredHeading,
   body: Uint8Array,
   salt: Uint8Array,
   leaf: Uint8Array,
@@ -41,7 +48,14 @@ export function storable(draft: Draft & { readonly salt?: Uint8Array }): Storabl
 
 export function fromStored(stored: StoredRow): Row {
   const [seq, id, ts, from, kind, to, context, correlationId, body, salt, leaf, hash, digest] = stored
-  const fields: Fields = [
+  const fields = fieldsFrom([seq, id, ts, from, kind, to, context, correlationId])
+  return rowOf(fields, body, { salt, leaf, hash, digest })
+}
+
+export const headingFrom = (stored: StoredHeading): Heading => headingOf(fieldsFrom(stored))
+
+function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]: StoredHeading): Fields {
+  return [
     seq,
     id,
     ts,
@@ -51,7 +65,6 @@ export function fromStored(stored: StoredRow): Row {
     context ?? undefined,
     fromJson<Entry['correlationId']>(correlationId, seq, 'correlationId'),
   ]
-  return rowOf(fields, body, { salt, leaf, hash, digest })
 }
 
 export function toJson(value: Entry['to'] | Entry['correlationId']): string | null {

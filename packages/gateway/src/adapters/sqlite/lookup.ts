@@ -1,6 +1,13 @@
 import type Database from 'better-sqlite3'
-import type { Row } from '../../ports/envelope-log.js'
-import { columns, fromStored, type StoredRow } from './columns.js'
+import type { Heading, Row } from '../../ports/envelope-log.js'
+import {
+  columns,
+  fromStored,
+  headingColumns,
+  headingFrom,
+  type StoredHeading,
+  type StoredRow,
+} from './columns.js'
 import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
 
@@ -10,6 +17,7 @@ import { openForReading } from './files.js'
  */
 export interface Lookup {
   find(space: number, id: string): Row | undefined
+  heading(space: number, id: string): Heading | undefined
   hasContext(space: number, root: string): boolean
   /** Lets the next look-up see what has been committed since. */
   refresh(): void
@@ -60,6 +68,11 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
         const stored = select.get(space, id)
         return stored && fromStored(stored)
       }),
+    heading: (space, id) =>
+      look(({ headings }) => {
+        const stored = headings.get(space, id)
+        return stored && headingFrom(stored)
+      }),
     hasContext: (space, root) =>
       look(({ contexts }) => contexts.get({ space, root, below: `${root}/`, end: `${root}0` }) === 1),
     refresh,
@@ -78,6 +91,11 @@ const prepare = (db: Database.Database) => ({
   select: db
     .prepare<[space: number, id: string], StoredRow>(
       `SELECT ${columns} FROM envelopes WHERE space = ? AND id = ?`,
+    )
+    .raw(),
+  headings: db
+    .prepare<[space: number, id: string], StoredHeading>(
+      `SELECT ${headingColumns} FROM envelopes WHERE space = ? AND id = ?`,
     )
     .raw(),
   // '0' is what follows '/': between the two is every path below, and nothing else.

@@ -1,5 +1,5 @@
 import { closedError, LogError } from '../../log/error.js'
-import type { Draft, EnvelopeLog } from '../../ports/envelope-log.js'
+import type { Draft, EnvelopeLog, Heading } from '../../ports/envelope-log.js'
 import type { Projection, ProjectionOptions } from '../../ports/projection.js'
 import type { ProjectionCalls, Range, ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
@@ -34,6 +34,8 @@ export async function openSqliteLog(
     if (closed) throw closedError('log')
   }
   const pruned = () => snapshot?.through ?? 0
+  const ifShown = <Found extends Heading>(found: Found | undefined): Found | undefined =>
+    found && found.seq > pruned() && found.seq <= head ? found : undefined
 
   let projection: Promise<Projection> | undefined
   const openProjection = async (options: ProjectionOptions): Promise<Projection> => {
@@ -90,8 +92,11 @@ export async function openSqliteLog(
     },
     find(id) {
       refuseIfClosed()
-      const row = lookup.find(space, id)
-      return row && row.seq > pruned() && row.seq <= head ? row : undefined
+      return ifShown(lookup.find(space, id))
+    },
+    heading(id) {
+      refuseIfClosed()
+      return ifShown(lookup.heading(space, id))
     },
     hasContext(root) {
       refuseIfClosed()

@@ -36,7 +36,7 @@ const bytesPerUnit = 200
 
 /** Nobody speaks for those who decide. */
 function couldFulfil(id: string, { sender, meter }: Passage, { ids, state }: Admission): boolean {
-  const entry = ids.originOf(id)
+  const entry = ids.entryOf(id)
   if (entry === undefined) return false
   meter.charge(entry.body.length / bytesPerUnit, 'proposals to read')
   const { to, context, payload } = envelopeOf(entry)
