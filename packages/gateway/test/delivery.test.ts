@@ -1,3 +1,4 @@
+import { type EnvelopeLog, memoryStore } from '@meup/gateway'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { byId, range, type Sent, said, seqs } from './client.js'
@@ -133,6 +134,33 @@ describe('who gets it', () => {
     ])
     await reach(running, { id: 'more', ...request, to: ['alice'] })
     expect(await reach(running, { ...answer, correlationId: 'more' })).toEqual(everyone)
+  })
+
+  test('with mcp.visibility addressees it takes few look-ups to find out whose answer it is', async () => {
+    let lookups = 0
+    const store = memoryStore()
+    const log = await store.open('test')
+    const heading: EnvelopeLog['heading'] = (id) => {
+      lookups++
+      return log.heading(id)
+    }
+    const counting = {
+      ...store,
+      open: async () => Object.assign(Object.create(log) as EnvelopeLog, { heading }),
+    }
+    const { connect } = await start({ participants, mcp: { visibility: 'addressees' }, store: counting })
+    const [alice, bob] = [await connect('alice'), await connect('bob')]
+    const many = <Item>(item: Item) => range(1, 16).map(() => item)
+    const plan = { ...request, id: 'plan', kind: 'mcp.proposal', to: ['bob'], correlationId: many('x') }
+    await alice.accepted({ ...plan, payload: { method: 'tools/list', uses: 100 } })
+    const asks = range(1, 16).map((count) => `ask${count}`)
+    const payload = { id: 1, method: 'tools/list' }
+    for (const id of asks) {
+      await alice.accepted({ kind: 'mcp.request', id, to: ['bob'], correlationId: many('plan'), payload })
+    }
+    lookups = 0
+    await bob.accepted({ kind: 'mcp.response', correlationId: asks, payload: { result: {} } })
+    expect(lookups).toBeLessThan(100)
   })
 
   test('with mcp.visibility addressees, the author of a chat that a request refers to does not get the request', async () => {

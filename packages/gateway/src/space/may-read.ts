@@ -70,9 +70,10 @@ const answered: Partial<Record<string, string>> = {
 
 /** Its sender, that of the request it answers, and that of the proposal which the request fulfils. */
 function askers(entry: Origin, originOf: AudienceRules['originOf']): string[] {
-  const origins = correlations(entry).map(originOf)
-  const asked = origins.filter((origin) => origin !== undefined && origin.kind === answered[entry.kind])
-  return [entry.from, ...asked.flatMap((origin) => askers(origin as Origin, originOf))]
+  const kind = answered[entry.kind]
+  const ids = kind === undefined ? [] : [...new Set(correlations(entry))]
+  const asked = ids.flatMap((id) => originOf(id) ?? []).filter((origin) => origin.kind === kind)
+  return [entry.from, ...asked.flatMap((origin) => askers(origin, originOf))]
 }
 
 /** The one predicate: live delivery, replay and every view ask it and nothing else [MEUP-8.1]. */
