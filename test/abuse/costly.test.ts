@@ -132,6 +132,17 @@ test('what was refused is charged: whoever owes work posts nothing until it is p
   expect(owed[1]).toBe(owed[0])
 })
 
+test('names of tools in refused calls are scanned for whoever made them, also where one record stands for many', async () => {
+  const rates = { ana: { work: { perSecond: 1, burst: 25_000 } } }
+  const { post } = await start({ participants, clock: new FakeClock(), rates })
+  const call = (name: string) =>
+    post('ana', { kind: 'mcp.request', payload: { method: 'tools/call', params: { name } } })
+  for (const count of range(1, 16)) await call(`tool ${count}`)
+  const long = 'token:'.repeat(2000)
+  for (const end of ['a', 'b']) expect(await call(long + end)).toMatchObject({ status: 403 })
+  expect(await call('tool')).toMatchObject({ status: 429, body: { class: 'work' } })
+})
+
 test('the welcome that answers a subscription is charged by its bytes', async () => {
   const clock = new FakeClock()
   const rates = { eve: { bytes: { perSecond: 1, burst: 2000 } } }

@@ -117,9 +117,9 @@ export const admission: readonly Mutant[] = [
   // A secret that the end of a tool's name cuts in two is not recognised, and logged.
   {
     package: 'packages/gateway',
-    function: 'Decisions.#write',
-    replace: 'head(safety.guard(tool, meter).text, longestTool)',
-    by: 'safety.guard(head(tool, longestTool)).text',
+    function: 'Decisions.#note',
+    replace: 'head(this.#space.safety.guard(tool, meter).text, longestTool)',
+    by: 'this.#space.safety.guard(head(tool, longestTool)).text',
     tests: ['packages/gateway/test/decision-records.test.ts'],
   },
   // Where many come, who is over one rate is forgotten for another that it has left, and begins anew.

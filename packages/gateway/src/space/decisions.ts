@@ -20,7 +20,7 @@ export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message
 /** Whose envelope it was, as far as it could be read. */
 interface Attempt {
   readonly sender: Pick<Sender, 'participant' | 'payer'>
-  /** Pays for looks at what is recorded at once; the rest of a second is one record. */
+  /** Pays for looks at what may be recorded. */
   readonly meter?: WorkMeter
   readonly envelope: Envelope
 }
@@ -44,7 +44,7 @@ type Attempted = Pick<DecisionPayload, 'attemptedRationale' | 'attemptedArgument
 interface Note {
   readonly to: string
   readonly record: Omit<DecisionPayload, 'attemptedTool' | keyof Attempted | 'count'>
-  /** As the sender calls it; empty where there is none. */
+  /** As it may be seen; empty where there is none. */
   readonly tool: string
 }
 
@@ -155,7 +155,7 @@ export class Decisions {
       return
     }
     const seen = call && this.#attempted(call, meter)
-    this.#write(note, 1, seen, meter)
+    this.#write(note, 1, seen)
     const attempted = isAlone ? seen : undefined
     this.#seconds.set(key, { payer, attempted, count: 0, last: note, cancel: this.#endLater(key) })
   }
@@ -177,7 +177,7 @@ export class Decisions {
     this.#tellUncounted()
   }
 
-  #note({ sender, envelope }: Attempt, verdict: Verdict): Note {
+  #note({ sender, envelope, meter }: Attempt, verdict: Verdict): Note {
     const { id, kind, context, correlationId } = envelope
     const isLegal = context !== undefined && parseContext(context, this.#space.config.limits) !== undefined
     const record = {
@@ -187,7 +187,9 @@ export class Decisions {
       ...(correlationId !== undefined && { attemptedCorrelation: correlationId }),
       ...(isLegal && { context }),
     }
-    return { to: sender.participant, record, tool: toolIn(envelope) }
+    const tool = toolIn(envelope)
+    const seen = tool && head(this.#space.safety.guard(tool, meter).text, longestTool)
+    return { to: sender.participant, record, tool: seen }
   }
 
   /** The texts are guarded before they are cut, so that the cut leaves no half of a secret. */
@@ -202,13 +204,12 @@ export class Decisions {
     if (count > 0) this.#write(last, count, attempted)
   }
 
-  #write({ to, record, tool }: Note, count: number, attempted?: Attempted, meter?: WorkMeter): void {
+  #write({ to, record, tool }: Note, count: number, attempted?: Attempted): void {
     const { config, logger, safety } = this.#space
-    const attemptedTool = tool && head(safety.guard(tool, meter).text, longestTool)
     const payload: DecisionPayload = {
       ...record,
       message: head(safety.guard(record.message).text, longestMessage),
-      ...(attemptedTool && { attemptedTool }),
+      ...(tool && { attemptedTool: tool }),
       ...attempted,
       count,
     }
