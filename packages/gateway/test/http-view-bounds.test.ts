@@ -92,27 +92,32 @@ test.for(['memory', 'SQLite'] as const)(
   },
 )
 
-test.for(['/participants', '/contexts', '/turns?thread_id=test/ana', '/audit'])(
-  'whoever has used up its work waits for %s, and others do not',
-  async (path) => {
-    const clock = new FakeClock()
-    const work = { perSecond: 1, burst: 20 }
-    const crowd = Object.fromEntries(range(1, 50).map((n) => [`p${n}`, ['x'.repeat(100)]]))
-    const participants = { ana: ['*'], bob: ['chat'], ...crowd }
-    const { url } = await start({ participants, clock, limits: { rates: { work } } })
-    const get = async (who: string, path: string) => (await asking(url, who).get(path)).text()
-    await get('ana', '/participants')
-    let isAnswered = false
-    const answered = get('ana', path).then(() => {
-      isAnswered = true
-    })
-    await get('bob', path)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(isAnswered).toBe(false)
-    clock.advance(1_000_000)
-    await answered
-  },
-)
+const views = [
+  '/participants',
+  '/contexts',
+  '/turns?thread_id=test/ana',
+  '/audit',
+  '/audit/export?format=markdown',
+]
+
+test.for(views)('whoever has used up its work waits for %s, and others do not', async (path) => {
+  const clock = new FakeClock()
+  const work = { perSecond: 1, burst: 20 }
+  const crowd = Object.fromEntries(range(1, 50).map((n) => [`p${n}`, ['x'.repeat(100)]]))
+  const participants = { ana: ['*'], bob: ['chat'], ...crowd }
+  const { url } = await start({ participants, clock, limits: { rates: { work } } })
+  const get = async (who: string, path: string) => (await asking(url, who).get(path)).text()
+  await get('ana', '/participants')
+  let isAnswered = false
+  const answered = get('ana', path).then(() => {
+    isAnswered = true
+  })
+  await get('bob', path)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(isAnswered).toBe(false)
+  clock.advance(1_000_000)
+  await answered
+})
 
 test('an agent pays for events that tell of all that it has done, and whoever reads them later does as well', async () => {
   const clock = new FakeClock()

@@ -9,7 +9,7 @@ import { denied } from './problem.js'
 import { streamOf } from './stream.js'
 import { unknownThread, wrongThread } from './thread.js'
 import { chargeView, readView } from './views.js'
-import { readerFor } from './visitor.js'
+import { gone, notWelcome, readerFor } from './visitor.js'
 
 export const markdown = 'text/markdown; charset=utf-8'
 
@@ -31,6 +31,9 @@ export async function writeMarkdown(
   if (wrong !== undefined) return denied(wrong)
   const { thread_id: thread, turn } = asked
   const query = { ...(thread !== undefined && { thread }), ...(turn !== undefined && { turn }) }
+  const reader = readerFor(visitor, context, options)
+  if (!(await space.reads.mayGoOn(reader))) return denied(gone)
+  if (!visitor.isWelcome()) return denied(notWelcome)
   const mayRead = readingOf(space.readerOf(visitor), space)
   const begun = await readView(visitor, options, async (head) => {
     const texts = exportTrail(projector, query, head, mayRead)
@@ -46,7 +49,7 @@ export async function writeMarkdown(
       return denied(deny('not_found', 404, message))
     }
   }
-  const paid = payingFor(after(first, texts), visitor, readerFor(visitor, context, options))
+  const paid = payingFor(after(first, texts), visitor, reader)
   return new Response(streamOf(paid, failed), { headers: { 'content-type': markdown } })
 }
 
