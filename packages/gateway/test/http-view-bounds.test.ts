@@ -119,6 +119,43 @@ test.for(views)('whoever has used up its work waits for %s, and others do not', 
   await answered
 })
 
+test.for(['/turns?thread_id=test/ben', '/audit?phase=thinking', '/audit/export?format=markdown'])(
+  'what was looked at in vain costs its reader work as well: %s',
+  async (path) => {
+    const clock = new FakeClock()
+    const work = { perSecond: 1, burst: 1000 }
+    const staged = await stage({ clock, rates: { stranger: { work } } })
+    await sayMany(
+      staged,
+      'ana',
+      range(1, 100).map((n) => chat(`a${n}`, 'ask', to('ben'))),
+    )
+    await sayMany(
+      staged,
+      'ben',
+      range(1, 100).map((n) => chat(`b${n}`, 'so', { correlationId: `a${n}`, ...to('ana') })),
+    )
+    await staged.say(['ben', begin('run', undefined, 'begin', to('ana'))])
+    await sayMany(
+      staged,
+      'ben',
+      range(1, 300).map((n) => thought('run', `aside ${n}`, to('ana'))),
+    )
+    await (await staged.as('auditor').get(path)).text()
+    let isAnswered = false
+    const ask = async () => (await staged.as('stranger').get(path)).text()
+    const answered = ask()
+      .then(ask)
+      .then(() => {
+        isAnswered = true
+      })
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(isAnswered).toBe(false)
+    const goOn = setInterval(() => clock.advance(1_000_000), 10)
+    await answered.finally(() => clearInterval(goOn))
+  },
+)
+
 test('an agent pays for events that tell of all that it has done, and whoever reads them later does as well', async () => {
   const clock = new FakeClock()
   const work = { perSecond: 1, burst: 12_000 }

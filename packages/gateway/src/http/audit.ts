@@ -8,7 +8,7 @@ import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { unknownThread, wrongThread } from './thread.js'
-import { paged, readView } from './views.js'
+import { chargeView, paged, readView } from './views.js'
 import { askerOf, readerFor } from './visitor.js'
 
 const narrowing = ['from', 'since', 'until', 'thread_id', 'turn', 'phase'] as const
@@ -45,10 +45,13 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
     ...(until !== undefined && { until: new Date(until).toISOString() }),
   }
   const page = await readView(visitor, options, (head) =>
-    readAudit(readerFor(visitor, context, options), space, projector, {
-      ...query,
-      before: Math.min(before, head + 1),
-    }),
+    readAudit(
+      readerFor(visitor, context, options),
+      space,
+      projector,
+      { ...query, before: Math.min(before, head + 1) },
+      (characters) => chargeView(visitor, characters),
+    ),
   )
   if (isDenial(page)) return denied(page)
   const { steps, decisions, next } = page

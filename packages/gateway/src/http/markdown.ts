@@ -36,7 +36,10 @@ export async function writeMarkdown(
   if (!visitor.isWelcome()) return denied(notWelcome)
   const mayRead = readingOf(space.readerOf(visitor), space)
   const begun = await readView(visitor, options, async (head) => {
-    const texts = exportTrail(projector, query, head, mayRead)
+    const texts = exportTrail(projector, query, head, mayRead, (characters) => {
+      chargeView(visitor, characters)
+      return space.reads.mayGoOn(reader)
+    })
     return { texts, first: await texts.next() }
   })
   if (isDenial(begun)) return denied(begun)

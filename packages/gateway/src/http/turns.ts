@@ -6,7 +6,7 @@ import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { unknownThread, wrongThread } from './thread.js'
-import { paged, readView } from './views.js'
+import { chargeView, paged, readView } from './views.js'
 import { askerOf } from './visitor.js'
 
 export const turnParameters = ['thread_id', 'before', 'limit', 'sizes'] as const
@@ -28,7 +28,8 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   if (wrong !== undefined) return denied(wrong)
   const query = { thread, limit, sizes: sizes === 'true', ...(before !== undefined && { before }) }
   const mayRead = readingOf(space.readerOf(visitor), space)
-  const page = await readView(visitor, options, () => readTurns(projector, query, mayRead))
+  const passed = (characters: number): void => chargeView(visitor, characters)
+  const page = await readView(visitor, options, () => readTurns(projector, query, mayRead, passed))
   if (isDenial(page)) return denied(page)
   const { turns, next } = page
   const unknown = turns.length === 0 && next === undefined ? unknownThread(thread, space) : undefined

@@ -1,4 +1,5 @@
 import { Kind } from '@meup/protocol'
+import type { MayRead } from '@meup/views'
 import type { Entry } from '../ports/envelope-log.js'
 import type { AuditStep, Projection, StepQuery } from '../ports/projection.js'
 import type { LogReader } from '../space/log-reads.js'
@@ -6,7 +7,7 @@ import type { Reader } from '../space/may-read.js'
 import type { Source } from './backfill.js'
 import { readHistory } from './history.js'
 import { type Message, messageOf } from './parcel.js'
-import { readingOf } from './reading.js'
+import { charactersOfStep, type Passed, readingOf } from './reading.js'
 import { readWhole } from './whole.js'
 
 const page = 100
@@ -34,16 +35,31 @@ export async function readAudit(
   source: Source,
   projection: Pick<Projection, 'steps'>,
   query: AuditQuery,
+  passed: Passed,
 ): Promise<AuditPage> {
+  const stepsOf = passing(projection, readingOf(reader, source), passed)
   if (query.thread !== undefined || query.phases !== undefined) {
-    const { steps, next } = await readSteps(reader, source, projection, query)
+    const { steps, next } = await readSteps(reader, source, stepsOf, query)
     return { steps, decisions: decisionsAmong(steps, source, query), next }
   }
-  const range = await decisionsIn(reader, source, query, projection)
+  const range = await decisionsIn(reader, source, query, stepsOf)
   const decided = await readDecisions(reader, source, query, range)
-  const { steps, next = decided.next } = await readSteps(reader, source, projection, query, decided.next)
+  const { steps, next = decided.next } = await readSteps(reader, source, stepsOf, query, decided.next)
   return { steps, decisions: decided.messages.filter(({ seq = 0 }) => seq >= (next ?? 0)), next }
 }
+
+/** Steps of which those are paid for that are not shown. */
+const passing = (
+  projection: Pick<Projection, 'steps'>,
+  mayRead: MayRead,
+  passed: Passed,
+): Pick<Projection, 'steps'> => ({
+  async steps(query) {
+    const steps = await projection.steps(query)
+    passed(charactersOfStep * steps.filter(({ step }) => !mayRead(step.source)).length)
+    return steps
+  },
+})
 
 /** Seqs between which decisions are, both excluded. */
 interface Between {

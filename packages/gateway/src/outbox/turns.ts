@@ -1,9 +1,13 @@
 import { type MayRead, type TurnInfo, type TurnRecord, turnDetail, turnInfo } from '@meup/views'
 import type { Projection, TurnQuery } from '../ports/projection.js'
+import type { Passed } from './reading.js'
 
 const turnsAtOnce = 16
 /** One request looks at so many turns, and takes about so many characters of them, before it says where to go on. */
 const [mostTurns, mostCharacters] = [2000, 8 * 1024 * 1024]
+
+/** Characters that a turn which is not shown has at least. */
+const leastOfTurn = 512
 
 /** A part of a thread. */
 export interface TurnPage {
@@ -21,6 +25,7 @@ export async function readTurns(
   projection: Pick<Projection, 'turns'>,
   { sizes = false, ...query }: TurnQuery & { readonly sizes?: boolean },
   mayRead: MayRead,
+  passed: Passed,
 ): Promise<TurnPage> {
   const tell = sizes ? turnDetail : turnInfo
   const turns: TurnInfo[] = []
@@ -29,7 +34,8 @@ export async function readTurns(
     const info = tell(record, mayRead)
     const isFull = turns.length === query.limit || characters >= mostCharacters
     if (looked === mostTurns || (isFull && info !== undefined)) return { turns: turns.reverse(), next }
-    if (info !== undefined) turns.push(info)
+    if (info === undefined) passed(leastOfTurn + charactersOf(record))
+    else turns.push(info)
     next = record.turnNumber ?? next
     characters += charactersOf(record)
     looked++
