@@ -7,6 +7,7 @@ import { draftOf, randomDrafts } from '@meup/gateway/testing'
 import { reasoningEvent } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import { contentsOf, expectedOf } from '../src/testing/projection-fixtures.js'
 import { connect, dump, openProjected, projected } from './projected.js'
 import { temporaryFile } from './support.js'
 
@@ -40,6 +41,20 @@ describe('turns and steps in SQLite', () => {
       expect(dump(again.db)).toEqual(whole)
       expect(again.repairs).toEqual([])
     }
+  })
+
+  test('go on with the log while they are pruned, with the same in the end', async () => {
+    const all = randomDrafts(32, 2500)
+    const { log, projection } = await projected(all.slice(0, 2400))
+    const since = all[2000]?.ts ?? ''
+    await projection.keep(2000)
+    await log.append(all.slice(2400))
+    const done: string[] = []
+    const pruned = projection.prune(since).then(() => done.push('pruned'))
+    const advanced = projection.advance(all.length).then(() => done.push('advanced'))
+    await Promise.all([pruned, advanced])
+    expect(done).toEqual(['advanced', 'pruned'])
+    expect(await contentsOf(projection)).toEqual(expectedOf(all, log, { since }))
   })
 
   test('are the same to the byte when they are made again', async () => {

@@ -118,17 +118,20 @@ export async function openSqliteProjection(
       write(async () => {
         while (!(await writer.call('keep', [space, through]))) refuseIfClosed()
       }),
-    prune: (before) =>
-      write(async () => {
-        for (let steps = 0; ; refuseIfClosed()) {
-          const begin = performance.now()
-          const removed = await writer.call('prune', [space, before])
-          steps += removed.steps
-          if (removed.isDone) return steps
-          // Appends wait for the file meanwhile.
-          await pause(Math.max(5, 3 * (performance.now() - begin)))
-        }
-      }),
+    async prune(before) {
+      for (let steps = 0; ; ) {
+        let begin = 0
+        // Whoever reads or follows the log comes between two slices.
+        const removed = await write(() => {
+          begin = performance.now()
+          return writer.call('prune', [space, before])
+        })
+        steps += removed.steps
+        if (removed.isDone) return steps
+        // Appends wait for the file meanwhile.
+        await pause(Math.max(5, 3 * (performance.now() - begin)))
+      }
+    },
     rebuild: () => write(remake),
     close() {
       closed = true
