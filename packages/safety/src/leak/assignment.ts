@@ -1,10 +1,10 @@
 import type { Span } from '../span.js'
 import type { Detector } from './detector.js'
-import { looksBegun, looksMadeUp, looksRandom } from './random.js'
+import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './random.js'
 
 /** What makes a name one of something else, as the last word before: keys of tables and caches, marks of pages. */
 const harmless =
-  /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|publishable|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|routing|lookup|index|unique|composite|object|hot|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|fingerprint|natural|surrogate)$/i
+  /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|publishable|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|lookup|index|unique|composite|object|hot|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|fingerprint|natural|surrogate|checksum|label)$/i
 
 /** Characters of a name that are looked at. */
 const longestName = 48
@@ -14,11 +14,11 @@ const mark = /\[redacted:[\w-]*$/
 
 /** Words before a key that say what it is for. */
 const keyed =
-  /(?:^|[^a-z])(?:api|access|account|admin|app|auth|bearer|client|deploy|encryption|hmac|jwt|licen[cs]e|master|private|refresh|secret|server|service|session|shared|vault|webhook)$/i
+  /(?:^|[^a-z])(?:api|access|account|admin|app|auth|bearer|client|deploy|encryption|hmac|jwt|licen[cs]e|master|private|recovery|refresh|secret|server|service|session|shared|vault|webhook)$/i
 
 /** Behind the name: which of several it is. */
 const suffix =
-  /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value))?(?!\w)/iy
+  /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value)|_hex|_plain|(?<=secret)[ _-]?id|(?<=phrase)s?)?(?:\[\d*\])?(?!\w)/iy
 
 /** What closes a name, as it stands in code: a quote, a bracket, marks of Markdown. */
 const closing = /\\{0,2}["'`]?\]?\)?[*`]{0,2}/y
@@ -29,33 +29,52 @@ const weak = 16
 /** How a value follows a name, nearly always on the same line; each with the characters that a value must have there. */
 const joints: readonly (readonly [pattern: RegExp, least: number])[] = [
   // `name: string = "…"`, `name := …`, `name => …`
-  [/[ \t]*(?:=>|:=|->|→|!?={1,3}|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?=[ \t]*["'`\w]))?)[ \t]*/y, 12],
-  // `process.env.NAME ?? '…'`
-  [/[ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])/y, 12],
-  // `{"name": "token", "value": "…"}`; `- name: TOKEN`, and `value: …` on the next line; `--name token --value …`
   [
-    /[ \t]*,?\s{0,40}\\{0,2}["']?value\\{0,2}["']?[ \t]*[:=][ \t]*|[ \t]+--?(?:value|body|data|secret-string)[ \t=]+/iy,
+    /[ \t]*(?:=>|:=|\?=|->|→|!?={1,3}|:[ \t]*[>|][-+]?[ \t]*\n\s*|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?=[ \t]*["'`\w]))?)[ \t]*/y,
     12,
   ],
+  // `process.env.NAME ?? '…'`
+  [/[ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])|\}?"?\][ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])/y, 12],
+  // `{"name": "token", "value": "…"}`; `- name: TOKEN`, and `value: …` on the next line; `--name token --value …`
+  [
+    /[ \t]*,?(?:\s{0,40}|(?:[ \t]+\w+=\w+){1,4}[ \t]+)\\{0,2}["']?value\\{0,2}["']?[ \t]*[:=][ \t]*|[ \t]+--?(?:value|body|data|secret-string)[ \t=]+/iy,
+    12,
+  ],
+  // `getByLabel('Password').fill('…')`
+  [/\.\w{2,10}\([ \t]*(?=["'`])/y, 12],
   // `setToken("…")`, `("token", "…")`, `| token | …`
   [/[ \t]*\([ \t]*(?=["'`])|[ \t]*,[ \t]*(?=\\{0,2}["'`])|[ \t]*\|[ \t]*/y, 12],
   // `<token>…`, `<entry key="token" type="text">…`, `<name>token</name><value>…`
-  [/<\/[\w:-]+>\s{0,40}<[\w:-]+>|(?:[ \t][\w:-]+="[^"\n<>]{0,60}")*[ \t]*>/y, 12],
-  [/[ \t]+(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?[ \t]*[:=→][ \t]+/iy, 12],
   [
-    /[ \t]+(?:(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?[ \t]+)?(?:is|was|are|to|as|will be|lautet|ist|est|es)(?:[ \t]+(?:now|(?:changed|set|reset|rotated) to|replaced (?:by|with)))?:?[ \t]+/iy,
+    /<\/[\w:-]+>\s{0,40}<[\w:-]+>|(?:[ \t][\w:-]+="[^"\n<>]{0,60}")*[ \t]*>(?:\s{0,40}<(?:value|string)>)?/iy,
+    12,
+  ],
+  [/[ \t]+(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?[ \t]*[:=→][ \t]+/iy, 12],
+  // `Your token (shown once):`, and it alone in the next line; `A password is made for root@localhost: …`
+  [
+    /[ \t(][^\n:]{0,100}:[ \t]*\n\s{0,12}(?:[-*][ \t]+)?(?=\S+[ \t]*(?:\n|$))|:[ \t]*\n\s{1,12}(?=\S+[ \t]*(?:\n|$))|[ \t][^\n:=.]{1,60}:[ \t]+(?=\S+[ \t]*(?:\n|$))/y,
+    12,
+  ],
+  [
+    /[ \t]+(?:[^\n:=.]{1,60}?[ \t]+)?(?:is|was|are|to|as|will be|lautet|ist|est|es|è|é|jest)(?:[ \t]+(?:now|jetzt|(?:changed|set|reset|rotated) to|replaced (?:by|with)))?:?[ \t]+/iy,
     weak,
   ],
-  [/[ \t]+[-–—][ \t]+|[ \t]+|-/y, weak],
+  [/[ \t][^\n:=.]{1,40}[ \t]?:[ \t]+/y, weak],
+  // `$ vault read secret/…`, and it alone in the next line
+  [/(?<=(?:^|\n)\$ [^\n]{0,80})[^\n]{0,160}\n(?=\S{12,}(?:\n|$))/y, weak],
+  [/[ \t]+[-–—][ \t]+|[ \t]+(?:[5-9][ \t]+)?|-/y, weak],
 ]
 
-/** `use "…" as the name`, `echo '…' | vendor login --name-stdin` */
+/** `use "…" as the name`, `echo '…' | vendor login --name-stdin`, `vendor.New("…") // the name` */
 const reversed =
-  /["'`]([^\s"'`]{16,200})["'`] (?:as (?:(?:the|an?|our|my|its|your) )?|\| [^|\n]{1,60}--)[\w -]{0,40}$/
+  /["'`]([^\s"'`]{8,200})["'`](?: as (?:(?:the|an?|our|my|its|your) )?[\w -]{0,40}| \| [^|\n]{1,60}--[\w -]{0,40}|[^\n"'`]{0,60}(?:#|\/\/|;)[ \t][^\n"'`]{0,24})$|\becho (?:-n )?["']?([^\s"'`|]{8,200})["']? \| $/
 
 /** What may stand around a value in code, before its quote. */
-const opening = /(?:new[ \t]+)?(?:[A-Za-z]\w*(?:\.|::))*[A-Za-z]\w*\((?=["'`])|[brfu](?=["'`])/y
-const scheme = /(?:Bearer|Basic|Token|Bot|ApiKey|Key)[ \t]+/iy
+const opening = /(?:new[ \t]+)?(?:[A-Za-z]\w*(?:\.|::))*[A-Za-z]\w*\((?=["'`])|[brfuN](?=["'`])/y
+const scheme =
+  /(?:Bearer|Basic|Token|Bot|ApiKey|Key|App|[A-Z]{2,8}|[A-Z][a-z]+\.[A-Z][a-z]+)[ \t]+(?=\S{12})/y
+/** `{…}` and `{xor}…` of Java's servers. */
+const wrapper = /\{(?:xor\})?(?=[\w+/]{12,}={0,2}(?:\}|["'<]))/iy
 const quote = /\\{0,2}["'`]|\*{0,2}`|\*{2}/y
 /** Longer ones begin like this. */
 const longest = 512
@@ -92,6 +111,7 @@ const keys: Kind = {
     'key',
     'token',
     'secret',
+    'secrets',
     'credential',
     'credentials',
     'pat',
@@ -99,6 +119,11 @@ const keys: Kind = {
     'authorization',
     'bearer',
     'seed',
+    'macaroon',
+    'verifier',
+    'cookie',
+    'encrypt',
+    'salt',
   ],
   isHarmless: (name) => harmless.test(name) || harmless.test(name.replace(/([a-z\d])([A-Z])/g, '$1_$2')),
   isSecret({ value, least, isBareKey }) {
@@ -120,19 +145,56 @@ const passwords: Kind = {
     'passwd',
     'passwort',
     'passphrase',
+    'pass_phrase',
+    'pass-phrase',
     'passcode',
     'pwd',
+    'pw',
+    'psw',
+    'contraseña',
+    'clave',
+    'mot de passe',
+    'mdp',
+    'hasło',
+    'heslo',
+    'пароль',
+    'parola',
+    'lösenord',
+    'passord',
+    'salasana',
+    'jelszó',
+    'şifre',
+    '密码',
+    '密碼',
+    'パスワード',
+    '비밀번호',
+    'identified by',
+    'sudo -s',
+    'kinit',
+    'cryptsetup',
     'psk',
     'kennwort',
     'senha',
     'wachtwoord',
   ],
   isHarmless: () => false,
-  isSecret: ({ value, least, isQuoted }) => (least < weak || isQuoted) && looksMadeUp(value),
+  isSecret({ value, least, isQuoted }) {
+    if (least >= weak && !isQuoted) return looksTyped(value)
+    return value.includes(' ') ? isQuoted && isPhrase(value, 3) : looksMadeUp(value)
+  },
+}
+
+/** Shorter than what is drawn at random: what somebody has made up. */
+const secrets: Kind = {
+  name: 'credential',
+  words: ['secret', 'credential', 'credentials'],
+  isHarmless: keys.isHarmless,
+  isSecret: ({ value, least, isQuoted }) =>
+    least < weak && (isQuoted || !/[-_./]/.test(value)) && !/\s/.test(value) && looksMadeUp(value),
 }
 
 /** Where a name says that what stands behind it is secret, and that looks as if it were. */
-export const assignments: readonly Detector[] = [keys, passwords].map((kind) => ({
+export const assignments: readonly Detector[] = [keys, secrets, passwords].map((kind) => ({
   name: kind.name,
   action: 'mask',
   words: kind.words,
@@ -164,7 +226,7 @@ function secretsBehind(
   const afterName = match(suffix, text, end)
   if (afterName === undefined) return []
   const before = text.slice(Math.max(0, start - longestName), start)
-  const name = begun.replace(/[_.\s-]+$/, '')
+  const name = begun.replace(/[_./\s-]+$/, '')
   if (mark.test(before) || kind.isHarmless(name)) return []
   const word = text.slice(start, end)
   const isBareKey = /^key$/i.test(word) && !/[\w.-]$/.test(before) && !keyed.test(name)
@@ -184,38 +246,49 @@ function secretsBehind(
   const column = cellsBelow(text, closed).filter((cell) => isFound(cell, 12, false))
   if (column.length > 0) return column
   const said = reversed.exec(text.slice(Math.max(0, start - 260), start))
-  if (said?.[1] === undefined) return []
-  const from = Math.max(0, start - 260) + said.index + 1
-  const value = { start: from, end: from + said[1].length }
-  return isFound(value, weak, true) ? [value] : []
+  const given = said?.[1] ?? said?.[2]
+  if (given === undefined) return []
+  const from = text.lastIndexOf(given, start)
+  const value = { start: from, end: from + given.length }
+  return !fingerprint.test(given) && isFound(value, weak, true) ? [value] : []
 }
 
 const mostRows = 32
-const ruler = /^[ \t]*\|?[ \t:|-]*-{3,}[ \t:|-]*$/
+const separators = ['|', ';', ',', '\t']
+const ruler = /^[ \t]*\|?[ \t:|+-]*-{3,}[ \t:|+-]*$/
+/** Of the head of a table without a ruler, or nearly anything would be one. */
+const heading = /^\s*"?[A-Za-z][\w .-]{0,40}"?\s*$/
 
-/** The cells of a Markdown table in a column of which a name is the head. */
+/** The cells in a column of which a name is the head: of a table in Markdown or of a database's shell, or of CSV. */
 function cellsBelow(text: string, at: number): readonly Span[] {
-  if (match(/[ \t]*(?:\||\n|$)/y, text, at) === undefined) return []
+  if (match(/"?[ \t]*(?:[|;,\t]|\r?\n|$)/y, text, at) === undefined) return []
   const line = text.lastIndexOf('\n', at) + 1
-  const column = text.slice(line, at).split('|').length - 1
-  if (column === 0) return []
-  const [, rule = '', ...rows] = text.slice(line, line + 16_384).split('\n', mostRows)
-  if (!ruler.test(rule)) return []
+  const lines = text.slice(line, line + 16_384).split('\n', mostRows)
+  const [head = '', ...rows] = lines
+  const separator = separators.find((each) => head.includes(each))
+  if (separator === undefined || rows.length === 0) return []
+  const columns = head.split(separator)
+  const column = text.slice(line, at).split(separator).length - 1
+  const isRuled = ruler.test(rows[0] ?? '')
+  if (!isRuled && (separator === '|' || columns.length < 3 || !columns.every((each) => heading.test(each))))
+    return []
   const cells: Span[] = []
-  let begin = text.indexOf(rule, text.indexOf('\n', at)) + rule.length + 1
-  for (const row of rows) {
-    const parts = row.split('|')
-    if (parts.length < 2) break
-    const [, lead = '', value = ''] = /^(\s*[`*]*)([^\s`*|]*)/.exec(parts[column] ?? '') ?? []
-    const start = begin + parts.slice(0, column).join('|').length + (column > 0 ? 1 : 0) + lead.length
-    cells.push({ start, end: start + value.length })
+  let begin = line + head.length + 1
+  for (const [index, row] of rows.entries()) {
+    const parts = row.split(separator)
+    if (!(isRuled && index === 0)) {
+      if (parts.length < (isRuled ? 2 : columns.length)) break
+      const [, lead = '', value = ''] = /^([\s"`*]*)([^\s"`*|]*)/.exec(parts[column] ?? '') ?? []
+      const start = begin + parts.slice(0, column).join(separator).length + (column > 0 ? 1 : 0) + lead.length
+      cells.push({ start, end: start + value.length })
+    }
     begin += row.length + 1
   }
   return cells
 }
 
 /** The beginning of the name that ends in a word: `stripe_api_` of `stripe_api_key`, `next page ` of `next page token`. */
-const nameIn = (before: string): string => /(?:[\w$.-]+ ?)?$/.exec(before)?.[0] ?? ''
+const nameIn = (before: string): string => /(?:[\w$./-]+ ?)?$/.exec(before)?.[0] ?? ''
 
 function valueAt(text: string, from: number): (Span & { readonly isQuoted: boolean }) | undefined {
   let at = match(opening, text, from) ?? from
@@ -223,10 +296,12 @@ function valueAt(text: string, from: number): (Span & { readonly isQuoted: boole
   const opened = inner === undefined ? '' : text.slice(at, inner)
   at = inner ?? at
   at = match(scheme, text, at) ?? at
+  at = match(wrapper, text, at) ?? at
   if (opened !== '') {
     const length = text.slice(at, at + longest).indexOf(opened)
     if (length > 0)
-      return /\s/.test(text.slice(at, at + length))
+      return /\s/.test(text.slice(at, at + length)) &&
+        !/^[a-z]+(?: [a-z]+)+$/.test(text.slice(at, at + length))
         ? undefined
         : { start: at, end: at + length, isQuoted: true }
   }

@@ -1,16 +1,30 @@
 import type { Span } from '../span.js'
 import type { Detector } from './detector.js'
-import { looksBegun, looksRandom } from './random.js'
+import { looksBegun, looksMadeUp, looksRandom } from './random.js'
 
 /** `new Vendor(`, `vendor.NewClient(`, `Vendor::Client.new(`: what is given to it alone may be what it is known by. */
-const construction =
-  /(?:(?<![\w$])new[ \t]+(?:[A-Za-z_\\][\w.:\\]{0,60})|[Cc]lient(?:(?:\.|::)new)?)\([ \t]*$/
-const values =
-  /(?:id|oid|uuid|guid|hash|digest|error|buffer|array|date|regexp|url|uri|version|etag)\([ \t]*$/i
-const argument = /(["'`])([^\s"'`;<>(){}]{8,512})(?:\1[ \t]*[,)]|$)/y
+const construction = /(?:(?<![\w$])new[ \t]+[A-Za-z_\\][\w.:\\]{0,60}|[Cc]lient(?:(?:\.|::)new)?)$/
+const values = /(?:id|oid|uuid|guid|hash|digest|error|buffer|array|date|regexp|url|uri|version|etag)$/i
+/** What makes a key of its one argument. */
+const ciphers = /(?:hmac(?:\.new)?|totp|hotp|fernet|fromhex|fromhexstring|jwt\.sign)$/i
+/** What takes a password, or a key, behind a name, an address, or a file. */
+const logins =
+  /(?:auth\w*|log_?in|log_?on|sign_?in|(?:simple_?)?bind\w*|connect\w*|connection|open|credentials?|account\w*|profile|session|basic|winrm\.\w+|client\w*|pdo|mysqli|smtp\w*|ftp\w*|imap\w*|ldap\w*|amqp\w*|mqtt\w*|jira|sequelize|engine|driver|pw_set|password\w*|certificate\d?|load|sign|createhmac|start|search|encrypt|decrypt|hmac(?:\.new)?)(?:\.new|::new|\.basic|\.of|\.from)?$/i
 
-/** `curl -u '…:'` */
-const user = /-u(?:ser)?[ \t=]*["'`]?([^\s"'`:]{16,512}):?["'`]?(?=\s|$)/iy
+const callee = /(?:new[ \t]+)?[\w$.:>\\-]{1,80}=?$/
+/** A string of code; what is within the parentheses goes up to the end of the line. */
+const string = /(?<![\w"'`])[bN@]?(["'`])((?:(?!\1)[^\n]){1,512})(?:\1|$)/g
+const furthest = 400
+const fewest = 8
+
+/** `curl -u name:…`, `curl -u '…:'` */
+const user =
+  /-(?:u|-user)[ \t=]*["'`]?(?:([^\s"'`:]{16,512})(?::[xX]?)?(?=["'`\s]|$)|[^\s"'`:]*:["'`]?([^\s"'`]{8,128}))/y
+
+/** Commands of which `-p` means something else. */
+const otherwise = /\b(?:mkdir|cp|scp|ssh|tsc|install|(?:docker|podman) run|nmap)\b[^\n|;&]*$/
+/** `-p '…'` */
+const password = /[ \t]-p(?:[ \t=]+["'`]?|["'`])([^\s"'`]{8,128})(?=["'`\s]|$)/iy
 
 /** Where its evidence begins. */
 interface Given extends Span {
@@ -21,35 +35,79 @@ interface Given extends Span {
 export const clientCredentials: Detector = {
   name: 'client-credential',
   action: 'mask',
-  words: ['("', "('", '(`', '-u ', '-user ', '-user='],
+  words: [' -p', '("', "('", '(`', '(b"', "(b'", '(@"', '-u ', '-user ', '-user='],
   find(text, found, { isWanted, seam = text.length }) {
     const secrets: Span[] = []
     for (const { start } of found) {
-      const secret = text[start] === '(' ? argumentAt(text, start + 1, seam) : userAt(text, start)
-      if (secret === undefined || secret.start < (secrets.at(-1)?.end ?? 0)) continue
-      if (isWanted({ start: secret.from, end: secret.end })) secrets.push(secret)
+      const given = text[start] === '(' ? argumentsAt(text, start, seam) : optionAt(text, start)
+      for (const { from, ...secret } of given) {
+        if (secret.start < (secrets.at(-1)?.end ?? 0) || !isWanted({ start: from, end: secret.end })) continue
+        secrets.push(secret)
+      }
     }
     return secrets
   },
 }
 
-function argumentAt(text: string, at: number, seam: number): Given | undefined {
-  argument.lastIndex = at
-  const value = argument.exec(text)?.[2]
-  if (value === undefined) return undefined
-  const made = construction.exec(text.slice(Math.max(0, at - 80), at))?.[0]
-  if (made === undefined || values.test(made)) return undefined
-  const secret = { from: at - made.length, start: at + 1, end: at + 1 + value.length }
-  // What is said in pieces may go on.
-  if (secret.start < seam && seam < secret.end && argument.lastIndex === secret.end && looksBegun(value))
-    return secret
-  return looksRandom(value, { least: 20, allowsUuid: /client/i.test(made) }) ? secret : undefined
+function argumentsAt(text: string, at: number, seam: number): Given[] {
+  const called = callee.exec(text.slice(Math.max(0, at - 80), at))?.[0]
+  if (called === undefined) return []
+  const name = called.replace(/=$/, '')
+  const [isMade, isLogin, isCipher] = [construction.test(name), logins.test(name), ciphers.test(name)]
+  if (!(isMade || isLogin || isCipher) || values.test(name)) return []
+  const from = at - called.length
+  const given: Given[] = []
+  const end = endOfCall(text, at)
+  string.lastIndex = at
+  for (let index = 0; index < 6; index++) {
+    const match = string.exec(text)
+    if (match === null || match.index >= end) break
+    const value = match[2] ?? ''
+    const start = match.index + match[0].indexOf(value, match[0].indexOf(match[1] ?? '') + 1)
+    const secret = { from, start, end: start + value.length }
+    if (/^["'`]?[ \t]*(?:=>|:(?!:)|=)/.test(text.slice(secret.end, secret.end + 8))) continue
+    // What is said in pieces may go on.
+    const isOpen = secret.start < seam && seam < secret.end && secret.end === text.length
+    const isFirst = index === 0
+    const isSecret =
+      !/[\s;<>(){}]/.test(value) &&
+      ((isOpen && looksBegun(value)) ||
+        (isFirst
+          ? (isMade && looksRandom(value, { least: 20, allowsUuid: /client/i.test(name) })) ||
+            (isCipher && looksRandom(value, { least: 16, allowsUuid: false }))
+          : isLogin && (looksMadeUp(value) || looksRandom(value, { least: 14, allowsUuid: true }))))
+    if (isSecret) given.push(secret)
+  }
+  return given
 }
 
-function userAt(text: string, at: number): Given | undefined {
+/** The parenthesis that closes it, or the end of the line. */
+function endOfCall(text: string, at: number): number {
+  let depth = 0
+  const last = Math.min(text.length, at + furthest)
+  for (let end = at; end < last; end++) {
+    const character = text[end]
+    if (character === '\n') return end
+    if (character === '(') depth++
+    else if (character === ')' && --depth === 0) return end
+  }
+  return last
+}
+
+function optionAt(text: string, at: number): Given[] {
   user.lastIndex = at
-  const value = user.exec(text)?.[1]
-  if (value === undefined || !looksRandom(value, { least: 16, allowsUuid: true })) return undefined
+  password.lastIndex = at
+  const [, alone, ofUser] = user.exec(text) ?? []
+  const given = ofUser ?? password.exec(text)?.[1]
+  const value = alone ?? given
+  if (value === undefined || value.length < fewest) return []
+  if (alone === undefined && ofUser === undefined && otherwise.test(text.slice(Math.max(0, at - 80), at)))
+    return []
+  const isSecret =
+    alone === undefined
+      ? /\d.*[A-Za-z]|[A-Za-z].*\d/.test(value) &&
+        (looksMadeUp(value) || looksRandom(value, { least: 10, allowsUuid: true }))
+      : looksRandom(alone, { least: 16, allowsUuid: true })
   const start = text.indexOf(value, at)
-  return { from: at, start, end: start + value.length }
+  return isSecret ? [{ from: at, start, end: start + value.length }] : []
 }

@@ -8,7 +8,7 @@ const named = /^(?:none|null|nil|undefined|true|false|empty|unset|optional|requi
 const template = /^(?:<|\[|\{|\$[{(]|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|%\w+%$|%[a-z]$)/
 /** `process.env.KEY`, `config.key`, `getKey()`: where a value comes from; long ones with digits are tokens. */
 const reference =
-  /^(?!(?=.{20})(?:.*\d){2}|.*(?=\w{16})\w*\d)(?:[a-z_]\w*(?:\.|->|::))+[a-z_]+(?:[([].*)?$|^[a-z_]\w*\(.*$/is
+  /^(?!(?=.{20})(?:.*\d){2}|.*(?=\w{16})\w*\d|.*\d{3})(?:[a-z_]\w*(?:\.|->|::))+[a-z_]+(?:[([].*)?$|^[a-z_]\w*\(.*$/is
 /** `xxxx`, `****`, `12345678` stand for what is left out. */
 const filler = /^(.)\1*$|^[x*.•#_-]+$|^(?:12345678?9?0?|abcdef\w{0,2}|\.\.\.)$/i
 

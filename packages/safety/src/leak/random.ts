@@ -16,13 +16,14 @@ const leastOfPart = 14
 /** For each character; words have fewer, whatever their letters are. */
 const manyChanges = 0.45
 const oneRun = /^[a-z\d]+$/i
+const oneCase = /^(?:[a-z]+|[A-Z]+)$/
 /** No path: it has both cases, and ends as base64 does or has a sign that paths seldom have. */
 const slashedBase64 =
   /^\/(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?:[A-Za-z\d+/]{26,}={1,2}|[A-Za-z\d/]*\+[A-Za-z\d+/]{10,})$/
 const base32 = /^[A-Z2-7]{16,}$/
 /** Paths, addresses, dates, versions, digests, names of things in clouds, calls and what stands for a value. */
 const known =
-  /^(?:[./~@]|[a-z]:\\|[a-z][a-z\d+.-]*:\/\/|arn:|urn:|sha(?:1|256|384|512)[-:]|md5:|v?\d+\.\d+[\w.+-]*$|\d{4}-\d\d-\d\d|[\w.+-]+@[\w-]+\.[a-z]|ssh-(?:rsa|ed25519)|0x[\da-f]{1,16}$|\w+:\w+:\w)|[([{<]|[\])}>]$|\/[\w-]+\.[a-z]\w{0,4}$/i
+  /^(?:[./~]|@[\w-]+\/|[a-z]:\\|[a-z][a-z\d+.-]*:\/\/|arn:|urn:|sha(?:1|256|384|512)[-:]|md5:|v?(?:\d+:)?\d+\.\d+[\w.+~-]*$|\d{4}-\d\d-\d\d|[\w.+-]+@[\w-]+\.[a-z]|ssh-(?:rsa|ed25519)|0x[\da-f]{1,16}$|\w+:\w+:\w)|[([{<]|[\])}>]$|\/[\w-]+\.[a-z]\w{0,4}$/i
 /** A file, a host or a property of something. */
 const dotted = /^(?:[\w-]+\.)+[a-z]{2,5}$|^[a-z_]\w*(?:\.[a-z_]\w*)+$/i
 
@@ -43,7 +44,9 @@ export function looksRandom(value: string, { least, allowsUuid }: Randomness): b
   if (hex.test(body)) return body.length >= Math.max(least, leastOfHex) && digits >= 4
   const changes = changesIn(body)
   if (changes < body.length * manyChanges && isWordlike(body)) return false
-  if (digits < 2) return body.length >= 20 && changes >= body.length / 3
+  if (oneCase.test(body)) return body.length >= 16
+  if (digits < 2)
+    return changes >= body.length * (body.length < 20 ? manyChanges : 1 / 3) && body.length >= 16
   return changes >= body.length / 6 || oneRun.test(body)
 }
 
@@ -55,19 +58,24 @@ export const looksBegun = (value: string): boolean =>
   !isPlaceholder(value) &&
   (/\d/.test(value) ? /[A-Za-z]/.test(value) : value.length >= 12 && !isWordlike(value))
 
+/** `tundra33531`, but no `base64`. */
+const wordAndNumber = /^[A-Za-z]?[a-z]{3,}\d{4,6}$/
+const path = /\w{3}\/\w{3}/
+
 const oddity = /\d|[!@#$%^&*+=?~][A-Za-z0-9]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2,}[a-z]/
 /** `Sha256Digest`, `user2`, `v2_config`: names in code. */
 const identifier = /^[A-Za-z_]?[a-z]*(?:[A-Z][a-z]+|_[a-z]+)*\d{0,3}(?:[A-Z][a-z]+|_[a-z]+)*\d{0,2}$/
 
 /** Words that only stand together to be long. */
 const phrase =
-  /^(?!.*(?<![a-z])(?:pass|password|secret|config|name|user|key)(?![a-z]))[a-z]{4,12}(?:([_.-])[a-z]{4,12})(?:\1[a-z]{4,12}){2,}$/
+  /^(?!.*(?<![a-z])(?:pass|password|secret|config|name|user|key)(?![a-z]))[a-z]{4,12}(?:([_.-])[a-z]{4,12})(?:\1[a-z]{4,12})+$/
 
 /** Whether a value may be what somebody has made up to be known by: a word with something odd in it. */
 export function looksMadeUp(value: string): boolean {
-  if (phrase.test(value)) return true
+  if (phrase.test(value) || wordAndNumber.test(value)) return true
   if (value.length < 8 || value.length > 128 || !printable.test(value) || known.test(value)) return false
-  if (isPlaceholder(value) || dotted.test(value) || uuid.test(value) || value.includes('|')) return false
+  if (isPlaceholder(value) || uuid.test(value) || value.includes('|')) return false
+  if (path.test(value) || (dotted.test(value) && count(value, /\d/g) < 2)) return false
   if (count(value, /[A-Za-z]/g) < 3) return false
   if (/^[a-z]{12,}$/.test(value)) return !isWordlike(value)
   if (!oddity.test(value.slice(1))) return false
@@ -127,6 +135,30 @@ const followers = [
   '54506320600556680375004000',
   '70009000733400600000400053',
 ]
+
+/** As people make them up for others to type: letters, and digits or signs among them. Words of a sentence are not so. */
+const typed =
+  /^(?!.*(?:__|--))(?=(?:.*[A-Za-z]){3})(?=(?:.*[a-z]){2})(?=(?:.*\d){2})(?:.*[!@#$%^&*+=?~].*|.*[a-z]\d[a-z].*|.*[a-z][-_]\d{2,4})$/
+
+/** Whether a value is made up so that it can be told from words, where little else speaks for it. */
+export const looksTyped = (value: string): boolean =>
+  (typed.test(value) && looksMadeUp(value)) ||
+  (phrase.test(value) && value.length >= 20) ||
+  looksRandom(value, { least: 12, allowsUuid: false })
+
+/** Words of sentences, which no list of words to be known by has. */
+const stopWords =
+  /^(?:about|after|again|been|before|cannot|change|confirm|correct|created|does|empty|enter|expired|field|first|forgot\w*|from|have|hidden|incorrect|input|invalid|least|login|match|missing|must|name|need|never|only|password\w*|passphrase|please|provided|repeat|require\w*|reset|should|show|that|their|them|then|this|type|user|username|valid|value|verify|were|when|which|will|with|wrong|your)$/
+
+/** `correct horse battery staple`: so many words of small letters. */
+export const isPhrase = (value: string, least: number): boolean => {
+  const words = value.split(' ')
+  return (
+    words.length >= least &&
+    words.length <= 24 &&
+    words.every((word) => /^[a-z]{3,10}$/.test(word) && !stopWords.test(word))
+  )
+}
 
 /** How often small letters, capitals, digits and signs take turns. */
 function changesIn(text: string): number {

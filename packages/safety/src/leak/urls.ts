@@ -31,9 +31,9 @@ const isPassword = (value: string): boolean =>
 const short = /^(?=.*[A-Za-z])(?=.*[\d!^#&+=%])\S{5,}$/
 
 const address = /:\/\/[^\s"'`<>()|[\]{}?#*]{1,400}/y
-const hook = /(?<![a-z])(?:web)?hooks?(?![a-z])/i
+const hook = /(?<![a-z])(?:(?:web)?hooks?|ping|inputs|invite|private|rpc|mainnet|feed)(?![a-z])/i
 
-/** Who knows the path of a webhook may post to it. */
+/** Who knows the path of a webhook, an invitation or a private feed needs nothing else. */
 export const webhooks: Detector = {
   name: 'webhook-url',
   action: 'mask',
