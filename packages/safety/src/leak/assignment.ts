@@ -1,4 +1,6 @@
+import { codeAt } from '../code-at.js'
 import type { Span } from '../span.js'
+import { charactersOf } from '../stretches.js'
 import type { Detector } from './detector.js'
 import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './random.js'
 
@@ -62,7 +64,7 @@ const joints: readonly (readonly [pattern: RegExp, least: number])[] = [
   [/[ \t][^\n:=.]{1,40}[ \t]?:[ \t]+/y, weak],
   // `$ vault read secret/…`, and it alone in the next line
   [/(?<=(?:^|\n)\$ [^\n]{0,80})[^\n]{0,160}\n(?=\S{12,}(?:\n|$))/y, weak],
-  [/[ \t]+[-–—][ \t]+|[ \t]+(?:[5-9][ \t]+)?|-/y, weak],
+  [/[ \t]+[-–—][ \t]+|[ \t]+(?:[5-9][ \t]+)?|-(?=[\w+/-]{16,}={0,2}(?:["'`\s]|$))/y, weak],
 ]
 
 /** `use "…" as the name`, `echo '…' | vendor login --name-stdin`, `vendor.New("…") // the name` */
@@ -201,10 +203,12 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
   find(text, found, look) {
     const secrets: Span[] = []
     for (const word of found) {
+      const closed = endOfName(text, word)
+      if (closed === undefined || (!mayHoldValue(text, closed) && !mayBeReversed(text, word.start))) continue
       const name = nameIn(text.slice(Math.max(0, word.start - longestName), word.start))
       const start = word.start - name.length
       if (look.isCut && start === 0) continue
-      for (const secret of secretsBehind(text, name, word, kind, look.seam)) {
+      for (const secret of secretsBehind(text, { name, word, closed }, kind, look.seam)) {
         if (secret.start < (secrets.at(-1)?.end ?? 0)) continue
         // What else is in its line may have a say, such as the other columns of a table.
         const line = text.lastIndexOf('\n', start) + 1
@@ -216,15 +220,57 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
   },
 }))
 
+/** A name that ends in a word, and where what follows it begins. */
+interface Name {
+  readonly name: string
+  readonly word: Span
+  readonly closed: number
+}
+
+function endOfName(text: string, { end }: Span): number | undefined {
+  const afterName = match(suffix, text, end)
+  return afterName === undefined ? undefined : (match(closing, text, afterName) ?? afterName)
+}
+
+/** Characters behind a name in which its value begins. */
+const sight = 260
+/** Digits, signs and quotes, which words of prose are without. */
+const odd = charactersOf('0123456789"`@#$%^&*+=~_-/|\\<>')
+const [blank, newline] = [' ', '\n'].map((each) => each.charCodeAt(0)) as [number, number]
+
+/** Whether in the rest of the line, or in the next one, anything stands that looks unlike a word. */
+function mayHoldValue(text: string, from: number): boolean {
+  const last = Math.min(text.length, from + sight)
+  let [length, lines, isOdd, wasSmall] = [0, 0, false, false]
+  for (let at = from; at < last; at++) {
+    const code = codeAt(text, at)
+    if (code <= blank) {
+      if (code === newline && ++lines === 2) return false
+      length = 0
+      isOdd = wasSmall = false
+      continue
+    }
+    length++
+    isOdd ||= odd[code] === 1 || (wasSmall && code >= 0x41 && code <= 0x5a)
+    wasSmall = code >= 0x61 && code <= 0x7a
+    if (length >= shortest && (isOdd || length >= weak)) return true
+  }
+  // Said in pieces, it may go on; and words may be quoted.
+  return last === text.length ? isOdd : text.slice(from, last).includes('"')
+}
+
+/** Characters of the shortest values. */
+const shortest = 8
+
+const mayBeReversed = (text: string, start: number): boolean =>
+  /[#;|]|\/\/| as /.test(text.slice(Math.max(0, start - 48), start))
+
 function secretsBehind(
   text: string,
-  begun: string,
-  { start, end }: Span,
+  { name: begun, word: { start, end }, closed }: Name,
   kind: Kind,
   seam = text.length,
 ): readonly Span[] {
-  const afterName = match(suffix, text, end)
-  if (afterName === undefined) return []
   const before = text.slice(Math.max(0, start - longestName), start)
   const name = begun.replace(/[_./\s-]+$/, '')
   if (mark.test(before) || kind.isHarmless(name)) return []
@@ -237,7 +283,6 @@ function secretsBehind(
     if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
     return kind.isSecret({ value, least, isQuoted, isBareKey })
   }
-  const closed = match(closing, text, afterName) ?? afterName
   for (const [joint, least] of joints) {
     const at = match(joint, text, closed)
     const value = at === undefined ? undefined : valueAt(text, at)
@@ -263,11 +308,13 @@ const heading = /^\s*"?[A-Za-z][\w .-]{0,40}"?\s*$/
 function cellsBelow(text: string, at: number): readonly Span[] {
   if (match(/"?[ \t]*(?:[|;,\t]|\r?\n|$)/y, text, at) === undefined) return []
   const line = text.lastIndexOf('\n', at) + 1
-  const lines = text.slice(line, line + 16_384).split('\n', mostRows)
-  const [head = '', ...rows] = lines
+  const behind = text.indexOf('\n', at)
+  if (behind === -1) return []
+  const head = text.slice(line, behind)
   const separator = separators.find((each) => head.includes(each))
-  if (separator === undefined || rows.length === 0) return []
+  if (separator === undefined) return []
   const columns = head.split(separator)
+  const rows = text.slice(behind + 1, line + 16_384).split('\n', mostRows)
   const column = text.slice(line, at).split(separator).length - 1
   const isRuled = ruler.test(rows[0] ?? '')
   if (!isRuled && (separator === '|' || columns.length < 3 || !columns.every((each) => heading.test(each))))

@@ -23,7 +23,7 @@ const slashedBase64 =
 const base32 = /^[A-Z2-7]{16,}$/
 /** Paths, addresses, dates, versions, digests, names of things in clouds, calls and what stands for a value. */
 const known =
-  /^(?:[./~]|@[\w-]+\/|[a-z]:\\|[a-z][a-z\d+.-]*:\/\/|arn:|urn:|sha(?:1|256|384|512)[-:]|md5:|v?(?:\d+:)?\d+\.\d+[\w.+~-]*$|\d{4}-\d\d-\d\d|[\w.+-]+@[\w-]+\.[a-z]|ssh-(?:rsa|ed25519)|0x[\da-f]{1,16}$|\w+:\w+:\w)|[([{<]|[\])}>]$|\/[\w-]+\.[a-z]\w{0,4}$/i
+  /^(?:[./~]|@[\w-]+\/|[a-z]:\\|[a-z][a-z\d+.-]*:\/\/|arn:|urn:|sha(?:1|256|384|512)[-:]|md5:|v?(?:\d+:)?\d+\.\d+[\w.+~-]*$|\d{4}-\d\d-\d\d|[\w.+-]+@[\w-]+\.[a-z]|ssh-(?:rsa|ed25519)|0x[\da-f]{1,16}$|\w+:\w+:\w)|^[([{<]|^[\w.$]*[([{<].*[\])}>]$|\/[\w-]+\.[a-z]\w{0,4}$/i
 /** A file, a host or a property of something. */
 const dotted = /^(?:[\w-]+\.)+[a-z]{2,5}$|^[a-z_]\w*(?:\.[a-z_]\w*)+$/i
 
@@ -58,8 +58,9 @@ export const looksBegun = (value: string): boolean =>
   !isPlaceholder(value) &&
   (/\d/.test(value) ? /[A-Za-z]/.test(value) : value.length >= 12 && !isWordlike(value))
 
-/** `tundra33531`, but no `base64`. */
-const wordAndNumber = /^[A-Za-z]?[a-z]{3,}\d{4,6}$/
+/** `tundra33531`, `MyTundraIsHeron6`, but no `base64`. */
+const wordAndNumber =
+  /^(?!.*(?:[Pp]ass|[Ss]ecret|[Cc]onfig|[Nn]ame|[Uu]ser|[Kk]ey|[Tt]oken|[Aa]uth))(?:(?:[A-Z]?[a-z]{2,12}){1,3}\d{4,6}|(?:[A-Z][a-z]{1,9}){4,}\d{1,4})$/
 const path = /\w{3}\/\w{3}/
 
 const oddity = /\d|[!@#$%^&*+=?~][A-Za-z0-9]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2,}[a-z]/
@@ -138,11 +139,15 @@ const followers = [
 
 /** As people make them up for others to type: letters, and digits or signs among them. Words of a sentence are not so. */
 const typed =
-  /^(?!.*(?:__|--))(?=(?:.*[A-Za-z]){3})(?=(?:.*[a-z]){2})(?=(?:.*\d){2})(?:.*[!@#$%^&*+=?~].*|.*[a-z]\d[a-z].*|.*[a-z][-_]\d{2,4})$/
+  /^(?!.*(?:__|--))(?=(?:.*[A-Za-z]){3})(?:(?=(?:.*[a-z]){2})(?=(?:.*\d){2})(?:.*[!@#$%^&*+=?~].*|.*[a-z][-_]\d{2,4}$)|.*[A-Za-z]\d[A-Za-z].*|.*\d.*[!@#$%^*].*|.*[!@#$%^*].*\d.*)/
+
+const mixed = /^(?=(?:.*[A-Za-z]){3})(?=.*\d)[!-~]{8,128}$(?<!\..*)/
 
 /** Whether a value is made up so that it can be told from words, where little else speaks for it. */
 export const looksTyped = (value: string): boolean =>
   (typed.test(value) && looksMadeUp(value)) ||
+  (mixed.test(value) && changesIn(value) >= value.length * manyChanges) ||
+  (/^[a-z]{5,}\d{3,6}$/.test(value) && !isWordlike(value)) ||
   (phrase.test(value) && value.length >= 20) ||
   looksRandom(value, { least: 12, allowsUuid: false })
 
