@@ -62,8 +62,6 @@ const joints: readonly (readonly [pattern: RegExp, least: number])[] = [
     weak,
   ],
   [/[ \t][^\n:=.]{1,40}[ \t]?:[ \t]+/y, weak],
-  // `$ vault read secret/…`, and it alone in the next line
-  [/(?<=(?:^|\n)\$ [^\n]{0,80})[^\n]{0,160}\n(?=\S{12,}(?:\n|$))/y, weak],
   [/[ \t]+[-–—][ \t]+|[ \t]+(?:[5-9][ \t]+)?|-(?=[\w+/-]{16,}={0,2}(?:["'`\s]|$))/y, weak],
 ]
 
@@ -204,11 +202,12 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
     const secrets: Span[] = []
     for (const word of found) {
       const closed = endOfName(text, word)
-      if (closed === undefined || (!mayHoldValue(text, closed) && !mayBeReversed(text, word.start))) continue
-      const name = nameIn(text.slice(Math.max(0, word.start - longestName), word.start))
-      const start = word.start - name.length
+      if (closed === undefined) continue
+      const isBehind = mayHoldValue(text, closed)
+      if (!isBehind && !mayBeReversed(text, word.start)) continue
+      const start = startOfName(text, word.start)
       if (look.isCut && start === 0) continue
-      for (const secret of secretsBehind(text, { name, word, closed }, kind, look.seam)) {
+      for (const secret of secretsAt(text, { start, word, closed, isBehind }, kind, look.seam)) {
         if (secret.start < (secrets.at(-1)?.end ?? 0)) continue
         // What else is in its line may have a say, such as the other columns of a table.
         const line = text.lastIndexOf('\n', start) + 1
@@ -220,11 +219,12 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
   },
 }))
 
-/** A name that ends in a word, and where what follows it begins. */
+/** A name that ends in a word, where what follows it begins, and whether a value may stand there. */
 interface Name {
-  readonly name: string
+  readonly start: number
   readonly word: Span
   readonly closed: number
+  readonly isBehind: boolean
 }
 
 function endOfName(text: string, { end }: Span): number | undefined {
@@ -233,19 +233,25 @@ function endOfName(text: string, { end }: Span): number | undefined {
 }
 
 /** Characters behind a name in which its value begins. */
-const sight = 260
+const sight = 128
 /** Digits, signs and quotes, which words of prose are without. */
 const odd = charactersOf('0123456789"`@#$%^&*+=~_-/|\\<>')
 const [blank, newline] = [' ', '\n'].map((each) => each.charCodeAt(0)) as [number, number]
 
+const over = charactersOf('.,;)}/')
+/** Of a sentence, or its part: no value follows. */
+const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value))/iy
+
 /** Whether in the rest of the line, or in the next one, anything stands that looks unlike a word. */
 function mayHoldValue(text: string, from: number): boolean {
+  if (over[codeAt(text, from)] === 1 && match(sentenceOver, text, from) !== undefined) return false
   const last = Math.min(text.length, from + sight)
+  if (match(/[ \t]*\|/y, text, from) !== undefined) return true
   let [length, lines, isOdd, wasSmall] = [0, 0, false, false]
   for (let at = from; at < last; at++) {
     const code = codeAt(text, at)
     if (code <= blank) {
-      if (code === newline && ++lines === 2) return false
+      if (code === newline && (++lines === 2 || !goesOn(text, from, at))) return false
       length = 0
       isOdd = wasSmall = false
       continue
@@ -259,20 +265,26 @@ function mayHoldValue(text: string, from: number): boolean {
   return last === text.length ? isOdd : text.slice(from, last).includes('"')
 }
 
+/** Whether the value of a name may stand in the line behind its own: below it, or behind a sign or a command. */
+const goesOn = (text: string, from: number, end: number): boolean =>
+  /^[\s|]*$|[:|>,;{([\\"'-]\s*$/.test(text.slice(from, end)) ||
+  isCommand(text, from) ||
+  /[|;,\t]/.test(text.slice(text.lastIndexOf('\n', from - 1) + 1, end))
+
 /** Characters of the shortest values. */
 const shortest = 8
 
 const mayBeReversed = (text: string, start: number): boolean =>
   /[#;|]|\/\/| as /.test(text.slice(Math.max(0, start - 48), start))
 
-function secretsBehind(
+function secretsAt(
   text: string,
-  { name: begun, word: { start, end }, closed }: Name,
+  { start: begun, word: { start, end }, closed, isBehind }: Name,
   kind: Kind,
   seam = text.length,
 ): readonly Span[] {
   const before = text.slice(Math.max(0, start - longestName), start)
-  const name = begun.replace(/[_./\s-]+$/, '')
+  const name = text.slice(begun, start).replace(/[_./\s-]+$/, '')
   if (mark.test(before) || kind.isHarmless(name)) return []
   const word = text.slice(start, end)
   const isBareKey = /^key$/i.test(word) && !/[\w.-]$/.test(before) && !keyed.test(name)
@@ -283,13 +295,14 @@ function secretsBehind(
     if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
     return kind.isSecret({ value, least, isQuoted, isBareKey })
   }
-  for (const [joint, least] of joints) {
+  for (const [joint, least] of isBehind ? joints : []) {
     const at = match(joint, text, closed)
     const value = at === undefined ? undefined : valueAt(text, at)
     if (value !== undefined && isFound(value, least, value.isQuoted)) return [value]
   }
-  const column = cellsBelow(text, closed).filter((cell) => isFound(cell, 12, false))
-  if (column.length > 0) return column
+  const below = isBehind ? [...shownBelow(text, closed), ...cellsBelow(text, closed)] : []
+  const column = below.filter((value) => isFound(value, 12, false))
+  if (column.length > 0 || !mayBeReversed(text, start)) return column
   const said = reversed.exec(text.slice(Math.max(0, start - 260), start))
   const given = said?.[1] ?? said?.[2]
   if (given === undefined) return []
@@ -297,6 +310,16 @@ function secretsBehind(
   const value = { start: from, end: from + given.length }
   return !fingerprint.test(given) && isFound(value, weak, true) ? [value] : []
 }
+
+/** `$ vault read secret/…`, and it alone in the next line */
+function shownBelow(text: string, at: number): readonly Span[] {
+  if (!isCommand(text, at)) return []
+  const start = match(/[^\n]{0,160}\n(?=\S{12,}(?:\n|$))/y, text, at)
+  return start === undefined ? [] : [{ start, end: match(/\S*/y, text, start) ?? start }]
+}
+
+const isCommand = (text: string, at: number): boolean =>
+  text.startsWith('$ ', text.lastIndexOf('\n', at - 1) + 1)
 
 const mostRows = 32
 const separators = ['|', ';', ',', '\t']
@@ -334,8 +357,15 @@ function cellsBelow(text: string, at: number): readonly Span[] {
   return cells
 }
 
-/** The beginning of the name that ends in a word: `stripe_api_` of `stripe_api_key`, `next page ` of `next page token`. */
-const nameIn = (before: string): string => /(?:[\w$./-]+ ?)?$/.exec(before)?.[0] ?? ''
+/** Where the name begins that ends in a word: `stripe_api_` of `stripe_api_key`, `next page ` of `next page token`. */
+function startOfName(text: string, end: number): number {
+  const least = Math.max(0, end - longestName)
+  const last = codeAt(text, end - 1) === blank ? end - 1 : end
+  let start = last
+  while (start > least && ofName[codeAt(text, start - 1)] === 1) start--
+  return start === last ? end : start
+}
+const ofName = charactersOf('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$./-')
 
 function valueAt(text: string, from: number): (Span & { readonly isQuoted: boolean }) | undefined {
   let at = match(opening, text, from) ?? from
