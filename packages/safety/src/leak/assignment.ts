@@ -1,6 +1,6 @@
 import { codeAt } from '../code-at.js'
 import type { Span } from '../span.js'
-import { charactersOf } from '../stretches.js'
+import { blanks, charactersOf } from '../stretches.js'
 import type { Detector } from './detector.js'
 import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './random.js'
 
@@ -78,10 +78,26 @@ const wrapper = /\{(?:xor\})?(?=[\w+/]{12,}={0,2}(?:\}|["'<]))/iy
 const quote = /\\{0,2}["'`]|\*{0,2}`|\*{2}/y
 /** Longer ones begin like this. */
 const longest = 512
-const unquoted = new RegExp(
-  `(?:[^\\s"'\`,;(){}[\\]<>|&\\\\*]|&(?:amp|lt|gt);|(?<=[^\\s:=])[&*](?=[^\\s"'\`]{3})(?!\\w+[=;])){1,${longest}}`,
-  'y',
-)
+/** Of sentences. */
+const ends = charactersOf('.:!?')
+/** What ends a value without quotes. */
+const stops = charactersOf(`${blanks}"'\`,;(){}[]<>|&\\*`)
+/** A sign of that in a password, or a character of XML. */
+const inside = /&(?:amp|lt|gt);|(?<=[^\s:=])[&*](?=[^\s"'`]{3})(?!\w+[=;])/y
+
+function endOfUnquoted(text: string, from: number): number | undefined {
+  const last = Math.min(text.length, from + longest)
+  let at = from
+  while (at < last) {
+    if (stops[codeAt(text, at)] !== 1) at++
+    else {
+      const end = match(inside, text, at)
+      if (end === undefined) break
+      at = end
+    }
+  }
+  return at === from ? undefined : at
+}
 
 /** Of a commit or a public key, alone; or of what a cache has, behind its name. */
 const fingerprint = /^[\da-f]{40}$|[^\da-f].*[\da-f]{40}/i
@@ -210,7 +226,7 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
       for (const secret of secretsAt(text, { start, word, closed, isBehind }, kind, look.seam)) {
         if (secret.start < (secrets.at(-1)?.end ?? 0)) continue
         // What else is in its line may have a say, such as the other columns of a table.
-        const line = text.lastIndexOf('\n', start) + 1
+        const line = startOfLine(text, start)
         const whole = { start: Math.min(line, secret.start), end: Math.max(word.end, secret.end) }
         if (look.isWanted(whole)) secrets.push(secret)
       }
@@ -269,7 +285,7 @@ function mayHoldValue(text: string, from: number): boolean {
 const goesOn = (text: string, from: number, end: number): boolean =>
   /^[\s|]*$|[:|>,;{([\\"'-]\s*$/.test(text.slice(from, end)) ||
   isCommand(text, from) ||
-  /[|;,\t]/.test(text.slice(text.lastIndexOf('\n', from - 1) + 1, end))
+  /[|;,\t]/.test(text.slice(startOfLine(text, from), end))
 
 /** Characters of the shortest values. */
 const shortest = 8
@@ -318,8 +334,15 @@ function shownBelow(text: string, at: number): readonly Span[] {
   return start === undefined ? [] : [{ start, end: match(/\S*/y, text, start) ?? start }]
 }
 
-const isCommand = (text: string, at: number): boolean =>
-  text.startsWith('$ ', text.lastIndexOf('\n', at - 1) + 1)
+const isCommand = (text: string, at: number): boolean => text.startsWith('$ ', startOfLine(text, at))
+
+/** Of lines that are longer, some place in them. */
+const longestLine = 512
+
+function startOfLine(text: string, at: number): number {
+  const from = Math.max(0, at - longestLine)
+  return from + text.slice(from, at).lastIndexOf('\n') + 1
+}
 
 const mostRows = 32
 const separators = ['|', ';', ',', '\t']
@@ -330,7 +353,7 @@ const heading = /^\s*"?[A-Za-z][\w .-]{0,40}"?\s*$/
 /** The cells in a column of which a name is the head: of a table in Markdown or of a database's shell, or of CSV. */
 function cellsBelow(text: string, at: number): readonly Span[] {
   if (match(/"?[ \t]*(?:[|;,\t]|\r?\n|$)/y, text, at) === undefined) return []
-  const line = text.lastIndexOf('\n', at) + 1
+  const line = startOfLine(text, at)
   const behind = text.indexOf('\n', at)
   if (behind === -1) return []
   const head = text.slice(line, behind)
@@ -382,10 +405,11 @@ function valueAt(text: string, from: number): (Span & { readonly isQuoted: boole
         ? undefined
         : { start: at, end: at + length, isQuoted: true }
   }
-  const end = match(unquoted, text, at)
+  const end = endOfUnquoted(text, at)
   if (end === undefined) return undefined
-  const said = text.slice(at, end).replace(/[.:!?]+$/, '')
-  return { start: at, end: at + said.length, isQuoted: false }
+  let last = end
+  while (last > at && ends[codeAt(text, last - 1)] === 1) last--
+  return { start: at, end: last, isQuoted: false }
 }
 
 /** Where a sticky expression ends that matches at a place. */

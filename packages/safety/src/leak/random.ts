@@ -1,3 +1,4 @@
+import { codeAt } from '../code-at.js'
 import { isPlaceholder } from './placeholder.js'
 
 /** How a value looks that nobody chose: what tells it from words, names, paths, versions and dates. */
@@ -73,8 +74,9 @@ const phrase =
 
 /** Whether a value may be what somebody has made up to be known by: a word with something odd in it. */
 export function looksMadeUp(value: string): boolean {
+  if (value.length < 8 || value.length > 128) return false
   if (phrase.test(value) || wordAndNumber.test(value)) return true
-  if (value.length < 8 || value.length > 128 || !printable.test(value) || known.test(value)) return false
+  if (!printable.test(value) || known.test(value)) return false
   if (isPlaceholder(value) || uuid.test(value) || value.includes('|')) return false
   if (path.test(value) || (dotted.test(value) && count(value, /\d/g) < 2)) return false
   if (count(value, /[A-Za-z]/g) < 3) return false
@@ -167,16 +169,18 @@ export const isPhrase = (value: string, least: number): boolean => {
 
 /** How often small letters, capitals, digits and signs take turns. */
 function changesIn(text: string): number {
-  let [changes, last] = [0, '']
-  for (const character of text) {
-    const kind = /[a-z]/.test(character)
-      ? 'a'
-      : /[A-Z]/.test(character)
-        ? 'A'
-        : /\d/.test(character)
-          ? '0'
-          : '-'
-    if (last !== '' && kind !== last) changes++
+  let [changes, last] = [0, -1]
+  for (let at = 0; at < text.length; at++) {
+    const code = codeAt(text, at)
+    const kind =
+      code >= 0x61 && code <= 0x7a
+        ? 0
+        : code >= 0x41 && code <= 0x5a
+          ? 1
+          : code >= 0x30 && code <= 0x39
+            ? 2
+            : 3
+    if (last !== -1 && kind !== last) changes++
     last = kind
   }
   return changes
