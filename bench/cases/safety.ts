@@ -1,4 +1,5 @@
-import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
+import { defaultLimits, EnvelopeGuard, Kind, WorkMeter } from '@meup/protocol'
+import { compileSafety, defaultSafety, tailOf, warmUp } from '@meup/safety'
 import { type BenignCase, benignCases, benignKinds } from '../../packages/safety/test/corpus/benign/index.js'
 import {
   changedPart,
@@ -23,12 +24,12 @@ const benignTexts = 2000
  * each family in each place.
  */
 export async function safety(options: Options): Promise<Section[]> {
-  const cost = await costOf(options)
+  const cost = [await costOf(options), await costOfEnvelopes(options)]
   const secrets = secretCases(seed, options.rounds)
   const misses = missesOf(secrets, guard)
   const benign = benignCases({ seed, count: benignTexts, system: true })
   const touched = touchedOf(benign, guard)
-  const found = [...keys.map((key) => hiddenBy(key, secrets, misses)), ...touchedBy(benign, touched), cost]
+  const found = [...keys.map((key) => hiddenBy(key, secrets, misses)), ...touchedBy(benign, touched), ...cost]
   if (!options.full) return found
   const lists = [listOf('misses', misses.map(showMiss)), listOf('touched', touched.map(showTouched))]
   return [...lists, hiddenBy('notation', secrets, misses), ...found]
@@ -128,6 +129,44 @@ async function costOf({ ms, warmMs }: Options): Promise<Section> {
     ]),
     figures,
   }
+}
+
+/** Of an envelope that is as large as it may be, its texts as long as they may be. */
+async function costOfEnvelopes({ ms, warmMs }: Options): Promise<Section> {
+  const envelopes = new EnvelopeGuard({ compile: compileSafety, tailOf }, defaultSafety)
+  let runs = 0
+  const tasks = [...plainTexts.slice(-1), ...worstTexts].map(([name, text]) => {
+    const [message, ...parts] = textsOf(text)
+    const payload = { message, metadata: { parts } }
+    const bytes = Buffer.from(JSON.stringify(payload))
+    const thought = { kind: Kind.reasoningThought, from: 'bot', id: 'one', payload }
+    // In a run of its own: nothing was said before.
+    const guard = (): unknown =>
+      envelopes.guard({ ...thought, context: `run ${runs++}` }, bytes, new WorkMeter(defaultLimits.work))
+    return [name.replace(/^16 Ki?B of /, ''), guard] as const
+  })
+  const measured = await measureTasks(tasks, {
+    batch: 1,
+    ms: Math.min(ms, 500),
+    warmMs: Math.min(warmMs, 200),
+  })
+  const unit = measured[0]?.ns ?? Number.NaN
+  return {
+    id: 'safety-envelopes',
+    title: `A thought of ${count(largest / 1024)} KiB through the safety gate`,
+    about: `With ${count(defaultLimits.work)} units of work: what is not scanned for them is withheld.`,
+    columns: ['texts of', 'ms', 'ratio'],
+    rows: measured.map(({ name, ns }) => [name, decimals(ns / 1e6, 2), times(ns / unit)]),
+    figures: measured,
+  }
+}
+
+const largest = 250 * 1024
+
+function textsOf(text: string): string[] {
+  const { maxLength } = defaultSafety
+  const whole = text.repeat(Math.ceil(maxLength / text.length))
+  return Array.from({ length: Math.ceil(largest / maxLength) }, () => whole.slice(0, maxLength))
 }
 
 const listOf = (name: string, items: readonly string[]): Section => ({

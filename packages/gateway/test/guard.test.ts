@@ -59,7 +59,7 @@ describe('what agents think aloud', () => {
       { name: 'a-rule-with-a-very-long-name-indeed', pattern: 'Q[0-9]', action: 'mask' },
     ] as const
     const { running, ana, ben } = await guarded({ limits, safety: { rules } })
-    const { id, seq } = await ana.accepted(thought('Q1 '.repeat(1300)))
+    const { id, seq } = await ana.accepted(thought('Q1 '.repeat(400)))
     const text = (await ben.next(byId(id))).payload.message as string
     expect(text.length).toBeGreaterThan(limits.maxEnvelopeBytes)
     expect(text).not.toMatch(/Q1/)

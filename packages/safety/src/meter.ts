@@ -20,13 +20,13 @@ const costs = {
   /** At a word of a rule: whether it may begin a match. */
   word: 1 / 4,
   /** At a word that may. */
-  match: 2,
+  match: 6,
   /** At characters that are read as others. */
   change: 1 / 2,
   /** At a run of percent signs or of base64, beside its characters. */
   encoding: 2,
   /** At a secret, to mask it. */
-  secret: 4,
+  secret: 10,
 } as const
 
 export const chargeLooks = (meter: Meter, looks: number, at: keyof typeof costs): void =>

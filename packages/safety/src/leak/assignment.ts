@@ -28,13 +28,24 @@ const closing = /\\{0,2}["'`]?\]?\)?[*`]{0,2}/y
 /** Where the words around it say less, a value has at least so many characters. */
 const weak = 16
 
-/** How a value follows a name, nearly always on the same line; each with the characters that a value must have there. */
-const joints: readonly (readonly [pattern: RegExp, least: number])[] = [
+/** How a value follows a name, nearly always on the same line, and the characters that a value must have there. */
+type Joint = readonly [pattern: RegExp, least: number]
+
+const sign = /[ \t]*[=:!→：]/y
+/** Behind a sign. */
+const assigned: readonly Joint[] = [
   // `name: string = "…"`, `name := …`, `name => …`
   [
-    /[ \t]*(?:=>|:=|\?=|->|→|!?={1,3}|:[ \t]*[>|][-+]?[ \t]*\n\s*|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?=[ \t]*["'`\w]))?)[ \t]*/y,
+    /[ \t]*(?:=>|:=|→|：|!?={1,3}|:[ \t]*[>|][-+]?[ \t]*\n\s*|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?=[ \t]*["'`\w]))?)[ \t]*/y,
     12,
   ],
+  // `Your token:`, and it alone in the next line
+  [/:[ \t]*\n\s{1,12}(?=\S+[ \t]*(?:\n|$))/y, 12],
+]
+
+/** Behind anything else. */
+const said: readonly Joint[] = [
+  [/[ \t]*(?:->|\?=)[ \t]*|[はが은는「：\s]{1,3}(?<=「)/y, 12],
   // `process.env.NAME ?? '…'`
   [/[ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])|\}?"?\][ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])/y, 12],
   // `{"name": "token", "value": "…"}`; `- name: TOKEN`, and `value: …` on the next line; `--name token --value …`
@@ -54,7 +65,7 @@ const joints: readonly (readonly [pattern: RegExp, least: number])[] = [
   [/[ \t]+(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?[ \t]*[:=→][ \t]+/iy, 12],
   // `Your token (shown once):`, and it alone in the next line; `A password is made for root@localhost: …`
   [
-    /[ \t(][^\n:]{0,100}:[ \t]*\n\s{0,12}(?:[-*][ \t]+)?(?=\S+[ \t]*(?:\n|$))|:[ \t]*\n\s{1,12}(?=\S+[ \t]*(?:\n|$))|[ \t][^\n:=.]{1,60}:[ \t]+(?=\S+[ \t]*(?:\n|$))/y,
+    /[ \t(][^\n:]{0,100}:[ \t]*\n\s{0,12}(?:[-*][ \t]+)?(?=\S+[ \t]*(?:\n|$))|[ \t][^\n:=.]{1,60}:[ \t]+(?=\S+[ \t]*(?:\n|$))/y,
     12,
   ],
   [
@@ -76,16 +87,14 @@ const scheme =
 /** `{…}` and `{xor}…` of Java's servers. */
 const wrapper = /\{(?:xor\})?(?=[\w+/]{12,}={0,2}(?:\}|["'<]))/iy
 const quote = /\\{0,2}["'`]|\*{0,2}`|\*{2}/y
-/** Longer ones begin like this. */
-const longest = 512
 /** Of sentences. */
 const ends = charactersOf('.:!?')
 /** What ends a value without quotes. */
-const stops = charactersOf(`${blanks}"'\`,;(){}[]<>|&\\*`)
+const stops = charactersOf(`${blanks}"'\`,;(){}[]<>|&\\*」』。、`)
 /** A sign of that in a password, or a character of XML. */
 const inside = /&(?:amp|lt|gt);|(?<=[^\s:=])[&*](?=[^\s"'`]{3})(?!\w+[=;])/y
 
-function endOfUnquoted(text: string, from: number): number | undefined {
+function endOfUnquoted(text: string, from: number, longest: number): number | undefined {
   const last = Math.min(text.length, from + longest)
   let at = from
   while (at < last) {
@@ -116,6 +125,8 @@ interface Place {
 interface Kind {
   readonly name: string
   readonly words: readonly string[]
+  /** Characters of a value that are looked at: longer ones begin like this. */
+  readonly longest: number
   /** Whether a name that goes on with such a word is one of something else. */
   readonly isHarmless: (name: string) => boolean
   readonly isSecret: (place: Place) => boolean
@@ -123,6 +134,7 @@ interface Kind {
 
 const keys: Kind = {
   name: 'credential',
+  longest: 512,
   words: [
     'key',
     'token',
@@ -155,6 +167,7 @@ const longBase64 = /^(?:base64:)?[A-Za-z\d+/]{40,}={0,2}$/
 
 const passwords: Kind = {
   name: 'password',
+  longest: 160,
   words: [
     'pass',
     'password',
@@ -203,6 +216,7 @@ const passwords: Kind = {
 /** Shorter than what is drawn at random: what somebody has made up. */
 const secrets: Kind = {
   name: 'credential',
+  longest: 160,
   words: ['secret', 'credential', 'credentials'],
   isHarmless: keys.isHarmless,
   isSecret: ({ value, least, isQuoted }) =>
@@ -251,7 +265,7 @@ function endOfName(text: string, { end }: Span): number | undefined {
 /** Characters behind a name in which its value begins. */
 const sight = 128
 /** Digits, signs and quotes, which words of prose are without. */
-const odd = charactersOf('0123456789"`@#$%^&*+=~_-/|\\<>')
+const odd = charactersOf('0123456789!"`@#$%^&*+=~_-/|\\<>')
 const [blank, newline] = [' ', '\n'].map((each) => each.charCodeAt(0)) as [number, number]
 
 const over = charactersOf('.,;)}/')
@@ -311,16 +325,17 @@ function secretsAt(
     if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
     return kind.isSecret({ value, least, isQuoted, isBareKey })
   }
+  const joints = match(sign, text, closed) === undefined ? said : assigned
   for (const [joint, least] of isBehind ? joints : []) {
     const at = match(joint, text, closed)
-    const value = at === undefined ? undefined : valueAt(text, at)
+    const value = at === undefined ? undefined : valueAt(text, at, kind.longest)
     if (value !== undefined && isFound(value, least, value.isQuoted)) return [value]
   }
   const below = isBehind ? [...shownBelow(text, closed), ...cellsBelow(text, closed)] : []
   const column = below.filter((value) => isFound(value, 12, false))
   if (column.length > 0 || !mayBeReversed(text, start)) return column
-  const said = reversed.exec(text.slice(Math.max(0, start - 260), start))
-  const given = said?.[1] ?? said?.[2]
+  const earlier = reversed.exec(text.slice(Math.max(0, start - 260), start))
+  const given = earlier?.[1] ?? earlier?.[2]
   if (given === undefined) return []
   const from = text.lastIndexOf(given, start)
   const value = { start: from, end: from + given.length }
@@ -390,7 +405,11 @@ function startOfName(text: string, end: number): number {
 }
 const ofName = charactersOf('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$./-')
 
-function valueAt(text: string, from: number): (Span & { readonly isQuoted: boolean }) | undefined {
+function valueAt(
+  text: string,
+  from: number,
+  longest: number,
+): (Span & { readonly isQuoted: boolean }) | undefined {
   let at = match(opening, text, from) ?? from
   const inner = match(quote, text, at)
   const opened = inner === undefined ? '' : text.slice(at, inner)
@@ -405,7 +424,7 @@ function valueAt(text: string, from: number): (Span & { readonly isQuoted: boole
         ? undefined
         : { start: at, end: at + length, isQuoted: true }
   }
-  const end = endOfUnquoted(text, at)
+  const end = endOfUnquoted(text, at, longest)
   if (end === undefined) return undefined
   let last = end
   while (last > at && ends[codeAt(text, last - 1)] === 1) last--

@@ -28,9 +28,12 @@ const known =
 /** A file, a host or a property of something. */
 const dotted = /^(?:[\w-]+\.)+[a-z]{2,5}$|^[a-z_]\w*(?:\.[a-z_]\w*)+$/i
 
+/** Characters by which a longer value is known. */
+const enough = 128
+
 /** Whether a value looks as if it were drawn at random. */
 export function looksRandom(value: string, { least, allowsUuid }: Randomness): boolean {
-  const body = value.replace(/^base64:|={1,2}$/g, '')
+  const body = value.slice(0, enough).replace(/^base64:|={1,2}$/g, '')
   if (body.length < least || !printable.test(body)) return false
   if (known.test(body) && !slashedBase64.test(value)) return false
   if (uuid.test(body)) return allowsUuid
@@ -72,9 +75,12 @@ const identifier = /^[A-Za-z_]?[a-z]*(?:[A-Z][a-z]+|_[a-z]+)*\d{0,3}(?:[A-Z][a-z
 const phrase =
   /^(?!.*(?<![a-z])(?:pass|password|secret|config|name|user|key)(?![a-z]))[a-z]{4,12}(?:([_.-])[a-z]{4,12})(?:\1[a-z]{4,12})+$/
 
+/** Characters that people type. */
+const longestTyped = 128
+
 /** Whether a value may be what somebody has made up to be known by: a word with something odd in it. */
 export function looksMadeUp(value: string): boolean {
-  if (value.length < 8 || value.length > 128) return false
+  if (value.length < 8 || value.length > longestTyped) return false
   if (phrase.test(value) || wordAndNumber.test(value)) return true
   if (!printable.test(value) || known.test(value)) return false
   if (isPlaceholder(value) || uuid.test(value) || value.includes('|')) return false
@@ -147,11 +153,12 @@ const mixed = /^(?=(?:.*[A-Za-z]){3})(?=.*\d)[!-~]{8,128}$(?<!\..*)/
 
 /** Whether a value is made up so that it can be told from words, where little else speaks for it. */
 export const looksTyped = (value: string): boolean =>
-  (typed.test(value) && looksMadeUp(value)) ||
-  (mixed.test(value) && changesIn(value) >= value.length * manyChanges) ||
-  (/^[a-z]{5,}\d{3,6}$/.test(value) && !isWordlike(value)) ||
-  (phrase.test(value) && value.length >= 20) ||
-  looksRandom(value, { least: 12, allowsUuid: false })
+  value.length <= longestTyped &&
+  ((typed.test(value) && looksMadeUp(value)) ||
+    (mixed.test(value) && changesIn(value) >= value.length * manyChanges) ||
+    (/^[a-z]{5,}\d{3,6}$/.test(value) && !isWordlike(value)) ||
+    (phrase.test(value) && value.length >= 20) ||
+    looksRandom(value, { least: 12, allowsUuid: false }))
 
 /** Words of sentences, which no list of words to be known by has. */
 const stopWords =

@@ -9,7 +9,7 @@ import { asWritten, type Decoder, decode, type View } from './view.js'
 /** So deep encodings in one another are read. */
 const deepest = 2
 /** Times that what was decoded could be read instead: base64 may begin at any of four places. */
-const costOfDecoding = 24
+const costOfDecoding = 28
 
 export interface Views {
   readonly certain: readonly View[]
