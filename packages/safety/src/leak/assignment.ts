@@ -1,8 +1,12 @@
 import { codeAt } from '../code-at.js'
 import type { Span } from '../span.js'
-import { blanks, charactersOf } from '../stretches.js'
+import { charactersOf } from '../stretches.js'
+import { isCommand, startOfLine, valuesBelow } from './below.js'
 import type { Detector } from './detector.js'
+import { jointsAt, weak } from './joints.js'
+import { matchAt } from './match-at.js'
 import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './random.js'
+import { valueAt } from './value-at.js'
 
 /** What makes a name one of something else, as the last word before: keys of tables and caches, marks of pages. */
 const harmless =
@@ -25,88 +29,9 @@ const suffix =
 /** What closes a name, as it stands in code: a quote, a bracket, marks of Markdown. */
 const closing = /\\{0,2}["'`]?\]?\)?[*`]{0,2}/y
 
-/** Where the words around it say less, a value has at least so many characters. */
-const weak = 16
-
-/** How a value follows a name, nearly always on the same line, and the characters that a value must have there. */
-type Joint = readonly [pattern: RegExp, least: number]
-
-const sign = /[ \t]*[=:!→：]/y
-/** Behind a sign. */
-const assigned: readonly Joint[] = [
-  // `name: string = "…"`, `name := …`, `name => …`
-  [
-    /[ \t]*(?:=>|:=|→|：|!?={1,3}|:[ \t]*[>|][-+]?[ \t]*\n\s*|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?=[ \t]*["'`\w]))?)[ \t]*/y,
-    12,
-  ],
-  // `Your token:`, and it alone in the next line
-  [/:[ \t]*\n\s{1,12}(?=\S+[ \t]*(?:\n|$))/y, 12],
-]
-
-/** Behind anything else. */
-const said: readonly Joint[] = [
-  [/[ \t]*(?:->|\?=)[ \t]*|[はが은는「：\s]{1,3}(?<=「)/y, 12],
-  // `process.env.NAME ?? '…'`
-  [/[ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])|\}?"?\][ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])/y, 12],
-  // `{"name": "token", "value": "…"}`; `- name: TOKEN`, and `value: …` on the next line; `--name token --value …`
-  [
-    /[ \t]*,?(?:\s{0,40}|(?:[ \t]+\w+=\w+){1,4}[ \t]+)\\{0,2}["']?value\\{0,2}["']?[ \t]*[:=][ \t]*|[ \t]+--?(?:value|body|data|secret-string)[ \t=]+/iy,
-    12,
-  ],
-  // `getByLabel('Password').fill('…')`
-  [/\.\w{2,10}\([ \t]*(?=["'`])/y, 12],
-  // `setToken("…")`, `("token", "…")`, `| token | …`
-  [/[ \t]*\([ \t]*(?=["'`])|[ \t]*,[ \t]*(?=\\{0,2}["'`])|[ \t]*\|[ \t]*/y, 12],
-  // `<token>…`, `<entry key="token" type="text">…`, `<name>token</name><value>…`
-  [
-    /<\/[\w:-]+>\s{0,40}<[\w:-]+>|(?:[ \t][\w:-]+="[^"\n<>]{0,60}")*[ \t]*>(?:\s{0,40}<(?:value|string)>)?/iy,
-    12,
-  ],
-  [/[ \t]+(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?[ \t]*[:=→][ \t]+/iy, 12],
-  // `Your token (shown once):`, and it alone in the next line; `A password is made for root@localhost: …`
-  [
-    /[ \t(][^\n:]{0,100}:[ \t]*\n\s{0,12}(?:[-*][ \t]+)?(?=\S+[ \t]*(?:\n|$))|[ \t][^\n:=.]{1,60}:[ \t]+(?=\S+[ \t]*(?:\n|$))/y,
-    12,
-  ],
-  [
-    /[ \t]+(?:[^\n:=.]{1,60}?[ \t]+)?(?:is|was|are|to|as|will be|lautet|ist|est|es|è|é|jest)(?:[ \t]+(?:now|jetzt|(?:changed|set|reset|rotated) to|replaced (?:by|with)))?:?[ \t]+/iy,
-    weak,
-  ],
-  [/[ \t][^\n:=.]{1,40}[ \t]?:[ \t]+/y, weak],
-  [/[ \t]+[-–—][ \t]+|[ \t]+(?:[5-9][ \t]+)?|-(?=[\w+/-]{16,}={0,2}(?:["'`\s]|$))/y, weak],
-]
-
 /** `use "…" as the name`, `echo '…' | vendor login --name-stdin`, `vendor.New("…") // the name` */
 const reversed =
   /["'`]([^\s"'`]{8,200})["'`](?: as (?:(?:the|an?|our|my|its|your) )?[\w -]{0,40}| \| [^|\n]{1,60}--[\w -]{0,40}|[^\n"'`]{0,60}(?:#|\/\/|;)[ \t][^\n"'`]{0,24})$|\becho (?:-n )?["']?([^\s"'`|]{8,200})["']? \| $/
-
-/** What may stand around a value in code, before its quote. */
-const opening = /(?:new[ \t]+)?(?:[A-Za-z]\w*(?:\.|::))*[A-Za-z]\w*\((?=["'`])|[brfuN](?=["'`])/y
-const scheme =
-  /(?:Bearer|Basic|Token|Bot|ApiKey|Key|App|[A-Z]{2,8}|[A-Z][a-z]+\.[A-Z][a-z]+)[ \t]+(?=\S{12})/y
-/** `{…}` and `{xor}…` of Java's servers. */
-const wrapper = /\{(?:xor\})?(?=[\w+/]{12,}={0,2}(?:\}|["'<]))/iy
-const quote = /\\{0,2}["'`]|\*{0,2}`|\*{2}/y
-/** Of sentences. */
-const ends = charactersOf('.:!?')
-/** What ends a value without quotes. */
-const stops = charactersOf(`${blanks}"'\`,;(){}[]<>|&\\*」』。、`)
-/** A sign of that in a password, or a character of XML. */
-const inside = /&(?:amp|lt|gt);|(?<=[^\s:=])[&*](?=[^\s"'`]{3})(?!\w+[=;])/y
-
-function endOfUnquoted(text: string, from: number, longest: number): number | undefined {
-  const last = Math.min(text.length, from + longest)
-  let at = from
-  while (at < last) {
-    if (stops[codeAt(text, at)] !== 1) at++
-    else {
-      const end = match(inside, text, at)
-      if (end === undefined) break
-      at = end
-    }
-  }
-  return at === from ? undefined : at
-}
 
 /** Of a commit or a public key, alone; or of what a cache has, behind its name. */
 const fingerprint = /^[\da-f]{40}$|[^\da-f].*[\da-f]{40}/i
@@ -258,8 +183,8 @@ interface Name {
 }
 
 function endOfName(text: string, { end }: Span): number | undefined {
-  const afterName = match(suffix, text, end)
-  return afterName === undefined ? undefined : (match(closing, text, afterName) ?? afterName)
+  const afterName = matchAt(suffix, text, end)
+  return afterName === undefined ? undefined : (matchAt(closing, text, afterName) ?? afterName)
 }
 
 /** Characters behind a name in which its value begins. */
@@ -274,9 +199,9 @@ const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value
 
 /** Whether in the rest of the line, or in the next one, anything stands that looks unlike a word. */
 function mayHoldValue(text: string, from: number): boolean {
-  if (over[codeAt(text, from)] === 1 && match(sentenceOver, text, from) !== undefined) return false
+  if (over[codeAt(text, from)] === 1 && matchAt(sentenceOver, text, from) !== undefined) return false
   const last = Math.min(text.length, from + sight)
-  if (match(/[ \t]*\|/y, text, from) !== undefined) return true
+  if (matchAt(/[ \t]*\|/y, text, from) !== undefined) return true
   let [length, lines, isOdd, wasSmall] = [0, 0, false, false]
   for (let at = from; at < last; at++) {
     const code = codeAt(text, at)
@@ -325,13 +250,12 @@ function secretsAt(
     if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
     return kind.isSecret({ value, least, isQuoted, isBareKey })
   }
-  const joints = match(sign, text, closed) === undefined ? said : assigned
-  for (const [joint, least] of isBehind ? joints : []) {
-    const at = match(joint, text, closed)
+  for (const [joint, least] of isBehind ? jointsAt(text, closed) : []) {
+    const at = matchAt(joint, text, closed)
     const value = at === undefined ? undefined : valueAt(text, at, kind.longest)
     if (value !== undefined && isFound(value, least, value.isQuoted)) return [value]
   }
-  const below = isBehind ? [...shownBelow(text, closed), ...cellsBelow(text, closed)] : []
+  const below = isBehind ? valuesBelow(text, closed) : []
   const column = below.filter((value) => isFound(value, 12, false))
   if (column.length > 0 || !mayBeReversed(text, start)) return column
   const earlier = reversed.exec(text.slice(Math.max(0, start - 260), start))
@@ -340,59 +264,6 @@ function secretsAt(
   const from = text.lastIndexOf(given, start)
   const value = { start: from, end: from + given.length }
   return !fingerprint.test(given) && isFound(value, weak, true) ? [value] : []
-}
-
-/** `$ vault read secret/…`, and it alone in the next line */
-function shownBelow(text: string, at: number): readonly Span[] {
-  if (!isCommand(text, at)) return []
-  const start = match(/[^\n]{0,160}\n(?=\S{12,}(?:\n|$))/y, text, at)
-  return start === undefined ? [] : [{ start, end: match(/\S*/y, text, start) ?? start }]
-}
-
-const isCommand = (text: string, at: number): boolean => text.startsWith('$ ', startOfLine(text, at))
-
-/** Of lines that are longer, some place in them. */
-const longestLine = 512
-
-function startOfLine(text: string, at: number): number {
-  const from = Math.max(0, at - longestLine)
-  return from + text.slice(from, at).lastIndexOf('\n') + 1
-}
-
-const mostRows = 32
-const separators = ['|', ';', ',', '\t']
-const ruler = /^[ \t]*\|?[ \t:|+-]*-{3,}[ \t:|+-]*$/
-/** Of the head of a table without a ruler, or nearly anything would be one. */
-const heading = /^\s*"?[A-Za-z][\w .-]{0,40}"?\s*$/
-
-/** The cells in a column of which a name is the head: of a table in Markdown or of a database's shell, or of CSV. */
-function cellsBelow(text: string, at: number): readonly Span[] {
-  if (match(/"?[ \t]*(?:[|;,\t]|\r?\n|$)/y, text, at) === undefined) return []
-  const line = startOfLine(text, at)
-  const behind = text.indexOf('\n', at)
-  if (behind === -1) return []
-  const head = text.slice(line, behind)
-  const separator = separators.find((each) => head.includes(each))
-  if (separator === undefined) return []
-  const columns = head.split(separator)
-  const rows = text.slice(behind + 1, line + 16_384).split('\n', mostRows)
-  const column = text.slice(line, at).split(separator).length - 1
-  const isRuled = ruler.test(rows[0] ?? '')
-  if (!isRuled && (separator === '|' || columns.length < 3 || !columns.every((each) => heading.test(each))))
-    return []
-  const cells: Span[] = []
-  let begin = line + head.length + 1
-  for (const [index, row] of rows.entries()) {
-    const parts = row.split(separator)
-    if (!(isRuled && index === 0)) {
-      if (parts.length < (isRuled ? 2 : columns.length)) break
-      const [, lead = '', value = ''] = /^([\s"`*]*)([^\s"`*|]*)/.exec(parts[column] ?? '') ?? []
-      const start = begin + parts.slice(0, column).join(separator).length + (column > 0 ? 1 : 0) + lead.length
-      cells.push({ start, end: start + value.length })
-    }
-    begin += row.length + 1
-  }
-  return cells
 }
 
 /** Where the name begins that ends in a word: `stripe_api_` of `stripe_api_key`, `next page ` of `next page token`. */
@@ -404,35 +275,3 @@ function startOfName(text: string, end: number): number {
   return start === last ? end : start
 }
 const ofName = charactersOf('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$./-')
-
-function valueAt(
-  text: string,
-  from: number,
-  longest: number,
-): (Span & { readonly isQuoted: boolean }) | undefined {
-  let at = match(opening, text, from) ?? from
-  const inner = match(quote, text, at)
-  const opened = inner === undefined ? '' : text.slice(at, inner)
-  at = inner ?? at
-  at = match(scheme, text, at) ?? at
-  at = match(wrapper, text, at) ?? at
-  if (opened !== '') {
-    const length = text.slice(at, at + longest).indexOf(opened)
-    if (length > 0)
-      return /\s/.test(text.slice(at, at + length)) &&
-        !/^[a-z]+(?: [a-z]+)+$/.test(text.slice(at, at + length))
-        ? undefined
-        : { start: at, end: at + length, isQuoted: true }
-  }
-  const end = endOfUnquoted(text, at, longest)
-  if (end === undefined) return undefined
-  let last = end
-  while (last > at && ends[codeAt(text, last - 1)] === 1) last--
-  return { start: at, end: last, isQuoted: false }
-}
-
-/** Where a sticky expression ends that matches at a place. */
-function match(pattern: RegExp, text: string, at: number): number | undefined {
-  pattern.lastIndex = at
-  return pattern.test(text) ? pattern.lastIndex : undefined
-}

@@ -2,7 +2,7 @@ import type { LeakAction } from '../settings.js'
 import type { Span } from '../span.js'
 
 /** What of a text is looked at. */
-export interface Look {
+interface Look {
   /** What holds a match of which this is not so may be left out. */
   readonly isWanted: (span: Span) => boolean
   /** What ends here or before may be left out. */
