@@ -45,7 +45,7 @@ test('attacks, each by itself', { timeout: patience }, async () => {
 
 test('what the safety gate hides, touches and takes', { timeout: patience }, async () => {
   const found = await run('main', 'safety', '--ms', '10', '--warm', '10', '--rounds', '1')
-  expect(found).toMatch(/^yaml +[\d,]+ +[\d,]+ +\d+\.\d %$/m)
+  expect(found).toMatch(/^all +[\d,]+ +[\d,]+ +\d+\.\d %$/m)
   expect(found).toMatch(/^lock files +[\d,]+ +\d+ +\d+\.\d %$/m)
   expect(found).toMatch(/^8 KiB of prose +\d+\.\d +\d+\.\d\d +\d+\.\d\d x$/m)
 })
