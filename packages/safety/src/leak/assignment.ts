@@ -161,7 +161,7 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
       const isBehind = mayHoldValue(text, closed)
       if (!isBehind && !mayBeReversed(text, word.start)) continue
       const start = startOfName(text, word.start)
-      if (look.isCut && start === 0) continue
+      if (look.isCut && text.slice(0, start).trim() === '') continue
       for (const secret of secretsAt(text, { start, word, closed, isBehind }, kind, look.seam)) {
         if (secret.start < (secrets.at(-1)?.end ?? 0)) continue
         // What else is in its line may have a say, such as the other columns of a table.

@@ -5,7 +5,7 @@ import { continuationEnd } from '../surroundings.js'
 import type { Detector } from './detector.js'
 import { compileFinder } from './finder.js'
 import type { Words } from './keywords.js'
-import { type Beginning, beginningsIn, isGlued } from './seams.js'
+import { type Beginning, beginningsIn, mayNameGoOn } from './seams.js'
 import { merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
@@ -63,7 +63,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
   return (text, before, meter) => {
     chargeReading(meter, text.length)
     const words = wordsIn(text)
-    const found = secretsIn(text, words, meter, { isCut: isGlued(before, text) })
+    const found = secretsIn(text, words, meter, { isCut: mayNameGoOn(before, text) })
     for (const said of before === '' ? [] : beginningsIn(before)) {
       const start = text.slice(0, continuationEnd(text))
       const across = secretsAcross(said, start, words, meter)

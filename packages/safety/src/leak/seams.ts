@@ -4,7 +4,11 @@ const seam = '\uffff'
 const most = 8
 
 /** Whether a word may go on from one text to the other. */
-export const isGlued = (before: string, text: string): boolean => /[\w-]$/.test(before) && /^[\w-]/.test(text)
+const isGlued = (before: string, text: string): boolean => /[\w-]$/.test(before) && /^[\w-]/.test(text)
+
+/** Whether a name may, of which the words stand apart: `public`, ` key`. */
+export const mayNameGoOn = (before: string, text: string): boolean =>
+  /[\w-] ?$/.test(before) && /^ ?[\w-]/.test(text)
 
 /** One text behind another; where nothing parts their words, the place is marked. */
 export const joinAtSeam = (before: string, text: string): string =>
