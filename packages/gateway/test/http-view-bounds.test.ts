@@ -100,7 +100,7 @@ const views = [
   '/audit/export?format=markdown',
 ]
 
-test.for(views)('whoever has used up its work waits for %s, and others do not', async (path) => {
+test.for(views)('a reader that has used up its work waits for %s, and others do not', async (path) => {
   const clock = new FakeClock()
   const work = { perSecond: 1, burst: 20 }
   const crowd = Object.fromEntries(range(1, 50).map((n) => [`p${n}`, ['x'.repeat(100)]]))

@@ -65,7 +65,7 @@ describe('a response of 3 MB', () => {
     expect((await get('/audit/verify')).status).toBe(200)
   })
 
-  test('is not read again for whoever answers it, or sends another under its id', async () => {
+  test('is not read again for an answer to it, or another envelope under its id', async () => {
     let bytes = 0
     const store = reading(memoryStore(), (row) => {
       bytes += row?.body.length ?? 0

@@ -18,7 +18,7 @@ const leastOfPart = 14
 const manyChanges = 0.45
 const oneRun = /^[a-z\d]+$/i
 const oneCase = /^(?:[a-z]+|[A-Z]+)$/
-/** No path: it has both cases, and ends as base64 does or has a sign that paths seldom have. */
+/** Base64 rather than a path: of both cases, with the padding or a sign that paths seldom have. */
 const slashedBase64 =
   /^\/(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?:[A-Za-z\d+/]{26,}={1,2}|[A-Za-z\d/]*\+[A-Za-z\d+/]{10,})$/
 const base32 = /^[A-Z2-7]{16,}$/

@@ -121,7 +121,7 @@ export async function openSqliteProjection(
     async prune(before) {
       for (let steps = 0; ; ) {
         let begin = 0
-        // Whoever reads or follows the log comes between two slices.
+        // Readers and followers of the log come between two slices.
         const removed = await write(() => {
           begin = performance.now()
           return writer.call('prune', [space, before])
