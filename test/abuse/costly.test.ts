@@ -132,7 +132,7 @@ test('what was refused is charged: whoever owes work posts nothing until it is p
   expect(owed[1]).toBe(owed[0])
 })
 
-test('names of tools in refused calls are scanned at their sender's expense, also where one record stands for many', async () => {
+test('names of tools in refused calls are scanned and their sender pays, also where one record stands for many', async () => {
   const rates = { ana: { work: { perSecond: 1, burst: 25_000 } } }
   const { post } = await start({ participants, clock: new FakeClock(), rates })
   const call = (name: string) =>
