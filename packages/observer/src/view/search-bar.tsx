@@ -20,12 +20,18 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
   const field = useRef<HTMLInputElement>(null)
   const isThrough = useSearching(model)
   useEffect(() => field.current?.select(), [])
+  const [asked, ask] = useState<1 | -1 | undefined>()
   const step = (by: 1 | -1): void => {
+    ask(undefined)
     const from = at?.seq ?? seq ?? Number.POSITIVE_INFINITY
     const hit = sieve.search.step(from, by)
     setAt(hit)
     if (hit !== undefined) show(hit.id)
   }
+  // Of a search that is not through, the newest hit so far is any: the step waits.
+  useEffect(() => {
+    if (isThrough && asked !== undefined) step(asked)
+  }, [isThrough, asked])
   const { count, beginnings } = sieve.search
   const { query } = model.lens
   return (
@@ -41,12 +47,13 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
         value={query}
         onInput={(event) => {
           setAt(undefined)
+          ask(undefined)
           lens.find(event.currentTarget.value)
         }}
         onKeyDown={(event) => {
           if (event.key === 'Enter') {
             event.preventDefault()
-            step(event.shiftKey ? 1 : -1)
+            ask(event.shiftKey ? 1 : -1)
           } else if (event.key === 'Escape') {
             event.stopPropagation()
             close()
@@ -70,7 +77,7 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
         aria-label="Previous hit"
         title="Previous (Enter)"
         disabled={count === 0}
-        onClick={() => step(-1)}
+        onClick={() => ask(-1)}
       >
         ↑
       </button>
@@ -79,7 +86,7 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
         aria-label="Next hit"
         title="Next (Shift Enter)"
         disabled={count === 0}
-        onClick={() => step(1)}
+        onClick={() => ask(1)}
       >
         ↓
       </button>
