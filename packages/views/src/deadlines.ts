@@ -19,6 +19,10 @@ export class Deadlines {
     this.#times.delete(id)
   }
 
+  get isEmpty(): boolean {
+    return this.#soonest === Number.POSITIVE_INFINITY
+  }
+
   /** What is due by now, in milliseconds; it has no deadline any more. */
   due(now: number): readonly string[] {
     if (now < this.#soonest) return []

@@ -20,3 +20,8 @@ export const phaseOfLabel = (label: string): Phase | undefined => byLabel.get(la
 
 /** Any label, captured. */
 export const anyLabel = /(\[(?:思考|計画|承認待ち|実行|エラー)\])/
+
+/** Phases as bits, so that several of them are one number. */
+export const phaseBits = Object.fromEntries(phases.map((phase, place) => [phase, 1 << place])) as Readonly<
+  Record<Phase, number>
+>

@@ -41,9 +41,14 @@ export class Ulids {
   }
 
   next(): string {
+    return this.at(this.#index++)
+  }
+
+  /** The id with this index. */
+  at(index: number): string {
     if (this.#place === '')
       this.#place = encode(this.milliseconds, lengths.time) + this.#log + encode(this.#seq, lengths.seq)
-    return this.#place + encode(this.#index++, lengths.index)
+    return this.#place + encode(index, lengths.index)
   }
 }
 

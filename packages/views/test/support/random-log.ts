@@ -51,6 +51,7 @@ const ask = fc.record(
       params: fc.record({ name: tool, arguments: fc.constantFrom({}, { token: 'abc' }, { a: [1, 2] }) }),
       expiresAt: fc.constantFrom(undefined, '2026-02-21T10:00:20.000Z'),
       uses: fc.constantFrom(1, 2),
+      id: fc.constantFrom(undefined, 1, 2),
     }),
   },
   { requiredKeys: ['kind', 'from', 'payload'] },
@@ -114,13 +115,18 @@ function connect(moves: readonly (readonly [Move, number, number])[]): Fields[] 
     ids.push(id)
     const isGateway = fields.from === GATEWAY
     const place = { ...payload, ...(context !== undefined && { context }) }
-    const cancelled = { ...payload, params: { requestId: correlationId ?? 'nothing' } }
+    const requestId = one % 3 === 0 ? 1 + (other % 2) : (correlationId ?? 'nothing')
+    const cancelled = { ...payload, params: { requestId } }
+    const another = recent[one % (recent.length || 1)]
+    const answers = one % 5 === 0 && another !== undefined && another !== correlationId
     return {
       ...fields,
       id,
       payload: payload.method === 'notifications/cancelled' ? cancelled : isGateway ? place : payload,
       ...(context !== undefined && !isGateway && { context }),
-      ...(correlationId !== undefined && { correlationId }),
+      ...(correlationId !== undefined && {
+        correlationId: answers ? [correlationId, another] : correlationId,
+      }),
     }
   })
 }

@@ -1,0 +1,53 @@
+import { type DecisionPayload, type Envelope, Kind, namespaceOf } from '@meup/protocol'
+import { guardedToolName } from '../mcp/call.js'
+import type { Guard } from '../mcp/redact.js'
+import { readResult } from '../mcp/result.js'
+import { head, isBlank, messageOf } from '../text.js'
+import { partsOf } from './parse-thinking.js'
+import { isPhase } from './phases.js'
+import type { StepDraft } from './step.js'
+
+/** Characters that are kept of what a tool said. */
+export const longestResult = 500
+
+/** What a step says of a call whose request is not there any more. */
+const unknownTool = 'a tool'
+
+/** A thought is one step where it tells its phase, else as many as it looks like. */
+export function thoughtSteps({ payload }: Pick<Envelope, 'payload'>): readonly StepDraft[] {
+  const text = messageOf(payload)
+  if (!isPhase(payload.phase)) return partsOf(text)
+  return isBlank(text) ? [] : [{ phase: payload.phase, content: text.trim() }]
+}
+
+/**
+ * The steps that an envelope makes, in their order [MEUP-10.5]. `answered` names the tools of the calls that a response answers,
+ * by their ids; of those that the log has no more it names none.
+ */
+export function stepsOf(
+  envelope: Envelope,
+  answered: readonly (readonly [id: string, tool: string | undefined])[],
+  guard: Guard,
+): readonly StepDraft[] {
+  const { id, kind, payload } = envelope
+  if (kind === Kind.mcpResponse) {
+    const { outcome, text } = readResult(payload, guard)
+    const phase = outcome === 'error' ? 'error' : 'execute'
+    const said = head(text, longestResult)
+    return answered.map(([call, tool = unknownTool]) => ({
+      phase,
+      content: `${tool} -> ${said}`,
+      linked_tool_call: call,
+    }))
+  }
+  if (kind === Kind.mcpProposal) {
+    const content = `Awaiting human approval for ${guardedToolName(payload, guard)}`
+    return [{ phase: 'waiting_approval', content, linked_approval_request: id }]
+  }
+  if (kind === Kind.systemDecision) {
+    const { reasonCode, message } = payload as Partial<DecisionPayload>
+    const content = `Policy ${String(reasonCode)}: ${String(message)}`
+    return [{ phase: 'waiting_approval', content, linked_policy_decision: id }]
+  }
+  return namespaceOf(kind) === 'reasoning' ? thoughtSteps(envelope) : []
+}
