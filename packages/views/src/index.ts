@@ -47,8 +47,9 @@ export {
   markdownWriter,
 } from './steps/markdown.js'
 export { type ParsedStep, parseThinking } from './steps/parse-thinking.js'
-export { isPhase, phaseLabels, phaseOfLabel } from './steps/phases.js'
-export type { ReasoningStep } from './steps/step.js'
+export { isPhase, phaseBits, phaseLabels, phaseOfLabel } from './steps/phases.js'
+export type { ReasoningStep, StepDraft } from './steps/step.js'
+export { calledTool, stepsOf } from './steps/steps-of.js'
 export { lowestUlidAt, seqOfUlid, Ulids } from './steps/ulid.js'
 export { cut, head, isWithheld, messageOf, reasonText } from './text.js'
 export { traceEndpoint } from './trace/endpoint.js'
@@ -63,21 +64,19 @@ export { Traces } from './trace/traces.js'
 export { createTranscript, type Message, type Transcript, type TranscriptSnapshot } from './transcript.js'
 export { GrantLog, grantKinds, type LoggedGrant } from './trust/grant-log.js'
 export { type Holdings, holdingsOf } from './trust/holdings.js'
-export { createTurnHistory, type TurnHistory } from './turns/history.js'
-export type { TurnChange } from './turns/ledger.js'
-export { endOf } from './turns/reasoning.js'
-export { type JobReasoning, type ReasoningUpdate, reasoningEvent } from './turns/reasoning-event.js'
-export type {
-  BatchEnd,
-  Outcome,
-  ReportedTurn,
-  Run,
-  ToolDecision,
-  TurnHeading,
-  TurnRecord,
-  TurnState,
-} from './turns/record.js'
-export { createTurnFold, type TurnFold, type TurnOptions, type TurnSnapshot } from './turns/turn-fold.js'
+export {
+  type Assigned,
+  Assigner,
+  type AssignSnapshot,
+  type Beginning,
+  endingRoles,
+  type Mark,
+  Role,
+} from './turns/assign.js'
+export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
+export { endOf } from './turns/outcome.js'
+export { type JobReasoning, type ReasoningUpdate, reasoningEvent, toldDecisions } from './turns/reasoning-event.js'
+export type { Outcome, Run, ToolDecision, TurnRecord, TurnState } from './turns/record.js'
 export {
   type DetailedDecision,
   type ToolDecisionInfo,

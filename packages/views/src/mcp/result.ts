@@ -20,21 +20,29 @@ type Payload = Readonly<Record<string, unknown>>
 export const outcomeOf = ({ result, error }: Payload): Result['outcome'] =>
   isGiven(error) || (isObject(result) && result.isError === true) ? 'error' : 'success'
 
+/** How a call ended, and how much came back, of a JSON-RPC response. */
+export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
+  const { result } = payload
+  if (outcomeOf(payload) === 'error') return { outcome: 'error', size: null }
+  if (!isObject(result)) {
+    return { outcome: 'success', size: Array.isArray(result) ? { count: result.length, unit: 'items' } : null }
+  }
+  return { outcome: 'success', size: sizeOf(result, blocksOf(result.content)) }
+}
+
 /** Reads a JSON-RPC response. */
 export function readResult(payload: Payload, guard: Guard): Result {
   const { result, error } = payload
   if (isGiven(error)) return failure(errorText(error, guard), guard)
-  if (!isObject(result)) {
-    const size = Array.isArray(result) ? { count: result.length, unit: 'items' } : null
-    return { outcome: 'success', text: asJson(result, guard), size }
-  }
+  const { outcome, size } = measure(payload)
+  if (!isObject(result)) return { outcome, text: asJson(result, guard), size }
   const blocks = blocksOf(result.content)
   const text = textsOf(blocks).join('\n')
-  if (outcomeOf(payload) === 'error') return failure(text, guard)
+  if (outcome === 'error') return failure(text, guard)
   const said = isBlank(text)
     ? asJson(result.structuredContent ?? withoutBlocks(result), guard)
     : guarded(text, guard)
-  return { outcome: 'success', text: said, size: sizeOf(result, blocks) }
+  return { outcome, text: said, size }
 }
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null

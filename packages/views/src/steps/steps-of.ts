@@ -1,5 +1,5 @@
 import { type DecisionPayload, type Envelope, Kind, namespaceOf } from '@meup/protocol'
-import { guardedToolName } from '../mcp/call.js'
+import { guardedToolName, isNotification } from '../mcp/call.js'
 import type { Guard } from '../mcp/redact.js'
 import { readResult } from '../mcp/result.js'
 import { head, isBlank, messageOf } from '../text.js'
@@ -13,6 +13,12 @@ export const longestResult = 500
 /** What a step says of a call whose request is not there any more. */
 const unknownTool = 'a tool'
 
+/** The tool that an envelope calls or proposes to call; `undefined`: it is no call. */
+export function calledTool({ kind, payload }: Envelope, guard: Guard): string | undefined {
+  const isCall = kind === Kind.mcpProposal || (kind === Kind.mcpRequest && !isNotification(payload))
+  return isCall ? guardedToolName(payload, guard) : undefined
+}
+
 /** A thought is one step where it tells its phase, else as many as it looks like. */
 export function thoughtSteps({ payload }: Pick<Envelope, 'payload'>): readonly StepDraft[] {
   const text = messageOf(payload)
@@ -21,8 +27,8 @@ export function thoughtSteps({ payload }: Pick<Envelope, 'payload'>): readonly S
 }
 
 /**
- * The steps that an envelope makes, in their order [MEUP-10.5]. `answered` names the tools of the calls that a response answers,
- * by their ids; of those that the log has no more it names none.
+ * The steps that an envelope makes, in their order [MEUP-10.5]. `answered`: the calls that a response answers, by their ids,
+ * with their tools; without one where the log has the request no more.
  */
 export function stepsOf(
   envelope: Envelope,

@@ -1,5 +1,6 @@
 import {
   contextParent,
+  contextRoot,
   correlations,
   type DecisionPayload,
   type Envelope,
@@ -43,6 +44,8 @@ export const Role = {
   takeBack: 1024,
   /** A proposal of the turn has expired when it comes. */
   expire: 2048,
+  /** With it the turn takes up a free path, which it has to itself as far as its agent goes. */
+  free: 4096,
 } as const
 
 /** What may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */
@@ -78,8 +81,6 @@ export interface Beginning {
   /** Of the envelope that it began with. */
   readonly seq: number
   readonly startedAt: string
-  /** The free path that a job is about, as its first envelope has it [MEUP-11.16]; `null` = none. */
-  readonly path: string | null
 }
 
 /** What one envelope did. */
@@ -207,9 +208,14 @@ export class Assigner {
     }
     this.#offer(envelope)
     const proposals = this.#answered(envelope).filter(({ isProposal }) => isProposal)
-    for (const proposal of proposals) this.#deadlines.delete(proposal.id)
+    for (const { id: proposal, from: proposer, home } of proposals) {
+      this.#deadlines.delete(proposal)
+      // What the proposer makes of it belongs to the turn that proposed.
+      const isBack = envelope.to?.includes(proposer) && home.heading.agent === proposer
+      if (isBack) this.#causes.renew(keyOf(proposer, id), home)
+    }
     const known = this.#turnOf(envelope)
-    const home = known ?? proposals[0]?.home ?? this.#begin(from, envelope)
+    const home = known ?? proposals[0]?.home ?? this.#beginJob(envelope)
     const isOwn = home.heading.agent === from && (known !== undefined || home.heading.jobId === id)
     const settles = proposals.flatMap((proposal) => proposal.settles)
     for (const turn of settles) this.#mark(turn, Role.fulfil)
@@ -219,7 +225,7 @@ export class Assigner {
 
   proposal(envelope: Envelope): void {
     const { id, from, payload } = envelope
-    const home = this.#turnOf(envelope) ?? this.#begin(from, envelope)
+    const home = this.#turnOf(envelope) ?? this.#beginJob(envelope)
     const isOwn = home.heading.agent === from
     this.#mark(home, isOwn ? Role.call | Role.dispatch : Role.call)
     this.#step(home, 'waiting_approval')
@@ -234,7 +240,10 @@ export class Assigner {
       this.#step(home, phase, Role.home)
     }
     const turn = this.#turnAnswering(envelope)
-    if (turn?.heading.inputSource === Kind.mcpRequest) this.#mark(turn, Role.answer)
+    if (turn?.heading.inputSource !== Kind.mcpRequest) return
+    const { trigger } = turn.heading
+    const isAnswer = correlations(envelope).some((id) => this.#triggers.get(id)?.seq === trigger)
+    if (isAnswer) this.#mark(turn, Role.answer)
   }
 
   /** A proposal is rejected, or withdrawn. */
@@ -248,7 +257,10 @@ export class Assigner {
     const known = this.#turnOf(envelope)
     const [opened] = this.#lifecycle.apply(envelope)
     if (known?.heading.agent === from) this.#mark(known, Role.turn)
-    if (opened === undefined) return
+    if (opened === undefined) {
+      if (known === undefined && envelope.context !== undefined) this.#mark(this.#beginJob(envelope), Role.turn)
+      return
+    }
     const turn = known ?? this.#begin(from, envelope)
     this.#contexts.renew(opened.context, turn)
     this.#causes.renew(keyOf(turn.heading.agent, id), turn)
@@ -261,15 +273,17 @@ export class Assigner {
     const known = this.#turnOf(envelope)
     if (known?.heading.agent === from) this.#mark(known, Role.turn)
     if (steps.length === 0) return
-    const turn = known ?? this.#begin(from, envelope)
+    const turn = known ?? this.#beginJob(envelope)
     for (const { phase } of steps) this.#step(turn, phase, Role.turn)
   }
 
   /** A conclusion or a cancel. */
   close(envelope: Envelope): void {
     const { context, from } = envelope
-    const own = this.#ownTurnIn(context, from)
+    const own = this.#around(context).find(({ heading }) => heading.agent === from)
     if (own !== undefined) this.#mark(own, Role.turn)
+    const free = own ?? this.#inFreePath(context, from)
+    if (own === undefined && free !== undefined) this.#end(free, Role.turn | Role.close)
     for (const closed of this.#lifecycle.apply(envelope)) {
       const turn = this.#contexts.use(closed.context)
       if (turn !== undefined) this.#end(turn, Role.close)
@@ -280,7 +294,7 @@ export class Assigner {
   decision(envelope: Envelope): void {
     const attempt = attemptOf(envelope)
     if (attempt === undefined) return
-    const turn = this.#turnOf(attempt) ?? this.#begin(attempt.from, envelope)
+    const turn = this.#turnOf(attempt) ?? this.#beginJob(attempt)
     this.#step(turn, 'waiting_approval', Role.turn)
     const isCall = turn.heading.agent === attempt.from && isRefusedCall(envelope.payload as DecisionPayload)
     if (isCall) this.#end(turn, Role.dispatch | Role.settle)
@@ -446,13 +460,37 @@ export class Assigner {
     const { context, from } = envelope
     if (context === undefined) return this.#turnAnswering(envelope)
     const around = this.#around(context)
-    return (
-      around.find(({ heading }) => heading.agent === from) ?? this.#turnAnswering(envelope) ?? around[0]
-    )
+    const own = around.find(({ heading }) => heading.agent === from) ?? this.#turnAnswering(envelope)
+    if (around.length > 0) return own ?? around[0]
+    const turn = this.#inFreePath(context, from)
+    if (own === undefined || turn !== undefined) return own ?? this.#noting(envelope, turn)
+    return this.#takeUp(envelope, own)
   }
 
-  #ownTurnIn(context: string | undefined, agent: string): Turn | undefined {
-    return this.#around(context).find(({ heading }) => heading.agent === agent)
+  /** The turn that this agent has in a path that nobody opened: one for each root [MEUP-11.16]. */
+  #inFreePath(context: string | undefined, agent: string): Turn | undefined {
+    return context === undefined ? undefined : this.#causes.use(pathKey(agent, context))
+  }
+
+  /** The turn goes on in a free path: what its agent does there belongs to it from now on. */
+  #takeUp(envelope: Envelope, turn: Turn): Turn | undefined {
+    const { context, from } = envelope
+    if (context === undefined || turn.heading.agent !== from) return turn
+    this.#causes.renew(pathKey(from, context), turn)
+    this.#mark(turn, Role.free)
+    return this.#noting(envelope, turn)
+  }
+
+  /** What answers any envelope of the agent in the path belongs to the turn as well. */
+  #noting({ id, from }: Envelope, turn: Turn | undefined): Turn | undefined {
+    if (turn !== undefined) this.#causes.renew(keyOf(from, id), turn)
+    return turn
+  }
+
+  /** Work that nobody asked for: in a free path all of it is one job. */
+  #beginJob(envelope: Envelope): Turn {
+    const job = this.#begin(envelope.from, envelope)
+    return this.#takeUp(envelope, job) ?? job
   }
 
   /** The sender's turn about what this envelope answers. It begins with the first such envelope [MEUP-11.5]. */
@@ -497,7 +535,7 @@ export class Assigner {
     const id = this.#ids.at(this.#index++)
     const number = trigger === undefined ? null : (this.#numbers.get(agent) ?? 0) + 1
     const turn = ++this.#last
-    const beginning = { turn, id, agent, number, seq, startedAt, path: null }
+    const beginning = { turn, id, agent, number, seq, startedAt }
     const heading: Beginning =
       trigger === undefined
         ? { ...beginning, jobId, inputSource: 'job', trigger: null }
@@ -527,6 +565,8 @@ interface Draft extends Mark {
 
 /** Roles that change a turn; who only calls in it, or fulfils, changes nothing yet. */
 const touching = ~(Role.call | Role.fulfil)
+
+const pathKey = (agent: string, path: string): string => keyOf(agent, `/${contextRoot(path)}`)
 
 const keyOf = (name: string, id: string): string => `${name} ${id}`
 

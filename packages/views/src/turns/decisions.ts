@@ -1,10 +1,7 @@
 import type { ResultSize } from '../mcp/result.js'
-import type { MayRead, Source } from '../source.js'
-import { head } from '../text.js'
-import type { Earlier, Outcome, ToolDecision, TurnRecord } from './record.js'
+import type { Source } from '../source.js'
+import type { Outcome, ToolDecision } from './record.js'
 
-/** Characters that are kept of what a tool said. */
-export const longestResult = 500
 /** Decisions that are kept of one turn, and batches that may be under way in it. */
 const remembered = { decisions: 1000, batches: 32 }
 
@@ -15,134 +12,119 @@ export interface Dispatch {
   readonly toolName: string
   /** Not blank; `null` = none was given. */
   readonly rationale: string | null
+  /** As they are in the log. */
   readonly parameters: unknown
-  /** Characters of `parameters`. */
-  readonly size: number
   /** The `parallelGroup` that the agent gave. */
   readonly label?: number | undefined
 }
 
 /** How a call ended. */
 export interface End {
-  /** Of the envelope that ends it. */
-  readonly seq: number
-  /** What tells so, which not everybody may read; `null` where nobody says it. */
-  readonly source: Source | null
   readonly outcome: Outcome
-  /** What the tool said, or why it came to nothing. */
-  readonly text?: string | undefined
   readonly size?: ResultSize | null
   /** Whether the tool answered; what else ends a call gives way to an answer that comes later. */
   readonly isAnswer: boolean
 }
 
-const fresh = {
-  outcome: null,
-  result: null,
-  error: null,
-  size: null,
-  settledBy: null,
-  isAnswered: false,
-  reportedAt: null,
-  earlier: [],
-  replacedAt: null,
-}
+const fresh = { outcome: null, size: null, isAnswered: false, isReported: false, isCurrent: true }
 
-/** Adds a call to its turn. A refused one that is tried again under the same id takes its own place. */
-export function dispatch(turn: TurnRecord, { label, size, ...call }: Dispatch): void {
-  const { seq: changedAt } = call.source
-  for (const each of turn.decisions) {
-    if (each.id === call.id && counts(each)) Object.assign(each, { replacedAt: changedAt, changedAt })
+/** The tools that were chosen in a turn, in the order in which they were dispatched. */
+export class Decisions {
+  /** The latest 1,000. Those that were replaced count no more. */
+  readonly list: ToolDecision[] = []
+  readonly #latest = new Map<string, ToolDecision>()
+  readonly #batches = new Map<number, ToolDecision[]>()
+  /** Batches that calls with the same label may still join. */
+  #open: { readonly label: number; readonly batch: number }[] = []
+  #dispatched = 0
+  #begun = 0
+  #groups = 0
+  #pending = 0
+
+  get arePending(): boolean {
+    return this.#pending > 0
   }
-  const batch = batchFor(turn, label)
-  const parallelGroup = groupIn(turn, batch, changedAt)
-  const weight = 1000 + size + (call.rationale?.length ?? 0)
-  const number = turn.dispatched++
-  turn.decisions.push({ number, ...call, ...fresh, batch, parallelGroup, changedAt, weight })
-  turn.weight += weight
-  if (turn.decisions.length <= remembered.decisions) return
-  if (!drop(turn, (each) => !isPending(each))) drop(turn, () => true)
+
+  /** Whether a call of this id was made, and not refused. */
+  has(id: string, isRefused: (source: Source) => boolean): boolean {
+    const decision = this.#latest.get(id)
+    return decision !== undefined && !isRefused(decision.source)
+  }
+
+  /** Adds a call. A refused one that is tried again under the same id takes its own place. */
+  dispatch({ label, ...call }: Dispatch): void {
+    const replaced = this.#latest.get(call.id)
+    if (replaced !== undefined) replaced.isCurrent = false
+    const batch = this.#batchFor(label)
+    const members = this.#membersOf(batch)
+    const parallelGroup = this.#groupIn(members)
+    const decision = { number: this.#dispatched++, ...call, ...fresh, batch, parallelGroup }
+    this.list.push(decision)
+    members.push(decision)
+    this.#latest.set(call.id, decision)
+    this.#pending++
+    if (this.list.length <= remembered.decisions) return
+    const over = this.list.findIndex((each) => !isPending(each))
+    this.#drop(Math.max(over, 0))
+  }
+
+  /** Ends a call. Whether that was the last of its batch. */
+  settle(id: string, { outcome, size = null, isAnswer }: End): boolean {
+    const decision = this.#latest.get(id)
+    if (decision === undefined || decision.isAnswered || (decision.outcome !== null && !isAnswer))
+      return false
+    if (isPending(decision)) this.#pending--
+    Object.assign(decision, { outcome, size, isAnswered: isAnswer })
+    const members = this.#membersOf(decision.batch)
+    if (decision.isReported || members.some(isPending)) return false
+    for (const each of members) each.isReported = true
+    if (members.length > 1) this.#open = this.#open.filter((each) => each.batch !== decision.batch)
+    return true
+  }
+
+  /** The agent does something else than to call `label`: batches that have ended are not joined any more. */
+  moveOn(label?: number): void {
+    if (this.#open.length === 0) return
+    this.#open = this.#open.filter(
+      (each) => each.label === label || this.#membersOf(each.batch).some(isPending),
+    )
+  }
+
+  /**
+   * A label stands for the same batch until the agent moves on, or until the batch, if it has more than one call, has
+   * ended: agents number their batches as they like.
+   */
+  #batchFor(label: number | undefined): number {
+    const open = this.#open.find((each) => each.label === label)
+    if (open !== undefined) return open.batch
+    const batch = this.#begun++
+    if (label !== undefined) this.#open = [...this.#open, { label, batch }].slice(-remembered.batches)
+    return batch
+  }
+
+  /** The second call makes a group of a batch. */
+  #groupIn(members: readonly ToolDecision[]): number | null {
+    if (members.length === 0) return null
+    const parallelGroup = members[0]?.parallelGroup ?? this.#groups++
+    for (const each of members) each.parallelGroup = parallelGroup
+    return parallelGroup
+  }
+
+  #membersOf(batch: number): ToolDecision[] {
+    const members = this.#batches.get(batch) ?? []
+    this.#batches.set(batch, members)
+    return members
+  }
+
+  #drop(at: number): void {
+    const [dropped] = this.list.splice(at, 1)
+    if (dropped === undefined) return
+    if (isPending(dropped)) this.#pending--
+    if (this.#latest.get(dropped.id) === dropped) this.#latest.delete(dropped.id)
+    const others = this.#membersOf(dropped.batch).filter((each) => each !== dropped)
+    if (others.length > 0) this.#batches.set(dropped.batch, others)
+    else this.#batches.delete(dropped.batch)
+  }
 }
-
-/** Ends a call. Whether that was the last of its batch. */
-export function settle(
-  turn: TurnRecord,
-  id: string,
-  { seq, source, outcome, text, size = null, isAnswer }: End,
-): boolean {
-  const decision = turn.decisions.findLast((each) => each.id === id)
-  if (decision === undefined || decision.isAnswered || (decision.outcome !== null && !isAnswer)) return false
-  const [result, error] = outcome === 'success' ? [excerpt(text), null] : [null, excerpt(text)]
-  change(decision, { outcome, result, error, size, settledBy: source, isAnswered: isAnswer }, seq)
-  const batch = membersOf(turn, decision.batch)
-  if (decision.reportedAt !== null || batch.some(isPending)) return false
-  for (const each of batch) if (each.reportedAt === null) change(each, { reportedAt: seq }, seq)
-  if (batch.length > 1) turn.openBatches = turn.openBatches.filter((each) => each.batch !== decision.batch)
-  return true
-}
-
-/** The agent does something else than to call `label`: batches that have ended are not joined any more. */
-export function moveOn(turn: TurnRecord, label?: number): void {
-  if (turn.openBatches.length === 0) return
-  turn.openBatches = turn.openBatches.filter(
-    (each) => each.label === label || membersOf(turn, each.batch).some(isPending),
-  )
-}
-
-/**
- * A label stands for the same batch until the agent moves on, or until the batch, if it has more than one call, has
- * ended: agents number their batches as they like.
- */
-function batchFor(turn: TurnRecord, label: number | undefined): number {
-  const open = turn.openBatches.find((each) => each.label === label)
-  if (open !== undefined) return open.batch
-  const batch = turn.batches++
-  if (label !== undefined)
-    turn.openBatches = [...turn.openBatches, { label, batch }].slice(-remembered.batches)
-  return batch
-}
-
-/** The second call makes a group of a batch. */
-function groupIn(turn: TurnRecord, batch: number, seq: number): number | null {
-  const members = membersOf(turn, batch)
-  if (members.length === 0) return null
-  const parallelGroup = members[0]?.parallelGroup ?? turn.parallelGroups++
-  for (const each of members) if (each.parallelGroup === null) change(each, { parallelGroup }, seq)
-  return parallelGroup
-}
-
-/** What events have told stays known. */
-function change(decision: ToolDecision, changed: Partial<ToolDecision>, seq: number): void {
-  const { outcome, parallelGroup, reportedAt, earlier } = decision
-  const told: Earlier = { before: seq, outcome, parallelGroup }
-  Object.assign(decision, changed, {
-    changedAt: seq,
-    ...(reportedAt !== null && { earlier: [...earlier, told] }),
-  })
-}
-
-const excerpt = (text: string | undefined): string | null =>
-  text === undefined ? null : head(text, longestResult)
-
-/** Takes the first such decision out. Whether there was one. */
-function drop(turn: TurnRecord, which: (decision: ToolDecision) => boolean): boolean {
-  const at = turn.decisions.findIndex(which)
-  if (at === -1) return false
-  const [dropped] = turn.decisions.splice(at, 1)
-  turn.weight -= dropped?.weight ?? 0
-  return true
-}
-
-const membersOf = ({ decisions }: TurnRecord, batch: number): ToolDecision[] =>
-  decisions.filter((each) => each.batch === batch)
-
-/** How a call ended, for this reader: `null` where it may not read what tells so. */
-export const outcomeFor = (
-  { outcome, settledBy }: Pick<ToolDecision, 'outcome' | 'settledBy'>,
-  mayRead: MayRead,
-): Outcome | null => (settledBy === null || mayRead(settledBy) ? outcome : null)
-
-/** Whether it is one of the turn's: no other took its place. */
-export const counts = ({ replacedAt }: Pick<ToolDecision, 'replacedAt'>): boolean => replacedAt === null
 
 const isPending = ({ outcome }: ToolDecision): boolean => outcome === null

@@ -1,4 +1,5 @@
 import {
+  contextRoot,
   correlations,
   type DecisionPayload,
   type Envelope,
@@ -9,18 +10,17 @@ import {
 import { Deadlines } from '../deadlines.js'
 import { guardedToolName, isNotification, parametersOf } from '../mcp/call.js'
 import { defaultGuard } from '../mcp/guard.js'
-import { type Guard, guarded, redact } from '../mcp/redact.js'
-import { readResult } from '../mcp/result.js'
+import { type Guard, redact } from '../mcp/redact.js'
+import { measure, readResult } from '../mcp/result.js'
 import { takenBack } from '../mcp/taken-back.js'
 import { inlineJson } from '../render/inline-json.js'
 import { type Quoted, type Source, sourceOf } from '../source.js'
 import { isWithheld, messageOf, rationaleOf } from '../text.js'
 import { type Beginning, Role } from './assign.js'
 import { attemptOf, isRefusedCall } from './attempt.js'
-import { type Dispatch, dispatch, type End, moveOn, settle } from './decisions.js'
-import { answer, endRun, resume, takeBack } from './outcome.js'
-import { endOf } from './reasoning.js'
-import { type BatchEnd, isRunning, newTurn, type ToolDecision, type TurnRecord } from './record.js'
+import { Decisions, type Dispatch, type End } from './decisions.js'
+import { answer, endOf, endRun, resume, takeBack } from './outcome.js'
+import type { ToolDecision, TurnRecord, TurnState } from './record.js'
 import { narrate, openRun, think } from './runs.js'
 
 export interface TurnOptions {
@@ -52,10 +52,13 @@ export class FoldedTurn {
   /** Seq of the last envelope that it was told of. */
   seq = 0
   readonly #guard: Guard
+  readonly #decisions = new Decisions()
   readonly #calls = new Map<string, Call>()
   readonly #deadlines = new Deadlines()
   /** Contexts that are open in it, whoever opened them. */
   readonly #contexts = new Set<string>()
+  /** Roots of free paths that its agent works in. */
+  readonly #free = new Set<string>()
   #ts = ''
   #hasEnded = false
 
@@ -65,19 +68,32 @@ export class FoldedTurn {
     const identity = { id, sessionId: epoch, threadId: `${space}/${agent}`, agent, turnNumber, jobId }
     this.#guard = guard
     const asked = trigger === undefined ? null : { source: sourceOf(trigger), text: this.#question(trigger) }
-    this.record = newTurn({ ...identity, inputSource, startedAt, trigger: asked })
+    this.record = {
+      ...identity,
+      inputSource,
+      startedAt,
+      trigger: asked,
+      answer: null,
+      state: 'running',
+      isTakenBack: false,
+      completedAt: null,
+      narrative: null,
+      decisions: this.#decisions.list,
+      runs: [],
+    }
   }
 
-  /** What the next envelope does, by the roles of its marks. Gives the end of a batch, where it ended one. */
-  apply(envelope: Envelope, roles: number): BatchEnd<TurnRecord> | undefined {
+  /** What the next envelope does, by the roles of its marks. Whether it ended a batch of calls: `reasoningEvent` tells of that. */
+  apply(envelope: Envelope, roles: number): boolean {
     const { record } = this
     const { seq = 0, ts, kind, payload } = envelope
     this.seq = seq
     this.#ts = ts
     this.#hasEnded = false
     if (roles & Role.expire) this.#expire()
+    if (roles & Role.free) this.#takeUp(envelope)
     if (kind === Kind.chat) this.#chat(envelope, roles)
-    else if (kind === Kind.chatCancel) this.#takeBack(payload.reason, roles)
+    else if (kind === Kind.chatCancel) this.#takeBack(roles)
     else if (kind === Kind.mcpRequest && isNotification(payload)) this.#cancel(envelope, roles)
     else if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#call(envelope, roles)
     else if (kind === Kind.mcpResponse) this.#response(envelope, roles)
@@ -86,11 +102,11 @@ export class FoldedTurn {
     else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) this.#close(envelope, roles)
     else if (kind === Kind.systemDecision) this.#decision(envelope, roles)
     else if (roles & Role.turn) this.#thought(envelope)
-    if ((roles & ~(Role.call | Role.fulfil)) !== 0 && isIdle(record)) {
+    if ((roles & ~(Role.call | Role.fulfil)) !== 0 && this.#isIdle) {
       record.state = 'completed'
       record.completedAt = ts
     }
-    return this.#hasEnded ? { seq, turn: record, narrative: record.narrative } : undefined
+    return this.#hasEnded
   }
 
   #question(trigger: Envelope): string {
@@ -103,15 +119,24 @@ export class FoldedTurn {
   #chat(envelope: Envelope, roles: number): void {
     const { record } = this
     if (!(roles & Role.answer)) return
-    moveOn(record)
+    this.#decisions.moveOn()
     if (record.inputSource === Kind.mcpRequest) return // It is answered by a response.
     const said = { source: sourceOf(envelope), text: messageOf(envelope.payload) }
     answer(record, said, 'completed', this.#ts)
+    for (const root of this.#free) this.#endRun(root, 'completed')
   }
 
-  #takeBack(reason: unknown, roles: number): void {
-    if (!(roles & Role.takeBack) || !isRunning(this.record)) return
-    takeBack(this.record, typeof reason === 'string' ? reason : null, this.#ts)
+  /** In a free path the agent works as in a run, which its answer or its conclusion ends. */
+  #takeUp(envelope: Envelope): void {
+    const { context = '' } = (envelope.kind === Kind.systemDecision && attemptOf(envelope)) || envelope
+    const root = contextRoot(context)
+    openRun(this.record, root, { source: sourceOf(envelope), text: '' })
+    this.#free.add(root)
+  }
+
+  #takeBack(roles: number): void {
+    if (!(roles & Role.takeBack) || !this.#isRunning) return
+    takeBack(this.record, this.#ts)
     this.#abandon(() => true)
   }
 
@@ -119,10 +144,8 @@ export class FoldedTurn {
   #cancel(envelope: Envelope, roles: number): void {
     const calls = { get: (id: string) => this.#calls.get(id), snapshot: () => [...this.#calls] }
     const named = takenBack(envelope, calls, ({ from }) => from)
-    const cancelled = { outcome: 'error', text: 'cancelled', isAnswer: false } as const
-    if (roles & Role.settle && named) this.#settle(named.call, { source: sourceOf(envelope), ...cancelled })
-    const { params } = envelope.payload as { params?: { reason?: unknown } }
-    this.#takeBack(params?.reason, roles)
+    if (roles & Role.settle && named) this.#settle(named.call, cancelled)
+    this.#takeBack(roles)
   }
 
   /** A request or a proposal. What fulfils a proposal ends it as well. */
@@ -133,10 +156,10 @@ export class FoldedTurn {
     for (const each of fulfilled) this.#deadlines.delete(each)
     const settles = fulfilled.flatMap((each) => this.#calls.get(each)?.settles ?? [])
     if (roles & Role.dispatch) {
-      const { value: parameters, size } = redact(parametersOf(payload), this.#guard)
+      const parameters = parametersOf(payload)
       const toolName = this.#toolIn(payload)
       const [source, rationale] = [sourceOf(envelope), rationaleOf(envelope)]
-      this.#dispatch({ id, source, toolName, rationale, parameters, size, label }, context)
+      this.#dispatch({ id, source, toolName, rationale, parameters, label }, context)
       settles.push(id)
     }
     const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
@@ -146,28 +169,30 @@ export class FoldedTurn {
 
   /** Ends what it answers, and is itself the answer of the responder's turn. */
   #response(envelope: Envelope, roles: number): void {
-    const { record } = this
-    const result = readResult(envelope.payload, this.#guard)
-    const source = sourceOf(envelope)
+    const { outcome, size } = measure(envelope.payload)
     if (roles & Role.settle)
-      for (const call of this.#answered(envelope)) this.#settle(call, { ...result, source, isAnswer: true })
+      for (const call of this.#answered(envelope)) this.#settle(call, { outcome, size, isAnswer: true })
     if (!(roles & Role.answer)) return
-    const state = result.outcome === 'error' ? 'error' : 'completed'
-    answer(record, { source, text: result.text }, state, this.#ts)
+    const { text } = readResult(envelope.payload, this.#guard)
+    const source = sourceOf(envelope)
+    answer(this.record, { source, text }, outcome === 'error' ? 'error' : 'completed', this.#ts)
   }
 
   #refusal(envelope: Envelope, roles: number): void {
     if (!(roles & Role.settle)) return
-    const reason = guarded(String(envelope.payload.reason), this.#guard)
     for (const call of this.#answered(envelope))
-      if (call.isProposal) this.#refuse(call, reason, sourceOf(envelope))
+      if (call.isProposal) this.#settle(call, rejected)
   }
 
   #start(envelope: Envelope, roles: number): void {
     const { record } = this
     const isOwn = record.agent === envelope.from
-    if (roles & Role.turn && isOwn) moveOn(record)
-    if (!(roles & Role.open)) return
+    if (roles & Role.turn && isOwn) this.#decisions.moveOn()
+    if (!(roles & Role.open)) {
+      const isFree = this.#free.has(contextRoot(envelope.context ?? ''))
+      if (isOwn && isFree) think(record, envelope.context, quote(envelope))
+      return
+    }
     const context = openedContext(envelope)
     this.#contexts.add(context)
     if (!isOwn) return
@@ -178,72 +203,83 @@ export class FoldedTurn {
   #thought(envelope: Envelope): void {
     const { record } = this
     if (record.agent !== envelope.from) return
-    moveOn(record)
+    this.#decisions.moveOn()
     think(record, envelope.context, quote(envelope))
   }
 
   /** A conclusion or a cancel. What a cancelled context still waits for has ended with it. */
   #close(envelope: Envelope, roles: number): void {
-    const { record } = this
-    if (roles & Role.turn) moveOn(record)
+    if (roles & Role.turn) this.#decisions.moveOn()
     if (!(roles & Role.close)) return
     const { context = '' } = envelope
-    const [state, reason] = endOf(envelope)
+    const [state] = endOf(envelope)
     const closed = [...this.#contexts].filter((each) => isInside(context, each))
     for (const each of closed.sort((one, other) => one.length - other.length)) {
       this.#contexts.delete(each)
       if (state !== 'completed') this.#abandon(({ source }) => isInside(each, source.context))
-      const run = record.runs.find((run) => run.context === each)
-      if (run !== undefined) endRun(record, run, state, reason, this.#ts)
+      this.#endRun(each, state)
     }
+    if (this.#free.has(contextRoot(context))) this.#endRun(contextRoot(context), state)
+  }
+
+  #endRun(context: string, state: TurnState): void {
+    const run = this.record.runs.find((each) => each.context === context)
+    if (run?.isOpen) endRun(this.record, run, state, this.#ts)
   }
 
   /** The gateway refused a call. */
   #decision(envelope: Envelope, roles: number): void {
-    const { record } = this
     const attempt = attemptOf(envelope)
     const payload = envelope.payload as Partial<DecisionPayload>
     if (!(roles & Role.dispatch) || attempt === undefined || !isRefusedCall(payload)) return
     const { attemptedId, attemptedRationale, attemptedArguments } = payload
-    const { value: parameters, size } = redact(attemptedArguments ?? {}, this.#guard)
-    const id = attemptedId !== undefined && !isMade(record, attemptedId) ? attemptedId : envelope.id
+    // An id may be refused because a call has it already.
+    const isFree = attemptedId !== undefined && !this.#decisions.has(attemptedId, isRefusal)
+    const id = isFree ? attemptedId : envelope.id
+    const parameters = attemptedArguments ?? {}
     const toolName = String(payload.attemptedTool ?? payload.attemptedKind)
     const rationale = rationaleOf({ rationale: attemptedRationale })
     const source = sourceOf(envelope)
-    this.#dispatch({ id, source, toolName, rationale, parameters, size }, attempt.context)
-    this.#settleOne(id, { source, outcome: 'rejected', text: String(payload.message), isAnswer: false })
+    this.#dispatch({ id, source, toolName, rationale, parameters }, attempt.context)
+    this.#settleOne(id, rejected)
   }
 
   #dispatch(call: Dispatch, context: string | undefined): void {
-    moveOn(this.record, call.label)
+    this.#decisions.moveOn(call.label)
     narrate(this.record, context)
-    dispatch(this.record, call)
+    this.#decisions.dispatch(call)
   }
 
   #expire(): void {
     for (const id of this.#deadlines.due(Date.parse(this.#ts))) {
       const call = this.#calls.get(id)
-      if (call !== undefined) this.#refuse(call, 'expired', null)
+      if (call !== undefined) this.#settle(call, rejected)
     }
   }
 
-  #refuse(proposal: Call, text: string, source: Source | null): void {
-    this.#settle(proposal, { source, outcome: 'rejected', text, isAnswer: false })
-  }
-
-  #settle({ settles }: Call, end: Omit<End, 'seq'>): void {
+  #settle({ settles }: Call, end: End): void {
     for (const id of settles) this.#settleOne(id, end)
   }
 
-  #settleOne(id: string, end: Omit<End, 'seq'>): void {
-    if (settle(this.record, id, { seq: this.seq, ...end })) this.#hasEnded = true
+  #settleOne(id: string, end: End): void {
+    if (this.#decisions.settle(id, end)) this.#hasEnded = true
   }
 
   /** Ends those of its calls that nobody waits for any more. */
   #abandon(isMeant: (call: ToolDecision) => boolean): void {
-    const cancelled = { source: null, outcome: 'error', text: 'cancelled', isAnswer: false } as const
     for (const call of this.record.decisions)
       if (call.outcome === null && isMeant(call)) this.#settleOne(call.id, cancelled)
+  }
+
+  get #isRunning(): boolean {
+    const { state, runs } = this.record
+    return state === 'running' || runs.some(({ isOpen }) => isOpen) || this.#decisions.arePending
+  }
+
+  /** A job without a run is done when nothing more is to come of its envelope. */
+  get #isIdle(): boolean {
+    const { jobId, state, runs } = this.record
+    return jobId !== null && state === 'running' && runs.length === 0 && !this.#decisions.arePending
   }
 
   #answered(envelope: Envelope): Call[] {
@@ -259,21 +295,15 @@ export class FoldedTurn {
   }
 }
 
+const cancelled = { outcome: 'error', isAnswer: false } as const
+const rejected = { outcome: 'rejected', isAnswer: false } as const
+
 const isInside = (context: string, path: string | undefined): boolean =>
   path !== undefined && (path === context || isContextAncestor(context, path))
+
+const isRefusal = ({ kind }: Source): boolean => kind === Kind.systemDecision
 
 const quote = (envelope: Envelope): Quoted => ({
   source: sourceOf(envelope),
   text: isWithheld(envelope.payload) ? null : messageOf(envelope.payload),
 })
-
-/** An id may be refused because a call has it already. */
-const isMade = ({ decisions }: TurnRecord, attemptedId: string): boolean =>
-  decisions.some(({ id, source }) => id === attemptedId && source.kind !== Kind.systemDecision)
-
-/** A job without a run is done when nothing more is to come of its envelope. */
-const isIdle = ({ jobId, state, runs, decisions }: TurnRecord): boolean =>
-  jobId !== null &&
-  state === 'running' &&
-  runs.length === 0 &&
-  decisions.every(({ outcome }) => outcome !== null)

@@ -1,6 +1,4 @@
-import { everything, type MayRead, shown } from '../source.js'
-import { outcomeFor } from './decisions.js'
-import type { BatchEnd, Outcome, ReportedTurn } from './record.js'
+import type { Outcome, ToolDecision, TurnRecord } from './record.js'
 import { type RationaleInfo, rationaleInfo } from './turn-info.js'
 
 /** What tools were chosen in a turn so far, and why. No event has parameters. */
@@ -30,24 +28,12 @@ export interface JobReasoning {
 }
 
 /**
- * What this reader is told as a batch ends: all decisions of batches that had ended by then, with what was known of them then,
- * whenever it is asked. `undefined` where it may read none of that batch, or nothing of how it ended; where none of the
- * decisions is one that it has asked for; and for a single call that belongs to no run.
+ * What is told of a turn as a batch of its calls ends: all decisions of batches that have ended by now. `undefined` for a
+ * single call that belongs to no run.
  */
-export function reasoningEvent(
-  { seq, turn, narrative: said }: BatchEnd,
-  mayRead: MayRead = everything,
-  isAsked: MayRead = everything,
-): ReasoningUpdate | JobReasoning | undefined {
-  const told = decisionsAt(seq, turn)
-  const decisions = told
-    .filter(({ source }) => mayRead(source))
-    .map((decision) => ({ ...decision, outcome: outcomeFor(decision, mayRead) }))
-  const isOfBatch = ({ reportedAt }: ReportedTurn['decisions'][number]): boolean => reportedAt === seq
-  // Of a batch that has been dropped, nobody can tell who may read it.
-  const isTold = decisions.some((each) => isOfBatch(each) && each.outcome !== null) || !told.some(isOfBatch)
-  if (!isTold || !decisions.some(({ source }) => isAsked(source))) return undefined
-  const text = shown(said, mayRead)
+export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning | undefined {
+  const decisions = toldDecisions(turn)
+  const text = turn.narrative?.text ?? null
   const narrative = text === null ? {} : { narrative: text }
   if (turn.turnNumber !== null) {
     const tool_decisions = decisions.map(({ toolName, rationale, outcome, parallelGroup }) => ({
@@ -68,15 +54,6 @@ export function reasoningEvent(
   return { type: 'job_reasoning', job_id: turn.jobId, ...narrative, tool_decisions }
 }
 
-/** What was told of a turn as this envelope had come. */
-function decisionsAt(seq: number, { decisions }: ReportedTurn): ReportedTurn['decisions'] {
-  return decisions
-    .filter(
-      ({ reportedAt, replacedAt }) =>
-        reportedAt !== null && reportedAt <= seq && (replacedAt === null || replacedAt > seq),
-    )
-    .map((decision) => {
-      const told = decision.earlier.find(({ before }) => before > seq) ?? decision
-      return { ...decision, outcome: told.outcome, parallelGroup: told.parallelGroup }
-    })
-}
+/** The decisions that an event tells of. */
+export const toldDecisions = ({ decisions }: TurnRecord): readonly ToolDecision[] =>
+  decisions.filter(({ isReported, isCurrent }) => isReported && isCurrent)

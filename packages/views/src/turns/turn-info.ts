@@ -1,7 +1,7 @@
+import { defaultGuard } from '../mcp/guard.js'
+import { type Guard, redact } from '../mcp/redact.js'
 import type { ResultSize } from '../mcp/result.js'
-import { everything, type MayRead, shown } from '../source.js'
 import { FALLBACK_RATIONALE } from '../text.js'
-import { counts, outcomeFor } from './decisions.js'
 import type { Outcome, ToolDecision, TurnRecord, TurnState } from './record.js'
 
 /** Why a tool was chosen, as turns and events tell it. */
@@ -52,44 +52,36 @@ export interface DetailedDecision extends ToolDecisionInfo {
   readonly size: ResultSize | null
 }
 
-/** What this reader may see of a turn; `undefined` for a job, and where it may read nothing of it. */
-export const turnInfo = (turn: TurnRecord, mayRead: MayRead = everything): TurnInfo | undefined =>
-  describe(turn, mayRead, decisionInfo)
+/** `undefined` for a job. What may not be shown of what tools were asked is masked by `guard`. */
+export const turnInfo = (turn: TurnRecord, guard: Guard = defaultGuard): TurnInfo | undefined =>
+  describe(turn, (decision) => decisionInfo(turn, decision, guard))
 
 /** Like `turnInfo`, with how much each tool gave back. */
 export const turnDetail = (
   turn: TurnRecord,
-  mayRead: MayRead = everything,
+  guard: Guard = defaultGuard,
 ): TurnInfo<DetailedDecision> | undefined =>
-  describe(turn, mayRead, (decision) => ({ ...decisionInfo(decision), size: decision.size }))
+  describe(turn, (decision) => ({ ...decisionInfo(turn, decision, guard), size: decision.size }))
 
 function describe<Decision extends ToolDecisionInfo>(
   turn: TurnRecord,
-  mayRead: MayRead,
   tell: (decision: ToolDecision) => Decision,
 ): TurnInfo<Decision> | undefined {
-  const { turnNumber, trigger, answer, runs } = turn
-  const decisions = turn.decisions
-    .filter((decision) => counts(decision) && mayRead(decision.source))
-    .map((decision) => {
-      const outcome = outcomeFor(decision, mayRead)
-      return { ...decision, outcome, size: outcome === null ? null : decision.size }
-    })
-  const said = [trigger, answer, ...runs.map(({ opening }) => opening)]
-  const isSeen = decisions.length > 0 || said.some((quoted) => quoted !== null && mayRead(quoted.source))
-  if (turnNumber === null || !isSeen) return undefined
+  const { turnNumber, trigger, answer, narrative } = turn
+  if (turnNumber === null) return undefined
+  const decisions = turn.decisions.filter(({ isCurrent }) => isCurrent)
   return {
     turn_number: turnNumber,
-    user_input: shown(trigger, mayRead),
-    response: shown(answer, mayRead),
+    user_input: trigger?.text ?? null,
+    response: answer?.text ?? null,
     state: turn.state,
     started_at: turn.startedAt,
     completed_at: turn.completedAt,
-    tool_calls: decisions.map(({ toolName, outcome }) => ({
-      name: toolName,
-      has_result: outcome === 'success',
-      has_error: outcome === 'error' || outcome === 'rejected',
-    })),
+    tool_calls: decisions.map((decision) => {
+      const outcome = outcomeIn(turn, decision)
+      const has_error = outcome === 'error' || outcome === 'rejected'
+      return { name: decision.toolName, has_result: outcome === 'success', has_error }
+    }),
     reasoning:
       decisions.length === 0
         ? null
@@ -97,25 +89,23 @@ function describe<Decision extends ToolDecisionInfo>(
             session_id: turn.sessionId,
             thread_id: turn.threadId,
             turn_number: turnNumber,
-            narrative: shown(turn.narrative, mayRead),
+            narrative: narrative?.text ?? null,
             tool_decisions: decisions.map(tell),
           },
   }
 }
 
+/** What came of a call; of one that a turn which is over has left without an answer, that nothing came [MEUP-11.17]. */
+const outcomeIn = ({ state }: TurnRecord, { outcome }: ToolDecision): Outcome | null =>
+  outcome ?? (state === 'running' ? null : state === 'cancelled' ? 'rejected' : 'error')
+
 export const rationaleInfo = (rationale: string | null): RationaleInfo =>
   rationale === null ? { rationale: FALLBACK_RATIONALE, rationale_given: false } : { rationale }
 
-const decisionInfo = ({
-  toolName,
-  rationale,
-  parameters,
-  outcome,
-  parallelGroup,
-}: ToolDecision): ToolDecisionInfo => ({
-  tool_name: toolName,
-  ...rationaleInfo(rationale),
-  parameters,
-  outcome,
-  parallel_group: parallelGroup,
+const decisionInfo = (turn: TurnRecord, decision: ToolDecision, guard: Guard): ToolDecisionInfo => ({
+  tool_name: decision.toolName,
+  ...rationaleInfo(decision.rationale),
+  parameters: redact(decision.parameters, guard).value,
+  outcome: outcomeIn(turn, decision),
+  parallel_group: decision.parallelGroup,
 })

@@ -1,15 +1,22 @@
+import { correlations, type Envelope } from '@meup/protocol'
 import {
-  type BatchEnd,
-  createTurnFold,
-  createTurnHistory,
+  Assigner,
+  type Beginning,
+  calledTool,
   type DetailedDecision,
+  defaultGuard,
+  FoldedTurn,
   type JobReasoning,
+  type Mark,
   type ReasoningStep,
   type ReasoningUpdate,
   reasoningEvent,
+  sourceOf,
+  stepsOf,
   type TurnInfo,
   type TurnRecord,
   turnDetail,
+  Ulids,
 } from '@meup/views'
 import { type Fields, toLog } from './log.js'
 
@@ -20,37 +27,81 @@ export interface Told {
   readonly steps: readonly ReasoningStep[]
   /** As they were told when the batches ended. */
   readonly events: readonly (ReasoningUpdate | JobReasoning)[]
-  /** With their turns as they are in the end. */
-  readonly ends: readonly BatchEnd[]
+  /** Seqs of the envelopes that ended batches, and ids of the turns. */
+  readonly ends: readonly (readonly [seq: number, turn: string])[]
 }
 
 export const session = { space: 'main', epoch: 'epoch-1' }
 
-/** What the turn fold makes of a log: the turns of one agent, and everybody's jobs, steps and events. */
+/** What a log tells of turns: those of one agent, and everybody's jobs, steps and events. */
 export function tell(log: readonly Fields[], agent = 'agent'): Told {
-  const fold = createTurnFold(session)
-  const history = createTurnHistory()
-  const records = new Map<string, TurnRecord>()
+  const envelopes = toLog(log)
+  const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope]))
+  const assigner = new Assigner(session.epoch)
+  const turns = new Map<number, { readonly beginning: Beginning; readonly folded: FoldedTurn }>()
   const steps: ReasoningStep[] = []
   const events: (ReasoningUpdate | JobReasoning)[] = []
-  const ends: BatchEnd[] = []
-  for (const envelope of toLog(log)) {
-    const change = fold.apply(envelope)
-    const turns = structuredClone(change.turns) // So that a change which is not told of is not seen.
-    history.apply({ ...change, turns })
-    for (const turn of turns) records.set(turn.id, turn)
-    steps.push(...change.steps)
-    events.push(...change.updates.flatMap((end) => reasoningEvent(end) ?? []))
-    ends.push(...change.updates)
+  const ends: [number, string][] = []
+  for (const envelope of envelopes) {
+    const { begun, marks, at } = assigner.take(envelope)
+    for (const beginning of begun) {
+      const trigger = envelopes[(beginning.trigger ?? 0) - 1]
+      turns.set(beginning.turn, { beginning, folded: new FoldedTurn(beginning, session, trigger) })
+    }
+    for (const [turn, roles] of rolesIn(marks)) {
+      const { folded, beginning } = turns.get(turn) as { beginning: Beginning; folded: FoldedTurn }
+      if (!folded.apply(envelope, roles)) continue
+      events.push(...[structuredClone(reasoningEvent(folded.record)) ?? []].flat())
+      ends.push([envelope.seq ?? 0, beginning.id])
+    }
+    const idOf = (turn: number): string => turns.get(turn)?.beginning.id ?? ''
+    steps.push(...stepsIn(envelope, marks, at, byId, idOf))
   }
+  const records = [...turns.values()].map(({ folded }) => folded.record)
   return {
-    turns: history.thread(`main/${agent}`).flatMap((turn) => turnDetail(turn) ?? []),
-    jobs: [...records.values()].filter(({ jobId }) => jobId !== null),
-    records: [...records.values()],
+    turns: records.filter((record) => record.agent === agent).flatMap((turn) => turnDetail(turn) ?? []),
+    jobs: records.filter(({ jobId }) => jobId !== null),
+    records,
     steps,
     events,
     ends,
   }
+}
+
+function rolesIn(marks: readonly Mark[]): Map<number, number> {
+  const roles = new Map<number, number>()
+  for (const mark of marks) roles.set(mark.turn, (roles.get(mark.turn) ?? 0) | mark.roles)
+  return roles
+}
+
+function stepsIn(
+  envelope: Envelope,
+  marks: readonly Mark[],
+  created_at: string,
+  byId: ReadonlyMap<string, Envelope>,
+  idOf: (turn: number) => string,
+): ReasoningStep[] {
+  const places = marks
+    .flatMap(({ turn, step, steps, index }) =>
+      Array.from({ length: steps }, (_, more) => ({ turn, number: step + more, index: index + more })),
+    )
+    .sort((one, other) => one.index - other.index)
+  if (places.length === 0) return []
+  const answered = correlations(envelope).flatMap((id) => {
+    const asked = byId.get(id)
+    const tool = asked && calledTool(asked, defaultGuard)
+    return tool !== undefined && (asked?.seq ?? 0) < (envelope.seq ?? 0) ? [[id, tool] as const] : []
+  })
+  const ids = new Ulids(session.epoch)
+  ids.begin(Date.parse(created_at), envelope.seq ?? 0)
+  const links = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }
+  const drafts = stepsOf(envelope, answered, defaultGuard)
+  if (drafts.length !== places.length) throw new Error(`${drafts.length} steps, ${places.length} places`)
+  return drafts.map((draft, index) => {
+    const { turn = 0, number: step_number = 0, index: place = 0 } = places[index] ?? {}
+    const source = sourceOf(envelope)
+    return { id: ids.at(place), turn_id: idOf(turn), step_number, ...links, ...draft, created_at, source }
+  })
 }
 
 /** The only turn of the agent. */
