@@ -5,18 +5,6 @@ export { memoryStore } from './adapters/memory-log.js'
 export { type Served, type ServeOptions, serve } from './adapters/serve.js'
 export { type ImportedLog, type ImportOptions, importLog } from './adapters/sqlite/import.js'
 export { inspectLog, type LogReport } from './adapters/sqlite/inspect.js'
-export {
-  type AuditEntry,
-  type AuditFilter,
-  type NewStep,
-  ReasoningLog,
-  type StepRow,
-} from './adapters/sqlite/reasoning-log.js'
-export {
-  type RebuildOptions,
-  type RebuiltProjection,
-  rebuildProjections,
-} from './adapters/sqlite/rebuild.js'
 export { sqliteStore } from './adapters/sqlite/store.js'
 export { type TokenAuthenticator, tokenAuthenticator } from './adapters/token-authenticator.js'
 export type { Denial, Resume } from './gateway/door.js'

@@ -118,7 +118,7 @@ describe('sqlite log file', () => {
     db.pragma('user_version = 1000')
     db.close()
     const before = readFileSync(path)
-    await expect(open()).rejects.toMatchObject({ name: 'LogError', code: 'newer_schema' })
+    await expect(open()).rejects.toMatchObject({ name: 'LogError', code: 'format' })
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 

@@ -5,8 +5,6 @@ import { checkpointError, closedError, duplicateIdError, gapError, rangeError } 
 import { draftOf, fieldsOf, rowOf } from '../log/fields.js'
 import { matches } from '../log/filter.js'
 import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
-import type { Projection } from '../ports/projection.js'
-import { memoryProjection, newProjected, type Projected } from './memory-projection.js'
 
 interface Space {
   readonly name: string
@@ -17,7 +15,6 @@ interface Space {
   readonly contexts: Map<string, number>
   snapshot: Snapshot | undefined
   checkpoint: Checkpoint | undefined
-  projected: Projected | undefined
 }
 
 /** What a memory store holds; handed to the next store, it stands for a disk that outlives a restart. */
@@ -54,12 +51,10 @@ const newSpace = (name: string): Space => ({
   contexts: new Map(),
   snapshot: undefined,
   checkpoint: undefined,
-  projected: undefined,
 })
 
 function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
   let closed = false
-  let projection: Projection | undefined
   const refuseIfClosed = () => {
     if (closed) throw closedError('log')
   }
@@ -119,19 +114,9 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
     async recover() {
       refuseIfClosed()
     },
-    async project(options) {
-      refuseIfClosed()
-      if (projection === undefined) {
-        space.projected ??= newProjected(space.name, space.epoch, options.safety)
-        projection = memoryProjection(log, space.name, space.projected)
-        await projection.configure(options.safety)
-      }
-      return projection
-    },
     async close() {
       if (!closed) onClose()
       closed = true
-      await projection?.close()
       await laterThisTurn()
     },
   }
@@ -199,16 +184,19 @@ function select(
   space: Space,
   { after = 0, before = Infinity, limit, maxBytes = Infinity, order, filter }: Query,
 ): Row[] {
-  const { rows } = space
   const gone = prunedThrough(space)
-  const start = Math.max(0, after - gone)
-  const end = Math.max(0, Math.min(before - 1 - gone, rows.length))
+  // Of seqs that are asked for, each is where its number says.
+  const rows = filter?.seqs?.flatMap((seq) => space.rows[seq - gone - 1] ?? []) ?? space.rows
+  const isAll = rows === space.rows
+  const start = isAll ? Math.max(0, after - gone) : 0
+  const end = isAll ? Math.max(0, Math.min(before - 1 - gone, rows.length)) : rows.length
   const step = order === 'desc' ? -1 : 1
   const found: Row[] = []
   let bytes = 0
   for (let at = step === 1 ? start : end - 1; at >= start && at < end && found.length < limit; at += step) {
     const row = rows[at]
-    if (row === undefined || (filter !== undefined && !matches(filter, row))) continue
+    if (row === undefined || row.seq <= after || row.seq >= before) continue
+    if (filter !== undefined && !matches(filter, row)) continue
     found.push(row)
     bytes += row.body.length
     if (bytes >= maxBytes) break

@@ -1,30 +1,29 @@
 import { closeCodes } from '@meup/protocol'
-import type { BatchEnd } from '@meup/views'
+import type { FoldedTurns } from '../index/folded-turns.js'
+import type { Indexer } from '../index/indexer.js'
+import type { Ended } from '../index/turn-index.js'
 import { portionsOf } from '../outbox/backfill.js'
 import type { Delivery } from '../outbox/broadcast.js'
 import { Ending } from '../outbox/ending.js'
 import { show, showRest } from '../outbox/show.js'
-import { readWhole } from '../outbox/whole.js'
 import type { Row } from '../ports/envelope-log.js'
 import { turn } from '../space/log-reads.js'
 import type { Session } from '../space/session.js'
 import type { Space } from '../space/space.js'
-import type { Projector } from './projector.js'
 
-/** Each comes with what is known of its turn. */
-const endsAtOnce = 16
-/** Bytes of envelopes that may wait for the projector; past that they are read from the log again. */
+/** Bytes of envelopes that may wait for the index; past that they are read from the log again. */
 const mostWaiting = 4 * 1024 * 1024
 /** Characters that an event has for each decision beside its rationale. */
 const decisionCharacters = 128
 
 /**
- * The streams of events of a space. They are served as far as turns are made of the log, so that what a batch of calls
+ * The streams of events of a space. They are served as far as the index has the log, so that what a batch of calls
  * came to follows the envelope that ended it [MEUP-11.11]. Nobody else waits for that, and none of them for another.
  */
 export class Feeds {
   readonly #space: Space
-  readonly #projector: Projector
+  readonly #indexer: Indexer
+  readonly #turns: FoldedTurns
   /** They are served, whether or not they have caught up. */
   readonly #open = new Set<Session>()
   /** They have got everything up to `#shown`. */
@@ -34,12 +33,13 @@ export class Feeds {
   #waiting: Delivery[] = []
   #bytes = 0
 
-  constructor(space: Space, projector: Projector) {
+  constructor(space: Space, indexer: Indexer, turns: FoldedTurns) {
     this.#space = space
-    this.#projector = projector
-    this.#shown = projector.seq
-    projector.onAdvance = (through, ends) => this.#advance(through, ends)
-    projector.isWatched = () => this.#open.size > 0
+    this.#indexer = indexer
+    this.#turns = turns
+    this.#shown = indexer.seq
+    indexer.onAdvance = (through) => this.#advance(through)
+    indexer.isWatched = () => this.#open.size > 0
   }
 
   /** To be told of every batch that is delivered. */
@@ -66,23 +66,31 @@ export class Feeds {
     })
   }
 
-  #advance(through: number, ends: readonly BatchEnd[]): void {
-    const batch = this.#take(through)
-    const isWhole = batch.length === through - this.#shown
-    this.#shown = through
-    // Where nobody looks on, no event is made.
-    if (this.#upToDate.size > 0) for (const end of ends) this.#charge(end.turn.agent, end)
+  async #advance(through: number): Promise<void> {
+    const after = this.#shown
     for (const session of this.#open) if (session.closed) this.#leave(session)
-    if (isWhole && this.#isShown(batch, ends)) return
+    // Where nobody looks on, no event is made.
+    const endings = this.#upToDate.size > 0 ? await this.#endings(after, through, [...this.#upToDate]) : []
+    for (const ending of endings) this.#charge(ending.agent, ending)
+    const batch = this.#take(through)
+    const isWhole = batch.length === through - after
+    this.#shown = through
+    if (isWhole && this.#isShown(batch, endings)) return
     const behind = [...this.#upToDate]
     this.#upToDate.clear()
     for (const session of behind) this.serve(session)
   }
 
   /** Whether all who are up to date have got it. */
-  #isShown(batch: readonly Delivery[], ends: readonly BatchEnd[]): boolean {
+  #isShown(batch: readonly Delivery[], endings: readonly Ending[]): boolean {
+    // Of those who have come meanwhile it may not be known what they are told.
+    for (const session of this.#upToDate) {
+      if (endings.every((ending) => ending.isKnownTo(session))) continue
+      this.#upToDate.delete(session)
+      this.serve(session)
+    }
     try {
-      show(batch, this.#endingsOf(ends), this.#upToDate)
+      show(batch, endings, this.#upToDate)
       return true
     } catch (err) {
       const { config, logger } = this.#space
@@ -92,13 +100,9 @@ export class Feeds {
   }
 
   /** An event tells of all of its turn so far: that may be a thousand times what has ended it [MEUP-7.8]. */
-  #charge(payer: string, { turn: { decisions } }: BatchEnd): void {
+  #charge(payer: string, { size }: Ending): void {
     const { rates, clock } = this.#space
-    const characters = decisions.reduce(
-      (sum, { rationale }) => sum + decisionCharacters + (rationale?.length ?? 0),
-      0,
-    )
-    rates.chargeView(payer, characters, clock.now())
+    rates.chargeView(payer, size.characters + size.decisions * decisionCharacters, clock.now())
   }
 
   #leave(session: Session): void {
@@ -126,7 +130,7 @@ export class Feeds {
       const { position } = session
       if (position >= this.#shown) {
         this.#upToDate.add(session)
-        this.#projector.poke()
+        this.#indexer.poke()
         return
       }
       const range = { after: position, before: this.#shown + 1 }
@@ -138,38 +142,44 @@ export class Feeds {
     }
   }
 
-  /** Whether they were all served: not where one is missing, nor beyond what is known of the batches that ended. */
+  /** Whether they were served: not where one is missing. */
   async #serveRows(session: Session, rows: readonly Row[]): Promise<boolean> {
     const after = session.position
-    const last = rows.at(-1)?.seq ?? after
     if (rows[0]?.seq !== after + 1) return false
-    const { ends, through } = await this.#ends(after, last)
-    for (const end of ends) this.#charge(session.payer, end)
-    for (const portion of portionsOf(rows.filter(({ seq }) => seq <= through))) {
+    const endings = await this.#endings(after, rows.at(-1)?.seq ?? after, [session])
+    for (const ending of endings) this.#charge(session.payer, ending)
+    for (const portion of portionsOf(rows)) {
       const seqs = new Set(portion.map(({ seq }) => seq))
       const batch = portion.map((row) => this.#space.deliveryOf(row))
-      show(batch, this.#endingsOf(ends.filter(({ seq }) => seqs.has(seq))), [session])
+      show(
+        batch,
+        endings.filter(({ seq }) => seqs.has(seq)),
+        [session],
+      )
       await session.connection.drained()
       await turn()
     }
-    return through === last
+    return true
   }
 
-  /** The batches that ended after `after`, at most up to `most`: all up to `through`. */
-  async #ends(after: number, most: number): Promise<{ ends: readonly BatchEnd[]; through: number }> {
-    const read = (limit: number) => this.#projector.ends({ after, through: most, limit })
-    const { items, isAll } = await readWhole(endsAtOnce, read, ({ seq }) => seq)
-    return { ends: items, through: isAll ? most : (items.at(-1)?.seq ?? most) }
+  /** What may have ended after `after`, up to `through`, as these sessions are told of it. */
+  async #endings(after: number, through: number, sessions: readonly Session[]): Promise<Ending[]> {
+    const index = await this.#indexer.current()
+    const ended = index.ended(after, through)
+    const byTurn = new Map<number, Ended[]>()
+    for (const each of ended) byTurn.set(each.turn.turn, [...(byTurn.get(each.turn.turn) ?? []), each])
+    const endings = new Map<Ended, Ending>()
+    for (const [first, ...others] of byTurn.values()) {
+      if (first === undefined) continue
+      const told = await this.#turns.events(index, first.turn, { after, through }, sessions)
+      for (const each of [first, ...others]) endings.set(each, new Ending(each, told))
+    }
+    return ended.flatMap((each) => endings.get(each) ?? [])
   }
 
   async #serveRest(session: Session, told: number): Promise<void> {
     const { position } = session
-    await this.#projector.reach(position)
-    const { ends } = await this.#ends(position - 1, position)
-    showRest(this.#endingsOf(ends), told, session)
-  }
-
-  #endingsOf(ends: readonly BatchEnd[]): Ending[] {
-    return ends.map((end) => new Ending(end, this.#space))
+    await this.#indexer.reach(position)
+    showRest(await this.#endings(position - 1, position, [session]), told, session)
   }
 }

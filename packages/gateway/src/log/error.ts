@@ -3,11 +3,10 @@
  * - `duplicate_id`: the log, or the batch itself, already has an envelope with this id
  * - `range`: what should be pruned is the newest row, or is gone already; a checkpoint tells of a row that is not there
  * - `closed`: the log or its store has been closed
- * - `newer_schema`: a newer version of this software wrote the file
+ * - `format`: another version of this software wrote the file
  * - `corrupt`: the file is damaged, or is no log of this software
  * - `locked`: another gateway has the file open
  * - `occupied`: the space that a log was to become has envelopes already
- * - `projection`: what is kept of turns and steps is damaged; it can be made again from the log
  * - `io`: the disk or the thread that writes to it failed
  * - `unavailable`: the servers that share the log do not answer, or do not agree
  * - `fenced`: another gateway writes this log now
@@ -18,11 +17,10 @@ export type LogErrorCode =
   | 'duplicate_id'
   | 'range'
   | 'closed'
-  | 'newer_schema'
+  | 'format'
   | 'corrupt'
   | 'locked'
   | 'occupied'
-  | 'projection'
   | 'io'
   | 'unavailable'
   | 'fenced'

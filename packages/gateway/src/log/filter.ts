@@ -3,10 +3,11 @@ import type { Entry, Filter } from '../ports/envelope-log.js'
 
 /** Whether an entry is one of those that the filter selects. */
 export function matches(
-  { kinds, from, context, correlationId }: Filter,
-  entry: Pick<Entry, 'kind' | 'from' | 'context' | 'correlationId'> & Partial<Pick<Entry, 'id'>>,
+  { seqs, kinds, from, context, correlationId }: Filter,
+  entry: Pick<Entry, 'kind' | 'from' | 'context' | 'correlationId'> & Partial<Pick<Entry, 'id' | 'seq'>>,
 ): boolean {
   return (
+    (seqs === undefined || seqs.includes(entry.seq ?? 0)) &&
     (kinds === undefined || kinds.includes(entry.kind)) &&
     (from === undefined || from.includes(entry.from)) &&
     (context === undefined || isIn(context, entry.context) || opens(context, entry)) &&

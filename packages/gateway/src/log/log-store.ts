@@ -2,13 +2,13 @@ import type { EnvelopeLog, LogStore } from '../ports/envelope-log.js'
 import { closedError } from './error.js'
 
 /** How a store opens its logs, and what it ends when all of them are closed. */
-export interface LogStoreParts {
+export interface LogStoreParts extends Pick<LogStore, 'path'> {
   open(space: string, onClose: () => void): Promise<EnvelopeLog>
   stop(): Promise<void>
 }
 
 /** A store that has each log open once, however often it is asked for it; one that could not be opened is tried anew. */
-export function logStore({ open, stop }: LogStoreParts): LogStore {
+export function logStore({ path, open, stop }: LogStoreParts): LogStore {
   const logs = new Map<string, Promise<EnvelopeLog>>()
   let closing: Promise<void> | undefined
 
@@ -27,6 +27,7 @@ export function logStore({ open, stop }: LogStoreParts): LogStore {
   }
 
   return {
+    ...(path !== undefined && { path }),
     async open(space) {
       if (closing) throw closedError('store')
       const log = logs.get(space) ?? openLog(space)

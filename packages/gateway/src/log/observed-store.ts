@@ -9,7 +9,6 @@ import type {
   Row,
   Snapshot,
 } from '../ports/envelope-log.js'
-import type { Projection, ProjectionOptions } from '../ports/projection.js'
 
 /** Told what a log has committed: each envelope once, in order, by one process at a time. It must not throw. */
 export type LogObserver = (entries: readonly Entry[]) => void
@@ -25,6 +24,7 @@ export function observedStore(
   const logs = new WeakMap<EnvelopeLog, Promise<EnvelopeLog>>()
   const begin = async (space: string, log: EnvelopeLog) => new ObservedLog(log, await observe(space, log))
   return {
+    ...(store.path !== undefined && { path: store.path }),
     async open(space) {
       const log = await store.open(space)
       const known = logs.get(log) ?? begin(space, log)
@@ -113,10 +113,6 @@ class ObservedLog implements EnvelopeLog {
 
   checkpoint(): ReturnType<EnvelopeLog['checkpoint']> {
     return this.#log.checkpoint()
-  }
-
-  project(options: ProjectionOptions): Promise<Projection> {
-    return this.#log.project(options)
   }
 
   close(): Promise<void> {

@@ -1,21 +1,20 @@
 import { Kind } from '@meup/protocol'
-import type { MayRead } from '@meup/views'
+import type { StepQuery } from '../index/turn-index.js'
 import type { Entry } from '../ports/envelope-log.js'
-import type { AuditStep, Projection, StepQuery } from '../ports/projection.js'
 import type { LogReader } from '../space/log-reads.js'
 import type { Reader } from '../space/may-read.js'
 import type { Source } from './backfill.js'
 import { readHistory } from './history.js'
 import { type Message, messageOf } from './parcel.js'
 import { charactersOfStep, type Passed, readingOf } from './reading.js'
-import { readWhole } from './whole.js'
+import type { AuditStep, Made, Steps } from './steps.js'
 
 const page = 100
-/** One request looks at so many steps before it says where to go on. */
-const mostSteps = 10_000
+/** One request looks at so many envelopes with steps before it says where to go on. */
+const mostLooked = 10_000
 
 /** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
-export type AuditQuery = StepQuery & { readonly before: number }
+export type AuditQuery = StepQuery
 
 /** A part of the audit, the newest first. */
 export interface AuditPage {
@@ -33,33 +32,21 @@ export interface AuditPage {
 export async function readAudit(
   reader: Reader & LogReader,
   source: Source,
-  projection: Pick<Projection, 'steps'>,
+  steps: Steps,
   query: AuditQuery,
   passed: Passed,
 ): Promise<AuditPage> {
-  const stepsOf = passing(projection, readingOf(reader, source), passed)
-  if (query.thread !== undefined || query.phases !== undefined) {
-    const { steps, next } = await readSteps(reader, source, stepsOf, query)
-    return { steps, decisions: decisionsAmong(steps, source, query), next }
+  if (query.turn !== undefined || query.phases !== undefined || query.isOfThread) {
+    const { made, next } = await readSteps(steps, query, passed)
+    const shown = await steps.show(made.flatMap((each) => each.steps))
+    return { steps: shown, decisions: decisionsAmong(shown, source, query), next }
   }
-  const range = await decisionsIn(reader, source, query, stepsOf)
+  const range = await decisionsIn(reader, source, query, steps)
   const decided = await readDecisions(reader, source, query, range)
-  const { steps, next = decided.next } = await readSteps(reader, source, stepsOf, query, decided.next)
-  return { steps, decisions: decided.messages.filter(({ seq = 0 }) => seq >= (next ?? 0)), next }
+  const { made, next = decided.next } = await readSteps(steps, query, passed, decided.next)
+  const shown = await steps.show(made.flatMap((each) => each.steps))
+  return { steps: shown, decisions: decided.messages.filter(({ seq = 0 }) => seq >= (next ?? 0)), next }
 }
-
-/** Steps of which those are paid for that are not shown. */
-const passing = (
-  projection: Pick<Projection, 'steps'>,
-  mayRead: MayRead,
-  passed: Passed,
-): Pick<Projection, 'steps'> => ({
-  async steps(query) {
-    const steps = await projection.steps(query)
-    passed(charactersOfStep * steps.filter(({ step }) => !mayRead(step.source)).length)
-    return steps
-  },
-})
 
 /** Seqs between which decisions are, both excluded. */
 interface Between {
@@ -75,23 +62,19 @@ async function decisionsIn(
   reader: Reader,
   source: Source,
   { since, until, before }: AuditQuery,
-  projection: Pick<Projection, 'steps'>,
+  steps: Steps,
 ): Promise<Between> {
   const mayRead = readingOf(reader, source)
-  const lastUntil = async (time: string, otherwise: number): Promise<number> => {
-    let place = before
-    for (let looked = 0; looked < mostSteps; looked += page) {
-      const steps = await projection.steps({
-        phases: ['waiting_approval'],
-        until: time,
-        before: place,
-        limit: page,
-      })
-      const last = steps.find(({ step }) => mayRead(step.source))
-      if (last !== undefined) return seqOf(last)
-      const oldest = steps.at(-1)
-      if (oldest === undefined || steps.length < page) return 0
-      place = seqOf(oldest)
+  const lastUntil = async (time: number, otherwise: number): Promise<number> => {
+    let place: number | undefined = before
+    for (let looked = 0; looked < mostLooked && place !== undefined; ) {
+      const query: StepQuery = { phases: ['waiting_approval'], until: time, before: place, limit: page }
+      const { made, next } = await steps.find(query)
+      const last = made.find(({ heading }) => mayRead(heading))
+      if (last !== undefined) return last.seq
+      if (next === undefined) return 0
+      looked += made.length + 1
+      place = next
     }
     return otherwise
   }
@@ -111,57 +94,36 @@ const readDecisions = (reader: Reader & LogReader, source: Source, query: AuditQ
     includes: (entry) => isAsked(entry, query),
   })
 
-/** The steps of envelopes from seq `floor` on; `next` where there may be more of them. */
+/** What was made of envelopes from seq `floor` on; `next` where there may be more. */
 async function readSteps(
-  reader: Reader,
-  source: Source,
-  projection: Pick<Projection, 'steps'>,
+  steps: Steps,
   query: AuditQuery,
+  passed: Passed,
   floor = 0,
-): Promise<{ readonly steps: readonly AuditStep[]; readonly next?: number }> {
-  const mayRead = readingOf(reader, source)
-  const steps: AuditStep[] = []
-  let [before, looked] = [query.before, 0]
+): Promise<{ readonly made: readonly Made[]; readonly next?: number }> {
+  const shown: Made[] = []
+  let [before, looked, count] = [query.before, 0, 0]
   /** Of the last that is shown: where to go on tells of nothing else [MEUP-8.6]. */
   let last = before
   for (;;) {
-    const read = (limit: number) => projection.steps({ ...query, before, limit })
-    const { items, isAll } = await readWhole(Math.max(query.limit, page), read, seqOf)
-    for (const made of madeOfOne(items)) {
-      if (seqOf(made[0]) < floor) return { steps }
-      const shown = made.filter(({ step }) => mayRead(step.source))
-      if (shown.length > 0 && steps.length > 0 && steps.length + shown.length > query.limit) {
-        return { steps, next: last }
-      }
-      steps.push(...shown)
-      before = seqOf(made[0])
-      if (shown.length > 0) last = before
+    const { made, next } = await steps.find({ ...query, before, limit: Math.max(query.limit, page) })
+    for (const each of made) {
+      if (each.seq < floor) return { made: shown }
+      const isShown = each.steps.length > 0
+      if (isShown && count > 0 && count + each.steps.length > query.limit) return { made: shown, next: last }
+      if (isShown) shown.push(each)
+      else passed(charactersOfStep)
+      count += each.steps.length
+      if (isShown) last = each.seq
     }
-    if (isAll) return { steps }
-    looked += items.length
-    if (looked >= mostSteps) return { steps, next: before }
+    if (next === undefined) return { made: shown }
+    before = next
+    looked += made.length + 1
+    if (looked >= mostLooked) return { made: shown, next: before }
   }
 }
 
-const seqOf = ({ step }: AuditStep): number => step.source.seq
-
-type Some<Item> = readonly [Item, ...Item[]]
-
-/** Neighbours that were made of the same envelope, together. */
-function* madeOfOne(steps: readonly AuditStep[]): Generator<Some<AuditStep>> {
-  let made: [AuditStep, ...AuditStep[]] | undefined
-  for (const step of steps) {
-    if (made !== undefined && seqOf(made[0]) === seqOf(step)) {
-      made.push(step)
-      continue
-    }
-    if (made !== undefined) yield made
-    made = [step]
-  }
-  if (made !== undefined) yield made
-}
-
-/** A decision is kept as long as the log is; its step may be there for longer. */
+/** A decision is kept as long as the log is. */
 function decisionsAmong(steps: readonly AuditStep[], { log }: Source, query: AuditQuery): Message[] {
   const rows = steps.flatMap(({ step }) => log.find(step.linked_policy_decision ?? '') ?? [])
   return rows.filter((row) => isAsked(row, query)).map(messageOf)

@@ -1,41 +1,50 @@
-import { type BatchEnd, type MayRead, everything as mayReadAll, reasoningEvent } from '@meup/views'
+import type { MayRead } from '@meup/views'
+import { kindOf, type TurnEvent, type TurnEvents } from '../index/folded-turns.js'
+import type { Ended } from '../index/turn-index.js'
 import type { Session } from '../space/session.js'
-import type { Source } from './backfill.js'
 import type { Message } from './parcel.js'
-import { readingOf } from './reading.js'
 
-/** A batch of calls that has ended, on its way to the feeds [MEUP-11.11]. */
+/** An envelope that may have ended a batch of calls, on its way to the feeds [MEUP-11.11]. */
 export class Ending {
-  /** Of the envelope that ended it. */
+  /** Of the envelope. */
   readonly seq: number
+  readonly agent: string
   /** Whether all who are told are told the same. */
   readonly isForAll: boolean
-  readonly #end: BatchEnd
-  readonly #source: Pick<Source, 'audienceOf'>
-  #shared: { readonly message: Message | undefined } | undefined
+  readonly #told: TurnEvents
+  readonly #messages = new Map<TurnEvent, Message>()
 
-  constructor(end: BatchEnd, source: Pick<Source, 'audienceOf'>) {
-    const { seq, turn, narrative } = end
+  constructor({ seq, turn }: Ended, told: TurnEvents) {
     this.seq = seq
-    this.#end = end
-    this.#source = source
-    const said = [...turn.decisions, ...(narrative ? [narrative] : [])]
-    this.isForAll = said.every((each) => source.audienceOf(each.source) === undefined)
+    this.agent = turn.agent
+    this.#told = told
+    this.isForAll = told.audiences.length === 0
+  }
+
+  /** Whether it is known what this feed is told. */
+  isKnownTo(session: Session): boolean {
+    return this.#told.events.has(kindOf(session, this.#told.audiences))
+  }
+
+  /** Characters of the rationales of what is told, and how many there are. */
+  get size(): { readonly decisions: number; readonly characters: number } {
+    const told = [...this.#told.events.values()].flat().filter(({ seq }) => seq === this.seq)
+    const decisions = told.flatMap(({ event }): { readonly rationale: string }[] => [...event.tool_decisions])
+    const characters = decisions.reduce((sum, { rationale }) => sum + rationale.length, 0)
+    return { decisions: decisions.length, characters }
   }
 
   /** What a feed is told: nothing where it may read, or has asked for, none of the calls. */
   messageFor(session: Session): Message | undefined {
-    const mayRead = this.isForAll ? mayReadAll : readingOf(session, this.#source)
-    const { agent } = this.#end.turn
-    const isAsked: MayRead = (said) => session.selection.includesCall({ ...said, from: agent })
-    if (reasoningEvent(this.#end, mayRead, isAsked) === undefined) return undefined
-    if (!this.isForAll) return this.#make(mayRead)
-    this.#shared ??= { message: this.#make(mayRead) }
-    return this.#shared.message
-  }
-
-  #make(mayRead: MayRead): Message | undefined {
-    const event = reasoningEvent(this.#end, mayRead)
-    return event && { text: Buffer.from(JSON.stringify(event)), seq: this.seq, name: event.type }
+    const events = this.#told.events.get(kindOf(session, this.#told.audiences)) ?? []
+    const told = events.find(({ seq }) => seq === this.seq)
+    const isAsked: MayRead = (said) => session.selection.includesCall({ ...said, from: this.agent })
+    if (told === undefined || !told.said.some(isAsked)) return undefined
+    const known = this.#messages.get(told)
+    if (known !== undefined) return known
+    const { event, seq } = told
+    const message = { text: Buffer.from(JSON.stringify(event)), seq, name: event.type }
+    this.#messages.set(told, message)
+    return message
   }
 }

@@ -28,7 +28,8 @@ export function show(
 
 /** Tells a feed, which has the envelope, what came after its first `told` endings. */
 export function showRest(endings: readonly Ending[], told: number, session: Session): void {
-  const rest = endings.map((ending, index) => (index < told ? undefined : ending.messageFor(session)))
+  const all = endings.flatMap((ending) => ending.messageFor(session) ?? [])
+  const rest = all.map((message, index) => (index < told ? undefined : message))
   const messages = inPlace([undefined, ...rest])
   if (messages.length > 0) session.send({ messages })
 }
@@ -54,7 +55,7 @@ function parcelFor(
   endings: readonly Ending[],
 ): Parcel {
   const isShown = mayRead(session, audience) && session.selection.includes(entry)
-  const messages = endings.map((ending) => ending.messageFor(session))
+  const messages = endings.flatMap((ending) => ending.messageFor(session) ?? [])
   return { messages: inPlace([isShown ? message : undefined, ...messages]) }
 }
 

@@ -1,13 +1,26 @@
-import { type MayRead, type TurnInfo, type TurnRecord, turnDetail, turnInfo } from '@meup/views'
-import type { Projection, TurnQuery } from '../ports/projection.js'
+import { type TurnInfo, turnDetail, turnInfo } from '@meup/views'
+import type { FoldedTurns, TurnView } from '../index/folded-turns.js'
+import type { TurnIndex } from '../index/turn-index.js'
+import { turn } from '../space/log-reads.js'
+import type { Reader } from '../space/may-read.js'
+import type { Space } from '../space/space.js'
 import type { Passed } from './reading.js'
 
-const turnsAtOnce = 16
-/** One request looks at so many turns, and takes about so many characters of them, before it says where to go on. */
-const [mostTurns, mostCharacters] = [2000, 8 * 1024 * 1024]
+export interface TurnQuery {
+  readonly agent: string
+  /** Only turns with a smaller number. */
+  readonly before?: number
+  readonly limit: number
+  /** With how much each tool gave back. */
+  readonly sizes?: boolean
+}
 
-/** Characters that a turn which is not shown has at least. */
-const leastOfTurn = 512
+/** One request looks at so many turns, and at so many envelopes of them, before it says where to go on. */
+const [mostTurns, mostEnvelopes] = [2000, 20_000]
+const turnsAtOnce = 16
+
+/** Characters that a turn costs which is not shown, and an envelope of one. */
+const charactersOf = { turn: 512, envelope: 64 }
 
 /** A part of a thread. */
 export interface TurnPage {
@@ -17,45 +30,42 @@ export interface TurnPage {
   readonly next: number | undefined
 }
 
-/**
- * The latest turns of a thread, those before one of them, as far as the reader may read anything of them; with how much
- * each tool gave back where `sizes` are asked for.
- */
+/** The latest turns of an agent, those before one of them, as far as the reader may read anything of them. */
 export async function readTurns(
-  projection: Pick<Projection, 'turns'>,
-  { sizes = false, ...query }: TurnQuery & { readonly sizes?: boolean },
-  mayRead: MayRead,
+  index: TurnIndex,
+  folded: FoldedTurns,
+  { agent, before = Number.MAX_SAFE_INTEGER, limit, sizes = false }: TurnQuery,
+  reader: Reader,
+  space: Pick<Space, 'safety'>,
   passed: Passed,
 ): Promise<TurnPage> {
   const tell = sizes ? turnDetail : turnInfo
   const turns: TurnInfo[] = []
-  let [next, looked, characters]: [number | undefined, number, number] = [query.before, 0, 0]
-  for await (const record of newestFirst(projection, query)) {
-    const info = tell(record, mayRead)
-    const isFull = turns.length === query.limit || characters >= mostCharacters
-    if (looked === mostTurns || (isFull && info !== undefined)) return { turns: turns.reverse(), next }
-    if (info === undefined) passed(leastOfTurn + charactersOf(record))
-    else turns.push(info)
-    next = record.turnNumber ?? next
-    characters += charactersOf(record)
-    looked++
-  }
-  return { turns: turns.reverse(), next: undefined }
-}
-
-async function* newestFirst(
-  projection: Pick<Projection, 'turns'>,
-  query: TurnQuery,
-): AsyncGenerator<TurnRecord> {
-  let [before, limit] = [query.before, Math.min(query.limit + 1, turnsAtOnce)]
+  let [next, looked, envelopes] = [before, 0, 0]
   for (;;) {
-    const records = await projection.turns({ ...query, limit, ...(before !== undefined && { before }) })
-    yield* records
-    const last = records.at(-1)?.turnNumber ?? null
-    if (records.length < limit || last === null) return
-    ;[before, limit] = [last, turnsAtOnce]
+    const some = index.turns(agent, next, turnsAtOnce)
+    for (const beginning of some) {
+      const isFull = turns.length === limit || envelopes >= mostEnvelopes || looked === mostTurns
+      // Whether there is one more that may be read shows only where it is read.
+      if (isFull && looked === mostTurns) return { turns: turns.reverse(), next }
+      const view = await folded.view(index, beginning, reader)
+      const info = view && told(view, (record) => tell(record, (text) => space.safety.guard(text)))
+      if (isFull && info !== undefined) return { turns: turns.reverse(), next }
+      passed((info === undefined ? charactersOf.turn : 0) + charactersOf.envelope * (view?.envelopes.length ?? 0))
+      if (info !== undefined) turns.push(info)
+      next = beginning.number ?? next
+      envelopes += view?.envelopes.length ?? 0
+      looked++
+      await turn() // Others come first.
+    }
+    if (some.length < turnsAtOnce) return { turns: turns.reverse(), next: undefined }
   }
 }
 
-const charactersOf = ({ weight, trigger, answer }: TurnRecord): number =>
-  weight + (trigger?.text?.length ?? 0) + (answer?.text?.length ?? 0)
+function told(
+  { record, isTruncated }: TurnView,
+  tell: (record: TurnView['record']) => TurnInfo | undefined,
+): TurnInfo | undefined {
+  const info = tell(record)
+  return info && isTruncated ? { ...info, truncated: true } : info
+}

@@ -1,4 +1,3 @@
-import type { Projection, ProjectionOptions } from './projection.js'
 import type { SharedLog } from './shared-log.js'
 
 /**
@@ -40,6 +39,8 @@ export interface Row extends Entry {
 
 /** Which rows; each part that is there narrows them further. An empty list selects none. */
 export interface Filter {
+  /** Seqs, in ascending order. */
+  readonly seqs?: readonly number[]
   readonly kinds?: readonly string[]
   readonly from?: readonly string[]
   /** This path and whatever is below it. */
@@ -131,13 +132,13 @@ export interface EnvelopeLog {
    * and whether the log can be written again; rejects with the reason where it cannot.
    */
   recover(): Promise<void>
-  /** The turns and steps of this log. There is one projection of a log, which is closed with it. */
-  project(options: ProjectionOptions): Promise<Projection>
   close(): Promise<void>
 }
 
 /** Opens the logs of a gateway's spaces. */
 export interface LogStore {
+  /** The file that the logs are in, beside which more can be kept of them; absent = they are in memory. */
+  readonly path?: string
   open(space: string): Promise<EnvelopeLog>
   close(): Promise<void>
 }

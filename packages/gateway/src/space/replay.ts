@@ -1,4 +1,5 @@
 import type { Envelope } from '@meup/protocol'
+import { Assigner, type AssignSnapshot } from '@meup/views'
 import { LogError } from '../log/error.js'
 import type { Checkpoint, Entry, EnvelopeLog } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
@@ -9,9 +10,30 @@ const decoder = new TextDecoder()
 
 /** The state that a log adds up to [MEUP-3.4], with what has been pruned of it and as far as `through`. */
 export async function replay(log: EnvelopeLog, through = log.head): Promise<SpaceState> {
+  return follow(beginningOf(log), log, through)
+}
+
+/**
+ * What stands for the log up to `through` once that is pruned [MEUP-10.3]: the state, and the memory that the index of turns
+ * goes on with.
+ */
+export async function snapshotAt(log: EnvelopeLog, through: number): Promise<Uint8Array> {
+  const turns = new Assigner(log.epoch)
   const { snapshot } = log
-  const state = snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes, snapshot.through)
-  return follow(state, log, through)
+  if (snapshot !== undefined) turns.restore(turnMemoryIn(snapshot.bytes, snapshot.through, log.epoch))
+  const state = await follow(beginningOf(log), log, through, (envelope) => void turns.take(envelope))
+  const text = decoder.decode(state.toSnapshot())
+  return new TextEncoder().encode(`${text.slice(0, -1)},"turns":${JSON.stringify(turns.snapshot())}}`)
+}
+
+/** What `snapshotAt` has kept for the index. */
+export function turnMemoryIn(bytes: Uint8Array, through: number, epoch: string): AssignSnapshot {
+  const { turns } = JSON.parse(decoder.decode(bytes)) as { readonly turns?: AssignSnapshot }
+  return turns ?? { ...new Assigner(epoch).snapshot(), seq: through }
+}
+
+function beginningOf({ snapshot }: EnvelopeLog): SpaceState {
+  return snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes, snapshot.through)
 }
 
 /** The same state, with no more of the log read than is behind its checkpoint. Where that does not serve, all of it is. */
@@ -38,12 +60,21 @@ function stateIn(kept: Checkpoint | 'damaged', { head }: Pick<EnvelopeLog, 'head
   return SpaceState.from(kept.bytes, through)
 }
 
-async function follow(state: SpaceState, log: EnvelopeLog, through: number): Promise<SpaceState> {
+async function follow(
+  state: SpaceState,
+  log: EnvelopeLog,
+  through: number,
+  alongside: (envelope: Envelope) => void = () => {},
+): Promise<SpaceState> {
   while (state.seq < through) {
     const rows = await log.read({ after: state.seq, before: through + 1, limit: page })
     if (rows[0]?.seq !== state.seq + 1)
       throw new Error(`row ${state.seq + 1} of the log is missing, or has just been pruned`)
-    for (const row of rows) state.apply(envelopeOf(row), row.body)
+    for (const row of rows) {
+      const envelope = envelopeOf(row)
+      state.apply(envelope, row.body)
+      alongside(envelope)
+    }
   }
   return state
 }

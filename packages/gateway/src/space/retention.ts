@@ -1,25 +1,23 @@
 import { createHash } from 'node:crypto'
 import { Kind } from '@meup/protocol'
 import type { EnvelopeLog } from '../ports/envelope-log.js'
-import type { Projection } from '../ports/projection.js'
-import { replay } from './replay.js'
+import { snapshotAt } from './replay.js'
 import type { Space } from './space.js'
 
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 
-type Kept = Pick<Projection, 'keep' | 'older' | 'prune'>
-
 /** Prunes what is older than the operator keeps: as it begins, and then every hour [MEUP-10.3]. */
 export class Retention {
   readonly #space: Space
-  readonly #projection: Kept
+  readonly #index: { prune(through: number): void }
   #cancel = (): void => {}
   #isOver = false
 
-  constructor(space: Space, projection: Kept) {
+  /** `index` is told of what was pruned. */
+  constructor(space: Space, index: { prune(through: number): void }) {
     this.#space = space
-    this.#projection = projection
+    this.#index = index
   }
 
   begin(): void {
@@ -57,9 +55,7 @@ export class Retention {
     const boundary = clock.now() - days * dayMs
     const through = await lastOlderThan(boundary, log)
     if (through < log.oldest) return
-    const before = new Date(boundary).toISOString()
-    await this.#projection.keep(through)
-    const snapshot = (await replay(log, through)).toSnapshot()
+    const snapshot = await snapshotAt(log, through)
     const [row] = await log.read({ after: through - 1, limit: 1 })
     if (row === undefined || this.#isOver) return
     const record = {
@@ -67,12 +63,11 @@ export class Retention {
       through,
       hash: Buffer.from(row.hash).toString('hex'),
       snapshot: createHash('sha256').update(snapshot).digest('hex'),
-      steps: await this.#projection.older(before),
     }
     const seq = this.#space.emit({ kind: Kind.systemSpace, payload: record })
     if (!(await this.#space.committed(seq))) throw new Error('the record of the pruning could not be logged')
-    await this.#projection.prune(before)
     await log.prune(through, snapshot)
+    this.#index.prune(through)
     logger.info({ space: config.name, ...record }, 'the log was pruned')
   }
 }

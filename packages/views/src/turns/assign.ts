@@ -53,8 +53,7 @@ export const endingRoles = Role.close | Role.settle | Role.takeBack | Role.expir
 
 /** One envelope in one turn. There is a second one where its steps in the turn do not follow each other. */
 export interface Mark {
-  /** Of `Beginning`. */
-  readonly turn: number
+  readonly beginning: Beginning
   readonly roles: number
   /** Steps that are made of it: the number of the first, how many, their phases as bits, and where their ids begin. */
   readonly step: number
@@ -398,7 +397,7 @@ export class Assigner {
 
   #add(owner: Turn, roles: number): Draft {
     const place = { step: 0, steps: 0, phases: 0, index: 0, end: Number.POSITIVE_INFINITY }
-    const mark = { turn: owner.heading.turn, owner, roles, ...place }
+    const mark = { beginning: owner.heading, owner, roles, ...place }
     this.#marks.push(mark)
     return mark
   }

@@ -13,7 +13,6 @@ import type {
   Snapshot,
 } from '../../ports/envelope-log.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Projection, ProjectionOptions } from '../../ports/projection.js'
 import type { SharedLog } from '../../ports/shared-log.js'
 import { encodeBatch, sizeOf } from './batch.js'
 import { asNatsError } from './failure.js'
@@ -149,11 +148,6 @@ export class JetStreamLog implements EnvelopeLog {
       this.#broken = undefined
       this.#shown = replica.head
     })
-  }
-
-  async project(options: ProjectionOptions): Promise<Projection> {
-    this.#refuseIfClosed()
-    return this.#parts.replica.project(options)
   }
 
   async close(): Promise<void> {

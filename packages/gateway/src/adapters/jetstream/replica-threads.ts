@@ -1,4 +1,4 @@
-import type { ProjectionCalls, ReaderCalls } from '../sqlite/calls.js'
+import type { ReaderCalls } from '../sqlite/calls.js'
 import { Channel } from '../sqlite/channel.js'
 import { asLogError } from '../sqlite/failure.js'
 import { type Lookup, lookupIn } from '../sqlite/lookup.js'
@@ -8,7 +8,6 @@ import type { ReplicaCalls, ReplicaOptions } from './replica-calls.js'
 const scripts = {
   writer: new URL('./replica-worker.js', import.meta.url),
   reader: new URL('../sqlite/reader-worker.js', import.meta.url),
-  projection: new URL('../sqlite/projection-worker.js', import.meta.url),
 }
 
 /** Opens the file of the replicas; rejects with a `LogError` as `sqliteStore` does. */
@@ -16,15 +15,6 @@ export async function startReplicaThreads(path: string): Promise<ReplicaThreads 
   const options: ReplicaOptions = { path }
   const writer = await Channel.open<ReplicaCalls>(scripts.writer, options)
   let lookup: Lookup | undefined
-  let projection: Promise<Channel<ProjectionCalls>> | undefined
-  const startProjection = async (): Promise<Channel<ProjectionCalls>> => {
-    try {
-      return await Channel.open<ProjectionCalls>(scripts.projection, options)
-    } catch (error) {
-      projection = undefined
-      throw asLogError(error)
-    }
-  }
   try {
     lookup = lookupIn(path)
     const opened = lookup
@@ -33,12 +23,7 @@ export async function startReplicaThreads(path: string): Promise<ReplicaThreads 
       writer,
       reader,
       lookup,
-      projecting() {
-        projection ??= startProjection()
-        return projection
-      },
       async stop() {
-        await (await projection?.catch(() => undefined))?.close()
         await reader.close()
         opened.close()
         await writer.close()

@@ -1,10 +1,8 @@
 import type { EnvelopeLog, Heading, Query, Row, Snapshot } from '../../ports/envelope-log.js'
-import type { Projection, ProjectionOptions } from '../../ports/projection.js'
-import type { ProjectionCalls, ReaderCalls } from '../sqlite/calls.js'
+import type { ReaderCalls } from '../sqlite/calls.js'
 import type { Channel } from '../sqlite/channel.js'
 import type { Lookup } from '../sqlite/lookup.js'
 import { packPage, unpackPage } from '../sqlite/pack.js'
-import { openSqliteProjection } from '../sqlite/sqlite-projection.js'
 import { Ahead } from './ahead.js'
 import type { ReplicaCalls, ReplicaSpace } from './replica-calls.js'
 
@@ -12,7 +10,6 @@ export interface ReplicaThreads {
   readonly writer: Channel<ReplicaCalls>
   readonly reader: Channel<ReaderCalls>
   readonly lookup: Lookup
-  projecting(): Promise<Channel<ProjectionCalls>>
 }
 
 /** What this gateway has of a space's log, most of it on its own disk. It can always be made again from the shared log. */
@@ -25,7 +22,6 @@ export class Replica {
   /** The last row that is shown, and its hash. */
   #tip: { readonly seq: number; readonly hash: Uint8Array }
   #snapshot: Snapshot | undefined
-  #projection: Promise<Projection> | undefined
 
   constructor(threads: ReplicaThreads, name: string, { space, epoch, head, hash, snapshot }: ReplicaSpace) {
     this.epoch = epoch
@@ -117,14 +113,8 @@ export class Replica {
     return this.#threads.reader.call('checkpoint', [this.#space])
   }
 
-  project(options: ProjectionOptions): Promise<Projection> {
-    this.#projection ??= this.#openProjection(options)
-    return this.#projection
-  }
-
   async close(): Promise<void> {
     await this.#ahead.stored().catch(() => undefined) // The stream has it.
-    await (await this.#projection?.catch(() => undefined))?.close()
   }
 
   #ifShown<Found extends Heading>(found: Found | undefined): Found | undefined {
@@ -135,22 +125,5 @@ export class Replica {
     const packed = packPage(rows)
     await this.#threads.writer.call('take', [this.#space, packed, snapshot], [packed.bytes.buffer])
     this.#threads.lookup.refresh()
-  }
-
-  async #openProjection(options: ProjectionOptions): Promise<Projection> {
-    try {
-      const { reader, projecting } = this.#threads
-      const log = { space: this.#space, name: this.#name, epoch: this.epoch }
-      const projection = await openSqliteProjection({ writer: await projecting(), reader }, log, options)
-      const { advance } = projection
-      projection.advance = async (through) => {
-        await this.#ahead.stored()
-        return advance(through)
-      }
-      return projection
-    } catch (error) {
-      this.#projection = undefined // The next to ask may be luckier.
-      throw error
-    }
   }
 }

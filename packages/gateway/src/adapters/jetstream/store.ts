@@ -37,7 +37,8 @@ export interface JetStreamStoreOptions extends NatsOptions {
  */
 export async function jetstreamStore(options: JetStreamStoreOptions): Promise<LogStore> {
   const { path, logger = silent, ...natsOptions } = options
-  const threads = await startReplicaThreads(resolve(path))
+  const file = resolve(path)
+  const threads = await startReplicaThreads(file)
   let nats: Nats
   try {
     nats = await connectNats(natsOptions, logger)
@@ -48,6 +49,7 @@ export async function jetstreamStore(options: JetStreamStoreOptions): Promise<Lo
   const mailbox = new Mailbox(nats)
   const owners = new Owners(nats, mailbox)
   return logStore({
+    path: file,
     async open(space, onClose) {
       try {
         return await open(space, { nats, threads, mailbox, owners, logger }, onClose)

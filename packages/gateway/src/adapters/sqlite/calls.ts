@@ -1,22 +1,9 @@
-import type { SafetySettings } from '@meup/safety'
-import type { BatchEnd, ReasoningStep, TurnRecord } from '@meup/views'
 import type { LogErrorCode } from '../../log/error.js'
 import type { Checkpoint, Filter } from '../../ports/envelope-log.js'
-import type {
-  AuditStep,
-  EndRange,
-  StepQuery,
-  StepRange,
-  TrailQuery,
-  TurnQuery,
-} from '../../ports/projection.js'
 import type { Durability, Role } from './files.js'
 import type { OpenedSpace } from './ledger.js'
 import type { Packed } from './pack.js'
 import type { PackedBatch } from './pack-batch.js'
-import type { ProjectedLog } from './projected-log.js'
-import type { Advanced } from './projected-space.js'
-import type { Removed } from './projection-removal.js'
 
 export interface WriterOptions {
   readonly path: string
@@ -59,27 +46,6 @@ export interface Range {
 export type ReaderCalls = {
   read(range: Range): Packed
   checkpoint(space: number): Checkpoint | 'damaged' | undefined
-  ends(log: ProjectedLog, range: EndRange): readonly BatchEnd[]
-  turns(log: ProjectedLog, query: TurnQuery): readonly TurnRecord[]
-  trail(log: ProjectedLog, query: TrailQuery): readonly TurnRecord[]
-  steps(log: ProjectedLog, query: StepQuery): readonly AuditStep[]
-  stepsOf(log: ProjectedLog, turn: string, range: StepRange): readonly ReasoningStep[]
-  older(log: ProjectedLog, before: string): number
-  close(): void
-}
-
-/** What the main thread asks of the thread that keeps turns and steps; each call does a part of it, so that others wait little. */
-export type ProjectionCalls = {
-  /** Gives the watermark. */
-  open(log: ProjectedLog, safety: SafetySettings): number
-  configure(space: number, safety: SafetySettings): void
-  advance(space: number, through: number): Advanced
-  /** Whether it is done. */
-  keep(space: number, through: number): boolean
-  prune(space: number, before: string): Removed
-  /** Whether it is done. */
-  clear(space: number): boolean
-  release(space: number): void
   close(): void
 }
 

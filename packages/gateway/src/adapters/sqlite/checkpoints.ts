@@ -3,17 +3,6 @@ import type Database from 'better-sqlite3'
 import { checkpointError } from '../../log/error.js'
 import type { Checkpoint } from '../../ports/envelope-log.js'
 
-export const checkpoints = `
-  -- what the rows of a space up to "through" add up to; digest = of this row, the epoch, and the hash of that row
-  CREATE TABLE IF NOT EXISTS checkpoints (
-    space INTEGER PRIMARY KEY REFERENCES spaces (id),
-    through INTEGER NOT NULL,
-    format TEXT NOT NULL,
-    bytes BLOB NOT NULL,
-    digest BLOB NOT NULL
-  ) STRICT;
-`
-
 /** What a checkpoint was kept for. */
 interface Place {
   readonly epoch: string

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
-import { takenId } from './digest-schema.js'
+import { takenId } from './tables.js'
 
 const BUSY = 'SQLITE_BUSY'
 const advices = new Map([

@@ -15,16 +15,12 @@ const CHECKPOINT_BYTES = 16 * 1024 * 1024
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
 const PATIENCE_MS = 5000
 
-/** What a connection writes: turns and steps; all that is appended; or what is little, from a thread that must not wait. */
-export type Role = 'keeper' | 'writer' | 'passer-by'
+/** What a connection writes: all that is appended; or what is little, from a thread that must not wait. */
+export type Role = 'writer' | 'passer-by'
 
-/**
- * Whoever folds the write-ahead log into the file waits for the disk. The thread that writes turns and steps does it before
- * the thread that appends would have to, and then there is little left to do; the others never do.
- */
+/** To fold the write-ahead log into the file takes the disk: the thread that appends does it, the other one never. */
 const manners: Readonly<Record<Role, { readonly checkpointBytes: number; readonly patienceMs: number }>> = {
-  keeper: { checkpointBytes: CHECKPOINT_BYTES, patienceMs: PATIENCE_MS },
-  writer: { checkpointBytes: 4 * CHECKPOINT_BYTES, patienceMs: PATIENCE_MS },
+  writer: { checkpointBytes: CHECKPOINT_BYTES, patienceMs: PATIENCE_MS },
   'passer-by': { checkpointBytes: 0, patienceMs: 0 },
 }
 
@@ -32,7 +28,7 @@ const manners: Readonly<Record<Role, { readonly checkpointBytes: number; readonl
 export function openForWriting(
   path: string,
   durability: Durability,
-  { create, role = 'keeper' }: { create: boolean; role?: Role },
+  { create, role = 'writer' }: { create: boolean; role?: Role },
 ): Database.Database {
   if (create) createPrivately(path)
   const { checkpointBytes, patienceMs } = manners[role]

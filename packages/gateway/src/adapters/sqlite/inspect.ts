@@ -26,7 +26,7 @@ interface LoggedSpace {
 
 /**
  * Looks at a log without changing it, while a gateway writes it or not. `undefined` = there is no such file. Throws a
- * `LogError`: `newer_schema`, `corrupt` or `io`.
+ * `LogError`: `format`, `corrupt` or `io`.
  */
 export function inspectLog(path: string): LogReport | undefined {
   if (!existsSync(path)) return undefined

@@ -1,30 +1,27 @@
 import type Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
-import { migrations } from './migrations.js'
+import { tables } from './tables.js'
 
-/** Brings the file to this version's schema; refuses one that a newer version, or somebody else, has made. */
+/** The format of log files. A file of another one is refused: nothing is converted. */
+export const currentVersion = 7
+
+/** Makes the tables in an empty file; refuses a file of another format, or of somebody else. */
 export function establishSchema(db: Database.Database): void {
-  const version = knownVersion(db)
-  for (const [done, migration] of migrations.entries()) {
-    if (done >= version) db.transaction(() => migrate(db, migration, done + 1)).immediate()
-  }
+  if (knownVersion(db) === currentVersion) return
+  db.transaction(() => {
+    // Another process may have been first.
+    if (knownVersion(db) === currentVersion) return
+    db.exec(tables)
+    writeVersion(db, currentVersion)
+  }).immediate()
 }
-
-/** The version that `establishSchema` brings a file to. */
-export const currentVersion = migrations.length
 
 /** The file's version, 0 for an empty one; refuses what `establishSchema` refuses. */
 export function knownVersion(db: Database.Database): number {
   const version = versionOf(db)
-  if (version > currentVersion) throw newerSchema(db.name, version)
+  if (version !== currentVersion && version !== 0) throw otherFormat(db.name, version)
   if (version === 0 && countTables(db) > 0) throw foreign(db.name)
   return version
-}
-
-/** The version is stored in the same transaction: a file is always one version's, wherever it was cut off. */
-function migrate(db: Database.Database, migration: string, version: number): void {
-  db.exec(migration)
-  writeVersion(db, version)
 }
 
 /** The smallest write there is: what is on the disk stays as it was. */
@@ -44,9 +41,10 @@ function countTables(db: Database.Database): number {
   return db.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get() ?? 0
 }
 
-function newerSchema(path: string, version: number): LogError {
-  const found = `A newer gateway wrote the log ${path} (schema ${version}; this one knows ${currentVersion}).`
-  return new LogError('newer_schema', `${found} Start the newer gateway, or give this one another file.`)
+function otherFormat(path: string, version: number): LogError {
+  const found = `The log ${path} has format ${version}, and this gateway reads format ${currentVersion}.`
+  const advice = 'Start a gateway of the version that wrote it, or give this one another file.'
+  return new LogError('format', `${found} ${advice}`)
 }
 
 function foreign(path: string): LogError {

@@ -49,8 +49,9 @@ function placesOf({ context }: Filter, [isInRange, ...range]: Condition): Condit
 const areDecisions = ({ kinds }: Filter): boolean => kinds?.length === 1 && kinds[0] === Kind.systemDecision
 
 function conditionsOf(filter: Filter): Condition[] {
-  const { kinds, from, correlationId } = filter
+  const { seqs, kinds, from, correlationId } = filter
   const conditions: Condition[] = []
+  if (seqs) conditions.push(['seq IN (SELECT value FROM json_each(?))', JSON.stringify(seqs)])
   if (areDecisions(filter)) conditions.push([`kind = '${Kind.systemDecision}'`])
   else if (kinds) conditions.push(['kind IN (SELECT value FROM json_each(?))', JSON.stringify(kinds)])
   if (from) conditions.push(['"from" IN (SELECT value FROM json_each(?))', JSON.stringify(from)])

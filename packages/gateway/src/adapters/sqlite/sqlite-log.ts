@@ -1,13 +1,11 @@
 import { closedError, LogError } from '../../log/error.js'
 import type { Draft, EnvelopeLog, Heading } from '../../ports/envelope-log.js'
-import type { Projection, ProjectionOptions } from '../../ports/projection.js'
-import type { ProjectionCalls, Range, ReaderCalls, WriterCalls } from './calls.js'
+import type { Range, ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
 import type { Lookup } from './lookup.js'
 import { type Packed, unpackPage } from './pack.js'
 import { packBatch } from './pack-batch.js'
 import type { ShortWay } from './short-way.js'
-import { openSqliteProjection } from './sqlite-projection.js'
 
 export interface Threads {
   readonly writer: Channel<WriterCalls>
@@ -16,13 +14,11 @@ export interface Threads {
   readonly shortWay: ShortWay | undefined
   /** On this thread: admission cannot wait for an answer. */
   readonly lookup: Lookup
-  /** Started when it is asked for: not every log is projected. */
-  projecting(): Promise<Channel<ProjectionCalls>>
 }
 
 /** Opens the log of one space. What is shown of the file is what this thread knows to be committed, and not pruned. */
 export async function openSqliteLog(
-  { writer, shortWay, reader, lookup, projecting }: Threads,
+  { writer, shortWay, reader, lookup }: Threads,
   name: string,
   onClose: () => void,
 ): Promise<EnvelopeLog> {
@@ -36,20 +32,6 @@ export async function openSqliteLog(
   const pruned = () => snapshot?.through ?? 0
   const ifShown = <Found extends Heading>(found: Found | undefined): Found | undefined =>
     found && found.seq > pruned() && found.seq <= head ? found : undefined
-
-  let projection: Promise<Projection> | undefined
-  const openProjection = async (options: ProjectionOptions): Promise<Projection> => {
-    try {
-      return await openSqliteProjection(
-        { writer: await projecting(), reader },
-        { space, name, epoch },
-        options,
-      )
-    } catch (error) {
-      projection = undefined // The next to ask may be luckier.
-      throw error
-    }
-  }
 
   let isUnwritten = true
   /** Opening a log reads it first, without waiting for another thread to start. */
@@ -130,17 +112,11 @@ export async function openSqliteLog(
       snapshot = again.snapshot
       lookup.refresh()
     },
-    async project(options) {
-      refuseIfClosed()
-      projection ??= openProjection(options)
-      return projection
-    },
     async close() {
       if (!closed) onClose()
       closed = true
       // Whoever wrote hears of a failure; writes are answered in their order, so the last one stands for all.
       await Promise.allSettled([lastWrite])
-      await (await projection?.catch(() => undefined))?.close()
     },
   }
 }

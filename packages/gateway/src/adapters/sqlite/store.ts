@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { logStore } from '../../log/log-store.js'
 import type { LogStore } from '../../ports/envelope-log.js'
-import type { ProjectionCalls, ReaderCalls, ReaderOptions, WriterCalls, WriterOptions } from './calls.js'
+import type { ReaderCalls, ReaderOptions, WriterCalls, WriterOptions } from './calls.js'
 import { Channel } from './channel.js'
 import { asLogError } from './failure.js'
 import type { Durability } from './files.js'
@@ -17,12 +17,14 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * Logs in one SQLite file. One worker writes, one reads, and one keeps turns and steps, so that neither the disk nor the
- * hashing nor the folding stalls the event loop; what is little is written without waking anybody. Rejects with a `LogError`: `locked`, `newer_schema`, `corrupt` or `io`.
+ * Logs in one SQLite file. One worker writes and one reads, so that neither the disk nor the hashing stalls the event loop;
+ * what is little is written without waking anybody. Rejects with a `LogError`: `locked`, `format`, `corrupt` or `io`.
  */
 export async function sqliteStore({ path, durability = 'process' }: SqliteStoreOptions): Promise<LogStore> {
-  const threads = await startThreads(resolve(path), durability)
-  return logStore({ open: (name, onClose) => openSqliteLog(threads, name, onClose), stop: threads.stop })
+  const file = resolve(path)
+  const threads = await startThreads(file, durability)
+  const open = (name: string, onClose: () => void) => openSqliteLog(threads, name, onClose)
+  return logStore({ path: file, open, stop: threads.stop })
 }
 
 async function startThreads(
@@ -38,7 +40,7 @@ async function startThreads(
     shortWay = durability === 'process' ? new ShortWay(path) : undefined
     lookup = shortWay?.lookup ?? lookupIn(path)
     const reader = Channel.start<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), reading)
-    const threads = { writer, shortWay, reader, lookup, ...projectingIn(path) }
+    const threads = { writer, shortWay, reader, lookup }
     return { ...threads, stop: () => stopThreads(threads) }
   } catch (error) {
     lookup?.close()
@@ -47,44 +49,12 @@ async function startThreads(
   }
 }
 
-/** The thread of turns and steps, which begins with the first that asks for it. */
-function projectingIn(path: string) {
-  let started: Promise<Channel<ProjectionCalls>> | undefined
-  const start = async () => {
-    try {
-      const options: ReaderOptions = { path }
-      return await Channel.open<ProjectionCalls>(new URL('./projection-worker.js', import.meta.url), options)
-    } catch (error) {
-      started = undefined
-      throw asLogError(error)
-    }
-  }
-  return {
-    projecting() {
-      started ??= start()
-      return started
-    },
-    async stopProjecting() {
-      await (await started?.catch(() => undefined))?.close()
-    },
-  }
-}
-
 /** The writer last: the last connection folds the write-ahead log into the file, and it should do so off this thread. */
-async function stopThreads({
-  writer,
-  reader,
-  lookup,
-  stopProjecting,
-}: Threads & { stopProjecting(): Promise<void> }): Promise<void> {
+async function stopThreads({ writer, reader, lookup }: Threads): Promise<void> {
   try {
-    await stopProjecting()
+    await reader.close()
+    lookup.close()
   } finally {
-    try {
-      await reader.close()
-      lookup.close()
-    } finally {
-      await writer.close()
-    }
+    await writer.close()
   }
 }

@@ -1,0 +1,139 @@
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { phaseBits } from '@meup/views'
+import type Database from 'better-sqlite3'
+
+/** Steps of these phases are few: they are found without looking at all others. */
+const rarePhases = Object.entries(phaseBits).flatMap(([phase, bit]) => (phase === 'thinking' ? [] : [bit]))
+
+/** Of the file. One of another format, or none at all, is deleted and built again. */
+const format = 1
+
+const tables = `
+  -- seq = up to where the log is in the index, hash = of that row; memory = what it takes to go on after memory_seq, as JSON
+  CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    epoch TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    hash BLOB,
+    memory TEXT,
+    memory_seq INTEGER NOT NULL
+  ) STRICT;
+
+  -- a turn or job as it began; number = null for a job, job = null for a turn; trigger, seq: of the log
+  CREATE TABLE turns (
+    space INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    number INTEGER,
+    job TEXT,
+    source TEXT NOT NULL,
+    trigger INTEGER,
+    seq INTEGER NOT NULL,
+    started TEXT NOT NULL,
+    PRIMARY KEY (space, turn)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX turns_agent ON turns (space, agent, number);
+
+  -- what an envelope does in a turn: bits of roles; at = milliseconds of the log's time; step, steps, phases, start: numbers of
+  -- the steps that are made of it, how many, their phases as bits, and where their ids begin
+  CREATE TABLE marks (
+    space INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    roles INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    steps INTEGER NOT NULL,
+    phases INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    PRIMARY KEY (space, seq, place)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX marks_turn ON marks (space, turn, seq);
+  ${rarePhases.map((bit) => `CREATE INDEX marks_phase_${bit} ON marks (space, seq, place) WHERE phases & ${bit} <> 0;`).join('\n  ')}
+`
+
+/**
+ * The file of the index, which is nobody's only copy of anything: it is made again from the logs where it is missing, damaged, or
+ * of another format. It survives the end of this process, and need not survive that of the machine.
+ */
+export class IndexFile {
+  readonly #path: string
+  #db: Database.Database | undefined
+  /** Called where the file has to be built again, with the reason. */
+  onRebuild: (reason: string) => void = () => {}
+
+  /** `path`: absent = in memory. */
+  constructor(path: string | undefined) {
+    this.#path = path ?? ':memory:'
+  }
+
+  /** Throws where the file can neither be read nor made. */
+  async open(): Promise<Database.Database> {
+    // Loaded when it is needed: a start needs none.
+    const { default: Sqlite } = await import('better-sqlite3')
+    this.#db ??= this.#opened(Sqlite)
+    return this.#db
+  }
+
+  /** What was read of it cannot be right: the next use builds it again. */
+  discard(reason: string): void {
+    this.close()
+    this.#remove(reason)
+  }
+
+  close(): void {
+    this.#db?.close()
+    this.#db = undefined
+  }
+
+  #opened(Sqlite: typeof Database): Database.Database {
+    try {
+      return this.#made(Sqlite)
+    } catch (error) {
+      if (!isDamaged(error)) throw error
+      this.#remove(error instanceof Error ? error.message : String(error))
+      return this.#made(Sqlite)
+    }
+  }
+
+  #made(Sqlite: typeof Database): Database.Database {
+    const isFile = this.#path !== ':memory:'
+    if (isFile) closeSync(openSync(this.#path, 'a', 0o600))
+    const db = new Sqlite(this.#path)
+    try {
+      db.pragma('journal_mode = WAL')
+      db.pragma('synchronous = OFF')
+      const found = Number(db.pragma('user_version', { simple: true }))
+      const isEmpty = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0
+      if (found === format) return db
+      if (!isEmpty) throw Object.assign(new Error(`it has format ${found}, not ${format}`), { code: otherFormat })
+      db.transaction(() => {
+        db.exec(tables)
+        db.pragma(`user_version = ${format}`)
+      })()
+      return db
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+
+  #remove(reason: string): void {
+    this.onRebuild(reason)
+    if (this.#path === ':memory:') return
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${this.#path}${suffix}`, { force: true })
+  }
+}
+
+const otherFormat = 'INDEX_FORMAT'
+/** Also of a table that is not there, in a file that says it has our format. */
+const damage = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_ERROR', 'SQLITE_IOERR_SHORT_READ', otherFormat]
+
+/** Whether the file itself is wrong, and another one would do. */
+export function isDamaged(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return damage.some((prefix) => code.startsWith(prefix))
+}

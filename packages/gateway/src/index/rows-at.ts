@@ -1,0 +1,17 @@
+import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
+
+/** Rows that are read at once, and bytes of their bodies. */
+const portion = { limit: 256, maxBytes: 1024 * 1024 }
+
+/** The rows with these seqs, which ascend: those of them that the log still has. */
+export async function* rowsAt(log: EnvelopeLog, seqs: readonly number[]): AsyncGenerator<Row, void> {
+  for (let from = 0; from < seqs.length; ) {
+    const asked = seqs.slice(from, from + portion.limit)
+    const rows = await log.read({ ...portion, filter: { seqs: asked } })
+    yield* rows
+    const bytes = rows.reduce((sum, { body }) => sum + body.length, 0)
+    const last = rows.at(-1)
+    const isCut = last !== undefined && bytes >= portion.maxBytes
+    from = isCut ? seqs.indexOf(last.seq, from) + 1 : from + asked.length
+  }
+}

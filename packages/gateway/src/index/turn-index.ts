@@ -1,0 +1,361 @@
+import type { Phase } from '@meup/protocol'
+import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark, phaseBits } from '@meup/views'
+import type Database from 'better-sqlite3'
+import type { Row } from '../ports/envelope-log.js'
+import { envelopeOf } from '../space/replay.js'
+
+/** An envelope of a turn, and what it does there. */
+export interface Place {
+  readonly seq: number
+  readonly roles: number
+  /** Steps that are made of it in the turn. */
+  readonly steps: number
+}
+
+/** Where the steps of an envelope are, in one turn. */
+export interface StepPlace {
+  readonly seq: number
+  readonly turn: Beginning
+  /** Milliseconds of the log's time. */
+  readonly at: number
+  /** Number of the first one in its turn, how many they are, and where their ids begin. */
+  readonly step: number
+  readonly steps: number
+  readonly start: number
+}
+
+/** An envelope that may have ended a batch of calls of a turn. */
+export interface Ended {
+  readonly seq: number
+  readonly turn: Beginning
+}
+
+export interface StepQuery {
+  readonly turn?: number
+  readonly agents?: readonly string[]
+  readonly phases?: readonly Phase[]
+  /** Milliseconds; `since` is included, `until` is not. */
+  readonly since?: number
+  readonly until?: number
+  readonly before: number
+  readonly limit: number
+}
+
+type Values = (string | number | null | Uint8Array)[]
+
+interface Stored {
+  readonly id: number
+  readonly epoch: string
+  readonly seq: number
+  readonly hash: Uint8Array | null
+  readonly memory: string | null
+  readonly memory_seq: number
+}
+
+type StoredPlace = Omit<StepPlace, 'turn'> & { readonly turn: number }
+
+interface Search {
+  /** Ends in a limit, whose value is the last one. */
+  readonly sql: string
+  readonly values: Values
+  readonly agents?: readonly string[]
+  /** Whether it looks at a part only, and at which. */
+  readonly isBounded: boolean
+  readonly looked: string
+}
+
+const turnColumns = 'turn, id, agent, number, job AS jobId, source AS inputSource, trigger, turns.seq AS seq, started AS startedAt'
+
+/** Rows of marks that one search looks at. */
+const mostLooked = 20_000
+
+/** The turns of one space: which envelope belongs to which, and where their steps are. */
+export class TurnIndex {
+  readonly #db: Database.Database
+  readonly #space: number
+  readonly #epoch: string
+  readonly #statements = new Map<string, Database.Statement>()
+  #assigner: Assigner
+  #hash: Uint8Array | undefined
+  /** Envelopes up to it have left the log: what began before may have to be told again. */
+  #pruned = 0
+  #savedAt = 0
+
+  private constructor(db: Database.Database, space: number, epoch: string) {
+    this.#db = db
+    this.#space = space
+    this.#epoch = epoch
+    this.#assigner = new Assigner(epoch)
+  }
+
+  /** The index as the file has it, of this log; one of another log is forgotten. */
+  static open(db: Database.Database, name: string, epoch: string): TurnIndex {
+    db.prepare('INSERT OR IGNORE INTO spaces (name, epoch, seq, memory_seq) VALUES (?, ?, 0, 0)').run(name, epoch)
+    const stored = db.prepare<[string], Stored>('SELECT * FROM spaces WHERE name = ?').get(name)
+    if (stored === undefined) throw new Error(`the space ${name} was stored but is not found`)
+    const index = new TurnIndex(db, stored.id, epoch)
+    if (stored.epoch !== epoch) index.begin()
+    else index.#restore(stored)
+    return index
+  }
+
+  /** Last seq that is in it. */
+  get seq(): number {
+    return this.#assigner.seq
+  }
+
+  /** Of the row `seq` of the log, as it was then; `undefined` = of none. */
+  get hash(): Uint8Array | undefined {
+    return this.#hash
+  }
+
+  /** Forgets everything, and goes on after what `memory` stands for. */
+  begin(memory?: AssignSnapshot): void {
+    this.#db.transaction(() => {
+      for (const table of ['marks', 'turns']) this.#run(`DELETE FROM ${table} WHERE space = ?`, this.#space)
+      this.#assigner = new Assigner(this.#epoch)
+      if (memory !== undefined) this.#assigner.restore(memory)
+      this.#hash = undefined
+      this.#run('UPDATE spaces SET epoch = ? WHERE id = ?', this.#epoch, this.#space)
+      this.#store()
+    })()
+  }
+
+  /** Takes the next rows of the log, all or none of them. After a failure it is of no more use. */
+  take(rows: readonly Pick<Row, 'seq' | 'body' | 'hash'>[]): void {
+    const last = rows.at(-1)
+    if (last === undefined) return
+    this.#db.transaction(() => {
+      for (const row of rows) this.#takeOne(row)
+      this.#hash = last.hash
+      this.#run('UPDATE spaces SET seq = ?, hash = ? WHERE id = ?', this.seq, last.hash, this.#space)
+    })()
+  }
+
+  /** How many envelopes a start would have to take again. */
+  get unsaved(): number {
+    return this.seq - this.#savedAt
+  }
+
+  /** Keeps what it takes to go on from here. */
+  save(): void {
+    if (this.unsaved > 0) this.#db.transaction(() => this.#store())()
+  }
+
+  /** The newest first. */
+  turns(agent: string, before: number, limit: number): Beginning[] {
+    return this.#all<Beginning>(
+      `SELECT ${turnColumns} FROM turns WHERE space = ? AND agent = ? AND number < ? ORDER BY number DESC LIMIT ?`,
+      ...[this.#space, agent, before, limit],
+    )
+  }
+
+  turn(agent: string, number: number): Beginning | undefined {
+    const [turn] = this.turns(agent, number + 1, 1)
+    return turn?.number === number ? turn : undefined
+  }
+
+  /** Turns and jobs in the order in which they began, those after `after`. */
+  trail(after: number, agent: string | undefined, limit: number): Beginning[] {
+    const [byAgent, ...values] = agent === undefined ? [''] : ['AND agent = ?', agent]
+    return this.#all<Beginning>(
+      `SELECT ${turnColumns} FROM turns WHERE space = ? AND turn > ? ${byAgent} ORDER BY turn LIMIT ?`,
+      ...[this.#space, after, ...values, limit],
+    )
+  }
+
+  /** The envelopes of a turn after `after`, in log order; only those with one of the `roles`. */
+  places(turn: number, after: number, limit: number, roles = ~0): Place[] {
+    const marks = this.#all<Place>(
+      `SELECT seq, roles, steps FROM marks WHERE space = ? AND turn = ? AND seq > ? AND roles & ? <> 0
+        ORDER BY seq, place LIMIT ?`,
+      ...[this.#space, turn, after, roles, limit],
+    )
+    const places = merged(marks)
+    // Of the last envelope there may be another mark.
+    return marks.length === limit && places.length > 1 ? places.slice(0, -1) : places
+  }
+
+  count(turn: number): number {
+    const [row] = this.#all<{ count: number }>(
+      'SELECT count(*) AS count FROM marks WHERE space = ? AND turn = ?',
+      ...[this.#space, turn],
+    )
+    return row?.count ?? 0
+  }
+
+  /**
+   * Where steps are, of the newest envelopes first; of one envelope all. `next`: those of smaller seqs are still to be looked
+   * at; `undefined` = there are no more.
+   */
+  steps(query: StepQuery): { readonly places: readonly StepPlace[]; readonly next: number | undefined } {
+    const search = this.#searchOf(query)
+    const found = this.#found(search, query.limit)
+    const last = found.at(-1)
+    if (last === undefined || found.length < query.limit) {
+      return { places: this.#placed(found), next: this.#lookedTo(search) }
+    }
+    const whole = found.filter(({ seq }) => seq !== last.seq)
+    if (whole.length > 0) return { places: this.#placed(whole), next: last.seq + 1 }
+    const only = this.#searchOf({ ...query, before: last.seq + 1 }, last.seq)
+    const places = this.#placed(this.#found(only, Number.MAX_SAFE_INTEGER))
+    return { places, next: last.seq }
+  }
+
+  /** Envelopes that may have ended batches, after `after` and not after `through`, in log order. */
+  ended(after: number, through: number): Ended[] {
+    const found = this.#all<{ seq: number; turn: number }>(
+      `SELECT seq, turn FROM marks WHERE space = ? AND seq > ? AND seq <= ? AND roles & ${endingRoles} <> 0
+        ORDER BY seq, place`,
+      ...[this.#space, after, through],
+    )
+    return found.map(({ seq, turn }) => ({ seq, turn: this.#beginning(turn) }))
+  }
+
+  /** Removes a part of what is about envelopes up to `through`. Whether all of it is gone. */
+  prune(through: number): boolean {
+    this.#pruned = Math.max(this.#pruned, through)
+    return this.#db.transaction(() => {
+      const slice = 'SELECT seq, place FROM marks WHERE space = ? AND seq <= ? ORDER BY seq, place LIMIT 2000'
+      const marks = this.#run(
+        `DELETE FROM marks WHERE space = ? AND (seq, place) IN (${slice})`,
+        ...[this.#space, this.#space, through],
+      )
+      if (marks > 0) return false
+      this.#run(
+        `DELETE FROM turns WHERE space = ? AND seq <= ?
+          AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.space = turns.space AND marks.turn = turns.turn)`,
+        ...[this.#space, through],
+      )
+      return true
+    })()
+  }
+
+  #restore({ seq, hash, memory, memory_seq }: Stored): void {
+    if (memory !== null) this.#assigner.restore(JSON.parse(memory) as AssignSnapshot)
+    this.#savedAt = memory_seq
+    // Rows that were taken after it are taken again, which changes nothing.
+    this.#hash = seq === memory_seq && hash !== null ? hash : undefined
+  }
+
+  #store(): void {
+    const memory = JSON.stringify(this.#assigner.snapshot())
+    const { seq } = this
+    this.#run(
+      'UPDATE spaces SET seq = ?, hash = ?, memory = ?, memory_seq = ? WHERE id = ?',
+      ...[seq, this.#hash ?? null, memory, seq, this.#space],
+    )
+    this.#savedAt = seq
+  }
+
+  #takeOne(row: Pick<Row, 'seq' | 'body'>): void {
+    const { begun, marks, at } = this.#assigner.take(envelopeOf(row))
+    if (marks.length === 0) return
+    for (const beginning of begun) this.#insertTurn(beginning)
+    const ms = Date.parse(at)
+    for (const [place, mark] of marks.entries()) this.#insertMark(row.seq, place, mark, ms)
+  }
+
+  #insertTurn({ turn, id, agent, number, jobId, inputSource, trigger, seq, startedAt }: Beginning): void {
+    this.#run(
+      'INSERT OR IGNORE INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      ...[this.#space, turn, id, agent, number, jobId, inputSource, trigger, seq, startedAt],
+    )
+  }
+
+  #insertMark(seq: number, place: number, mark: Mark, at: number): void {
+    const { beginning, roles, step, steps, phases, index } = mark
+    if (beginning.seq <= this.#pruned) this.#insertTurn(beginning)
+    this.#run(
+      'INSERT OR IGNORE INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      ...[this.#space, seq, place, beginning.turn, roles, at, step, steps, phases, index],
+    )
+  }
+
+  /** Of what no index finds, a search looks at so much at most: what it does not find costs no more than what it does. */
+  #searchOf({ turn, agents, phases, since, until, before }: StepQuery, from = 0): Search {
+    const [first, end] = [Math.max(from, this.#seqAt(since, 0)), Math.min(before, this.#seqAt(until, before))]
+    const bits = phases?.reduce((sum, phase) => sum | phaseBits[phase], 0) ?? 0
+    const conditions = ['space = ? AND seq >= ? AND seq < ? AND steps > 0']
+    const values: Values = [this.#space, first, end]
+    if (turn !== undefined) conditions.push(`turn = ${turn}`)
+    const isRare = phases?.length === 1 && bits !== phaseBits.thinking && turn === undefined
+    if (phases !== undefined) conditions.push(`phases & ${bits} <> 0`)
+    const by = turn !== undefined ? 'INDEXED BY marks_turn' : isRare ? `INDEXED BY marks_phase_${bits}` : ''
+    const isBounded = turn === undefined && (agents !== undefined || (phases !== undefined && !isRare))
+    const limit = isBounded ? `LIMIT ${mostLooked}` : ''
+    const looked = `marks ${by} WHERE ${conditions.join(' AND ')} ORDER BY seq DESC, place DESC`
+    const select = `SELECT seq, turn, at, step, steps, start FROM ${looked} ${limit}`
+    if (agents === undefined) return { sql: `SELECT * FROM (${select}) LIMIT ?`, values, isBounded, looked }
+    const names = agents.map(() => '?').join(', ')
+    const ofThem = `(SELECT agent FROM turns WHERE space = ${this.#space} AND turn = found.turn) IN (${names})`
+    const sql = `SELECT * FROM (${select}) AS found WHERE ${ofThem} LIMIT ?`
+    return { sql, values, agents, isBounded, looked }
+  }
+
+  #found({ sql, values, agents = [] }: Search, limit: number): StoredPlace[] {
+    return this.#all<StoredPlace>(sql, ...values, ...agents, limit)
+  }
+
+  /** Up to where a search has looked; `undefined` = it has looked at everything. */
+  #lookedTo({ isBounded, looked, values }: Search): number | undefined {
+    if (!isBounded) return undefined
+    const sql = `SELECT seq FROM ${looked} LIMIT 1 OFFSET ${mostLooked - 1}`
+    const [last] = this.#all<{ seq: number }>(sql, ...values)
+    return last && last.seq + 1
+  }
+
+  /** The first seq in the index whose time is not before this one; `otherwise` where no time is asked for. */
+  #seqAt(ms: number | undefined, otherwise: number): number {
+    if (ms === undefined) return otherwise
+    let [from, to] = [1, this.seq + 1]
+    while (from < to) {
+      const middle = Math.floor((from + to) / 2)
+      const [mark] = this.#all<{ seq: number; at: number }>(
+        'SELECT seq, at FROM marks WHERE space = ? AND seq >= ? ORDER BY seq LIMIT 1',
+        ...[this.#space, middle],
+      )
+      if (mark === undefined || mark.at >= ms) to = middle
+      else from = mark.seq + 1
+    }
+    return from
+  }
+
+  #placed(found: readonly StoredPlace[]): StepPlace[] {
+    return found.map(({ turn, ...place }) => ({ ...place, turn: this.#beginning(turn) }))
+  }
+
+  #beginning(turn: number): Beginning {
+    const [found] = this.#all<Beginning>(
+      `SELECT ${turnColumns} FROM turns WHERE space = ? AND turn = ?`,
+      ...[this.#space, turn],
+    )
+    if (found === undefined) throw Object.assign(new Error(`the index has no turn ${turn}`), { code: 'SQLITE_CORRUPT' })
+    return found
+  }
+
+  #run(sql: string, ...values: Values): number {
+    return this.#prepared(sql).run(...values).changes
+  }
+
+  #all<Found>(sql: string, ...values: Values): Found[] {
+    return this.#prepared(sql).all(...values) as Found[]
+  }
+
+  #prepared(sql: string): Database.Statement {
+    const statement = this.#statements.get(sql) ?? this.#db.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+}
+
+/** What an envelope does in a turn as one. */
+function merged(marks: readonly Place[]): Place[] {
+  const places: Place[] = []
+  for (const mark of marks) {
+    const last = places.at(-1)
+    if (last?.seq !== mark.seq) places.push(mark)
+    else places[places.length - 1] = { seq: mark.seq, roles: last.roles | mark.roles, steps: last.steps + mark.steps }
+  }
+  return places
+}
