@@ -17,6 +17,7 @@ export { outcomeOf, type Result, type ResultSize, readResult } from './mcp/resul
 export { shownToolName } from './mcp/shown-name.js'
 export { takenBack } from './mcp/taken-back.js'
 export { Oldest } from './oldest.js'
+export { detailsText, fieldsText, payloadText } from './payload-text.js'
 export {
   createPresenceFold,
   type PresenceFold,
@@ -49,6 +50,18 @@ export {
 export { type ParsedStep, parseThinking } from './steps/parse-thinking.js'
 export { isPhase, phaseLabels, phaseOfLabel } from './steps/phases.js'
 export type { ReasoningStep } from './steps/step.js'
+export { thoughtSteps } from './steps/thought-steps.js'
+export {
+  contextMarkdown,
+  contextMarkdownWriter,
+  type MarkdownOptions,
+  type MarkdownWriter,
+  markdownHeader,
+  markdownLegend,
+  type NarratedTurn,
+  turnMarkdown,
+  turnMarkdownWriter,
+} from './steps/turn-markdown.js'
 export { lowestUlidAt, seqOfUlid, Ulids } from './steps/ulid.js'
 export { cut, head, isWithheld, messageOf, reasonText } from './text.js'
 export { traceEndpoint } from './trace/endpoint.js'
