@@ -1,3 +1,4 @@
+import { isThought, Kind } from '@meup/protocol'
 import { type Guard, redact } from './mcp/redact.js'
 import { inlineJson } from './render/inline-json.js'
 import { cut, isBlank, isObject, messageOf } from './text.js'
@@ -15,15 +16,21 @@ const notes: ReadonlySet<string> = new Set(['withheld', 'unscanned', 'cancelled'
 
 /**
  * All that a payload says: its text, then every other field as a line `name: value`, whatever the kind. What it is about
- * (`references`, `metadata`) follows only where there is nothing else; see `detailsText`.
+ * (`references`, `metadata`) is left to `detailsText`.
  *
  * `guard`: for payloads that the gateway has not guarded on write.
  */
 export function payloadText(payload: Payload, guard?: Guard): string {
   const guarded = guard === undefined ? payload : (redact(payload, guard).value as Payload)
-  const text = [messageOf(guarded), fieldsText(guarded)].filter((part) => !isBlank(part)).join('\n')
-  return isBlank(text) ? detailsText(guarded) : text
+  return [messageOf(guarded), fieldsText(guarded)].filter((part) => !isBlank(part)).join('\n')
 }
+
+/** The same of a thought, which may say nothing but what it is about. */
+export const thoughtText = (payload: Payload): string => payloadText(payload) || detailsText(payload)
+
+/** `hypothesis` of `reasoning.hypothesis`; `''` for plain thoughts and all that is no thought. */
+export const thoughtName = (kind: string): string =>
+  isThought(kind) && kind !== Kind.reasoningThought ? kind.slice(kind.indexOf('.') + 1) : ''
 
 /** The fields beside the text, one a line; `''` where there are none. */
 export function fieldsText(payload: Payload): string {

@@ -1,4 +1,4 @@
-import { contextMarkdown, payloadText, thoughtSteps } from '@meup/views'
+import { contextMarkdown, detailsText, payloadText, thoughtSteps, thoughtText } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, type Fields, result, thought, toLog } from './support/log.js'
@@ -131,9 +131,12 @@ describe('what a payload says', () => {
     expect(payloadText({ message: 'Hi', content: 'Hello' })).toBe('Hi\ncontent: Hello')
     expect(payloadText({ message: 7 })).toBe('message: 7')
     expect(payloadText({ message: 'Hi', format: 'markdown', phase: 'plan', references: ['m1'] })).toBe('Hi')
-    expect(payloadText({ references: ['m1', 'm2'], metadata: { confidence: 0.7, withheld: true } })).toBe(
+    const about = { references: ['m1', 'm2'], metadata: { confidence: 0.7, withheld: true } }
+    expect([payloadText(about), detailsText(about), thoughtText(about)]).toEqual([
+      '',
       'references: m1, m2 · confidence: 0.7',
-    )
+      'references: m1, m2 · confidence: 0.7',
+    ])
     expect(payloadText({})).toBe('')
   })
 

@@ -13,7 +13,7 @@ import { guardedToolName, isNotification, isToolCall, parametersOf } from '../mc
 import { type Guard, guarded, redact } from '../mcp/redact.js'
 import { readResult } from '../mcp/result.js'
 import { takenBack } from '../mcp/taken-back.js'
-import { detailsText, payloadText } from '../payload-text.js'
+import { detailsText, payloadText, thoughtName } from '../payload-text.js'
 import { inlineJson } from '../render/inline-json.js'
 import { outcomeText } from '../render/outcome.js'
 import { onOneLine } from '../render/printable.js'
@@ -118,7 +118,7 @@ export class Narrator {
         return [this.#decision(envelope)]
     }
     if (isThought(kind)) return this.#thought(envelope)
-    const text = payloadText(payload, this.#guard)
+    const text = payloadText(payload, this.#guard) || this.#clean(detailsText(payload))
     return [`${from} sends ${kind}${text === '' ? '' : `: ${quoted(text)}`}`]
   }
 
@@ -130,7 +130,7 @@ export class Narrator {
   /** What an agent claims to have done is told as its words: the steps of tools and of the gateway look different. */
   #thought({ kind, from, payload }: Envelope): string[] {
     const who = from === this.#agent ? '' : `${from} `
-    const name = kind === Kind.reasoningThought ? '' : `${kind.slice('reasoning.'.length)}: `
+    const name = thoughtName(kind) && `${thoughtName(kind)}: `
     const about = detailsText(payload)
     const steps = isWithheld(payload)
       ? [{ phase: 'thinking', content: withheld } as const]

@@ -1,4 +1,4 @@
-import { fieldsText, payloadText } from '../payload-text.js'
+import { fieldsText, thoughtText } from '../payload-text.js'
 import { isBlank, messageOf } from '../text.js'
 import { partsOf } from './parse-thinking.js'
 import { isPhase } from './phases.js'
@@ -11,10 +11,10 @@ import type { StepDraft } from './step.js'
 export function thoughtSteps(payload: Readonly<Record<string, unknown>>): readonly StepDraft[] {
   const { phase } = payload
   if (isPhase(phase))
-    return isBlank(payloadText(payload)) ? [] : [{ phase, content: payloadText(payload).trim() }]
+    return isBlank(thoughtText(payload)) ? [] : [{ phase, content: thoughtText(payload).trim() }]
   const parts = partsOf(messageOf(payload))
   const last = parts.at(-1)
-  const more = last === undefined ? payloadText(payload) : fieldsText(payload)
+  const more = last === undefined ? thoughtText(payload) : fieldsText(payload)
   if (isBlank(more)) return parts
   if (last === undefined) return [{ phase: 'thinking', content: more }]
   return [...parts.slice(0, -1), { ...last, content: `${last.content}\n${more}` }]
