@@ -68,7 +68,7 @@ verifies(
     await page.shows('3 thoughts')
     await page.click('.heading .fold')
     await page.shows('evidence: test_failures, oauth2_changes')
-    const cards = `[...document.querySelectorAll('.line.card')].map((card) => card.innerText)`
+    const cards = `[...document.querySelectorAll('.line.typed')].map((card) => card.innerText)`
     expect(await page.evaluate(cards)).toEqual([
       'question\nquestions:\n- Which auth components are modified?\n- Is there a rollback plan?',
       'observation\nChanges affect OAuth2 token validation\nseverity: high\ncomponents: oauth2, sessions',

@@ -75,7 +75,7 @@ function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }):
 
 function SaidLine({ row: { name, text, tone, isByAnother, envelope } }: { row: SaidRow }): VNode {
   return (
-    <div class={`line ${tone} ${name === '' ? '' : 'card'}`}>
+    <div class={`line ${tone} ${name === '' ? '' : 'typed'}`}>
       {tone === 'problem' && <span class="mark bad">⚠</span>}
       {isByAnother && <Name id={envelope.from} />}
       {name !== '' && <b class="kind">{name}</b>}
