@@ -2,32 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { repositoryRoot } from './support/files.js'
-import { packages, readText, testFiles } from './support/packages.js'
-import { scan, stringsAt } from './support/source.js'
+import { packages, readText } from './support/packages.js'
 import { verifies } from './verifies.js'
-
-/** As the document names them. */
-const named = [
-  'test_turn_narrative_set_and_get',
-  'test_record_tool_call_with_rationale',
-  'test_toolcall_reasoning_threaded_from_selection',
-  'test_reasoning_safety_block_narrative',
-  'test_reasoning_safety_block_rationale_fallback',
-  'test_reasoning_safety_redact_rationale',
-  'test_parallel_group_assigned',
-  'test_single_tool_no_parallel_group',
-  'test_turn_info_reasoning_serialization',
-  'test_repl_reasoning_command_routing',
-]
-
-verifies('I40', 'the ten tests that the document names are there, each once', () => {
-  const titles = testFiles
-    .filter((path) => path.endsWith('.test.ts'))
-    .flatMap((path) =>
-      stringsAt(scan(readText(path)), /\b(?:verifies\(\s*(?:"\d+"|\[[\s\d",]*\])|test\()\s*,?\s*("\d+")/g),
-    )
-  expect(titles.filter((title) => named.includes(title)).sort()).toEqual([...named].sort())
-})
 
 const settings = (file: string): unknown => JSON.parse(readFileSync(join(repositoryRoot, file), 'utf8'))
 

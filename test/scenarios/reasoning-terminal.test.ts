@@ -18,7 +18,7 @@ async function joined(cwd: string): Promise<Pane> {
 const withoutName = (text: string): string => text.replace(/^bot/gm, '')
 
 verifies(
-  ['I15', 'I20'],
+  ['I15', 'I16', 'I20'],
   'tools are told as they run, and why they ran after the answer, also while somebody types',
   inTmux(async () => {
     const { cwd, ben } = await openAsked()

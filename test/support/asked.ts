@@ -88,7 +88,7 @@ export const wireframe = (turn: number): string => `bot: The latest updates incl
   ┄ Reasoning (turn ${turn})
   ┄ memory_search  "searched memory for 'recent project updates'"
     params: { "query": "recent project updates", "limit": 5 }
-    → 3 items
+    → 3 documents found
   ┄ shell  "ran git log to check recent commits"
     params: { "command": "git log --oneline -10" }
     → success (142 chars)

@@ -22,6 +22,10 @@ test('what happens is told in sentences, without signs and without what cannot b
     envelope(2, 'reasoning.start', 'bot', { correlationId: 'e1', payload: { message: 'Looking' } }),
     envelope(3, 'reasoning.thought', 'bot', { context: 'e2', payload: { message: 'hm \u202E' } }),
     envelope(4, 'reasoning.thought', 'bot', { context: 'e2', payload: { message: '' } }),
+    envelope(4, 'reasoning.question', 'bot', {
+      context: 'e2',
+      payload: { questions: ['Is it safe?', 'When?'] },
+    }),
     envelope(5, 'mcp.request', 'bot', call),
     envelope(6, 'mcp.response', 'files', { correlationId: 'e5', payload: { result: {} } }),
     envelope(7, 'mcp.request', 'files', { payload: { method: 'notifications/progress' } }),
@@ -39,6 +43,7 @@ test('what happens is told in sentences, without signs and without what cannot b
     'ana goes on: [2JNow?',
     'bot begins to think: Looking',
     'bot thinks: hm',
+    'bot thinks, question: questions: - Is it safe? - When?',
     'bot calls read, because: to know',
     'read of files answers',
     'bot asks whether read of files may be called with {"path":"a.txt"}, because: to know. To decide: /approve e8 or /reject e8',

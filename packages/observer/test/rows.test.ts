@@ -1,5 +1,7 @@
 import type { HeadingRow } from '@meup/observer/model'
+import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
 import { gists, Script } from './support.js'
 
 /** A run in which something is thought, and a tool called. */
@@ -87,6 +89,27 @@ describe('a run', () => {
       '  problem that went wrong',
       'problem denied bot: no (forbidden × 2)',
     ])
+  })
+
+  verifies('M29', 'has thoughts of richer kinds under the name of their kind, with all that they say', () => {
+    const script = new Script()
+    const run = script.start('bot', 'Looking', { payload: { goal: 'Is it safe?', approach: 'tests first' } })
+    const rich = (kind: string, payload: Envelope['payload']) =>
+      script.say({ from: 'bot', kind: `reasoning.${kind}`, context: run.id, payload })
+    rich('question', { questions: ['What is modified?', 'Is there a rollback plan?'] })
+    rich('observation', { content: 'Two tests fail', severity: 'high', components: ['oauth2', 'sessions'] })
+    rich('hypothesis', { hypothesis: 'A regression', confidence: 0.85 })
+    rich('conclusion', { decision: 'do_not_deploy', recommendation: 'Fix it first' })
+    const model = script.read()
+    model.choose(run.id, 'all')
+    expect(gists(model)).toEqual([
+      'bot concluded [all] do_not_deploy recommendation: Fix it first',
+      '  thought question: questions:\n- What is modified?\n- Is there a rollback plan?',
+      '  thought observation: Two tests fail\nseverity: high\ncomponents: oauth2, sessions',
+      '  thought hypothesis: A regression\nconfidence: 0.85',
+      '  concluded do_not_deploy\nrecommendation: Fix it first',
+    ])
+    expect(headings(script)).toMatchObject([{ opening: 'Is it safe? approach: tests first' }])
   })
 
   test('keeps what is pressing in view when its lines are too many', () => {
@@ -262,7 +285,7 @@ describe('outside of runs', () => {
     expect(gists(script.read())).toEqual([
       'event gave bot chat, { "kind": "mcp.request", "to": "x" }: it asked',
       'event paused bot',
-      'event weather.report { "sky": "blue" }',
+      'event weather.report: sky: blue',
     ])
   })
 

@@ -91,7 +91,7 @@ export function gist(row: Row): string {
     case 'heading':
       return `${indent}${row.owner} ${row.isLive ? 'thinks' : row.state} [${row.level}] ${row.ending ?? row.opening ?? ''}`
     case 'said':
-      return `${indent}${row.tone} ${row.text}`
+      return `${indent}${row.tone} ${row.name && `${row.name}: `}${row.text}`
     case 'call':
       return `${indent}${row.tool} ${row.result?.outcome ?? 'pending'}`
     case 'batch':

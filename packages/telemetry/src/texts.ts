@@ -7,7 +7,7 @@ import {
   openedContext,
   withholds,
 } from '@meup/protocol'
-import { Bounded, isWithheld, messageOf } from '@meup/views'
+import { Bounded, isWithheld, payloadText } from '@meup/views'
 import type { Places } from './places.js'
 import type { SpanEvent, TraceSpan } from './span.js'
 
@@ -72,5 +72,5 @@ export class Texts {
 
 function textOf({ kind, payload }: Envelope): string {
   if (isWithheld(payload)) return ''
-  return kind === Kind.reasoningCancel ? String(payload.reason ?? '') : messageOf(payload)
+  return kind === Kind.reasoningCancel ? String(payload.reason ?? '') : payloadText(payload)
 }

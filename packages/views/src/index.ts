@@ -17,6 +17,7 @@ export { outcomeOf, type Result, type ResultSize, readResult } from './mcp/resul
 export { shownToolName } from './mcp/shown-name.js'
 export { takenBack } from './mcp/taken-back.js'
 export { Oldest } from './oldest.js'
+export { detailsText, fieldsText, payloadText, thoughtName, thoughtText } from './payload-text.js'
 export {
   createPresenceFold,
   type PresenceFold,
@@ -39,17 +40,22 @@ export { reasoningCommand, type ShownTurn, type Thread } from './render/reasonin
 export { createStatusLines, previewLines } from './render/status.js'
 export { colourStyle, plainStyle, type Style } from './render/style.js'
 export { everything, type MayRead, type Quoted, type Source, sourceOf } from './source.js'
-export {
-  type ExportedStep,
-  type ExportedTurn,
-  exportMarkdown,
-  exportThread,
-  markdownWriter,
-} from './steps/markdown.js'
 export { type ParsedStep, parseThinking } from './steps/parse-thinking.js'
 export { isPhase, phaseBits, phaseLabels, phaseOfLabel } from './steps/phases.js'
 export type { ReasoningStep, StepDraft } from './steps/step.js'
 export { calledTool, stepsOf } from './steps/steps-of.js'
+export { thoughtSteps } from './steps/thought-steps.js'
+export {
+  contextMarkdown,
+  contextMarkdownWriter,
+  type MarkdownOptions,
+  type MarkdownWriter,
+  markdownHeader,
+  markdownLegend,
+  type NarratedTurn,
+  turnMarkdown,
+  turnMarkdownWriter,
+} from './steps/turn-markdown.js'
 export { lowestUlidAt, seqOfUlid, Ulids } from './steps/ulid.js'
 export { cut, head, isWithheld, messageOf, reasonText } from './text.js'
 export { traceEndpoint } from './trace/endpoint.js'
@@ -75,7 +81,12 @@ export {
 } from './turns/assign.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
 export { endOf } from './turns/outcome.js'
-export { type JobReasoning, type ReasoningUpdate, reasoningEvent, toldDecisions } from './turns/reasoning-event.js'
+export {
+  type JobReasoning,
+  type ReasoningUpdate,
+  reasoningEvent,
+  toldDecisions,
+} from './turns/reasoning-event.js'
 export type { Outcome, Run, ToolDecision, TurnRecord, TurnState } from './turns/record.js'
 export {
   type DetailedDecision,

@@ -1,8 +1,8 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { Bounded } from './bounded.js'
 import { type Fold, Progress } from './fold.js'
+import { payloadText } from './payload-text.js'
 import { type Source, sourceOf } from './source.js'
-import { messageOf } from './text.js'
 
 /** A chat of the main conversation. */
 export interface Message {
@@ -89,7 +89,7 @@ class Conversation implements Transcript {
 const toMessage = (envelope: Envelope): Message => ({
   source: sourceOf(envelope),
   ts: envelope.ts,
-  text: messageOf(envelope.payload),
+  text: payloadText(envelope.payload),
   format: envelope.payload.format === 'markdown' ? 'markdown' : 'plain',
   answers: correlations(envelope),
   acknowledgedBy: [],

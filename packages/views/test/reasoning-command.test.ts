@@ -116,6 +116,10 @@ describe('/reasoning', () => {
     expect(reasoningCommand('2', { turns: [before], isActive: true })).toEqual([
       '  ─ No reasoning recorded for turn 2.',
     ])
+    const pruned = turn(3, { tool_calls: [], reasoning: null, truncated: true })
+    expect(reasoningCommand('3', { turns: [pruned], isActive: true })).toEqual([
+      '  ─ No reasoning recorded for turn 3.',
+    ])
     expect(reasoningCommand(`${'9'.repeat(30)}\u001B[2J`, thread)).toEqual([
       `  ✗ No reasoning data for turn ${'9'.repeat(19)}… in this thread.`,
     ])

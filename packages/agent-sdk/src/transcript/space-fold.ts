@@ -12,7 +12,7 @@ import {
   createContextFold,
   createTranscript,
   type Message,
-  messageOf,
+  payloadText,
   type Source,
   sourceOf,
 } from '@meup/views'
@@ -104,11 +104,11 @@ export class SpaceFold {
 /** Whether it is reasoning in words; what was withheld has none [MEUP-6.6]. */
 const isTold = ({ kind, payload }: Envelope): boolean =>
   (isThought(kind) || kind === Kind.reasoningStart || kind === Kind.reasoningConclusion) &&
-  messageOf(payload).trim() !== ''
+  payloadText(payload).trim() !== ''
 
 const thoughtOf = (envelope: Envelope): Thought => ({
   source: sourceOf(envelope),
   ts: envelope.ts,
-  text: messageOf(envelope.payload),
+  text: payloadText(envelope.payload),
   context: envelope.kind === Kind.reasoningStart ? openedContext(envelope) : envelope.context,
 })

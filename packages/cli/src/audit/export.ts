@@ -1,6 +1,7 @@
 import { createWriteStream, renameSync, rmSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { ConnectionError } from '@meup/agent-sdk'
+import { anyContext, parseContext } from '@meup/protocol'
 import { type ConnectionFlags, destination } from '../connection.js'
 import { UsageError } from '../exit.js'
 import { tell } from '../output.js'
@@ -12,14 +13,17 @@ export interface ExportFlags extends ConnectionFlags {
   readonly output?: string
   readonly thread?: string
   readonly turn?: string
+  readonly context?: string
 }
 
 /** `meup audit export`: the log as this participant may see it, or its trail, byte for byte as the gateway sends it. */
 export async function exportAudit({ output, ...flags }: ExportFlags): Promise<void> {
   const isForPeople = flags.format === 'markdown'
-  if (flags.thread !== undefined && !isForPeople) {
-    throw new UsageError('--thread needs --format markdown: a part of the log could not be verified')
+  const part = flags.thread === undefined ? flags.context && '--context' : '--thread'
+  if (part && !isForPeople) {
+    throw new UsageError(`${part} needs --format markdown: a part of the log could not be verified`)
   }
+  checkContext(flags)
   if (output === undefined && process.stdout.isTTY && !isForPeople) {
     throw new UsageError('an export is for a file: add -o <file>, or send it elsewhere with > or |')
   }
@@ -37,10 +41,12 @@ export async function openExport({
   format = 'jsonl',
   thread,
   turn,
+  context,
   ...flags
 }: Partial<ExportFlags>): Promise<AsyncIterable<Uint8Array>> {
   const at = destination(flags)
-  const { body } = await openStream(at, 'audit/export', {
+  const path = context === undefined ? 'audit/export' : `contexts/${encodePath(context)}`
+  const { body } = await openStream(at, path, {
     format,
     ...(thread !== undefined && { thread_id: threadOf(at.space, thread) }),
     ...(turn !== undefined && { turn }),
@@ -48,6 +54,15 @@ export async function openExport({
   if (body === null) throw new ConnectionError('closed', 'the gateway sent no export; is this a gateway?')
   return whole(body)
 }
+
+function checkContext({ context, thread }: Pick<ExportFlags, 'context' | 'thread'>): void {
+  if (context === undefined) return
+  if (thread !== undefined) throw new UsageError('use either --context or --thread, not both')
+  if (parseContext(context, anyContext) === undefined)
+    throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
+}
+
+const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
 async function* whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   try {

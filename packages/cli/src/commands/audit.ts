@@ -35,6 +35,7 @@ export function addAudit(program: Command): void {
         .choices(['jsonl', 'markdown'])
         .default('jsonl'),
     )
+    .option('--context <path>', 'only what was said in this context and below it; needs markdown')
     .option('-o, --output <file>', 'write to this file, when the export is complete')
     .action(async (flags: ExportFlags) => {
       checkTurn(flags)

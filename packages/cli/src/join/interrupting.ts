@@ -1,6 +1,6 @@
 import type { Space } from '@meup/agent-sdk'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
-import { Bounded, brief, messageOf } from '@meup/views'
+import { Bounded, brief, payloadText } from '@meup/views'
 
 /** Questions, and the runs that answer them, past this many are forgotten. */
 const remembered = 1000
@@ -26,7 +26,7 @@ export class Interrupting {
     const isQuestion = kind === Kind.chat || kind === Kind.mcpRequest
     if (isQuestion && from === this.#space.id) this.#asked.set(id, true)
     if (kind !== Kind.reasoningStart || context !== undefined) return
-    this.#titles.set(id, brief(messageOf({ ...payload }), 60))
+    this.#titles.set(id, brief(payloadText({ ...payload }), 60))
     if (correlations(envelope).some((about) => this.#asked.get(about))) this.#answering.set(id, true)
   }
 

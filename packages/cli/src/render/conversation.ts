@@ -1,13 +1,24 @@
-import { type AnyEnvelope, contextDepth, correlations, isThought, Kind } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  contextDepth,
+  correlations,
+  isThought,
+  Kind,
+  namespaceOf,
+  reservedNamespaces,
+} from '@meup/protocol'
 import {
   brief,
   defaultGuard,
   guarded,
+  payloadText,
   printable,
   readResult,
   reasonText,
   redact,
   shownToolName,
+  thoughtName,
+  thoughtText,
 } from '@meup/views'
 import { deedOf } from '../trust/trust-text.js'
 
@@ -39,13 +50,13 @@ export class Conversation implements Lines {
     const { from } = envelope
     switch (envelope.kind) {
       case Kind.chat:
-        return `${from}: ${envelope.payload.message}`
+        return `${from}: ${payloadText({ ...envelope.payload })}`
       case Kind.chatCancel:
         return `${from} takes a message back${because(envelope.payload.reason)}`
       case Kind.reasoningStart:
-        return `${from} ┄ ${said(envelope.payload) || 'thinking'}`
+        return `${from} ┄ ${payloadText({ ...envelope.payload }) || 'thinking'}`
       case Kind.reasoningConclusion:
-        return `${from} ∎ ${said(envelope.payload) || 'done'}`
+        return `${from} ∎ ${payloadText({ ...envelope.payload }) || 'done'}`
       case Kind.reasoningCancel:
         return `${from} ✗ cancelled${because(envelope.payload.reason)}`
       case Kind.mcpRequest:
@@ -69,9 +80,11 @@ export class Conversation implements Lines {
     }
     const deed = deedOf(envelope)
     if (deed !== undefined) return `· ${deed}`
-    const kind: string = (envelope as AnyEnvelope).kind
-    const thought = isThought(kind) ? said((envelope as AnyEnvelope).payload as Record<string, unknown>) : ''
-    return thought === '' ? undefined : `${from} · ${thought}`
+    const { kind, payload } = envelope as AnyEnvelope
+    if (isThought(kind)) return thoughtLine(from, kind, { ...payload })
+    if (reservedNamespaces.has(namespaceOf(kind))) return undefined
+    const text = payloadText({ ...payload }, defaultGuard)
+    return `${from} sends ${kind}${text && `: ${text}`}`
   }
 
   #request(
@@ -124,11 +137,10 @@ const because = (reason: string | undefined): string => (reason ? `: ${reason}` 
 const why = (payload: Call, rationale: string | undefined): string =>
   rationale || payload.method === 'tools/call' ? `  — ${brief(reasonText(rationale || null), 120)}` : ''
 
-/** The text of a thought, in whichever of its forms. */
-function said(payload: Record<string, unknown>): string {
-  const { message, content, goal, decision, hypothesis } = payload
-  const text = message ?? content ?? goal ?? decision ?? hypothesis
-  return typeof text === 'string' ? text : ''
+function thoughtLine(from: string, kind: string, payload: Readonly<Record<string, unknown>>) {
+  const text = thoughtText(payload)
+  const name = thoughtName(kind)
+  return text === '' ? undefined : `${from} · ${name && `${name}: `}${text}`
 }
 
 /** Without the usual secrets, as in the views; the gateway leaves what tools are told and say as it is [MEUP-6.9]. */

@@ -16,8 +16,8 @@ import {
   cancellationOf,
   createContextFold,
   isNotification,
-  messageOf,
   onOneLine,
+  payloadText,
   shownToolName,
 } from '@meup/views'
 
@@ -97,7 +97,7 @@ export class Activity {
     const { kind, context, payload } = envelope
     const open = this.#open.get(context ?? '')
     if (open !== undefined && isThought(kind)) {
-      open.last = onOneLine(messageOf(payload as Record<string, unknown>).slice(-1000)) || open.last
+      open.last = onOneLine(payloadText(payload as Record<string, unknown>).slice(-1000)) || open.last
     } else if (kind === Kind.mcpRequest) this.#request(envelope)
     else if (kind === Kind.mcpResponse) for (const id of correlations(envelope)) this.#tools.delete(id)
   }

@@ -5,11 +5,13 @@ import {
   type ContextFold,
   defaultGuard,
   isNotification,
-  messageOf,
   onOneLine,
+  payloadText,
   printable,
   redact,
   shownToolName,
+  thoughtName,
+  thoughtText,
 } from '@meup/views'
 import { Conversation, type Lines } from '../render/conversation.js'
 import { spanText } from '../trust/terms.js'
@@ -31,7 +33,7 @@ export class WordLines implements Lines {
 
   lines(envelope: AnyEnvelope): string[] {
     const { from, kind, id, context } = envelope
-    const text = brief(messageOf({ ...envelope.payload }), longest)
+    const text = brief(payloadText({ ...envelope.payload }), longest)
     switch (envelope.kind) {
       case Kind.chat:
         return spoken(from, envelope.payload.message)
@@ -59,8 +61,14 @@ export class WordLines implements Lines {
         return [`${from} asks whether ${asked}${why(envelope)}. To decide: /approve ${id} or /reject ${id}`]
       }
     }
-    if (isThought(kind)) return text === '' ? [] : [`${from} thinks: ${text}`]
+    if (isThought(kind)) return [...this.#thought(envelope)]
     return this.#others.lines(envelope).map((line) => line.trim().replace(/^[·✗] /, ''))
+  }
+
+  #thought({ from, kind, payload }: AnyEnvelope): string[] {
+    const text = brief(thoughtText({ ...payload }), longest)
+    const name = thoughtName(kind)
+    return text === '' ? [] : [`${from} thinks${name && `, ${name}`}: ${text}`]
   }
 
   #spent(context: string | undefined): string {

@@ -4,9 +4,16 @@ import { verifies } from '../../../../test/verifies.js'
 import { answering } from '../support/answering.js'
 import { envelope, turnOf } from '../support/turns.js'
 
+/** What is special about some turns: without tools, without its first envelopes, still running. */
+const special: Readonly<Record<number, object>> = {
+  5: { tool_calls: [], reasoning: null },
+  6: { tool_calls: [], reasoning: null, truncated: true },
+  12: { state: 'running' },
+}
+
 /** `meup reasoning …`, where the gateway has 12 turns of `bot`, the last of which goes on, and gives 5 at a time. */
 async function reasoning(...args: string[]) {
-  const turns = Array.from({ length: 12 }, (_, at) => turnOf(at + 1, at === 11 ? { state: 'running' } : {}))
+  const turns = Array.from({ length: 12 }, (_, at) => turnOf(at + 1, special[at + 1]))
   const { url } = await answering(({ pathname, searchParams }) => {
     if (pathname.endsWith('/envelopes')) {
       const answer = { correlationId: 'e1', payload: { message: 'because' } }
@@ -47,7 +54,7 @@ describe('meup reasoning', () => {
   test('shows all turns in their order, from however many answers', async () => {
     const { stdout } = await reasoning('all')
     const headers = stdout.split('\n').filter((line) => line.includes('Reasoning —'))
-    const numbers = Array.from({ length: 12 }, (_, at) => at + 1)
+    const numbers = [1, 2, 3, 4, 7, 8, 9, 10, 11, 12]
     expect(headers).toEqual(numbers.map((number) => `  ┄ Reasoning — thread demo/bot, turn ${number}`))
   })
 
@@ -63,6 +70,12 @@ describe('meup reasoning', () => {
       expect(await reasoning(asked)).toEqual({ code: 1, stdout: '', stderr })
       expect(await reasoning(asked, '--json')).toEqual({ code: 1, stdout: '', stderr })
     }
+  })
+
+  verifies('I23', 'says that a turn had no tools, or that what it began with is gone', async () => {
+    const said = (line: string) => ({ code: 0, stdout: `${line}\n`, stderr: '' })
+    expect(await reasoning('5')).toEqual(said('  ─ Turn 5 had no tool calls.'))
+    expect(await reasoning('6')).toEqual(said('  ─ No reasoning recorded for turn 6.'))
   })
 
   test('ends with 1 where there is no such thread, with 2 where it is called wrongly', async () => {

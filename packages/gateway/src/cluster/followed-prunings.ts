@@ -19,7 +19,7 @@ export class FollowedPrunings {
     this.#isRunning = true
     try {
       await this.#shared.prune()
-      this.#room.indexer.prune(space.log.oldest - 1)
+      this.#room.turns.indexer.prune(space.log.oldest - 1)
       space.logger.info({ space: space.config.name, through }, 'the log was pruned, as another gateway has')
     } catch (err) {
       space.logger.warn({ space: space.config.name, err }, 'the log could not be pruned; this is tried again')

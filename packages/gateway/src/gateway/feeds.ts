@@ -1,7 +1,6 @@
 import { closeCodes } from '@meup/protocol'
-import type { FoldedTurns } from '../index/folded-turns.js'
-import type { Indexer } from '../index/indexer.js'
 import type { Ended } from '../index/turn-index.js'
+import type { Turns } from '../index/turns.js'
 import { portionsOf } from '../outbox/backfill.js'
 import type { Delivery } from '../outbox/broadcast.js'
 import { Ending } from '../outbox/ending.js'
@@ -22,8 +21,7 @@ const decisionCharacters = 128
  */
 export class Feeds {
   readonly #space: Space
-  readonly #indexer: Indexer
-  readonly #turns: FoldedTurns
+  readonly #turns: Turns
   /** They are served, whether or not they have caught up. */
   readonly #open = new Set<Session>()
   /** They have got everything up to `#shown`. */
@@ -33,9 +31,9 @@ export class Feeds {
   #waiting: Delivery[] = []
   #bytes = 0
 
-  constructor(space: Space, indexer: Indexer, turns: FoldedTurns) {
+  constructor(space: Space, turns: Turns) {
+    const { indexer } = turns
     this.#space = space
-    this.#indexer = indexer
     this.#turns = turns
     this.#shown = indexer.seq
     indexer.onAdvance = (through) => this.#advance(through)
@@ -130,7 +128,7 @@ export class Feeds {
       const { position } = session
       if (position >= this.#shown) {
         this.#upToDate.add(session)
-        this.#indexer.poke()
+        this.#turns.indexer.poke()
         return
       }
       const range = { after: position, before: this.#shown + 1 }
@@ -164,14 +162,14 @@ export class Feeds {
 
   /** What may have ended after `after`, up to `through`, as these sessions are told of it. */
   async #endings(after: number, through: number, sessions: readonly Session[]): Promise<Ending[]> {
-    const index = await this.#indexer.current()
+    const index = await this.#turns.indexer.current()
     const ended = index.ended(after, through)
     const byTurn = new Map<number, Ended[]>()
     for (const each of ended) byTurn.set(each.turn.turn, [...(byTurn.get(each.turn.turn) ?? []), each])
     const endings = new Map<Ended, Ending>()
     for (const [first, ...others] of byTurn.values()) {
       if (first === undefined) continue
-      const told = await this.#turns.events(index, first.turn, { after, through }, sessions)
+      const told = await this.#turns.folded.events(index, first.turn, { after, through }, sessions)
       for (const each of [first, ...others]) endings.set(each, new Ending(each, told))
     }
     return ended.flatMap((each) => endings.get(each) ?? [])
@@ -179,7 +177,7 @@ export class Feeds {
 
   async #serveRest(session: Session, told: number): Promise<void> {
     const { position } = session
-    await this.#indexer.reach(position)
+    await this.#turns.indexer.reach(position)
     showRest(await this.#endings(position - 1, position, [session]), told, session)
   }
 }

@@ -1,5 +1,7 @@
 import { closeCodes } from '@meup/protocol'
 import { Member } from '../cluster/member.js'
+import { IndexFile } from '../index/index-file.js'
+import type { Turns } from '../index/turns.js'
 import type { Authenticator } from '../ports/authenticator.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
@@ -18,7 +20,6 @@ import { FailedLogins } from './failed-logins.js'
 import { tokenTester } from './known-tokens.js'
 import { type Line, openLine } from './line.js'
 import { type Link, Links } from './links.js'
-import type { Projector } from './projector.js'
 import { Room } from './room.js'
 
 export interface GatewayOptions {
@@ -48,7 +49,7 @@ export interface Ticket {
 }
 
 /** Somebody who is known in a space, with what may be asked of it. */
-export type Caller = Visitor & { readonly space: Space; readonly projector: Projector }
+export type Caller = Visitor & { readonly space: Space; readonly turns: Turns }
 
 export interface Gateway {
   readonly spaces: readonly string[]
@@ -86,15 +87,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { store, authenticator, logger = silent } = options
   const clock = steadyClock(options.clock ?? systemClock, logger)
   const rooms = new Map<string, Room>()
+  const file = new IndexFile(store.path && `${store.path}.index.db`)
+  file.onRebuild = (reason) => logger.warn({ reason }, 'the index of turns is built again')
   const isToken = tokenTester(authenticator, rooms)
   try {
     for (const config of options.spaces) {
       checkNames(config)
       const log = await store.open(config.name)
-      rooms.set(config.name, await furnished(await Space.open(config, { log, clock, logger, isToken })))
+      rooms.set(config.name, await furnished(await Space.open(config, { log, clock, logger, isToken }), file))
     }
   } catch (error) {
     for (const room of rooms.values()) room.close()
+    file.close()
     await store.close()
     throw error
   }
@@ -141,7 +145,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get failedLogins() {
       return failedLogins.count
     },
-    report: () => [...rooms.values()].map(({ space, projector }) => reportOf(space, projector.seq)),
+    report: () => [...rooms.values()].map(({ space, turns }) => reportOf(space, turns.indexer.seq)),
 
     isPresent: (space, participant) =>
       rooms.get(space)?.space.state.participants.isPresent(participant) ?? false,
@@ -155,7 +159,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       const visited = await visit(knock)
       if (isDenial(visited)) return visited
       const { visitor, room } = visited
-      return { ...visitor, space: room.space, projector: room.projector }
+      return { ...visitor, space: room.space, turns: room.turns }
     },
 
     async openedBy({ token, remote, letIn }) {
@@ -221,13 +225,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       draining = true
       for (const { space } of rooms.values()) space.refuse('the gateway is stopping')
       await Promise.all([...rooms.values()].map((room) => drain(room)))
+      file.close()
       await store.close()
     },
   }
 }
 
-async function furnished(space: Space): Promise<Room> {
-  const room = new Room(space)
+async function furnished(space: Space, file: IndexFile): Promise<Room> {
+  const room = new Room(space, file)
   if (space.log.shared !== undefined) room.join(new Member(room, space.log.shared))
   room.furnish()
   if (await space.settled()) return room

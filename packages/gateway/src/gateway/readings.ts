@@ -32,9 +32,9 @@ export const readings: readonly Reading[] = [
   ),
   gauge('meup_waiting_bytes', 'Bytes of the envelopes that wait for the log', (space) => space.waiting.bytes),
   gauge(
-    'meup_unprojected_envelopes',
+    'meup_unindexed_envelopes',
     'Delivered envelopes that turns and steps lack',
-    ({ unprojected }) => unprojected,
+    ({ unindexed }) => unindexed,
   ),
   counters(
     'meup_envelopes_accepted_total',

@@ -1,4 +1,6 @@
 import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
+import type { IndexFile } from '../index/index-file.js'
+import { type Turns, turnsOf } from '../index/turns.js'
 import { backfill, lastReadable, type Span, tailSpan } from '../outbox/backfill.js'
 import { messageFrom } from '../outbox/parcel.js'
 import type { Connection, Feed } from '../ports/connection.js'
@@ -14,33 +16,32 @@ import type { Space } from '../space/space.js'
 import { crowded, type Resume } from './door.js'
 import { Enforcement } from './enforcement.js'
 import { Feeds } from './feeds.js'
-import { Projector } from './projector.js'
 import { recordOf } from './record.js'
 
 /** A space and the people in it. */
 export class Room {
   readonly space: Space
   readonly presence: Presence
-  readonly projector: Projector
+  readonly turns: Turns
   readonly retention: Retention
   readonly checkpoints: Checkpoints
   readonly #enforcement: Enforcement
   readonly #feeds: Feeds
   #member: { close(): void } | undefined
 
-  constructor(space: Space) {
+  constructor(space: Space, file: IndexFile) {
     this.space = space
     this.presence = new Presence(space)
-    this.projector = new Projector(space)
-    this.retention = new Retention(space, this.projector)
+    this.turns = turnsOf(space, file)
+    this.retention = new Retention(space, this.turns.indexer)
     this.checkpoints = new Checkpoints(space)
     this.#enforcement = new Enforcement(space, this.presence, (session) => this.#welcomeAnew(session))
-    this.#feeds = new Feeds(space, this.projector)
+    this.#feeds = new Feeds(space, this.turns)
     const { afterDelivery } = space
     space.afterDelivery = (deliveries) => {
       afterDelivery(deliveries)
       this.#feeds.add(deliveries)
-      this.projector.poke()
+      this.turns.indexer.poke()
       this.checkpoints.delivered(deliveries)
     }
     space.recovered = () => this.furnish()
@@ -90,7 +91,6 @@ export class Room {
       this.#enforcement.release()
     }
     this.#enforcement.expel()
-    await this.projector.reconfigure()
   }
 
   /** Shares the space with other gateways, until the room is closed. */
@@ -100,7 +100,7 @@ export class Room {
 
   /** Begins what goes on by itself. */
   begin(): void {
-    this.projector.poke()
+    this.turns.indexer.poke()
     this.retention.begin()
   }
 
@@ -112,7 +112,7 @@ export class Room {
   /** Ends what goes on by itself. */
   close(): void {
     this.retention.close()
-    this.projector.close()
+    this.turns.indexer.close()
     this.#enforcement.close()
     this.presence.close()
     this.#member?.close()

@@ -3,11 +3,11 @@ import type { Context } from 'hono'
 import { isDenial } from '../gateway/door.js'
 import { readAudit } from '../outbox/audit.js'
 import type { Message } from '../outbox/parcel.js'
-import type { AuditStep } from '../ports/projection.js'
+import { type AuditStep, Steps } from '../outbox/steps.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
-import { unknownThread, wrongThread } from './thread.js'
+import { agentOf, unknownThread, wrongThread } from './thread.js'
 import { chargeView, paged, readView } from './views.js'
 import { askerOf, readerFor } from './visitor.js'
 
@@ -22,14 +22,13 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   const visitor = await askerOf(context, options)
   if (isDenial(visitor)) return denied(visitor)
 
-  const { space, projector } = visitor
+  const { space, turns } = visitor
   const wrong = wrongThread(asked, space)
   if (wrong !== undefined) return denied(wrong)
   const {
-    before = Number.POSITIVE_INFINITY,
+    before = Number.MAX_SAFE_INTEGER,
     limit = 100,
     thread_id: thread,
-    turn,
     phase,
     from,
     since,
@@ -37,18 +36,19 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   } = asked
   const query = {
     limit,
-    ...(thread !== undefined && { thread }),
-    ...(turn !== undefined && { turn }),
+    ...(thread !== undefined && { thread: agentOf(thread) }),
+    ...(asked.turn !== undefined && { number: asked.turn }),
     ...(phase && { phases: [phase] }),
     ...(from && { agents: from }),
-    ...(since !== undefined && { since: new Date(since).toISOString() }),
-    ...(until !== undefined && { until: new Date(until).toISOString() }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
   }
-  const page = await readView(visitor, options, (head) =>
+  const reader = readerFor(visitor, context, options)
+  const page = await readView(visitor, options, (index, head) =>
     readAudit(
-      readerFor(visitor, context, options),
+      reader,
       space,
-      projector,
+      new Steps(index, turns.folded, space, reader),
       { ...query, before: Math.min(before, head + 1) },
       (characters) => chargeView(visitor, characters),
     ),

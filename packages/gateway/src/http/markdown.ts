@@ -1,13 +1,12 @@
 import type { Context } from 'hono'
 import { deny, isDenial } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
-import { exportTrail } from '../outbox/markdown.js'
-import { readingOf } from '../outbox/reading.js'
+import { exportTurns } from '../outbox/markdown.js'
 import type { LogReader } from '../space/log-reads.js'
 import type { HttpOptions } from './options.js'
 import { denied } from './problem.js'
 import { streamOf } from './stream.js'
-import { unknownThread, wrongThread } from './thread.js'
+import { agentOf, unknownThread, wrongThread } from './thread.js'
 import { chargeView, readView } from './views.js'
 import { gone, notWelcome, readerFor } from './visitor.js'
 
@@ -18,7 +17,7 @@ interface Asked {
   readonly turn?: number
 }
 
-/** Turns and their steps for people, as far as the visitor may read them. */
+/** Turns for people, as far as the visitor may read them. */
 export async function writeMarkdown(
   context: Context,
   visitor: Caller,
@@ -26,17 +25,19 @@ export async function writeMarkdown(
   options: HttpOptions,
   failed: (error: unknown) => void,
 ): Promise<Response> {
-  const { space, projector } = visitor
+  const { space, turns } = visitor
   const wrong = wrongThread(asked, space)
   if (wrong !== undefined) return denied(wrong)
   const { thread_id: thread, turn } = asked
-  const query = { ...(thread !== undefined && { thread }), ...(turn !== undefined && { turn }) }
+  const query = {
+    ...(thread !== undefined && { agent: agentOf(thread) }),
+    ...(turn !== undefined && { number: turn }),
+  }
   const reader = readerFor(visitor, context, options)
   if (!(await space.reads.mayGoOn(reader))) return denied(gone)
   if (!visitor.isWelcome()) return denied(notWelcome)
-  const mayRead = readingOf(space.readerOf(visitor), space)
-  const begun = await readView(visitor, options, async (head) => {
-    const texts = exportTrail(projector, query, head, mayRead, (characters) => {
+  const begun = await readView(visitor, options, async (index, head) => {
+    const texts = exportTurns(index, turns.folded, space, query, head, reader, (characters) => {
       chargeView(visitor, characters)
       return space.reads.mayGoOn(reader)
     })

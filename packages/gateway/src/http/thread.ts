@@ -29,3 +29,6 @@ export function unknownThread(thread: string, { config, state }: Space): Denial 
     `there is no thread ${thread}; a thread is ${config.name}/ and one of ${known}`,
   )
 }
+
+/** Whose thread it is. */
+export const agentOf = (thread: string): string => thread.slice(thread.indexOf('/') + 1)

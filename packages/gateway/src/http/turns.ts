@@ -1,11 +1,10 @@
 import type { Context } from 'hono'
 import { deny, isDenial } from '../gateway/door.js'
-import { readingOf } from '../outbox/reading.js'
 import { readTurns } from '../outbox/turns.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
-import { unknownThread, wrongThread } from './thread.js'
+import { agentOf, unknownThread, wrongThread } from './thread.js'
 import { chargeView, paged, readView } from './views.js'
 import { askerOf } from './visitor.js'
 
@@ -19,19 +18,22 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   const visitor = await askerOf(context, options)
   if (isDenial(visitor)) return denied(visitor)
 
-  const { space, projector } = visitor
+  const { space, turns } = visitor
   const { thread_id: thread, before, limit = 20, sizes } = asked
   if (thread === undefined) {
     return denied(deny('invalid_request', 400, `thread_id is needed, such as ${space.config.name}/ben`))
   }
   const wrong = wrongThread(asked, space)
   if (wrong !== undefined) return denied(wrong)
-  const query = { thread, limit, sizes: sizes === 'true', ...(before !== undefined && { before }) }
-  const mayRead = readingOf(space.readerOf(visitor), space)
+  const agent = agentOf(thread)
+  const query = { agent, limit, sizes: sizes === 'true', ...(before !== undefined && { before }) }
+  const reader = space.readerOf(visitor)
   const passed = (characters: number): void => chargeView(visitor, characters)
-  const page = await readView(visitor, options, () => readTurns(projector, query, mayRead, passed))
+  const page = await readView(visitor, options, (index) =>
+    readTurns(index, turns.folded, query, reader, space, passed),
+  )
   if (isDenial(page)) return denied(page)
-  const { turns, next } = page
-  const unknown = turns.length === 0 && next === undefined ? unknownThread(thread, space) : undefined
-  return unknown ? denied(unknown) : paged(visitor, url, { thread_id: thread, turns }, next)
+  const { next } = page
+  const unknown = page.turns.length === 0 && next === undefined ? unknownThread(thread, space) : undefined
+  return unknown ? denied(unknown) : paged(visitor, url, { thread_id: thread, turns: page.turns }, next)
 }

@@ -1,52 +1,42 @@
 import { type Denial, deny } from '../gateway/door.js'
 import type { Caller } from '../gateway/gateway.js'
-import { LogError } from '../log/error.js'
+import type { TurnIndex } from '../index/turn-index.js'
 import type { HttpOptions } from './options.js'
 
-/** Milliseconds that a request waits until views have caught up with the log, and are read. */
-const patienceMs = 5000
-
-const unreadable = 'turns and steps cannot be read at present; ask again later'
+/** Milliseconds that a request waits until the index has caught up with the log. */
+const patienceMs = 2000
 
 /**
- * Reads turns or steps as of everything that was delivered when they are asked for, up to `head`: whoever has got an
+ * Reads turns or steps as of everything that was delivered when they are asked for, up to `head`: who has got an
  * acknowledgement finds what it did.
  */
 export async function readView<Answer>(
-  { space, projector }: Caller,
+  { space, turns: { indexer } }: Caller,
   { logger }: HttpOptions,
-  read: (head: number) => Promise<Answer>,
+  read: (index: TurnIndex, head: number) => Promise<Answer>,
 ): Promise<Answer | Denial> {
   const head = space.delivered
-  let isLate = false
   let cancel = (): void => {}
-  const late = new Promise<Denial>((resolve) => {
-    cancel = space.clock.after(patienceMs, () => {
-      isLate = true
-      resolve(behind(projector.seq, head))
-    })
-  })
-  const told = (err: unknown): void =>
-    logger.warn({ err, space: space.config.name }, 'turns and steps could not be read')
-  // Reading takes long where turns and steps prove damaged: all of them are made again then.
-  const answer = projector.reach(head).then(() => read(head))
-  answer.catch((err: unknown) => {
-    if (isLate) told(err) // Who asked has been answered.
+  const late = new Promise<undefined>((resolve) => {
+    cancel = space.clock.after(patienceMs, () => resolve(undefined))
   })
   try {
-    return await Promise.race([answer, late])
-  } catch (err) {
-    if (!(err instanceof LogError)) throw err
-    told(err)
-    return deny('unavailable', 503, unreadable)
+    const reached = indexer.reach(head)
+    reached.catch(() => {}) // Who asked may have been answered.
+    const index = await Promise.race([reached, late])
+    return index === undefined ? behind(indexer.seq, head) : await read(index, head)
+  } catch (error) {
+    const reason = indexer.failed(error)
+    if (reason === undefined) throw error
+    logger.warn({ err: error, space: space.config.name }, 'turns could not be read')
+    return deny('unavailable', 503, `turns cannot be read at present: ${reason}; ask again later`)
   } finally {
     cancel()
   }
 }
 
 function behind(seq: number, head: number): Denial {
-  const made = `turns and steps are made up to seq ${seq} of ${head} so far; ask again later`
-  const message = seq < head ? made : unreadable
+  const message = `turns are indexed up to seq ${seq} of ${head} so far; ask again later`
   return { ...deny('unavailable', 503, message), retryAfterMs: patienceMs }
 }
 

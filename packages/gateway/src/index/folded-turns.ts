@@ -5,8 +5,8 @@ import {
   type Guard,
   type JobReasoning,
   type ReasoningUpdate,
-  reasoningEvent,
   Role,
+  reasoningEvent,
   type Source,
   sourceOf,
   type TurnRecord,
@@ -103,7 +103,13 @@ export class FoldedTurns {
     for await (const row of this.#rows(places.map(({ seq }) => seq))) {
       if (this.#mayRead(reader, row)) folded.apply(envelopeOf(row), rolesAt.get(row.seq) ?? 0)
     }
-    return { beginning, record: folded.record, isTruncated: this.#isTruncated(beginning), envelopes: [], withheld: [] }
+    return {
+      beginning,
+      record: folded.record,
+      isTruncated: this.#isTruncated(beginning),
+      envelopes: [],
+      withheld: [],
+    }
   }
 
   /**
@@ -164,7 +170,10 @@ export class FoldedTurns {
     this.#forgetOldRules()
     const { turn } = beginning
     const before = this.#known.get(turn)
-    const known = before === undefined ? this.#begun(index, beginning) : before.then((each) => this.#goneOn(index, turn, each))
+    const known =
+      before === undefined
+        ? this.#begun(index, beginning)
+        : before.then((each) => this.#goneOn(index, turn, each))
     this.#known.delete(turn)
     this.#known.set(turn, known)
     known.catch(() => this.#known.delete(turn))

@@ -109,7 +109,8 @@ export class IndexFile {
       const found = Number(db.pragma('user_version', { simple: true }))
       const isEmpty = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0
       if (found === format) return db
-      if (!isEmpty) throw Object.assign(new Error(`it has format ${found}, not ${format}`), { code: otherFormat })
+      if (!isEmpty)
+        throw Object.assign(new Error(`it has format ${found}, not ${format}`), { code: otherFormat })
       db.transaction(() => {
         db.exec(tables)
         db.pragma(`user_version = ${format}`)

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AssignSnapshot } from '@meup/views'
-import { closedError } from '../log/error.js'
+import { closedError, LogError } from '../log/error.js'
 import { Recovery } from '../space/recovery.js'
 import { turnMemoryIn } from '../space/replay.js'
 import type { Space } from '../space/space.js'
@@ -85,12 +85,15 @@ export class Indexer {
     return this.reach(this.seq)
   }
 
-  /** What was read of the index cannot be right: it is built again. */
-  damaged(error: unknown): void {
-    if (!isDamaged(error)) return
-    this.#index = undefined
-    this.#file.discard(error instanceof Error ? error.message : String(error))
-    this.poke()
+  /** Why turns cannot be read, where this is the reason; what cannot be right is built again. `undefined`: it is another. */
+  failed(error: unknown): string | undefined {
+    const isOurs = error === this.#failure || isOfFile(error) || error instanceof LogError
+    if (isDamaged(error)) {
+      this.#index = undefined
+      this.#file.discard(reasonOf(error))
+      this.poke()
+    }
+    return isOurs ? reasonOf(error) : undefined
   }
 
   /** The log was pruned up to `through`: so is the index, when it comes to it. */
@@ -166,7 +169,7 @@ export class Indexer {
       return task()
     } catch (error) {
       this.#index = undefined
-      if (isDamaged(error)) this.#file.discard(error instanceof Error ? error.message : String(error))
+      if (isDamaged(error)) this.#file.discard(reasonOf(error))
       throw error
     }
   }
@@ -243,3 +246,8 @@ export class Indexer {
     for (const { reject } of this.#waiting.splice(0)) reject(reason)
   }
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** What SQLite or the file system threw has a code. */
+const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' in error

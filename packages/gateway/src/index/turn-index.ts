@@ -64,7 +64,8 @@ interface Search {
   readonly looked: string
 }
 
-const turnColumns = 'turn, id, agent, number, job AS jobId, source AS inputSource, trigger, turns.seq AS seq, started AS startedAt'
+const turnColumns =
+  'turn, id, agent, number, job AS jobId, source AS inputSource, trigger, turns.seq AS seq, started AS startedAt'
 
 /** Rows of marks that one search looks at. */
 const mostLooked = 20_000
@@ -90,7 +91,10 @@ export class TurnIndex {
 
   /** The index as the file has it, of this log; one of another log is forgotten. */
   static open(db: Database.Database, name: string, epoch: string): TurnIndex {
-    db.prepare('INSERT OR IGNORE INTO spaces (name, epoch, seq, memory_seq) VALUES (?, ?, 0, 0)').run(name, epoch)
+    db.prepare('INSERT OR IGNORE INTO spaces (name, epoch, seq, memory_seq) VALUES (?, ?, 0, 0)').run(
+      name,
+      epoch,
+    )
     const stored = db.prepare<[string], Stored>('SELECT * FROM spaces WHERE name = ?').get(name)
     if (stored === undefined) throw new Error(`the space ${name} was stored but is not found`)
     const index = new TurnIndex(db, stored.id, epoch)
@@ -330,7 +334,8 @@ export class TurnIndex {
       `SELECT ${turnColumns} FROM turns WHERE space = ? AND turn = ?`,
       ...[this.#space, turn],
     )
-    if (found === undefined) throw Object.assign(new Error(`the index has no turn ${turn}`), { code: 'SQLITE_CORRUPT' })
+    if (found === undefined)
+      throw Object.assign(new Error(`the index has no turn ${turn}`), { code: 'SQLITE_CORRUPT' })
     return found
   }
 
@@ -355,7 +360,12 @@ function merged(marks: readonly Place[]): Place[] {
   for (const mark of marks) {
     const last = places.at(-1)
     if (last?.seq !== mark.seq) places.push(mark)
-    else places[places.length - 1] = { seq: mark.seq, roles: last.roles | mark.roles, steps: last.steps + mark.steps }
+    else
+      places[places.length - 1] = {
+        seq: mark.seq,
+        roles: last.roles | mark.roles,
+        steps: last.steps + mark.steps,
+      }
   }
   return places
 }

@@ -2,11 +2,11 @@ import { Kind } from '@meup/protocol'
 import type { StepQuery } from '../index/turn-index.js'
 import type { Entry } from '../ports/envelope-log.js'
 import type { LogReader } from '../space/log-reads.js'
-import type { Reader } from '../space/may-read.js'
+import { mayRead, type Reader } from '../space/may-read.js'
 import type { Source } from './backfill.js'
 import { readHistory } from './history.js'
 import { type Message, messageOf } from './parcel.js'
-import { charactersOfStep, type Passed, readingOf } from './reading.js'
+import { charactersOfStep, type Passed } from './reading.js'
 import type { AuditStep, Made, Steps } from './steps.js'
 
 const page = 100
@@ -14,7 +14,12 @@ const page = 100
 const mostLooked = 10_000
 
 /** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
-export type AuditQuery = StepQuery
+export interface AuditQuery extends Omit<StepQuery, 'turn'> {
+  /** Whose turns. */
+  readonly thread?: string
+  /** Number of a turn; only with `thread`. */
+  readonly number?: number
+}
 
 /** A part of the audit, the newest first. */
 export interface AuditPage {
@@ -36,7 +41,7 @@ export async function readAudit(
   query: AuditQuery,
   passed: Passed,
 ): Promise<AuditPage> {
-  if (query.turn !== undefined || query.phases !== undefined || query.isOfThread) {
+  if (query.thread !== undefined || query.phases !== undefined) {
     const { made, next } = await readSteps(steps, query, passed)
     const shown = await steps.show(made.flatMap((each) => each.steps))
     return { steps: shown, decisions: decisionsAmong(shown, source, query), next }
@@ -64,13 +69,12 @@ async function decisionsIn(
   { since, until, before }: AuditQuery,
   steps: Steps,
 ): Promise<Between> {
-  const mayRead = readingOf(reader, source)
   const lastUntil = async (time: number, otherwise: number): Promise<number> => {
     let place: number | undefined = before
     for (let looked = 0; looked < mostLooked && place !== undefined; ) {
       const query: StepQuery = { phases: ['waiting_approval'], until: time, before: place, limit: page }
       const { made, next } = await steps.find(query)
-      const last = made.find(({ heading }) => mayRead(heading))
+      const last = made.find(({ heading }) => mayRead(reader, source.audienceOf(heading)))
       if (last !== undefined) return last.seq
       if (next === undefined) return 0
       looked += made.length + 1

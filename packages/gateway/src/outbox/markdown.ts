@@ -1,64 +1,82 @@
-import {
-  type MayRead,
-  markdownWriter,
-  type ReasoningStep,
-  seqOfUlid,
-  type TurnRecord,
-  turnInfo,
-} from '@meup/views'
-import type { Projection, TrailQuery } from '../ports/projection.js'
+import { type Beginning, markdownHeader, turnMarkdownWriter } from '@meup/views'
+import type { FoldedTurns } from '../index/folded-turns.js'
+import { rowsAt } from '../index/rows-at.js'
+import type { TurnIndex } from '../index/turn-index.js'
+import type { Reader } from '../space/may-read.js'
+import { envelopeOf } from '../space/replay.js'
+import type { Space } from '../space/space.js'
 import { charactersOfStep } from './reading.js'
 
-const [turnsAtOnce, stepsAtOnce] = [16, 256]
-
-type Trail = Pick<Projection, 'trail' | 'stepsOf'>
+const turnsAtOnce = 16
+/** Envelopes that are told in one piece. */
+const pieceOf = 64
 
 /** Asked after a look at what is not shown, in characters: whether to go on, once that is paid. */
 type MayGoOn = (characters: number) => Promise<boolean>
 
+/** Whose turns, and which one of them; all of the space where nothing is given. */
+export interface TrailQuery {
+  readonly agent?: string
+  readonly number?: number
+}
+
 /**
- * Turns and jobs with their steps, for people, the oldest first: what `exportThread` writes, but in pieces, as far as the
- * reader may read the steps, and as far as the log went to `head`. Turns whose steps it may not read are left out.
+ * Turns and jobs for people, the oldest first, in pieces: all that the reader may read of them, as far as the log went to
+ * `head`. Those of which it may read nothing are left out.
  */
-export async function* exportTrail(
-  projection: Trail,
-  query: Pick<TrailQuery, 'thread' | 'turn'>,
+export async function* exportTurns(
+  index: TurnIndex,
+  folded: FoldedTurns,
+  space: Pick<Space, 'log' | 'safety' | 'config'>,
+  query: TrailQuery,
   head: number,
-  mayRead: MayRead,
+  reader: Reader,
   mayGoOn: MayGoOn,
 ): AsyncGenerator<string, void> {
-  const write = markdownWriter()
-  let after: string | undefined
-  for (;;) {
-    const turns = await projection.trail({ ...query, ...(after && { after }), limit: turnsAtOnce })
-    for (const turn of turns) {
-      after = turn.id
-      if (seqOfUlid(turn.id) > head) return
-      const pieces = piecesOf(turn, projection, (said) => said.seq <= head && mayRead(said))
-      for await (const { steps, passed } of pieces) {
-        if (steps !== undefined) yield write(turn, steps)
-        if (passed > 0 && !(await mayGoOn(passed * charactersOfStep))) return
-      }
+  const writer = turnMarkdownWriter({
+    guard: (text) => space.safety.guard(text),
+    ...(await untilOf(space, head)),
+  })
+  let isFirst = true
+  for await (const beginning of turnsIn(index, query)) {
+    if (beginning.seq > head) break
+    const view = await folded.view(index, beginning, reader)
+    if (view === undefined) {
+      if (!(await mayGoOn(charactersOfStep))) return
+      continue
     }
+    const { record, envelopes, isTruncated } = view
+    const { id, agent, turnNumber, startedAt, state, trigger } = record
+    const turn = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
+    const said = envelopes.map(({ source }) => source.seq).filter((seq) => seq <= head)
+    const seqs = trigger === null ? said : [trigger.source.seq, ...said]
+    if (isFirst) yield markdownHeader(`Turns of ${space.config.name}`)
+    isFirst = false
+    for (let from = 0; from < seqs.length; from += pieceOf) {
+      const piece = []
+      for await (const row of rowsAt(space.log, seqs.slice(from, from + pieceOf))) piece.push(envelopeOf(row))
+      yield writer.write(turn, piece)
+    }
+  }
+  yield writer.end()
+}
+
+async function* turnsIn(index: TurnIndex, { agent, number }: TrailQuery): AsyncGenerator<Beginning, void> {
+  if (agent !== undefined && number !== undefined) {
+    const turn = index.turn(agent, number)
+    if (turn !== undefined) yield turn
+    return
+  }
+  for (let after = 0; ; ) {
+    const turns = index.trail(after, agent, turnsAtOnce)
+    yield* turns
     if (turns.length < turnsAtOnce) return
+    after = turns.at(-1)?.turn ?? after
   }
 }
 
-/** Steps that are shown; absent = there is nothing to show. `passed`: how many others were looked at, a turn being one. */
-interface Piece {
-  readonly steps?: readonly ReasoningStep[]
-  readonly passed: number
-}
-
-/** The steps of one turn in pieces that follow each other; a turn without steps is one as well. */
-async function* piecesOf(turn: TurnRecord, projection: Trail, mayRead: MayRead): AsyncGenerator<Piece, void> {
-  if (turn.steps === 0) yield turnInfo(turn, mayRead) === undefined ? { passed: 1 } : { steps: [], passed: 0 }
-  for (let from = 0; from < turn.steps; ) {
-    const steps = await projection.stepsOf(turn.id, { from, limit: stepsAtOnce })
-    const shown = steps.filter(({ source }) => mayRead(source))
-    const passed = steps.length - shown.length
-    yield shown.length > 0 ? { steps: shown, passed } : { passed }
-    const last = steps.at(-1)?.step_number ?? from + stepsAtOnce - 1 // All of these have been pruned.
-    from = last + 1
-  }
+/** The time of the head, by which proposals may have expired. */
+async function untilOf({ log }: Pick<Space, 'log'>, head: number): Promise<{ until?: string }> {
+  const [row] = await log.read({ after: head - 1, before: head + 1, limit: 1 })
+  return row === undefined ? {} : { until: row.ts }
 }

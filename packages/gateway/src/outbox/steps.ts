@@ -1,5 +1,13 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { calledTool, type Guard, type ReasoningStep, type StepDraft, sourceOf, stepsOf, Ulids } from '@meup/views'
+import {
+  calledTool,
+  type Guard,
+  type ReasoningStep,
+  type StepDraft,
+  sourceOf,
+  stepsOf,
+  Ulids,
+} from '@meup/views'
 import type { FoldedTurns, TurnView } from '../index/folded-turns.js'
 import { rowsAt } from '../index/rows-at.js'
 import type { StepPlace, StepQuery, TurnIndex } from '../index/turn-index.js'
@@ -8,6 +16,7 @@ import { turn as nextTurn } from '../space/log-reads.js'
 import { mayRead, type Reader } from '../space/may-read.js'
 import { envelopeOf } from '../space/replay.js'
 import type { Space } from '../space/space.js'
+import type { AuditQuery } from './audit.js'
 
 /** A step, and the turn that it belongs to as its reader may see it. */
 export interface AuditStep {
@@ -50,14 +59,21 @@ export class Steps {
   }
 
   /** The newest first. `next`: steps of smaller seqs are still to be looked at; `undefined` = there are none. */
-  async find(query: StepQuery): Promise<{ readonly made: readonly Made[]; readonly next: number | undefined }> {
+  async find(
+    asked: AuditQuery,
+  ): Promise<{ readonly made: readonly Made[]; readonly next: number | undefined }> {
+    const query = this.#queryOf(asked)
+    if (query === undefined) return { made: [], next: undefined }
     const { places, next } = this.#index.steps(query)
     const { phases } = query
     const isAsked = ({ draft }: StepInTurn): boolean => phases?.includes(draft.phase) ?? true
     const bySeq = new Map<number, StepPlace[]>()
     for (const place of places) bySeq.set(place.seq, [place, ...(bySeq.get(place.seq) ?? [])])
     const made: Made[] = []
-    for await (const row of rowsAt(this.#space.log, [...bySeq.keys()].sort((one, other) => one - other))) {
+    for await (const row of rowsAt(
+      this.#space.log,
+      [...bySeq.keys()].sort((one, other) => one - other),
+    )) {
       const steps = mayRead(this.#reader, this.#space.audienceOf(row))
         ? this.#stepsOf(row, bySeq.get(row.seq) ?? [])
         : []
@@ -78,6 +94,17 @@ export class Steps {
       shown.push({ step: rowOf(step, number), turn: view.record })
     }
     return shown
+  }
+
+  /** `undefined` where nothing can be found. */
+  #queryOf({ thread, number, ...query }: AuditQuery): StepQuery | undefined {
+    if (thread === undefined) return query
+    const { agents = [thread] } = query
+    if (!agents.includes(thread)) return undefined
+    if (number === undefined) return { ...query, agents: [thread] }
+    const { turn } = this.#index.turn(thread, number) ?? {}
+    const { agents: _, ...rest } = query
+    return turn === undefined ? undefined : { ...rest, turn }
   }
 
   #stepsOf(row: Row, places: readonly StepPlace[]): StepInTurn[] {
@@ -115,7 +142,10 @@ const headingOf = ({ body: _, ...heading }: Entry): Heading => heading
 
 /** What the reader may not read does not count. */
 const numberIn = ({ withheld }: TurnView, { place, nth }: StepInTurn): number =>
-  withheld.reduce((number, { source, steps }) => (source.seq < place.seq ? number - steps : number), place.step + nth)
+  withheld.reduce(
+    (number, { source, steps }) => (source.seq < place.seq ? number - steps : number),
+    place.step + nth,
+  )
 
 function rowOf({ place, id, draft, createdAt, source }: StepInTurn, step_number: number): ReasoningStep {
   const links = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }

@@ -51,7 +51,9 @@ export async function readTurns(
       const view = await folded.view(index, beginning, reader)
       const info = view && told(view, (record) => tell(record, (text) => space.safety.guard(text)))
       if (isFull && info !== undefined) return { turns: turns.reverse(), next }
-      passed((info === undefined ? charactersOf.turn : 0) + charactersOf.envelope * (view?.envelopes.length ?? 0))
+      passed(
+        (info === undefined ? charactersOf.turn : 0) + charactersOf.envelope * (view?.envelopes.length ?? 0),
+      )
       if (info !== undefined) turns.push(info)
       next = beginning.number ?? next
       envelopes += view?.envelopes.length ?? 0

@@ -13,15 +13,15 @@ export interface SpaceReport {
   readonly unsentBytes: number
   /** What is admitted, and not on its way to the log yet. */
   readonly waiting: { readonly envelopes: number; readonly bytes: number }
-  /** Delivered envelopes of which turns and steps have still to be made. */
-  readonly unprojected: number
+  /** Delivered envelopes that the index of turns has still to take. */
+  readonly unindexed: number
   readonly tally: Tally
 }
 
-/** `projected`: last seq of which turns and steps were made. */
+/** `indexed`: last seq that the index of turns has. */
 export function reportOf(
   { config, stopped, delivered, sessions, waiting, tally }: Space,
-  projected: number,
+  indexed: number,
 ): SpaceReport {
   let unsentBytes = 0
   for (const { connection } of sessions) unsentBytes += connection.pending
@@ -32,7 +32,7 @@ export function reportOf(
     connections: sessions.size,
     unsentBytes,
     waiting,
-    unprojected: delivered - projected,
+    unindexed: delivered - indexed,
     tally,
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Space } from '@meup/agent-sdk'
 import { type AnyEnvelope, contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
-import { Bounded, messageOf, onOneLine } from '@meup/views'
+import { Bounded, onOneLine, payloadText } from '@meup/views'
 
 export interface TimedAnswer extends Answer {
   /** When it was given, RFC 3339, by the gateway's clock. */
@@ -106,7 +106,7 @@ class Ear {
     if (namespaceOf(kind) !== namespaceOf(Kind.reasoningStart)) return
     const run = contextRoot(context ?? id)
     if (kind === Kind.reasoningStart && isAbout) this.#runs.add(run)
-    const text = onOneLine(messageOf(payload as Record<string, unknown>)).slice(0, longestThought)
+    const text = onOneLine(payloadText(payload as Record<string, unknown>)).slice(0, longestThought)
     if (text !== '' && this.#runs.has(run)) this.#think(`${from}: ${text}`)
   }
 

@@ -1,13 +1,24 @@
-import { correlations, type Envelope, GATEWAY, isThought, Kind, namespaceOf } from '@meup/protocol'
+import {
+  correlations,
+  type Envelope,
+  GATEWAY,
+  isThought,
+  Kind,
+  namespaceOf,
+  reservedNamespaces,
+} from '@meup/protocol'
 import {
   cut,
   isToolCall,
   isWithheld,
   type ProposalView,
+  payloadText,
   printable,
   type Result,
   readResult,
   reasonText,
+  thoughtName,
+  thoughtText,
   toolNameOf,
 } from '@meup/views'
 import type { CallEntry, Entry } from './entry.js'
@@ -24,10 +35,27 @@ type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
 /** What somebody thinks, says or does that has no fields of its own to show. */
 export function saidLine(envelope: Envelope, owner: string | null): Unplaced<SaidRow> {
   const { kind, payload, from } = envelope
-  const isSpeech = kind === Kind.chat || (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel)
-  const text = isWithheld(payload) ? null : isSpeech ? textOf(envelope) : eventText(envelope)
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY
-  return { type: 'said', text, tone: toneOf(envelope), isByAnother }
+  const text = isWithheld(payload) ? null : said(envelope)
+  return {
+    type: 'said',
+    name: isFree(kind) ? kind : thoughtName(kind),
+    text,
+    tone: toneOf(envelope),
+    isByAnother,
+  }
+}
+
+/** A kind that this version knows nothing of. */
+const isFree = (kind: string): boolean => !reservedNamespaces.has(namespaceOf(kind))
+
+function said(envelope: Envelope): string {
+  const { kind, payload } = envelope
+  if (isThought(kind)) return printable(thoughtText(payload))
+  if (isFree(kind)) return printable(payloadText(payload, asSaid))
+  return (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel) || kind === Kind.chat
+    ? textOf(envelope)
+    : eventText(envelope)
 }
 
 function toneOf(envelope: Envelope): SaidRow['tone'] {

@@ -55,6 +55,8 @@ export interface Heading
 
 export interface SaidRow extends Placed {
   readonly type: 'said'
+  /** What kind of thought or message it is, where that says more than its tone: `hypothesis`, `deploy.asked`. */
+  readonly name: string
   /** `null`: it was withheld. */
   readonly text: string | null
   readonly tone: 'thought' | 'plan' | 'event' | 'problem'

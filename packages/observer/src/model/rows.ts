@@ -60,7 +60,7 @@ function contentOf(slot: Slot, sources: Sources): Content {
 
 function saidBy(of: Block | Entry, envelope: Envelope, { contextOf }: Sources): Content {
   if (of.type === 'arrivals') {
-    return { type: 'said', text: arrivalsText(of.envelopes), tone: 'event', isByAnother: false }
+    return { type: 'said', name: '', text: arrivalsText(of.envelopes), tone: 'event', isByAnother: false }
   }
   const { context } = envelope
   return saidLine(envelope, context === undefined ? null : (contextOf(contextRoot(context))?.owner ?? null))

@@ -3,9 +3,9 @@ import {
   cut,
   type Guard,
   inlineJson,
-  messageOf,
   onOneLine,
   parametersOf,
+  payloadText,
   printable,
   redact,
 } from '@meup/views'
@@ -35,7 +35,7 @@ export const namesHost = (text: string, { host, origin }: URL): boolean =>
 const longestParameters = 200
 
 /** What an envelope says, safe to show. */
-export const textOf = ({ payload }: Pick<Envelope, 'payload'>): string => printable(messageOf(payload))
+export const textOf = ({ payload }: Pick<Envelope, 'payload'>): string => printable(payloadText(payload))
 
 const longestName = 200
 

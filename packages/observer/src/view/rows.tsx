@@ -73,11 +73,12 @@ function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }):
   )
 }
 
-function SaidLine({ row: { text, tone, isByAnother, envelope } }: { row: SaidRow }): VNode {
+function SaidLine({ row: { name, text, tone, isByAnother, envelope } }: { row: SaidRow }): VNode {
   return (
-    <div class={`line ${tone}`}>
+    <div class={`line ${tone} ${name === '' ? '' : 'typed'}`}>
       {tone === 'problem' && <span class="mark bad">⚠</span>}
       {isByAnother && <Name id={envelope.from} />}
+      {name !== '' && <b class="kind">{name}</b>}
       {text === null ? <Chip kind="warn">withheld</Chip> : <Text text={text} of={envelope} />}
       <HeavyChip envelope={envelope} />
     </div>

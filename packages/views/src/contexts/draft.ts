@@ -1,7 +1,8 @@
 import { type Envelope, Kind, namespaceOf } from '@meup/protocol'
 import { isNotification } from '../mcp/call.js'
+import { payloadText } from '../payload-text.js'
 import { type Quoted, sourceOf } from '../source.js'
-import { isObject, isWithheld, messageOf } from '../text.js'
+import { isObject, isWithheld } from '../text.js'
 import type { ContextView, Counts } from './context-view.js'
 
 /** While it is being put together. */
@@ -61,7 +62,7 @@ export function begin(draft: Draft, start: Envelope, isKnown: (id: string) => bo
   const { metadata, references } = start.payload
   draft.state = 'open'
   draft.owner = start.from
-  draft.opening = quote(start, messageOf(start.payload))
+  draft.opening = quote(start, payloadText(start.payload))
   draft.metadata = isObject(metadata) ? metadata : null
   draft.references = idsIn(references).map((id) => ({ id, isResolved: isKnown(id) }))
   draft.weight += JSON.stringify(start.payload).length
@@ -75,7 +76,7 @@ export function hide(draft: Draft, hiddenBy: readonly string[]): void {
 
 export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: Envelope): void {
   const { reason } = envelope.payload
-  const text = typeof reason === 'string' ? reason : messageOf(envelope.payload)
+  const text = typeof reason === 'string' ? reason : payloadText(envelope.payload)
   draft.state = state
   draft.ending = quote(envelope, text)
   draft.endedAt = envelope.ts
@@ -86,8 +87,9 @@ export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: En
 /** A free path that is told of as if it were opened and concluded is shown with what was said. */
 export function quoteFree(draft: Draft, envelope: Envelope): void {
   if (draft.state !== 'free') return
-  if (envelope.kind === Kind.reasoningStart) draft.opening ??= quote(envelope, messageOf(envelope.payload))
-  if (envelope.kind === Kind.reasoningConclusion) draft.ending = quote(envelope, messageOf(envelope.payload))
+  if (envelope.kind === Kind.reasoningStart) draft.opening ??= quote(envelope, payloadText(envelope.payload))
+  if (envelope.kind === Kind.reasoningConclusion)
+    draft.ending = quote(envelope, payloadText(envelope.payload))
 }
 
 /** Whether the proposal is new to it. */

@@ -25,7 +25,10 @@ export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
   const { result } = payload
   if (outcomeOf(payload) === 'error') return { outcome: 'error', size: null }
   if (!isObject(result)) {
-    return { outcome: 'success', size: Array.isArray(result) ? { count: result.length, unit: 'items' } : null }
+    return {
+      outcome: 'success',
+      size: Array.isArray(result) ? { count: result.length, unit: 'items' } : null,
+    }
   }
   return { outcome: 'success', size: sizeOf(result, blocksOf(result.content)) }
 }
@@ -77,21 +80,51 @@ function sizeOf(result: Payload, blocks: readonly Payload[]): ResultSize | null 
     ...blocks.map(({ resource, ...block }) => resource ?? block),
   ].filter(isObject)
   if (parts.some(isResource)) return { count: sum(parts.map(bytesOf)), unit: 'bytes' }
-  const items =
+  const texts = textsOf(blocks)
+  const [, count, things] = foundIn.exec(texts[0] ?? '') ?? []
+  if (things !== undefined) return { count: Number(count), unit: `${things.toLowerCase()} found` }
+  const list =
     soleArray(result.structuredContent) ??
     (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
-  if (items !== undefined) return { count: items.length, unit: 'items' }
-  const texts = textsOf(blocks)
+  if (list !== undefined) return countOf(...list)
   return texts.length === 0 ? null : { count: charactersOf(texts.join('\n')), unit: 'chars' }
 }
+
+/** A tool that looked for something says itself how much of what it found: `Found 3 documents matching …`. */
+const foundIn = /^found (\d{1,9}) ([a-z]{1,32})\b/i
+/** Names that say what is in a list: `documents`, `search_results`. */
+const telling = /^[a-z]{1,32}(_[a-z]{1,32})?$/
+const untelling: ReadonlySet<string> = new Set([
+  'result',
+  'results',
+  'data',
+  'value',
+  'values',
+  'list',
+  'content',
+])
+
+/** A list is counted by what it is a list of, as its name says: `3 documents`, `1 match`. */
+function countOf(name: string, { length: count }: readonly unknown[]): ResultSize {
+  const unit = telling.test(name) && !untelling.has(name) ? name.replace('_', ' ') : 'items'
+  return { count, unit: count === 1 ? singularOf(unit) : unit }
+}
+
+const singularOf = (unit: string): string =>
+  unit
+    .replace(/ies$/, 'y')
+    .replace(/(x|ch|sh|ss)es$/, '$1')
+    .replace(/([^s])s$/, '$1')
 
 /** A resource, an image or a sound: something whose size is told in bytes. */
 const isResource = ({ uri, data }: Payload): boolean => typeof uri === 'string' || typeof data === 'string'
 
 /** A list comes as the only array of an object: `{"tools": […]}`, `{"result": […]}`. */
-function soleArray(value: unknown): readonly unknown[] | undefined {
+function soleArray(value: unknown): [name: string, items: readonly unknown[]] | undefined {
   if (!isObject(value)) return undefined
-  const arrays = Object.values(value).filter((each) => Array.isArray(each))
+  const arrays = Object.entries(value).filter((entry): entry is [string, unknown[]] =>
+    Array.isArray(entry[1]),
+  )
   return arrays.length === 1 ? arrays[0] : undefined
 }
 

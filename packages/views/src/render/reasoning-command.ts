@@ -7,7 +7,10 @@ import { plainStyle, type Style } from './style.js'
 
 /** Turns as they come from `turnDetail` or from the HTTP API, where `reasoning` may be missing. */
 export type ShownTurn = Omit<TurnInfo<ShownDecision>, 'reasoning'> &
-  Partial<Pick<TurnInfo<ShownDecision>, 'reasoning'>>
+  Partial<Pick<TurnInfo<ShownDecision>, 'reasoning'>> & {
+    /** Whether its first envelopes have been pruned: what tools it called then is not known. */
+    readonly truncated?: boolean
+  }
 
 export interface Thread {
   /** In the order of their numbers. */
@@ -40,8 +43,13 @@ export function reasoningCommand(
     : show(turn)
 }
 
-function lines({ turn_number, tool_calls, reasoning }: ShownTurn, isNamed: boolean, style: Style): string[] {
-  if (tool_calls.length === 0) return [style.section(`  ─ Turn ${turn_number} had no tool calls.`)]
+function lines(
+  { turn_number, tool_calls, reasoning, truncated = false }: ShownTurn,
+  isNamed: boolean,
+  style: Style,
+): string[] {
+  if (tool_calls.length === 0 && !truncated)
+    return [style.section(`  ─ Turn ${turn_number} had no tool calls.`)]
   if (!reasoning) return [style.section(`  ─ No reasoning recorded for turn ${turn_number}.`)]
   return reasoningDetail(reasoning, isNamed, style)
 }

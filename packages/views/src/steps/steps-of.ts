@@ -2,10 +2,9 @@ import { type DecisionPayload, type Envelope, Kind, namespaceOf } from '@meup/pr
 import { guardedToolName, isNotification } from '../mcp/call.js'
 import type { Guard } from '../mcp/redact.js'
 import { readResult } from '../mcp/result.js'
-import { head, isBlank, messageOf } from '../text.js'
-import { partsOf } from './parse-thinking.js'
-import { isPhase } from './phases.js'
+import { head } from '../text.js'
 import type { StepDraft } from './step.js'
+import { thoughtSteps } from './thought-steps.js'
 
 /** Characters that are kept of what a tool said. */
 export const longestResult = 500
@@ -17,13 +16,6 @@ const unknownTool = 'a tool'
 export function calledTool({ kind, payload }: Envelope, guard: Guard): string | undefined {
   const isCall = kind === Kind.mcpProposal || (kind === Kind.mcpRequest && !isNotification(payload))
   return isCall ? guardedToolName(payload, guard) : undefined
-}
-
-/** A thought is one step where it tells its phase, else as many as it looks like. */
-export function thoughtSteps({ payload }: Pick<Envelope, 'payload'>): readonly StepDraft[] {
-  const text = messageOf(payload)
-  if (!isPhase(payload.phase)) return partsOf(text)
-  return isBlank(text) ? [] : [{ phase: payload.phase, content: text.trim() }]
 }
 
 /**
@@ -55,5 +47,5 @@ export function stepsOf(
     const content = `Policy ${String(reasonCode)}: ${String(message)}`
     return [{ phase: 'waiting_approval', content, linked_policy_decision: id }]
   }
-  return namespaceOf(kind) === 'reasoning' ? thoughtSteps(envelope) : []
+  return namespaceOf(kind) === 'reasoning' ? thoughtSteps(payload) : []
 }

@@ -14,7 +14,7 @@ import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
 import { cancellationOf, isNotification } from '../mcp/call.js'
 import { outcomeOf } from '../mcp/result.js'
 import { phaseBits } from '../steps/phases.js'
-import { thoughtSteps } from '../steps/steps-of.js'
+import { thoughtSteps } from '../steps/thought-steps.js'
 import { Ulids } from '../steps/ulid.js'
 import { attemptOf, isRefusedCall } from './attempt.js'
 
@@ -257,7 +257,8 @@ export class Assigner {
     const [opened] = this.#lifecycle.apply(envelope)
     if (known?.heading.agent === from) this.#mark(known, Role.turn)
     if (opened === undefined) {
-      if (known === undefined && envelope.context !== undefined) this.#mark(this.#beginJob(envelope), Role.turn)
+      if (known === undefined && envelope.context !== undefined)
+        this.#mark(this.#beginJob(envelope), Role.turn)
       return
     }
     const turn = known ?? this.#begin(from, envelope)
@@ -268,7 +269,7 @@ export class Assigner {
 
   thought(envelope: Envelope): void {
     const { from } = envelope
-    const steps = thoughtSteps(envelope)
+    const steps = thoughtSteps(envelope.payload)
     const known = this.#turnOf(envelope)
     if (known?.heading.agent === from) this.#mark(known, Role.turn)
     if (steps.length === 0) return
@@ -415,9 +416,7 @@ export class Assigner {
     const { requestId } = cancellation
     const named = [requestId, ...correlations(envelope)].find((id) => this.#calls.get(id)?.from === from)
     const call =
-      named === undefined
-        ? this.#callsByJsonRpcId.get(keyOf(from, requestId))
-        : this.#calls.get(named)
+      named === undefined ? this.#callsByJsonRpcId.get(keyOf(from, requestId)) : this.#calls.get(named)
     if (call === undefined) return
     for (const turn of call.settles) this.#end(turn, Role.settle)
     this.#takeBack(call.id, from)

@@ -45,6 +45,8 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
   }[]
   /** `null` where no tool was called. */
   readonly reasoning: TurnReasoning<Decision> | null
+  /** Present where its first envelopes have been pruned. */
+  readonly truncated?: boolean
 }
 
 /** With how much came back: for terminals and pages that fold the log themselves. */

@@ -1,16 +1,19 @@
 import type { AGUIEvent, RunFinishedOutcome } from '@ag-ui/core'
 import { correlations, type Envelope, isThought, Kind } from '@meup/protocol'
 import {
+  Assigner,
   createProposalFoldWith,
-  createTurnFold,
   cut,
+  endOf,
+  FoldedTurn,
   type Guard,
+  guarded,
   isWithheld,
   messageOf,
   type ProposalFold,
   readResult,
+  redact,
   type ToolDecision,
-  type TurnFold,
   type TurnRecord,
 } from '@meup/views'
 import {
@@ -52,18 +55,23 @@ const longestResult = 8192
  */
 export class Run {
   readonly #options: RunOptions
-  readonly #turns: TurnFold
+  readonly #assigner: Assigner
   readonly #proposals: ProposalFold
   readonly #approvable = new Set<string>()
   /** Calls that have been told, and calls whose result has. */
   readonly #called = new Set<string>()
   readonly #settled = new Set<string>()
-  #turn: TurnRecord | undefined
+  #question: Envelope | undefined
+  #turn: FoldedTurn | undefined
+  /** Which one that is. */
+  #number = 0
+  /** Why it was given up, as far as that was said. */
+  #reason: string | null = null
   #isOver = false
 
   constructor(options: RunOptions) {
     this.#options = options
-    this.#turns = createTurnFold(options)
+    this.#assigner = new Assigner(options.epoch)
     this.#proposals = createProposalFoldWith(options.guard)
   }
 
@@ -78,24 +86,23 @@ export class Run {
   apply(envelope: Envelope): AGUIEvent[] {
     if (this.#isOver) return []
     this.#proposals.apply(envelope)
-    const { turns } = this.#turns.apply(envelope)
+    const hasChanged = this.#fold(envelope)
     if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
       this.#approvable.add(envelope.id)
     }
     if (this.#isTakenBack(envelope)) return this.#finish({ type: 'cancelled' })
-    const turn = turns.find((each) => this.#isOurs(each))
-    if (turn === undefined) return []
-    this.#turn = turn
+    const turn = this.#turn?.record
+    if (turn === undefined || !hasChanged) return []
     return [...this.#thought(envelope), ...this.#calls(turn, envelope), ...this.#answer(turn)]
   }
 
   /** To be called when nothing more is known at present: what the turn has come to, or what it waits for. */
   pause(): AGUIEvent[] {
-    const turn = this.#turn
+    const turn = this.#turn?.record
     if (this.#isOver || turn === undefined) return []
-    const { state, agent, error } = turn
+    const { state, agent } = turn
     if (state === 'cancelled' || state === 'abandoned') {
-      return this.fail(state, `${agent} has given up${error === null ? '' : `: ${error}`}`)
+      return this.fail(state, `${agent} has given up${this.#reason === null ? '' : `: ${this.#reason}`}`)
     }
     const ours = new Set(turn.decisions.filter(({ outcome }) => outcome === null).map(({ id }) => id))
     const interrupts = this.#proposals
@@ -122,9 +129,26 @@ export class Run {
     return seq > this.#options.after && !this.#options.known.has(id)
   }
 
-  #isOurs({ agent, trigger }: TurnRecord): boolean {
+  /** Whether it is one of the turn's. */
+  #fold(envelope: Envelope): boolean {
     const { question } = this.#options
-    return agent === question.agent && trigger?.source.id === question.id
+    if (envelope.id === question.id) this.#question = envelope
+    const { begun, marks } = this.#assigner.take(envelope)
+    const asked = this.#question?.seq ?? null
+    const ours = begun.find(({ agent, trigger }) => agent === question.agent && trigger === asked)
+    if (ours !== undefined && this.#turn === undefined) {
+      this.#turn = new FoldedTurn(ours, this.#options, this.#question)
+      this.#number = ours.turn
+    }
+    const here = marks.filter(({ beginning }) => beginning.turn === this.#number)
+    if (this.#turn === undefined || here.length === 0) return false
+    const { state } = this.#turn.record
+    this.#turn.apply(
+      envelope,
+      here.reduce((roles, mark) => roles | mark.roles, 0),
+    )
+    if (state === 'running') this.#reason = endOf(envelope)[1]
+    return true
   }
 
   /** The asker may do so before the agent has begun; there is no turn then. */
@@ -150,15 +174,19 @@ export class Run {
     const { id, source } = decision
     if (this.#called.has(id)) return []
     this.#called.add(id)
-    return this.#isNew(source.seq, id) ? callEvents(decision) : []
+    const parameters = redact(decision.parameters, this.#options.guard).value
+    return this.#isNew(source.seq, id) ? callEvents({ ...decision, parameters }) : []
   }
 
   /** The first end of a call is told, once. */
-  #ended({ id, outcome, isAnswered, error }: ToolDecision, envelope: Envelope): AGUIEvent[] {
+  #ended({ id, outcome, isAnswered }: ToolDecision, envelope: Envelope): AGUIEvent[] {
     if (outcome === null || this.#settled.has(id)) return []
     this.#settled.add(id)
     if (!this.#isNew(envelope.seq ?? 0, resultId(id))) return []
-    const text = isAnswered ? readResult(envelope.payload, this.#options.guard).text : (error ?? '')
+    const { guard } = this.#options
+    const text = isAnswered
+      ? readResult(envelope.payload, guard).text
+      : whyNot(envelope, outcome === 'rejected', guard)
     return [resultEvent(id, outcome, cut(text, longestResult))]
   }
 
@@ -168,4 +196,11 @@ export class Run {
     const said = this.#isNew(seq, id) ? messageEvents(id, agent, answer.text ?? '') : []
     return [...said, ...this.#finish({ type: 'success' })]
   }
+}
+
+/** Why a call came to nothing with this envelope. */
+function whyNot({ kind, payload }: Envelope, isRejected: boolean, guard: Guard): string {
+  if (kind === Kind.systemDecision) return String(payload.message)
+  if (kind === Kind.mcpReject || kind === Kind.mcpWithdraw) return guarded(String(payload.reason), guard)
+  return isRejected ? 'expired' : 'cancelled'
 }

@@ -1,0 +1,74 @@
+import { isThought, Kind } from '@meup/protocol'
+import { type Guard, redact } from './mcp/redact.js'
+import { inlineJson } from './render/inline-json.js'
+import { cut, isBlank, isObject, messageOf } from './text.js'
+
+type Payload = Readonly<Record<string, unknown>>
+
+/** Characters of all fields, of one name, and of a value that is no text. */
+const [longest, longestName, longestJson] = [8192, 64, 500]
+
+/** The fields that `messageOf` reads, in its order. */
+const textFields = ['message', 'content', 'goal', 'decision', 'hypothesis']
+/** Fields that say how or about what, and what the guard and the SDK note in `metadata`. */
+const details: ReadonlySet<string> = new Set(['phase', 'format', 'references', 'metadata'])
+const notes: ReadonlySet<string> = new Set(['withheld', 'unscanned', 'cancelled'])
+
+/**
+ * All that a payload says: its text, then every other field as a line `name: value`, whatever the kind. What it is about
+ * (`references`, `metadata`) is left to `detailsText`.
+ *
+ * `guard`: for payloads that the gateway has not guarded on write.
+ */
+export function payloadText(payload: Payload, guard?: Guard): string {
+  const guarded = guard === undefined ? payload : (redact(payload, guard).value as Payload)
+  return [messageOf(guarded), fieldsText(guarded)].filter((part) => !isBlank(part)).join('\n')
+}
+
+/** The same of a thought, which may say nothing but what it is about. */
+export const thoughtText = (payload: Payload): string => payloadText(payload) || detailsText(payload)
+
+/** `hypothesis` of `reasoning.hypothesis`; `''` for plain thoughts and all that is no thought. */
+export const thoughtName = (kind: string): string =>
+  isThought(kind) && kind !== Kind.reasoningThought ? kind.slice(kind.indexOf('.') + 1) : ''
+
+/** The fields beside the text, one a line; `''` where there are none. */
+export function fieldsText(payload: Payload): string {
+  const read = textFields.find((name) => payload[name] !== undefined && payload[name] !== null)
+  const isSaid = read !== undefined && typeof payload[read] === 'string'
+  return linesOf(payload, (name) => !details.has(name) && !(isSaid && name === read)).join('\n')
+}
+
+/** What a payload is about, on one line: `references: m1, m2 · confidence: 0.7`; `''` where it does not say. */
+export function detailsText({ references, metadata }: Payload): string {
+  const about = isObject(metadata) ? metadata : {}
+  return [...linesOf({ references }, () => true), ...linesOf(about, (name) => !notes.has(name))]
+    .map((line) => line.replace(/\n(?:- )?/g, ' '))
+    .join(' · ')
+}
+
+function linesOf(fields: Payload, isShown: (name: string) => boolean): string[] {
+  const lines: string[] = []
+  let left = longest
+  for (const [name, value] of Object.entries(fields)) {
+    if (left <= 0) return [...lines, '…']
+    if (!isShown(name)) continue
+    const text = valueText(value, left)
+    if (isBlank(text)) continue
+    const line = `${cut(name, longestName)}: ${text}`.replace(/: \n/, ':\n')
+    lines.push(line)
+    left -= line.length
+  }
+  return lines
+}
+
+/** Words stand on one line, sentences on one each. */
+function valueText(value: unknown, most: number): string {
+  if (value === undefined) return ''
+  if (typeof value === 'string') return cut(value, most)
+  if (!Array.isArray(value) || value.length === 0 || value.some((each) => typeof each === 'object'))
+    return inlineJson(value, Math.min(most, longestJson))
+  const texts = value.slice(0, most).map(String)
+  const isWords = texts.every((text) => !/\s/.test(text))
+  return cut(isWords ? texts.join(', ') : texts.map((text) => `\n- ${text}`).join(''), most)
+}

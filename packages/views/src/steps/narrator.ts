@@ -1,0 +1,293 @@
+import {
+  contextRoot,
+  correlations,
+  type Envelope,
+  GATEWAY,
+  isThought,
+  Kind,
+  openedContext,
+} from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { Deadlines } from '../deadlines.js'
+import { guardedToolName, isNotification, isToolCall, parametersOf } from '../mcp/call.js'
+import { type Guard, guarded, redact } from '../mcp/redact.js'
+import { readResult } from '../mcp/result.js'
+import { takenBack } from '../mcp/taken-back.js'
+import { detailsText, payloadText, thoughtName } from '../payload-text.js'
+import { inlineJson } from '../render/inline-json.js'
+import { outcomeText } from '../render/outcome.js'
+import { onOneLine } from '../render/printable.js'
+import { head, isBlank, isObject, isWithheld, reasonText } from '../text.js'
+import { phaseLabels } from './phases.js'
+import { quoted } from './quoted.js'
+import { thoughtSteps } from './thought-steps.js'
+
+/** Characters of arguments, and of a result. */
+const [longestArguments, longestResult] = [200, 500]
+const withheld = '(withheld)'
+
+/** A call or a proposal. */
+interface Call {
+  readonly id: string
+  readonly from: string
+  readonly tool: string
+  readonly isProposal: boolean
+  readonly jsonRpcId: string | null
+  readonly expiresAt: unknown
+  /** Whether nothing has come of it. */
+  isOpen: boolean
+}
+
+/** Writes envelopes as paragraphs, in the order of the log: who said, called, decided what, and why. */
+export class Narrator {
+  readonly #agent: string | undefined
+  readonly #guard: Guard
+  readonly #calls = new Bounded<Call>(20_000)
+  /** Of proposals that nobody has decided on. */
+  readonly #deadlines = new Deadlines()
+  /** Who began which context. */
+  readonly #owners = new Bounded<string>(10_000)
+  #context: string | undefined
+
+  /** `agent`: whose thoughts need no name. `context`: where it begins. */
+  constructor(guard: Guard, { agent, context }: { agent?: string; context?: string }) {
+    this.#guard = guard
+    this.#agent = agent
+    this.#context = context
+  }
+
+  /** Several where it is more than one step, or where something has expired before it. */
+  tell(envelope: Envelope): string[] {
+    const before = this.expired(Date.parse(envelope.ts))
+    const place = this.#placeOf(envelope)
+    return [...before, ...place, ...this.#paragraphs(envelope)]
+  }
+
+  /** The proposals that nobody decided on by then, in milliseconds. */
+  expired(now: number): string[] {
+    return this.#deadlines.due(now).flatMap((id) => {
+      const call = this.#settle(id)
+      if (call === undefined) return []
+      return [
+        `${call.tool} expired at ${onOneLine(String(call.expiresAt))}, nobody decided${link('approval', id)}`,
+      ]
+    })
+  }
+
+  /** Calls that have no answer. */
+  unanswered(isRunning: boolean): string[] {
+    return [...this.#calls.values()]
+      .filter(({ isOpen, isProposal }) => isOpen && !isProposal)
+      .map(({ id, tool }) => `${tool} -> no answer${isRunning ? ' yet' : ''}${link('tool_call', id)}`)
+  }
+
+  /** Nested contexts have headings of their own; where all is said in one, none is needed. */
+  #placeOf({ context }: Envelope): string[] {
+    if (context === undefined || context === this.#context) return []
+    const isNested = [context, this.#context].some((path) => path !== undefined && contextRoot(path) !== path)
+    this.#context = context
+    return isNested ? [`### ${context}`] : []
+  }
+
+  #paragraphs(envelope: Envelope): string[] {
+    const { kind, from, payload } = envelope
+    switch (kind) {
+      case Kind.chat:
+        return [`${from} ${this.#verbOf(envelope)}: ${saidIn(payload)}`]
+      case Kind.chatCancel:
+        return [`${from} takes a message back${because(payload.reason)}`]
+      case Kind.reasoningStart:
+        this.#owners.set(openedContext(envelope), from)
+        return [`${from} begins${aside(envelope)}`]
+      case Kind.reasoningConclusion: {
+        const isCancelled = isObject(payload.metadata) && payload.metadata.cancelled === true
+        return [`${from} ${isCancelled ? 'cancels' : 'concludes'}${aside(envelope)}`]
+      }
+      case Kind.reasoningCancel:
+        return [this.#cancel(envelope)]
+      case Kind.mcpRequest:
+        return [isNotification(payload) ? this.#notification(envelope) : this.#request(envelope)]
+      case Kind.mcpProposal:
+        return [this.#proposal(envelope)]
+      case Kind.mcpResponse:
+        return correlations(envelope).map((id) => this.#response(envelope, id))
+      case Kind.mcpReject:
+      case Kind.mcpWithdraw:
+        return correlations(envelope).map((id) => this.#refusal(envelope, id))
+      case Kind.systemDecision:
+        return [this.#decision(envelope)]
+    }
+    if (isThought(kind)) return this.#thought(envelope)
+    const text = payloadText(payload, this.#guard) || this.#clean(detailsText(payload))
+    return [`${from} sends ${kind}${text === '' ? '' : `: ${quoted(text)}`}`]
+  }
+
+  #verbOf({ from, context }: Envelope): string {
+    if (context !== undefined || this.#agent === undefined) return 'says'
+    return from === this.#agent ? 'answers' : 'asks'
+  }
+
+  /** What an agent claims to have done is told as its words: the steps of tools and of the gateway look different. */
+  #thought({ kind, from, payload }: Envelope): string[] {
+    const who = from === this.#agent ? '' : `${from} `
+    const name = thoughtName(kind) && `${thoughtName(kind)}: `
+    const about = detailsText(payload)
+    const steps = isWithheld(payload)
+      ? [{ phase: 'thinking', content: withheld } as const]
+      : thoughtSteps(payload)
+    return steps.map(({ phase, content }, index) => {
+      const claim = phase === 'thinking' || phase === 'plan' ? '' : `${from} says: `
+      const end =
+        index === steps.length - 1 && about !== '' && about !== content ? ` (${onOneLine(about)})` : ''
+      return `${who}${phaseLabels[phase]} ${claim}${name}${withEnd(content, end)}`
+    })
+  }
+
+  #cancel({ from, context = '', payload }: Envelope): string {
+    const owner = this.#owners.get(context) ?? this.#agent ?? from
+    const deed = from === owner || from === GATEWAY ? 'cancels' : `asks ${owner} to stop`
+    return `${from} ${deed}${because(payload.reason)}`
+  }
+
+  #notification(envelope: Envelope): string {
+    const { from, payload } = envelope
+    const named = takenBack(envelope, this.#calls, (call) => call.from)
+    if (named === undefined) return `${from} sends ${this.#toolIn(payload)}${this.#argumentsIn(payload)}`
+    const { key, call, reason } = named
+    this.#settle(key)
+    return `${from} cancels ${call.tool}${link('tool_call', key)}${because(this.#clean(reason))}`
+  }
+
+  /** What fulfils a proposal is an approval. It has the arguments of the proposal, which need not be told again. */
+  #request(envelope: Envelope): string {
+    const { id, from, to, ts, payload } = envelope
+    const proposal = correlations(envelope).find((about) => this.#calls.get(about)?.isProposal)
+    const tool = this.#remember(envelope, false)
+    const why = reasonOf(envelope, proposal !== undefined || isToolCall(payload))
+    if (proposal === undefined)
+      return `${from} calls ${tool}${ofWhom(to)}${this.#argumentsIn(payload)}${why}${link('tool_call', id)}`
+    const deed = this.#settle(proposal)?.from === from ? 'carries out' : 'approves'
+    return `${from} ${deed} ${tool} at ${ts}${link('approval', proposal)}${why}${link('tool_call', id)}`
+  }
+
+  #proposal(envelope: Envelope): string {
+    const { id, from, to, payload } = envelope
+    const tool = this.#remember(envelope, true)
+    this.#deadlines.set(id, payload.expiresAt)
+    const who = from === this.#agent ? '' : `${from} `
+    const expiry = typeof payload.expiresAt === 'string' ? ` · until ${onOneLine(payload.expiresAt)}` : ''
+    const asked = `${ofWhom(to)}${this.#argumentsIn(payload)}${reasonOf(envelope, isToolCall(payload))}${expiry}`
+    return `${who}${phaseLabels.waiting_approval} Awaiting human approval for ${tool}${asked}${link('approval', id)}`
+  }
+
+  #response({ from, payload }: Envelope, about: string): string {
+    const { outcome, text, size } = readResult(payload, this.#guard)
+    const call = this.#settle(about)
+    const said = isBlank(text) ? outcomeText({ outcome, size, ...unnamed }) : head(text, longestResult)
+    const isAnswer = from === this.#agent && call?.from !== undefined && call.from !== from
+    const who = isAnswer ? `${from} answers ` : ''
+    const label = phaseLabels[outcome === 'error' ? 'error' : 'execute']
+    return `${who}${label} ${this.#toolOf(about)} -> ${withEnd(said, link('tool_call', about))}`
+  }
+
+  #refusal({ kind, from, ts, payload: { reason, message } }: Envelope, about: string): string {
+    this.#settle(about)
+    const deed = kind === Kind.mcpReject ? 'rejects' : 'withdraws'
+    const why = [reason, message].map((text) => this.#clean(text)).filter((text) => text !== '')
+    return `${from} ${deed} ${this.#toolOf(about)} at ${ts}${link('approval', about)}${because(why.join(': '))}`
+  }
+
+  /** With what was attempted, and why: that is nowhere else. */
+  #decision({ id, to, payload }: Envelope): string {
+    const [participant = ''] = to ?? []
+    const { decision, reasonCode, message, attemptedKind, attemptedTool, attemptedRationale, count } = payload
+    const who = participant === this.#agent || participant === '' ? '' : `${participant} `
+    const tool = this.#clean(attemptedTool ?? attemptedKind)
+    const isCall = attemptedTool !== undefined
+    const reason = typeof attemptedRationale === 'string' ? attemptedRationale : undefined
+    const why = isCall || reason !== undefined ? ` — ${quote(reason)}` : ''
+    const attempt = `${String(decision)}: ${tool}${this.#attempted(payload.attemptedArguments)}${why}`
+    const times = Number(count) > 1 ? ` · ${Number(count)} times` : ''
+    const policy = `Policy ${String(reasonCode)}: ${onOneLine(String(message))}`
+    return `${who}${phaseLabels.waiting_approval} ${policy} · ${attempt}${times}${link('policy', id)}`
+  }
+
+  #attempted(value: unknown): string {
+    if (value === undefined) return ''
+    // A text is the beginning of their JSON.
+    const isText = typeof value === 'string'
+    return ` ${onOneLine(isText ? head(guarded(value, this.#guard), longestArguments) : this.#json(value))}`
+  }
+
+  #remember({ id, from, payload }: Envelope, isProposal: boolean): string {
+    const tool = this.#toolIn(payload)
+    const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
+    const { expiresAt } = payload
+    this.#calls.set(id, { id, from, tool, isProposal, jsonRpcId, expiresAt, isOpen: true })
+    return tool
+  }
+
+  /** Something has come of it. */
+  #settle(id: string): Call | undefined {
+    this.#deadlines.delete(id)
+    const call = this.#calls.get(id)
+    if (call !== undefined) call.isOpen = false
+    return call
+  }
+
+  #toolIn(payload: Envelope['payload']): string {
+    return onOneLine(guardedToolName(payload, this.#guard))
+  }
+
+  #toolOf(id: string): string {
+    return this.#calls.get(id)?.tool ?? 'a call'
+  }
+
+  #argumentsIn(payload: Envelope['payload']): string {
+    const text = this.#json(parametersOf(payload))
+    return text === '{}' ? '' : ` ${text}`
+  }
+
+  #json(value: unknown): string {
+    return onOneLine(inlineJson(redact(value, this.#guard).value, longestArguments))
+  }
+
+  /** A text that the gateway has not guarded, on one line. */
+  #clean(text: unknown): string {
+    return typeof text === 'string' ? onOneLine(guarded(text, this.#guard)) : ''
+  }
+}
+
+const unnamed = { tool_name: '', rationale: '', parameters: {}, parallel_group: null }
+
+const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => ` (${name}: ${onOneLine(id)})`
+
+const ofWhom = (to: readonly string[] | undefined): string =>
+  to === undefined || to.length === 0 ? '' : ` of ${to.join(', ')}`
+
+const because = (reason: unknown): string =>
+  typeof reason === 'string' && !isBlank(reason) ? `: ${onOneLine(reason)}` : ''
+
+const quote = (reason: string | undefined): string =>
+  reason === undefined || isBlank(reason) ? reasonText(null) : `"${onOneLine(reason)}"`
+
+/** A tool is called for a reason, or for none that was given; other methods may have one. */
+const reasonOf = ({ rationale }: Envelope, isExpected: boolean): string =>
+  isExpected || (rationale !== undefined && !isBlank(rationale)) ? ` — ${quote(rationale)}` : ''
+
+const saidIn = (payload: Envelope['payload']): string =>
+  isWithheld(payload) ? withheld : quoted(payloadText(payload))
+
+/** A text of others, and what follows it: on a line of its own where the text ends in a quote. */
+function withEnd(text: string, end: string): string {
+  const said = quoted(text)
+  return said.includes('\n> ') && end !== '' ? `${said}\n\n${end.trim()}` : `${said}${end}`
+}
+
+/** What a start or a conclusion says, with what it is about. */
+function aside({ payload }: Envelope): string {
+  const text = saidIn(payload)
+  const about = onOneLine(detailsText(payload))
+  if (about === '' || text === about) return text === '' ? '' : `: ${text}`
+  return `${text === '' ? '' : ':'} ${withEnd(text, ` (${about})`)}`.replace(/^ +/, ' ')
+}

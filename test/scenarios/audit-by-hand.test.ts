@@ -1,0 +1,81 @@
+import { expect } from 'vitest'
+import { meup } from '../support/cli.js'
+import { running, timeout } from '../support/guarded-gateway.js'
+import { verifies } from '../verifies.js'
+
+const inRun = (context: string) => (kind: string, fields: object) => ({ kind, context, ...fields })
+const first = inRun('r1')
+const second = inRun('r2')
+const says = (message: string) => ({ payload: { message } })
+const tool = (name: string, args: object = {}) => ({
+  to: ['cas'],
+  payload: { method: 'tools/call', params: { name, arguments: args } },
+})
+const gives = (id: string, text: string, isError = false) => ({
+  kind: 'mcp.response',
+  correlationId: id,
+  payload: { result: { content: [{ type: 'text', text }], isError } },
+})
+
+/** Two turns of ana, one after the other, and something that eve may not do: who says what, in order. */
+const session: readonly [from: string, envelope: object][] = [
+  ['ben', { id: 'q1', kind: 'chat', ...says('Is it ready?') }],
+  ['ana', { id: 'r1', kind: 'reasoning.start', correlationId: 'q1', ...says('Looking') }],
+  ['ana', first('reasoning.thought', says('1. Read the report\n2. Decide'))],
+  ['ana', first('mcp.request', { id: 'c1', rationale: 'the report decides', ...tool('read') })],
+  ['eve', { id: 'x1', kind: 'mcp.request', ...tool('read') }],
+  ['cas', gives('c1', 'two tests fail')],
+  ['ana', first('reasoning.thought', says('[思考] They matter\n[エラー] It failed'))],
+  ['ana', first('reasoning.conclusion', says('Not ready'))],
+  ['ana', { kind: 'chat', correlationId: 'q1', ...says('No.') }],
+  ['ben', { id: 'q2', kind: 'chat', ...says('Then mend it.') }],
+  ['ana', { id: 'r2', kind: 'reasoning.start', correlationId: 'q2' }],
+  ['ana', second('mcp.proposal', { id: 'p1', rationale: 'it may break', ...tool('write', { path: 'a' }) })],
+  ['ben', { id: 'f1', kind: 'mcp.request', correlationId: 'p1', ...tool('write', { path: 'a' }) }],
+  ['cas', gives('f1', 'disk full', true)],
+  ['ana', second('reasoning.conclusion', says('It cannot be written'))],
+  ['ana', { kind: 'chat', correlationId: 'q2', ...says('I could not.') }],
+]
+
+/** Written by hand: what of it is in the audit, for whoever may not read what is told to eve. */
+const steps = [
+  'ana turn 1  plan: 1. Read the report 2. Decide',
+  'ana turn 1  execute: read -> two tests fail (tool_call: c1)',
+  'ana turn 1  thinking: They matter',
+  'ana turn 1  error: It failed',
+  'ana turn 2  waiting_approval: Awaiting human approval for write (approval: p1)',
+  'ana turn 2  error: write -> disk full (tool_call: f1)',
+]
+
+verifies(
+  'A21',
+  'the trail of a session has every step of it, turn by turn, as it was lived',
+  async () => {
+    const space = await running()
+    for (const [from, envelope] of session) {
+      const status = await space.post(from, [envelope])
+      expect([envelope, status]).toEqual([envelope, from === 'eve' ? 403 : 201])
+    }
+    const trailAs = async (reader: string): Promise<string[]> => {
+      const { stdout } = await meup(['audit', 'trail', '--as', reader], { cwd: space.folder })
+      const lines = stdout.trimEnd().split('\n')
+      return lines.map((line) => line.replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z {2}/, ''))
+    }
+    expect(await trailAs('ben')).toEqual(steps)
+    const [plan, refusal, ...rest] = await trailAs('eve')
+    expect([plan, ...rest]).toEqual(steps)
+    expect(refusal).toMatch(/^eve job {2}waiting_approval: Policy capability_violation: .+ \(policy: \S+\)$/)
+
+    const { steps: told } = (await (await space.get('audit')).json()) as { steps: object[] }
+    expect(told.toReversed()).toMatchObject([
+      { thread_id: 'demo/ana', turn_number: 1, step_number: 0, phase: 'plan' },
+      { turn_number: 1, step_number: 1, content: 'read -> two tests fail', linked_tool_call: 'c1' },
+      { turn_number: 1, step_number: 2, phase: 'thinking' },
+      { turn_number: 1, step_number: 3, phase: 'error' },
+      { turn_number: 2, step_number: 0, linked_approval_request: 'p1' },
+      { turn_number: 2, step_number: 1, content: 'write -> disk full', linked_tool_call: 'f1' },
+    ])
+    await space.stop()
+  },
+  { timeout },
+)
