@@ -7,7 +7,8 @@ const portion = { limit: 256, maxBytes: 1024 * 1024 }
 export async function* rowsAt(log: EnvelopeLog, seqs: readonly number[]): AsyncGenerator<Row, void> {
   for (let from = 0; from < seqs.length; ) {
     const asked = seqs.slice(from, from + portion.limit)
-    const rows = await log.read({ ...portion, filter: { seqs: asked } })
+    const range = { after: (asked[0] ?? 1) - 1, before: (asked.at(-1) ?? 0) + 1 }
+    const rows = await log.read({ ...range, ...portion, filter: { seqs: asked } })
     yield* rows
     const bytes = rows.reduce((sum, { body }) => sum + body.length, 0)
     const last = rows.at(-1)

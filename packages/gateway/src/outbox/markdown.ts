@@ -58,7 +58,8 @@ export async function* exportTurns(
       yield writer.write(turn, piece)
     }
   }
-  yield writer.end()
+  const end = writer.end()
+  if (end !== '') yield end
 }
 
 async function* turnsIn(index: TurnIndex, { agent, number }: TrailQuery): AsyncGenerator<Beginning, void> {
