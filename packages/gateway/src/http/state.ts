@@ -5,7 +5,7 @@ import type { Caller } from '../gateway/gateway.js'
 import type { ContextReport } from '../space/contexts.js'
 import { participantsIn } from '../space/introduction.js'
 import type { HttpOptions } from './options.js'
-import { denied, problem, problemOf } from './problem.js'
+import { denied } from './problem.js'
 import { shown } from './views.js'
 import { askerOf } from './visitor.js'
 
@@ -25,16 +25,6 @@ export const getContexts = (context: Context, options: HttpOptions): Promise<Res
     return shown(visitor, { contexts: treeOf(shownTo(visitor)).roots, epoch: log.epoch, head })
   })
 
-/** `GET /spaces/{space}/contexts/{path}`: one context and what is nested in it. */
-export const getContext = (context: Context, options: HttpOptions): Promise<Response> =>
-  asVisitor(context, options, (visitor) => {
-    const path = context.req.param('path') ?? ''
-    const node = treeOf(shownTo(visitor, path)).byPath.get(path)
-    if (node !== undefined) return shown(visitor, node)
-    const message = `no reasoning that you may read has opened the context ${path}, or it is long over`
-    return problem(problemOf({ code: 'not_found', message }))
-  })
-
 async function asVisitor(
   context: Context,
   options: HttpOptions,
@@ -44,7 +34,7 @@ async function asVisitor(
   return isDenial(visitor) ? denied(visitor) : answer(visitor)
 }
 
-const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>
+export const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>
   space.state.contexts.report(space.readerOf({ participant }), path)
 
 interface ContextNode extends ContextReport {
@@ -52,7 +42,7 @@ interface ContextNode extends ContextReport {
 }
 
 /** A context comes after the one that it is nested in; one whose parent is not shown stands as a root. */
-function treeOf(contexts: readonly ContextReport[]): {
+export function treeOf(contexts: readonly ContextReport[]): {
   readonly roots: ContextNode[]
   readonly byPath: ReadonlyMap<string, ContextNode>
 } {

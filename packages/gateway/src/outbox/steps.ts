@@ -131,7 +131,7 @@ export class Steps {
     if (envelope.kind !== Kind.mcpResponse) return []
     return correlations(envelope).flatMap((id): [string, string | undefined][] => {
       const row = this.#space.log.find(id)
-      if (row === undefined) return [[id, undefined]]
+      if (row === undefined || !mayRead(this.#reader, this.#space.audienceOf(row))) return [[id, undefined]]
       const tool = calledTool(envelopeOf(row), guard)
       return tool === undefined ? [] : [[id, tool]]
     })

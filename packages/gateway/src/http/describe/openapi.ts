@@ -1,6 +1,7 @@
 import { type ErrorCode, errors, type JsonSchema, jsonSchemas, maxPost, SpaceName } from '@meup/protocol'
 import { runParameters } from '../ag-ui/post.js'
 import { auditParameters } from '../audit.js'
+import { contextParameters } from '../context.js'
 import { eventParameters } from '../events.js'
 import { historyParameters, ndjson } from '../history.js'
 import { markdown } from '../markdown.js'
@@ -45,7 +46,7 @@ function spacePaths(): Record<string, object> {
     ...under('/events', { get: events }),
     ...under('/participants', { get: show('participants', 'Who belongs to the space, and who is there') }),
     ...under('/contexts', { get: show('contexts', 'The tree of contexts') }),
-    ...under('/contexts/{path}', { get: show('context', 'One context and what is nested in it') }, [path]),
+    ...under('/contexts/{path}', { get: oneContext }, [path]),
     ...under('/turns', { get: turns }),
     ...under('/audit', { get: audit }),
     ...under('/audit/verify', { get: show('verification', 'Whether the log is what was chained') }),
@@ -181,6 +182,23 @@ const audit = {
     200: {
       description: 'steps and decisions; `Link: rel="next"` where there may be more',
       content: json(schemaRef('audit')),
+    },
+    ...refusals(entry),
+  },
+}
+
+const oneContext = {
+  ...ofSpace,
+  operationId: 'context',
+  summary: 'One context and what is nested in it, or with format=markdown all that was said there, to read',
+  parameters: inQuery(contextParameters),
+  responses: {
+    200: {
+      description: 'a context that reasoning has opened, or a free path',
+      content: {
+        ...json({ anyOf: [schemaRef('context'), schemaRef('free_path')] }),
+        [markdown]: { schema: text },
+      },
     },
     ...refusals(entry),
   },

@@ -59,6 +59,16 @@ export function answerSchemas(): Record<string, JsonSchema> {
       allOf: [context, object({ counts, children: arrayOf(schemaRef('context')) })],
       description: 'the counts cover it and everything below it, as far as everyone may read it',
     },
+    free_path: {
+      ...object({
+        context: text,
+        state: { const: 'free' },
+        startedAt: text,
+        counts,
+        children: { type: 'array', maxItems: 0 },
+      }),
+      description: 'a path that no reasoning has opened; counts up to 10,000 envelopes',
+    },
     contexts: object({ contexts: arrayOf(schemaRef('context')), ...place }),
     audit: object(
       {

@@ -1,0 +1,133 @@
+import { isThought } from '@meup/protocol'
+import { contextMarkdownWriter, markdownHeader } from '@meup/views'
+import type { Context } from 'hono'
+import { deny, isDenial } from '../gateway/door.js'
+import type { Caller } from '../gateway/gateway.js'
+import type { Row } from '../ports/envelope-log.js'
+import type { ContextCounts } from '../space/context-counts.js'
+import type { LogReader } from '../space/log-reads.js'
+import { mayRead, type Reader } from '../space/may-read.js'
+import { envelopeOf } from '../space/replay.js'
+import { markdown } from './markdown.js'
+import type { HttpOptions } from './options.js'
+import { readParameters } from './parameters.js'
+import { denied, problem, problemOf } from './problem.js'
+import { shownTo, treeOf } from './state.js'
+import { streamOf } from './stream.js'
+import { chargeView, shown } from './views.js'
+import { askerOf, readerFor } from './visitor.js'
+
+export const contextParameters = ['format'] as const
+
+/** Envelopes of a free path that are counted. */
+const mostCounted = 10_000
+
+/** A path that no reasoning has opened [MEUP-2.5], as far as its reader may read what was said there. */
+interface FreePath {
+  readonly context: string
+  readonly state: 'free'
+  readonly startedAt: string
+  readonly counts: ContextCounts
+  readonly children: readonly []
+}
+
+/** `GET /spaces/{space}/contexts/{path}`: one context and what is nested in it, or all that was said there, for people. */
+export async function getContext(context: Context, options: HttpOptions): Promise<Response> {
+  const asked = readParameters(new URL(context.req.url).searchParams, contextParameters)
+  if (isDenial(asked)) return denied(asked)
+  if (asked.format === 'jsonl') return denied(markdownOnly)
+  const visitor = await askerOf(context, options)
+  if (isDenial(visitor)) return denied(visitor)
+  const path = context.req.param('path') ?? ''
+  const reader = readerFor(visitor, context, options)
+  if (asked.format === 'markdown') return writeContext(context, visitor, path, reader, options)
+  const node = treeOf(shownTo(visitor, path)).byPath.get(path)
+  const found = node ?? (await freePathOf(path, visitor, reader))
+  return found === undefined ? unknown(path) : shown(visitor, found)
+}
+
+const markdownOnly = deny(
+  'invalid_request',
+  400,
+  'of one context there is only format=markdown, or JSON without it',
+)
+
+const unknown = (path: string): Response =>
+  problem(
+    problemOf({ code: 'not_found', message: `there is no context ${path} that you may read anything of` }),
+  )
+
+async function writeContext(
+  context: Context,
+  visitor: Caller,
+  path: string,
+  reader: Reader & LogReader,
+  options: HttpOptions,
+): Promise<Response> {
+  const { space, participant } = visitor
+  const texts = textsOf(path, visitor, reader)
+  const first = await texts.next()
+  if (first.done) return unknown(path)
+  const failed = (err: unknown): void => {
+    options.logger.warn(
+      { err, space: space.config.name, participant },
+      'a context was not written to its end',
+    )
+    options.hangUp(context)
+  }
+  const all = async function* (): AsyncGenerator<string, void> {
+    yield `${markdownHeader(`${path} in ${space.config.name}`)}${first.value}`
+    yield* texts
+  }
+  return new Response(streamOf(all(), failed), { headers: { 'content-type': markdown } })
+}
+
+async function* textsOf(
+  path: string,
+  visitor: Caller,
+  reader: Reader & LogReader,
+): AsyncGenerator<string, void> {
+  const { space } = visitor
+  const writer = contextMarkdownWriter(path, { guard: (text) => space.safety.guard(text) })
+  let isEmpty = true
+  for await (const rows of readable(path, visitor, reader)) {
+    const text = writer.write(rows.map(envelopeOf))
+    chargeView(visitor, text.length)
+    if (rows.length > 0) isEmpty = false
+    if (!isEmpty && text !== '') yield text
+  }
+  const end = writer.end()
+  if (!isEmpty && end !== '') yield end
+}
+
+async function freePathOf(
+  path: string,
+  visitor: Caller,
+  reader: Reader & LogReader,
+): Promise<FreePath | undefined> {
+  let [startedAt, envelopes, thoughts] = ['', 0, 0]
+  const contributors = new Set<string>()
+  for await (const rows of readable(path, visitor, reader)) {
+    for (const { ts, from, kind } of rows) {
+      startedAt ||= ts
+      envelopes++
+      if (isThought(kind)) thoughts++
+      contributors.add(from)
+    }
+    if (envelopes >= mostCounted) break
+  }
+  if (envelopes === 0) return undefined
+  const counts = { envelopes, thoughts, contributors: contributors.size }
+  return { context: path, state: 'free', startedAt, counts, children: [] }
+}
+
+/** What was said in a path and below it, in log order, as far as the reader may read it. */
+async function* readable(
+  path: string,
+  { space }: Caller,
+  reader: Reader & LogReader,
+): AsyncGenerator<readonly Row[], void> {
+  const range = { after: 0, before: space.delivered + 1, filter: { context: path } }
+  for await (const rows of space.reads.slices(reader, range))
+    yield rows.filter((row) => mayRead(reader, space.audienceOf(row)))
+}
