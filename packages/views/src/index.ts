@@ -75,7 +75,12 @@ export {
 } from './turns/assign.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
 export { endOf } from './turns/outcome.js'
-export { type JobReasoning, type ReasoningUpdate, reasoningEvent, toldDecisions } from './turns/reasoning-event.js'
+export {
+  type JobReasoning,
+  type ReasoningUpdate,
+  reasoningEvent,
+  toldDecisions,
+} from './turns/reasoning-event.js'
 export type { Outcome, Run, ToolDecision, TurnRecord, TurnState } from './turns/record.js'
 export {
   type DetailedDecision,

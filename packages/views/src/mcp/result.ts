@@ -25,7 +25,10 @@ export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
   const { result } = payload
   if (outcomeOf(payload) === 'error') return { outcome: 'error', size: null }
   if (!isObject(result)) {
-    return { outcome: 'success', size: Array.isArray(result) ? { count: result.length, unit: 'items' } : null }
+    return {
+      outcome: 'success',
+      size: Array.isArray(result) ? { count: result.length, unit: 'items' } : null,
+    }
   }
   return { outcome: 'success', size: sizeOf(result, blocksOf(result.content)) }
 }

@@ -258,7 +258,8 @@ export class Assigner {
     const [opened] = this.#lifecycle.apply(envelope)
     if (known?.heading.agent === from) this.#mark(known, Role.turn)
     if (opened === undefined) {
-      if (known === undefined && envelope.context !== undefined) this.#mark(this.#beginJob(envelope), Role.turn)
+      if (known === undefined && envelope.context !== undefined)
+        this.#mark(this.#beginJob(envelope), Role.turn)
       return
     }
     const turn = known ?? this.#begin(from, envelope)
@@ -416,9 +417,7 @@ export class Assigner {
     const { requestId } = cancellation
     const named = [requestId, ...correlations(envelope)].find((id) => this.#calls.get(id)?.from === from)
     const call =
-      named === undefined
-        ? this.#callsByJsonRpcId.get(keyOf(from, requestId))
-        : this.#calls.get(named)
+      named === undefined ? this.#callsByJsonRpcId.get(keyOf(from, requestId)) : this.#calls.get(named)
     if (call === undefined) return
     for (const turn of call.settles) this.#end(turn, Role.settle)
     this.#takeBack(call.id, from)

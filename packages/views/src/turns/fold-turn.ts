@@ -180,8 +180,7 @@ export class FoldedTurn {
 
   #refusal(envelope: Envelope, roles: number): void {
     if (!(roles & Role.settle)) return
-    for (const call of this.#answered(envelope))
-      if (call.isProposal) this.#settle(call, rejected)
+    for (const call of this.#answered(envelope)) if (call.isProposal) this.#settle(call, rejected)
   }
 
   #start(envelope: Envelope, roles: number): void {

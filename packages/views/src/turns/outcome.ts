@@ -11,12 +11,7 @@ export function answer(turn: TurnRecord, said: Quoted, state: TurnState, now: st
 }
 
 /** One of its runs has ended. A job ends with its run; a turn whose runs were all cancelled is not answered any more. */
-export function endRun(
-  turn: TurnRecord,
-  run: Run,
-  state: TurnState,
-  now: string,
-): void {
+export function endRun(turn: TurnRecord, run: Run, state: TurnState, now: string): void {
   run.isOpen = false
   const isLast = !turn.runs.some(({ isOpen }) => isOpen)
   if (turn.state !== 'running' || !isLast || (turn.turnNumber !== null && state === 'completed')) return
