@@ -155,7 +155,8 @@ export class Assigner {
   readonly #triggered = new Bounded<readonly Turn[]>(20_000)
   readonly #numbers = new Bounded<number>(10_000)
   readonly #calls = new Bounded<Call>(20_000)
-  readonly #callsByJsonRpcId = new Bounded<Call>(20_000)
+  /** Ids of the latest calls by their askers and JSON-RPC ids. */
+  readonly #callsByJsonRpcId = new Bounded<string>(20_000)
   readonly #deadlines = new Deadlines()
   readonly #ids: Ulids
   #last = 0
@@ -416,8 +417,7 @@ export class Assigner {
     const { from } = envelope
     const { requestId } = cancellation
     const named = [requestId, ...correlations(envelope)].find((id) => this.#calls.get(id)?.from === from)
-    const call =
-      named === undefined ? this.#callsByJsonRpcId.get(keyOf(from, requestId)) : this.#calls.get(named)
+    const call = this.#calls.get(named ?? this.#callsByJsonRpcId.get(keyOf(from, requestId)) ?? '')
     if (call === undefined) return
     for (const turn of call.settles) this.#end(turn, Role.settle)
     this.#takeBack(call.id, from)
@@ -443,7 +443,7 @@ export class Assigner {
   #keep(call: Call): void {
     this.#calls.set(call.id, call)
     if (call.jsonRpcId !== null && !call.isProposal)
-      this.#callsByJsonRpcId.renew(keyOf(call.from, call.jsonRpcId), call)
+      this.#callsByJsonRpcId.renew(keyOf(call.from, call.jsonRpcId), call.id)
   }
 
   /** A chat or a request may be what begins a turn. */
@@ -462,7 +462,7 @@ export class Assigner {
     const own = around.find(({ heading }) => heading.agent === from) ?? this.#turnAnswering(envelope)
     if (around.length > 0) return own ?? around[0]
     const turn = this.#inFreePath(context, from)
-    if (own === undefined || turn !== undefined) return own ?? this.#noting(envelope, turn)
+    if (own === undefined || turn !== undefined) return this.#noting(envelope, own ?? turn)
     return this.#takeUp(envelope, own)
   }
 
