@@ -1,8 +1,8 @@
 import {
+  Assigner,
   createContextFold,
   createPresenceFold,
   createProposalFold,
-  createTurnFold,
   type Fold,
   type Guard,
 } from '@meup/views'
@@ -31,29 +31,15 @@ function growth<Snapshot>(
 }
 
 describe('the memory of a fold is bounded', () => {
-  test('whatever is asked and answered', () => {
-    const [once, twice] = growth(
-      createTurnFold(session),
-      400,
-      (index) => [chat('user', big, { id: `q${index}` }), chat('agent', big, { correlationId: `q${index}` })],
-      ({ ledger: { turns, places } }) => turns.length + places.triggers.length,
-    )
-    expect(once).toBeLessThan(300)
-    expect(twice).toBe(once)
-  })
-
   test('however many tools a run calls', () => {
-    const [once, twice] = growth(
-      createTurnFold({ ...session, guard: open }),
-      1200,
-      (index) => [
-        ...(index === 0 ? [start('agent', 'For ever', { id: 'r' })] : []),
-        call('agent', 'shell', { index }, { context: 'r', id: `c${index}` }),
-        result(`c${index}`, 'ok'),
-      ],
-      ({ ledger }) => ledger.turns.find(([, { jobId }]) => jobId === 'r')?.[1].decisions.length ?? 0,
+    const calls = Array.from({ length: 1010 }, (_, index) => [
+      call('agent', 'shell', { index }, { context: 'r', id: `c${index}` }),
+      result(`c${index}`, 'ok'),
+    ]).flat()
+    const [run] = tell([start('agent', 'For ever', { id: 'r' }), ...calls]).jobs
+    expect(run?.decisions.map(({ id }) => id)).toEqual(
+      Array.from({ length: 1000 }, (_, index) => `c${index + 10}`),
     )
-    expect([once, twice]).toEqual([1000, 1000])
   })
 
   const leaveOpen = (index: number) => [
@@ -62,14 +48,6 @@ describe('the memory of a fold is bounded', () => {
   ]
 
   test('however many runs are left open', () => {
-    const [turns, moreTurns] = growth(
-      createTurnFold(session),
-      400,
-      leaveOpen,
-      ({ ledger }) => ledger.turns.length,
-    )
-    expect(turns).toBeLessThan(400)
-    expect(moreTurns).toBe(turns)
     const [contexts, moreContexts] = growth(
       createContextFold(),
       400,
@@ -104,6 +82,61 @@ describe('the memory of a fold is bounded', () => {
       ({ participants }) => participants.length,
     )
     expect([once, twice]).toEqual([10_000, 10_000])
+  })
+})
+
+describe('the memory of what is assigned to turns is bounded', () => {
+  const round = (index: number): Fields[] => {
+    const [agent, asked, run] = [`agent-${index % 12_000}`, `q${index}`, `r${index}`]
+    const expiresAt = '2030-01-01T00:00:00.000Z'
+    return [
+      chat('user', 'why?', { id: asked }),
+      start(agent, 'Looking', { id: run, correlationId: asked }),
+      propose(agent, 'deploy', {}, { id: `p${index}`, context: run, payload: { expiresAt } }),
+      call(agent, 'shell', {}, { id: `c${index}`, context: run, payload: { id: index } }),
+    ]
+  }
+  const assigner = new Assigner(session.epoch)
+  const play = (from: number, to: number): void => {
+    for (let index = from; index < to; index++)
+      for (const envelope of toLog(round(index), assigner.seq + 1)) assigner.take(envelope)
+  }
+
+  test('however long the log is, and what was forgotten stays so after a snapshot', () => {
+    play(0, 41_000)
+    const counts = () => {
+      const { lifecycle, turns, ...snapshot } = assigner.snapshot()
+      const kept = Object.entries(snapshot).filter(([, value]) => Array.isArray(value))
+      expect(turns.length).toBeLessThan(60_000)
+      return Object.fromEntries(kept.map(([name, value]) => [name, (value as unknown[]).length]))
+    }
+    const bounds = {
+      contexts: 40_000,
+      causes: 40_000,
+      triggers: 20_000,
+      triggered: 20_000,
+      numbers: 10_000,
+      calls: 20_000,
+      deadlines: 10_000,
+    }
+    expect(counts()).toEqual(bounds)
+    play(41_000, 41_500)
+    expect(counts()).toEqual(bounds)
+
+    const again = new Assigner(session.epoch)
+    again.restore(JSON.parse(JSON.stringify(assigner.snapshot())))
+    const cancel = (index: number): Fields => ({
+      kind: 'mcp.request',
+      from: `agent-${index % 12_000}`,
+      payload: { method: 'notifications/cancelled', params: { requestId: index } },
+    })
+    const last = [cancel(25_000), cancel(41_400), result('c25000', 'ok'), ...round(41_500)]
+    for (const envelope of toLog(last, assigner.seq + 1)) {
+      const assigned = assigner.take(envelope)
+      expect(again.take(envelope)).toEqual(assigned)
+      if (envelope.from === 'agent-5400') expect(assigned.marks).toHaveLength(1)
+      if (envelope.from === 'agent-1000') expect(assigned.marks).toEqual([])
+    }
   })
 })
 

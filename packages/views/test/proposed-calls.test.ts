@@ -1,4 +1,3 @@
-import { createTurnFold, type Guard } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import {
   call,
@@ -6,14 +5,13 @@ import {
   chat,
   type Fields,
   failure,
-  feed,
   propose,
   reject,
   result,
   start,
   withdraw,
 } from './support/log.js'
-import { decisionsOf, session, tell } from './support/turns.js'
+import { decisionsOf, tell } from './support/turns.js'
 
 const beginning: Fields[] = [
   chat('user', 'deploy it', { id: 'q' }),
@@ -48,14 +46,6 @@ describe('a proposal of a turn', () => {
     const later = (count: number) => Array.from({ length: count }, () => chat('user', 'and?'))
     expect(decisionsOf([...beginning, limited, ...later(1)])[0]?.outcome).toBeNull()
     expect(decisionsOf([...beginning, limited, ...later(2)])[0]?.outcome).toBe('rejected')
-  })
-
-  test('says why it came to nothing, without secrets', () => {
-    const guard: Guard = (text) => ({ text: text.replaceAll('hunter2', '[redacted]'), isWithheld: false })
-    const fold = createTurnFold({ ...session, guard })
-    const turn = feed(fold, [...beginning, proposal, reject('user', 'p', 'not with hunter2')]).at(-1)
-      ?.turns[0]
-    expect(turn?.decisions).toMatchObject([{ result: null, error: 'not with [redacted]' }])
   })
 
   test('does not expire once it is being fulfilled', () => {
