@@ -146,6 +146,50 @@ describe('a step', () => {
     expect(JSON.stringify([turns, steps, events])).not.toContain('x7Qm2')
   })
 
+  test('of a response that answers several calls is made for each, in the turn of each', () => {
+    const log: Fields[] = [
+      question,
+      opening,
+      start('other', 'I look too', { id: 'o', correlationId: 'q' }),
+      check,
+      call('other', 'count', {}, { context: 'o', id: 'd' }),
+      call('agent', 'add', {}, { ...inRun, id: 'e' }),
+      thought('agent', 'Hm', inRun),
+      { ...result('c', 'ok'), correlationId: ['c', 'd', 'e'] },
+      thought('agent', 'So', inRun),
+    ]
+    const { steps, records, ends } = tell(log)
+    const [agent, other] = ['agent', 'other'].map((name) => records.find((each) => each.agent === name)?.id)
+    expect(
+      steps.map(({ turn_id, step_number, content, linked_tool_call }) => [
+        turn_id,
+        step_number,
+        content,
+        linked_tool_call,
+      ]),
+    ).toEqual([
+      [agent, 0, 'Hm', null],
+      [agent, 1, 'check_credits -> ok', 'c'],
+      [other, 0, 'count -> ok', 'd'],
+      [agent, 2, 'add -> ok', 'e'],
+      [agent, 3, 'So', null],
+    ])
+    const ids = steps.map(({ id }) => id)
+    expect(ids.toSorted()).toEqual(ids)
+    expect(new Set(ids).size).toBe(5)
+    expect(ids.map(seqOfUlid)).toEqual([7, 8, 8, 8, 9])
+    expect(ends).toEqual([
+      [8, agent],
+      [8, other],
+    ])
+  })
+
+  test('of a response whose request one may not read does not name the tool', () => {
+    const log = [question, opening, check, result('c', 'ok')]
+    const { steps } = tell(log, 'agent', { mayRead: ({ id }) => id !== 'c' })
+    expect(steps).toMatchObject([{ content: 'a tool -> ok', linked_tool_call: 'c' }])
+  })
+
   test('of a result without text shows what there is', () => {
     const structured = response('tools', 'c', {
       result: { content: [], structuredContent: { credits: 2, api_key: 'abc' } },

@@ -221,6 +221,38 @@ describe('a tool call', () => {
     expect(decisionsOf([...log, result('c1', 'ok')])).toMatchObject([{ outcome: 'success' }])
   })
 
+  test('that an ended turn has left without an answer is an error, until it is answered', () => {
+    const log = [question, opening, search, conclusion('agent', '', inRun)]
+    expect(decisionsOf(log)).toMatchObject([{ outcome: null }])
+    const ended = turnOf([...log, answer])
+    expect(ended.tool_calls).toEqual([{ name: 'memory_search', has_result: false, has_error: true }])
+    expect(ended.reasoning?.tool_decisions).toMatchObject([{ outcome: 'error', size: null }])
+    expect(decisionsOf([...log, answer, result('c1', 'late')])).toMatchObject([{ outcome: 'success' }])
+    expect(tell([...log, answer]).events).toEqual([])
+    const asked = call('boss', 'review', {}, { id: 'q', to: ['agent'] })
+    const failed = [asked, opening, search, failure('q', 'gave up', 'agent')]
+    expect(turnOf(failed)).toMatchObject({
+      state: 'error',
+      reasoning: { tool_decisions: [{ outcome: 'error' }] },
+    })
+    const abandoned = cancel('system:gateway', 'r', 'abandoned')
+    expect(turnOf([question, opening, search, abandoned])).toMatchObject({
+      state: 'abandoned',
+      reasoning: { tool_decisions: [{ outcome: 'error' }] },
+    })
+  })
+
+  test('that a cancelled turn has left without an answer is rejected', () => {
+    const outside = call('agent', 'time', {}, { id: 'c2', correlationId: 'q' })
+    const log = [question, opening, outside, cancel('agent', 'r', 'stop')]
+    expect(turnOf(log)).toMatchObject({
+      state: 'cancelled',
+      tool_calls: [{ name: 'time', has_result: false, has_error: true }],
+      reasoning: { tool_decisions: [{ outcome: 'rejected' }] },
+    })
+    expect(decisionsOf([...log, result('c2', 'noon')])).toMatchObject([{ outcome: 'success' }])
+  })
+
   test('is answered once: what a second responder says changes nothing', () => {
     const log = [question, opening, search, result('c1', 'ok'), failure('c1', 'no', 'other')]
     expect(decisionsOf(log)).toMatchObject([{ outcome: 'success' }])
