@@ -123,7 +123,7 @@ describe('a proposal of a turn', () => {
       )
     })
 
-    test('is a trigger for others whom it is for', () => {
+    test('is a trigger for its other addressees', () => {
       const log = [...beginning, proposal, { ...toProposer, to: ['agent', 'other'] }]
       const theirs = tell([...log, start('other', 'I see', { id: 'o', correlationId: 'f' })], 'other')
       expect(theirs.turns).toMatchObject([{ turn_number: 1, user_input: 'deploy { "target": "prod" }' }])

@@ -120,7 +120,7 @@ describe('a request as trigger', () => {
     },
   )
 
-  test('is a turn of those alone whom it is for', () => {
+  test('is a turn of its addressees alone', () => {
     const log = [ask, start('other', 'I look too', { id: 'o', correlationId: 'q' })]
     expect(tell(log, 'other').turns).toEqual([])
     expect(tell(log).jobs.map(({ jobId }) => jobId)).toEqual(['q', 'o'])

@@ -109,18 +109,18 @@ function stepsIn(
       Array.from({ length: steps }, (_, more) => ({ turn, number: step + more, index: index + more })),
     )
     .sort((one, other) => one.index - other.index)
-  if (places.length === 0) return []
   const answered = correlations(envelope).flatMap((id) => {
     const asked = byId.get(id)
     const tool = asked && calledTool(asked, guard)
     if (tool === undefined || (asked?.seq ?? 0) >= (envelope.seq ?? 0)) return []
     return [[id, asked && mayRead(sourceOf(asked)) ? tool : undefined] as const]
   })
+  const drafts = stepsOf(envelope, answered, guard)
+  if (drafts.length !== places.length) throw new Error(`${drafts.length} steps, ${places.length} places`)
+  if (drafts.length === 0) return []
   const ids = new Ulids(session.epoch)
   ids.begin(Date.parse(created_at), envelope.seq ?? 0)
   const links = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }
-  const drafts = stepsOf(envelope, answered, guard)
-  if (drafts.length !== places.length) throw new Error(`${drafts.length} steps, ${places.length} places`)
   return drafts.map((draft, index) => {
     const { turn = 0, number: step_number = 0, index: place = 0 } = places[index] ?? {}
     const source = sourceOf(envelope)
