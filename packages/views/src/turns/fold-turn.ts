@@ -16,9 +16,9 @@ import { takenBack } from '../mcp/taken-back.js'
 import { inlineJson } from '../render/inline-json.js'
 import { type Quoted, type Source, sourceOf } from '../source.js'
 import { isWithheld, messageOf, rationaleOf } from '../text.js'
-import { type Beginning, Role } from './assign.js'
 import { attemptOf, isRefusedCall } from './attempt.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
+import { type Beginning, Role } from './mark.js'
 import { answer, endOf, endRun, resume, takeBack } from './outcome.js'
 import type { ToolDecision, TurnRecord, TurnState } from './record.js'
 import { narrate, openRun, think } from './runs.js'
@@ -55,7 +55,7 @@ export class FoldedTurn {
   readonly #decisions = new Decisions()
   readonly #calls = new Map<string, Call>()
   readonly #deadlines = new Deadlines()
-  /** Contexts that are open in it, whoever opened them. */
+  /** Contexts that are open in it, also those that others have opened. */
   readonly #contexts = new Set<string>()
   /** Roots of free paths that its agent works in. */
   readonly #free = new Set<string>()
