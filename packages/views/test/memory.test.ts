@@ -4,12 +4,13 @@ import {
   createPresenceFold,
   createProposalFold,
   type Fold,
+  FoldedTurn,
   type Guard,
 } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, type Fields, propose, result, start, thought, toLog } from './support/log.js'
-import { session, tell } from './support/turns.js'
+import { rolesOf, session, tell } from './support/turns.js'
 
 const open: Guard = (text) => ({ text, isWithheld: false })
 const big = 'x'.repeat(200_000)
@@ -32,13 +33,19 @@ function growth<Snapshot>(
 
 describe('the memory of a fold is bounded', () => {
   test('however many tools a run calls', () => {
-    const calls = Array.from({ length: 1010 }, (_, index) => [
+    const calls = Array.from({ length: 1200 }, (_, index) => [
       call('agent', 'shell', { index }, { context: 'r', id: `c${index}` }),
       result(`c${index}`, 'ok'),
     ]).flat()
-    const [run] = tell([start('agent', 'For ever', { id: 'r' }), ...calls]).jobs
-    expect(run?.decisions.map(({ id }) => id)).toEqual(
-      Array.from({ length: 1000 }, (_, index) => `c${index + 10}`),
+    const assigner = new Assigner(session.epoch)
+    const runs: FoldedTurn[] = []
+    for (const envelope of toLog([start('agent', 'For ever', { id: 'r' }), ...calls])) {
+      const { begun, marks } = assigner.take(envelope)
+      runs.push(...begun.map((beginning) => new FoldedTurn(beginning, session)))
+      for (const [turn, roles] of rolesOf(marks)) runs[turn - 1]?.apply(envelope, roles)
+    }
+    expect(runs[0]?.record.decisions.map(({ id }) => id)).toEqual(
+      Array.from({ length: 1000 }, (_, index) => `c${index + 200}`),
     )
   })
 
@@ -92,6 +99,7 @@ describe('the memory of what is assigned to turns is bounded', () => {
     return [
       chat('user', 'why?', { id: asked }),
       start(agent, 'Looking', { id: run, correlationId: asked }),
+      start(agent, 'Deeper', { id: `n${index}`, context: run }),
       propose(agent, 'deploy', {}, { id: `p${index}`, context: run, payload: { expiresAt } }),
       call(agent, 'shell', {}, { id: `c${index}`, context: run, payload: { id: index } }),
     ]
@@ -103,7 +111,7 @@ describe('the memory of what is assigned to turns is bounded', () => {
   }
 
   test('however long the log is, and what was forgotten stays so after a snapshot', () => {
-    play(0, 41_000)
+    play(0, 20_600)
     const counts = () => {
       const { lifecycle, turns, asked, ...snapshot } = assigner.snapshot()
       const kept = Object.entries({ ...snapshot, ...asked }).filter(([, value]) => Array.isArray(value))
@@ -120,7 +128,7 @@ describe('the memory of what is assigned to turns is bounded', () => {
       deadlines: 10_000,
     }
     expect(counts()).toEqual(bounds)
-    play(41_000, 41_500)
+    play(20_600, 20_900)
     expect(counts()).toEqual(bounds)
 
     const again = new Assigner(session.epoch)
@@ -130,12 +138,12 @@ describe('the memory of what is assigned to turns is bounded', () => {
       from: `agent-${index % 12_000}`,
       payload: { method: 'notifications/cancelled', params: { requestId: index } },
     })
-    const last = [cancel(25_000), cancel(41_400), result('c25000', 'ok'), ...round(41_500)]
+    const last = [cancel(9000), cancel(20_500), result('c9000', 'ok'), ...round(20_900)]
     for (const envelope of toLog(last, assigner.seq + 1)) {
       const assigned = assigner.take(envelope)
       expect(again.take(envelope)).toEqual(assigned)
-      if (envelope.from === 'agent-5400') expect(assigned.marks).toHaveLength(1)
-      if (envelope.from === 'agent-1000') expect(assigned.marks).toEqual([])
+      if (envelope.from === 'agent-8500') expect(assigned.marks).toHaveLength(1)
+      if (envelope.from === 'agent-9000') expect(assigned.marks).toEqual([])
     }
   })
 })
