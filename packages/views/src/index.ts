@@ -70,16 +70,9 @@ export { Traces } from './trace/traces.js'
 export { createTranscript, type Message, type Transcript, type TranscriptSnapshot } from './transcript.js'
 export { GrantLog, grantKinds, type LoggedGrant } from './trust/grant-log.js'
 export { type Holdings, holdingsOf } from './trust/holdings.js'
-export {
-  type Assigned,
-  Assigner,
-  type AssignSnapshot,
-  type Beginning,
-  endingRoles,
-  type Mark,
-  Role,
-} from './turns/assign.js'
+export { Assigner, type AssignSnapshot } from './turns/assign.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
+export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/mark.js'
 export { endOf } from './turns/outcome.js'
 export {
   type JobReasoning,

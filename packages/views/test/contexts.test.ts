@@ -237,7 +237,7 @@ describe('the answer for a context', () => {
   })
 })
 
-test('whoever comes later is told what is open by the welcome', () => {
+test('a welcome tells those who come later what is open', () => {
   const fold = createContextFold()
   const { seq: _, ...welcome } = toLog([
     {

@@ -142,7 +142,7 @@ test('two grants of the same both stand, in the order of the log', () => {
   expect(sorted('mcp.proposal', 'chat', 'chat').grants).toEqual(['g', 'h'])
 })
 
-test('of whom the file does not name everything that was not granted is configured', () => {
+test('of a participant that the file does not name, everything that was not granted is configured', () => {
   configured({ ana: ['*'] })
   grant('g', 'ana', ['chat'])
   expect(sorted('reasoning.*', 'chat')).toMatchObject({

@@ -1,7 +1,7 @@
-import { createContextFold, createTurnFold } from '@meup/views'
+import { createContextFold } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { call, chat, conclusion, type Fields, feed, result, start, thought } from './support/log.js'
-import { session } from './support/turns.js'
+import { tell } from './support/turns.js'
 
 describe('what is still open is kept longest', () => {
   const big = 'x'.repeat(200_000)
@@ -9,16 +9,15 @@ describe('what is still open is kept longest', () => {
   const ending = conclusion('agent', 'At last', { context: 'long' })
 
   test('a turn, however many others end meanwhile', () => {
-    const others = Array.from({ length: 120 }, (_, index) => [
-      chat('user', big, { id: `q${index}` }),
+    const others = Array.from({ length: 2000 }, (_, index) => [
+      chat('user', 'and?', { id: `q${index}` }),
       chat('agent', 'so', { correlationId: `q${index}` }),
     ]).flat()
-    const changes = feed(createTurnFold(session), [opening, ...others, ending])
-    expect(changes.at(-1)?.turns).toMatchObject([{ jobId: 'long', state: 'completed' }])
+    expect(tell([opening, ...others, ending]).jobs).toMatchObject([{ jobId: 'long', state: 'completed' }])
     const asked = [chat('user', 'why?', { id: 'why' }), thought('agent', 'Hm', { correlationId: 'why' })]
-    const answer = chat('agent', 'so', { correlationId: 'why' })
-    const [last] = feed(createTurnFold(session), [...asked, ...others, answer]).at(-1)?.turns ?? []
-    expect(last).toMatchObject({ turnNumber: 1, state: 'completed', steps: 1 })
+    const answer = chat('agent', 'so be it', { correlationId: 'why' })
+    const { turns } = tell([...asked, ...others, answer])
+    expect(turns[0]).toMatchObject({ turn_number: 1, state: 'completed', response: 'so be it' })
   })
 
   test('a context, however many others end meanwhile', () => {
@@ -41,7 +40,7 @@ describe('what is still open is kept longest', () => {
   test('a call, until there are too many', () => {
     const asked = (id: string) => call('agent', id, {}, { context: 'long', id })
     const ids = Array.from({ length: 999 }, (_, index) => `c${index}`)
-    const record = (...log: Fields[]) => feed(createTurnFold(session), [opening, ...log]).at(-1)?.turns[0]
+    const record = (...log: Fields[]) => tell([opening, ...log]).records[0]
     const names = (turn: ReturnType<typeof record>) => turn?.decisions.map(({ id }) => id)
     const calls = [asked('first'), asked('second'), ...ids.slice(1).map(asked)]
     expect(names(record(...calls, asked('last')))).toEqual(['second', ...ids.slice(1), 'last'])

@@ -1,15 +1,16 @@
 import {
+  Assigner,
   createContextFold,
   createPresenceFold,
   createProposalFold,
-  createTurnFold,
   type Fold,
+  FoldedTurn,
   type Guard,
 } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, chat, type Fields, propose, result, start, thought, toLog } from './support/log.js'
-import { session, tell } from './support/turns.js'
+import { rolesOf, session, tell } from './support/turns.js'
 
 const open: Guard = (text) => ({ text, isWithheld: false })
 const big = 'x'.repeat(200_000)
@@ -31,29 +32,21 @@ function growth<Snapshot>(
 }
 
 describe('the memory of a fold is bounded', () => {
-  test('whatever is asked and answered', () => {
-    const [once, twice] = growth(
-      createTurnFold(session),
-      400,
-      (index) => [chat('user', big, { id: `q${index}` }), chat('agent', big, { correlationId: `q${index}` })],
-      ({ ledger: { turns, places } }) => turns.length + places.triggers.length,
-    )
-    expect(once).toBeLessThan(300)
-    expect(twice).toBe(once)
-  })
-
   test('however many tools a run calls', () => {
-    const [once, twice] = growth(
-      createTurnFold({ ...session, guard: open }),
-      1200,
-      (index) => [
-        ...(index === 0 ? [start('agent', 'For ever', { id: 'r' })] : []),
-        call('agent', 'shell', { index }, { context: 'r', id: `c${index}` }),
-        result(`c${index}`, 'ok'),
-      ],
-      ({ ledger }) => ledger.turns.find(([, { jobId }]) => jobId === 'r')?.[1].decisions.length ?? 0,
+    const calls = Array.from({ length: 1200 }, (_, index) => [
+      call('agent', 'shell', { index }, { context: 'r', id: `c${index}` }),
+      result(`c${index}`, 'ok'),
+    ]).flat()
+    const assigner = new Assigner(session.epoch)
+    const runs: FoldedTurn[] = []
+    for (const envelope of toLog([start('agent', 'For ever', { id: 'r' }), ...calls])) {
+      const { begun, marks } = assigner.take(envelope)
+      runs.push(...begun.map((beginning) => new FoldedTurn(beginning, session)))
+      for (const [turn, roles] of rolesOf(marks)) runs[turn - 1]?.apply(envelope, roles)
+    }
+    expect(runs[0]?.record.decisions.map(({ id }) => id)).toEqual(
+      Array.from({ length: 1000 }, (_, index) => `c${index + 200}`),
     )
-    expect([once, twice]).toEqual([1000, 1000])
   })
 
   const leaveOpen = (index: number) => [
@@ -62,14 +55,6 @@ describe('the memory of a fold is bounded', () => {
   ]
 
   test('however many runs are left open', () => {
-    const [turns, moreTurns] = growth(
-      createTurnFold(session),
-      400,
-      leaveOpen,
-      ({ ledger }) => ledger.turns.length,
-    )
-    expect(turns).toBeLessThan(400)
-    expect(moreTurns).toBe(turns)
     const [contexts, moreContexts] = growth(
       createContextFold(),
       400,
@@ -104,6 +89,62 @@ describe('the memory of a fold is bounded', () => {
       ({ participants }) => participants.length,
     )
     expect([once, twice]).toEqual([10_000, 10_000])
+  })
+})
+
+describe('the memory of what is assigned to turns is bounded', () => {
+  const round = (index: number): Fields[] => {
+    const [agent, asked, run] = [`agent-${index % 12_000}`, `q${index}`, `r${index}`]
+    const expiresAt = '2030-01-01T00:00:00.000Z'
+    return [
+      chat('user', 'why?', { id: asked }),
+      start(agent, 'Looking', { id: run, correlationId: asked }),
+      start(agent, 'Deeper', { id: `n${index}`, context: run }),
+      propose(agent, 'deploy', {}, { id: `p${index}`, context: run, payload: { expiresAt } }),
+      call(agent, 'shell', {}, { id: `c${index}`, context: run, payload: { id: index } }),
+    ]
+  }
+  const assigner = new Assigner(session.epoch)
+  const play = (from: number, to: number): void => {
+    for (let index = from; index < to; index++)
+      for (const envelope of toLog(round(index), assigner.seq + 1)) assigner.take(envelope)
+  }
+
+  test('however long the log is, and what was forgotten stays so after a snapshot', () => {
+    play(0, 20_600)
+    const counts = () => {
+      const { lifecycle, turns, asked, ...snapshot } = assigner.snapshot()
+      const kept = Object.entries({ ...snapshot, ...asked }).filter(([, value]) => Array.isArray(value))
+      expect(turns.length).toBeLessThan(60_000)
+      return Object.fromEntries(kept.map(([name, value]) => [name, (value as unknown[]).length]))
+    }
+    const bounds = {
+      contexts: 40_000,
+      causes: 40_000,
+      triggers: 20_000,
+      triggered: 20_000,
+      numbers: 10_000,
+      calls: 20_000,
+      deadlines: 10_000,
+    }
+    expect(counts()).toEqual(bounds)
+    play(20_600, 20_900)
+    expect(counts()).toEqual(bounds)
+
+    const again = new Assigner(session.epoch)
+    again.restore(JSON.parse(JSON.stringify(assigner.snapshot())))
+    const cancel = (index: number): Fields => ({
+      kind: 'mcp.request',
+      from: `agent-${index % 12_000}`,
+      payload: { method: 'notifications/cancelled', params: { requestId: index } },
+    })
+    const last = [cancel(9000), cancel(20_500), result('c9000', 'ok'), ...round(20_900)]
+    for (const envelope of toLog(last, assigner.seq + 1)) {
+      const assigned = assigner.take(envelope)
+      expect(again.take(envelope)).toEqual(assigned)
+      if (envelope.from === 'agent-8500') expect(assigned.marks).toHaveLength(1)
+      if (envelope.from === 'agent-9000') expect(assigned.marks).toEqual([])
+    }
   })
 })
 

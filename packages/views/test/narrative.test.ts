@@ -100,11 +100,10 @@ describe('the rationale', () => {
       state: 'running',
       startedAt: '2026-02-21T10:00:01.000Z',
       completedAt: null,
-      error: null,
       narrative: { text: 'Analysing' },
       decisions: [
-        { ...common, rationale: 'for this', outcome: 'error', result: null, error: 'no' },
-        { ...common, rationale: 'for that', outcome: 'success', result: 'ok', error: null },
+        { ...common, id: 'c1', rationale: 'for this', outcome: 'error', size: null },
+        { ...common, id: 'c2', rationale: 'for that', outcome: 'success', size: { count: 2, unit: 'chars' } },
       ],
     })
     expect(decisionsOf(log)).toEqual([

@@ -1,27 +1,28 @@
-import type { Envelope } from '@meup/protocol'
+import { type Envelope, isThought } from '@meup/protocol'
 import {
+  Assigner,
+  type Beginning,
   createContextFold,
   createPresenceFold,
   createProposalFold,
   createTranscript,
-  createTurnFold,
+  endingRoles,
   type Fold,
+  FoldedTurn,
+  type Mark,
+  messageOf,
   type ReasoningStep,
   reasoningBlock,
   reasoningEvent,
-  type TurnRecord,
-  turnDetail,
-  turnInfo,
 } from '@meup/views'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { type Fields, toLog } from './support/log.js'
 import { randomLog } from './support/random-log.js'
-import { session, tell } from './support/turns.js'
+import { rolesOf, session, tell } from './support/turns.js'
 
 const folds: Record<string, () => Fold<unknown, unknown>> = {
-  turns: () => createTurnFold(session),
   contexts: () => createContextFold(),
   proposals: () => createProposalFold(),
   presence: () => createPresenceFold(),
@@ -77,14 +78,6 @@ function told<Change, Part>(
 test('changes tell of everything that is different', () => {
   fc.assert(
     fc.property(randomLog(50), (log) => {
-      const turns = createTurnFold(session)
-      const records = told(
-        turns,
-        log,
-        (change) => change.turns,
-        ({ id }) => id,
-      )
-      expect(records).toEqual(Object.fromEntries(turns.snapshot().ledger.turns))
       const contexts = createContextFold()
       const views = told(
         contexts,
@@ -173,33 +166,157 @@ describe('whatever happens', () => {
     })
   })
 
-  test('an event can be told again when the turn has gone on, byte for byte', () => {
-    always(({ events, ends }) => {
-      expect(JSON.stringify(ends.flatMap((end) => reasoningEvent(end) ?? []))).toBe(JSON.stringify(events))
-    })
+  test('every thought makes a step, and nothing else of reasoning does', () => {
+    fc.assert(
+      fc.property(randomLog(60), (log) => {
+        const { steps } = tell(log)
+        const seqs = new Set(steps.map(({ source }) => source.seq))
+        for (const { seq = 0, kind, payload } of toLog(log)) {
+          if (!kind.startsWith('reasoning.')) continue
+          expect(seqs.has(seq)).toBe(isThought(kind) && messageOf(payload).trim() !== '')
+        }
+      }),
+    )
   })
 
   test('a reader who may read nothing is told nothing', () => {
-    always(({ records, ends }) => {
-      const nothing = () => false
-      expect(records.flatMap((record) => turnInfo(record, nothing) ?? [])).toEqual([])
-      expect(ends.flatMap((end) => reasoningEvent(end, nothing) ?? [])).toEqual([])
-    })
+    fc.assert(
+      fc.property(randomLog(60), (log) => {
+        const { records, steps, events } = tell(log, 'ana', { mayRead: () => false })
+        for (const record of records)
+          expect(record).toMatchObject({ trigger: null, answer: null, narrative: null, decisions: [] })
+        expect([steps, events]).toEqual([[], []])
+      }),
+    )
   })
 
   test('of an envelope that a reader may not read nothing is told', () => {
     fc.assert(
       fc.property(randomLog(40), fc.nat(39), (log, at) => {
         const hidden = `e${(at % log.length) + 1}`
-        const without = (record: TurnRecord) => turnDetail(record, ({ id }) => id !== hidden)
         const marked = log.map((each) =>
           each.id === hidden ? { ...each, payload: marks(each.payload), rationale: mark } : each,
         )
-        const told = tell(marked).records.map(without)
-        expect(JSON.stringify(told)).not.toContain(mark)
+        const { records, turns, steps, events } = tell(marked, 'ana', { mayRead: ({ id }) => id !== hidden })
+        expect(JSON.stringify([records, turns, steps, events])).not.toContain(mark)
       }),
     )
   })
+})
+
+describe('what is assigned to turns', () => {
+  const assign = (assigner: Assigner, log: readonly Envelope[]) =>
+    log.map((envelope) => structuredClone(plain(assigner.take(envelope))))
+
+  test('is the same after a snapshot as if the whole log had been seen', () => {
+    fc.assert(
+      fc.property(randomLog(60), fc.nat(59), (fields, at) => {
+        const log = toLog(fields)
+        const cut = at % log.length
+        const whole = new Assigner(session.epoch)
+        const assigned = assign(whole, log)
+        const before = new Assigner(session.epoch)
+        assign(before, log.slice(0, cut))
+        const after = new Assigner(session.epoch)
+        after.restore(JSON.parse(JSON.stringify(before.snapshot())))
+        expect(after.seq).toBe(cut)
+        expect(assign(after, log.slice(cut))).toEqual(assigned.slice(cut))
+        expect(JSON.stringify(after.snapshot())).toBe(JSON.stringify(whole.snapshot()))
+      }),
+    )
+  })
+
+  test('does not change when the log is told twice', () => {
+    fc.assert(
+      fc.property(randomLog(30), (fields) => {
+        const log = toLog(fields)
+        const assigner = new Assigner(session.epoch)
+        assign(assigner, log)
+        const before = JSON.stringify(assigner.snapshot())
+        expect(assign(assigner, log).every(({ begun, marks }) => begun.length + marks.length === 0)).toBe(
+          true,
+        )
+        expect(JSON.stringify(assigner.snapshot())).toBe(before)
+      }),
+    )
+  })
+
+  test('does not depend on envelopes that are in no turn and begin none', () => {
+    fc.assert(
+      fc.property(randomLog(60), (fields) => {
+        const log = toLog(fields)
+        const assigned = assign(new Assigner(session.epoch), log)
+        const triggers = new Set(assigned.flatMap(({ begun }) => begun.map(({ trigger }) => trigger)))
+        const isUsed = (_: unknown, index: number) =>
+          triggers.has(index + 1) || assigned[index]?.marks.length !== 0
+        expect(assign(new Assigner(session.epoch), log.filter(isUsed))).toEqual(assigned.filter(isUsed))
+      }),
+    )
+  })
+
+  test('makes turns that are the same, folded from their envelopes alone', () => {
+    fc.assert(
+      fc.property(randomLog(60), (fields) => {
+        const log = toLog(fields)
+        const begun: Beginning[] = []
+        const rows = new Map<number, [seq: number, roles: number][]>()
+        for (const [index, assigned] of assign(new Assigner(session.epoch), log).entries()) {
+          begun.push(...assigned.begun)
+          for (const [turn, roles] of rolesOf(assigned.marks))
+            rows.set(turn, [...(rows.get(turn) ?? []), [index, roles]])
+        }
+        expect(begun.map(({ turn }) => turn)).toEqual(begun.map((_, index) => index + 1))
+        const { records, events } = tell(fields)
+        const told = begun.flatMap((beginning, index) => {
+          const trigger = beginning.trigger === null ? undefined : log[beginning.trigger - 1]
+          const folded = new FoldedTurn(beginning, session, trigger)
+          const ended = (rows.get(beginning.turn) ?? []).flatMap(([at, roles]) => {
+            const envelope = log[at]
+            if (envelope === undefined || !folded.apply(envelope, roles)) return []
+            return JSON.stringify(reasoningEvent(folded.record)) ?? []
+          })
+          expect(folded.record).toEqual(records[index])
+          return ended
+        })
+        expect(told.sort()).toEqual(events.map((event) => JSON.stringify(event)).sort())
+      }),
+    )
+  })
+
+  test('ends batches by nothing but what may end them, and makes steps in order', () => {
+    fc.assert(
+      fc.property(randomLog(60), (fields) => {
+        const assigned = assign(new Assigner(session.epoch), toLog(fields))
+        const ending = assigned.flatMap(({ marks }, index) =>
+          marks.some(({ roles }) => (roles & endingRoles) !== 0) ? [index + 1] : [],
+        )
+        expect(ending).toEqual(expect.arrayContaining([...new Set(tell(fields).ends.map(([seq]) => seq))]))
+        for (const { begun, marks } of assigned) {
+          const places = marks.flatMap(({ index, steps }) =>
+            Array.from({ length: steps }, (_, at) => index + at),
+          )
+          expect(new Set(places).size).toBe(places.length)
+          expect(Math.max(-1, ...places)).toBeLessThan(places.length + begun.length)
+        }
+      }),
+    )
+  })
+})
+
+/** As a store keeps it. */
+const plain = ({ begun, marks, at }: ReturnType<Assigner['take']>) => ({
+  begun,
+  at,
+  marks: marks.map(
+    ({ beginning, roles, step, steps, phases, index }): Mark => ({
+      beginning,
+      roles,
+      step,
+      steps,
+      phases,
+      index,
+    }),
+  ),
 })
 
 const mark = 'SECRET-MARK'

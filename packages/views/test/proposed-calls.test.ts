@@ -1,4 +1,3 @@
-import { createTurnFold, type Guard } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import {
   call,
@@ -6,14 +5,14 @@ import {
   chat,
   type Fields,
   failure,
-  feed,
   propose,
   reject,
   result,
   start,
+  thought,
   withdraw,
 } from './support/log.js'
-import { decisionsOf, session, tell } from './support/turns.js'
+import { decisionsOf, tell } from './support/turns.js'
 
 const beginning: Fields[] = [
   chat('user', 'deploy it', { id: 'q' }),
@@ -50,12 +49,36 @@ describe('a proposal of a turn', () => {
     expect(decisionsOf([...beginning, limited, ...later(2)])[0]?.outcome).toBe('rejected')
   })
 
-  test('says why it came to nothing, without secrets', () => {
-    const guard: Guard = (text) => ({ text: text.replaceAll('hunter2', '[redacted]'), isWithheld: false })
-    const fold = createTurnFold({ ...session, guard })
-    const turn = feed(fold, [...beginning, proposal, reject('user', 'p', 'not with hunter2')]).at(-1)
-      ?.turns[0]
-    expect(turn?.decisions).toMatchObject([{ result: null, error: 'not with [redacted]' }])
+  test('expires at the next envelope of anybody', () => {
+    const limited = { ...proposal, payload: { ...proposal.payload, expiresAt: '2026-02-21T10:00:03.500Z' } }
+    const others: Fields[] = [
+      chat('other', 'Good morning'),
+      call('other', 'add', {}, { id: 'a' }),
+      { kind: 'observe.visibility', from: 'other', payload: {} },
+      { kind: 'other.kind', from: 'other', payload: {} },
+    ]
+    for (const other of others) {
+      const { turns, events, ends, records } = tell([...beginning, limited, chat('other', 'Hm'), other])
+      expect(turns).toMatchObject([{ reasoning: { tool_decisions: [{ outcome: 'rejected' }] } }])
+      expect(events).toMatchObject([{ turn_number: 1, tool_decisions: [{ outcome: 'rejected' }] }])
+      expect(ends).toEqual([[5, records[0]?.id]])
+    }
+    expect(tell([...beginning, limited, chat('other', 'Hm')]).ends).toEqual([])
+  })
+
+  test('expires alone, though others of the turn do not', () => {
+    const expiring = (id: string, expiresAt: string) =>
+      propose('agent', id, {}, { context: 'r', id, payload: { expiresAt } })
+    const log = [
+      ...beginning,
+      expiring('late', '2026-02-21T11:00:00.000Z'),
+      expiring('soon', '2026-02-21T10:00:04.000Z'),
+      chat('other', 'Good morning'),
+    ]
+    expect(decisionsOf(log).map((each) => [each.tool_name, each.outcome])).toEqual([
+      ['late', null],
+      ['soon', 'rejected'],
+    ])
   })
 
   test('does not expire once it is being fulfilled', () => {
@@ -69,6 +92,65 @@ describe('a proposal of a turn', () => {
     expect(outcomes(reject('other', 'p'), approval, result('f', 'done'))).toEqual(['success'])
     expect(outcomes(cancel('agent', 'r', 'no'))).toEqual(['error'])
     expect(outcomes(cancel('agent', 'r', 'no'), approval, result('f', 'done'))).toEqual(['success'])
+  })
+
+  describe('and fulfilled by a request to its proposer', () => {
+    const toProposer = { ...approval, to: ['agent'] }
+    const done = start('agent', 'Deploying', { id: 'r2', correlationId: 'f' })
+    const tool = call('agent', 'kubectl', {}, { context: 'r2', id: 'c' })
+
+    test('leads to no other turn: what the proposer does then belongs to the turn that proposed', () => {
+      const log = [...beginning, proposal, toProposer, done, tool, result('c', 'ok')]
+      const { turns, jobs, steps, records } = tell([...log, result('f', 'deployed', 'agent')])
+      expect(turns).toMatchObject([
+        {
+          turn_number: 1,
+          user_input: 'deploy it',
+          state: 'running',
+          response: null,
+          tool_calls: [
+            { name: 'deploy', has_result: true },
+            { name: 'kubectl', has_result: true },
+          ],
+        },
+      ])
+      expect(jobs).toEqual([])
+      expect(steps.map(({ turn_id, content }) => [turn_id, content])).toEqual(
+        ['Awaiting human approval for deploy', 'kubectl -> ok', 'deploy -> deployed'].map((content) => [
+          records[0]?.id,
+          content,
+        ]),
+      )
+    })
+
+    test('is a trigger for its other addressees', () => {
+      const log = [...beginning, proposal, { ...toProposer, to: ['agent', 'other'] }]
+      const theirs = tell([...log, start('other', 'I see', { id: 'o', correlationId: 'f' })], 'other')
+      expect(theirs.turns).toMatchObject([{ turn_number: 1, user_input: 'deploy { "target": "prod" }' }])
+    })
+
+    test('is a trigger where it was proposed in the turn of another', () => {
+      const aside = { ...proposal, from: 'helper' }
+      const helps = start('helper', 'I do', { id: 'h', correlationId: 'f' })
+      const log = [...beginning, aside, { ...toProposer, to: ['helper'] }, helps]
+      expect(tell(log, 'helper').turns).toMatchObject([{ turn_number: 1, state: 'running' }])
+      expect(tell(log).turns).toMatchObject([{ turn_number: 1, reasoning: null }])
+    })
+
+    test('stays in the job that proposed', () => {
+      const log = [
+        start('agent', 'Preparing', { id: 'r' }),
+        proposal,
+        toProposer,
+        thought('agent', 'Here goes', { correlationId: 'f', context: 'deploying' }),
+      ]
+      const { turns, jobs, steps } = tell(log)
+      expect([turns, jobs.map(({ jobId }) => jobId)]).toEqual([[], ['r']])
+      expect(steps.map(({ step_number, content }) => [step_number, content])).toEqual([
+        [0, 'Awaiting human approval for deploy'],
+        [1, 'Here goes'],
+      ])
+    })
   })
 
   test('keeps the story in the turn of its proposer', () => {

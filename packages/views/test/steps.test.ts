@@ -1,4 +1,4 @@
-import { createTurnFold, type Guard, lowestUlidAt, seqOfUlid } from '@meup/views'
+import { Assigner, type Guard, lowestUlidAt, seqOfUlid, Ulids } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import {
@@ -6,7 +6,6 @@ import {
   chat,
   type Fields,
   failure,
-  feed,
   propose,
   refused,
   response,
@@ -16,7 +15,7 @@ import {
   toLog,
   toolError,
 } from './support/log.js'
-import { session, tell } from './support/turns.js'
+import { tell } from './support/turns.js'
 
 const question = chat('user', 'why?', { id: 'q' })
 const opening = start('agent', 'Looking', { id: 'r', correlationId: 'q' })
@@ -47,9 +46,17 @@ describe('a step', () => {
 
   test('has an id by which the steps of two logs differ, and their times are found', () => {
     const log = toLog([thought('agent', '1. a', { context: 'c' })])
-    const idIn = (epoch: string) =>
-      log.flatMap((envelope) => createTurnFold({ space: 'main', epoch }).apply(envelope).steps)[0]?.id ?? ''
-    const [one, other] = [idIn('epoch-1'), idIn('epoch-2')]
+    const idsIn = (epoch: string) => {
+      const ids = new Ulids(epoch)
+      return log.flatMap((envelope) => {
+        const { begun, marks, at } = new Assigner(epoch).take(envelope)
+        ids.begin(Date.parse(at), envelope.seq ?? 0)
+        return [...begun.map(({ id }) => id), ...marks.map(({ index }) => ids.at(index))]
+      })
+    }
+    const [turn = '', one = ''] = idsIn('epoch-1')
+    const [, other = ''] = idsIn('epoch-2')
+    expect(turn < one).toBe(true)
     expect(one).not.toBe(other)
     expect([one, other].map(seqOfUlid)).toEqual([1, 1])
     const at = Date.parse(log[0]?.ts ?? '')
@@ -120,18 +127,67 @@ describe('a step', () => {
     const withheld: Guard = (text) => ({ text, isWithheld: text !== 'check_credits' })
     const long = `${'x'.repeat(495)}s3cret-key`
     const told = (which: Guard) =>
-      feed(createTurnFold({ ...session, guard: which }), [question, opening, check, result('c', long)]).at(-1)
-    expect(told(guard)?.steps[0]?.content).toBe(`check_credits -> ${'x'.repeat(495)}[reda`)
-    expect(told(guard)?.turns[0]?.decisions[0]?.result).toBe(`${'x'.repeat(495)}[reda`)
-    expect(told(withheld)?.steps[0]?.content).toBe('check_credits -> [withheld]')
+      tell([question, opening, check, result('c', long)], 'agent', { guard: which }).steps.at(-1)?.content
+    expect(told(guard)).toBe(`check_credits -> ${'x'.repeat(495)}[reda`)
+    expect(told(withheld)).toBe('check_credits -> [withheld]')
   })
 
   test('and its turn show no secrets that the rules of the safety package know', () => {
     const token = ['ghp', 'x7Qm2LpR9sTv4WzYb6NdKf3HjCg8EaUi1Oq5'].join('_')
     const leaking = call('agent', 'check_credits', { note: `with ${token}` }, { ...inRun, id: 'c' })
-    const told = tell([question, opening, leaking, result('c', `${'x'.repeat(470)} ${token}`)])
-    expect(JSON.stringify(told)).toContain('[redacted:')
-    expect(JSON.stringify(told)).not.toContain('x7Qm2')
+    const end = result('c', `${'x'.repeat(470)} ${token}`)
+    const { turns, steps, events } = tell([question, opening, leaking, end])
+    expect(turns).toMatchObject([
+      {
+        reasoning: { tool_decisions: [{ parameters: { note: expect.stringMatching(/^with \[redacted:/) } }] },
+      },
+    ])
+    expect(steps).toMatchObject([{ content: expect.stringMatching(/x \[redacted:/) }])
+    expect(JSON.stringify([turns, steps, events])).not.toContain('x7Qm2')
+  })
+
+  test('of a response that answers several calls is made for each, in the turn of each', () => {
+    const log: Fields[] = [
+      question,
+      opening,
+      start('other', 'I look too', { id: 'o', correlationId: 'q' }),
+      check,
+      call('other', 'count', {}, { context: 'o', id: 'd' }),
+      call('agent', 'add', {}, { ...inRun, id: 'e' }),
+      thought('agent', 'Hm', inRun),
+      { ...result('c', 'ok'), correlationId: ['c', 'd', 'e'] },
+      thought('agent', 'So', inRun),
+    ]
+    const { steps, records, ends } = tell(log)
+    const [agent, other] = ['agent', 'other'].map((name) => records.find((each) => each.agent === name)?.id)
+    expect(
+      steps.map(({ turn_id, step_number, content, linked_tool_call }) => [
+        turn_id,
+        step_number,
+        content,
+        linked_tool_call,
+      ]),
+    ).toEqual([
+      [agent, 0, 'Hm', null],
+      [agent, 1, 'check_credits -> ok', 'c'],
+      [other, 0, 'count -> ok', 'd'],
+      [agent, 2, 'add -> ok', 'e'],
+      [agent, 3, 'So', null],
+    ])
+    const ids = steps.map(({ id }) => id)
+    expect(ids.toSorted()).toEqual(ids)
+    expect(new Set(ids).size).toBe(5)
+    expect(ids.map(seqOfUlid)).toEqual([7, 8, 8, 8, 9])
+    expect(ends).toEqual([
+      [8, agent],
+      [8, other],
+    ])
+  })
+
+  test('of a response whose request one may not read does not name the tool', () => {
+    const log = [question, opening, check, result('c', 'ok')]
+    const { steps } = tell(log, 'agent', { mayRead: ({ id }) => id !== 'c' })
+    expect(steps).toMatchObject([{ content: 'a tool -> ok', linked_tool_call: 'c' }])
   })
 
   test('of a result without text shows what there is', () => {

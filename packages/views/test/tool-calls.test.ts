@@ -1,9 +1,9 @@
-import { createTurnFold, type MayRead, reasoningEvent, turnInfo } from '@meup/views'
+import type { MayRead } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { call, cancel, conclusion, failure, feed, refused, result, start, toolError } from './support/log.js'
+import { call, cancel, conclusion, failure, refused, result, start, toolError } from './support/log.js'
 import { answer, inRun, opening, question, search } from './support/search-story.js'
-import { decisionsOf, session, tell, turnOf } from './support/turns.js'
+import { decisionsOf, tell, turnOf } from './support/turns.js'
 
 /** In two parts, so that nobody takes this file for one that holds a token. */
 const token = ['ghp', 'R2D2c3poBB8k9Lm4Np7Qr1St6Vw8Xy0Za3Bc'].join('_')
@@ -17,13 +17,6 @@ describe('a tool call', () => {
     const turn = turnOf([question, opening, search, end])
     expect(turn.reasoning?.tool_decisions[0]?.outcome).toBe(outcome)
     expect(turn.tool_calls).toEqual([{ name: 'memory_search', has_result, has_error }])
-  })
-
-  test('is told of when it is made, and when it ends', () => {
-    const two = ['c1', 'c2'].map((id) => call('agent', id, {}, { ...inRun, id, parallelGroup: 0 }))
-    const changes = feed(createTurnFold(session), [question, opening, ...two, result('c1', 'ok')])
-    expect(changes.map(({ turns }) => turns.length)).toEqual([0, 1, 1, 1, 2])
-    expect(changes.at(-1)?.turns.map(({ agent }) => agent)).toEqual(['agent', 'tools'])
   })
 
   test('has no result until it is answered', () => {
@@ -117,18 +110,18 @@ describe('a tool call', () => {
       call('agent', 'read', {}, { ...inRun, id: 'c1' }),
       toolError('c1', 'gone'),
     ]
-    const { records, ends } = tell(log)
     const mayRead: MayRead = ({ kind }) => kind !== 'mcp.response'
-    const [turn] = records
-    const [end] = ends
-    if (turn === undefined || end === undefined) throw new Error('there is no such turn')
-    expect(turnInfo(turn)).toMatchObject({ tool_calls: [{ has_error: true }] })
-    expect(turnInfo(turn, mayRead)).toMatchObject({
-      tool_calls: [{ has_result: false, has_error: false }],
-      reasoning: { tool_decisions: [{ outcome: null }] },
-    })
-    expect(reasoningEvent(end)).toMatchObject({ tool_decisions: [{ outcome: 'error' }] })
-    expect(reasoningEvent(end, mayRead)).toBeUndefined()
+    const all = tell(log)
+    expect(all.turns).toMatchObject([{ tool_calls: [{ has_error: true }] }])
+    expect(all.events).toMatchObject([{ tool_decisions: [{ outcome: 'error' }] }])
+    const some = tell(log, 'agent', { mayRead })
+    expect(some.turns).toMatchObject([
+      {
+        tool_calls: [{ has_result: false, has_error: false }],
+        reasoning: { tool_decisions: [{ outcome: null }] },
+      },
+    ])
+    expect([some.events, some.steps]).toEqual([[], []])
   })
 
   test('that one may not read ends unnoticed, though others of the turn were told of', () => {
@@ -139,11 +132,11 @@ describe('a tool call', () => {
       result('c1', 'four'),
       refused('agent', { context: 'r', attemptedTool: 'deploy' }),
     ]
-    const { ends } = tell(log)
-    const mayRead: MayRead = ({ kind }) => kind !== 'system.decision'
-    const told = ends.map((end) => reasoningEvent(end, mayRead)?.tool_decisions.length)
-    expect(told).toEqual([1, undefined])
-    expect(ends.map((end) => reasoningEvent(end)?.tool_decisions.length)).toEqual([1, 2])
+    const countIn = (mayRead?: MayRead) =>
+      tell(log, 'agent', { ...(mayRead && { mayRead }) }).events.map((event) => event.tool_decisions.length)
+    expect(countIn(({ kind }) => kind !== 'system.decision')).toEqual([1])
+    expect(countIn(({ kind }) => kind !== 'mcp.request')).toEqual([1])
+    expect(countIn()).toEqual([1, 2])
   })
 
   test('has a name that is guarded before it is cut', () => {
@@ -226,6 +219,38 @@ describe('a tool call', () => {
     const log = [question, opening, search, cancel('agent', 'r', 'stop')]
     expect(decisionsOf(log)).toMatchObject([{ outcome: 'error' }])
     expect(decisionsOf([...log, result('c1', 'ok')])).toMatchObject([{ outcome: 'success' }])
+  })
+
+  test('that an ended turn has left without an answer is an error, until it is answered', () => {
+    const log = [question, opening, search, conclusion('agent', '', inRun)]
+    expect(decisionsOf(log)).toMatchObject([{ outcome: null }])
+    const ended = turnOf([...log, answer])
+    expect(ended.tool_calls).toEqual([{ name: 'memory_search', has_result: false, has_error: true }])
+    expect(ended.reasoning?.tool_decisions).toMatchObject([{ outcome: 'error', size: null }])
+    expect(decisionsOf([...log, answer, result('c1', 'late')])).toMatchObject([{ outcome: 'success' }])
+    expect(tell([...log, answer]).events).toEqual([])
+    const asked = call('boss', 'review', {}, { id: 'q', to: ['agent'] })
+    const failed = [asked, opening, search, failure('q', 'gave up', 'agent')]
+    expect(turnOf(failed)).toMatchObject({
+      state: 'error',
+      reasoning: { tool_decisions: [{ outcome: 'error' }] },
+    })
+    const abandoned = cancel('system:gateway', 'r', 'abandoned')
+    expect(turnOf([question, opening, search, abandoned])).toMatchObject({
+      state: 'abandoned',
+      reasoning: { tool_decisions: [{ outcome: 'error' }] },
+    })
+  })
+
+  test('that a cancelled turn has left without an answer is rejected', () => {
+    const outside = call('agent', 'time', {}, { id: 'c2', correlationId: 'q' })
+    const log = [question, opening, outside, cancel('agent', 'r', 'stop')]
+    expect(turnOf(log)).toMatchObject({
+      state: 'cancelled',
+      tool_calls: [{ name: 'time', has_result: false, has_error: true }],
+      reasoning: { tool_decisions: [{ outcome: 'rejected' }] },
+    })
+    expect(decisionsOf([...log, result('c2', 'noon')])).toMatchObject([{ outcome: 'success' }])
   })
 
   test('is answered once: what a second responder says changes nothing', () => {

@@ -19,9 +19,8 @@ describe('the state of a turn', () => {
     ['cancelled', 'system:gateway', 'somebody asked for it'],
     ['abandoned', 'system:gateway', 'abandoned'],
   ] as const)('is %s when %s cancels its run: %s', ([state, from, reason]) => {
-    const told = tell([question, opening, cancel(from, 'r', reason)])
-    expect(told.turns[0]).toMatchObject({ state, completed_at: '2026-02-21T10:00:02.000Z' })
-    expect(told.records[0]?.error).toBe(reason)
+    const turn = turnOf([question, opening, cancel(from, 'r', reason)])
+    expect(turn).toMatchObject({ state, completed_at: '2026-02-21T10:00:02.000Z' })
   })
 
   test('does not change when somebody else asks for the end of its run', () => {
@@ -41,13 +40,40 @@ describe('the state of a turn', () => {
       payload: { reason: 'never mind' },
     }
     expect(turnOf([question, opening, { ...back, from: 'other' }]).state).toBe('running')
-    const told = tell([question, opening, back, cancel('agent', 'r', 'taken back'), answer])
-    expect(told.turns[0]).toMatchObject({
+    expect(turnOf([question, opening, back, cancel('agent', 'r', 'taken back'), answer])).toMatchObject({
       state: 'cancelled',
       completed_at: '2026-02-21T10:00:02.000Z',
       response: 'The latest updates include...',
     })
-    expect(told.records[0]?.error).toBe('never mind')
+  })
+
+  test('is cancelled for all who were asked, when the asker takes the question back', () => {
+    const asked = [question, chat('user', 'and why?', { id: 'q2' })]
+    const starts = [
+      opening,
+      start('other', 'I look too', { id: 'o', correlationId: 'q' }),
+      start('third', 'About the other', { id: 't', correlationId: 'q2' }),
+      search,
+      call('other', 'shell', {}, { context: 'o', id: 'c2' }),
+    ]
+    const back: Fields = { kind: 'chat.cancel', from: 'user', correlationId: 'q', payload: {} }
+    const states = (log: readonly Fields[]) =>
+      ['agent', 'other', 'third'].map((agent) => turnOf(log, agent).state)
+    const log = [...asked, ...starts, back]
+    expect(states(log)).toEqual(['cancelled', 'cancelled', 'running'])
+    expect(tell(log).ends.map(([seq]) => seq)).toEqual([8, 8])
+    expect(tell(log).events).toMatchObject([
+      { thread_id: 'main/agent', tool_decisions: [{ outcome: 'error' }] },
+      { thread_id: 'main/other', tool_decisions: [{ outcome: 'error' }] },
+    ])
+    const both = [...asked, ...starts, { ...back, correlationId: ['q2', 'q'] }]
+    expect(states(both)).toEqual(['cancelled', 'cancelled', 'cancelled'])
+  })
+
+  test('stays as it was when the question is taken back after the answer', () => {
+    const back: Fields = { kind: 'chat.cancel', from: 'user', correlationId: 'q', payload: {} }
+    expect(turnOf([question, answer, back]).state).toBe('completed')
+    expect(tell([question, back]).records).toEqual([])
   })
 
   test('stays running while another run of it goes on', () => {
@@ -90,13 +116,11 @@ describe('a request as trigger', () => {
   test.for([failure('q', 'no such file', 'agent'), toolError('q', 'no such file', 'agent')])(
     'that fails is a turn in state error: %j',
     (bad) => {
-      const told = tell([ask, bad])
-      expect(told.turns[0]).toMatchObject({ state: 'error', response: 'no such file' })
-      expect(told.records.find(({ agent }) => agent === 'agent')?.error).toBe('no such file')
+      expect(turnOf([ask, bad])).toMatchObject({ state: 'error', response: 'no such file' })
     },
   )
 
-  test('is a turn of those alone whom it is for', () => {
+  test('is a turn of its addressees alone', () => {
     const log = [ask, start('other', 'I look too', { id: 'o', correlationId: 'q' })]
     expect(tell(log, 'other').turns).toEqual([])
     expect(tell(log).jobs.map(({ jobId }) => jobId)).toEqual(['q', 'o'])
@@ -125,5 +149,43 @@ describe('a request as trigger', () => {
     const others = tell([numbered, opening, { ...notification, from: 'other' }])
     expect(others.turns[0]?.state).toBe('running')
     expect(others.jobs[0]?.decisions[0]?.outcome).toBeNull()
+  })
+
+  describe('that has a JSON-RPC id', () => {
+    const numbered = (id: string, from: string, jsonRpcId: number | string) =>
+      call(from, id, {}, { id, to: ['agent'], payload: { id: jsonRpcId } })
+    const taking = (from: string, requestId: unknown): Fields => ({
+      kind: 'mcp.request',
+      from,
+      payload: { method: 'notifications/cancelled', params: { requestId } },
+    })
+    const begun = (...ids: string[]) =>
+      ids.map((id) => start('agent', id, { id: `r${id}`, correlationId: id }))
+    const states = (...log: Fields[]) => tell(log).turns.map(({ state }) => state)
+
+    test('is the latest one of its asker with this id that is taken back', () => {
+      const asked = [numbered('a', 'boss', 7), numbered('b', 'boss', 7), numbered('c', 'other', 7)]
+      const log = [...asked, ...begun('a', 'b', 'c')]
+      expect(states(...log, taking('boss', 7))).toEqual(['running', 'cancelled', 'running'])
+      expect(states(...log, taking('other', '7'))).toEqual(['running', 'running', 'cancelled'])
+      expect(states(...log, taking('third', 7))).toEqual(['running', 'running', 'running'])
+      expect(states(...log, taking('boss', 8))).toEqual(['running', 'running', 'running'])
+      expect(states(...log, taking('boss', null))).toEqual(['running', 'running', 'running'])
+    })
+
+    test('ends as a call of its asker, but not in the turns of others', () => {
+      const log = [numbered('a', 'boss', 7), ...begun('a'), taking('boss', 7)]
+      const { jobs, ends, records } = tell(log)
+      expect(jobs).toMatchObject([{ agent: 'boss', decisions: [{ id: 'a', outcome: 'error' }] }])
+      expect(ends).toEqual([[3, records.find(({ agent }) => agent === 'boss')?.id]])
+    })
+
+    test('gives way to one that has this as the id of its envelope, or that is answered', () => {
+      const asked = [numbered('7', 'boss', 1), numbered('b', 'boss', 7), numbered('c', 'boss', 7)]
+      const log = [...asked, ...begun('7', 'b', 'c')]
+      expect(states(...log, taking('boss', '7'))).toEqual(['cancelled', 'running', 'running'])
+      const about = { ...taking('boss', 'x'), correlationId: 'b' }
+      expect(states(...log, about)).toEqual(['running', 'cancelled', 'running'])
+    })
   })
 })

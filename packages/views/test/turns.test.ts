@@ -1,18 +1,7 @@
-import { createTurnFold, reasoningBlock, reasoningCommand, turnInfo } from '@meup/views'
+import { Assigner, reasoningBlock, reasoningCommand, turnInfo } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import {
-  call,
-  cancel,
-  chat,
-  conclusion,
-  type Fields,
-  feed,
-  result,
-  start,
-  thought,
-  toLog,
-} from './support/log.js'
+import { call, cancel, chat, conclusion, type Fields, result, start, thought, toLog } from './support/log.js'
 import { answer, inRun, opening, question, search } from './support/search-story.js'
 import { session, tell, turnOf } from './support/turns.js'
 
@@ -28,8 +17,7 @@ describe('a turn', () => {
   ]
 
   verifies(['I26', 'I27'], 'test_turn_info_reasoning_serialization', () => {
-    const fold = createTurnFold(session)
-    const record = feed(fold, whole).at(-1)?.turns[0]
+    const record = tell(whole).records.find(({ agent }) => agent === 'agent')
     expect(JSON.stringify(record && turnInfo(record), null, 1)).toBe(
       JSON.stringify(
         {
@@ -167,11 +155,11 @@ describe('a turn', () => {
   })
 
   test('takes a retry of an envelope for the same', () => {
-    const fold = createTurnFold(session)
+    const assigner = new Assigner(session.epoch)
     const log = toLog(whole)
-    for (const envelope of log) fold.apply(envelope)
-    expect(log.map((envelope) => fold.apply(envelope))).toEqual(
-      log.map(() => ({ turns: [], steps: [], updates: [], at: '' })),
+    expect(log.flatMap((envelope) => assigner.take(envelope).marks)).toHaveLength(7)
+    expect(log.map((envelope) => assigner.take(envelope))).toEqual(
+      log.map(() => ({ begun: [], marks: [], at: '' })),
     )
   })
 })

@@ -1,4 +1,4 @@
-import { type DecisionPayload, type Envelope, Kind, namespaceOf } from '@meup/protocol'
+import { type DecisionPayload, type Envelope, isThought, Kind } from '@meup/protocol'
 import { guardedToolName, isNotification } from '../mcp/call.js'
 import type { Guard } from '../mcp/redact.js'
 import { readResult } from '../mcp/result.js'
@@ -47,5 +47,5 @@ export function stepsOf(
     const content = `Policy ${String(reasonCode)}: ${String(message)}`
     return [{ phase: 'waiting_approval', content, linked_policy_decision: id }]
   }
-  return namespaceOf(kind) === 'reasoning' ? thoughtSteps(payload) : []
+  return isThought(kind) ? thoughtSteps(payload) : []
 }

@@ -16,9 +16,9 @@ import { takenBack } from '../mcp/taken-back.js'
 import { inlineJson } from '../render/inline-json.js'
 import { type Quoted, type Source, sourceOf } from '../source.js'
 import { isWithheld, messageOf, rationaleOf } from '../text.js'
-import { type Beginning, Role } from './assign.js'
 import { attemptOf, isRefusedCall } from './attempt.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
+import { type Beginning, Role } from './mark.js'
 import { answer, endOf, endRun, resume, takeBack } from './outcome.js'
 import type { ToolDecision, TurnRecord, TurnState } from './record.js'
 import { narrate, openRun, think } from './runs.js'
@@ -55,7 +55,7 @@ export class FoldedTurn {
   readonly #decisions = new Decisions()
   readonly #calls = new Map<string, Call>()
   readonly #deadlines = new Deadlines()
-  /** Contexts that are open in it, whoever opened them. */
+  /** Contexts that are open in it, also those that others have opened. */
   readonly #contexts = new Set<string>()
   /** Roots of free paths that its agent works in. */
   readonly #free = new Set<string>()
@@ -122,7 +122,12 @@ export class FoldedTurn {
     this.#decisions.moveOn()
     if (record.inputSource === Kind.mcpRequest) return // It is answered by a response.
     const said = { source: sourceOf(envelope), text: messageOf(envelope.payload) }
-    answer(record, said, 'completed', this.#ts)
+    this.#answer(said, 'completed')
+  }
+
+  /** What the agent does in free paths ends with its answer. */
+  #answer(said: Quoted, state: TurnState): void {
+    answer(this.record, said, state, this.#ts)
     for (const root of this.#free) this.#endRun(root, 'completed')
   }
 
@@ -175,7 +180,7 @@ export class FoldedTurn {
     if (!(roles & Role.answer)) return
     const { text } = readResult(envelope.payload, this.#guard)
     const source = sourceOf(envelope)
-    answer(this.record, { source, text }, outcome === 'error' ? 'error' : 'completed', this.#ts)
+    this.#answer({ source, text }, outcome === 'error' ? 'error' : 'completed')
   }
 
   #refusal(envelope: Envelope, roles: number): void {
@@ -213,12 +218,14 @@ export class FoldedTurn {
     const { context = '' } = envelope
     const [state] = endOf(envelope)
     const closed = [...this.#contexts].filter((each) => isInside(context, each))
-    for (const each of closed.sort((one, other) => one.length - other.length)) {
-      this.#contexts.delete(each)
-      if (state !== 'completed') this.#abandon(({ source }) => isInside(each, source.context))
-      this.#endRun(each, state)
-    }
-    if (this.#free.has(contextRoot(context))) this.#endRun(contextRoot(context), state)
+    for (const each of closed.sort((one, other) => one.length - other.length)) this.#end(each, state)
+    if (this.#free.has(contextRoot(context))) this.#end(contextRoot(context), state)
+  }
+
+  #end(context: string, state: TurnState): void {
+    this.#contexts.delete(context)
+    if (state !== 'completed') this.#abandon(({ source }) => isInside(context, source.context))
+    this.#endRun(context, state)
   }
 
   #endRun(context: string, state: TurnState): void {

@@ -104,7 +104,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 
 /** Fills in contexts and correlations, mostly ones that mean something. */
 function connect(moves: readonly (readonly [Move, number, number])[]): Fields[] {
-  const paths: (string | undefined)[] = [undefined, 'free', 'free/path']
+  const paths: (string | undefined)[] = [undefined, 'free', 'free/path', 'other']
   const ids: string[] = []
   return moves.map(([{ payload, ...fields }, one, other], index) => {
     const id = `e${index + 1}`
@@ -114,7 +114,12 @@ function connect(moves: readonly (readonly [Move, number, number])[]): Fields[] 
     if (fields.kind === 'reasoning.start') paths.push(context === undefined ? id : `${context}/${id}`)
     ids.push(id)
     const isGateway = fields.from === GATEWAY
-    const place = { ...payload, ...(context !== undefined && { context }) }
+    const place = {
+      ...payload,
+      ...(context !== undefined && { context }),
+      ...(other % 3 === 0 && correlationId !== undefined && { attemptedCorrelation: correlationId }),
+      ...(one % 3 === 0 && { attemptedId: `e${index + 2}` }),
+    }
     const requestId = one % 3 === 0 ? 1 + (other % 2) : (correlationId ?? 'nothing')
     const cancelled = { ...payload, params: { requestId } }
     const another = recent[one % (recent.length || 1)]

@@ -5,9 +5,12 @@ import {
   calledTool,
   type DetailedDecision,
   defaultGuard,
+  everything,
   FoldedTurn,
+  type Guard,
   type JobReasoning,
   type Mark,
+  type MayRead,
   type ReasoningStep,
   type ReasoningUpdate,
   reasoningEvent,
@@ -33,8 +36,19 @@ export interface Told {
 
 export const session = { space: 'main', epoch: 'epoch-1' }
 
-/** What a log tells of turns: those of one agent, and everybody's jobs, steps and events. */
-export function tell(log: readonly Fields[], agent = 'agent'): Told {
+interface Telling {
+  readonly guard?: Guard
+  /** Which envelopes the turns are folded from. */
+  readonly mayRead?: MayRead
+}
+
+/** What a log tells a reader of turns: those of one agent, and everybody's jobs, steps and events. */
+export function tell(
+  log: readonly Fields[],
+  agent = 'agent',
+  { guard = defaultGuard, mayRead = everything }: Telling = {},
+): Told {
+  const mayReadOf = (envelope: Envelope): boolean => mayRead(sourceOf(envelope))
   const envelopes = toLog(log)
   const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope]))
   const assigner = new Assigner(session.epoch)
@@ -46,20 +60,27 @@ export function tell(log: readonly Fields[], agent = 'agent'): Told {
     const { begun, marks, at } = assigner.take(envelope)
     for (const beginning of begun) {
       const trigger = envelopes[(beginning.trigger ?? 0) - 1]
-      turns.set(beginning.turn, { beginning, folded: new FoldedTurn(beginning, session, trigger) })
+      const asked = trigger && mayReadOf(trigger) ? trigger : undefined
+      turns.set(beginning.turn, {
+        beginning,
+        folded: new FoldedTurn(beginning, { ...session, guard }, asked),
+      })
     }
-    for (const [turn, roles] of rolesIn(marks)) {
+    if (!mayReadOf(envelope)) continue
+    for (const [turn, roles] of rolesOf(marks)) {
       const { folded, beginning } = turns.get(turn) as { beginning: Beginning; folded: FoldedTurn }
       if (!folded.apply(envelope, roles)) continue
       events.push(...[structuredClone(reasoningEvent(folded.record)) ?? []].flat())
       ends.push([envelope.seq ?? 0, beginning.id])
     }
     const idOf = (turn: number): string => turns.get(turn)?.beginning.id ?? ''
-    steps.push(...stepsIn(envelope, marks, at, byId, idOf))
+    steps.push(...stepsIn(envelope, marks, at, byId, idOf, { guard, mayRead }))
   }
   const records = [...turns.values()].map(({ folded }) => folded.record)
   return {
-    turns: records.filter((record) => record.agent === agent).flatMap((turn) => turnDetail(turn) ?? []),
+    turns: records
+      .filter((record) => record.agent === agent)
+      .flatMap((turn) => turnDetail(turn, guard) ?? []),
     jobs: records.filter(({ jobId }) => jobId !== null),
     records,
     steps,
@@ -68,9 +89,10 @@ export function tell(log: readonly Fields[], agent = 'agent'): Told {
   }
 }
 
-function rolesIn(marks: readonly Mark[]): Map<number, number> {
+/** What an envelope does to each turn. */
+export function rolesOf(marks: readonly Mark[]): Map<number, number> {
   const roles = new Map<number, number>()
-  for (const mark of marks) roles.set(mark.turn, (roles.get(mark.turn) ?? 0) | mark.roles)
+  for (const mark of marks) roles.set(mark.beginning.turn, (roles.get(mark.beginning.turn) ?? 0) | mark.roles)
   return roles
 }
 
@@ -80,23 +102,25 @@ function stepsIn(
   created_at: string,
   byId: ReadonlyMap<string, Envelope>,
   idOf: (turn: number) => string,
+  { guard, mayRead }: Required<Telling>,
 ): ReasoningStep[] {
   const places = marks
-    .flatMap(({ turn, step, steps, index }) =>
+    .flatMap(({ beginning: { turn }, step, steps, index }) =>
       Array.from({ length: steps }, (_, more) => ({ turn, number: step + more, index: index + more })),
     )
     .sort((one, other) => one.index - other.index)
-  if (places.length === 0) return []
   const answered = correlations(envelope).flatMap((id) => {
     const asked = byId.get(id)
-    const tool = asked && calledTool(asked, defaultGuard)
-    return tool !== undefined && (asked?.seq ?? 0) < (envelope.seq ?? 0) ? [[id, tool] as const] : []
+    const tool = asked && calledTool(asked, guard)
+    if (tool === undefined || (asked?.seq ?? 0) >= (envelope.seq ?? 0)) return []
+    return [[id, asked && mayRead(sourceOf(asked)) ? tool : undefined] as const]
   })
+  const drafts = stepsOf(envelope, answered, guard)
+  if (drafts.length !== places.length) throw new Error(`${drafts.length} steps, ${places.length} places`)
+  if (drafts.length === 0) return []
   const ids = new Ulids(session.epoch)
   ids.begin(Date.parse(created_at), envelope.seq ?? 0)
   const links = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }
-  const drafts = stepsOf(envelope, answered, defaultGuard)
-  if (drafts.length !== places.length) throw new Error(`${drafts.length} steps, ${places.length} places`)
   return drafts.map((draft, index) => {
     const { turn = 0, number: step_number = 0, index: place = 0 } = places[index] ?? {}
     const source = sourceOf(envelope)

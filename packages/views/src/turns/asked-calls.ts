@@ -1,0 +1,91 @@
+import { correlations, type Envelope } from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
+import { cancellationOf } from '../mcp/call.js'
+import type { OpenTurn } from './mark.js'
+
+/** A request or a proposal. */
+export interface AskedCall {
+  readonly id: string
+  readonly from: string
+  readonly isProposal: boolean
+  readonly jsonRpcId: string | null
+  /** The turn in which the step of its answer is made. */
+  readonly home: OpenTurn
+  /** The turns in which its answer ends a call. */
+  readonly settles: readonly OpenTurn[]
+}
+
+type Stored = Omit<AskedCall, 'home' | 'settles'> & { home: number; settles: readonly number[] }
+
+/** Turns by their numbers. */
+export interface AskedCallsSnapshot {
+  readonly calls: readonly Stored[]
+  readonly deadlines: DeadlinesSnapshot
+}
+
+/** The latest 20,000 calls, to which answers may come. */
+export class AskedCalls {
+  readonly #calls = new Bounded<AskedCall>(20_000)
+  /** Ids of the latest ones by their askers and JSON-RPC ids. */
+  readonly #byJsonRpcId = new Bounded<string>(20_000)
+  readonly #deadlines = new Deadlines()
+
+  add(envelope: Envelope, call: Pick<AskedCall, 'home' | 'settles' | 'isProposal'>): void {
+    const { id, from, payload } = envelope
+    const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
+    this.#keep({ id, from, jsonRpcId, ...call })
+    if (call.isProposal) this.#deadlines.set(id, payload.expiresAt)
+  }
+
+  /** Those that this envelope answers. */
+  answered(envelope: Envelope): AskedCall[] {
+    return correlations(envelope).flatMap((id) => this.#calls.get(id) ?? [])
+  }
+
+  /** The proposals that this request fulfils; they do not expire any more. */
+  fulfilled(request: Envelope): AskedCall[] {
+    const proposals = this.answered(request).filter(({ isProposal }) => isProposal)
+    for (const { id } of proposals) this.#deadlines.delete(id)
+    return proposals
+  }
+
+  /** The one that its asker takes back with this notification. */
+  takenBack(notification: Envelope): AskedCall | undefined {
+    const cancellation = cancellationOf(notification.payload)
+    if (cancellation === undefined) return undefined
+    const { from } = notification
+    const { requestId } = cancellation
+    const named = [requestId, ...correlations(notification)].find((id) => this.#calls.get(id)?.from === from)
+    return this.#calls.get(named ?? this.#byJsonRpcId.get(keyOf(from, requestId)) ?? '')
+  }
+
+  /** The proposals that have expired by then (RFC 3339). */
+  expired(time: string): AskedCall[] {
+    if (this.#deadlines.isEmpty) return []
+    return this.#deadlines.due(Date.parse(time)).flatMap((id) => this.#calls.get(id) ?? [])
+  }
+
+  snapshot(numberOf: (turn: OpenTurn) => number): AskedCallsSnapshot {
+    const calls = [...this.#calls.values()].map((call) => ({
+      ...call,
+      home: numberOf(call.home),
+      settles: call.settles.map(numberOf),
+    }))
+    return { calls, deadlines: this.#deadlines.snapshot() }
+  }
+
+  restore({ calls, deadlines }: AskedCallsSnapshot, turnAt: (number: number) => OpenTurn): void {
+    for (const call of calls)
+      this.#keep({ ...call, home: turnAt(call.home), settles: call.settles.map(turnAt) })
+    this.#deadlines.restore(deadlines)
+  }
+
+  #keep(call: AskedCall): void {
+    this.#calls.set(call.id, call)
+    if (call.jsonRpcId !== null && !call.isProposal)
+      this.#byJsonRpcId.renew(keyOf(call.from, call.jsonRpcId), call.id)
+  }
+}
+
+const keyOf = (asker: string, jsonRpcId: string): string => `${asker} ${jsonRpcId}`
