@@ -51,7 +51,7 @@ describe('the block after an answer', () => {
   ┄ [parallel batch 0]
   ┄   ↳ memory_search  "searching memory"
        params: { "query": "auth design" }
-       → 3 items
+       → 3 documents found
   ┄   ↳ file_read  "reading the source"
        params: { "path": "auth.ts", "token": "[redacted]" }
        → error
@@ -93,7 +93,7 @@ describe('/reasoning', () => {
   ┄   ↳ memory_search
        rationale: "searching memory"
        params:    { "query": "auth design" }
-       outcome:   3 items
+       outcome:   3 documents found
 
   ┄   ↳ file_read
        rationale: "reading the source"
@@ -105,7 +105,7 @@ describe('/reasoning', () => {
   ┄ memory_search
     rationale: "searched memory for 'recent project updates'"
     params:    { "query": "recent project updates", "limit": 5 }
-    outcome:   3 items
+    outcome:   3 documents found
 
   ┄ shell
     rationale: "ran git log to check recent commits"

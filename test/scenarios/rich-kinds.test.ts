@@ -40,7 +40,7 @@ verifies(
     const thoughts = stdout.slice(stdout.indexOf('  ana ┄'))
     expect(thoughts).toBe(`  ana ┄ Evaluate deployment safety
   │ approach: security-first analysis
-  ana · question: questions:
+  ana · question:
   │ - Which auth components are modified?
   │ - Is there a rollback plan?
   ana · observation: Changes affect OAuth2 token validation
@@ -70,7 +70,7 @@ verifies(
     await page.shows('evidence: test_failures, oauth2_changes')
     const cards = `[...document.querySelectorAll('.line.typed')].map((card) => card.innerText)`
     expect(await page.evaluate(cards)).toEqual([
-      'question\nquestions:\n- Which auth components are modified?\n- Is there a rollback plan?',
+      'question\n- Which auth components are modified?\n- Is there a rollback plan?',
       'observation\nChanges affect OAuth2 token validation\nseverity: high\ncomponents: oauth2, sessions',
       'hypothesis\nA regression in token expiration\nconfidence: 0.85\nevidence: test_failures, oauth2_changes',
     ])

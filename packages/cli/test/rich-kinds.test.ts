@@ -26,7 +26,7 @@ verifies('M29', 'a terminal shows all that thoughts of richer kinds say, and kin
   expect(all.flatMap((each) => terminal.lines(each))).toEqual([
     'bot ┄ Is it safe?',
     '│ approach: tests first',
-    '  bot · question: questions:',
+    '  bot · question:',
     '  │ - What is modified?',
     '  │ - When?',
     '  bot · observation: Two tests fail',

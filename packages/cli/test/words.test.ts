@@ -43,7 +43,7 @@ test('what happens is told in sentences, without signs and without what cannot b
     'ana goes on: [2JNow?',
     'bot begins to think: Looking',
     'bot thinks: hm',
-    'bot thinks, question: questions: - Is it safe? - When?',
+    'bot thinks, question: - Is it safe? - When?',
     'bot calls read, because: to know',
     'read of files answers',
     'bot asks whether read of files may be called with {"path":"a.txt"}, because: to know. To decide: /approve e8 or /reject e8',

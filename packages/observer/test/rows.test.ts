@@ -104,7 +104,7 @@ describe('a run', () => {
     model.choose(run.id, 'all')
     expect(gists(model)).toEqual([
       'bot concluded [all] do_not_deploy recommendation: Fix it first',
-      '  thought question: questions:\n- What is modified?\n- Is there a rollback plan?',
+      '  thought question: - What is modified?\n- Is there a rollback plan?',
       '  thought observation: Two tests fail\nseverity: high\ncomponents: oauth2, sessions',
       '  thought hypothesis: A regression\nconfidence: 0.85',
       '  concluded do_not_deploy\nrecommendation: Fix it first',

@@ -17,7 +17,15 @@ export { outcomeOf, type Result, type ResultSize, readResult } from './mcp/resul
 export { shownToolName } from './mcp/shown-name.js'
 export { takenBack } from './mcp/taken-back.js'
 export { Oldest } from './oldest.js'
-export { detailsText, fieldsText, payloadText, thoughtName, thoughtText } from './payload-text.js'
+export {
+  detailsText,
+  fieldsText,
+  payloadText,
+  thoughtName,
+  thoughtText,
+  withoutThoughtName,
+  withThoughtName,
+} from './payload-text.js'
 export {
   createPresenceFold,
   type PresenceFold,

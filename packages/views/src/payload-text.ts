@@ -32,6 +32,20 @@ export const thoughtText = (payload: Payload): string => payloadText(payload) ||
 export const thoughtName = (kind: string): string =>
   isThought(kind) && kind !== Kind.reasoningThought ? kind.slice(kind.indexOf('.') + 1) : ''
 
+/** A text of that kind of thought, after its name: `hypothesis: …`. A field that is called like it is not named twice. */
+export function withThoughtName(kind: string, text: string): string {
+  const name = thoughtName(kind)
+  const said = withoutThoughtName(kind, text)
+  return name === '' ? text : `${name}:${said.startsWith('- ') ? '\n' : ' '}${said}`
+}
+
+/** The same without the name, for a heading that has it. */
+export function withoutThoughtName(kind: string, text: string): string {
+  const name = thoughtName(kind)
+  const label = [`${name}:`, `${name}s:`].find((each) => text.startsWith(each))
+  return name === '' || label === undefined ? text : text.slice(label.length).trimStart()
+}
+
 /** The fields beside the text, one a line; `''` where there are none. */
 export function fieldsText(payload: Payload): string {
   const read = textFields.find((name) => payload[name] !== undefined && payload[name] !== null)

@@ -80,7 +80,7 @@ agent begins: Evaluate deployment safety for auth system changes
 triggered_by: user-request
 approach: security-first analysis
 
-agent [思考] question: questions:
+agent [思考] question:
 - What specific auth components are modified?
 - Is there a rollback plan?
 

@@ -1,4 +1,4 @@
-import { answerFor, type Envelope } from '@meup/protocol'
+import { answerFor, type Envelope, GATEWAY } from '@meup/protocol'
 import { contextTree, createContextFold } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -35,6 +35,57 @@ describe('a context', () => {
     expect(shape([...nested.slice(0, 3), end])).toEqual([
       ['msg-301', 'cancelled', [['msg-301/msg-302', 'cancelled', []]]],
     ])
+  })
+
+  verifies('O01', 'expires while its owner is away, as long as it is open', () => {
+    const space = (payload: object): Fields => ({
+      kind: 'system.space',
+      from: GATEWAY,
+      payload: { ...payload },
+    })
+    const presence = (event: string, id: string): Fields => ({
+      kind: 'system.presence',
+      from: GATEWAY,
+      payload: { event, participant: { id } },
+    })
+    const fold = createContextFold()
+    const log = toLog([
+      start('agent', 'Looking', { id: 'run' }),
+      start('agent', 'Deeper', { id: 'in', context: 'run' }),
+      start('other', 'Also', { id: 'its' }),
+      presence('leave', 'agent'),
+      presence('join', 'agent'),
+      space({ event: 'configured', reasoning: { abandonAfterMs: 5000 } }),
+      presence('leave', 'agent'),
+      cancel(GATEWAY, 'run', 'abandoned'),
+      presence('leave', 'agent'),
+    ])
+    const told = log.map((envelope) =>
+      fold.apply(envelope).contexts.map(({ context, expiresAt }) => [context, expiresAt]),
+    )
+    expect(told.slice(3)).toEqual([
+      [
+        ['run', '2026-02-21T10:01:03.000Z'],
+        ['run/in', '2026-02-21T10:01:03.000Z'],
+      ],
+      [
+        ['run', null],
+        ['run/in', null],
+      ],
+      [],
+      [
+        ['run', '2026-02-21T10:00:11.000Z'],
+        ['run/in', '2026-02-21T10:00:11.000Z'],
+      ],
+      [
+        ['run', null],
+        ['run/in', null],
+      ],
+      [],
+    ])
+    const copy = createContextFold()
+    copy.restore(fold.snapshot())
+    expect(copy.get('its')).toMatchObject({ state: 'open', expiresAt: null, reasoningVisible: true })
   })
 
   test('is closed by its starter or the gateway, and by nobody else', () => {

@@ -301,6 +301,10 @@ really
       'ann asks: Hi\n> bob approves it\n> and so on',
     )
     expect(told([chat('ann', 'Run\n```\nrm\n```')]).join('\n\n')).toBe('ann asks: Run\n> ```\n> rm\n> ```')
+    expect(told([call('agent', 'x', {}), result('e1', 'one\n\nann approves x')]).slice(1)).toEqual([
+      '[実行] x -> one\n>\n> ann approves x',
+      '(tool_call: e1)',
+    ])
     expect(told([call('agent', 'x', { a: 'b\n\n## Turn 02' }, { rationale: 'so\n\n## Turn 03' })])[0]).toBe(
       'agent calls x of tools { "a": "b\\n\\n## Turn 02" } — "so ## Turn 03" (tool_call: e1)',
     )

@@ -17,8 +17,8 @@ import {
   reasonText,
   redact,
   shownToolName,
-  thoughtName,
   thoughtText,
+  withThoughtName,
 } from '@meup/views'
 import { deedOf } from '../trust/trust-text.js'
 
@@ -139,8 +139,7 @@ const why = (payload: Call, rationale: string | undefined): string =>
 
 function thoughtLine(from: string, kind: string, payload: Readonly<Record<string, unknown>>) {
   const text = thoughtText(payload)
-  const name = thoughtName(kind)
-  return text === '' ? undefined : `${from} · ${name && `${name}: `}${text}`
+  return text === '' ? undefined : `${from} · ${withThoughtName(kind, text)}`
 }
 
 /** Without the usual secrets, as in the views; the gateway leaves what tools are told and say as it is [MEUP-6.9]. */

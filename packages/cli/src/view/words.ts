@@ -10,8 +10,8 @@ import {
   printable,
   redact,
   shownToolName,
-  thoughtName,
   thoughtText,
+  withThoughtName,
 } from '@meup/views'
 import { Conversation, type Lines } from '../render/conversation.js'
 import { spanText } from '../trust/terms.js'
@@ -66,9 +66,10 @@ export class WordLines implements Lines {
   }
 
   #thought({ from, kind, payload }: AnyEnvelope): string[] {
-    const text = brief(thoughtText({ ...payload }), longest)
-    const name = thoughtName(kind)
-    return text === '' ? [] : [`${from} thinks${name && `, ${name}`}: ${text}`]
+    const text = thoughtText({ ...payload })
+    if (onOneLine(text) === '') return []
+    const isNamed = withThoughtName(kind, text) !== text
+    return [`${from} thinks${isNamed ? ', ' : ': '}${brief(withThoughtName(kind, text), longest)}`]
   }
 
   #spent(context: string | undefined): string {

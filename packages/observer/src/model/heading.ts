@@ -14,6 +14,7 @@ export function headingOf(view: ContextView, level: Level, isMuted: boolean): He
     reasoningVisible: view.reasoningVisible,
     hiddenBy: view.hiddenBy,
     startedAt: view.startedAt,
+    expiresAt: view.expiresAt,
     duration: view.duration,
     owner: owner ?? contributors[0] ?? '',
     level,

@@ -20,6 +20,7 @@ import {
   thoughtName,
   thoughtText,
   toolNameOf,
+  withoutThoughtName,
 } from '@meup/views'
 import type { CallEntry, Entry } from './entry.js'
 import { eventText } from './event-text.js'
@@ -51,7 +52,7 @@ const isFree = (kind: string): boolean => !reservedNamespaces.has(namespaceOf(ki
 
 function said(envelope: Envelope): string {
   const { kind, payload } = envelope
-  if (isThought(kind)) return printable(thoughtText(payload))
+  if (isThought(kind)) return printable(withoutThoughtName(kind, thoughtText(payload)))
   if (isFree(kind)) return printable(payloadText(payload, asSaid))
   return (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel) || kind === Kind.chat
     ? textOf(envelope)

@@ -30,7 +30,7 @@ export interface HeadingRow extends Placed, Heading {
 export interface Heading
   extends Pick<
     ContextView,
-    'context' | 'state' | 'reasoningVisible' | 'hiddenBy' | 'startedAt' | 'duration'
+    'context' | 'state' | 'reasoningVisible' | 'hiddenBy' | 'startedAt' | 'expiresAt' | 'duration'
   > {
   readonly owner: string
   readonly level: Level

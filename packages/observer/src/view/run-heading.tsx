@@ -1,6 +1,7 @@
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
+  clockText,
   countText,
   durationText,
   type HeadingRow,
@@ -76,6 +77,11 @@ function Chips({ row }: { row: HeadingRow }): VNode {
         <Chip kind="warn">
           {isAllHidden(row) ? 'hidden from everybody' : 'own thoughts hidden from everybody'}, by{' '}
           {row.hiddenBy.map(nameText).join(' and ')}
+        </Chip>
+      )}
+      {row.expiresAt !== null && (
+        <Chip kind="warn">
+          left, and is stopped at {clockText(row.expiresAt)} unless {nameText(row.owner)} returns
         </Chip>
       )}
       {row.isMuted && <Chip>thoughts hidden by you</Chip>}

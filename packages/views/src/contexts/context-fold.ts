@@ -5,11 +5,13 @@ import {
   type Envelope,
   hiddenByAfter,
   Kind,
+  type PresencePayload,
   type WelcomePayload,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { type Fold, Progress } from '../fold.js'
 import { type Source, sourceOf } from '../source.js'
+import { isObject } from '../text.js'
 import { Awaited, type AwaitedSnapshot } from './awaited.js'
 import type { ContextView } from './context-view.js'
 import { begin, count, type Draft, draftOf, end, hide, propose, quoteFree } from './draft.js'
@@ -34,6 +36,7 @@ export interface ContextSnapshot {
   readonly lifecycle: LifecycleSnapshot
   readonly awaited: AwaitedSnapshot
   readonly ids: readonly string[]
+  readonly abandonAfterMs: number
 }
 
 export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
@@ -47,6 +50,9 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
 /** The contexts: runs, what is nested in them, and free paths. `contextTree` arranges them. */
 export const createContextFold = (options: ContextOptions = {}): ContextFold => new Contexts(options)
 
+/** How long a gateway waits for an owner that has left, where it does not say otherwise. */
+const defaultAbandonAfterMs = 60_000
+
 const nothing: ContextChange = { contexts: [], isLate: false }
 
 class Contexts implements ContextFold {
@@ -56,6 +62,7 @@ class Contexts implements ContextFold {
   readonly #awaited = new Awaited()
   readonly #ids = new Bounded<true>(50_000)
   readonly #isKnown: (id: string) => boolean
+  #abandonAfterMs = defaultAbandonAfterMs
 
   constructor({ isKnown = (id) => this.#ids.get(id) === true }: ContextOptions) {
     this.#isKnown = isKnown
@@ -88,11 +95,13 @@ class Contexts implements ContextFold {
       lifecycle: this.#lifecycle.snapshot(),
       awaited: this.#awaited.snapshot(),
       ids: [...this.#ids.keys()],
+      abandonAfterMs: this.#abandonAfterMs,
     }
   }
 
-  restore({ seq, contexts, lifecycle, awaited, ids }: ContextSnapshot): void {
+  restore({ seq, contexts, lifecycle, awaited, ids, abandonAfterMs }: ContextSnapshot): void {
     this.#progress.seq = seq
+    this.#abandonAfterMs = abandonAfterMs
     this.#drafts.restore(contexts)
     this.#lifecycle.restore(lifecycle)
     this.#awaited.restore(awaited)
@@ -136,6 +145,21 @@ class Contexts implements ContextFold {
     else if (kind === Kind.mcpProposal) {
       for (const path of [context, ...correlations(envelope)]) this.#propose(path, envelope.id)
     } else if (kind === Kind.observeVisibility) this.#hide(envelope)
+    else if (kind === Kind.systemPresence) this.#expect(envelope)
+    else if (kind === Kind.systemSpace) this.#configure(envelope.payload)
+  }
+
+  /** An owner that leaves is awaited for a while. */
+  #expect({ ts, payload }: Envelope): void {
+    const { event, participant } = payload as Partial<PresencePayload>
+    if (participant === undefined || (event !== 'leave' && event !== 'join')) return
+    const expiresAt = new Date(Date.parse(ts) + this.#abandonAfterMs).toISOString()
+    this.#drafts.expect(participant.id, event === 'leave' ? expiresAt : null)
+  }
+
+  #configure({ reasoning }: Envelope['payload']): void {
+    const milliseconds = isObject(reasoning) ? reasoning.abandonAfterMs : undefined
+    if (typeof milliseconds === 'number') this.#abandonAfterMs = milliseconds
   }
 
   #hide(envelope: Envelope): void {

@@ -36,6 +36,8 @@ export interface ContextView {
   /** Of the first envelope that told of it. */
   readonly firstSeq: number
   readonly endedAt: string | null
+  /** When the gateway cancels it, at the earliest, as its owner has left; `null` while the owner is here [MEUP-2.3]. */
+  readonly expiresAt: string | null
   /** From start to end, in milliseconds. */
   readonly duration: number | null
 }

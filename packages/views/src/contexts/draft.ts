@@ -33,6 +33,7 @@ export const draftOf = (context: string, startedAt: string, firstSeq: number): D
   startedAt,
   firstSeq,
   endedAt: null,
+  expiresAt: null,
   duration: null,
   weight: 500,
 })
@@ -80,6 +81,7 @@ export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: En
   draft.state = state
   draft.ending = quote(envelope, text)
   draft.endedAt = envelope.ts
+  draft.expiresAt = null
   draft.duration = Date.parse(envelope.ts) - Date.parse(draft.startedAt)
   draft.weight += text.length
 }

@@ -38,6 +38,15 @@ export class Drafts {
     }
   }
 
+  /** The owner of open contexts has left, and is awaited until then; or is here: `null`. */
+  expect(owner: string, expiresAt: string | null): void {
+    for (const draft of this.#drafts.values()) {
+      if (draft.owner !== owner || draft.state !== 'open' || draft.expiresAt === expiresAt) continue
+      draft.expiresAt = expiresAt
+      this.put(draft)
+    }
+  }
+
   /** What has changed since the last time. */
   flush(): Draft[] {
     const changed = [...this.#changed.values()]

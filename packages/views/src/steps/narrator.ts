@@ -13,7 +13,7 @@ import { guardedToolName, isNotification, isToolCall, parametersOf } from '../mc
 import { type Guard, guarded, redact } from '../mcp/redact.js'
 import { readResult } from '../mcp/result.js'
 import { takenBack } from '../mcp/taken-back.js'
-import { detailsText, payloadText, thoughtName } from '../payload-text.js'
+import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
 import { inlineJson } from '../render/inline-json.js'
 import { outcomeText } from '../render/outcome.js'
 import { onOneLine } from '../render/printable.js'
@@ -130,7 +130,6 @@ export class Narrator {
   /** What an agent claims to have done is told as its words: the steps of tools and of the gateway look different. */
   #thought({ kind, from, payload }: Envelope): string[] {
     const who = from === this.#agent ? '' : `${from} `
-    const name = thoughtName(kind) && `${thoughtName(kind)}: `
     const about = detailsText(payload)
     const steps = isWithheld(payload)
       ? [{ phase: 'thinking', content: withheld } as const]
@@ -139,7 +138,7 @@ export class Narrator {
       const claim = phase === 'thinking' || phase === 'plan' ? '' : `${from} says: `
       const end =
         index === steps.length - 1 && about !== '' && about !== content ? ` (${onOneLine(about)})` : ''
-      return `${who}${phaseLabels[phase]} ${claim}${name}${withEnd(content, end)}`
+      return `${who}${phaseLabels[phase]} ${claim}${withEnd(index === 0 ? withThoughtName(kind, content) : content, end)}`
     })
   }
 
