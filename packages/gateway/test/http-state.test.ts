@@ -109,7 +109,7 @@ describe('GET contexts', () => {
 
   test('knows no others', async () => {
     const { url } = await twoRuns()
-    for (const path of ['nothing', 'free/other', 'run/in/deeper', 'run/', 'ru', '__proto__']) {
+    for (const path of ['nothing', 'free/other', 'run/', 'ru', '__proto__']) {
       const response = await asking(url, 'bob').get(`/contexts/${path}`)
       expect([response.status, await response.json()]).toMatchObject([404, { code: 'not_found' }])
     }

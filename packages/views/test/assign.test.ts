@@ -138,12 +138,12 @@ describe('an envelope belongs to turns', () => {
     const assigned = toLog(log).map((envelope) => assigner.take(envelope))
     const { thinking, plan, execute } = phaseBits
     expect(assigned[3]?.marks).toMatchObject([
-      { turn: 1, step: 0, steps: 2, phases: thinking | plan, index: 0 },
+      { beginning: { turn: 1 }, step: 0, steps: 2, phases: thinking | plan, index: 0 },
     ])
     expect(assigned[7]?.marks.filter(({ steps }) => steps > 0)).toMatchObject([
-      { turn: 1, step: 2, steps: 1, phases: execute, index: 0 },
-      { turn: 2, step: 0, steps: 1, phases: execute, index: 1 },
-      { turn: 1, step: 3, steps: 1, phases: execute, index: 2 },
+      { beginning: { turn: 1 }, step: 2, steps: 1, phases: execute, index: 0 },
+      { beginning: { turn: 2 }, step: 0, steps: 1, phases: execute, index: 1 },
+      { beginning: { turn: 1 }, step: 3, steps: 1, phases: execute, index: 2 },
     ])
     expect(assigned[7]?.marks.map(({ roles }) => (roles & endingRoles) !== 0)).toEqual([
       true,

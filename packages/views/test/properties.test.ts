@@ -171,9 +171,10 @@ describe('whatever happens', () => {
       fc.property(randomLog(60), (log) => {
         const { steps } = tell(log)
         const seqs = new Set(steps.map(({ source }) => source.seq))
-        for (const { seq = 0, kind, payload } of toLog(log)) {
+        for (const { seq = 0, kind } of toLog(log)) {
           if (!kind.startsWith('reasoning.')) continue
-          expect(seqs.has(seq)).toBe(isThought(kind) && messageOf(payload).trim() !== '')
+          // Each of them says something, be it a field that no view knows.
+          expect(seqs.has(seq)).toBe(isThought(kind))
         }
       }),
     )
