@@ -10,7 +10,6 @@ import {
   type Fold,
   FoldedTurn,
   type Mark,
-  messageOf,
   type ReasoningStep,
   reasoningBlock,
   reasoningEvent,
