@@ -4,6 +4,7 @@ import {
   brief,
   type ContextFold,
   defaultGuard,
+  isLate,
   isNotification,
   messageOf,
   onOneLine,
@@ -59,7 +60,10 @@ export class WordLines implements Lines {
         return [`${from} asks whether ${asked}${why(envelope)}. To decide: /approve ${id} or /reject ${id}`]
       }
     }
-    if (isThought(kind)) return text === '' ? [] : [`${from} thinks: ${text}`]
+    if (isThought(kind)) {
+      const late = isLate(envelope, (each) => this.#contexts().get(each)) ? ', late' : ''
+      return text === '' ? [] : [`${from} thinks${late}: ${text}`]
+    }
     return this.#others.lines(envelope).map((line) => line.trim().replace(/^[·✗] /, ''))
   }
 

@@ -22,12 +22,12 @@ const longestResult = 1000
 type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
 
 /** What somebody thinks, says or does that has no fields of its own to show. */
-export function saidLine(envelope: Envelope, owner: string | null): Unplaced<SaidRow> {
+export function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Unplaced<SaidRow> {
   const { kind, payload, from } = envelope
   const isSpeech = kind === Kind.chat || (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel)
   const text = isWithheld(payload) ? null : isSpeech ? textOf(envelope) : eventText(envelope)
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY
-  return { type: 'said', text, tone: toneOf(envelope), isByAnother }
+  return { type: 'said', text, tone: toneOf(envelope), isByAnother, isLate }
 }
 
 function toneOf(envelope: Envelope): SaidRow['tone'] {

@@ -73,12 +73,13 @@ function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }):
   )
 }
 
-function SaidLine({ row: { text, tone, isByAnother, envelope } }: { row: SaidRow }): VNode {
+function SaidLine({ row: { text, tone, isByAnother, isLate, envelope } }: { row: SaidRow }): VNode {
   return (
     <div class={`line ${tone}`}>
       {tone === 'problem' && <span class="mark bad">⚠</span>}
       {isByAnother && <Name id={envelope.from} />}
       {text === null ? <Chip kind="warn">withheld</Chip> : <Text text={text} of={envelope} />}
+      {isLate && <Chip>late</Chip>}
       <HeavyChip envelope={envelope} />
     </div>
   )
