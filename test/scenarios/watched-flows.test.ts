@@ -1,4 +1,4 @@
-import { connect } from '@meup/agent-sdk'
+import { connect, type Space } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
@@ -15,25 +15,30 @@ participants:
 `
 const timeout = 60_000
 
-/** What `meup watch` prints of these, once they are in the log of a running space. */
+/** Puts these into the log of a running space; gives what `meup watch` prints of them, and `meup reasoning`. */
 async function watched(...examples: readonly Example[]) {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await startMeup('gateway', cwd)
-  const agent = await connect({ as: 'agent', directory: cwd })
-  onTestFinished(() => agent.close())
-  const echoes: AnyEnvelope[] = []
-  for (const { from: _, ...draft } of examples) echoes.push(await agent.send(draft))
-  return async (...flags: readonly string[]): Promise<string> => {
+  const seats = new Map<string, Space>()
+  for (const as of ['ana', 'agent']) {
+    const seat = await connect({ as, directory: cwd })
+    onTestFinished(() => seat.close())
+    seats.set(as, seat)
+  }
+  const echoes: (AnyEnvelope | undefined)[] = []
+  for (const { from, ...draft } of examples) echoes.push(await seats.get(from)?.send(draft))
+  const print = async (...flags: readonly string[]): Promise<string> => {
     const { stdout } = await meup(['watch', '--from', `${echoes[0]?.seq}`, '--no-follow', ...flags], { cwd })
     return stdout
   }
+  return { print, why: async () => (await meup(['reasoning', '--as', 'ana'], { cwd })).stdout }
 }
 
 verifies(
   'M04',
   'a terminal shows a start and a conclusion without words by neutral labels',
   async () => {
-    const print = await watched(
+    const { print } = await watched(
       { kind: 'reasoning.start', from: 'agent', id: 'msg-501' },
       { kind: 'reasoning.conclusion', from: 'agent', context: 'msg-501' },
       start('agent', '', { id: 'msg-601' }),
@@ -53,7 +58,7 @@ verifies(
   'a terminal shows a thought after the conclusion, marked as late',
   async () => {
     const context = 'msg-101'
-    const print = await watched(
+    const { print } = await watched(
       start('agent', 'Analyzing deployment safety...', { id: context }),
       thought('agent', 'Need to check test results', { context }),
       conclusion('agent', 'Deployment is unsafe', { context }),
@@ -77,7 +82,7 @@ verifies(
   'a terminal sets in what is said in a context, also without reasoning kinds',
   async () => {
     const context = 'reason-123'
-    const print = await watched(
+    const { print } = await watched(
       chat('agent', "I'll analyze this"),
       chat('agent', 'Checking permissions...', { context }),
       request('agent', 'check_permissions', { context, to: ['agent'] }),
@@ -91,6 +96,40 @@ verifies(
     expect(await print('--context', context)).toBe(`  agent: Checking permissions...
   agent → agent/check_permissions {}  — no reason given
   agent: Permissions look good
+`)
+  },
+  { timeout },
+)
+
+verifies(
+  'I04',
+  'a terminal tells the narrative of a turn as such, and not as the reason of a call that has none',
+  async () => {
+    const call = (id: string, name: string, why: object): Example[] => [
+      { ...request('agent', name, { id, context: 'run', to: ['agent'] }), ...why },
+      { kind: 'mcp.response', from: 'agent', to: ['agent'], correlationId: id, payload: { result: {} } },
+    ]
+    const { why } = await watched(
+      chat('ana', 'Which file?', { id: 'q' }),
+      start('agent', '', { id: 'run', correlationId: 'q' }),
+      thought('agent', 'First memory, then the file.', { context: 'run' }),
+      ...call('c1', 'memory_search', { rationale: 'it may be known' }),
+      ...call('c2', 'file_read', {}),
+      conclusion('agent', '', { context: 'run' }),
+      chat('agent', 'auth.ts', { correlationId: 'q' }),
+    )
+    expect(await why()).toBe(`  ┄ Reasoning — turn 1
+  Narrative: "First memory, then the file."
+
+  ┄ memory_search
+    rationale: "it may be known"
+    params:    {}
+    outcome:   success
+
+  ┄ file_read
+    rationale: no reason given
+    params:    {}
+    outcome:   success
 `)
   },
   { timeout },

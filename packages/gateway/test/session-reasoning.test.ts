@@ -1,10 +1,12 @@
 import { FakeClock } from '@meup/gateway/testing'
 import { describe, expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import type { Sent } from './client.js'
 import { rawEvents } from './reasoning-story.js'
 import { begin, call, chat, conclude, result, stage, type TurnPage, thought } from './turns.js'
 
 const sixDays = 6 * 86_400_000
+type Line = readonly [who: string, ...what: Sent[]]
 const end = chat('end', 'that is all')
 const fallback = 'Tool selected to satisfy the current subtask.'
 
@@ -57,15 +59,15 @@ verifies(
 
 describe('what is not there', () => {
   /** The turns of ben's as the gateway writes them, and its events. */
-  async function told(...lines: Parameters<Awaited<ReturnType<typeof stage>>['say']>) {
+  async function told(...lines: Line[]) {
     const staged = await stage()
     await staged.say(['ana', chat('q', 'why?')], ...lines, ['ana', end])
     const turns = await (await staged.as('ana').get('/turns?thread_id=test/ben')).text()
     const events = await rawEvents(staged.url, 'ana', { query: 'after=0' })
     return { turns, update: events.find((event) => event.startsWith('event: reasoning_update')) }
   }
-  const silent = ['ben', { ...begin('r', 'q', ''), payload: {} }, call('c', 'r', 'look', 'to see')] as const
-  const answer = ['ben', conclude('r'), chat('a', 'so', { correlationId: 'q' })] as const
+  const silent: Line = ['ben', { ...begin('r', 'q', ''), payload: {} }, call('c', 'r', 'look', 'to see')]
+  const answer: Line = ['ben', conclude('r'), chat('a', 'so', { correlationId: 'q' })]
 
   verifies('I38', 'a turn without tools has no narrative, whatever was thought in it', async () => {
     const { turns, update } = await told(
@@ -81,7 +83,7 @@ describe('what is not there', () => {
     ['I05', 'I38'],
     'neither narrative nor group of a single call is made up: null in turns, and no key in events',
     async () => {
-      const { turns, update } = await told([...silent], ['tool', result('c')], [...answer])
+      const { turns, update } = await told(silent, ['tool', result('c')], answer)
       expect(turns).toMatch(
         /"turn_number":1,"narrative":null,"tool_decisions":\[\{"tool_name":"look","rationale":"to see","parameters":\{"query":"look"\},"outcome":"success","parallel_group":null\}\]/,
       )
@@ -92,7 +94,7 @@ describe('what is not there', () => {
   )
 
   verifies('I05', 'a turn that goes on has neither answer nor end', async () => {
-    const { turns } = await told([...silent])
+    const { turns } = await told(silent)
     expect(turns).toMatch(
       /\{"turn_number":1,"user_input":"why\?","response":null,"state":"running","started_at":"[^"]+","completed_at":null,"tool_calls":\[\{"name":"look","has_result":false,"has_error":false\}\],"reasoning":\{/,
     )
@@ -103,7 +105,7 @@ describe('what is not there', () => {
       ['ben', begin('r', 'q', ''), thought('r', 'First memory, then the file.')],
       ['ben', call('c', 'r', 'look', ''), call('d', 'r', 'read', 'to be sure')],
       ['tool', result('c'), result('d')],
-      [...answer],
+      answer,
     )
     const { reasoning } = (JSON.parse(turns) as TurnPage).turns[0] ?? {}
     expect(reasoning?.narrative).toBe('First memory, then the file.')
