@@ -92,7 +92,7 @@ verifies(
         `Fold what planner thinks: Thinking Analyzing deployment 70 % sure ↩ #${seq} msg-390 Hide for all Interrupt`,
       ])
     const told = `[...document.querySelectorAll('.chip.reference')].map(({ title }) => title)`
-    expect(await page.evaluate(told)).toEqual(['msg-390: no such envelope is loaded'])
+    expect(await page.evaluate(told)).toEqual(['msg-390: not an envelope that is loaded here'])
     await page.click('.chip.link', `↩ #${seq}`)
     await page.shows(`#${seq} chat`)
     await planner.send({ kind: 'reasoning.start', payload: { message: 'No idea yet' } })

@@ -93,7 +93,7 @@ function Chips({ row }: { row: HeadingRow }): VNode {
           <span
             class="chip reference"
             key={id}
-            title={`${nameText(id)}: no such envelope is loaded`}
+            title={`${nameText(id)}: not an envelope that is loaded here`}
             dir="auto"
           >
             {nameText(id)}
