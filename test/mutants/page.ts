@@ -43,4 +43,12 @@ export const page: readonly Mutant[] = [
     by: '',
     tests: ['packages/observer/test/past.test.ts'],
   },
+  // What follows a conclusion in a free context counts as late.
+  {
+    package: 'packages/views',
+    function: 'isLate',
+    replace: "state !== 'free' && ",
+    by: '',
+    tests: ['packages/observer/test/rows.test.ts'],
+  },
 ]

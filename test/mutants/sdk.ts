@@ -87,4 +87,20 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/transcript/chain.test.ts'],
   },
+  // Of a prompt that is too long, what was said goes before what tools gave back.
+  {
+    package: agentSdk,
+    function: 'leastFirst',
+    replace: 'a.compressionPriority - b.compressionPriority',
+    by: 'b.compressionPriority - a.compressionPriority',
+    tests: ['packages/agent-sdk/test/transcript/compile.test.ts'],
+  },
+  // Who asks an agent that may not reason aloud waits for ever.
+  {
+    package: agentSdk,
+    function: 'openRun',
+    replace: 'return silent(turn)',
+    by: 'throw error',
+    tests: ['packages/agent-sdk/test/model/capture.test.ts'],
+  },
 ]

@@ -14,9 +14,6 @@ async function joined(cwd: string): Promise<Pane> {
   return ana
 }
 
-/** Each line of a terminal carries whom it is about; this is what follows that. */
-const withoutName = (text: string): string => text.replace(/^bot/gm, '')
-
 verifies(
   ['I15', 'I16', 'I20'],
   'tools are told as they run, and why they ran after the answer, also while somebody types',
@@ -30,19 +27,17 @@ verifies(
     ana.type('sentence')
     ana.press('Enter')
     await ana.sees('ana: half a sentence')
-    const shown = withoutName(ana.all()).replace(/ · \d+ s · 2 tools/, '')
-    expect(shown).toContain(
-      withoutName(`bot ┄ thinking
-  ○ Thinking...
-  ○ memory_search
-  ● memory_search
-    ▸ Found 3 documents
-  ○ shell
-  ● shell
-    ▸ ${'x'.repeat(79)}…
+    const shown = ana.all().replace(/ · \d+ s · 2 tools/, '')
+    expect(shown).toContain(`bot ┄ thinking
+bot  ○ Thinking...
+bot  ○ memory_search
+bot  ● memory_search
+bot    ▸ Found 3 documents
+bot  ○ shell
+bot  ● shell
+bot    ▸ ${'x'.repeat(79)}…
 bot ∎ done
-${wireframe(1)}`),
-    )
+${wireframe(1)}`)
   }),
   { timeout },
 )
@@ -58,16 +53,17 @@ verifies(
     await ben.ask('what time is it?')
     await ana.sees('→ success')
     const shown = markup(ana.coloured())
-    for (const line of [
-      '  ○ Thinking...',
-      '  ┄ Reasoning (turn 1)',
-      '    params: { "command": "date" }',
-      '    → success (142 chars)',
-    ]) {
-      expect(shown).toContain(`⟨2;90⟩${line}`)
+    for (const line of ['  ○ Thinking...', '  ○ ⟨36⟩shell', '  ● ⟨36⟩shell']) {
+      expect(shown).toContain(`bot⟨2;90⟩${line}\n`)
     }
-    for (const mark of ['○', '●', '┄']) expect(shown).toContain(`⟨2;90⟩  ${mark} ⟨36⟩shell`)
-    expect(shown, 'an empty row names nobody').toMatch(/\n\n.*┄ Reasoning \(turn 1\)/)
+    expect(shown, 'the block names nobody').toContain(`bot⟨⟩: It is late.
+
+⟨2;90⟩  ┄ Reasoning (turn 1)
+  Narrative: "Looking at the clock"
+  ┄ ⟨36⟩shell⟨2;90⟩  "retrieved the current time"
+    params: { "command": "date" }
+    → success (142 chars)
+`)
   }),
   { timeout },
 )

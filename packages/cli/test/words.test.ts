@@ -33,7 +33,8 @@ test('what happens is told in sentences, without signs and without what cannot b
     envelope(9, 'reasoning.conclusion', 'bot', { context: 'e2', payload: { message: 'fine' } }),
     envelope(10, 'reasoning.start', 'bot', { payload: {} }),
     envelope(11, 'reasoning.cancel', 'bot', { context: 'e10', payload: { reason: 'enough' } }),
-    envelope(12, 'system.presence', 'system:gateway', {
+    envelope(12, 'reasoning.thought', 'bot', { context: 'e2', payload: { message: 'oh' } }),
+    envelope(13, 'system.presence', 'system:gateway', {
       payload: { event: 'join', participant: { id: 'ben' } },
     }),
   ]
@@ -50,6 +51,7 @@ test('what happens is told in sentences, without signs and without what cannot b
     'bot concludes: fine. It took 1 s and 1 tool',
     'bot begins to think',
     'bot stops thinking: enough',
+    'bot thinks, late: oh',
     'ben is here',
   ])
   expect(lines.join('\n')).not.toMatch(/[┄∎·→←○●▸✗✓⚠]/)

@@ -32,7 +32,50 @@ test('a heading has what was said without the marks of Markdown, and names as th
   for (const [heading, shown] of headings) expect(heading).toEqual(shown)
 })
 
+test('a free context has its path as its name, and is not late after a conclusion in it', () => {
+  const script = new Script()
+  script.say({ from: 'bot', kind: 'chat', context: 'reason-123', payload: { message: 'Checking' } })
+  script.conclude('bot', 'reason-123', 'fine')
+  script.thought('bot', 'reason-123', 'or is it')
+  const model = script.read()
+  expect(headings(script)).toMatchObject([{ opening: 'reason-123', ending: 'fine', state: 'free' }])
+  model.choose('reason-123', 'all')
+  const said = model.lists.stream.rows.filter((row) => row.type === 'said')
+  expect(said.map(({ isLate }) => isLate)).toEqual([false, false])
+})
+
 describe('a run', () => {
+  test('marks what comes after its end, or that of its run, as late', () => {
+    const { script, run } = thinking()
+    const nested = script.start('bot', 'Deeper', { context: run.id })
+    const inner = `${run.id}/${nested.id}`
+    script.thought('bot', inner, 'in time')
+    script.conclude('bot', inner, 'seen')
+    script.thought('bot', inner, 'late in there')
+    script.thought('bot', run.id, 'in time as well')
+    script.conclude('bot', run.id, 'done')
+    script.thought('bot', run.id, 'late')
+    const model = script.read()
+    for (const context of [run.id, inner]) model.choose(context, 'all')
+    const said = model.lists.stream.rows.filter((row) => row.type === 'said')
+    expect(said.map(({ text, isLate }) => [text, isLate])).toEqual([
+      ['hm', false],
+      ['in time', false],
+      ['late in there', true],
+      ['in time as well', false],
+      ['late', true],
+    ])
+  })
+
+  test('names the proposals that are based on it in its heading', () => {
+    const { script, run } = thinking()
+    const inside = script.propose('bot', run.id, 'release')
+    const { context: _, ...outside } = script.propose('bot', run.id, 'announce')
+    script.envelopes.pop()
+    const based = script.say({ ...outside, id: 'based', correlationId: run.id })
+    expect(headings(script)).toMatchObject([{ proposals: [inside.id, based.id] }])
+  })
+
   test('is open while it is live', () => {
     const { script } = thinking()
     expect(gists(script.read())).toEqual(['ana: Is it ready?', 'bot thinks [some] Looking', '  thought hm'])

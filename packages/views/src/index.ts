@@ -7,6 +7,7 @@ export {
   createContextFold,
 } from './contexts/context-fold.js'
 export type { ContextNode, ContextView, Reference } from './contexts/context-view.js'
+export { isLate } from './contexts/late.js'
 export { contextTree } from './contexts/tree.js'
 export type { Fold } from './fold.js'
 export { jsonLines } from './json-lines.js'

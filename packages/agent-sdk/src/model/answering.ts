@@ -4,12 +4,12 @@ import { patiently } from '../agent/respond.js'
 import type { Turn } from '../agent/turn.js'
 import { afterPause } from '../participant/active.js'
 import { Batches } from '../reasoning/batches.js'
-import type { Reasoning } from '../reasoning/reasoning.js'
 import { answerOf } from './answer.js'
 import type { Dialogue, ModelStep, OfferedTool } from './dialogue.js'
 import { type Dispatched, dispatch } from './dispatch.js'
 import { GivenUp } from './given-up.js'
 import type { Settled } from './options.js'
+import { openRun, type Run } from './run.js'
 import { Spending } from './spending.js'
 import type { Steering } from './steering.js'
 import { Thinking } from './thinking.js'
@@ -47,7 +47,8 @@ export class Answering {
     const { space } = this.#turn
     const { model } = this.#parts.dialogue
     const { clock, limits } = this.#parts.options
-    await using run = await patiently(() => this.#turn.reason(undefined, { metadata: { model } }))
+    const trouble = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
+    await using run = await openRun(this.#turn, { model }, trouble)
     const take = (envelope: AnyEnvelope): void => this.#steering.heed(envelope, run.context)
     space.on('envelope', take)
     const time = new AbortController()
@@ -65,12 +66,12 @@ export class Answering {
       space.off('envelope', take)
     }
     const metadata = { model, ...this.#spending.told() }
-    await patiently(() => run.conclude(undefined, { metadata }))
+    await patiently(() => run.conclude(undefined, { metadata })).catch(trouble)
     await this.#reply(text)
   }
 
   /** One answer of the model after the other, until one is for who asked. */
-  async #converse(run: Reasoning, signal: AbortSignal): Promise<string> {
+  async #converse(run: Run, signal: AbortSignal): Promise<string> {
     const { dialogue, toolbox, options } = this.#parts
     const { space } = this.#turn
     const seen = { id: space.id, seat: space, run, detail: options.reasoningDetail }
@@ -118,7 +119,7 @@ export class Answering {
 
   /** What was said along with the calls is a thought of its own, right before them: the narrative [MEUP-11.5]. */
   async #act(
-    run: Reasoning,
+    run: Run,
     { text, calls }: ModelStep,
     tools: ReadonlyMap<string, OfferedTool>,
     summary: string,
@@ -130,21 +131,24 @@ export class Answering {
       await patiently(() => run.thought(commentary)).catch((error) => onError(error, this.#turn))
     }
     const { toolMs: timeoutMs, approvalMs } = limits
-    const options = { context: run.context, signal, timeoutMs, approvalMs }
+    const options = { ...run.place, signal, timeoutMs, approvalMs }
     const seat = this.#turn.space
     return dispatch(calls, { seat, tools, batches: this.#batches, commentary, summary, options })
   }
 
   /** Ends the run, and tells who asked; whoever has stopped it knows already. */
-  async #fail(run: Reasoning, error: unknown): Promise<void> {
+  async #fail(run: Run, error: unknown): Promise<void> {
     const { space, signal, from } = this.#turn
     if (space.ended) return
     const reason = cut(error instanceof Error ? error.message : String(error), longestReason)
-    const cancel = { kind: Kind.reasoningCancel, context: run.context, payload: { reason } }
+    const { onError } = this.#parts.options
+    const { context } = run
+    const mayCancel =
+      context !== undefined && space.can({ kind: Kind.reasoningCancel, context, payload: { reason } })
     await patiently(() =>
-      space.can(cancel) ? run.cancel(reason) : run.conclude(reason, { metadata: { cancelled: true } }),
-    )
-    if (!signal.aborted && !(error instanceof GivenUp)) this.#parts.options.onError(error, this.#turn)
+      mayCancel ? run.cancel(reason) : run.conclude(reason, { metadata: { cancelled: true } }),
+    ).catch((trouble) => onError(trouble, this.#turn))
+    if (!signal.aborted && !(error instanceof GivenUp)) onError(error, this.#turn)
     if (this.#steering.stopper === from) return
     await this.#reply(signal.aborted ? `I was stopped: ${reason}` : `I could not answer: ${reason}`)
   }

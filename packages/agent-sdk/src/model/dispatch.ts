@@ -22,7 +22,7 @@ export interface Dispatch {
   /** What was said and thought along with the calls. */
   readonly commentary: string
   readonly summary: string
-  readonly options: Pick<CallOptions, 'context' | 'signal' | 'timeoutMs' | 'approvalMs'>
+  readonly options: Pick<CallOptions, 'context' | 'correlationId' | 'signal' | 'timeoutMs' | 'approvalMs'>
 }
 
 export interface Dispatched {

@@ -51,12 +51,13 @@ export class Steering {
   }
 
   /** An envelope of somebody else's while the run in this context goes on. */
-  heed(envelope: AnyEnvelope, run: string): void {
+  heed(envelope: AnyEnvelope, run: string | undefined): void {
     const { from, context } = envelope
     if (from === this.#turn.space.id) return
-    const isHere = context !== undefined && (context === run || isContextAncestor(run, context))
+    const isHere =
+      context !== undefined && run !== undefined && (context === run || isContextAncestor(run, context))
     if (envelope.kind === Kind.chat && isHere && this.#isOpen) this.#steer(envelope)
-    else if (envelope.kind === Kind.reasoningCancel && context === run) this.#stopper ??= from
+    else if (envelope.kind === Kind.reasoningCancel && isHere && context === run) this.#stopper ??= from
     else if (envelope.kind === Kind.chatCancel && from === this.#turn.from) {
       if (correlations(envelope).includes(this.#turn.trigger.id)) this.#stopper ??= from
     }

@@ -1,10 +1,10 @@
 import { Kind } from '@meup/protocol'
 import { afterPause } from '../participant/active.js'
 import type { Seat } from '../participant/seat.js'
-import type { Reasoning } from '../reasoning/reasoning.js'
 import type { Clock } from './clock.js'
 import type { ThinkingDelta } from './dialogue.js'
 import type { ReasoningDetail } from './options.js'
+import type { Run } from './run.js'
 import { ThoughtStream } from './thought-stream.js'
 
 /** Says what a model thinks, to those who may know it [MEUP-6.10]. */
@@ -16,19 +16,22 @@ export class Thinking {
   #summary = ''
 
   constructor(
-    { id, seat, run, detail }: { id: string; seat: Seat; run: Reasoning; detail: ReasoningDetail },
+    { id, seat, run, detail }: { id: string; seat: Seat; run: Run; detail: ReasoningDetail },
     clock: Clock,
     trouble: (error: unknown) => void,
   ) {
     this.#detail = detail
     this.#aloud = new ThoughtStream((message) => run.thought(message), clock, trouble)
+    const { context } = run
     const aside = (message: string) => ({
       kind: Kind.reasoningThought,
       to: [id],
-      context: run.context,
+      ...(context !== undefined && { context }),
       payload: { message, metadata: { detail: 'trace' } },
     })
-    const whisper = (message: string) => afterPause(seat, () => seat.send(aside(message)), run.signal)
+    const whisper = async (message: string) => {
+      if (context !== undefined) await afterPause(seat, () => seat.send(aside(message)), run.signal)
+    }
     this.#aside = new ThoughtStream(whisper, clock, trouble)
   }
 

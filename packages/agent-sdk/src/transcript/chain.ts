@@ -71,14 +71,14 @@ export class Chain {
     const end = through === undefined ? this.#commits.length : this.#placeOf(through) + 1
     return this.#commits
       .slice(first, end)
-      .filter(({ content }) => type === undefined || content.type === type)
+      .filter(({ content }) => type === undefined || content.content_type === type)
       .filter(({ content }) => from === undefined || ('from' in content && content.from === from))
       .map((commit) => this.#entryOf(commit))
   }
 
   #entryOf(commit: Commit): LogEntry {
     const [annotation, usage] = [this.#annotations.get(commit.hash), this.#usage.get(commit.hash)]
-    const priority = annotation?.priority ?? contentHints[commit.content.type].defaultPriority
+    const priority = annotation?.priority ?? contentHints[commit.content.content_type].defaultPriority
     return { commit, priority, ...(annotation && { annotation }), ...(usage && { usage }) }
   }
 

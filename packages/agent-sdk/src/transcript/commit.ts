@@ -55,7 +55,7 @@ function jsonOf<Value>(value: Value): Value {
 
 /** How it begins, or what it calls where it says nothing. */
 function lineOf(content: Content): string {
-  const calls = content.type === 'assistant' ? (content.toolCalls ?? []) : []
+  const calls = content.content_type === 'assistant' ? (content.toolCalls ?? []) : []
   const isMute = content.text.trim() === '' && calls.length > 0
   const text = isMute ? `→ ${calls.map(({ name }) => name).join(', ')}` : content.text
   return cut(onOneLine(text), longestLine)

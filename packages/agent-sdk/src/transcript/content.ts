@@ -39,18 +39,18 @@ const Replay = Type.Object(
 )
 export type Replay = Static<typeof Replay>
 
-const UserContent = Type.Object({ type: Type.Literal('user'), text: Type.String(), from }, closed)
+const UserContent = Type.Object({ content_type: Type.Literal('user'), text: Type.String(), from }, closed)
 export type UserContent = Static<typeof UserContent>
 
 const ReasoningContent = Type.Object(
-  { type: Type.Literal('reasoning'), text: Type.String(), format, from },
+  { content_type: Type.Literal('reasoning'), text: Type.String(), format, from },
   closed,
 )
 export type ReasoningContent = Static<typeof ReasoningContent>
 
 const AssistantContent = Type.Object(
   {
-    type: Type.Literal('assistant'),
+    content_type: Type.Literal('assistant'),
     text: Type.String(),
     toolCalls: Type.Optional(Type.Array(toolCall)),
     replay: Type.Optional(Replay),
@@ -62,7 +62,7 @@ export type AssistantContent = Static<typeof AssistantContent>
 /** What a tool gave back; `name` is the tool's. */
 const ToolContent = Type.Object(
   {
-    type: Type.Literal('tool'),
+    content_type: Type.Literal('tool'),
     callId: Type.String(),
     name: Type.String(),
     text: Type.String(),
@@ -73,7 +73,7 @@ const ToolContent = Type.Object(
 export type ToolContent = Static<typeof ToolContent>
 
 export type Content = UserContent | ReasoningContent | AssistantContent | ToolContent
-export type ContentType = Content['type']
+export type ContentType = Content['content_type']
 
 const schemas = {
   user: UserContent,
@@ -84,25 +84,26 @@ const schemas = {
 
 /** Throws, and says where. */
 export function checkContent(content: Content, code: TranscriptErrorCode = 'invalid_content'): void {
-  const schema = Object.hasOwn(schemas, content.type) ? schemas[content.type] : undefined
+  const type = content.content_type
+  const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined
   if (schema === undefined) {
     const types = Object.keys(schemas).join(', ')
-    throw new TranscriptError(code, `${String(content.type)} is none of the types ${types}`)
+    throw new TranscriptError(code, `${String(type)} is none of the types ${types}`)
   }
-  mustFit(schema, content, content.type, code)
+  mustFit(schema, content, type, code)
 }
 
 export interface ContentHints {
   readonly defaultPriority: Priority
   readonly defaultRole: 'user' | 'assistant' | 'tool'
-  /** From 0 to 100: what has less is shortened first where a transcript is compressed. */
+  /** From 0 to 100: a prompt that is too long leaves out first what has less. */
   readonly compressionPriority: number
 }
 
 /** What becomes of each type where nobody says otherwise. */
-export const contentHints: Readonly<Record<ContentType, ContentHints>> = {
+export const contentHints = {
   user: { defaultPriority: 'normal', defaultRole: 'user', compressionPriority: 50 },
   reasoning: { defaultPriority: 'skip', defaultRole: 'assistant', compressionPriority: 40 },
   assistant: { defaultPriority: 'normal', defaultRole: 'assistant', compressionPriority: 50 },
   tool: { defaultPriority: 'normal', defaultRole: 'tool', compressionPriority: 30 },
-}
+} as const satisfies Readonly<Record<ContentType, ContentHints>>

@@ -75,7 +75,7 @@ function commitReading(
     ...(thought && { carries: thought.hash }),
   }
   const content: AssistantContent = {
-    type: 'assistant',
+    content_type: 'assistant',
     text,
     ...(toolCalls.length > 0 && { toolCalls: [...toolCalls] }),
     ...(isKept && { replay }),
@@ -88,7 +88,7 @@ function commitReading(
 }
 
 const sealThought = ({ text, format, metadata }: Found, parent: string | null): Commit<ReasoningContent> =>
-  seal({ type: 'reasoning', text, format }, parent, { ...(metadata && { metadata }) })
+  seal({ content_type: 'reasoning', text, format }, parent, { ...(metadata && { metadata }) })
 
 function mustAsk(prompt: readonly PromptMessage[]): void {
   const last = prompt.findLast(({ type }) => type !== 'reasoning')

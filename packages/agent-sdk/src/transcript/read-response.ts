@@ -43,11 +43,25 @@ export function readResponse(client: ModelClient, response: unknown): Reading {
 /** What a client has read by itself: an extraction, as much of one as there is, or a text, which may hold tags. */
 function readAlready(response: unknown): Extraction | null {
   if (typeof response === 'string') return extractReasoning({ choices: [{ message: { content: response } }] })
-  const told = { ...nothing, ...(record(response) as Partial<Extraction> | undefined) }
-  const { text, toolCalls, opaque } = told
+  const body = record(response) ?? {}
+  // Field by field, since all else, such as the usage, is read later.
+  const told = Object.fromEntries(fields.flatMap((name) => (name in body ? [[name, body[name]]] : [])))
+  const { text, toolCalls, opaque, ...rest } = { ...nothing, ...(told as Partial<Extraction>) }
   const isRead = typeof text === 'string' && Array.isArray(toolCalls) && Array.isArray(opaque)
-  return isRead ? { ...told, text } : null
+  return isRead ? { ...rest, text, toolCalls, opaque } : null
 }
+
+const fields = [
+  'text',
+  'reasoning',
+  'format',
+  'source',
+  'toolCalls',
+  'opaque',
+  'redacted',
+  'truncated',
+  'tokens',
+] as const satisfies readonly (keyof Extraction)[]
 
 const nothing = { reasoning: null, format: 'parsed', source: 'none', toolCalls: [], opaque: [] } as const
 

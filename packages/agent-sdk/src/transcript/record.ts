@@ -16,7 +16,7 @@ const CommitRecord = Type.Object(
   {
     hash,
     parent: link,
-    content: Type.Unsafe<Readonly<Content>>(Type.Object({ type: Type.String() })),
+    content: Type.Unsafe<Readonly<Content>>(Type.Object({ content_type: Type.String() })),
     message: Type.String(),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },

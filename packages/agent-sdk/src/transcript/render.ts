@@ -16,20 +16,47 @@ export const renderLog = (entries: readonly LogEntry[], options?: RenderOptions)
 export const renderFull = (entries: readonly LogEntry[], options?: RenderOptions): string =>
   render(entries, (entry) => [headOf(entry), ...bodyOf(entry).map((line) => `  ${line}`)], options)
 
-/** The same as what was added to a transcript: of a `log` with `after`. */
-export const renderDiff = (entries: readonly LogEntry[], options?: RenderOptions): string =>
-  render(entries, (entry) => [headOf(entry), ...bodyOf(entry)].map((line) => `+ ${line}`), options)
+/**
+ * What the second log has and the first has not, and the other way round: whole commits, and the notes beside those that
+ * both have.
+ */
+export function renderDiff(
+  before: readonly LogEntry[],
+  after: readonly LogEntry[],
+  { colour = wantsColour() }: RenderOptions = {},
+): string {
+  const [old, now] = [before, after].map((log) => new Map(log.map((entry) => [entry.commit.hash, entry])))
+  const changed = before.flatMap((entry) => {
+    const same = now?.get(entry.commit.hash)
+    if (same === undefined) return signed('-', entry, wholeOf(entry), colour)
+    if (headOf(same) === headOf(entry)) return []
+    return [...signed('-', entry, [headOf(entry)], colour), ...signed('+', same, [headOf(same)], colour)]
+  })
+  const added = after.filter(({ commit }) => !old?.has(commit.hash))
+  return joined([...changed, ...added.flatMap((entry) => signed('+', entry, wholeOf(entry), colour))])
+}
+
+const wholeOf = (entry: LogEntry): string[] => [headOf(entry), ...bodyOf(entry)]
+
+const signed = (sign: '+' | '-', entry: LogEntry, lines: readonly string[], colour: boolean): string[] =>
+  toned(
+    entry,
+    lines.map((line) => `${sign} ${line}`),
+    colour,
+  )
 
 function render(
   entries: readonly LogEntry[],
   linesOf: (entry: LogEntry) => readonly string[],
   { colour = wantsColour() }: RenderOptions = {},
 ): string {
-  const lines = entries.flatMap((entry) => {
-    const isMuted = colour && entry.commit.content.type === 'reasoning'
-    return isMuted ? linesOf(entry).map(muted) : linesOf(entry)
-  })
-  return lines.map((line) => `${line}\n`).join('')
+  return joined(entries.flatMap((entry) => toned(entry, linesOf(entry), colour)))
+}
+
+const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('')
+
+function toned({ commit }: LogEntry, lines: readonly string[], colour: boolean): string[] {
+  return colour && commit.content.content_type === 'reasoning' ? lines.map(muted) : [...lines]
 }
 
 /** Dim cyan: behind the scenes. */
@@ -39,7 +66,7 @@ function headOf({ commit: { hash, content }, annotation, usage }: LogEntry): str
   const from = 'from' in content && content.from !== undefined ? ` ${onOneLine(content.from)}:` : ''
   const notes = [annotation?.priority ?? [], ...countsOf(usage)].flat()
   const aside = notes.length === 0 ? '' : ` (${notes.join(', ')})`
-  return `${hash.slice(0, 7)} [${content.type}]${aside}${from}`
+  return `${hash.slice(0, 7)} [${content.content_type}]${aside}${from}`
 }
 
 /** `120 input, 40 output, 30 reasoning`, as far as it is known. */
@@ -47,7 +74,7 @@ const countsOf = (usage: Usage | undefined): string[] =>
   Object.entries(usage ?? {}).flatMap(([name, count]) => (count === null ? [] : `${count} ${name}`))
 
 function bodyOf({ commit: { content } }: LogEntry): string[] {
-  const calls = content.type === 'assistant' ? (content.toolCalls ?? []) : []
+  const calls = content.content_type === 'assistant' ? (content.toolCalls ?? []) : []
   return [
     ...(content.text === '' ? [] : printable(content.text).split('\n')),
     ...calls.map(({ name, arguments: args }) => `→ ${onOneLine(name)} ${onOneLine(inlineJson(args, 200))}`),

@@ -77,11 +77,13 @@ export class SpaceFold {
   }
 
   #said({ source: { from }, text }: Message): Content {
-    return from === this.#view.self ? { type: 'assistant', text } : { type: 'user', text, from }
+    return from === this.#view.self
+      ? { content_type: 'assistant', text }
+      : { content_type: 'user', text, from }
   }
 
   #thought({ source: { from }, text }: Thought): Content {
-    return { type: 'reasoning', text, format: 'parsed', ...(from !== this.#view.self && { from }) }
+    return { content_type: 'reasoning', text, format: 'parsed', ...(from !== this.#view.self && { from }) }
   }
 
   /** Of a hidden run, everybody knows but their own thoughts [MEUP-9.6]. */

@@ -48,7 +48,7 @@ export class Transcript {
   }
 
   user(text: string, { from, ...options }: CommitOptions & { from?: string } = {}): Commit<UserContent> {
-    return this.#append({ type: 'user', text, ...(from !== undefined && { from }) }, options)
+    return this.#append({ content_type: 'user', text, ...(from !== undefined && { from }) }, options)
   }
 
   /** What was thought before the answer that is committed next. */
@@ -56,7 +56,7 @@ export class Transcript {
     text: string,
     { format = 'parsed', ...options }: CommitOptions & { format?: Format } = {},
   ): Commit<ReasoningContent> {
-    return this.#append({ type: 'reasoning', text, format }, options)
+    return this.#append({ content_type: 'reasoning', text, format }, options)
   }
 
   assistant(
@@ -68,7 +68,7 @@ export class Transcript {
     }: CommitOptions & Partial<Pick<AssistantContent, 'toolCalls' | 'replay'>> = {},
   ): Commit<AssistantContent> {
     const parts = { ...(toolCalls && { toolCalls }), ...(replay && { replay }) }
-    return this.#append({ type: 'assistant', text, ...parts }, options)
+    return this.#append({ content_type: 'assistant', text, ...parts }, options)
   }
 
   /** The result of a call that the last answer asks for. */
@@ -78,13 +78,13 @@ export class Transcript {
     { isError, ...options }: CommitOptions & { isError?: boolean } = {},
   ): Commit<ToolContent> {
     const name = openCalls(this.commits).find(({ id }) => id === callId)?.name ?? ''
-    return this.#append({ type: 'tool', callId, name, text, ...(isError && { isError }) }, options)
+    return this.#append({ content_type: 'tool', callId, name, text, ...(isError && { isError }) }, options)
   }
 
   /** Asks the model, and commits what it thought and what it answered. Where that fails, nothing is committed. */
   async generate(options: GenerateOptions = {}): Promise<ChatResponse> {
     const client = this.#freeClient()
-    mustFollow({ type: 'assistant', text: '' }, this.commits)
+    mustFollow({ content_type: 'assistant', text: '' }, this.commits)
     const { commitReasoning = true, config } = this.#options
     const settings = {
       ...options,

@@ -30,7 +30,7 @@ describe('the chain', () => {
     expect(new Set(hashes).size).toBe(hashes.length)
     expect(hashes[0]).toMatch(/^[0-9a-f]{64}$/)
     expect(openTranscript().user('a').hash).toBe(hashes[0])
-    const json = '{"content":{"text":"a","type":"user"},"message":"a","parent":null}'
+    const json = '{"content":{"content_type":"user","text":"a"},"message":"a","parent":null}'
     expect(hashes[0]).toBe(createHash('sha256').update(json).digest('hex'))
   })
 
@@ -56,7 +56,8 @@ describe('the chain', () => {
     ],
     [
       'a type',
-      ([a, b, ...rest]) => [a, { ...b, content: { ...b?.content, type: 'user' } }, ...rest] as Commit[],
+      ([a, b, ...rest]) =>
+        [a, { ...b, content: { ...b?.content, content_type: 'user' } }, ...rest] as Commit[],
       { at: 1, problem: 'hash' },
     ],
     [

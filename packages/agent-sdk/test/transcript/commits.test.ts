@@ -8,7 +8,7 @@ describe('a reasoning commit', () => {
     const formats = ['parsed', 'raw', 'think_tags', 'anthropic'] as const
     for (const format of formats) {
       const { content } = openTranscript().reasoning('Hm', { format })
-      expect(json(content)).toEqual({ type: 'reasoning', text: 'Hm', format })
+      expect(json(content)).toEqual({ content_type: 'reasoning', text: 'Hm', format })
     }
     expect(openTranscript().reasoning('Hm').content.format).toBe('parsed')
     const other = 'reasoning_content' as 'parsed'
@@ -18,20 +18,46 @@ describe('a reasoning commit', () => {
     expect(transcript.commits).toEqual([])
   })
 
-  verifies(
-    ['T07', 'T20'],
-    'is skipped, is said by the assistant, and has a rank of its own where space is short',
-    () => {
-      expect(contentHints.reasoning).toEqual({
-        defaultPriority: 'skip',
-        defaultRole: 'assistant',
-        compressionPriority: 40,
-      })
-      const others = [contentHints.user, contentHints.assistant, contentHints.tool]
-      expect(others.map(({ defaultPriority }) => defaultPriority)).toEqual(['normal', 'normal', 'normal'])
-      expect(others.map(({ compressionPriority }) => compressionPriority)).not.toContain(40)
-    },
-  )
+  verifies('T06', 'is kept by the record of a transcript, which takes no other form', () => {
+    const transcript = openTranscript()
+    transcript.reasoning('Hm', { format: 'think_tags' })
+    const record = json(transcript.toJSON())
+    expect(JSON.stringify(record.commits[0]?.content)).toBe(
+      '{"content_type":"reasoning","text":"Hm","format":"think_tags"}',
+    )
+    expect(openTranscript({ record }).toJSON()).toEqual(record)
+    expect(() =>
+      openTranscript({
+        record: {
+          ...record,
+          commits: [{ ...record.commits[0], content: { type: 'reasoning', text: 'Hm' } }],
+        } as never,
+      }),
+    ).toThrow(refusal('invalid_record', '/content_type'))
+  })
+
+  verifies('T07', 'is skipped by default, and said by the assistant', () => {
+    expect(contentHints.reasoning).toEqual({
+      defaultPriority: 'skip',
+      defaultRole: 'assistant',
+      compressionPriority: 40,
+    })
+    const transcript = conversation()
+    expect(transcript.log().map(({ priority }) => priority)).toEqual([
+      'normal',
+      'skip',
+      'normal',
+      'normal',
+      'normal',
+    ])
+    expect(transcript.compile({ includeReasoning: true }).map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'assistant',
+      'tool',
+      'assistant',
+    ])
+  })
 
   verifies('T18', 'is made by hand as the others are, with a line about it that its text gives', () => {
     const transcript = openTranscript()
@@ -67,7 +93,7 @@ describe('order', () => {
     expect(() => transcript.tool('c1', 'too early')).toThrow(refusal('out_of_order', 'c1'))
     transcript.assistant('Looking', { toolCalls: calls })
     expect(transcript.tool('c2', 'second', { isError: true }).content).toEqual({
-      type: 'tool',
+      content_type: 'tool',
       callId: 'c2',
       name: 'read',
       text: 'second',

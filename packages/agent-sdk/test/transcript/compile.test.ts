@@ -117,3 +117,59 @@ describe('calls and results go together', () => {
     ])
   })
 })
+
+describe('a prompt that is too long', () => {
+  /** 12 + 19 + 42 + 13 + 7 characters, and 16 from the question on. */
+  function long() {
+    const transcript = openTranscript()
+    transcript.user('What fails? ')
+    const thought = transcript.reasoning('The report may tell')
+    transcript.assistant('', { toolCalls: [{ id: 'c1', name: 'read', arguments: {} }] })
+    transcript.tool('c1', 'a long report')
+    transcript.assistant('Test 2.')
+    transcript.user('Why?')
+    transcript.reasoning('Asking again')
+    const within = (maxChars: number) => texts(transcript.compile({ maxChars, includeReasoning: true }))
+    return { transcript, thought, within }
+  }
+
+  verifies(
+    ['T07', 'T20'],
+    'loses results first, then reasoning, then what was said, the oldest first',
+    () => {
+      const { within } = long()
+      const all = [
+        'What fails? ',
+        'The report may tell',
+        '',
+        'a long report',
+        'Test 2.',
+        'Why?',
+        'Asking again',
+      ]
+      expect(within(109)).toEqual(all)
+      expect(within(108)).toEqual(all.with(3, '[left out]'))
+      expect(within(105)).toEqual(all.with(3, '[left out]').toSpliced(1, 1))
+      expect(within(86)).toEqual(['', '[left out]', 'Test 2.', 'Why?', 'Asking again'])
+      expect(within(74)).toEqual(['Test 2.', 'Why?', 'Asking again'])
+      expect(within(16)).toEqual(['Why?', 'Asking again'])
+      expect(within(0)).toEqual(['Why?', 'Asking again'])
+    },
+  )
+
+  test('keeps what is pinned', () => {
+    const { transcript, thought, within } = long()
+    transcript.annotate(thought.hash, Priority.PINNED)
+    expect(within(50)).toEqual(['The report may tell', 'Test 2.', 'Why?', 'Asking again'])
+    expect(within(0)).toEqual(['The report may tell', 'Why?', 'Asking again'])
+  })
+
+  test('is what the model is told, while the log keeps all', async () => {
+    const client = scripted([{ text: 'Yes.' }, { text: 'At night.' }])
+    const transcript = openTranscript({ client })
+    await transcript.chat('Deploy?')
+    await transcript.chat('When?', { maxChars: 10 })
+    expect(texts(client.asked[1]?.messages ?? [])).toEqual(['Yes.', 'When?'])
+    expect(transcript.commits).toHaveLength(4)
+  })
+})

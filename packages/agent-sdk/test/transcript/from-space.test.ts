@@ -16,7 +16,7 @@ import { scripted } from './scripted-client.js'
 const said = (entries: readonly LogEntry[]): string[] =>
   entries.map(({ commit: { content } }) => {
     const from = 'from' in content && content.from !== undefined ? ` of ${content.from}` : ''
-    return `${content.type}${from}: ${content.text}`
+    return `${content.content_type}${from}: ${content.text}`
   })
 
 const told = (transcript: Transcript): string[] =>

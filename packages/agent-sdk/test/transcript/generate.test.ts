@@ -1,8 +1,9 @@
 import { type Commit, type ModelClient, openTranscript } from '@meup/agent-sdk/transcript'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
+import { Chain } from '../../src/transcript/chain.js'
 import { deferred } from '../support/deferred.js'
-import { scripted, types } from './scripted-client.js'
+import { contentTypes, scripted, types } from './scripted-client.js'
 
 const thoughtful = { text: 'Yes.', reasoning: 'The tests pass' }
 const contents = (commits: readonly Commit[]) => commits.map(({ content }) => content)
@@ -12,9 +13,9 @@ describe('a call', () => {
     const transcript = openTranscript({ client: scripted([thoughtful]) })
     const response = await transcript.chat('Deploy?')
     expect(contents(transcript.commits)).toEqual([
-      { type: 'user', text: 'Deploy?' },
-      { type: 'reasoning', text: 'The tests pass', format: 'parsed' },
-      { type: 'assistant', text: 'Yes.' },
+      { content_type: 'user', text: 'Deploy?' },
+      { content_type: 'reasoning', text: 'The tests pass', format: 'parsed' },
+      { content_type: 'assistant', text: 'Yes.' },
     ])
     expect(response.reasoning).toBe('The tests pass')
     expect(transcript.commits[1]).toBe(response.reasoningCommit)
@@ -33,7 +34,7 @@ describe('a call', () => {
 
   verifies('T03', 'compiles, asks, reads, commits and records, in this order', async () => {
     const trace: string[] = []
-    const seen = (step: string): void => void trace.push(`${step}, ${transcript.commits.length} commits`)
+    const seen = (step: string): void => void trace.push(step)
     const response = {
       get text() {
         seen('text')
@@ -45,8 +46,8 @@ describe('a call', () => {
       },
     }
     const client: ModelClient = {
-      generate: (messages) => {
-        seen(`asked with ${messages.length} messages`)
+      generate: () => {
+        seen('call')
         return response
       },
       extractReasoning: () => {
@@ -55,20 +56,39 @@ describe('a call', () => {
       },
     }
     const transcript = openTranscript({ client })
-    await transcript.chat('Deploy?')
-    // What a step needs may have been looked at before.
-    const last = [...new Set(trace.toReversed())].toReversed()
-    expect(last).toEqual([
-      'asked with 1 messages, 1 commits',
-      'text, 1 commits',
-      'reasoning, 1 commits',
-      'usage, 1 commits',
+    transcript.user('Deploy?')
+    const { log, add, record } = Chain.prototype
+    vi.spyOn(Chain.prototype, 'log').mockImplementation(function (this: Chain, ...args) {
+      seen('compile')
+      return log.apply(this, args)
+    })
+    vi.spyOn(Chain.prototype, 'add').mockImplementation(function (this: Chain, commit) {
+      seen(`commit ${commit.content.content_type}`)
+      add.call(this, commit)
+    })
+    vi.spyOn(Chain.prototype, 'record').mockImplementation(function (this: Chain, hash, usage) {
+      seen('record usage')
+      record.call(this, hash, usage)
+    })
+    await transcript.generate()
+    vi.restoreAllMocks()
+    seen('return')
+    // What is looked at again is the same step.
+    expect([...new Set(trace)]).toEqual([
+      'compile',
+      'call',
+      'text',
+      'reasoning',
+      'usage',
+      'commit reasoning',
+      'commit assistant',
+      'record usage',
+      'return',
     ])
-    const usage = { input: 9, output: null, reasoning: null }
-    expect(transcript.log().map((entry) => [entry.commit.content.type, entry.usage])).toEqual([
+    expect(transcript.log().map(({ commit, usage }) => [commit.content.content_type, usage])).toEqual([
       ['user', undefined],
       ['reasoning', undefined],
-      ['assistant', usage],
+      ['assistant', { input: 9, output: null, reasoning: null }],
     ])
   })
 
@@ -76,16 +96,11 @@ describe('a call', () => {
     const transcript = openTranscript({ client: scripted([thoughtful, thoughtful]), commitReasoning: false })
     const response = await transcript.chat('Deploy?')
     expect(response).toMatchObject({ reasoning: 'The tests pass', reasoningCommit: null })
-    expect(types(contents(transcript.commits))).toEqual(['user', 'assistant'])
+    expect(contentTypes(transcript.commits)).toEqual(['user', 'assistant'])
     transcript.user('And now?')
     expect(transcript.reasoning('Let me see').content.text).toBe('Let me see')
     await transcript.generate({ reasoning: true })
-    expect(types(contents(transcript.commits)).slice(2)).toEqual([
-      'user',
-      'reasoning',
-      'reasoning',
-      'assistant',
-    ])
+    expect(contentTypes(transcript.commits).slice(2)).toEqual(['user', 'reasoning', 'reasoning', 'assistant'])
   })
 
   verifies('T05', 'commits no reasoning where this call is made so', async () => {
@@ -96,7 +111,7 @@ describe('a call', () => {
     for (const response of [chat, generated]) {
       expect(response).toMatchObject({ reasoning: 'The tests pass', reasoningCommit: null })
     }
-    expect(types(contents(transcript.commits))).toEqual(['user', 'assistant', 'user', 'assistant'])
+    expect(contentTypes(transcript.commits)).toEqual(['user', 'assistant', 'user', 'assistant'])
     expect((await transcript.chat('and again')).reasoningCommit).not.toBeNull()
   })
 
@@ -128,7 +143,7 @@ describe('a client', () => {
     const client: ModelClient = { generate: () => ({ text: 'Yes.', reasoning: 'hidden in there' }) }
     const transcript = openTranscript({ client })
     expect(await transcript.chat('Deploy?')).toMatchObject({ text: 'Yes.', reasoning: null })
-    expect(types(contents(transcript.commits))).toEqual(['user', 'assistant'])
+    expect(contentTypes(transcript.commits)).toEqual(['user', 'assistant'])
   })
 
   verifies('T10', 'says text and format, or text alone, or nothing', async () => {
@@ -154,7 +169,7 @@ describe('a client', () => {
     const transcript = openTranscript({ client: { generate: () => answers.shift()?.() } })
     await expect(transcript.chat('Deploy?')).rejects.toThrow('no network')
     await expect(transcript.generate()).rejects.toThrow('overloaded')
-    expect(types(contents(transcript.commits))).toEqual(['user'])
+    expect(contentTypes(transcript.commits)).toEqual(['user'])
     expect((await transcript.generate()).text).toBe('Yes.')
   })
 
@@ -171,7 +186,7 @@ describe('a client', () => {
       name: 'TranscriptError',
       code: expect.stringMatching(/^(unreadable_response|invalid_content)$/),
     })
-    expect(types(contents(transcript.commits))).toEqual(['user'])
+    expect(contentTypes(transcript.commits)).toEqual(['user'])
   })
 
   test('is missing: nothing is committed, and the error says what to do', async () => {
@@ -189,7 +204,7 @@ test('an answer that is only reasoning can be asked for again; the next prompt h
   const transcript = openTranscript({ client })
   const cut = await transcript.chat('Deploy?')
   expect(cut).toMatchObject({ text: '', reasoning: 'Thinking until the tokens ran out' })
-  expect(types(contents(transcript.commits))).toEqual(['user', 'reasoning', 'assistant'])
+  expect(contentTypes(transcript.commits)).toEqual(['user', 'reasoning', 'assistant'])
   expect((await transcript.generate()).text).toBe('Yes.')
   expect(types(client.asked[1]?.messages ?? [])).toEqual(['user'])
 })

@@ -27,7 +27,7 @@ describe('a response as a provider gives it', () => {
     const { text, reasoningCommit, commit } = await ask(response)
     expect(text).toBe('Yes.')
     expect(reasoningCommit).toMatchObject({
-      content: { type: 'reasoning', text: 'Hm', format },
+      content: { content_type: 'reasoning', text: 'Hm', format },
       metadata: { source },
     })
     expect(commit.content.text).toBe('Yes.')

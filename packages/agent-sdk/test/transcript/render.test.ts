@@ -23,7 +23,7 @@ const joined = (...lines: string[]): string => lines.map((line) => `${line}\n`).
 const dimCyan = (text: string): string => `\u001B[2;36m${text}\u001B[0m`
 
 describe('reasoning looks apart', () => {
-  verifies('T19', 'in the log, in print and in a diff: tagged and muted', async () => {
+  verifies('T19', 'in the log and in print: tagged and muted', async () => {
     const { transcript, hashes } = await conversation()
     const [user, reasoning, calling, tool, assistant] = hashes
     const entries = transcript.log()
@@ -47,19 +47,55 @@ describe('reasoning looks apart', () => {
         '  → read { "path": "report.txt" }',
       ),
     )
-    const added = transcript.log({
-      after: transcript.commits[0]?.hash ?? '',
-      through: entries[1]?.commit.hash ?? '',
-    })
-    expect(renderDiff(added, { colour: true })).toBe(
-      joined(dimCyan(`+ ${reasoning} [reasoning] (pinned)`), dimCyan('+ The report'), dimCyan('+ will tell')),
+  })
+
+  verifies('T19', 'in a diff: what one log has and the other has not, thoughts muted', async () => {
+    const { transcript, hashes } = await conversation()
+    const before = transcript.log()
+    const other = openTranscript({ record: transcript.toJSON() })
+    other.annotate(other.commits[1]?.hash ?? '', 'skip')
+    other.user('Why?')
+    other.reasoning('Clock\nskew', { format: 'raw' })
+    const [asked, skew] = other.commits.slice(5).map(({ hash }) => hash.slice(0, 7))
+    const after = other.log()
+    expect(renderDiff(before, after, { colour: true })).toBe(
+      joined(
+        dimCyan(`- ${hashes[1]} [reasoning] (pinned)`),
+        dimCyan(`+ ${hashes[1]} [reasoning] (skip)`),
+        `+ ${asked} [user]`,
+        '+ Why?',
+        dimCyan(`+ ${skew} [reasoning]`),
+        dimCyan('+ Clock'),
+        dimCyan('+ skew'),
+      ),
     )
+    expect(renderDiff(after, before.slice(0, 1), { colour: false })).toBe(
+      joined(
+        `- ${hashes[1]} [reasoning] (skip)`,
+        '- The report',
+        '- will tell',
+        `- ${hashes[2]} [assistant] (9 input, 40 output, 30 reasoning)`,
+        '- → read { "path": "report.txt" }',
+        `- ${hashes[3]} [tool]`,
+        '- FAIL 2',
+        `- ${hashes[4]} [assistant]`,
+        '- Test 2.',
+        `- ${asked} [user]`,
+        '- Why?',
+        `- ${skew} [reasoning]`,
+        '- Clock',
+        '- skew',
+      ),
+    )
+    expect(renderDiff(after, after)).toBe('')
   })
 
   verifies('T19', 'without colour it has its tag, and all else is the same', async () => {
     const { transcript, hashes } = await conversation()
-    for (const render of [renderLog, renderFull, renderDiff]) {
-      const [plain, colour] = [false, true].map((colour) => render(transcript.log(), { colour }))
+    const entries = transcript.log()
+    const renders = [renderLog, renderFull, renderDiff.bind(undefined, [])]
+    for (const render of renders) {
+      const [plain, colour] = [false, true].map((colour) => render(entries, { colour }))
       expect(plain).not.toContain('\u001B')
       expect(plain).toContain(`${hashes[1]} [reasoning]`)
       expect(colour?.replaceAll('\u001B[2;36m', '').replaceAll('\u001B[0m', '')).toBe(plain)

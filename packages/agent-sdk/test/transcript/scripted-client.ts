@@ -1,5 +1,5 @@
 import type { Extraction } from '@meup/agent-sdk/extract'
-import type { GenerationConfig, ModelClient, PromptMessage } from '@meup/agent-sdk/transcript'
+import type { Commit, GenerationConfig, ModelClient, PromptMessage } from '@meup/agent-sdk/transcript'
 
 /** What a scripted model answers, and what it thought. */
 export type Line = Partial<Extraction> & { readonly usage?: object }
@@ -35,3 +35,6 @@ export function scripted(lines: readonly Line[], more: Partial<ModelClient> = {}
 }
 
 export const types = (all: readonly { readonly type: string }[]): string[] => all.map(({ type }) => type)
+
+export const contentTypes = (commits: readonly Commit[]): string[] =>
+  commits.map(({ content }) => content.content_type)

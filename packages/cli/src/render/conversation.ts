@@ -9,6 +9,7 @@ import {
 } from '@meup/protocol'
 import {
   brief,
+  createContextFold,
   defaultGuard,
   guarded,
   payloadText,
@@ -37,10 +38,13 @@ export interface Lines {
 /** Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. */
 export class Conversation implements Lines {
   readonly #tools = new Map<string, string>()
+  readonly #contexts = createContextFold()
 
   lines(envelope: AnyEnvelope): string[] {
-    const text = this.#text(envelope)
-    if (text === undefined) return []
+    const said = this.#text(envelope)
+    const { isLate } = this.#contexts.apply(envelope)
+    if (said === undefined) return []
+    const text = isLate ? `${said} (late)` : said
     const indent = '  '.repeat(envelope.context === undefined ? 0 : contextDepth(envelope.context))
     const [first = '', ...rest] = printable(text).split('\n')
     return [`${indent}${first}`, ...rest.map((line) => `${indent}${more}${line}`)]

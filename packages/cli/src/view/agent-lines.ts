@@ -39,7 +39,7 @@ interface Caller {
   readonly context: string | undefined
 }
 
-/** A conversation at a terminal, each row of which begins with whom it is about. */
+/** A conversation at a terminal. Each row begins with whom it is about, but for the block below an answer. */
 export class AgentLines implements Lines {
   /** Whether all that a tool gives back is shown. */
   showsOutput = false
@@ -79,7 +79,10 @@ export class AgentLines implements Lines {
     const end = blank === -1 ? lines.length : blank
     const { agent, context } = this.#callerOf(envelope) ?? { agent: envelope.from, context: envelope.context }
     const preview = this.#status(lines.slice(0, end), { agent, context })
-    return [...preview, ...this.#block(this.#enderOf(envelope), lines.slice(end))]
+    const why = lines.slice(end)
+    // Below an answer it is plain whose tools these were, and the block stands as the document shows it.
+    const isAnswer = envelope.kind === Kind.chat
+    return [...preview, ...(isAnswer ? this.#plain(why) : this.#block(this.#enderOf(envelope), why))]
   }
 
   /** Whose turn an envelope ends, where it ends one. */
@@ -111,9 +114,12 @@ export class AgentLines implements Lines {
   #under(agent: string, line: string): string[] {
     const columns = this.#options.columns()
     const name = fit(agent, Math.max(8, Math.floor(columns / 3)))
-    const hang = Math.min(/^[: ]*/.exec(line)?.[0].length ?? 0, 8) + 2
-    const rows = wrap(line.replaceAll('\t', '  '), columns - widthOf(name), hang)
-    return rows.map((row) => `${this.#options.highlight(name, agent)}${row.trimEnd()}`)
+    const rows = wrapHanging(line, columns - widthOf(name))
+    return rows.map((row) => `${this.#options.highlight(name, agent)}${row}`)
+  }
+
+  #plain(lines: readonly string[]): string[] {
+    return lines.flatMap((line) => wrapHanging(line, this.#options.columns()))
   }
 
   /** Whoever made the call that this is, or answers. */
@@ -171,6 +177,12 @@ export class AgentLines implements Lines {
     const tools = calls === 0 ? '' : calls === 1 ? ' · 1 tool' : ` · ${calls} tools`
     return ` · ${spanText(duration)}${tools}`
   }
+}
+
+/** What does not fit follows, set in by two more. */
+function wrapHanging(line: string, columns: number): string[] {
+  const hang = Math.min(/^[: ]*/.exec(line)?.[0].length ?? 0, 8) + 2
+  return wrap(line.replaceAll('\t', '  '), columns, hang).map((row) => row.trimEnd())
 }
 
 const isEnd = (kind: string): boolean => kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel

@@ -4,6 +4,7 @@ import {
   brief,
   type ContextFold,
   defaultGuard,
+  isLate,
   isNotification,
   onOneLine,
   payloadText,
@@ -65,11 +66,13 @@ export class WordLines implements Lines {
     return this.#others.lines(envelope).map((line) => line.trim().replace(/^[·✗] /, ''))
   }
 
-  #thought({ from, kind, payload }: AnyEnvelope): string[] {
+  #thought(envelope: AnyEnvelope): string[] {
+    const { from, kind, payload } = envelope
     const text = thoughtText({ ...payload })
     if (onOneLine(text) === '') return []
     const isNamed = withThoughtName(kind, text) !== text
-    return [`${from} thinks${isNamed ? ', ' : ': '}${brief(withThoughtName(kind, text), longest)}`]
+    const late = isLate(envelope, (each) => this.#contexts().get(each)) ? ', late' : ''
+    return [`${from} thinks${late}${isNamed ? ', ' : ': '}${brief(withThoughtName(kind, text), longest)}`]
   }
 
   #spent(context: string | undefined): string {

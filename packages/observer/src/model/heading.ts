@@ -2,11 +2,11 @@ import { contextRoot } from '@meup/protocol'
 import { type ContextView, printable, type Quoted } from '@meup/views'
 import type { Level } from './folding.js'
 import type { Heading } from './row.js'
-import { withoutMarks } from './text.js'
+import { nameText, withoutMarks } from './text.js'
 
 /** The heading of a context, at this moment. */
 export function headingOf(view: ContextView, level: Level, isMuted: boolean): Heading {
-  const { context, state, owner, counts, contributors, references, answer, metadata } = view
+  const { context, state, owner, counts, contributors, references, proposals, answer, metadata } = view
   const confidence = metadata?.confidence
   return {
     context,
@@ -24,10 +24,13 @@ export function headingOf(view: ContextView, level: Level, isMuted: boolean): He
     thoughts: counts.thoughts,
     calls: counts.calls,
     late: counts.late,
-    opening: shown(view.opening),
+    // A free path has a name that says something, and often nothing else.
+    opening: shown(view.opening) ?? (state === 'free' ? nameText(context) : null),
     ending: shown(view.ending),
     isWithheld: isWithheld(view.opening) || isWithheld(view.ending),
     references,
+    // The view goes on changing its list.
+    proposals: [...proposals],
     confidence: typeof confidence === 'number' && confidence >= 0 && confidence <= 1 ? confidence : null,
     answer: answer?.id ?? null,
   }

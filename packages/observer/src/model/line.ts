@@ -34,7 +34,7 @@ const longestResult = 1000
 type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
 
 /** What somebody thinks, says or does that has no fields of its own to show. */
-export function saidLine(envelope: Envelope, owner: string | null): Unplaced<SaidRow> {
+export function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Unplaced<SaidRow> {
   const { kind, payload, from } = envelope
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY
   const text = isWithheld(payload) ? null : said(envelope)
@@ -44,6 +44,7 @@ export function saidLine(envelope: Envelope, owner: string | null): Unplaced<Sai
     text,
     tone: toneOf(envelope),
     isByAnother,
+    isLate,
   }
 }
 

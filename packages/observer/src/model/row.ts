@@ -47,6 +47,8 @@ export interface Heading
   /** Whether this reader does not want to see what the owner thinks. */
   readonly isMuted: boolean
   readonly references: readonly Reference[]
+  /** Ids of the proposals that are based on it or were made in it. */
+  readonly proposals: readonly string[]
   /** From 0 to 1, as the owner says. */
   readonly confidence: number | null
   /** Id of the answer that the run led to. */
@@ -62,6 +64,8 @@ export interface SaidRow extends Placed {
   readonly tone: 'thought' | 'plan' | 'event' | 'problem'
   /** Whether somebody else than the one who owns the run says it. */
   readonly isByAnother: boolean
+  /** Whether its context was over already [MEUP-2.7]. */
+  readonly isLate: boolean
 }
 
 export interface CallRow extends Placed {

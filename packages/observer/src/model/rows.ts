@@ -1,5 +1,5 @@
 import { contextRoot, type Envelope } from '@meup/protocol'
-import { type ContextView, isWithheld, type ProposalView, printable } from '@meup/views'
+import { type ContextView, isLate, isWithheld, type ProposalView, printable } from '@meup/views'
 import type { Block, Entry } from './entry.js'
 import { arrivalsText } from './event-text.js'
 import type { Folding } from './folding.js'
@@ -60,10 +60,18 @@ function contentOf(slot: Slot, sources: Sources): Content {
 
 function saidBy(of: Block | Entry, envelope: Envelope, { contextOf }: Sources): Content {
   if (of.type === 'arrivals') {
-    return { type: 'said', name: '', text: arrivalsText(of.envelopes), tone: 'event', isByAnother: false }
+    return {
+      type: 'said',
+      name: '',
+      text: arrivalsText(of.envelopes),
+      tone: 'event',
+      isByAnother: false,
+      isLate: false,
+    }
   }
   const { context } = envelope
-  return saidLine(envelope, context === undefined ? null : (contextOf(contextRoot(context))?.owner ?? null))
+  if (context === undefined) return saidLine(envelope, null, false)
+  return saidLine(envelope, contextOf(contextRoot(context))?.owner ?? null, isLate(envelope, contextOf))
 }
 
 const headingFor = (view: ContextView, { folding, isMuted }: Sources): Heading =>

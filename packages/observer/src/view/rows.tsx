@@ -73,13 +73,14 @@ function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }):
   )
 }
 
-function SaidLine({ row: { name, text, tone, isByAnother, envelope } }: { row: SaidRow }): VNode {
+function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: { row: SaidRow }): VNode {
   return (
     <div class={`line ${tone} ${name === '' ? '' : 'typed'}`}>
       {tone === 'problem' && <span class="mark bad">⚠</span>}
       {isByAnother && <Name id={envelope.from} />}
       {name !== '' && <b class="kind">{name}</b>}
       {text === null ? <Chip kind="warn">withheld</Chip> : <Text text={text} of={envelope} />}
+      {isLate && <Chip>late</Chip>}
       <HeavyChip envelope={envelope} />
     </div>
   )

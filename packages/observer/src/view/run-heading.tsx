@@ -1,4 +1,5 @@
 import { Kind } from '@meup/protocol'
+import { toolNameOf } from '@meup/views'
 import type { VNode } from 'preact'
 import {
   clockText,
@@ -45,7 +46,9 @@ function StateText({ row }: { row: HeadingRow }): VNode {
       ? 'Thinking'
       : row.state === 'cancelled'
         ? 'Stopped'
-        : 'Thought'
+        : row.state === 'free'
+          ? 'Context'
+          : 'Thought'
   const spent = row.duration ?? (row.isLive ? model.gatewayTime(now) - Date.parse(row.startedAt) : null)
   const time = spent === null || (row.isLive && spent < 1000) ? '' : ` ${durationText(spent)}`
   const parts = [
@@ -64,8 +67,8 @@ function Summary({ row }: { row: HeadingRow }): VNode | null {
   return <Said kind="ending" text={row.ending} />
 }
 
-/** What a run builds on is listed up to so many: the inspector has all. */
-const mostReferences = 5
+/** What a run builds on, and what was proposed on it, is listed up to so many: the inspector has all. */
+const mostLinks = 5
 
 function Chips({ row }: { row: HeadingRow }): VNode {
   const { look, session } = useDesk()
@@ -89,11 +92,16 @@ function Chips({ row }: { row: HeadingRow }): VNode {
       {row.isWithheld && <Chip kind="warn">withheld</Chip>}
       {row.late > 0 && <Chip>{row.late} late</Chip>}
       {row.confidence !== null && <Chip>{Math.round(row.confidence * 100)} % sure</Chip>}
-      {row.references.slice(0, mostReferences).map(({ id }) => {
+      {row.references.slice(0, mostLinks).map(({ id }) => {
         // Of a context it is the last part that is the id of an envelope.
         const known = session.model.log.get(id.slice(id.lastIndexOf('/') + 1))
         return known === undefined ? (
-          <span class="chip reference" key={id} title={nameText(id)} dir="auto">
+          <span
+            class="chip reference"
+            key={id}
+            title={`${nameText(id)}: not an envelope that is loaded here`}
+            dir="auto"
+          >
             {nameText(id)}
           </span>
         ) : (
@@ -102,9 +110,26 @@ function Chips({ row }: { row: HeadingRow }): VNode {
           </button>
         )
       })}
-      {row.references.length > mostReferences && (
-        <Chip>and {countText(row.references.length - mostReferences, 'reference')} more</Chip>
+      {row.references.length > mostLinks && (
+        <Chip>and {countText(row.references.length - mostLinks, 'reference')} more</Chip>
       )}
+      <Proposals ids={row.proposals} />
+    </>
+  )
+}
+
+/** What was proposed on the ground of a context, the latest last. */
+function Proposals({ ids }: { ids: readonly string[] }): VNode {
+  const { look, session } = useDesk()
+  const known = ids.flatMap((id) => session.model.log.get(id) ?? [])
+  return (
+    <>
+      {known.length > mostLinks && <Chip>{countText(known.length - mostLinks, 'earlier proposal')}</Chip>}
+      {known.slice(-mostLinks).map(({ id, seq, payload }) => (
+        <button type="button" class="chip link" key={id} onClick={() => look(id)}>
+          proposed #{seq} <code class="tool">{nameText(toolNameOf(payload))}</code>
+        </button>
+      ))}
     </>
   )
 }
