@@ -1,10 +1,10 @@
 import type { Space, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { Envelope } from '@meup/protocol'
-import { createTurnFold, reasoningEvent, turnInfo } from '@meup/views'
 import { Type } from '@sinclair/typebox'
 import { expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import { tell } from '../../views/test/support/turns.js'
 import { caughtUp, hear } from './support/hear.js'
 
 /** What a model answers with: tools it has selected, with its reasons, or text. */
@@ -93,11 +93,8 @@ async function worked(how: (space: Space, turn: Turn) => Promise<void>) {
   await how(bot, turn)
   await caughtUp(bot, heard)
   const envelopes = heard.all as readonly Envelope[]
-  const fold = createTurnFold({ space: 'test', epoch: 'e' })
-  const changes = envelopes.map((envelope) => structuredClone(fold.apply(envelope)))
-  const events = changes.flatMap(({ updates }) => updates.map((end) => reasoningEvent(end)))
-  const records = changes.flatMap((change) => change.turns).filter(({ agent }) => agent === 'bot')
-  return { envelopes, events, info: records.map((record) => turnInfo(record)).at(-1) }
+  const told = tell(envelopes, 'bot')
+  return { envelopes, events: told.events, info: told.turns.at(-1) }
 }
 
 verifies('I02', 'test_toolcall_reasoning_threaded_from_selection', async () => {

@@ -1,7 +1,6 @@
 import { Phase } from '@meup/protocol'
 import { type Command, Option } from 'commander'
 import type { ExportFlags } from '../audit/export.js'
-import type { RebuildFlags } from '../audit/rebuild.js'
 import type { TrailFlags } from '../audit/trail.js'
 import type { VerifyFlags } from '../audit/verify.js'
 import { withConnection } from '../connection.js'
@@ -51,15 +50,6 @@ export function addAudit(program: Command): void {
     .action(async (file: string | undefined, flags: VerifyFlags) => {
       const { verifyAudit } = await import('../audit/verify.js')
       await verifyAudit(file, flags)
-    })
-  group
-    .command('rebuild')
-    .description('make turns and steps again from the log, while no gateway runs')
-    .option('--config <file>', 'configuration', 'space.yaml')
-    .option('--json', 'print one JSON object')
-    .action(async (flags: RebuildFlags) => {
-      const { rebuildAudit } = await import('../audit/rebuild.js')
-      await rebuildAudit(flags)
     })
 }
 

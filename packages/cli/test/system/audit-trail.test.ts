@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Envelope } from '@meup/protocol'
-import { createTurnFold, exportThread, type ReasoningStep, type TurnRecord } from '@meup/views'
 import { expect, test } from 'vitest'
 import { openAsked, questions } from '../../../../test/support/asked.js'
 import { meup } from '../../../../test/support/cli.js'
@@ -9,59 +7,61 @@ import { verifies } from '../../../../test/verifies.js'
 
 const timeout = 60_000
 
-/** A space in which every question was answered, and what its log says of that; `run` is what ana types. */
+/** A space in which every question was answered; `run` is what ana types. */
 async function answered() {
   const { cwd, ben } = await openAsked()
   for (const question of questions) await ben.ask(question)
-  const run = (...args: string[]) => meup(args, { cwd })
-  const { stdout } = await run('watch', '--from', '1', '--no-follow', '--json')
-  const log = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Envelope)
-  return { cwd, run, happened: turnsOf(log, ben.welcome.space.epoch) }
+  return { cwd, run: (...args: string[]) => meup(args, { cwd }) }
 }
 
-/** All turns of a log with their steps, in its order. */
-function turnsOf(log: readonly Envelope[], epoch: string) {
-  const fold = createTurnFold({ space: 'demo', epoch })
-  const turns = new Map<string, TurnRecord>()
-  const steps: ReasoningStep[] = []
-  for (const envelope of log) {
-    const change = fold.apply(envelope)
-    for (const turn of change.turns) turns.set(turn.id, turn)
-    steps.push(...change.steps)
-  }
-  return [...turns.values()].map((turn) => ({
-    turn,
-    steps: steps.filter(({ turn_id }) => turn_id === turn.id),
-  }))
-}
+/** What differs from run to run. */
+const masked = (text: string): string =>
+  text.replace(/(?<=Turn )[0-9A-Z]{26} \([^)]*\)/g, 'ID (TIME)').replace(/(?<=_call: )[\w-]+/g, 'CALL')
 
 verifies(
   'A21',
   'the Markdown of a space has every turn and step of what happened, in the same order',
   async () => {
-    const { cwd, run, happened } = await answered()
-    expect(happened.map(({ turn }) => turn.agent)).toEqual(expect.arrayContaining(['bot', 'tools']))
+    const { cwd, run } = await answered()
     const exported = await run('audit', 'export', '--format', 'markdown')
-    expect(exported).toEqual({ code: 0, stdout: exportThread(happened), stderr: '' })
+    const asks = ['what time is it?', 'thanks', 'what is wrong?', 'search for recent project updates']
+    expect([...exported.stdout.matchAll(/^ben asks: (.*)$/gm)].map(([, text]) => text)).toEqual(asks)
 
-    const [, , third] = happened.filter(({ turn }) => turn.agent === 'bot')
     const part = ['--thread', 'bot', '--turn', '3', '-o', 'turn.md']
     const written = await run('audit', 'export', '--format', 'markdown', ...part)
     expect(written).toEqual({ code: 0, stdout: '', stderr: 'turn.md is written\n' })
-    expect(readFileSync(join(cwd, 'turn.md'), 'utf8')).toBe(exportThread(third === undefined ? [] : [third]))
+    const turn = readFileSync(join(cwd, 'turn.md'), 'utf8')
+    expect(masked(turn)).toBe(`# Turns of demo
+
+[思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error
+
+## Turn ID (TIME) bot, turn 3, completed
+
+ben asks: what is wrong?
+
+bot begins
+
+[思考] I'll look in both places.
+
+bot calls memory_search of tools { "query": "auth design" } — "searching memory" (tool_call: CALL)
+
+bot calls file_read of tools { "path": "auth.ts", "token": "[redacted]" } — "reading the source" (tool_call: CALL)
+
+[実行] memory_search -> Found 3 documents (tool_call: CALL)
+
+[エラー] file_read -> no such file (tool_call: CALL)
+
+bot concludes
+
+bot answers: The file is missing.
+`)
+    expect(exported.stdout).toContain(turn.slice(turn.indexOf('## Turn')))
   },
   { timeout },
 )
 
 test('the trail has the steps that are asked for, oldest first', { timeout }, async () => {
-  const { run, happened } = await answered()
-  const all = happened
-    .flatMap(({ steps }) => steps)
-    .sort((one, other) => (one.id < other.id ? -1 : 1))
-    .map(({ id }) => id)
+  const { run } = await answered()
   const trail = async (...args: string[]) => {
     const { code, stdout, stderr } = await run('audit', 'trail', '--json', ...args)
     expect([code, stderr]).toEqual([0, ''])
@@ -70,7 +70,12 @@ test('the trail has the steps that are asked for, oldest first', { timeout }, as
       .filter(Boolean)
       .map((line) => JSON.parse(line) as Record<string, unknown>)
   }
-  expect((await trail()).map(({ id }) => id)).toEqual(all)
+  const steps = await trail()
+  const all = steps.map(({ id }) => id)
+  expect(all).toEqual([...all].sort())
+  expect(steps.map(({ phase }) => phase)).toEqual([
+    ...['execute', 'thinking', 'execute', 'error', 'execute', 'execute'],
+  ])
   expect((await trail('--limit', '2')).map(({ id }) => id)).toEqual(all.slice(-2))
   const failed = { thread_id: 'demo/bot', turn_number: 3, phase: 'error' }
   expect(await trail('--phase', 'error')).toEqual([expect.objectContaining(failed)])

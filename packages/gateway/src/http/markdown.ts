@@ -15,6 +15,7 @@ export const markdown = 'text/markdown; charset=utf-8'
 interface Asked {
   readonly thread_id?: string
   readonly turn?: number
+  readonly limit?: number
 }
 
 /** Turns for people, as far as the visitor may read them. */
@@ -28,10 +29,11 @@ export async function writeMarkdown(
   const { space, turns } = visitor
   const wrong = wrongThread(asked, space)
   if (wrong !== undefined) return denied(wrong)
-  const { thread_id: thread, turn } = asked
+  const { thread_id: thread, turn, limit } = asked
   const query = {
     ...(thread !== undefined && { agent: agentOf(thread) }),
     ...(turn !== undefined && { number: turn }),
+    ...(limit !== undefined && { limit }),
   }
   const reader = readerFor(visitor, context, options)
   if (!(await space.reads.mayGoOn(reader))) return denied(gone)

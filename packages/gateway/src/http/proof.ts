@@ -10,7 +10,7 @@ import { denied } from './problem.js'
 import { streamOf } from './stream.js'
 import { askerOf, gone, readerFor, visitorOf } from './visitor.js'
 
-export const exportParameters = ['format', 'after', 'thread_id', 'turn'] as const
+export const exportParameters = ['format', 'after', 'thread_id', 'turn', 'limit'] as const
 
 /** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
@@ -27,8 +27,9 @@ export async function getVerification(context: Context, options: HttpOptions): P
 export async function getExport(context: Context, options: HttpOptions): Promise<Response> {
   const asked = readParameters(new URL(context.req.url).searchParams, exportParameters)
   if (isDenial(asked)) return denied(asked)
-  const { format = 'jsonl', after = 0, thread_id, turn } = asked
-  if (format === 'jsonl' && (thread_id !== undefined || turn !== undefined)) return denied(wholeOnly)
+  const { format = 'jsonl', after = 0, thread_id, turn, limit } = asked
+  const isPart = thread_id !== undefined || turn !== undefined || limit !== undefined
+  if (format === 'jsonl' && isPart) return denied(wholeOnly)
   if (format === 'markdown' && after > 0) return denied(chainOnly)
   const visitor = await visitorOf(context, options)
   if (isDenial(visitor)) return denied(visitor)
@@ -52,5 +53,5 @@ const chainOnly = deny('invalid_request', 400, 'after needs format=jsonl; of Mar
 const wholeOnly = deny(
   'invalid_request',
   400,
-  'thread_id and turn need format=markdown: jsonl is the whole log',
+  'thread_id, turn and limit need format=markdown: jsonl is the whole log',
 )

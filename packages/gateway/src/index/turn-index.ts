@@ -168,6 +168,15 @@ export class TurnIndex {
     )
   }
 
+  /** The same, the newest first: those before `before`. */
+  latest(before: number, agent: string | undefined, limit: number): Beginning[] {
+    const [byAgent, ...values] = agent === undefined ? [''] : ['AND agent = ?', agent]
+    return this.#all<Beginning>(
+      `SELECT ${turnColumns} FROM turns WHERE space = ? AND turn < ? ${byAgent} ORDER BY turn DESC LIMIT ?`,
+      ...[this.#space, before, ...values, limit],
+    )
+  }
+
   /** The envelopes of a turn after `after`, in log order; only those with one of the `roles`. */
   places(turn: number, after: number, limit: number, roles = ~0): Place[] {
     const marks = this.#all<Place>(

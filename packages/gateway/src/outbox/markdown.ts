@@ -18,7 +18,12 @@ type MayGoOn = (characters: number) => Promise<boolean>
 export interface TrailQuery {
   readonly agent?: string
   readonly number?: number
+  /** Only the latest so many that the reader may read anything of. */
+  readonly limit?: number
 }
+
+/** Turns among which the latest are looked for. */
+const mostLooked = 2000
 
 /**
  * Turns and jobs for people, the oldest first, in pieces: all that the reader may read of them, as far as the log went to
@@ -38,7 +43,9 @@ export async function* exportTurns(
     ...(await untilOf(space, head)),
   })
   let isFirst = true
-  for await (const beginning of turnsIn(index, query)) {
+  const isSeen = async (each: Beginning): Promise<boolean> =>
+    (await folded.view(index, each, reader)) !== undefined
+  for await (const beginning of turnsIn(index, query, isSeen)) {
     if (beginning.seq > head) break
     const view = await folded.view(index, beginning, reader)
     if (view === undefined) {
@@ -62,10 +69,18 @@ export async function* exportTurns(
   if (end !== '') yield end
 }
 
-async function* turnsIn(index: TurnIndex, { agent, number }: TrailQuery): AsyncGenerator<Beginning, void> {
+async function* turnsIn(
+  index: TurnIndex,
+  { agent, number, limit }: TrailQuery,
+  isSeen: (turn: Beginning) => Promise<boolean>,
+): AsyncGenerator<Beginning, void> {
   if (agent !== undefined && number !== undefined) {
     const turn = index.turn(agent, number)
     if (turn !== undefined) yield turn
+    return
+  }
+  if (limit !== undefined) {
+    yield* await latestOf(index, agent, limit, isSeen)
     return
   }
   for (let after = 0; ; ) {
@@ -74,6 +89,26 @@ async function* turnsIn(index: TurnIndex, { agent, number }: TrailQuery): AsyncG
     if (turns.length < turnsAtOnce) return
     after = turns.at(-1)?.turn ?? after
   }
+}
+
+async function latestOf(
+  index: TurnIndex,
+  agent: string | undefined,
+  limit: number,
+  isSeen: (turn: Beginning) => Promise<boolean>,
+): Promise<Beginning[]> {
+  const found: Beginning[] = []
+  let before = Number.MAX_SAFE_INTEGER
+  for (let looked = 0; looked < mostLooked; looked += turnsAtOnce) {
+    const turns = index.latest(before, agent, turnsAtOnce)
+    for (const turn of turns) {
+      if (await isSeen(turn)) found.unshift(turn)
+      if (found.length === limit) return found
+      before = turn.turn
+    }
+    if (turns.length < turnsAtOnce) return found
+  }
+  return found
 }
 
 /** The time of the head, by which proposals may have expired. */

@@ -1,20 +1,14 @@
 import type { AnyEnvelope } from '@meup/agent-sdk'
 import { anyContext, type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
-import {
-  createTranscript,
-  type ExportedStep,
-  exportThread,
-  type Message,
-  reasoningCommand,
-  type TurnInfo,
-} from '@meup/views'
+import { createTranscript, type Message, reasoningCommand, type TurnInfo } from '@meup/views'
 import type { Query, SpaceReading } from './served-space.js'
 
 /** Envelopes, steps or contexts in one resource; the most that a gateway gives at once. */
 const most = 1000
 /** Turns among which an answered one is looked for: so many more may have begun since. */
 const mostLooked = 100
-const mostSteps = 500
+/** Turns in the resource of the audit. */
+const latestTurns = 20
 
 export interface Page<Item> {
   readonly items: readonly Item[]
@@ -57,25 +51,9 @@ async function readLatest(reading: SpaceReading, query: Query): Promise<Page<Any
   return { items: envelopes.toReversed(), isWhole: !has_more }
 }
 
-/** A step of the audit with its turn, as the gateway tells it. */
-interface Step extends ExportedStep {
-  readonly turn_id: string
-  /** When its turn began. */
-  readonly timestamp: string
-}
-
-/** What agents did step by step, lately: Markdown. */
-export async function readAudit(reading: SpaceReading): Promise<string> {
-  const { steps } = await reading.json<{ steps: Step[] }>('audit', { limit: `${mostSteps}` })
-  const turns = new Map<string, { turn: { id: string; startedAt: string }; steps: Step[] }>()
-  for (const step of steps.reverse()) {
-    const { turn_id: id, timestamp: startedAt } = step
-    const known = turns.get(id) ?? { turn: { id, startedAt }, steps: [] }
-    known.steps.push(step)
-    turns.set(id, known)
-  }
-  return exportThread([...turns.values()])
-}
+/** What agents did lately, turn by turn: Markdown. */
+export const readAudit = (reading: SpaceReading): Promise<string> =>
+  reading.text('audit/export', { format: 'markdown', limit: `${latestTurns}` })
 
 /** The same of one turn. Rejects with `not_found`. */
 export const readTurnAudit = (
