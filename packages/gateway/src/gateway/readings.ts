@@ -33,7 +33,7 @@ export const readings: readonly Reading[] = [
   gauge('meup_waiting_bytes', 'Bytes of the envelopes that wait for the log', (space) => space.waiting.bytes),
   gauge(
     'meup_unindexed_envelopes',
-    'Delivered envelopes that turns and steps lack',
+    'Delivered envelopes that the index of turns has not taken yet',
     ({ unindexed }) => unindexed,
   ),
   counters(
