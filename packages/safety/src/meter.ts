@@ -17,9 +17,9 @@ export const chargeReading = (meter: Meter, characters: number): void =>
 
 /** What closer looks cost at worst, or nearly so. */
 const costs = {
-  /** At a word of a rule: whether it may begin a match. */
-  word: 1 / 4,
-  /** At a word that may. */
+  /** At a word of a rule of this package. */
+  rule: 1,
+  /** At a word of anything else. */
   match: 6,
   /** At characters that are read as others. */
   change: 1 / 2,

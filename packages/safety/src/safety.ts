@@ -34,12 +34,12 @@ const mostPasses = 8
  * first text that is guarded, unless `warmUp` has done it.
  */
 export function compileSafety(settings: SafetySettings, options: SafetyOptions = {}): Safety {
-  checkSettings(settings, takenNames())
+  checkSettings(settings, takenNames)
   const answers = new Map<string, boolean>()
   const detectors = detectorsOf(settings, askingOnce(options.isKnownSecret, answers))
   let leaks: LeakDetector | undefined
   const mask: LeakDetector = (text, before, meter) => {
-    leaks ??= compileLeakDetector(detectors())
+    leaks ??= compileLeakDetector(detectors)
     return leaks(text, before, meter)
   }
   const judge = compilePolicy(settings.policy)

@@ -1,7 +1,7 @@
 import { codeAt } from '../code-at.js'
 import type { Span } from '../span.js'
 import { charactersOf } from '../stretches.js'
-import { isCommand, startOfLine, valuesBelow } from './below.js'
+import { startOfLine, valuesBelow } from './below.js'
 import type { Detector } from './detector.js'
 import { jointsAt, weak } from './joints.js'
 import { matchAt } from './match-at.js'
@@ -189,45 +189,29 @@ function endOfName(text: string, { end }: Span): number | undefined {
 
 /** Characters behind a name in which its value begins. */
 const sight = 128
-/** Digits, signs and quotes, which words of prose are without. */
-const odd = charactersOf('0123456789!"`@#$%^&*+=~_-/|\\<>')
-const [blank, newline] = [' ', '\n'].map((each) => each.charCodeAt(0)) as [number, number]
-
-const over = charactersOf('.,;)}/')
 /** Of a sentence, or its part: no value follows. */
 const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value))/iy
+/** As values look and words of prose do not, which are without digits, signs and quotes. */
+const unlikeWords = /(?<!\S)(?=\S{8})(?:\S*?(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])|\S{16})/
+const endsOddly = /(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])\S*$/
 
 /** Whether in the rest of the line, or in the next one, anything stands that looks unlike a word. */
 function mayHoldValue(text: string, from: number): boolean {
-  if (over[codeAt(text, from)] === 1 && matchAt(sentenceOver, text, from) !== undefined) return false
-  const last = Math.min(text.length, from + sight)
+  if (matchAt(sentenceOver, text, from) !== undefined) return false
   if (matchAt(/[ \t]*\|/y, text, from) !== undefined) return true
-  let [length, lines, isOdd, wasSmall] = [0, 0, false, false]
-  for (let at = from; at < last; at++) {
-    const code = codeAt(text, at)
-    if (code <= blank) {
-      if (code === newline && (++lines === 2 || !goesOn(text, from, at))) return false
-      length = 0
-      isOdd = wasSmall = false
-      continue
-    }
-    length++
-    isOdd ||= odd[code] === 1 || (wasSmall && code >= 0x41 && code <= 0x5a)
-    wasSmall = code >= 0x61 && code <= 0x7a
-    if (length >= shortest && (isOdd || length >= weak)) return true
-  }
+  const near = text.slice(from, from + sight)
+  const line = near.indexOf('\n')
+  const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
+  if (unlikeWords.test(end < 0 ? near : near.slice(0, end))) return true
   // Said in pieces, it may go on; and words may be quoted.
-  return last === text.length ? isOdd : text.slice(from, last).includes('"')
+  return end < 0 && (near.length < sight ? endsOddly.test(near) : near.includes('"'))
 }
 
 /** Whether the value of a name may stand in the line behind its own: below it, or behind a sign or a command. */
-const goesOn = (text: string, from: number, end: number): boolean =>
-  /^[\s|]*$|[:|>,;{([\\"'-]\s*$/.test(text.slice(from, end)) ||
-  isCommand(text, from) ||
-  /[|;,\t]/.test(text.slice(startOfLine(text, from), end))
-
-/** Characters of the shortest values. */
-const shortest = 8
+function goesOn(text: string, from: number, end: number): boolean {
+  const line = text.slice(startOfLine(text, from), end)
+  return /^\$ |[|;,\t]|[:>{([\\"'-]\s*$/.test(line) || text.slice(from, end).trim() === ''
+}
 
 const mayBeReversed = (text: string, start: number): boolean =>
   /[#;|]|\/\/| as /.test(text.slice(Math.max(0, start - 48), start))
@@ -269,7 +253,7 @@ function secretsAt(
 /** Where the name begins that ends in a word: `stripe_api_` of `stripe_api_key`, `next page ` of `next page token`. */
 function startOfName(text: string, end: number): number {
   const least = Math.max(0, end - longestName)
-  const last = codeAt(text, end - 1) === blank ? end - 1 : end
+  const last = text[end - 1] === ' ' ? end - 1 : end
   let start = last
   while (start > least && ofName[codeAt(text, start - 1)] === 1) start--
   return start === last ? end : start

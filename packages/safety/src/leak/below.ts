@@ -15,7 +15,7 @@ function shownBelow(text: string, at: number): readonly Span[] {
 }
 
 /** Whether the line is what was typed in a shell. */
-export const isCommand = (text: string, at: number): boolean => text.startsWith('$ ', startOfLine(text, at))
+const isCommand = (text: string, at: number): boolean => text.startsWith('$ ', startOfLine(text, at))
 
 /** Of lines that are longer, some place in them. */
 const longestLine = 512

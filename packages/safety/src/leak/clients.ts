@@ -15,16 +15,6 @@ const callee = /(?:new[ \t]+)?[\w$.:>\\-]{1,80}=?$/
 /** A string of code; what is within the parentheses goes up to the end of the line. */
 const string = /(?<![\w"'`])[bN@]?(["'`])((?:(?!\1)[^\n]){1,512})(?:\1|$)/g
 const furthest = 400
-const fewest = 8
-
-/** `curl -u name:…`, `curl -u '…:'` */
-const user =
-  /-(?:u|-user)[ \t=]*["'`]?(?:([^\s"'`:]{16,512})(?::[xX]?)?(?=["'`\s]|$)|[^\s"'`:]*:["'`]?([^\s"'`]{8,128}))/y
-
-/** Commands of which `-p` means something else. */
-const otherwise = /\b(?:mkdir|cp|scp|ssh|tsc|install|(?:docker|podman) run|nmap)\b[^\n|;&]*$/
-/** `-p '…'` */
-const password = /[ \t]-p(?:[ \t=]+["'`]?|["'`])([^\s"'`]{8,128})(?=["'`\s]|$)/iy
 
 /** Where its evidence begins. */
 interface Given extends Span {
@@ -35,12 +25,11 @@ interface Given extends Span {
 export const clientCredentials: Detector = {
   name: 'client-credential',
   action: 'mask',
-  words: [' -p', '("', "('", '(`', '(b"', "(b'", '(@"', '-u ', '-user ', '-user='],
+  words: ['("', "('", '(`', '(b"', "(b'", '(@"'],
   find(text, found, { isWanted, seam = text.length }) {
     const secrets: Span[] = []
     for (const { start } of found) {
-      const given = text[start] === '(' ? argumentsAt(text, start, seam) : optionAt(text, start)
-      for (const { from, ...secret } of given) {
+      for (const { from, ...secret } of argumentsAt(text, start, seam)) {
         if (secret.start < (secrets.at(-1)?.end ?? 0) || !isWanted({ start: from, end: secret.end })) continue
         secrets.push(secret)
       }
@@ -92,22 +81,4 @@ function endOfCall(text: string, at: number): number {
     else if (character === ')' && --depth === 0) return end
   }
   return last
-}
-
-function optionAt(text: string, at: number): Given[] {
-  user.lastIndex = at
-  password.lastIndex = at
-  const [, alone, ofUser] = user.exec(text) ?? []
-  const given = ofUser ?? password.exec(text)?.[1]
-  const value = alone ?? given
-  if (value === undefined || value.length < fewest) return []
-  if (alone === undefined && ofUser === undefined && otherwise.test(text.slice(Math.max(0, at - 80), at)))
-    return []
-  const isSecret =
-    alone === undefined
-      ? /\d.*[A-Za-z]|[A-Za-z].*\d/.test(value) &&
-        (looksMadeUp(value) || looksRandom(value, { least: 10, allowsUuid: true }))
-      : looksRandom(alone, { least: 16, allowsUuid: true })
-  const start = text.indexOf(value, at)
-  return isSecret ? [{ from: at, start, end: start + value.length }] : []
 }
