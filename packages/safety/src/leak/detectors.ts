@@ -1,7 +1,6 @@
 import { builtInRules } from '../generated/rules.js'
 import type { SafetySettings } from '../settings.js'
 import { assignments } from './assignment.js'
-import { clientCredentials } from './clients.js'
 import type { Detector } from './detector.js'
 import { knownSecrets } from './known.js'
 import { ownDetector } from './own-rule.js'
@@ -11,7 +10,7 @@ import { detectorOf } from './rule.js'
 const knownName = 'known-secret'
 
 /** The same for all settings. What is told by its place comes behind what tells a secret by its own shape. */
-const builtIns: readonly Detector[] = [...builtInRules.map(detectorOf), ...assignments, clientCredentials]
+const builtIns: readonly Detector[] = [...builtInRules.map(detectorOf), ...assignments]
 
 /** Names that an operator's rule can't have. */
 export const takenNames: readonly string[] = [knownName, ...builtIns.map(({ name }) => name)]

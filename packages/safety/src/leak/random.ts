@@ -91,12 +91,6 @@ export function looksMadeUp(value: string): boolean {
   return !identifier.test(value) || (/\d/.test(value) && !isWordlike(value.replace(/[\d_]/g, '')))
 }
 
-/** Whether a value is a password where nobody expects but one: anything that is not the word for it. */
-export const looksLikePassword = (value: string): boolean =>
-  !isPlaceholder(value) &&
-  (looksMadeUp(value) || looksRandom(value, { least: 10, allowsUuid: true }) || short.test(value))
-const short = /^(?=.*[A-Za-z])(?=.*[\d!^#&+=%])\S{5,}$/
-
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
 
 /** Whether the letters in a text follow each other as those of words do. */
