@@ -20,15 +20,14 @@ export function compilePattern(source: string, path: string): Pattern {
   if (size > largest)
     throw new SafetyError(path, `takes ${size} steps of at most ${largest}; let it repeat less`)
   if (compiled.test('')) throw new SafetyError(path, 'matches the empty text, so it would match everywhere')
-  return { compiled, test: compileTest(source) }
-}
-
-/** Compiled by the first text: many patterns never meet one. */
-function compileTest(source: string): (text: string) => boolean {
-  let compiled: RE2Set | undefined
-  return (text) => {
-    compiled ??= compileSet(source)
-    return compiled.match(text).length > 0
+  let set: RE2Set | undefined
+  return {
+    compiled,
+    test(text) {
+      // By the first text: many patterns never meet one.
+      set ??= compileSet(source)
+      return set.match(text).length > 0
+    },
   }
 }
 

@@ -1,5 +1,3 @@
-import { codeAt } from '../code-at.js'
-import { blanks, charactersOf } from '../stretches.js'
 import { type Replacement, unchanged } from './view.js'
 
 /** A line's end with what continues it, and the seam of a string in two pieces: `" + "`. Anchored, so it is linear. */
@@ -22,8 +20,9 @@ const isSeam = (found: string): boolean => found.includes('\n') || found.include
 
 /** Characters on either side that tell what is broken. */
 const sight = 64
-/** What stands around words. */
-const outside = charactersOf(`${blanks}"'\``)
+/** Words up to a place, and from there on. */
+const beforePlace = /(?<=([^\s"'`]{0,64}))/y
+const behindPlace = /([^\s"'`]{0,64})/y
 /** As programs and settings have them; what a token looks like is no name. */
 const name = '(?:[a-z][a-z_.-]*|[A-Z][A-Z_]*|[a-z]+(?:[A-Z][a-z]+)+)\\d?["\'`]?'
 /**
@@ -35,8 +34,8 @@ const beginning = new RegExp(
 )
 
 function isInsideToken(text: string, start: number, end: number): boolean {
-  const before = wordBefore(text, start)
-  const behind = wordBehind(text, end)
+  const before = wordAt(beforePlace, text, start)
+  const behind = wordAt(behindPlace, text, end)
   if (before === '' || behind === '') return false
   const isBehind = isTokenLike(behind)
   if (!isBehind && !isTokenLike(before)) return false
@@ -44,18 +43,9 @@ function isInsideToken(text: string, start: number, end: number): boolean {
   return !beginning.test(rest) && (isBehind || !sentence.test(rest))
 }
 
-function wordBefore(text: string, end: number): string {
-  const least = Math.max(0, end - sight)
-  let start = end
-  while (start > least && outside[codeAt(text, start - 1)] !== 1) start--
-  return text.slice(start, end)
-}
-
-function wordBehind(text: string, start: number): string {
-  const most = Math.min(text.length, start + sight)
-  let end = start
-  while (end < most && outside[codeAt(text, end)] !== 1) end++
-  return text.slice(start, end)
+function wordAt(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[1] ?? ''
 }
 
 const punctuation = /[.,;:!?)\]]+$/
