@@ -202,7 +202,8 @@ const sight = 128
 /** Of a sentence, or its part: no value follows. */
 const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value))/iy
 /** As values look and words of prose do not, which are without digits, signs and quotes. */
-const unlikeWords = /(?<!\S)(?=\S{8})(?:\S*?(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])|\S{16})/
+const unlikeWords =
+  /(?<![!-\uffff])(?=[!-\uffff]{8})(?:[!-\uffff]*?(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])|[!-\uffff]{16})/
 const endsOddly = /(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])\S*$/
 
 /** Whether in the rest of the line, or in the next one, anything stands that looks unlike a word. */

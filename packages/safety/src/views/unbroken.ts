@@ -1,16 +1,16 @@
 import { type Replacement, unchanged } from './view.js'
 
 /** A line's end with what continues it, and the seam of a string in two pieces: `" + "`. Anchored, so it is linear. */
-const breaks = /(["'`])(?:[ \t]*\+)?[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?\1|(?<![ \t])[ \t]*\\?\r?\n[ \t]*/g
+const breaks = /(["'`])(?:[ \t]*\+)?[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?\1|\n(?<=([ \t]*\\?\r?)\n)[ \t]*/g
 
 /** Reads a token that is broken over lines in one piece. Words of prose stay apart. */
 export function unbroken(text: string): readonly Replacement[] {
   // No seam is without.
   if (!text.includes('\n') && !text.includes('+')) return unchanged
   const replacements: Replacement[] = []
-  for (const { 0: seam, index } of text.matchAll(breaks)) {
-    const end = index + seam.length
-    if (isSeam(seam) && isInsideToken(text, index, end)) replacements.push({ start: index, end, by: '' })
+  for (const { 0: seam, 2: before = '', index } of text.matchAll(breaks)) {
+    const [start, end] = [index - before.length, index + seam.length]
+    if (isSeam(seam) && isInsideToken(text, start, end)) replacements.push({ start, end, by: '' })
   }
   return replacements
 }
