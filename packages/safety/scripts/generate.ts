@@ -38,8 +38,8 @@ import type { BuiltInRule } from '../leak/rule.js'
 /** What this package knows of secrets; what tells them by their own shape stands before what needs a label. */
 export const builtInRules: readonly BuiltInRule[] = ${linesOf(builtIn.map((rule) => JSON.stringify(rule)))}
 
-/** Texts that these rules find secrets in. */
-export const examples: readonly string[] = ${linesOf(rules.flatMap(({ positives }) => positives.map(literalOf)))}
+/** For each rule, a text that it finds a secret in. */
+export const examples: readonly string[] = ${linesOf(rules.map(({ positives: [first = ''] }) => literalOf(first)))}
 `
 
 const generated = new URL('../src/generated/', import.meta.url)

@@ -2,7 +2,7 @@ import { examples } from './generated/rules.js'
 import type { Safety } from './safety.js'
 
 /** Examples in one text: it takes some milliseconds to guard. */
-const together = 10
+const together = 4
 
 /**
  * Compiles the built-in rules, which a process shares: the first texts take several times as long otherwise. Goes in steps
