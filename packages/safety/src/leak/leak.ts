@@ -18,17 +18,13 @@ export type LeakDetector = (
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
   const ranked = [...detectors.filter(blocks), ...detectors.filter((each) => !blocks(each))]
   const find = compileFinder(ranked)
-  const names = new Set(ranked.map(({ name }) => name))
-  const detectorAt = (rank: number): Detector => {
-    const detector = ranked[rank]
-    if (detector === undefined) throw new RangeError(`no detector has rank ${rank}`)
-    return detector
-  }
+  const names = ranked.map(({ name }) => name)
+  const known = new Set(names)
 
   const secretsIn = (part: Part, meter: Meter): Secret[] => {
     const found = find(part, meter)
     if (found.length === 0) return found
-    const marks = marksIn(part.text, (name) => names.has(name))
+    const marks = marksIn(part.text, (name) => known.has(name))
     return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
@@ -55,11 +51,10 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     }
     if (found.length === 0) return { text, findings: [] }
     const secrets = merge(found)
-    const findings = [...new Set(secrets.map(({ rank }) => rank))].map((rank) => {
-      const { name, action } = detectorAt(rank)
-      return { rule: name, action }
-    })
-    return { text: redact(text, secrets, (rank) => detectorAt(rank).name), findings }
+    const findings = [...new Set(secrets.map(({ rank }) => rank))].flatMap((rank) =>
+      ranked.slice(rank, rank + 1).map(({ name, action }) => ({ rule: name, action })),
+    )
+    return { text: redact(text, secrets, names), findings }
   }
 }
 
