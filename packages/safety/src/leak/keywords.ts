@@ -10,10 +10,10 @@ const bits = 6
 const looked = 3
 const mask = 2 ** (bits * looked) - 1
 
-/** A word of a list, and the class of its next character, if it is that long. */
+/** A word, the lists that have it, and the class of its next character, if it is that long. */
 interface Word {
   readonly word: string
-  readonly index: number
+  readonly lists: readonly number[]
   readonly next: number | undefined
 }
 
@@ -31,22 +31,23 @@ export function compileKeywords(lists: readonly (readonly string[])[]): (text: s
   const classAt = (text: string, at: number): number =>
     at < text.length ? (classes[codeAt(text, at)] ?? 0) : 0
 
+  const listsOf = new Map<string, number[]>()
+  for (const [index, list] of lists.entries())
+    for (const word of list) listsOf.set(word, [...(listsOf.get(word) ?? []), index])
   /** By the classes of as many characters as are looked at, which words may begin there; some are alike. */
   const begun = new Uint16Array(mask + 1)
   const words: Word[][] = [[]]
-  for (const [index, list] of lists.entries()) {
-    for (const word of list) {
-      const open = bits * Math.max(0, looked - word.length)
-      let first = 0
-      for (let at = 0; at < looked; at++) first = (first << bits) | classAt(word, at)
-      const next = word.length > looked ? classAt(word, looked) : undefined
-      const added = new Map<number, number>()
-      for (let code = first; code < first + 2 ** open; code++) {
-        const before = begun[code] ?? 0
-        const after = added.get(before) ?? words.push([...(words[before] ?? []), { word, index, next }]) - 1
-        added.set(before, after)
-        begun[code] = after
-      }
+  for (const [word, lists] of listsOf) {
+    const open = bits * Math.max(0, looked - word.length)
+    let first = 0
+    for (let at = 0; at < looked; at++) first = (first << bits) | classAt(word, at)
+    const next = word.length > looked ? classAt(word, looked) : undefined
+    const added = new Map<number, number>()
+    for (let code = first; code < first + 2 ** open; code++) {
+      const before = begun[code] ?? 0
+      const after = added.get(before) ?? words.push([...(words[before] ?? []), { word, lists, next }]) - 1
+      added.set(before, after)
+      begun[code] = after
     }
   }
 
@@ -60,13 +61,15 @@ export function compileKeywords(lists: readonly (readonly string[])[]): (text: s
       if (list === 0 || list === undefined) continue
       const start = at - looked + 1
       const behind = classAt(text, at + 1)
-      for (const { word, index, next } of words[list] ?? []) {
+      for (const { word, lists, next } of words[list] ?? []) {
         if (next !== undefined && next !== behind) continue
         const end = start + word.length
         if (text.slice(start, end).toLowerCase() !== word) continue
-        const spans = found.get(index)
-        if (spans === undefined) found.set(index, [{ start, end }])
-        else spans.push({ start, end })
+        for (const index of lists) {
+          const spans = found.get(index)
+          if (spans === undefined) found.set(index, [{ start, end }])
+          else spans.push({ start, end })
+        }
       }
     }
     return found
