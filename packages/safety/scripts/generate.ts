@@ -1,7 +1,6 @@
-/** Writes src/generated/rules.ts: the rules of src/rules, their patterns compiled. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import type { BuiltInRule } from '../src/leak/built-in.js'
-import { compile } from './patterns/compile.js'
+/** Writes src/generated/rules.ts: the rules of src/rules, in the order in which they come. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { BuiltInRule } from '../src/leak/rule.js'
 
 /** A rule as its file has it. */
 interface RuleData extends BuiltInRule {
@@ -11,7 +10,7 @@ interface RuleData extends BuiltInRule {
 }
 
 /** Files of rules that need a label: they stand behind those that tell a secret by its own shape. */
-const labelled = ['databases', 'http', 'tokens', 'passwords', 'password-notations'].map(
+const labelled = ['databases', 'http', 'tokens', 'passwords', 'password-notations', 'places'].map(
   (name) => `${name}.json`,
 )
 const folder = new URL('../src/rules/', import.meta.url)
@@ -19,9 +18,7 @@ const others = readdirSync(folder).filter((name) => !labelled.includes(name))
 const rules = [...others.sort(), ...labelled].flatMap((name): RuleData[] =>
   JSON.parse(readFileSync(new URL(name, folder), 'utf8')),
 )
-const builtIn = rules.map(
-  ({ positives, negatives, ...rule }): BuiltInRule => ({ ...rule, ...compile(rule.pattern) }),
-)
+const builtIn = rules.map(({ positives, negatives, ...rule }): BuiltInRule => rule)
 
 /** A literal with nothing in it at which a scanner of secrets would stop. */
 function literalOf(text: string): string {
@@ -36,19 +33,17 @@ function literalOf(text: string): string {
 const linesOf = (literals: readonly string[]): string =>
   `[\n${literals.map((each) => `  ${each},\n`).join('')}]`
 const text = `// Written by scripts/generate.ts.
-import type { BuiltInRule } from '../leak/built-in.js'
+import type { BuiltInRule } from '../leak/rule.js'
 
 /** What this package knows of secrets; what tells them by their own shape stands before what needs a label. */
 export const builtInRules: readonly BuiltInRule[] = ${linesOf(builtIn.map((rule) => JSON.stringify(rule)))}
 
-/** Texts that these rules find secrets in. */
-export const examples: readonly string[] = ${linesOf(rules.flatMap(({ positives }) => positives.map(literalOf)))}
+/** For each rule, a text that it finds a secret in. */
+export const examples: readonly string[] = ${linesOf(rules.map(({ positives: [first = ''] }) => literalOf(first)))}
 `
 
 const generated = new URL('../src/generated/', import.meta.url)
 mkdirSync(generated, { recursive: true })
-// What an older version has left there would be compiled too.
-for (const name of readdirSync(generated)) if (name !== 'rules.ts') rmSync(new URL(name, generated))
 // A file that says the same already is left alone, so that nothing is compiled for its sake.
 const file = new URL('rules.ts', generated)
 if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text)

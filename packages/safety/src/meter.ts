@@ -17,16 +17,16 @@ export const chargeReading = (meter: Meter, characters: number): void =>
 
 /** What closer looks cost at worst, or nearly so. */
 const costs = {
-  /** At a word of a rule: whether it may begin a match. */
-  word: 1 / 4,
-  /** At a word that may. */
+  /** At a word of a rule of this package. */
+  rule: 5 / 4,
+  /** At a word of anything else. */
   match: 6,
   /** At characters that are read as others. */
   change: 1 / 2,
   /** At a run of percent signs or of base64, beside its characters. */
   encoding: 2,
   /** At a secret, to mask it. */
-  secret: 10,
+  secret: 12,
 } as const
 
 export const chargeLooks = (meter: Meter, looks: number, at: keyof typeof costs): void =>

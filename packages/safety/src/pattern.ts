@@ -1,6 +1,5 @@
 import { RE2JS, RE2Set } from 're2js'
 import { SafetyError } from './error.js'
-import type { Locator } from './leak/native.js'
 
 /** Steps of a compiled pattern; a larger one would be slow on any text. */
 const largest = 2000
@@ -9,7 +8,7 @@ const memory = 2 ** 20
 
 export interface Pattern {
   /** Says where a match is. */
-  readonly compiled: Locator
+  readonly compiled: RE2JS
   /** Says whether there is one, which is a lot faster. */
   test(text: string): boolean
 }
@@ -21,36 +20,20 @@ export function compilePattern(source: string, path: string): Pattern {
   if (size > largest)
     throw new SafetyError(path, `takes ${size} steps of at most ${largest}; let it repeat less`)
   if (compiled.test('')) throw new SafetyError(path, 'matches the empty text, so it would match everywhere')
-  return { compiled, test: compileTest(source, RE2Set.UNANCHORED) }
-}
-
-/** A pattern that is only looked for at the beginning of texts. */
-export interface PrefixPattern extends Pattern {
-  /** Says whether a match begins a text, which is faster still. */
-  begins(text: string): boolean
-}
-
-/** Compiles a pattern of which it is known that it can be used; where matches are may be told by another. */
-export function compilePrefixPattern(source: string, native?: Locator): PrefixPattern {
+  let set: RE2Set | undefined
   return {
-    compiled: native ?? RE2JS.compile(source),
-    begins: compileTest(source, RE2Set.ANCHOR_START),
-    test: compileTest(source, RE2Set.UNANCHORED),
+    compiled,
+    test(text) {
+      // By the first text: many patterns never meet one.
+      set ??= compileSet(source)
+      return set.match(text).length > 0
+    },
   }
 }
 
-/** Compiled by the first text: many patterns never meet one. */
-function compileTest(source: string, anchor: number): (text: string) => boolean {
-  let compiled: RE2Set | undefined
-  return (text) => {
-    compiled ??= compileSet(source, anchor)
-    return compiled.match(text).length > 0
-  }
-}
-
-function compileSet(source: string, anchor: number): RE2Set {
+function compileSet(source: string): RE2Set {
   // Only of a set can the memory be bounded.
-  const set = new RE2Set(anchor, 0, memory)
+  const set = new RE2Set(RE2Set.UNANCHORED, 0, memory)
   set.add(source)
   set.compile()
   return set

@@ -34,12 +34,19 @@ const mostPasses = 8
  * first text that is guarded, unless `warmUp` has done it.
  */
 export function compileSafety(settings: SafetySettings, options: SafetyOptions = {}): Safety {
-  checkSettings(settings, takenNames())
+  checkSettings(settings, takenNames)
+  const { isKnownSecret } = options
+  /** A text is read in several ways, in which the same words are. */
   const answers = new Map<string, boolean>()
-  const detectors = detectorsOf(settings, askingOnce(options.isKnownSecret, answers))
+  const isKnown = (candidate: string): boolean => {
+    const answer = answers.get(candidate) ?? isKnownSecret?.(candidate) === true
+    answers.set(candidate, answer)
+    return answer
+  }
+  const detectors = detectorsOf(settings, isKnownSecret && isKnown)
   let leaks: LeakDetector | undefined
   const mask: LeakDetector = (text, before, meter) => {
-    leaks ??= compileLeakDetector(detectors())
+    leaks ??= compileLeakDetector(detectors)
     return leaks(text, before, meter)
   }
   const judge = compilePolicy(settings.policy)
@@ -74,28 +81,15 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
         return settle(text, before, stopping(meter))
       } catch (error) {
         if (error instanceof Stopped) throw error.cause
-        report(error, options)
+        try {
+          options.failed?.(error)
+        } catch {
+          // What can't even be told of a failure is not to fail for it.
+        }
         return withheld([])
       }
     },
   }
-}
-
-/** A text is read in several ways, in which the same words are. */
-function askingOnce(
-  isKnownSecret: SafetyOptions['isKnownSecret'],
-  answers: Map<string, boolean>,
-): SafetyOptions['isKnownSecret'] {
-  return (
-    isKnownSecret &&
-    ((candidate) => {
-      const known = answers.get(candidate)
-      if (known !== undefined) return known
-      const answer = isKnownSecret(candidate)
-      answers.set(candidate, answer)
-      return answer
-    })
-  )
 }
 
 const blocks = ({ action }: Finding): boolean => action === 'block'
@@ -104,11 +98,3 @@ const withheld = (findings: readonly Finding[]): Guarded => ({ text: '', isWithh
 const distinct = (findings: readonly Finding[]): Finding[] => [
   ...new Map(findings.map((finding) => [`${finding.action} ${finding.rule}`, finding])).values(),
 ]
-
-function report(error: unknown, { failed }: SafetyOptions): void {
-  try {
-    failed?.(error)
-  } catch {
-    // Whoever can't even be told of a failure is not to be failed for it.
-  }
-}

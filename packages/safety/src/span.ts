@@ -18,14 +18,3 @@ export function lastFrom<Each extends { readonly start: number }>(
   }
   return ordered[low - 1]
 }
-
-/** Sorts in place, where that has to be done: nearly always the places ascend as it is. */
-export function ascending<Each>(values: Each[], placeOf: (each: Each) => number): Each[] {
-  let last = -Infinity
-  for (const each of values) {
-    const place = placeOf(each)
-    if (place < last) return values.sort((one, other) => placeOf(one) - placeOf(other))
-    last = place
-  }
-  return values
-}

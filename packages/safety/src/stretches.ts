@@ -23,8 +23,6 @@ function marked(text: string, mark: 0 | 1): Characters {
   return characters
 }
 
-const none: readonly Span[] = []
-
 /** Every stretch, as long as it can be, of at least `shortest` such characters between `from` and `to`; in order. */
 export function stretchesOf(
   characters: Characters,
@@ -33,7 +31,7 @@ export function stretchesOf(
   from = 0,
   to = text.length,
 ): readonly Span[] {
-  let found: Span[] | undefined
+  const found: Span[] = []
   // Of so many characters in a row, one at least is looked at.
   for (let at = from + shortest - 1; at < to; at += shortest) {
     if (characters[codeAt(text, at)] !== 1) continue
@@ -41,11 +39,8 @@ export function stretchesOf(
     while (start > from && characters[codeAt(text, start - 1)] === 1) start--
     let end = at + 1
     while (end < to && characters[codeAt(text, end)] === 1) end++
-    if (end - start >= shortest) {
-      if (found === undefined) found = []
-      found.push({ start, end })
-    }
+    if (end - start >= shortest) found.push({ start, end })
     at = end
   }
-  return found ?? none
+  return found
 }

@@ -1,16 +1,9 @@
 import { codeAt } from './code-at.js'
 import type { Span } from './span.js'
 
-/** Characters in which a secret is looked for before and behind a place, beside the rest of a word there. */
-export interface Reach {
-  readonly before: number
-  readonly behind: number
-}
-
-/** Around what is anywhere in the match of a pattern. */
-export const aroundKeyword: Reach = { before: 160, behind: 128 }
-/** Behind where a match starts. */
-export const behindStart: Reach = { before: 0, behind: 288 }
+/** Characters in which the secret of a keyword is looked for before and behind it, beside the rest of a word there. */
+const before = 160
+const behind = 128
 
 /** Characters of a word that count as one. */
 const longestWord = 4096
@@ -23,7 +16,7 @@ const together = 512
  * Spans of a text that have the surroundings of all places in it, which ascend. They may overlap: as one, they would be
  * the whole text where such places are many.
  */
-export function surroundings(text: string, places: readonly number[], { before, behind }: Reach): Span[] {
+export function surroundings(text: string, places: readonly number[]): Span[] {
   const spans: { first: number; start: number; end: number }[] = []
   for (const place of places) {
     const last = spans.at(-1)
@@ -35,11 +28,8 @@ export function surroundings(text: string, places: readonly number[], { before, 
   return spans
 }
 
-/** Where a secret ends at the latest of which a label begins at `start`. */
-export const phraseEnd = (text: string, start: number): number => wordEnd(text, start + behindStart.behind)
-
 /** How much of a text may belong to what began before it. */
-export const continuationEnd = (text: string): number => wordEnd(text, aroundKeyword.behind)
+export const continuationEnd = (text: string): number => wordEnd(text, behind)
 
 const blank = ' '.charCodeAt(0)
 const isOfWord = (text: string, at: number): boolean => codeAt(text, at) > blank

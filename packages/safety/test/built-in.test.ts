@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { compileSafety, defaultSafety, type Guarded, type SecretRule, tailOf } from '@meup/safety'
+import { compileSafety, defaultSafety, type Guarded, tailOf } from '@meup/safety'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { disguises } from './support.js'
 
-interface RuleData extends SecretRule {
+interface RuleData {
+  readonly name: string
   readonly positives: readonly string[]
 }
 

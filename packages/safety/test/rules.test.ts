@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { builtInRules, compileSafety, defaultSafety, type SecretRule } from '@meup/safety'
+import { builtInRules, compileSafety, defaultSafety } from '@meup/safety'
 import fc from 'fast-check'
-import { RE2JS } from 're2js'
 import { describe, expect, test } from 'vitest'
+import { compileKeywords } from '../src/leak/keywords.js'
+import { type BuiltInRule, detectorOf } from '../src/leak/rule.js'
 
 /**
  * The rules as their files have them. One character of each secret in `positives` is written as `\u….`: so the files
  * hold nothing at which a scanner of secrets would stop, although the parsed text is whole.
  */
-interface RuleData extends SecretRule {
+interface RuleData extends BuiltInRule {
   readonly positives: readonly string[]
   readonly negatives: readonly string[]
-  readonly needs?: string
 }
 
 const folder = new URL('../src/rules/', import.meta.url)
@@ -21,19 +21,15 @@ const files = readdirSync(folder).map((name) => {
 })
 const rules = files.flatMap((file) => file.rules)
 
-const patterns = new Map(rules.map(({ name, pattern }) => [name, RE2JS.compile(pattern)]))
-
 /** What the rule by itself would hide in a text; undefined for nothing. */
-function hiddenBy({ name, keywords }: RuleData, text: string): string | undefined {
-  if (keywords?.some((keyword) => text.toLowerCase().includes(keyword)) === false) return undefined
-  const pattern = patterns.get(name)
-  const matcher = pattern?.matcher(text)
-  if (!matcher?.find()) return undefined
-  return matcher.group(Object.hasOwn(pattern?.namedGroups() ?? {}, 'secret') ? 'secret' : 0) ?? undefined
+function hiddenBy(rule: RuleData, text: string): string | undefined {
+  const words = [...(compileKeywords([rule.keywords])(text).get(0) ?? [])]
+  const [secret] = detectorOf(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
+  return secret && text.slice(secret.start, secret.end)
 }
 
 test('the rules of all files are built in', () => {
-  const names = (list: readonly SecretRule[]): string[] => list.map(({ name }) => name).sort()
+  const names = (list: readonly BuiltInRule[]): string[] => list.map(({ name }) => name).sort()
   expect(names(builtInRules)).toEqual(names(rules))
 })
 
@@ -50,7 +46,7 @@ describe.each(files)('$name', ({ text, rules: own }) => {
     expect(['mask', 'block']).toContain(rule.action)
     expect(Object.keys(rule).filter((key) => !ruleFields.has(key))).toEqual([])
     expect(rule.keywords).not.toEqual([])
-    for (const keyword of rule.keywords ?? []) expect(keyword).toBe(keyword.toLowerCase())
+    for (const keyword of rule.keywords) expect(keyword).toBe(keyword.toLowerCase())
     expect(positives.length).toBeGreaterThan(1)
     expect(negatives.length).toBeGreaterThan(1)
   })
@@ -76,19 +72,19 @@ describe.each(files)('$name', ({ text, rules: own }) => {
 
   test('holds no example that a scanner would stop at', () => {
     for (const rule of rules) {
-      if (rule.generic !== true) expect(hiddenBy(rule, text), rule.name).toBeUndefined()
+      if (rule.looks === undefined) expect(hiddenBy(rule, text), rule.name).toBeUndefined()
     }
   })
 })
 
 test('what is generated from the rules holds no example that a scanner would stop at', () => {
   const text = readFileSync(new URL('../src/generated/rules.ts', import.meta.url), 'utf8')
-  const told = new Set(rules.filter(({ generic }) => generic !== true).map(({ name }) => name))
+  const told = new Set(rules.filter(({ looks }) => looks === undefined).map(({ name }) => name))
   const { guard } = compileSafety({ ...defaultSafety, maxLength: text.length })
   expect(guard(text).findings.filter(({ rule }) => told.has(rule))).toEqual([])
 })
 
-const ruleFields = new Set(['name', 'pattern', 'needs', 'keywords', 'action', 'generic'])
+const ruleFields = new Set(['name', 'pattern', 'flags', 'looks', 'keywords', 'action'])
 
 describe('random secrets behind a label', () => {
   const { guard } = compileSafety(defaultSafety)

@@ -1,7 +1,5 @@
-import { codeAt } from '../code-at.js'
 import type { Span } from '../span.js'
-import { charactersOf } from '../stretches.js'
-import { isCommand, startOfLine, valuesBelow } from './below.js'
+import { startOfLine, valuesBelow } from './below.js'
 import type { Detector } from './detector.js'
 import { jointsAt, weak } from './joints.js'
 import { matchAt } from './match-at.js'
@@ -22,12 +20,15 @@ const mark = /\[redacted:[\w-]*$/
 const keyed =
   /(?:^|[^a-z])(?:api|access|account|admin|app|auth|bearer|client|deploy|encryption|hmac|jwt|licen[cs]e|master|private|recovery|refresh|secret|server|service|session|shared|vault|webhook)$/i
 
-/** Behind the name: which of several it is. */
-const suffix =
-  /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value)|_hex|_plain|(?<=secret)[ _-]?id|(?<=phrase)s?)?(?:\[\d*\])?(?!\w)/iy
+/** The part of a name before one of its words: `stripe_api_` of `stripe_api_key`, `page` of `next page token`. */
+const beginning = /([\w$./-]*) ?$/
 
-/** What closes a name, as it stands in code: a quote, a bracket, marks of Markdown. */
-const closing = /\\{0,2}["'`]?\]?\)?[*`]{0,2}/y
+/** Behind a name: which of several it is, and what closes it in code, a quote, a bracket, marks of Markdown. */
+const ending =
+  /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value)|_hex|_plain|(?<=secret)[ _-]?id|(?<=phrase)s?)?(?:\[\d*\])?(?!\w)\\{0,2}["'`]?\]?\)?[*`]{0,2}/iy
+
+/** Stands between a value and the name behind it. */
+const reversing = /[#;|]|\/\/| as /
 
 /** `use "…" as the name`, `echo '…' | vendor login --name-stdin`, `vendor.New("…") // the name` */
 const reversed =
@@ -52,8 +53,8 @@ interface Kind {
   readonly words: readonly string[]
   /** Characters of a value that are looked at: longer ones begin like this. */
   readonly longest: number
-  /** Whether a name that goes on with such a word is one of something else. */
-  readonly isHarmless: (name: string) => boolean
+  /** Whether such a word also ends names of other things. */
+  readonly maybeHarmless?: boolean
   readonly isSecret: (place: Place) => boolean
 }
 
@@ -78,7 +79,7 @@ const keys: Kind = {
     'encrypt',
     'salt',
   ],
-  isHarmless: (name) => harmless.test(name) || harmless.test(name.replace(/([a-z\d])([A-Z])/g, '$1_$2')),
+  maybeHarmless: true,
   isSecret({ value, least, isBareKey }) {
     if (!isBareKey) return looksRandom(value, { least, allowsUuid: true })
     const isOne = oneRun.test(value) || longBase64.test(value) || (isMixed.test(value) && value.length >= 32)
@@ -131,10 +132,9 @@ const passwords: Kind = {
     'senha',
     'wachtwoord',
   ],
-  isHarmless: () => false,
   isSecret({ value, least, isQuoted }) {
     if (least >= weak && !isQuoted) return looksTyped(value)
-    return value.includes(' ') ? isQuoted && isPhrase(value, 3) : looksMadeUp(value)
+    return value.includes(' ') ? isQuoted && isPhrase(value) : looksMadeUp(value)
   },
 }
 
@@ -143,7 +143,7 @@ const secrets: Kind = {
   name: 'credential',
   longest: 160,
   words: ['secret', 'credential', 'credentials'],
-  isHarmless: keys.isHarmless,
+  maybeHarmless: true,
   isSecret: ({ value, least, isQuoted }) =>
     least < weak && (isQuoted || !/[-_./]/.test(value)) && !/\s/.test(value) && looksMadeUp(value),
 }
@@ -153,125 +153,90 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
   name: kind.name,
   action: 'mask',
   words: kind.words,
-  find(text, found, look) {
+  find(text, found, { isWanted, isCut, seam = text.length }) {
     const secrets: Span[] = []
     for (const word of found) {
-      const closed = endOfName(text, word)
+      const closed = matchAt(ending, text, word.end)
       if (closed === undefined) continue
+      const before = text.slice(Math.max(0, word.start - longestName), word.start)
       const isBehind = mayHoldValue(text, closed)
-      if (!isBehind && !mayBeReversed(text, word.start)) continue
-      const start = startOfName(text, word.start)
-      if (look.isCut && text.slice(0, start).trim() === '') continue
-      for (const secret of secretsAt(text, { start, word, closed, isBehind }, kind, look.seam)) {
+      const isReversed = reversing.test(before)
+      if (!isBehind && !isReversed) continue
+      const [part = '', name = ''] = beginning.exec(before) ?? []
+      const start = word.start - part.length
+      if (isCut && text.slice(0, start).trim() === '') continue
+      if (mark.test(before) || (kind.maybeHarmless === true && isHarmless(name))) continue
+      const isBareKey =
+        /^key$/i.test(text.slice(word.start, word.end)) && !/[\w.-]$/.test(before) && !keyed.test(name)
+      const isSecret: IsSecret = (span, least, isQuoted) => {
+        const value = text.slice(span.start, span.end)
+        // What is said in pieces may go on.
+        const isOpen =
+          span.start < seam && span.end > seam && /^[.:!?]*$/.test(text.slice(span.end, span.end + 8))
+        if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
+        return kind.isSecret({ value, least, isQuoted, isBareKey })
+      }
+      const behind = isBehind ? secretsBehind(text, closed, kind.longest, isSecret) : []
+      const given = behind.length > 0 || !isReversed ? behind : secretsBefore(text, word.start, isSecret)
+      for (const secret of given) {
         if (secret.start < (secrets.at(-1)?.end ?? 0)) continue
         // What else is in its line may have a say, such as the other columns of a table.
         const line = startOfLine(text, start)
         const whole = { start: Math.min(line, secret.start), end: Math.max(word.end, secret.end) }
-        if (look.isWanted(whole)) secrets.push(secret)
+        if (isWanted(whole)) secrets.push(secret)
       }
     }
     return secrets
   },
 }))
 
-/** A name that ends in a word, where what follows it begins, and whether a value may stand there. */
-interface Name {
-  readonly start: number
-  readonly word: Span
-  readonly closed: number
-  readonly isBehind: boolean
-}
+type IsSecret = (span: Span, least: number, isQuoted: boolean) => boolean
 
-function endOfName(text: string, { end }: Span): number | undefined {
-  const afterName = matchAt(suffix, text, end)
-  return afterName === undefined ? undefined : (matchAt(closing, text, afterName) ?? afterName)
+function isHarmless(name: string): boolean {
+  const words = name.replace(/[_./-]+$/, '')
+  return harmless.test(words) || harmless.test(words.replace(/([a-z\d])([A-Z])/g, '$1_$2'))
 }
 
 /** Characters behind a name in which its value begins. */
 const sight = 128
-/** Digits, signs and quotes, which words of prose are without. */
-const odd = charactersOf('0123456789!"`@#$%^&*+=~_-/|\\<>')
-const [blank, newline] = [' ', '\n'].map((each) => each.charCodeAt(0)) as [number, number]
-
-const over = charactersOf('.,;)}/')
 /** Of a sentence, or its part: no value follows. */
 const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value))/iy
+/** As values look and words of prose do not, which are without digits, signs and quotes. */
+const unlikeWords =
+  /(?<![!-\uffff])(?=[!-\uffff]{8})(?:[!-\uffff]*?(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])|[!-\uffff]{16})/
+const endsOddly = /(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])\S*$/
 
 /** Whether in the rest of the line, or in the next one, anything stands that looks unlike a word. */
 function mayHoldValue(text: string, from: number): boolean {
-  if (over[codeAt(text, from)] === 1 && matchAt(sentenceOver, text, from) !== undefined) return false
-  const last = Math.min(text.length, from + sight)
+  if (matchAt(sentenceOver, text, from) !== undefined) return false
   if (matchAt(/[ \t]*\|/y, text, from) !== undefined) return true
-  let [length, lines, isOdd, wasSmall] = [0, 0, false, false]
-  for (let at = from; at < last; at++) {
-    const code = codeAt(text, at)
-    if (code <= blank) {
-      if (code === newline && (++lines === 2 || !goesOn(text, from, at))) return false
-      length = 0
-      isOdd = wasSmall = false
-      continue
-    }
-    length++
-    isOdd ||= odd[code] === 1 || (wasSmall && code >= 0x41 && code <= 0x5a)
-    wasSmall = code >= 0x61 && code <= 0x7a
-    if (length >= shortest && (isOdd || length >= weak)) return true
-  }
+  const near = text.slice(from, from + sight)
+  const line = near.indexOf('\n')
+  const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
+  if (unlikeWords.test(end < 0 ? near : near.slice(0, end))) return true
   // Said in pieces, it may go on; and words may be quoted.
-  return last === text.length ? isOdd : text.slice(from, last).includes('"')
+  return end < 0 && (near.length < sight ? endsOddly.test(near) : near.includes('"'))
 }
 
 /** Whether the value of a name may stand in the line behind its own: below it, or behind a sign or a command. */
-const goesOn = (text: string, from: number, end: number): boolean =>
-  /^[\s|]*$|[:|>,;{([\\"'-]\s*$/.test(text.slice(from, end)) ||
-  isCommand(text, from) ||
-  /[|;,\t]/.test(text.slice(startOfLine(text, from), end))
-
-/** Characters of the shortest values. */
-const shortest = 8
-
-const mayBeReversed = (text: string, start: number): boolean =>
-  /[#;|]|\/\/| as /.test(text.slice(Math.max(0, start - 48), start))
-
-function secretsAt(
-  text: string,
-  { start: begun, word: { start, end }, closed, isBehind }: Name,
-  kind: Kind,
-  seam = text.length,
-): readonly Span[] {
-  const before = text.slice(Math.max(0, start - longestName), start)
-  const name = text.slice(begun, start).replace(/[_./\s-]+$/, '')
-  if (mark.test(before) || kind.isHarmless(name)) return []
-  const word = text.slice(start, end)
-  const isBareKey = /^key$/i.test(word) && !/[\w.-]$/.test(before) && !keyed.test(name)
-  const isFound = ({ start, end }: Span, least: number, isQuoted: boolean): boolean => {
-    const value = text.slice(start, end)
-    // What is said in pieces may go on.
-    const isOpen = start < seam && end > seam && /^[.:!?]*$/.test(text.slice(end, end + 8))
-    if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
-    return kind.isSecret({ value, least, isQuoted, isBareKey })
-  }
-  for (const [joint, least] of isBehind ? jointsAt(text, closed) : []) {
-    const at = matchAt(joint, text, closed)
-    const value = at === undefined ? undefined : valueAt(text, at, kind.longest)
-    if (value !== undefined && isFound(value, least, value.isQuoted)) return [value]
-  }
-  const below = isBehind ? valuesBelow(text, closed) : []
-  const column = below.filter((value) => isFound(value, 12, false))
-  if (column.length > 0 || !mayBeReversed(text, start)) return column
-  const earlier = reversed.exec(text.slice(Math.max(0, start - 260), start))
-  const given = earlier?.[1] ?? earlier?.[2]
-  if (given === undefined) return []
-  const from = text.lastIndexOf(given, start)
-  const value = { start: from, end: from + given.length }
-  return !fingerprint.test(given) && isFound(value, weak, true) ? [value] : []
+function goesOn(text: string, from: number, end: number): boolean {
+  const line = text.slice(startOfLine(text, from), end)
+  return /^\$ |[|;,\t]|[:>{([\\"'-]\s*$/.test(line) || text.slice(from, end).trim() === ''
 }
 
-/** Where the name begins that ends in a word: `stripe_api_` of `stripe_api_key`, `next page ` of `next page token`. */
-function startOfName(text: string, end: number): number {
-  const least = Math.max(0, end - longestName)
-  const last = codeAt(text, end - 1) === blank ? end - 1 : end
-  let start = last
-  while (start > least && ofName[codeAt(text, start - 1)] === 1) start--
-  return start === last ? end : start
+function secretsBehind(text: string, from: number, longest: number, isSecret: IsSecret): readonly Span[] {
+  for (const [joint, least] of jointsAt(text, from)) {
+    const at = matchAt(joint, text, from)
+    const value = at === undefined ? undefined : valueAt(text, at, longest)
+    if (value !== undefined && isSecret(value, least, value.isQuoted)) return [value]
+  }
+  return valuesBelow(text, from).filter((value) => isSecret(value, 12, false))
 }
-const ofName = charactersOf('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$./-')
+
+function secretsBefore(text: string, to: number, isSecret: IsSecret): readonly Span[] {
+  const [, quoted, given = quoted] = reversed.exec(text.slice(Math.max(0, to - 260), to)) ?? []
+  if (given === undefined || fingerprint.test(given)) return []
+  const start = text.lastIndexOf(given, to)
+  const value = { start, end: start + given.length }
+  return isSecret(value, weak, true) ? [value] : []
+}

@@ -15,7 +15,7 @@ function shownBelow(text: string, at: number): readonly Span[] {
 }
 
 /** Whether the line is what was typed in a shell. */
-export const isCommand = (text: string, at: number): boolean => text.startsWith('$ ', startOfLine(text, at))
+const isCommand = (text: string, at: number): boolean => text.startsWith('$ ', startOfLine(text, at))
 
 /** Of lines that are longer, some place in them. */
 const longestLine = 512
@@ -32,31 +32,30 @@ const ruler = /^[ \t]*\|?[ \t:|+-]*-{3,}[ \t:|+-]*$/
 const heading = /^\s*"?[A-Za-z][\w .-]{0,40}"?\s*$/
 
 /** The cells in a column of which a name is the head: of a table in Markdown or of a database's shell, or of CSV. */
-function cellsBelow(text: string, at: number): readonly Span[] {
-  if (matchAt(/"?[ \t]*(?:[|;,\t]|\r?\n|$)/y, text, at) === undefined) return []
-  const line = startOfLine(text, at)
-  const behind = text.indexOf('\n', at)
+function cellsBelow(text: string, from: number): readonly Span[] {
+  if (matchAt(/"?[ \t]*(?:[|;,\t]|\r?\n|$)/y, text, from) === undefined) return []
+  const line = startOfLine(text, from)
+  const behind = text.indexOf('\n', from)
   if (behind === -1) return []
   const head = text.slice(line, behind)
   const separator = separators.find((each) => head.includes(each))
   if (separator === undefined) return []
   const columns = head.split(separator)
   const rows = text.slice(behind + 1, line + 16_384).split('\n', mostRows)
-  const column = text.slice(line, at).split(separator).length - 1
+  const column = text.slice(line, from).split(separator).length - 1
   const isRuled = ruler.test(rows[0] ?? '')
   if (!isRuled && (separator === '|' || columns.length < 3 || !columns.every((each) => heading.test(each))))
     return []
+  const lead = `(?:[^${separator}]*[${separator}]){${column}}[\\s"\`*]*`
+  const cell = new RegExp(`^(${lead})([^\\s"\`*|${separator}]*)`)
+  const fewest = isRuled ? 2 : columns.length
   const cells: Span[] = []
-  let begin = line + head.length + 1
-  for (const [index, row] of rows.entries()) {
-    const parts = row.split(separator)
-    if (!(isRuled && index === 0)) {
-      if (parts.length < (isRuled ? 2 : columns.length)) break
-      const [, lead = '', value = ''] = /^([\s"`*]*)([^\s"`*|]*)/.exec(parts[column] ?? '') ?? []
-      const start = begin + parts.slice(0, column).join(separator).length + (column > 0 ? 1 : 0) + lead.length
-      cells.push({ start, end: start + value.length })
-    }
-    begin += row.length + 1
+  let at = behind + 1 + (isRuled ? (rows.shift() ?? '').length + 1 : 0)
+  for (const row of rows) {
+    if (row.split(separator).length < fewest) break
+    const [, { length } = '', value = ''] = cell.exec(row) ?? []
+    cells.push({ start: at + length, end: at + length + value.length })
+    at += row.length + 1
   }
   return cells
 }

@@ -19,10 +19,10 @@ export interface Detector {
   readonly action: LeakAction
   /** It only looks where one of these words is, in either case; without any, everywhere. */
   readonly words: readonly string[]
-  /** What it finds is in matches that begin where these words do. */
-  readonly isAtWords?: boolean
-  /** Sticky. It only looks closer at those words where this matches, at their start. */
-  readonly glance?: RegExp
-  /** Finds secrets, none twice, where such words are, which ascend, or anywhere. */
+  /** A look at a word takes no longer than a microsecond or so. */
+  readonly isQuick?: boolean
+  /** What it finds begins with one of these words. */
+  readonly beginsSecrets?: boolean
+  /** Finds secrets where such words are, in the order of their starts, or anywhere. */
   find(text: string, words: readonly Span[], look: Look): readonly Span[]
 }

@@ -1,5 +1,5 @@
 import { chargeLooks, chargeReading, type Meter } from '../meter.js'
-import { ascending, lastFrom, type Span } from '../span.js'
+import { lastFrom, type Span } from '../span.js'
 import type { View } from '../views/view.js'
 import { viewsOf } from '../views/views.js'
 import type { Detector } from './detector.js'
@@ -8,75 +8,40 @@ import { looksBegun } from './random.js'
 import { merge, type Secret } from './secret.js'
 import { endOfToken } from './secret-end.js'
 
-/** Words have the ranks of their detectors. */
-export interface Finder {
-  wordsIn(text: string): Words
-  /** Those in a text of which the part behind a seam has, or begins a text that has, such words. */
-  wordsOver(text: string, seam: number, behind: Words): Words
-  /**
-   * Gives every secret in a text with such words, in no order, some overlapping; or, with a `seam`, those told by what
-   * goes over that place. `isCut`: a word before it may go on in the text.
-   */
-  find(text: string, words: Words, meter: Meter, part: { seam?: number; isCut: boolean }): Secret[]
+/** A text in which secrets are looked for. */
+export interface Part {
+  readonly text: string
+  /** Where it goes on from another: only what is told by what goes over that place is looked for. */
+  readonly seam?: number
+  /** A word before it may go on in it. */
+  readonly isCut: boolean
 }
 
-/** Compiles detectors to a search in all views of a text; a secret's rank is its detector's place among them. */
-export function compileFinder(detectors: readonly Detector[]): Finder {
+/**
+ * Compiles detectors to a search in all views of a text, which gives every secret, in no order, some overlapping; a
+ * secret's rank is its detector's place among them.
+ */
+export function compileFinder(detectors: readonly Detector[]): (part: Part, meter: Meter) => Secret[] {
   const wordsIn = compileKeywords(detectors.map(({ words }) => words))
-
-  const glances = detectors.map(({ glance }) => glance)
-  const areAtWords = detectors.map(({ isAtWords }) => isAtWords)
   /** Those that look everywhere. */
   const wordless = detectors.flatMap(({ words }, rank) => (words.length === 0 ? [rank] : []))
-
-  /** By rank, the words at which a detector looks closer, in the order of their ends. */
-  function closer(text: string, words: Words, seam = text.length): ReadonlyMap<number, readonly Span[]> {
-    if (words.length === 0) return nowhere
-    const found = new Map<number, Span[]>()
-    let count = 0
-    let isApart = true
-    for (let at = 0; at < words.length; at += 3) {
-      const rank = words[at] ?? 0
-      const start = words[at + 1] ?? 0
-      const end = words[at + 2] ?? 0
-      if (areAtWords[rank] === true) {
-        // No match that goes over the seam begins there, and where words are so few none has a say in another.
-        if (start >= seam && isApart && count <= fewWords) continue
-        const glance = glances[rank]
-        if (glance !== undefined && !isAt(glance, text, start)) continue
-        if (start < seam && end > seam) isApart = false
-      }
-      count++
-      const spans = found.get(rank)
-      if (spans === undefined) found.set(rank, [{ start, end }])
-      else spans.push({ start, end })
-    }
-    for (const spans of found.values()) ascending(spans, endOf)
-    return found
-  }
 
   /** Tokens that go over a seam, and on to the end of the text, and begin as those of a detector do. */
   function begunTokens(text: string, words: Words, seam: number): Secret[] {
     const found: Secret[] = []
-    for (let at = 0; at < words.length; at += 3) {
-      const rank = words[at] ?? 0
-      const start = words[at + 1] ?? 0
-      const end = words[at + 2] ?? 0
-      if (start >= seam || end - start < leastOfPrefix || areAtWords[rank] !== true) continue
-      const token = text.slice(start)
-      if (common.test(text.slice(start, end))) continue
-      if (!oneToken.test(token) || /[\w-]/.test(text.charAt(start - 1))) continue
-      if (looksBegun(token)) found.push({ start, end: text.length, rank })
+    for (const [rank, spans] of words) {
+      if (detectors[rank]?.beginsSecrets !== true) continue
+      for (const { start, end } of spans) {
+        if (start >= seam || end - start < leastOfPrefix || common.test(text.slice(start, end))) continue
+        const token = text.slice(start)
+        if (!oneToken.test(token) || /[\w-]/.test(text.charAt(start - 1))) continue
+        if (looksBegun(token)) found.push({ start, end: text.length, rank })
+      }
     }
     return found
   }
 
-  function find(
-    text: string,
-    words: Words,
-    meter: Meter,
-    { seam, isCut }: { seam?: number; isCut: boolean },
-  ): Secret[] {
+  return ({ text, seam, isCut }, meter) => {
     const { certain, joined } = viewsOf(text, meter)
     const written = certain[0]
     const searchIn = (view: View, found: Secret[]): void => {
@@ -89,20 +54,18 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
       const lookFor = (rank: number, words: readonly Span[]): void => {
         const secrets = detectors[rank]?.find(view.text, words, look) ?? []
         chargeLooks(meter, secrets.length, 'secret')
-        for (const secret of secrets) {
-          found.push({ ...wholeToken(view, secret, seam), rank })
-        }
+        for (const secret of secrets) found.push({ ...wholeToken(view, secret, seam), rank })
       }
       chargeReading(meter, (1 + 2 * wordless.length) * view.text.length)
-      for (const rank of wordless) lookFor(rank, noWords)
-      const known = view === written ? words : wordsIn(view.text)
-      chargeLooks(meter, known.length / 3, 'word')
-      for (const [rank, spans] of closer(view.text, known, here)) {
-        chargeLooks(meter, spans.length, 'match')
+      for (const rank of wordless) lookFor(rank, [])
+      const words = wordsIn(view.text)
+      if (here !== undefined) found.push(...begunTokens(text, words, here))
+      for (const [rank, spans] of words) {
+        chargeLooks(meter, spans.length, detectors[rank]?.isQuick === true ? 'rule' : 'match')
         lookFor(rank, spans)
       }
     }
-    const found = seam === undefined ? [] : begunTokens(text, words, seam)
+    const found: Secret[] = []
     for (const view of certain) searchIn(view, found)
     if (joined.length === 0) return found
     const known = merge(found)
@@ -110,38 +73,13 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     for (const view of joined) searchIn(view, others)
     return [...found, ...others.filter((secret) => !addsMereWord(text, secret, known))]
   }
-
-  return {
-    wordsIn,
-    wordsOver(text, seam, behind) {
-      const words = wordsIn(text, seam)
-      for (let at = 0; at < behind.length; at += 3) {
-        const end = seam + (behind[at + 2] ?? 0)
-        if (end <= text.length) words.push(behind[at] ?? 0, seam + (behind[at + 1] ?? 0), end)
-      }
-      return words
-    },
-    find,
-  }
 }
-
-const endOf = ({ end }: Span): number => end
 
 /** Of what tokens begin with, shorter ones begin much else. */
 const leastOfPrefix = 4
 /** What base64 has of zeros, and names begin with, too. */
 const common = /^(?:(.)\1*|api-|key-)$/i
 const oneToken = /^[\w.+/=~-]+$/
-
-/** Of the words in a text. */
-const fewWords = 8
-const noWords: readonly Span[] = []
-const nowhere: ReadonlyMap<number, readonly Span[]> = new Map()
-
-function isAt(glance: RegExp, text: string, start: number): boolean {
-  glance.lastIndex = start
-  return glance.test(text)
-}
 
 /** Where a secret is, with the rest of its token; but what ends before the seam has its end there. */
 function wholeToken(view: View, secret: Span, seam: number | undefined): Span {

@@ -15,20 +15,11 @@ export const knownSecrets =
   (text, _words, { from }) => {
     const secrets: Span[] = []
     for (const { start, end } of stretchesOf(ofWord, shortest, text)) {
-      const word = { start, end: withoutPunctuation(text, start, end) }
-      if (word.end > from && isKnownSecret(text.slice(word.start, word.end))) secrets.push(word)
-      for (const token of stretchesOf(ofToken, shortest, text, start, end)) {
-        if (token.end <= from || areSame(token, word)) continue
-        if (isKnownSecret(text.slice(token.start, token.end))) secrets.push(token)
-      }
+      const tokens = stretchesOf(ofToken, shortest, text, start, end)
+      let last = end
+      while (last > start && punctuation[codeAt(text, last - 1)] === 1) last--
+      for (const each of [{ start, end: last }, ...tokens])
+        if (each.end > from && isKnownSecret(text.slice(each.start, each.end))) secrets.push(each)
     }
     return secrets
   }
-
-function withoutPunctuation(text: string, start: number, end: number): number {
-  let last = end
-  while (last > start && punctuation[codeAt(text, last - 1)] === 1) last--
-  return last
-}
-
-const areSame = (one: Span, other: Span): boolean => one.start === other.start && one.end === other.end

@@ -3,8 +3,7 @@ import { isMarked, marksIn } from '../mark.js'
 import { chargeReading, type Meter } from '../meter.js'
 import { continuationEnd } from '../surroundings.js'
 import type { Detector } from './detector.js'
-import { compileFinder } from './finder.js'
-import type { Words } from './keywords.js'
+import { compileFinder, type Part } from './finder.js'
 import { type Beginning, beginningsIn, mayNameGoOn } from './seams.js'
 import { merge, redact, type Secret } from './secret.js'
 
@@ -18,65 +17,44 @@ export type LeakDetector = (
 /** Where secrets overlap, the detector that comes first gives its name; those that block do. */
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
   const ranked = [...detectors.filter(blocks), ...detectors.filter((each) => !blocks(each))]
-  const { wordsIn, wordsOver, find } = compileFinder(ranked)
-  const names = new Set(ranked.map(({ name }) => name))
-  const detectorAt = (rank: number): Detector => {
-    const detector = ranked[rank]
-    if (detector === undefined) throw new RangeError(`no detector has rank ${rank}`)
-    return detector
-  }
+  const find = compileFinder(ranked)
+  const names = ranked.map(({ name }) => name)
+  const known = new Set(names)
 
-  const secretsIn = (
-    text: string,
-    words: Words,
-    meter: Meter,
-    part: { seam?: number; isCut: boolean },
-  ): Secret[] => {
-    const found = find(text, words, meter, part)
+  const secretsIn = (part: Part, meter: Meter): Secret[] => {
+    const found = find(part, meter)
     if (found.length === 0) return found
-    const marks = marksIn(text, (name) => names.has(name))
-    return found.filter((secret) => !isMarked(text, secret, marks))
+    const marks = marksIn(part.text, (name) => known.has(name))
+    return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
-  /** `words`: those of the text, or of a longer one that begins with it. */
-  const secretsAcross = (
-    { before, isCut }: Beginning,
-    text: string,
-    words: Words,
-    meter: Meter,
-  ): Secret[] => {
-    const joined = before + text
-    const part = { seam: before.length, isCut }
-    const found = secretsIn(joined, wordsOver(joined, before.length, words), meter, part)
+  const secretsAcross = ({ before, isCut }: Beginning, text: string, meter: Meter): Secret[] => {
+    const found = secretsIn({ text: before + text, seam: before.length, isCut }, meter)
     if (found.length === 0) return found
     const prose = firstWord.exec(text)?.[0].length ?? 0
     const across = behind(before.length, found).filter(({ start, end }) => start > 0 || end > prose)
     const word = sentenceStart.exec(text)?.[0].length ?? 0
     const isWord = ({ start, end }: Secret): boolean => start === 0 && end <= word
     if (!across.some(isWord)) return across
-    const isTold = secretsIn(before, wordsIn(before), meter, { isCut }).some(
-      ({ end }) => end === before.length,
-    )
+    const isTold = secretsIn({ text: before, isCut }, meter).some(({ end }) => end === before.length)
     return isTold ? across.filter((secret) => !isWord(secret)) : across
   }
 
   return (text, before, meter) => {
     chargeReading(meter, text.length)
-    const words = wordsIn(text)
-    const found = secretsIn(text, words, meter, { isCut: mayNameGoOn(before, text) })
+    const found = secretsIn({ text, isCut: mayNameGoOn(before, text) }, meter)
     for (const said of before === '' ? [] : beginningsIn(before)) {
       const start = text.slice(0, continuationEnd(text))
-      const across = secretsAcross(said, start, words, meter)
+      const across = secretsAcross(said, start, meter)
       const goesOn = start.length < text.length && across.some(({ end }) => end === start.length)
-      found.push(...(goesOn ? secretsAcross(said, text, words, meter) : across))
+      found.push(...(goesOn ? secretsAcross(said, text, meter) : across))
     }
     if (found.length === 0) return { text, findings: [] }
     const secrets = merge(found)
-    const findings = [...new Set(secrets.map(({ rank }) => rank))].map((rank) => {
-      const { name, action } = detectorAt(rank)
-      return { rule: name, action }
-    })
-    return { text: redact(text, secrets, (rank) => detectorAt(rank).name), findings }
+    const findings = [...new Set(secrets.map(({ rank }) => rank))].flatMap((rank) =>
+      ranked.slice(rank, rank + 1).map(({ name, action }) => ({ rule: name, action })),
+    )
+    return { text: redact(text, secrets, names), findings }
   }
 }
 

@@ -1,5 +1,3 @@
-import type { SecretRule } from '../settings.js'
-
 /** Words by which writers of examples say that a value is none. */
 const words =
   /example|sample|dummy|placeholder|change[-_]?(?:me|it|this)|redacted|removed|hidden|insert|replace|your[-_ ]|my[-_](?:secret|password|token|key)|foobar|to-?do\b/i
@@ -19,9 +17,3 @@ export const isPlaceholder = (value: string): boolean =>
   template.test(value) ||
   reference.test(value) ||
   filler.test(value)
-
-/** Tells whether what the pattern of a rule found is a secret. */
-export const judgeOf =
-  ({ generic }: SecretRule) =>
-  (found: string): boolean =>
-    generic !== true || !isPlaceholder(found)

@@ -1,4 +1,3 @@
-import { codeAt } from '../code-at.js'
 import { isPlaceholder } from './placeholder.js'
 
 /** How a value looks that nobody chose: what tells it from words, names, paths, versions and dates. */
@@ -162,33 +161,12 @@ export const looksTyped = (value: string): boolean =>
 
 /** Words of sentences, which no list of words to be known by has. */
 const stopWords =
-  /^(?:about|after|again|been|before|cannot|change|confirm|correct|created|does|empty|enter|expired|field|first|forgot\w*|from|have|hidden|incorrect|input|invalid|least|login|match|missing|must|name|need|never|only|password\w*|passphrase|please|provided|repeat|require\w*|reset|should|show|that|their|them|then|this|type|user|username|valid|value|verify|were|when|which|will|with|wrong|your)$/
+  /(?<!\w)(?:about|after|again|been|before|cannot|change|confirm|correct|created|does|empty|enter|expired|field|first|forgot\w*|from|have|hidden|incorrect|input|invalid|least|login|match|missing|must|name|need|never|only|password\w*|passphrase|please|provided|repeat|require\w*|reset|should|show|that|their|them|then|this|type|user|username|valid|value|verify|were|when|which|will|with|wrong|your)(?!\w)/
 
-/** `correct horse battery staple`: so many words of small letters. */
-export const isPhrase = (value: string, least: number): boolean => {
-  const words = value.split(' ')
-  return (
-    words.length >= least &&
-    words.length <= 24 &&
-    words.every((word) => /^[a-z]{3,10}$/.test(word) && !stopWords.test(word))
-  )
-}
+/** `correct horse battery staple`: words of small letters. */
+const words = /^[a-z]{3,10}(?: [a-z]{3,10}){2,23}$/
+
+export const isPhrase = (value: string): boolean => words.test(value) && !stopWords.test(value)
 
 /** How often small letters, capitals, digits and signs take turns. */
-function changesIn(text: string): number {
-  let [changes, last] = [0, -1]
-  for (let at = 0; at < text.length; at++) {
-    const code = codeAt(text, at)
-    const kind =
-      code >= 0x61 && code <= 0x7a
-        ? 0
-        : code >= 0x41 && code <= 0x5a
-          ? 1
-          : code >= 0x30 && code <= 0x39
-            ? 2
-            : 3
-    if (last !== -1 && kind !== last) changes++
-    last = kind
-  }
-  return changes
-}
+const changesIn = (text: string): number => count(text, /[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+/g) - 1

@@ -3,16 +3,13 @@ const seam = '\uffff'
 /** Seams at which a secret is looked for: each costs a look of its own. */
 const most = 8
 
-/** Whether a word may go on from one text to the other. */
-const isGlued = (before: string, text: string): boolean => /[\w-]$/.test(before) && /^[\w-]/.test(text)
-
 /** Whether a name may, of which the words stand apart: `public`, ` key`. */
 export const mayNameGoOn = (before: string, text: string): boolean =>
   /[\w-] ?$/.test(before) && /^ ?[\w-]/.test(text)
 
 /** One text behind another; where nothing parts their words, the place is marked. */
 export const joinAtSeam = (before: string, text: string): string =>
-  `${before}${isGlued(before, text) ? seam : ''}${withoutSeams(text)}`
+  `${before}${/[\w-]$/.test(before) && /^[\w-]/.test(text) ? seam : ''}${withoutSeams(text)}`
 
 export const withoutSeams = (said: string): string => said.replaceAll(seam, '')
 
@@ -28,12 +25,10 @@ export interface Beginning {
  * whatever the text before it ends with: `go` and `AKIA…` are two words.
  */
 export function beginningsIn(said: string): readonly Beginning[] {
-  const beginnings = [{ before: withoutSeams(said), isCut: false }]
-  let at = said.length
-  while (beginnings.length <= most && at > 0) {
-    at = said.lastIndexOf(seam, at - 1)
-    if (at === -1) break
-    beginnings.push({ before: withoutSeams(said.slice(at + 1)), isCut: true })
-  }
-  return beginnings
+  const parts = said.split(seam)
+  const cut = Array.from({ length: Math.min(most, parts.length - 1) }, (_, i) => parts.slice(-1 - i).join(''))
+  return [
+    { before: parts.join(''), isCut: false },
+    ...cut.map((before): Beginning => ({ before, isCut: true })),
+  ]
 }

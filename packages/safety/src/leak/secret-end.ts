@@ -1,16 +1,12 @@
 import type { Span } from '../span.js'
+import { matchAt } from './match-at.js'
 
-const ofToken = /[\w-]/
 /** How the footer of a key ends: behind it something else begins. */
 const footerEnd = '----'
 
 /** A pattern may stop short: of a token, nothing is left. */
-export function endOfToken(text: string, end: number): number {
-  if (text.endsWith(footerEnd, end)) return end
-  let at = end
-  if (ofToken.test(text.charAt(end - 1))) while (ofToken.test(text.charAt(at))) at++
-  return at
-}
+export const endOfToken = (text: string, end: number): number =>
+  text.endsWith(footerEnd, end) ? end : (matchAt(/(?<=[\w-])[\w-]*/y, text, end) ?? end)
 
 /** Characters of a label, at most. */
 const longestLabel = 64

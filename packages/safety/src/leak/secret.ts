@@ -20,12 +20,12 @@ export function merge(secrets: readonly Secret[]): Secret[] {
   return merged
 }
 
-/** A text with marks in place of its merged secrets. */
-export function redact(text: string, secrets: readonly Secret[], nameOf: (rank: number) => string): string {
+/** A text with marks in place of its merged secrets, which have the names of their rules. */
+export function redact(text: string, secrets: readonly Secret[], names: readonly string[]): string {
   let redacted = ''
   let read = 0
   for (const { start, end, rank } of secrets) {
-    redacted += text.slice(read, start) + markOf(nameOf(rank))
+    redacted += text.slice(read, start) + markOf(names[rank] ?? '')
     read = end
   }
   return redacted + text.slice(read)

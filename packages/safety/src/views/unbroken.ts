@@ -1,18 +1,16 @@
-import { codeAt } from '../code-at.js'
-import { blanks, charactersOf } from '../stretches.js'
 import { type Replacement, unchanged } from './view.js'
 
 /** A line's end with what continues it, and the seam of a string in two pieces: `" + "`. Anchored, so it is linear. */
-const breaks = /(["'`])(?:[ \t]*\+)?[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?\1|(?<![ \t])[ \t]*\\?\r?\n[ \t]*/g
+const breaks = /(["'`])(?:[ \t]*\+)?[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?\1|\n(?<=([ \t]*\\?\r?)\n)[ \t]*/g
 
 /** Reads a token that is broken over lines in one piece. Words of prose stay apart. */
 export function unbroken(text: string): readonly Replacement[] {
   // No seam is without.
   if (!text.includes('\n') && !text.includes('+')) return unchanged
   const replacements: Replacement[] = []
-  for (const { 0: seam, index } of text.matchAll(breaks)) {
-    const end = index + seam.length
-    if (isSeam(seam) && isInsideToken(text, index, end)) replacements.push({ start: index, end, by: '' })
+  for (const { 0: seam, 2: before = '', index } of text.matchAll(breaks)) {
+    const [start, end] = [index - before.length, index + seam.length]
+    if (isSeam(seam) && isInsideToken(text, start, end)) replacements.push({ start, end, by: '' })
   }
   return replacements
 }
@@ -22,8 +20,9 @@ const isSeam = (found: string): boolean => found.includes('\n') || found.include
 
 /** Characters on either side that tell what is broken. */
 const sight = 64
-/** What stands around words. */
-const outside = charactersOf(`${blanks}"'\``)
+/** Words up to a place, and from there on. */
+const beforePlace = /(?<=([^\s"'`]{0,64}))/y
+const behindPlace = /([^\s"'`]{0,64})/y
 /** As programs and settings have them; what a token looks like is no name. */
 const name = '(?:[a-z][a-z_.-]*|[A-Z][A-Z_]*|[a-z]+(?:[A-Z][a-z]+)+)\\d?["\'`]?'
 /**
@@ -35,8 +34,8 @@ const beginning = new RegExp(
 )
 
 function isInsideToken(text: string, start: number, end: number): boolean {
-  const before = wordBefore(text, start)
-  const behind = wordBehind(text, end)
+  const before = wordAt(beforePlace, text, start)
+  const behind = wordAt(behindPlace, text, end)
   if (before === '' || behind === '') return false
   const isBehind = isTokenLike(behind)
   if (!isBehind && !isTokenLike(before)) return false
@@ -44,18 +43,9 @@ function isInsideToken(text: string, start: number, end: number): boolean {
   return !beginning.test(rest) && (isBehind || !sentence.test(rest))
 }
 
-function wordBefore(text: string, end: number): string {
-  const least = Math.max(0, end - sight)
-  let start = end
-  while (start > least && outside[codeAt(text, start - 1)] !== 1) start--
-  return text.slice(start, end)
-}
-
-function wordBehind(text: string, start: number): string {
-  const most = Math.min(text.length, start + sight)
-  let end = start
-  while (end < most && outside[codeAt(text, end)] !== 1) end++
-  return text.slice(start, end)
+function wordAt(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[1] ?? ''
 }
 
 const punctuation = /[.,;:!?)\]]+$/
