@@ -13,19 +13,27 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/views/test/contexts.test.ts', 'packages/views/test/turn-state.test.ts'],
   },
   {
-    // Calls are shown to those who may not read them.
+    // Turns are shown whole to those who may not read all of them.
+    package: 'packages/gateway',
+    function: 'FoldedTurns.view',
+    replace: 'envelopes.filter(({ source }) => this.#mayRead(reader, source))',
+    by: 'envelopes',
+    tests: ['packages/gateway/test/visibility-views.test.ts', 'packages/gateway/test/http-turns.test.ts'],
+  },
+  {
+    // What the proposer makes of a fulfilment seems to be another turn.
     package: views,
-    function: 'describe',
-    replace: 'counts(decision) && mayRead(decision.source)',
-    by: 'counts(decision)',
-    tests: ['packages/gateway/test/visibility-views.test.ts', 'packages/views/test/properties.test.ts'],
+    function: 'Assigner.request',
+    replace: 'if (isBack) this.#causes.renew(keyOf(proposer, id), home)',
+    by: '',
+    tests: ['packages/views/test/assign.test.ts', 'packages/views/test/proposed-calls.test.ts'],
   },
   {
     // A batch is told of as its first call ends, and what came of the others never is.
     package: views,
-    function: 'settle',
-    replace: 'decision.reportedAt !== null || batch.some(isPending)',
-    by: 'decision.reportedAt !== null',
+    function: 'Decisions.settle',
+    replace: 'decision.isReported || members.some(isPending)',
+    by: 'decision.isReported',
     tests: ['packages/views/test/batches.test.ts', 'packages/gateway/test/reasoning-events.test.ts'],
   },
   {
@@ -56,9 +64,9 @@ export const folds: readonly Mutant[] = [
     // The second line of a thought can forge a step or a turn of the audit.
     package: views,
     function: 'quoted',
-    replace: 'index > 0 && looksLikeOurs.test(line)',
-    by: 'index > 1 && looksLikeOurs.test(line)',
-    tests: ['packages/views/test/markdown.test.ts'],
+    replace: 'if (from === -1)',
+    by: 'if (from <= 0)',
+    tests: ['packages/views/test/turn-markdown.test.ts', 'packages/views/test/context-markdown.test.ts'],
   },
   {
     // Whoever leaves is no longer known, though the operator named it.
@@ -79,9 +87,9 @@ export const folds: readonly Mutant[] = [
   {
     // Where the clock was put back, later steps stand before earlier ones.
     package: views,
-    function: 'Ulids.begin',
-    replace: 'Math.max(this.milliseconds, milliseconds)',
-    by: 'milliseconds',
+    function: 'Assigner.take',
+    replace: 'if (ts > this.#latest) this.#latest = ts',
+    by: 'this.#latest = ts',
     tests: ['packages/views/test/steps.test.ts'],
   },
 ]

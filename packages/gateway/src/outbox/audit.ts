@@ -1,5 +1,4 @@
 import { Kind } from '@meup/protocol'
-import type { StepQuery } from '../index/turn-index.js'
 import type { Entry } from '../ports/envelope-log.js'
 import type { LogReader } from '../space/log-reads.js'
 import { mayRead, type Reader } from '../space/may-read.js'
@@ -7,19 +6,11 @@ import type { Source } from './backfill.js'
 import { readHistory } from './history.js'
 import { type Message, messageOf } from './parcel.js'
 import { charactersOfStep, type Passed } from './reading.js'
-import type { AuditStep, Made, Steps } from './steps.js'
+import type { AuditQuery, AuditStep, Made, Steps } from './steps.js'
 
 const page = 100
 /** One request looks at so many envelopes with steps before it says where to go on. */
 const mostLooked = 10_000
-
-/** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
-export interface AuditQuery extends Omit<StepQuery, 'turn'> {
-  /** Whose turns. */
-  readonly thread?: string
-  /** Number of a turn; only with `thread`. */
-  readonly number?: number
-}
 
 /** A part of the audit, the newest first. */
 export interface AuditPage {
@@ -72,7 +63,7 @@ async function decisionsIn(
   const lastUntil = async (time: number, otherwise: number): Promise<number> => {
     let place: number | undefined = before
     for (let looked = 0; looked < mostLooked && place !== undefined; ) {
-      const query: StepQuery = { phases: ['waiting_approval'], until: time, before: place, limit: page }
+      const query: AuditQuery = { phases: ['waiting_approval'], until: time, before: place, limit: page }
       const { made, next } = await steps.find(query)
       const last = made.find(({ heading }) => mayRead(reader, source.audienceOf(heading)))
       if (last !== undefined) return last.seq

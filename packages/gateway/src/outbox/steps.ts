@@ -16,7 +16,14 @@ import { turn as nextTurn } from '../space/log-reads.js'
 import { mayRead, type Reader } from '../space/may-read.js'
 import { envelopeOf } from '../space/replay.js'
 import type { Space } from '../space/space.js'
-import type { AuditQuery } from './audit.js'
+
+/** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
+export interface AuditQuery extends Omit<StepQuery, 'turn'> {
+  /** Whose turns. */
+  readonly thread?: string
+  /** Number of a turn; only with `thread`. */
+  readonly number?: number
+}
 
 /** A step, and the turn that it belongs to as its reader may see it. */
 export interface AuditStep {
