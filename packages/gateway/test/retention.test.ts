@@ -169,9 +169,9 @@ describe('what is older than the operator keeps', () => {
         return (answer as { steps: { content: string }[] }).steps.map(({ content }) => content)
       }
       const alice = await connect('alice')
-      const think = (message: string) =>
-        alice.accepted({ kind: 'reasoning.thought', context: 'aside', payload: { message } })
-      await think('of 31 days ago')
+      const think = (message: string, context = 'aside') =>
+        alice.accepted({ kind: 'reasoning.thought', context, payload: { message } })
+      await think('of 31 days ago', 'old')
       clock.advance(29.5 * day)
       await think('of yesterday')
       clock.advance(day)
@@ -183,7 +183,16 @@ describe('what is older than the operator keeps', () => {
       const visitor = await gateway.identify({ space: 'test', token: 'token-of-alice', remote: 'here' })
       if (!('turns' in visitor)) throw new Error('alice is not let in')
       const index = () => visitor.turns.indexer.reach(log.head)
-      await expect.poll(async () => (await index()).trail(0, undefined, 9).length).toBe(2)
+      const job = { thread_id: 'test/alice', turn_number: null }
+      expect(await asking(url, 'alice').json('/audit')).toMatchObject({ steps: [job, job] })
+      const text = await (await asking(url, 'alice').get('/audit/export?format=markdown')).text()
+      expect([text.match(/^## Turn/gm)?.length, text.includes('31 days ago')]).toEqual([1, false])
+      await expect
+        .poll(async () => {
+          clock.advance(1000)
+          return (await index()).trail(0, undefined, 9).length
+        })
+        .toBe(1)
       expect(log.oldest).toBeLessThan(seq ?? 0)
     }
   })

@@ -110,10 +110,10 @@ export class FoldedTurns {
     const isTruncated = this.#isTruncated(beginning)
     const seen = envelopes.filter(({ source }) => this.#mayRead(reader, source))
     const isAsked = trigger === undefined || this.#mayRead(reader, trigger)
+    if (seen.length === 0) return undefined // Or all of it has been pruned.
     if (seen.length === envelopes.length && isAsked) {
       return { beginning, record: folded.record, isTruncated, envelopes, withheld: [] }
     }
-    if (seen.length === 0) return undefined
     const record = await this.#foldOf(beginning, isAsked ? trigger : undefined, seen)
     const shown = new Set(seen)
     const withheld = envelopes.filter((each) => !shown.has(each))
