@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { EnvelopeLog, LogStore, Query } from '@meup/gateway'
 import { type ExportVerdict, type KnownHead, verifyExport } from '@meup/protocol'
 import { asking } from './http-client.js'
+import { isIndexing } from './indexing.js'
 import { type StartOptions, start } from './support.js'
 
 export const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
@@ -41,13 +42,13 @@ export async function exportOf(url: string, reader: string, query = ''): Promise
   return response.text()
 }
 
-/** A store that tells of every reading of its logs before it is done. */
+/** A store that tells of every reading of its logs before it is done, but to index them. */
 export function watched(inner: LogStore, reading: (query: Query, log: EnvelopeLog) => unknown): LogStore {
   return {
     async open(space) {
       const log = await inner.open(space)
       const read: EnvelopeLog['read'] = async (query) => {
-        await reading(query, log)
+        if (!isIndexing(query)) await reading(query, log)
         return log.read(query)
       }
       return Object.assign(Object.create(log) as EnvelopeLog, { read })

@@ -1,10 +1,13 @@
-import { sqliteStore } from '@meup/gateway'
-import { expect, test } from 'vitest'
-import { disarm } from './damage.js'
-import { connect } from './projected.js'
+import { rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { type EnvelopeLog, type LogStore, sqliteStore } from '@meup/gateway'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { bearer } from './http-client.js'
 import { rawEvents, story } from './reasoning-story.js'
 import { temporaryFile } from './support.js'
-import { stage } from './turns.js'
+import { begin, chat, conclude, stage } from './turns.js'
+
+type Stage = Awaited<ReturnType<typeof stage>>
 
 const readers = ['stranger', 'ana']
 const paths = [
@@ -15,44 +18,193 @@ const paths = [
   '/audit/export?format=markdown',
 ]
 
-test('whatever the tables of turns and steps are made to say, nobody is told what is not so', {
-  timeout: 120_000,
-}, async () => {
-  const path = temporaryFile('log.db')
-  const { say, as, url } = await stage({ store: await sqliteStore({ path }) })
-  await say(...story)
-  /** What a busy machine cannot read in time is asked for again. */
-  const read = async (reader: string, asked: string): Promise<string> => {
-    const answer = await as(reader).get(asked)
-    return answer.status === 503 ? read(reader, asked) : answer.text()
-  }
-  const told = async (reader: string) => {
-    const answers = await Promise.all(paths.map((each) => read(reader, each)))
-    return [...answers, await rawEvents(url, reader, { query: 'after=0' })]
-  }
-  const before = new Map<string, unknown>()
-  for (const reader of readers) before.set(reader, await told(reader))
-  expect(before.get('stranger')).not.toEqual(before.get('ana'))
+/** What a busy machine, or one that builds the index again, cannot read in time is asked for again. */
+async function read(staged: Stage, reader: string, path: string): Promise<string> {
+  const answer = await staged.as(reader).get(path)
+  const text = await answer.text()
+  if (answer.status === 503) return read(staged, reader, path)
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text}`)
+  return text
+}
 
-  const db = connect(path)
-  disarm(db)
-  for (const damage of [
-    `UPDATE turns SET record = replace(record, '"to":', '"tP":')`,
-    `UPDATE tool_decisions SET record = replace(record, '"to":', '"tP":')`,
-    `UPDATE batch_ends SET narrative = replace(narrative, '"to":', '"tP":')`,
-    `UPDATE tool_decisions SET record = replace(record, 'to see', 'to seize')`,
-    `UPDATE reasoning_steps SET content = replace(content, 'seen', 'sewn')`,
-    `UPDATE reasoning_steps SET turn_id = (SELECT min(id) FROM turns)`,
-    `UPDATE turns SET turn_number = turn_number + 7`,
-    'DELETE FROM tool_decisions WHERE number = 1',
-    'DELETE FROM turns WHERE turn_number = 2',
-    'DELETE FROM reasoning_steps WHERE step_number = 1',
-    "DELETE FROM step_places WHERE phase = 'execute'",
-    'DELETE FROM batch_ends WHERE seq = (SELECT max(seq) FROM batch_ends)',
-  ]) {
-    for (const reader of readers) {
-      expect(db.prepare(damage).run().changes, damage).toBeGreaterThan(0)
-      expect(await told(reader), `${reader} after ${damage}`).toEqual(before.get(reader))
-    }
+/** All that turns and steps are told by, to each reader. */
+async function told(staged: Stage): Promise<unknown[]> {
+  const answers = readers.map(async (reader) => [
+    ...(await Promise.all(paths.map((path) => read(staged, reader, path)))),
+    await rawEvents(staged.url, reader, { query: 'after=0' }),
+  ])
+  return Promise.all(answers)
+}
+
+/** A log in which the story has been told, and what was told of it. */
+async function toldOnce() {
+  const path = temporaryFile('log.db')
+  const staged = await stage({ store: await sqliteStore({ path }) })
+  await staged.say(...story)
+  const before = await told(staged)
+  expect(before[0]).not.toEqual(before[1])
+  await staged.close()
+  const file = `${path}.index.db`
+  const changed = (sql: string) => {
+    const db = new Database(file)
+    db.exec(sql)
+    db.close()
   }
+  return { path, before, file, changed }
+}
+
+const warnings = () => {
+  const said: string[] = []
+  const logger = { info: () => {}, warn: (_: object, message: string) => said.push(message), error: () => {} }
+  return { said, logger }
+}
+
+describe('the index of turns is made again from the log where it', () => {
+  test.for<[string, (file: string, changed: (sql: string) => void) => void, boolean]>([
+    ['is gone', (file) => ['', '-wal', '-shm'].map((end) => rmSync(file + end, { force: true })), false],
+    [
+      'is no database',
+      (file) => writeFileSync(file, 'not a database at all, but long enough'.repeat(100)),
+      true,
+    ],
+    ['was cut off', (file) => truncateSync(file, 5000), true],
+    ['has another format', (_, changed) => changed('PRAGMA user_version = 99'), true],
+    ['is of something else', (_, changed) => changed('PRAGMA user_version = 0'), true],
+    ['lacks a table', (_, changed) => changed('DROP TABLE marks'), true],
+    ['is of another log', (_, changed) => changed("UPDATE spaces SET epoch = 'another'"), false],
+    ['is of another past of the log', (_, changed) => changed("UPDATE spaces SET hash = x'00'"), false],
+    [
+      'knows more than the log',
+      (_, changed) => changed('UPDATE spaces SET seq = 999, memory_seq = 999'),
+      false,
+    ],
+  ])('%s: everybody is told the same as before', async ([, damage, isTold]) => {
+    const { path, before, file, changed } = await toldOnce()
+    damage(file, changed)
+    const { said, logger } = warnings()
+    const staged = await stage({ store: await sqliteStore({ path }), logger })
+    expect(await told(staged)).toEqual(before)
+    expect(said.includes('the index of turns is built again')).toBe(isTold)
+  })
+
+  test('is found damaged while it is in use: 503, and then the same as before', async () => {
+    const { path, before, changed } = await toldOnce()
+    const { said, logger } = warnings()
+    const staged = await stage({ store: await sqliteStore({ path }), logger })
+    expect(await told(staged)).toEqual(before)
+    changed('DROP TABLE marks')
+    const statuses = await Promise.all(paths.map(async (each) => (await staged.as('ana').get(each)).status))
+    expect(new Set(statuses)).toContain(503)
+    expect(statuses.filter((status) => status !== 503 && status !== 200)).toEqual([])
+    expect(await told(staged)).toEqual(before)
+    expect(said).toContain('the index of turns is built again')
+  })
+})
+
+test('two spaces share the file: one that finds it damaged does not leave the other without', async () => {
+  const path = temporaryFile('log.db')
+  const other = { name: 'other', participants: { ana: ['*'] } }
+  const staged = await stage({ store: await sqliteStore({ path }), others: [other] })
+  await staged.say(...story)
+  const before = await told(staged)
+  const inOther = async () =>
+    (await fetch(`${staged.url}/spaces/other/audit`, { headers: bearer('ana') })).status
+  expect(await inOther()).toBe(200)
+  const db = new Database(`${path}.index.db`)
+  db.exec('DROP TABLE marks')
+  db.close()
+  expect((await staged.as('ana').get('/turns?thread_id=test/ben')).status).toBe(503)
+  await expect.poll(inOther).toBe(200)
+  expect(await told(staged)).toEqual(before)
+  await expect.poll(inOther).toBe(200)
+})
+
+test('where the index cannot be opened, turns are refused with the reason, and everything else goes on', async () => {
+  const inner = await sqliteStore({ path: temporaryFile('log.db') })
+  const store: LogStore = {
+    path: temporaryFile('no/such/directory/log.db'),
+    open: (space) => inner.open(space),
+    close: () => inner.close(),
+  }
+  const { say, as, connect, gateway } = await stage({ store })
+  await say(...story)
+  for (const path of paths) {
+    const response = await as('ana').get(path)
+    expect([path, response.status, await response.json()]).toMatchObject([
+      ...[path, 503],
+      { code: 'unavailable', detail: expect.stringMatching(/turns cannot be read at present: ENOENT/) },
+    ])
+  }
+  const ana = await connect('ana')
+  const { seq } = await ana.accepted(chat('more', 'it goes on'))
+  expect((await as('ana').history('order=desc&limit=1&kind=chat')).envelopes.map(({ id }) => id)).toEqual([
+    'more',
+  ])
+  await expect.poll(() => gateway.report()).toMatchObject([{ unindexed: seq }])
+})
+
+test('whatever the index is made to say, nobody is told what it may not read', {
+  timeout: 60_000,
+}, async () => {
+  const { path, changed } = await toldOnce()
+  for (const damage of [
+    'UPDATE marks SET turn = 1',
+    'UPDATE OR IGNORE marks SET turn = turn + 1',
+    'UPDATE marks SET roles = 8191',
+    'UPDATE marks SET steps = steps + 3, phases = 31, step = step + 1',
+    "UPDATE turns SET agent = 'ben'",
+    'UPDATE turns SET trigger = (SELECT max(trigger) FROM turns)',
+    'UPDATE turns SET trigger = seq - 1',
+    'UPDATE turns SET trigger = 6',
+    'DELETE FROM turns WHERE number = 1',
+  ]) {
+    changed(damage)
+    const staged = await stage({ store: await sqliteStore({ path }) })
+    for (const asked of [...paths, '/turns?thread_id=test/cleo&sizes=true']) {
+      const text = await (await staged.as('stranger').get(asked)).text()
+      for (const secret of ['you too', 'for ana alone', 'kept back']) {
+        expect([damage, asked, text.includes(secret)]).toEqual([damage, asked, false])
+      }
+    }
+    await staged.close()
+  }
+})
+
+/** A store in whose logs a row cannot be read. */
+function broken(inner: LogStore) {
+  const fault: { id?: string } = {}
+  const store: LogStore = {
+    ...(inner.path !== undefined && { path: inner.path }),
+    async open(space) {
+      const log = await inner.open(space)
+      const read: EnvelopeLog['read'] = async (query) =>
+        (await log.read(query)).map((row) =>
+          row.id === fault.id ? { ...row, body: Buffer.from('{"half') } : row,
+        )
+      return Object.assign(Object.create(log) as EnvelopeLog, { read })
+    },
+    close: () => inner.close(),
+  }
+  return { store, fault }
+}
+
+test('a row that cannot be read is no turn: who asks for it is told so, and for others the turns are read', async () => {
+  const { store, fault } = broken(await sqliteStore({ path: temporaryFile('log.db') }))
+  const staged = await stage({ store })
+  await staged.say(
+    ['ana', chat('ask', 'go'), chat('ask2', 'and you')],
+    ['ben', begin('run', 'ask', 'begin'), conclude('run')],
+    ['cleo', begin('crun', 'ask2', 'so'), conclude('crun')],
+  )
+  await staged.say(['ana', chat('end', 'that is all')])
+  expect(await read(staged, 'ana', '/turns?thread_id=test/cleo')).toContain('turn_number')
+  fault.id = 'run'
+  const response = await staged.as('ana').get('/turns?thread_id=test/ben')
+  expect([response.status, await response.json()]).toMatchObject([
+    503,
+    { detail: expect.stringMatching(/Row \d+ of the log cannot be read/) },
+  ])
+  expect(await read(staged, 'ana', '/turns?thread_id=test/cleo')).toContain('turn_number')
+  delete fault.id
+  expect(await read(staged, 'ana', '/turns?thread_id=test/ben')).toContain('turn_number')
 })

@@ -18,27 +18,47 @@ const anonymous = (text: string): string => {
   return ids.reduce<string>((rest, id = '', at) => rest.replaceAll(id, `#${at + 1}`), text)
 }
 
-const steps = ['[思考] first look, then a', '[実行] look -> seen (tool_call: a-1)', '[思考] now']
-const turn = [...steps, '[実行] act -> acted (tool_call: a-2)'].join('\n\n')
+const legend =
+  '[思考] thinking · [計画] plan · [承認待ち] waiting for approval · [実行] executed · [エラー] error'
+const head = `# Turns of test\n\n${legend}\n\n`
+const at = '(2026-01-01T00:00:00.000Z)'
 
-test('the export for people has each turn with its steps, and jobs, in the order in which they began', async () => {
+const ofBen = [
+  'ana asks: please do a',
+  'ben begins: how to do a',
+  '[思考] first look, then a',
+  'ben calls look of tool { "query": "look" } — "to know a" (tool_call: a-1)',
+  '[実行] look -> seen (tool_call: a-1)',
+  '[思考] now',
+  'ben calls act of tool { "query": "act" } — "to do a" (tool_call: a-2)',
+  '[実行] act -> acted (tool_call: a-2)',
+  'ben concludes',
+  'ben answers: a is done',
+]
+const ofTool = (call: number) => ofBen.filter((line) => line.includes(`a-${call}`))
+const alone = ['ben begins: alone', '[思考] tidying up']
+
+type Turn = [heading: string, ...lines: string[]]
+
+/** A document of these turns. */
+const documentOf = (...turns: Turn[]): string => {
+  const blocks = turns.map(([heading, ...lines], place) =>
+    [`## Turn #${place + 1} ${at} ${heading}`, ...lines].join('\n\n'),
+  )
+  return `${head}${blocks.join('\n\n')}\n`
+}
+
+test('the export for people has each turn as it went, and jobs, in the order in which they began', async () => {
   const staged = await stage({ clock: new FakeClock() })
   await staged.say(...twoCalls('a'), ['ben', begin('job', undefined, 'alone'), thought('job', 'tidying up')])
-  const at = '(2026-01-01T00:00:00.000Z)'
-  const none = 'No reasoning steps were recorded in this turn.'
-  const blocks = [
-    [`## Turn #1 ${at}`, turn],
-    [`## Turn #2 ${at}`, none],
-    [`## Turn #3 ${at}`, none],
-    [`## Turn #4 ${at}`, '[思考] tidying up'],
-  ]
-  const text = `${blocks.map((block) => block.join('\n\n')).join('\n\n')}\n`
-  expect(anonymous(await exported(staged, 'stranger'))).toBe(text)
-  expect(anonymous(await exported(staged, 'stranger', '&thread_id=test/ben'))).toBe(
-    `## Turn #1 ${at}\n\n${turn}\n\n## Turn #2 ${at}\n\n[思考] tidying up\n`,
-  )
-  const one = `## Turn #1 ${at}\n\n${turn}\n`
-  expect(anonymous(await exported(staged, 'stranger', '&thread_id=test/ben&turn=1'))).toBe(one)
+  const answers = (call: number) => ofTool(call).map((line) => line.replace('[実行]', 'tool answers [実行]'))
+  const turn: Turn = ['ben, turn 1, completed', ...ofBen]
+  const job: Turn = ['ben, job, running', ...alone]
+  const tools: Turn[] = [1, 2].map((call) => [`tool, turn ${call}, completed`, ...answers(call)])
+  expect(anonymous(await exported(staged, 'stranger'))).toBe(documentOf(turn, ...tools, job))
+  const thread = '&thread_id=test/ben'
+  expect(anonymous(await exported(staged, 'stranger', thread))).toBe(documentOf(turn, job))
+  expect(anonymous(await exported(staged, 'stranger', `${thread}&turn=1`))).toBe(documentOf(turn))
 })
 
 test('it tells each what it may read', async () => {
@@ -61,8 +81,9 @@ test('it tells each what it may read', async () => {
   for (const reader of ['ana', 'ben', 'auditor']) expect(await found(reader)).toEqual([2, true, true, true])
 
   await staged.say(['ben', hide])
-  expect(await found('stranger')).toEqual([0, false, false, false])
-  expect(await found('auditor')).toEqual([1, false, false, true])
+  // What is hidden are thoughts: that the run was begun is not.
+  expect(await found('stranger')).toEqual([1, false, false, false])
+  expect(await found('auditor')).toEqual([2, false, false, true])
   expect(await found('ben')).toEqual([2, true, true, true])
   await staged.say(['ben', conclude('run')])
   expect(await found('stranger')).toEqual([1, false, true, false])
@@ -83,7 +104,7 @@ test('it goes on over many turns, and over a turn with many steps', async () => 
       ['cleo', { ...begin(`run${count}`, `ask${count}`, 'so') }, thought(`run${count}`, `cleo ${count}.`)],
     )
   }
-  const text = await exported(staged, 'stranger')
+  const text = (await exported(staged, 'stranger')).slice(head.length)
   const found = [...text.matchAll(/^\[思考\] (.*)$/gm)].map(([, content]) => content)
   expect(found).toEqual([
     ...range(1, 600).map((count) => `thought ${count}.`),

@@ -19,9 +19,9 @@ test('one request for turns looks at no more than 2,000, then says where to go o
   const staged = await stage()
   const count = 2100
   const open = [1, 50, 99]
-  const asks = range(1, count).map((n) => chat(`a${n}`, `ask ${n}`, open.includes(n) ? {} : to('ben')))
+  const asks = range(1, count).map((n) => chat(`a${n}`, `ask ${n}`, to('ben')))
   const answers = range(1, count).map((n) =>
-    chat(`b${n}`, `so ${n}`, { correlationId: `a${n}`, ...to('ana') }),
+    chat(`b${n}`, `so ${n}`, { correlationId: `a${n}`, ...(open.includes(n) ? {} : to('ana')) }),
   )
   await sayMany(staged, 'ana', asks)
   await sayMany(staged, 'ben', answers)
@@ -158,8 +158,8 @@ test.for(['/turns?thread_id=test/ben', '/audit?phase=thinking', '/audit/export?f
 
 test('an agent pays for events that tell of all that it has done, and whoever reads them later does as well', async () => {
   const clock = new FakeClock()
-  const work = { perSecond: 1, burst: 12_000 }
-  const { say, as, post } = await stage({ clock, rates: { ben: { work }, stranger: { work } } })
+  const [own, less] = [12_000, 6000].map((burst) => ({ work: { perSecond: 1, burst } }))
+  const { say, as, post } = await stage({ clock, rates: { ben: own ?? {}, stranger: less ?? {} } })
   const live = await as('auditor').events()
   const why = 'because '.repeat(1000)
   await say(['ben', begin('run', undefined, 'begin')])

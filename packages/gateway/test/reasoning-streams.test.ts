@@ -107,9 +107,9 @@ describe('what each is told', () => {
       ['ana', end],
     )
     const narratives = (blocks: string[]) => reasoningIn(blocks).map(({ narrative }) => narrative)
-    expect((await Promise.all(live)).map(narratives)).toEqual([[undefined], [undefined], ['HIDDEN']])
+    expect((await Promise.all(live)).map(narratives)).toEqual([['begin'], ['begin'], ['HIDDEN']])
     for (const reader of ['stranger', 'auditor']) {
-      expect((await told(staged.url, reader)).map(({ narrative }) => narrative)).toEqual([undefined])
+      expect((await told(staged.url, reader)).map(({ narrative }) => narrative)).toEqual(['begin'])
     }
     await staged.say(['ben', conclude('run')])
     for (const reader of readers) {

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { byId, type Client, range, type Sent, seqs } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
+import { asking } from './http-client.js'
 import { type StartOptions, start, temporaryFile } from './support.js'
 
 const participants = { alice: ['*'], bob: ['*'], carol: ['*'] }
@@ -69,7 +70,6 @@ describe('what is older than the operator keeps', () => {
       through: old.seq,
       hash: hex(rows[old.seq - 1]?.hash),
       snapshot: sha256(log.snapshot?.bytes ?? new Uint8Array()),
-      steps: 0,
     })
     expect(hex(log.snapshot?.hash)).toBe(record.payload.hash)
     expect(await bob.next(isPruned)).toEqual(record)
@@ -161,25 +161,38 @@ describe('what is older than the operator keeps', () => {
     await back.accepted(fulfil('new'))
   })
 
-  verifies('A17', 'takes the steps of the audit with it, and says how many', async () => {
+  verifies('A17', 'takes the steps of the audit with it, and none that are younger', async () => {
     for (const store of [memoryStore(), await sqliteStore({ path: temporaryFile('log.db') })]) {
-      const { connect, clock, gateway, log, pruned } = await space({ store, retention: { days: 30 } })
+      const { connect, clock, gateway, url, log, pruned } = await space({ store, retention: { days: 30 } })
+      const audit = async () => {
+        const answer = await asking(url, 'alice').json('/audit')
+        return (answer as { steps: { content: string }[] }).steps.map(({ content }) => content)
+      }
       const alice = await connect('alice')
-      const think = (message: string) =>
-        alice.accepted({ kind: 'reasoning.thought', context: 'aside', payload: { message } })
-      await think('of 31 days ago')
+      const think = (message: string, context = 'aside') =>
+        alice.accepted({ kind: 'reasoning.thought', context, payload: { message } })
+      await think('of 31 days ago', 'old')
       clock.advance(29.5 * day)
       await think('of yesterday')
       clock.advance(day)
       const { seq } = await think('of today')
+      expect(await audit()).toEqual(['of today', 'of yesterday', 'of 31 days ago'])
       await pruned()
-      const record = await alice.next(isPruned)
-      expect(record.payload).toMatchObject({ event: 'pruned', steps: 1 })
+      await alice.next(isPruned)
+      expect(await audit()).toEqual(['of today', 'of yesterday'])
       const visitor = await gateway.identify({ space: 'test', token: 'token-of-alice', remote: 'here' })
-      if (!('projector' in visitor)) throw new Error('alice is not let in')
-      const steps = await visitor.projector.steps({ limit: 9 })
-      expect(steps.map(({ step }) => step.content)).toEqual(['of today', 'of yesterday'])
-      expect(await visitor.projector.trail({ limit: 9 })).toHaveLength(2)
+      if (!('turns' in visitor)) throw new Error('alice is not let in')
+      const index = () => visitor.turns.indexer.reach(log.head)
+      const job = { thread_id: 'test/alice', turn_number: null }
+      expect(await asking(url, 'alice').json('/audit')).toMatchObject({ steps: [job, job] })
+      const text = await (await asking(url, 'alice').get('/audit/export?format=markdown')).text()
+      expect([text.match(/^## Turn/gm)?.length, text.includes('31 days ago')]).toEqual([1, false])
+      await expect
+        .poll(async () => {
+          clock.advance(1000)
+          return (await index()).trail(0, undefined, 9).length
+        })
+        .toBe(1)
       expect(log.oldest).toBeLessThan(seq ?? 0)
     }
   })

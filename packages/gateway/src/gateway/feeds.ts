@@ -67,11 +67,12 @@ export class Feeds {
   async #advance(through: number): Promise<void> {
     const after = this.#shown
     for (const session of this.#open) if (session.closed) this.#leave(session)
-    // Where nobody looks on, no event is made.
-    const endings = this.#upToDate.size > 0 ? await this.#endings(after, through, [...this.#upToDate]) : []
-    for (const ending of endings) this.#charge(ending.agent, ending)
     const batch = this.#take(through)
     const isWhole = batch.length === through - after
+    // Where nobody looks on, or all have to read the log, no event is made.
+    const readers = isWhole ? [...this.#upToDate] : []
+    const endings = readers.length > 0 ? await this.#endings(after, through, readers) : []
+    for (const ending of endings) this.#charge(ending.agent, ending)
     this.#shown = through
     if (isWhole && this.#isShown(batch, endings)) return
     const behind = [...this.#upToDate]
@@ -162,7 +163,7 @@ export class Feeds {
 
   /** What may have ended after `after`, up to `through`, as these sessions are told of it. */
   async #endings(after: number, through: number, sessions: readonly Session[]): Promise<Ending[]> {
-    const index = await this.#turns.indexer.current()
+    const index = await this.#turns.indexer.reach(through)
     const ended = index.ended(after, through)
     const byTurn = new Map<number, Ended[]>()
     for (const each of ended) byTurn.set(each.turn.turn, [...(byTurn.get(each.turn.turn) ?? []), each])
@@ -177,7 +178,6 @@ export class Feeds {
 
   async #serveRest(session: Session, told: number): Promise<void> {
     const { position } = session
-    await this.#turns.indexer.reach(position)
     showRest(await this.#endings(position - 1, position, [session]), told, session)
   }
 }

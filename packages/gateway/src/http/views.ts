@@ -20,13 +20,14 @@ export async function readView<Answer>(
   const late = new Promise<undefined>((resolve) => {
     cancel = space.clock.after(patienceMs, () => resolve(undefined))
   })
+  let index: TurnIndex | undefined
   try {
     const reached = indexer.reach(head)
     reached.catch(() => {}) // Who asked may have been answered.
-    const index = await Promise.race([reached, late])
+    index = await Promise.race([reached, late])
     return index === undefined ? behind(indexer.seq, head) : await read(index, head)
   } catch (error) {
-    const reason = indexer.failed(error)
+    const reason = indexer.failed(error, index)
     if (reason === undefined) throw error
     logger.warn({ err: error, space: space.config.name }, 'turns could not be read')
     return deny('unavailable', 503, `turns cannot be read at present: ${reason}; ask again later`)

@@ -1,4 +1,3 @@
-import type { Envelope } from '@meup/protocol'
 import {
   type Beginning,
   FoldedTurn,
@@ -19,8 +18,10 @@ import type { Space } from '../space/space.js'
 import { rowsAt } from './rows-at.js'
 import type { TurnIndex } from './turn-index.js'
 
-/** Envelopes that are kept of folded turns, so that a turn which goes on is not folded from its beginning again. */
-const mostKept = 50_000
+/** Bytes that are kept of folded turns, so that a turn which goes on is not folded from its beginning again. */
+const mostKept = 64 * 1024 * 1024
+/** What an envelope takes beside its body. */
+const envelopeBytes = 512
 /** Events of a turn that are kept: each tells of all before it. */
 const mostTold = 16
 /** A turn with more envelopes tells its state by those that open and close something. */
@@ -46,6 +47,14 @@ export interface TurnView {
   readonly withheld: readonly Said[]
 }
 
+/** What a look at a turn took, and what the reader sees: `undefined` where it may read nothing of it. */
+export interface Look {
+  readonly view: TurnView | undefined
+  /** Envelopes that were looked at, and bytes of their bodies. */
+  readonly envelopes: number
+  readonly bytes: number
+}
+
 /** An envelope of a turn. */
 export interface Said {
   readonly source: Source
@@ -59,9 +68,16 @@ interface Known {
   readonly folded: FoldedTurn
   readonly trigger: Source | undefined
   readonly envelopes: Said[]
+  /** Of the trigger and the envelopes. */
+  bytes: number
   /** The latest of what was told of it: all after `toldSince`. */
   readonly told: TurnEvent[]
   toldSince: number
+}
+
+interface Kept {
+  readonly known: Promise<Known>
+  weight: number
 }
 
 /**
@@ -70,33 +86,47 @@ interface Known {
  */
 export class FoldedTurns {
   readonly #space: Space
-  readonly #known = new Map<number, Promise<Known>>()
-  #kept = 0
-  #epochOfRules: unknown
+  /** By turn, the one that was asked for last at the end. */
+  readonly #kept = new Map<number, Kept>()
+  #weight = 0
+  #rules: unknown
+  #oldest = 0
 
   constructor(space: Space) {
     this.#space = space
   }
 
-  /** `undefined` where the reader may read nothing of it. */
-  async view(index: TurnIndex, beginning: Beginning, reader: Reader): Promise<TurnView | undefined> {
-    const { folded, trigger, envelopes } = await this.#knownOf(index, beginning)
+  async look(index: TurnIndex, beginning: Beginning, reader: Reader): Promise<Look> {
+    const known = await this.#knownOf(index, beginning)
+    const { envelopes, bytes } = known
+    return { view: await this.#viewOf(known, beginning, reader), envelopes: envelopes.length, bytes }
+  }
+
+  async #viewOf(
+    { folded, trigger, envelopes }: Known,
+    beginning: Beginning,
+    reader: Reader,
+  ): Promise<TurnView | undefined> {
     const isTruncated = this.#isTruncated(beginning)
     const seen = envelopes.filter(({ source }) => this.#mayRead(reader, source))
     const isAsked = trigger === undefined || this.#mayRead(reader, trigger)
+    if (seen.length === 0) return undefined // Or all of it has been pruned.
     if (seen.length === envelopes.length && isAsked) {
       return { beginning, record: folded.record, isTruncated, envelopes, withheld: [] }
     }
-    if (seen.length === 0) return undefined
     const record = await this.#foldOf(beginning, isAsked ? trigger : undefined, seen)
-    const withheld = envelopes.filter((each) => !seen.includes(each))
+    const shown = new Set(seen)
+    const withheld = envelopes.filter((each) => !shown.has(each))
     return { beginning, record, isTruncated, envelopes: seen, withheld }
   }
 
   /** The state of a turn, for who may read some of it. */
   async stateOf(index: TurnIndex, beginning: Beginning, reader: Reader): Promise<TurnView | undefined> {
     const { turn } = beginning
-    if (this.#known.has(turn) || index.count(turn) <= longTurn) return this.view(index, beginning, reader)
+    if (this.#kept.has(turn) || index.count(turn) <= longTurn) {
+      const { view } = await this.look(index, beginning, reader)
+      return view
+    }
     const folded = new FoldedTurn(beginning, this.#options)
     const places = index.places(turn, 0, Number.MAX_SAFE_INTEGER, deciding)
     const rolesAt = new Map(places.map(({ seq, roles }) => [seq, roles]))
@@ -156,8 +186,8 @@ export class FoldedTurns {
   ): Promise<TurnRecord> {
     const [first] = envelopes
     const startedAt = first?.source.seq === beginning.seq ? beginning.startedAt : (first?.ts ?? '')
-    const asked = trigger && (await this.#envelopeAt(trigger.seq))
-    const folded = new FoldedTurn({ ...beginning, startedAt }, this.#options, asked)
+    const asked = trigger && (await this.#rowAt(trigger.seq))
+    const folded = new FoldedTurn({ ...beginning, startedAt }, this.#options, asked && envelopeOf(asked))
     const rolesAt = new Map(envelopes.map(({ source, roles }) => [source.seq, roles]))
     for await (const row of this.#rows([...rolesAt.keys()])) {
       if (folded.apply(envelopeOf(row), rolesAt.get(row.seq) ?? 0)) ended(folded)
@@ -167,26 +197,32 @@ export class FoldedTurns {
 
   /** One after another for each turn: what it goes on with must not be told twice. */
   #knownOf(index: TurnIndex, beginning: Beginning): Promise<Known> {
-    this.#forgetOldRules()
+    this.#forgetOldTimes()
     const { turn } = beginning
-    const before = this.#known.get(turn)
+    const before = this.#kept.get(turn)
     const known =
       before === undefined
         ? this.#begun(index, beginning)
-        : before.then((each) => this.#goneOn(index, turn, each))
-    this.#known.delete(turn)
-    this.#known.set(turn, known)
-    known.catch(() => this.#known.delete(turn))
+        : before.known.then((each) => this.#goneOn(index, turn, each))
+    const kept: Kept = { known, weight: before?.weight ?? 0 }
+    this.#kept.delete(turn)
+    this.#kept.set(turn, kept)
+    known.then(
+      (each) => this.#weigh(turn, kept, each),
+      () => this.#forget(turn, kept),
+    )
     return known
   }
 
   async #begun(index: TurnIndex, beginning: Beginning): Promise<Known> {
-    const asked = beginning.trigger === null ? undefined : await this.#envelopeAt(beginning.trigger)
-    const folded = new FoldedTurn(beginning, this.#options, asked)
-    const known: Known = { folded, trigger: asked && sourceOf(asked), envelopes: [], told: [], toldSince: 0 }
-    await this.#goneOn(index, beginning.turn, known)
-    this.#shrink()
-    return known
+    const asked = beginning.trigger === null ? undefined : await this.#rowAt(beginning.trigger)
+    const trigger = asked && envelopeOf(asked)
+    const folded = new FoldedTurn(beginning, this.#options, trigger)
+    const known: Known = {
+      ...{ folded, trigger: trigger && sourceOf(trigger), envelopes: [], told: [] },
+      ...{ toldSince: 0, bytes: asked?.body.length ?? 0 },
+    }
+    return this.#goneOn(index, beginning.turn, known)
   }
 
   async #goneOn(index: TurnIndex, turn: number, known: Known): Promise<Known> {
@@ -201,7 +237,7 @@ export class FoldedTurns {
         if (folded.apply(envelope, roles)) told.push(...eventOf(folded))
         if (told.length > mostTold) known.toldSince = told.shift()?.seq ?? 0
         envelopes.push({ source: sourceOf(envelope), ts: row.ts, roles, steps })
-        this.#kept++
+        known.bytes += row.body.length
       }
       const last = places.at(-1)?.seq ?? 0
       // What the log has no more is not told, and not asked for again.
@@ -209,27 +245,35 @@ export class FoldedTurns {
     }
   }
 
-  #shrink(): void {
-    for (const [turn, oldest] of this.#known) {
-      if (this.#kept <= mostKept || this.#known.size <= 1) return
-      this.#known.delete(turn)
-      void oldest.then(({ envelopes }) => {
-        this.#kept -= envelopes.length
-      })
+  #weigh(turn: number, kept: Kept, { envelopes, bytes }: Known): void {
+    if (this.#kept.get(turn) !== kept) return
+    const weight = envelopes.length * envelopeBytes + bytes
+    this.#weight += weight - kept.weight
+    kept.weight = weight
+    for (const [oldest, each] of this.#kept) {
+      if (this.#weight <= mostKept || each === kept) return
+      this.#forget(oldest, each)
     }
   }
 
-  /** Other rules may show other texts: what was folded by the old ones is folded again. */
-  #forgetOldRules(): void {
-    const { safety } = this.#space.config
-    if (safety === this.#epochOfRules) return
-    this.#epochOfRules = safety
-    this.#known.clear()
-    this.#kept = 0
+  #forget(turn: number, kept: Kept): void {
+    if (this.#kept.get(turn) !== kept) return
+    this.#kept.delete(turn)
+    this.#weight -= kept.weight
   }
 
-  async #envelopeAt(seq: number): Promise<Envelope | undefined> {
-    for await (const row of this.#rows([seq])) return envelopeOf(row)
+  /** Other rules may show other texts, and of what was pruned nothing is shown: it is folded again. */
+  #forgetOldTimes(): void {
+    const { config, log } = this.#space
+    if (config.safety === this.#rules && log.oldest === this.#oldest) return
+    this.#rules = config.safety
+    this.#oldest = log.oldest
+    this.#kept.clear()
+    this.#weight = 0
+  }
+
+  async #rowAt(seq: number): Promise<Row | undefined> {
+    for await (const row of this.#rows([seq])) return row
     return undefined
   }
 

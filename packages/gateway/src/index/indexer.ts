@@ -29,14 +29,16 @@ interface Waiting {
  * do. Nothing that happens in the space waits for it.
  */
 export class Indexer {
-  /** Called as it goes on, in order: the index has the log up to `through`. */
+  /** Called as it goes on, in order, and once it is open: the index has the log up to `through`. */
   onAdvance: (through: number) => Promise<void> | void = () => {}
   /** Whether anybody waits for every envelope. */
   isWatched: () => boolean = () => false
   readonly #space: Space
   readonly #file: IndexFile
   readonly #recovery: Recovery
-  #index: TurnIndex | undefined
+  #lastOpened: TurnIndex | undefined
+  /** What `onAdvance` was told of last. */
+  #told = 0
   #isRunning = false
   #isOver = false
   #failure: unknown
@@ -51,6 +53,11 @@ export class Indexer {
     this.#space = space
     this.#file = file
     this.#recovery = new Recovery(space.clock, (err, retryMs) => this.#failed(err, retryMs))
+  }
+
+  /** Of several spaces in one file, one may find it damaged: then the others open it again as well. */
+  get #index(): TurnIndex | undefined {
+    return this.#lastOpened?.isOpen ? this.#lastOpened : undefined
   }
 
   /** Last seq that is in the index. */
@@ -68,28 +75,26 @@ export class Indexer {
 
   /** The index, as soon as it has the log up to this seq; rejects with the reason where it cannot have it at present. */
   async reach(seq: number): Promise<TurnIndex> {
-    if (this.#isOver) throw closedError('index')
-    if (this.#failure !== undefined) throw this.#failure
-    if (this.#index === undefined || seq > this.seq) {
+    for (;;) {
+      if (this.#isOver) throw closedError('index')
+      if (this.#failure !== undefined) throw this.#failure
+      const index = this.#index
+      if (index !== undefined && seq <= index.seq) return index
       await new Promise<void>((resolve, reject) => {
         this.#waiting.push({ seq, resolve, reject })
         this.poke()
       })
     }
-    if (this.#index === undefined) throw closedError('index')
-    return this.#index
   }
 
-  /** The index as far as it has come. */
-  current(): Promise<TurnIndex> {
-    return this.reach(this.seq)
-  }
-
-  /** Why turns cannot be read, where this is the reason; what cannot be right is built again. `undefined`: it is another. */
-  failed(error: unknown): string | undefined {
+  /**
+   * Why turns cannot be read of `index`, where this is the reason; what cannot be right is built again. `undefined`: it is
+   * another.
+   */
+  failed(error: unknown, index: TurnIndex | undefined): string | undefined {
+    if (index !== undefined && index !== this.#index) return 'the index is built again'
     const isOurs = error === this.#failure || isOfFile(error) || error instanceof LogError
-    if (isDamaged(error)) {
-      this.#index = undefined
+    if (index !== undefined && isDamaged(error)) {
       this.#file.discard(reasonOf(error))
       this.poke()
     }
@@ -114,28 +119,36 @@ export class Indexer {
       const { logger, config } = this.#space
       logger.warn({ space: config.name, err }, 'the index of turns could not be kept: it is built again')
     }
-    this.#index = undefined
+    this.#lastOpened = undefined
   }
 
   async #catchUp(): Promise<void> {
     const space = this.#space
     const index = await this.#opened()
     if (this.#isOver) return
-    this.#reached()
+    await this.#tell(index)
     while (index.seq < space.delivered || this.#pruned > 0) {
       const [start, delivered] = [performance.now(), space.delivered]
       await this.#takePortion(index)
       if (this.#isOver) return
       if (this.#index !== index) return this.#catchUp()
-      this.#recovered()
-      await this.onAdvance(index.seq)
-      this.#reached()
+      await this.#tell(index)
       await this.#rest(performance.now() - start, space.delivered > delivered)
       if (this.#isOver) return
       if (this.#index !== index) return this.#catchUp()
     }
     this.#recovered()
     this.#isRunning = false
+  }
+
+  /** Once it has gone on: where it was before it was opened again is no news. */
+  async #tell({ seq }: TurnIndex): Promise<void> {
+    if (seq > this.#told) {
+      this.#recovered()
+      await this.onAdvance(seq)
+      this.#told = seq
+    }
+    this.#reached()
   }
 
   async #takePortion(index: TurnIndex): Promise<void> {
@@ -168,7 +181,7 @@ export class Indexer {
     try {
       return task()
     } catch (error) {
-      this.#index = undefined
+      this.#lastOpened = undefined
       if (isDamaged(error)) this.#file.discard(reasonOf(error))
       throw error
     }
@@ -178,13 +191,13 @@ export class Indexer {
     if (this.#index !== undefined) return this.#index
     const { log, config } = this.#space
     const db = await this.#file.open()
-    this.#index = this.#attempt(() => TurnIndex.open(db, config.name, log.epoch))
-    const index = this.#index
+    const index = this.#attempt(() => TurnIndex.open(db, config.name, log.epoch))
     if (!(await this.#isOfLog(index))) {
       const { snapshot } = log
       this.#attempt(() => index.begin(snapshot && this.#memoryAt(snapshot)))
     }
     this.#pruned = Math.max(this.#pruned, log.oldest - 1)
+    this.#lastOpened = index
     return index
   }
 

@@ -103,6 +103,11 @@ export class TurnIndex {
     return index
   }
 
+  /** Whether its file is the one that is in use. */
+  get isOpen(): boolean {
+    return this.#db.open
+  }
+
   /** Last seq that is in it. */
   get seq(): number {
     return this.#assigner.seq

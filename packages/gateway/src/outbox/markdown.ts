@@ -2,16 +2,17 @@ import { type Beginning, markdownHeader, turnMarkdownWriter } from '@meup/views'
 import type { FoldedTurns } from '../index/folded-turns.js'
 import { rowsAt } from '../index/rows-at.js'
 import type { TurnIndex } from '../index/turn-index.js'
+import { turn } from '../space/log-reads.js'
 import type { Reader } from '../space/may-read.js'
 import { envelopeOf } from '../space/replay.js'
 import type { Space } from '../space/space.js'
-import { charactersOfStep } from './reading.js'
+import { charactersOf } from './reading.js'
 
 const turnsAtOnce = 16
 /** Envelopes that are told in one piece. */
 const pieceOf = 64
 
-/** Asked after a look at what is not shown, in characters: whether to go on, once that is paid. */
+/** Asked after a look at a turn, in characters: whether to go on, once that is paid. */
 type MayGoOn = (characters: number) => Promise<boolean>
 
 /** Whose turns, and which one of them; all of the space where nothing is given. */
@@ -47,14 +48,14 @@ export async function* exportTurns(
     (await folded.view(index, each, reader)) !== undefined
   for await (const beginning of turnsIn(index, query, isSeen)) {
     if (beginning.seq > head) break
-    const view = await folded.view(index, beginning, reader)
-    if (view === undefined) {
-      if (!(await mayGoOn(charactersOfStep))) return
-      continue
-    }
+    const look = await folded.look(index, beginning, reader)
+    await turn() // Others come first.
+    if (!(await mayGoOn(charactersOf(look)))) return
+    const { view } = look
+    if (view === undefined) continue
     const { record, envelopes, isTruncated } = view
     const { id, agent, turnNumber, startedAt, state, trigger } = record
-    const turn = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
+    const told = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
     const said = envelopes.map(({ source }) => source.seq).filter((seq) => seq <= head)
     const seqs = trigger === null ? said : [trigger.source.seq, ...said]
     if (isFirst) yield markdownHeader(`Turns of ${space.config.name}`)
@@ -62,7 +63,7 @@ export async function* exportTurns(
     for (let from = 0; from < seqs.length; from += pieceOf) {
       const piece = []
       for await (const row of rowsAt(space.log, seqs.slice(from, from + pieceOf))) piece.push(envelopeOf(row))
-      yield writer.write(turn, piece)
+      yield writer.write(told, piece)
     }
   }
   const end = writer.end()
@@ -75,8 +76,8 @@ async function* turnsIn(
   isSeen: (turn: Beginning) => Promise<boolean>,
 ): AsyncGenerator<Beginning, void> {
   if (agent !== undefined && number !== undefined) {
-    const turn = index.turn(agent, number)
-    if (turn !== undefined) yield turn
+    const found = index.turn(agent, number)
+    if (found !== undefined) yield found
     return
   }
   if (limit !== undefined) {

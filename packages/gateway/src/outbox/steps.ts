@@ -85,7 +85,6 @@ export class Steps {
         ? this.#stepsOf(row, bySeq.get(row.seq) ?? [])
         : []
       made.push({ seq: row.seq, heading: headingOf(row), steps: steps.filter(isAsked) })
-      if (made.length % 16 === 0) await nextTurn()
     }
     return { made: made.reverse(), next }
   }
@@ -93,9 +92,14 @@ export class Steps {
   /** What is shown of them: numbers as of a log that has nothing else than what the reader may read [MEUP-8.6]. */
   async show(steps: readonly StepInTurn[]): Promise<AuditStep[]> {
     const shown: AuditStep[] = []
+    const views = new Map<number, TurnView | undefined>()
     for (const step of steps) {
       const { turn } = step.place
-      const view = await this.#folded.stateOf(this.#index, turn, this.#reader)
+      if (!views.has(turn.turn)) {
+        views.set(turn.turn, await this.#folded.stateOf(this.#index, turn, this.#reader))
+        await nextTurn()
+      }
+      const view = views.get(turn.turn)
       if (view === undefined) continue
       const number = numberIn(view, step)
       shown.push({ step: rowOf(step, number), turn: view.record })

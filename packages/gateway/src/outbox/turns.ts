@@ -4,7 +4,7 @@ import type { TurnIndex } from '../index/turn-index.js'
 import { turn } from '../space/log-reads.js'
 import type { Reader } from '../space/may-read.js'
 import type { Space } from '../space/space.js'
-import type { Passed } from './reading.js'
+import { charactersOf, type Passed } from './reading.js'
 
 export interface TurnQuery {
   readonly agent: string
@@ -15,12 +15,9 @@ export interface TurnQuery {
   readonly sizes?: boolean
 }
 
-/** One request looks at so many turns, and at so many envelopes of them, before it says where to go on. */
-const [mostTurns, mostEnvelopes] = [2000, 20_000]
+/** One request looks at so many turns, and at about so much of them, before it says where to go on. */
+const [mostTurns, mostEnvelopes, mostBytes] = [2000, 20_000, 8 * 1024 * 1024]
 const turnsAtOnce = 16
-
-/** Characters that a turn costs which is not shown, and an envelope of one. */
-const charactersOf = { turn: 512, envelope: 64 }
 
 /** A part of a thread. */
 export interface TurnPage {
@@ -41,22 +38,22 @@ export async function readTurns(
 ): Promise<TurnPage> {
   const tell = sizes ? turnDetail : turnInfo
   const turns: TurnInfo[] = []
-  let [next, looked, envelopes] = [before, 0, 0]
+  let [next, looked, envelopes, bytes] = [before, 0, 0, 0]
   for (;;) {
     const some = index.turns(agent, next, turnsAtOnce)
     for (const beginning of some) {
-      const isFull = turns.length === limit || envelopes >= mostEnvelopes || looked === mostTurns
-      // Whether there is one more that may be read shows only where it is read.
-      if (isFull && looked === mostTurns) return { turns: turns.reverse(), next }
-      const view = await folded.view(index, beginning, reader)
+      if (looked === mostTurns || envelopes >= mostEnvelopes || bytes >= mostBytes)
+        return { turns: turns.reverse(), next }
+      const look = await folded.look(index, beginning, reader)
+      const { view } = look
       const info = view && told(view, (record) => tell(record, (text) => space.safety.guard(text)))
-      if (isFull && info !== undefined) return { turns: turns.reverse(), next }
-      passed(
-        (info === undefined ? charactersOf.turn : 0) + charactersOf.envelope * (view?.envelopes.length ?? 0),
-      )
+      passed(charactersOf(look))
+      // Whether there is one more that may be read shows only where it is read.
+      if (turns.length === limit && info !== undefined) return { turns: turns.reverse(), next }
       if (info !== undefined) turns.push(info)
       next = beginning.number ?? next
-      envelopes += view?.envelopes.length ?? 0
+      envelopes += look.envelopes
+      bytes += look.bytes
       looked++
       await turn() // Others come first.
     }

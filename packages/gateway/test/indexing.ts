@@ -1,0 +1,49 @@
+import { type EnvelopeLog, type LogStore, memoryStore, type Query } from '@meup/gateway'
+
+/** Whether a log is read to be indexed. */
+export const isIndexing = ({ filter, maxBytes }: Query): boolean =>
+  filter === undefined && maxBytes === 512 * 1024
+
+/** Whether it is one for envelopes of turns, to fold them. */
+export const isFolding = ({ filter }: Query): boolean => filter?.seqs !== undefined
+
+/** A store whose logs are indexed only while they may be, and which tells what else is read of them, but to fold turns. */
+export function heldStore(inner: LogStore = memoryStore()) {
+  let gate: Promise<void> = Promise.resolve()
+  let open = (): void => {}
+  let failure: Error | undefined
+  const reads: Query[] = []
+  const indexed: Query[] = []
+  const store: LogStore = {
+    ...(inner.path !== undefined && { path: inner.path }),
+    async open(space) {
+      const log = await inner.open(space)
+      const read: EnvelopeLog['read'] = async (query) => {
+        if (!isIndexing(query)) {
+          if (!isFolding(query)) reads.push(query)
+          return log.read(query)
+        }
+        indexed.push(query)
+        await gate
+        if (failure !== undefined) throw failure
+        return log.read(query)
+      }
+      return Object.assign(Object.create(log) as EnvelopeLog, { read })
+    },
+    close: () => inner.close(),
+  }
+  return {
+    store,
+    reads,
+    indexed,
+    hold: () => {
+      gate = new Promise((resolve) => {
+        open = resolve
+      })
+    },
+    release: () => open(),
+    fail: (error: Error | undefined) => {
+      failure = error
+    },
+  }
+}
