@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { FakeClock } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { repositoryRoot } from '../../../test/support/files.js'
+import { snippetsOf } from '../../../test/support/snippets.js'
 import { verifies } from '../../../test/verifies.js'
 import { story } from '../../gateway/test/reasoning-story.js'
 import {
@@ -314,6 +316,40 @@ describe('an export to a file that has one', () => {
     expect(error).toMatchObject({ message: expect.stringMatching(says) })
     expect(exitCodeOf(error)).toBe(1)
     expect(readFileSync(path).equals(before)).toBe(true)
+  })
+})
+
+describe('the page about it', () => {
+  const page = readFileSync(join(repositoryRoot, 'docs/audit.md'), 'utf8')
+
+  test('has queries that find something', async () => {
+    const { db } = await exported()
+    const turn = db.prepare<[], string>('SELECT max(turn_id) FROM reasoning_steps').pluck().get() ?? ''
+    const [snippet] = snippetsOf('docs/audit.md').filter(({ file }) => file === 'audit.sql')
+    const queries =
+      snippet?.text
+        .replace(/[0-9A-Z]{26}/, turn)
+        .split(';')
+        .slice(0, -1) ?? []
+    expect(queries).toHaveLength(3)
+    db.exec(
+      `INSERT INTO reasoning_steps (id, turn_id, step_number, phase, content) VALUES ('x', '${turn}', 99, 'error', 'no')`,
+    )
+    for (const query of queries) expect(db.prepare(query).all(), query).not.toEqual([])
+  })
+
+  test('tells every table and column', async () => {
+    const { db } = await exported()
+    const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
+    expect(tables.sort()).toEqual(['exported_log', 'prunings', 'reasoning_steps', 'turns'])
+    for (const table of tables) {
+      const [, told = ''] = new RegExp(`^\\| \`${table}\` +\\|[^|]*\\|(.*)\\|$`, 'm').exec(page) ?? []
+      const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('${table}')`).pluck().all()
+      expect([table, told.match(/(?<=`)\w+(?=`)/g)?.filter((name) => name !== 'NULL')]).toEqual([
+        table,
+        columns,
+      ])
+    }
   })
 })
 

@@ -88,6 +88,31 @@ test('an export that follows goes on live, over a restart of the gateway, until 
   expect(await exporting.ended).toBe(0)
 })
 
+test('an export that follows adds the thoughts of a hidden run when it is over, however long ago they were', {
+  timeout,
+}, async () => {
+  const space = await guardedGateway()
+  const said = async (who: string, ...envelopes: object[]) =>
+    expect(await space.post(who, envelopes)).toBe(201)
+  const thought = (context: string, message: string) => ({
+    ...{ kind: 'reasoning.thought', context, payload: { message } },
+  })
+  await said('ana', { id: 'run', kind: 'reasoning.start', payload: {} })
+  await said('ana', { kind: 'observe.visibility', payload: { context: 'run', reasoningVisible: false } })
+  await said('ana', thought('run', 'hidden'), thought('aside', 'aloud'))
+  const exporting = spawnMeup([...follow, '--as', 'ben'], space.folder)
+  const contents = () => contentsOf(join(space.folder, 'audit.db'))
+  await expect.poll(contents).toEqual(['aloud'])
+  for (let part = 0; part < 8; part++)
+    await said('cas', ...Array.from({ length: 100 }, (_, index) => thought('work', `${part}.${index}`)))
+  await expect.poll(() => contents().length).toBe(801)
+  await said('ana', { kind: 'reasoning.conclusion', context: 'run', payload: {} })
+  await expect.poll(() => contents().slice(0, 2)).toEqual(['hidden', 'aloud'])
+  exporting.process.kill('SIGINT')
+  expect(await exporting.ended).toBe(0)
+  await space.stop()
+})
+
 test('an export that follows ends where the log is replaced, whose steps do not get into its file', {
   timeout,
 }, async () => {
