@@ -58,7 +58,8 @@ export async function* exportTurns(
       yield writer.write(turn, piece)
     }
   }
-  yield writer.end()
+  const rest = writer.end()
+  if (rest !== '') yield rest
 }
 
 async function* turnsIn(index: TurnIndex, { agent, number }: TrailQuery): AsyncGenerator<Beginning, void> {
