@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FakeClock } from '@meup/gateway/testing'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { repositoryRoot } from '../../../test/support/files.js'
 import { snippetsOf } from '../../../test/support/snippets.js'
@@ -20,8 +20,6 @@ import {
   twoCalls,
 } from '../../gateway/test/turns.js'
 import { ReasoningLog } from '../src/audit/sqlite/reasoning-log.js'
-import { migrate } from '../src/audit/sqlite/schema.js'
-import { exitCodeOf } from '../src/exit.js'
 import { exportFile, exportTo, openFile, rowsOf, toldSteps } from './support/exported.js'
 
 const kinds = ['memory', 'SQLite'] as const
@@ -288,35 +286,6 @@ describe('an export to a file that has one', () => {
       expect(contents()).toEqual(['of 29 days ago', 'of today'])
     },
   )
-
-  test.for<[what: string, make: (path: string) => void, says: RegExp]>([
-    [
-      'of another log',
-      (path) => void editLog(path),
-      /is of the log other of test, and the log of test is \S+; name another file with --to$/,
-    ],
-    [
-      'of another schema',
-      (path) => void setVersion(path, 10),
-      /has schema version 10, and this version of meup writes 9;/,
-    ],
-    [
-      'that is another database',
-      (path) => new Database(path).exec('CREATE TABLE t (x)').close(),
-      /is a database, but no export of an audit;/,
-    ],
-    ['that is no database', (path) => writeFileSync(path, 'text, '.repeat(999)), /is no SQLite database;/],
-  ])('%s refuses it, and leaves it as it is', async ([, make, says]) => {
-    const space = await staged()
-    await space.say(...twoCalls('a'))
-    const path = exportFile()
-    make(path)
-    const before = readFileSync(path)
-    const error = await exportTo(path, space, 'auditor').catch((reason: unknown) => reason)
-    expect(error).toMatchObject({ message: expect.stringMatching(says) })
-    expect(exitCodeOf(error)).toBe(1)
-    expect(readFileSync(path).equals(before)).toBe(true)
-  })
 })
 
 describe('the page about it', () => {
@@ -353,34 +322,6 @@ describe('the page about it', () => {
   })
 })
 
-verifies('A23', 'a file of version 8 gets the steps by one migration, which may run twice', async () => {
-  const space = await staged()
-  await space.say(...twoCalls('a'))
-  const fresh = exportFile()
-  await exportTo(fresh, space, 'auditor')
-  const made = openFile(fresh)
-  const path = exportFile()
-  const db = openFile(path)
-  const createdAs = (table: string) =>
-    made.prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(table)
-  db.exec(`${createdAs('exported_log')}; ${createdAs('turns')}; PRAGMA user_version = 8`)
-  db.prepare('INSERT INTO exported_log VALUES (?, ?)').run(sessionOf(made), 'test')
-  db.exec(`INSERT INTO turns VALUES ('0', '${sessionOf(made)}', 'test/ana', 1, '2025', 'completed', 'chat')`)
-  const [turn] = rowsWithoutSteps(db)
-  const versionOf = () => db.pragma('user_version', { simple: true })
-  await exportTo(path, space, 'auditor')
-  expect([versionOf(), schemaOf(db)]).toEqual([9, schemaOf(made)])
-  expect(rowsWithoutSteps(db)[0]).toEqual(turn)
-  const rows = rowsOf(path)
-  db.pragma('user_version = 8')
-  await exportTo(path, space, 'auditor')
-  expect([versionOf(), schemaOf(db)]).toEqual([9, schemaOf(made)])
-  expect(rowsOf(path)).toEqual(rows)
-})
-
-const rowsWithoutSteps = (db: Database.Database) => db.prepare('SELECT * FROM turns ORDER BY id').all()
-const schemaOf = (db: Database.Database) =>
-  db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2').all()
 const sessionOf = (db: Database.Database): string =>
   db.prepare<[], string>('SELECT session_id FROM exported_log').pluck().get() ?? ''
 const byId = (one: { id: string }, other: { id: string }): number => (one.id < other.id ? -1 : 1)
@@ -406,20 +347,4 @@ function plan(db: Database.Database, ask: (log: ReasoningLog) => unknown): strin
       return explained.all().map(({ detail }) => detail)
     })
     .join('\n')
-}
-
-/** Makes an export of another log. */
-function editLog(path: string): void {
-  const db = new Database(path)
-  migrate(db)
-  db.exec("INSERT INTO exported_log VALUES ('other', 'test')")
-  db.close()
-}
-
-/** Makes an export of another version. */
-function setVersion(path: string, version: number): void {
-  editLog(path)
-  const db = new Database(path)
-  db.pragma(`user_version = ${version}`)
-  db.close()
 }

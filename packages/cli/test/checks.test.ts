@@ -161,7 +161,7 @@ describe('log', () => {
     writeFileSync(path, bytes)
     expect(logCheck(configIn(folder, text).config, undefined).check).toMatchObject({
       ...wrong,
-      detail: expect.stringContaining('schema 99'),
+      detail: expect.stringContaining('format 99'),
     })
   })
 })

@@ -1,15 +1,17 @@
-import { phaseLabels, printable } from '@meup/views'
-import type { StepRow } from './reasoning-log.js'
+import { phaseLabels, printable, type ReasoningStep } from '@meup/views'
+
+/** What is told of a step. */
+type ToldStep = Omit<ReasoningStep, 'source'>
 
 const emptyTurn = 'No reasoning steps were recorded in this turn.'
 
 /** One turn of the audit, as the design of the audit log writes it; ends in a line break. */
-export function turnMarkdown(id: string, startedAt: string, steps: readonly StepRow[]): string {
+export function turnMarkdown(id: string, startedAt: string, steps: readonly ToldStep[]): string {
   const paragraphs = steps.length === 0 ? [emptyTurn] : steps.map(paragraphOf)
   return `${[`## Turn ${id} (${startedAt})`, ...paragraphs].join('\n\n')}\n`
 }
 
-function paragraphOf(step: StepRow): string {
+function paragraphOf(step: ToldStep): string {
   const links = [
     step.linked_tool_call === null ? '' : ` (tool_call: ${step.linked_tool_call})`,
     step.linked_policy_decision === null ? '' : ` (policy: ${step.linked_policy_decision})`,

@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3'
 
 /** The version that the audit log's design gives the tables. */
-export const schemaVersion = 9
+const schemaVersion = 9
 
 /** What every trigger says first. */
-export const appendOnly = 'the audit is append-only'
+const appendOnly = 'the audit is append-only'
 
 /** Tables that the steps refer to: what a file of the version before has. */
 const turnTables = `
