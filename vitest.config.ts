@@ -19,11 +19,11 @@ const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/s
 /** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few. */
 const soak = [
   'protocol/test/capability-property.test.ts',
-  'packages/gateway/test/{grant-chains,import,log,silent-reading,snapshot,sqlite-projection-damage}.test.ts',
+  'packages/gateway/test/{grant-chains,import,log,silent-reading,snapshot}.test.ts',
   'packages/agent-sdk/test/extract/{bad-input,properties,rechunked,recordings}.test.ts',
   'packages/safety/test/{first-looks,long-texts,properties}.test.ts',
   'test/abuse/{half-open,mutations}.test.ts',
-  'test/faults/{kill,migration,nats-*,payload-secrets,secrets,stopped-reader}.test.ts',
+  'test/faults/{kill,nats-*,payload-secrets,secrets,stopped-reader}.test.ts',
 ]
 
 export default defineConfig({

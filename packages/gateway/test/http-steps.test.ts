@@ -283,5 +283,7 @@ describe('pages of the audit', () => {
     const pages = await pagesOf(staged, 'auditor', 'limit=5')
     expect(pages.map(({ steps }) => steps.length)).toEqual([1, expect.any(Number), 1])
     expect(pages[1]?.steps.length).toBeGreaterThan(500)
+    const ids = pages.flatMap(({ steps }) => steps.map(({ id }) => id))
+    expect(ids).toEqual([...ids].sort().reverse())
   })
 })

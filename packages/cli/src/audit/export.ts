@@ -9,7 +9,7 @@ import { openStream } from '../reading.js'
 import { threadOf } from '../reasoning/read-turns.js'
 
 export interface ExportFlags extends ConnectionFlags {
-  readonly format: 'jsonl' | 'markdown'
+  readonly format: 'jsonl' | 'markdown' | 'sqlite'
   readonly output?: string
   readonly thread?: string
   readonly turn?: string

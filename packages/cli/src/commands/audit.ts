@@ -1,6 +1,7 @@
 import { Phase } from '@meup/protocol'
 import { type Command, Option } from 'commander'
 import type { ExportFlags } from '../audit/export.js'
+import type { SqliteFlags } from '../audit/sqlite/export-sqlite.js'
 import type { TrailFlags } from '../audit/trail.js'
 import type { VerifyFlags } from '../audit/verify.js'
 import { withConnection } from '../connection.js'
@@ -30,14 +31,28 @@ export function addAudit(program: Command): void {
   withTurn(withConnection(group.command('export'), 'print JSON, one object a line, as jsonl is anyway'))
     .description('write the log, as far as you may read it, so that it can be verified without a gateway')
     .addOption(
-      new Option('--format <format>', 'jsonl proves that it is whole; markdown is the trail, for people')
-        .choices(['jsonl', 'markdown'])
+      new Option(
+        '--format <format>',
+        'jsonl proves that it is whole; markdown is the trail, for people; sqlite is a database of turns and steps',
+      )
+        .choices(['jsonl', 'markdown', 'sqlite'])
         .default('jsonl'),
     )
     .option('--context <path>', 'only what was said in this context and below it; needs markdown')
     .option('-o, --output <file>', 'write to this file, when the export is complete')
-    .action(async (flags: ExportFlags) => {
+    .option('--to <file>', 'add to this database what it lacks; needs sqlite')
+    .option('--follow', 'go on with what happens until a signal comes; needs sqlite')
+    .addOption(
+      new Option('--keep-days [days]', 'keep no older steps in the database; needs sqlite').preset('30'),
+    )
+    .action(async (flags: ExportFlags & SqliteFlags) => {
       checkTurn(flags)
+      checkFormat(flags)
+      if (flags.format === 'sqlite') {
+        const { exportSqlite } = await import('../audit/sqlite/export-sqlite.js')
+        await exportSqlite(flags)
+        return
+      }
       const { exportAudit } = await import('../audit/export.js')
       await exportAudit(flags)
     })
@@ -63,4 +78,18 @@ function checkTurn({ thread, turn }: Pick<TrailFlags, 'thread' | 'turn'>): void 
   if (thread === undefined)
     throw new UsageError('--turn counts the turns of an agent: say whose, with --thread')
   count(turn, '--turn')
+}
+
+/** A database has everything, and is added to; the other formats are written once. */
+function checkFormat(flags: ExportFlags & SqliteFlags): void {
+  const { format, thread, context, output, to, follow, keepDays } = flags
+  const ofOthers = { '--thread': thread, '--context': context, '--output': output }
+  const ofSqlite = { '--to': to, '--follow': follow, '--keep-days': keepDays }
+  const wrong = Object.entries(format === 'sqlite' ? ofOthers : ofSqlite).find(
+    ([, value]) => value !== undefined,
+  )
+  if (wrong === undefined) return
+  const [flag] = wrong
+  if (format !== 'sqlite') throw new UsageError(`${flag} needs --format sqlite`)
+  throw new UsageError(`${flag} does not go with --format sqlite, which has every turn that you may read`)
 }

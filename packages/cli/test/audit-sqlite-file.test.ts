@@ -1,0 +1,90 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../test/verifies.js'
+import { stage, twoCalls } from '../../gateway/test/turns.js'
+import { migrate } from '../src/audit/sqlite/schema.js'
+import { exitCodeOf } from '../src/exit.js'
+import { exportFile, exportTo, openFile, rowsOf } from './support/exported.js'
+
+async function staged() {
+  const space = await stage()
+  await space.say(...twoCalls('a'))
+  return space
+}
+
+describe('an export to a file', () => {
+  test.for<[what: string, make: (path: string) => void, says: RegExp]>([
+    [
+      'of another log',
+      (path) => void editLog(path),
+      /is of the log other of test, and the log of test is \S+; name another file with --to$/,
+    ],
+    [
+      'of another schema',
+      (path) => void setVersion(path, 10),
+      /has schema version 10, and this version of meup writes 9;/,
+    ],
+    [
+      'that is another database',
+      (path) => new Database(path).exec('CREATE TABLE t (x)').close(),
+      /is a database, but no export of an audit;/,
+    ],
+    ['that is no database', (path) => writeFileSync(path, 'text, '.repeat(999)), /is no SQLite database;/],
+  ])('%s refuses it, and leaves it as it is', async ([, make, says]) => {
+    const space = await staged()
+    const path = exportFile()
+    make(path)
+    const before = readFileSync(path)
+    const error = await exportTo(path, space, 'auditor').catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ message: expect.stringMatching(says) })
+    expect(exitCodeOf(error)).toBe(1)
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+})
+
+verifies('A23', 'a file of version 8 gets the steps by one migration, which may run twice', async () => {
+  const space = await staged()
+  const fresh = exportFile()
+  await exportTo(fresh, space, 'auditor')
+  const made = openFile(fresh)
+  const path = exportFile()
+  const db = openFile(path)
+  const createdAs = (table: string) =>
+    made.prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(table)
+  db.exec(`${createdAs('exported_log')}; ${createdAs('turns')}; PRAGMA user_version = 8`)
+  db.prepare('INSERT INTO exported_log VALUES (?, ?)').run(sessionOf(made), 'test')
+  db.exec(`INSERT INTO turns VALUES ('0', '${sessionOf(made)}', 'test/ana', 1, '2025', 'completed', 'chat')`)
+  const [turn] = rowsWithoutSteps(db)
+  const versionOf = () => db.pragma('user_version', { simple: true })
+  await exportTo(path, space, 'auditor')
+  expect([versionOf(), schemaOf(db)]).toEqual([9, schemaOf(made)])
+  expect(rowsWithoutSteps(db)[0]).toEqual(turn)
+  const rows = rowsOf(path)
+  db.pragma('user_version = 8')
+  await exportTo(path, space, 'auditor')
+  expect([versionOf(), schemaOf(db)]).toEqual([9, schemaOf(made)])
+  expect(rowsOf(path)).toEqual(rows)
+})
+
+const rowsWithoutSteps = (db: Database.Database) => db.prepare('SELECT * FROM turns ORDER BY id').all()
+const schemaOf = (db: Database.Database) =>
+  db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2').all()
+const sessionOf = (db: Database.Database): string =>
+  db.prepare<[], string>('SELECT session_id FROM exported_log').pluck().get() ?? ''
+
+/** Makes an export of another log. */
+function editLog(path: string): void {
+  const db = new Database(path)
+  migrate(db)
+  db.exec("INSERT INTO exported_log VALUES ('other', 'test')")
+  db.close()
+}
+
+/** Makes an export of another version. */
+function setVersion(path: string, version: number): void {
+  editLog(path)
+  const db = new Database(path)
+  db.pragma(`user_version = ${version}`)
+  db.close()
+}

@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+import { testToken } from '@meup/gateway/testing'
+import Database from 'better-sqlite3'
+import { onTestFinished, vi } from 'vitest'
+import { exportSqlite, type SqliteFlags } from '../../src/audit/sqlite/export-sqlite.js'
+import type { AuditEntry } from '../../src/audit/sqlite/reasoning-log.js'
+import { folderWith } from './folder.js'
+
+interface Stage {
+  readonly url: string
+  as(reader: string): { json(path: string): Promise<unknown> }
+}
+
+/** A step as the gateway tells it. */
+export interface ToldStep extends AuditEntry {
+  readonly seq: number
+  readonly thread_id: string
+  readonly turn_number: number | null
+}
+
+/** Where an export goes. */
+export const exportFile = (): string => join(folderWith(), 'audit.db')
+
+/** Exports the audit of a staged space to a file, as `meup audit export` does, and gives what it said. */
+export async function exportTo(
+  path: string,
+  { url }: Pick<Stage, 'url'>,
+  reader: string,
+  flags: Partial<SqliteFlags> = {},
+): Promise<string> {
+  const folder = folderWith({ token: testToken(reader) })
+  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  try {
+    await exportSqlite({ url, space: 'test', tokenFile: join(folder, 'token'), to: path, ...flags })
+    return said.mock.calls.join('')
+  } finally {
+    said.mockRestore()
+  }
+}
+
+/** A file for the rest of the test. */
+export function openFile(path: string): Database.Database {
+  const db = new Database(path)
+  onTestFinished(() => void db.close())
+  return db
+}
+
+/** The rows of its tables. */
+export function rowsOf(path: string) {
+  const db = new Database(path, { readonly: true })
+  const all = (table: string) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()
+  const rows = { turns: all('turns'), steps: all('reasoning_steps') }
+  db.close()
+  return rows
+}
+
+/** All steps that a reader is told, the oldest first. */
+export async function toldSteps({ as }: Pick<Stage, 'as'>, reader: string): Promise<ToldStep[]> {
+  const { steps } = (await as(reader).json('/audit?limit=1000')) as { steps: ToldStep[] }
+  return steps.reverse()
+}

@@ -1,0 +1,213 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { meup, spawnMeup, startMeup, temporaryFolder } from '../../../../test/support/cli.js'
+import { running as guardedGateway } from '../../../../test/support/guarded-gateway.js'
+import { verifies } from '../../../../test/verifies.js'
+import { rowsOf } from '../support/exported.js'
+
+const timeout = 120_000
+
+const config = (storage = '') => `
+version: 1
+space: demo
+gateway: { listen: "127.0.0.1:0" }
+${storage}
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  eve: { kind: human, capabilities: [chat] }
+`
+const inMemory = 'storage: { kind: memory }'
+const follow = ['audit', 'export', '--format', 'sqlite', '--to', 'audit.db', '--follow']
+
+async function running(storage = '') {
+  const cwd = temporaryFolder({ 'space.yaml': config(storage) })
+  const gateway = await startMeup('gateway', cwd)
+  const run = (...args: string[]) => meup(args, { cwd })
+  const think = async (context: string, message: string) => {
+    const sent = await run('send', '--kind', 'reasoning.thought', '--context', context, message)
+    expect(sent).toMatchObject({ code: 0 })
+  }
+  const file = join(cwd, 'audit.db')
+  return { cwd, gateway, run, think, file, contents: () => contentsOf(file) }
+}
+
+/** What the steps of a file say; nothing where there is no file yet. */
+function contentsOf(path: string): string[] {
+  try {
+    const db = new Database(path, { readonly: true, fileMustExist: true })
+    try {
+      return db.prepare<[], string>('SELECT content FROM reasoning_steps ORDER BY id').pluck().all()
+    } finally {
+      db.close()
+    }
+  } catch {
+    return []
+  }
+}
+
+/** How many steps its turns have. */
+function stepsOfTurns(path: string): Set<number> {
+  if (!existsSync(path)) return new Set()
+  const db = new Database(path)
+  const isEmpty = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0
+  const counts = isEmpty
+    ? []
+    : db
+        .prepare<[], number>(
+          'SELECT (SELECT count(*) FROM reasoning_steps WHERE turn_id = turns.id) FROM turns',
+        )
+        .pluck()
+        .all()
+  db.close()
+  return new Set(counts)
+}
+
+test('an export that follows goes on live, over a restart of the gateway, until a signal', {
+  timeout,
+}, async () => {
+  const { cwd, gateway, run, think, file, contents } = await running()
+  await think('aside', 'before')
+  const exporting = spawnMeup(follow, cwd)
+  await expect.poll(contents).toEqual(['before'])
+  await think('aside', 'meanwhile')
+  await expect.poll(contents).toEqual(['before', 'meanwhile'])
+  const states = () => rowsOf(file).turns.map((turn) => (turn as { state: string }).state)
+  expect(states()).toEqual(['running'])
+  expect(await run('send', '--kind', 'reasoning.conclusion', '--context', 'aside')).toMatchObject({ code: 0 })
+  await expect.poll(states).toEqual(['completed'])
+
+  await gateway.stop('SIGTERM')
+  await expect.poll(() => exporting.said.stderr).toMatch(/; trying again\n$/)
+  await startMeup('gateway', cwd, ['--listen', gateway.url.replace('http://', '')])
+  await think('other', 'after')
+  await expect.poll(contents).toEqual(['before', 'meanwhile', 'after'])
+  exporting.process.kill('SIGTERM')
+  expect(await exporting.ended).toBe(0)
+})
+
+test('an export that follows adds the thoughts of a hidden run when it is over, however long ago they were', {
+  timeout,
+}, async () => {
+  const space = await guardedGateway()
+  const said = async (who: string, ...envelopes: object[]) =>
+    expect(await space.post(who, envelopes)).toBe(201)
+  const thought = (context: string, message: string) => ({
+    ...{ kind: 'reasoning.thought', context, payload: { message } },
+  })
+  await said('ana', { id: 'run', kind: 'reasoning.start', payload: {} })
+  await said('ana', { kind: 'observe.visibility', payload: { context: 'run', reasoningVisible: false } })
+  await said('ana', thought('run', 'hidden'), thought('aside', 'aloud'))
+  const exporting = spawnMeup([...follow, '--as', 'ben'], space.folder)
+  const contents = () => contentsOf(join(space.folder, 'audit.db'))
+  await expect.poll(contents).toEqual(['aloud'])
+  for (let part = 0; part < 8; part++)
+    await said('cas', ...Array.from({ length: 100 }, (_, index) => thought('work', `${part}.${index}`)))
+  await expect.poll(() => contents().length).toBe(801)
+  await said('ana', { kind: 'reasoning.conclusion', context: 'run', payload: {} })
+  await expect.poll(() => contents().slice(0, 2)).toEqual(['hidden', 'aloud'])
+  exporting.process.kill('SIGINT')
+  expect(await exporting.ended).toBe(0)
+  await space.stop()
+})
+
+test('an export that follows ends where the log is replaced, whose steps do not get into its file', {
+  timeout,
+}, async () => {
+  const { cwd, gateway, think, contents } = await running(inMemory)
+  await think('aside', 'of the first log')
+  const exporting = spawnMeup(follow, cwd)
+  await expect.poll(contents).toEqual(['of the first log'])
+  await gateway.stop('SIGTERM')
+  await startMeup('gateway', cwd, ['--listen', gateway.url.replace('http://', '')])
+  await think('aside', 'of the second log')
+  expect(await exporting.ended).toBe(1)
+  expect(exporting.said.stderr).toMatch(/the log of demo was replaced by \S+; export it to another file\n$/)
+  const again = await meup(follow.slice(0, -1), { cwd })
+  expect(again).toMatchObject({ code: 1, stdout: '' })
+  expect(again.stderr).toMatch(/^meup: audit\.db is of the log \S+ of demo, and the log of demo is \S+; /)
+  expect(contents()).toEqual(['of the first log'])
+})
+
+verifies(
+  'A22',
+  'an export that is killed again and again has whole turns or none, and is whole in the end',
+  async () => {
+    const space = await guardedGateway()
+    let turns = 0
+    const work = async (count: number) => {
+      for (let end = turns + count; turns < end; turns++) {
+        const context = `run-${turns}`
+        const said = (message: string) => ({ kind: 'reasoning.thought', context, payload: { message } })
+        const envelopes = [
+          { id: context, kind: 'reasoning.start', payload: {} },
+          ...['look', 'think', 'act'].map(said),
+          { kind: 'reasoning.conclusion', context, payload: {} },
+        ]
+        expect(await space.post('ana', envelopes)).toBe(201)
+      }
+    }
+    const args = [...follow.slice(0, -1), '--as', 'ben']
+    const path = join(space.folder, 'audit.db')
+    let killed = 0
+    await work(300)
+    for (let round = 0; round < 12; round++) {
+      const exporting = spawnMeup(args, space.folder)
+      await pause(150 + 40 * round)
+      exporting.process.kill('SIGKILL')
+      if ((await exporting.ended) === null) killed++
+      expect([...stepsOfTurns(path)].filter((count) => count !== 3)).toEqual([])
+      await work(10)
+    }
+    expect(killed).toBeGreaterThan(3)
+    expect(await meup(args, { cwd: space.folder })).toMatchObject({ code: 0 })
+    const fresh = args.map((arg) => (arg === 'audit.db' ? 'fresh.db' : arg))
+    expect(await meup(fresh, { cwd: space.folder })).toMatchObject({ code: 0 })
+    expect(rowsOf(path)).toEqual(rowsOf(join(space.folder, 'fresh.db')))
+    expect(rowsOf(path).steps).toHaveLength(3 * turns)
+    await space.stop()
+  },
+  { timeout },
+)
+
+test('an export to SQLite says what is wrong with what it was asked', { timeout }, async () => {
+  const { run, think } = await running()
+  await think('aside', 'hm')
+  const sqlite = ['--format', 'sqlite']
+  const to = ['--to', 'audit.db']
+  const wrong: [args: string[], says: string][] = [
+    [sqlite, '--format sqlite needs --to <file>'],
+    [to, '--to needs --format sqlite'],
+    [['--follow'], '--follow needs --format sqlite'],
+    [['--format', 'markdown', '--keep-days'], '--keep-days needs --format sqlite'],
+    [[...sqlite, ...to, '-o', 'x'], '--output does not go with --format sqlite'],
+    [[...sqlite, ...to, '--thread', 'ana'], '--thread does not go with --format sqlite'],
+    [[...sqlite, ...to, '--keep-days', '0'], '--keep-days takes a number of days greater than 0, not 0'],
+  ]
+  const failing: [to: string, says: string][] = [
+    ['space.yaml', 'space.yaml is no SQLite database; name another file with --to'],
+    [
+      '.meup/space.db',
+      '.meup/space.db is a database, but no export of an audit; name another file with --to',
+    ],
+    ['nowhere/audit.db', 'no such file or directory'],
+  ]
+  const ask = async (args: readonly string[], says: string, code: number) =>
+    expect(await run('audit', 'export', ...args)).toMatchObject({
+      ...{ code, stdout: '', stderr: expect.stringContaining(says) },
+    })
+  await Promise.all(wrong.map(([args, says]) => ask(args, says, 2)))
+  await Promise.all(failing.map(([path, says]) => ask([...sqlite, '--to', path], says, 1)))
+  const done = await run('audit', 'export', ...sqlite, ...to)
+  expect(done).toEqual({ code: 0, stdout: '', stderr: 'audit.db: 1 step and 1 turn added\n' })
+  const again = await run('audit', 'export', ...sqlite, ...to, '--json', '--keep-days')
+  expect(JSON.parse(again.stdout)).toEqual({
+    file: 'audit.db',
+    session_id: expect.any(String),
+    turns: 0,
+    steps: 0,
+    pruned: 0,
+  })
+})
