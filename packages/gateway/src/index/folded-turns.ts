@@ -72,7 +72,9 @@ export class FoldedTurns {
   readonly #space: Space
   readonly #known = new Map<number, Promise<Known>>()
   #kept = 0
-  #epochOfRules: unknown
+  /** By what it was folded. */
+  #rules: unknown
+  #oldest = 0
 
   constructor(space: Space) {
     this.#space = space
@@ -167,7 +169,7 @@ export class FoldedTurns {
 
   /** One after another for each turn: what it goes on with must not be told twice. */
   #knownOf(index: TurnIndex, beginning: Beginning): Promise<Known> {
-    this.#forgetOldRules()
+    this.#forgetOutdated()
     const { turn } = beginning
     const before = this.#known.get(turn)
     const known =
@@ -219,11 +221,12 @@ export class FoldedTurns {
     }
   }
 
-  /** Other rules may show other texts: what was folded by the old ones is folded again. */
-  #forgetOldRules(): void {
-    const { safety } = this.#space.config
-    if (safety === this.#epochOfRules) return
-    this.#epochOfRules = safety
+  /** Other rules may show other texts, and what was pruned is shown no more: what was folded before is folded again. */
+  #forgetOutdated(): void {
+    const { config, log } = this.#space
+    if (config.safety === this.#rules && log.oldest === this.#oldest) return
+    this.#rules = config.safety
+    this.#oldest = log.oldest
     this.#known.clear()
     this.#kept = 0
   }

@@ -70,6 +70,7 @@ export class Indexer {
   async reach(seq: number): Promise<TurnIndex> {
     if (this.#isOver) throw closedError('index')
     if (this.#failure !== undefined) throw this.#failure
+    this.#letGo()
     if (this.#index === undefined || seq > this.seq) {
       await new Promise<void>((resolve, reject) => {
         this.#waiting.push({ seq, resolve, reject })
@@ -78,6 +79,11 @@ export class Indexer {
     }
     if (this.#index === undefined) throw closedError('index')
     return this.#index
+  }
+
+  /** Another space may have found the file damaged, and closed it. */
+  #letGo(): void {
+    if (this.#index?.isOpen === false) this.#index = undefined
   }
 
   /** The index as far as it has come. */
@@ -119,6 +125,7 @@ export class Indexer {
 
   async #catchUp(): Promise<void> {
     const space = this.#space
+    this.#letGo()
     const index = await this.#opened()
     if (this.#isOver) return
     this.#reached()
@@ -178,7 +185,7 @@ export class Indexer {
     if (this.#index !== undefined) return this.#index
     const { log, config } = this.#space
     const db = await this.#file.open()
-    this.#index = this.#attempt(() => TurnIndex.open(db, config.name, log.epoch))
+    this.#index = this.#attempt(() => TurnIndex.open(db, config.name, log.epoch, log.oldest - 1))
     const index = this.#index
     if (!(await this.#isOfLog(index))) {
       const { snapshot } = log
@@ -189,13 +196,15 @@ export class Indexer {
   }
 
   /** Whether what is in the index was made of this log: a copy of an earlier day may have gone on in another way. */
-  async #isOfLog({ seq, hash }: TurnIndex): Promise<boolean> {
+  async #isOfLog({ stored: { seq, hash } }: TurnIndex): Promise<boolean> {
     const { log } = this.#space
     if (seq === 0) return log.oldest === 1
     if (seq > log.head) return false
-    if (seq < log.oldest) return log.snapshot?.through === seq
-    const [row] = await log.read({ after: seq - 1, limit: 1 })
-    return row !== undefined && hash !== undefined && Buffer.compare(row.hash, hash) === 0
+    const [row] = seq < log.oldest ? [] : await log.read({ after: seq - 1, limit: 1 })
+    if (row !== undefined) return hash !== undefined && Buffer.compare(row.hash, hash) === 0
+    const { snapshot } = log
+    if (snapshot?.through !== seq) return false
+    return hash === undefined || Buffer.compare(snapshot.hash, hash) === 0
   }
 
   get #isUrgent(): boolean {
