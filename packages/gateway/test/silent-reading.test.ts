@@ -1,21 +1,12 @@
 import { type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
-import {
-  createTestGateway,
-  draftOf,
-  FakeClock,
-  randomDrafts,
-  testSpaceConfig,
-  testToken,
-} from '@meup/gateway/testing'
+import { draftOf, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
 import { recordOf } from '../src/gateway/record.js'
-import { createHttpApp } from '../src/http/app.js'
-import type { HttpOptions } from '../src/http/options.js'
-import { silent } from '../src/ports/logger.js'
 import { range } from './client.js'
 import { asking } from './http-client.js'
+import { standOn } from './stand.js'
 import { start, temporaryFile } from './support.js'
 import { type Asked, type Count, everythingTold, type Fields, type Stand } from './told.js'
 
@@ -89,37 +80,8 @@ async function fill(store: LogStore, log: readonly Fields[]): Promise<LogStore> 
 }
 
 /** Without sockets: there are many logs. */
-async function inMemory(log: readonly Fields[]): Promise<Stand> {
-  const store = await fill(memoryStore(), log)
-  const clock = new FakeClock(Date.UTC(2026, 5, 1))
-  const gateway = await createTestGateway({ participants, mcp, store, clock })
-  onTestFinished(() => gateway.close())
-  const nothing = (): void => {}
-  const over: (() => void)[] = []
-  const app = createHttpApp({
-    gateway: gateway as unknown as HttpOptions['gateway'],
-    logger: silent,
-    origins: [],
-    eventHeartbeatMs: 1e6,
-    metrics: async () => ({ text: '', type: '' }),
-    remoteOf: () => 'here',
-    over: (_, then) => over.push(then),
-    standing: nothing,
-    letIn: nothing,
-    hangUp: nothing,
-  })
-  return {
-    gateway,
-    get: async (reader, path, headers = {}) => {
-      const authorization = `Bearer ${testToken(reader)}`
-      const answer = await app.request(`/spaces/test${path}`, { headers: { authorization, ...headers } })
-      if (path.startsWith('/events')) return answer
-      const text = await answer.text()
-      for (const then of over.splice(0)) then()
-      return new Response(text, answer)
-    },
-  }
-}
+const inMemory = async (log: readonly Fields[]): Promise<Stand> =>
+  standOn(await fill(memoryStore(), log), { participants, mcp })
 
 /** As it is in use: SQLite, HTTP, sockets. */
 async function inEarnest(log: readonly Fields[]): Promise<Stand> {

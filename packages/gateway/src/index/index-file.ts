@@ -133,6 +133,10 @@ const otherFormat = 'INDEX_FORMAT'
 /** Also of a table that is not there, in a file that says it has our format. */
 const damage = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_ERROR', 'SQLITE_IOERR_SHORT_READ', otherFormat]
 
+/** What it says cannot be right. */
+export const damaged = (reason: string, options?: ErrorOptions): Error =>
+  Object.assign(new Error(`the index of turns is damaged: ${reason}`, options), { code: 'SQLITE_CORRUPT' })
+
 /** Whether the file itself is wrong, and another one would do. */
 export function isDamaged(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

@@ -191,7 +191,7 @@ export class Indexer {
     if (this.#index !== undefined) return this.#index
     const { log, config } = this.#space
     const db = await this.#file.open()
-    const index = this.#attempt(() => TurnIndex.open(db, config.name, log.epoch))
+    const index = this.#attempt(() => TurnIndex.open(db, config.name, log.epoch, log.oldest - 1))
     if (!(await this.#isOfLog(index))) {
       const { snapshot } = log
       this.#attempt(() => index.begin(snapshot && this.#memoryAt(snapshot)))
@@ -202,13 +202,15 @@ export class Indexer {
   }
 
   /** Whether what is in the index was made of this log: a copy of an earlier day may have gone on in another way. */
-  async #isOfLog({ seq, hash }: TurnIndex): Promise<boolean> {
+  async #isOfLog({ stored: { seq, hash } }: TurnIndex): Promise<boolean> {
     const { log } = this.#space
     if (seq === 0) return log.oldest === 1
     if (seq > log.head) return false
-    if (seq < log.oldest) return log.snapshot?.through === seq
-    const [row] = await log.read({ after: seq - 1, limit: 1 })
-    return row !== undefined && hash !== undefined && Buffer.compare(row.hash, hash) === 0
+    const [row] = seq < log.oldest ? [] : await log.read({ after: seq - 1, limit: 1 })
+    if (row !== undefined) return hash !== undefined && Buffer.compare(row.hash, hash) === 0
+    const { snapshot } = log
+    if (snapshot?.through !== seq) return false
+    return hash === undefined || Buffer.compare(snapshot.hash, hash) === 0
   }
 
   get #isUrgent(): boolean {

@@ -3,6 +3,7 @@ import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark, 
 import type Database from 'better-sqlite3'
 import type { Row } from '../ports/envelope-log.js'
 import { envelopeOf } from '../space/replay.js'
+import { damaged } from './index-file.js'
 
 /** An envelope of a turn, and what it does there. */
 export interface Place {
@@ -41,6 +42,12 @@ export interface StepQuery {
   readonly limit: number
 }
 
+/** A row of the log, by its hash; without one it is not in the log any more. */
+interface Tip {
+  readonly seq: number
+  readonly hash?: Uint8Array
+}
+
 type Values = (string | number | null | Uint8Array)[]
 
 interface Stored {
@@ -77,35 +84,31 @@ export class TurnIndex {
   readonly #epoch: string
   readonly #statements = new Map<string, Database.Statement>()
   #assigner: Assigner
-  #hash: Uint8Array | undefined
+  #stored: Tip = { seq: 0 }
   /** Envelopes up to it have left the log: what began before may have to be told again. */
-  #pruned = 0
+  #pruned: number
   #savedAt = 0
 
-  private constructor(db: Database.Database, space: number, epoch: string) {
+  private constructor(db: Database.Database, space: number, epoch: string, pruned: number) {
     this.#db = db
     this.#space = space
     this.#epoch = epoch
+    this.#pruned = pruned
     this.#assigner = new Assigner(epoch)
   }
 
-  /** The index as the file has it, of this log; one of another log is forgotten. */
-  static open(db: Database.Database, name: string, epoch: string): TurnIndex {
+  /** The index as the file has it, of this log, which was pruned up to `pruned`; one of another log is forgotten. */
+  static open(db: Database.Database, name: string, epoch: string, pruned: number): TurnIndex {
     db.prepare('INSERT OR IGNORE INTO spaces (name, epoch, seq, memory_seq) VALUES (?, ?, 0, 0)').run(
       name,
       epoch,
     )
     const stored = db.prepare<[string], Stored>('SELECT * FROM spaces WHERE name = ?').get(name)
     if (stored === undefined) throw new Error(`the space ${name} was stored but is not found`)
-    const index = new TurnIndex(db, stored.id, epoch)
+    const index = new TurnIndex(db, stored.id, epoch, pruned)
     if (stored.epoch !== epoch) index.begin()
     else index.#restore(stored)
     return index
-  }
-
-  /** Whether its file is the one that is in use. */
-  get isOpen(): boolean {
-    return this.#db.open
   }
 
   /** Last seq that is in it. */
@@ -113,9 +116,17 @@ export class TurnIndex {
     return this.#assigner.seq
   }
 
-  /** Of the row `seq` of the log, as it was then; `undefined` = of none. */
-  get hash(): Uint8Array | undefined {
-    return this.#hash
+  /**
+   * Up to where the file has rows: at a start that may be more than `seq`. Those are taken again, which changes nothing where
+   * they are of the same log.
+   */
+  get stored(): Tip {
+    return this.#stored
+  }
+
+  /** Whether it can be read and written still: the file may have been found damaged by another space. */
+  get isOpen(): boolean {
+    return this.#db.open
   }
 
   /** Forgets everything, and goes on after what `memory` stands for. */
@@ -124,8 +135,12 @@ export class TurnIndex {
       for (const table of ['marks', 'turns']) this.#run(`DELETE FROM ${table} WHERE space = ?`, this.#space)
       this.#assigner = new Assigner(this.#epoch)
       if (memory !== undefined) this.#assigner.restore(memory)
-      this.#hash = undefined
-      this.#run('UPDATE spaces SET epoch = ? WHERE id = ?', this.#epoch, this.#space)
+      this.#pruned = Math.max(this.#pruned, this.seq)
+      this.#stored = { seq: this.seq }
+      this.#run(
+        'UPDATE spaces SET epoch = ?, seq = ?, hash = NULL WHERE id = ?',
+        ...[this.#epoch, this.seq, this.#space],
+      )
       this.#store()
     })()
   }
@@ -136,8 +151,9 @@ export class TurnIndex {
     if (last === undefined) return
     this.#db.transaction(() => {
       for (const row of rows) this.#takeOne(row)
-      this.#hash = last.hash
-      this.#run('UPDATE spaces SET seq = ?, hash = ? WHERE id = ?', this.seq, last.hash, this.#space)
+      if (last.seq <= this.#stored.seq) return
+      this.#run('UPDATE spaces SET seq = ?, hash = ? WHERE id = ?', last.seq, last.hash, this.#space)
+      this.#stored = last
     })()
   }
 
@@ -234,36 +250,41 @@ export class TurnIndex {
   prune(through: number): boolean {
     this.#pruned = Math.max(this.#pruned, through)
     return this.#db.transaction(() => {
-      const slice = 'SELECT seq, place FROM marks WHERE space = ? AND seq <= ? ORDER BY seq, place LIMIT 2000'
-      const marks = this.#run(
-        `DELETE FROM marks WHERE space = ? AND (seq, place) IN (${slice})`,
+      const marks = 'SELECT seq, place FROM marks WHERE space = ? AND seq <= ? ORDER BY seq, place LIMIT 2000'
+      const removed = this.#run(
+        `DELETE FROM marks WHERE space = ? AND (seq, place) IN (${marks})`,
         ...[this.#space, this.#space, through],
       )
-      if (marks > 0) return false
-      this.#run(
-        `DELETE FROM turns WHERE space = ? AND seq <= ?
-          AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.space = turns.space AND marks.turn = turns.turn)`,
-        ...[this.#space, through],
-      )
-      return true
+      return removed === 0 && this.#pruneTurns(through) === 0
     })()
   }
 
+  /** Those that began by then, which are the first, and of which nothing is left. */
+  #pruneTurns(through: number): number {
+    const younger = 'SELECT turn FROM turns WHERE space = ? AND seq > ? ORDER BY turn LIMIT 1'
+    const turns = `SELECT turn FROM turns WHERE space = ? AND turn < ifnull((${younger}), ${Number.MAX_SAFE_INTEGER})
+      AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.space = turns.space AND marks.turn = turns.turn)
+      ORDER BY turn LIMIT 2000`
+    return this.#run(
+      `DELETE FROM turns WHERE space = ? AND turn IN (${turns})`,
+      ...[this.#space, this.#space, this.#space, through],
+    )
+  }
+
   #restore({ seq, hash, memory, memory_seq }: Stored): void {
-    if (memory !== null) this.#assigner.restore(JSON.parse(memory) as AssignSnapshot)
+    try {
+      if (memory !== null) this.#assigner.restore(JSON.parse(memory) as AssignSnapshot)
+    } catch (cause) {
+      throw damaged('what it goes on with cannot be read', { cause })
+    }
     this.#savedAt = memory_seq
-    // Rows that were taken after it are taken again, which changes nothing.
-    this.#hash = seq === memory_seq && hash !== null ? hash : undefined
+    this.#stored = { seq, ...(hash && { hash }) }
   }
 
   #store(): void {
     const memory = JSON.stringify(this.#assigner.snapshot())
-    const { seq } = this
-    this.#run(
-      'UPDATE spaces SET seq = ?, hash = ?, memory = ?, memory_seq = ? WHERE id = ?',
-      ...[seq, this.#hash ?? null, memory, seq, this.#space],
-    )
-    this.#savedAt = seq
+    this.#run('UPDATE spaces SET memory = ?, memory_seq = ? WHERE id = ?', ...[memory, this.seq, this.#space])
+    this.#savedAt = this.seq
   }
 
   #takeOne(row: Pick<Row, 'seq' | 'body'>): void {
@@ -348,8 +369,7 @@ export class TurnIndex {
       `SELECT ${turnColumns} FROM turns WHERE space = ? AND turn = ?`,
       ...[this.#space, turn],
     )
-    if (found === undefined)
-      throw Object.assign(new Error(`the index has no turn ${turn}`), { code: 'SQLITE_CORRUPT' })
+    if (found === undefined) throw damaged(`it has no turn ${turn}`)
     return found
   }
 

@@ -45,7 +45,7 @@ export async function* exportTurns(
   })
   let isFirst = true
   const isSeen = async (each: Beginning): Promise<boolean> =>
-    (await folded.view(index, each, reader)) !== undefined
+    (await folded.look(index, each, reader)).view !== undefined
   for await (const beginning of turnsIn(index, query, isSeen)) {
     if (beginning.seq > head) break
     const look = await folded.look(index, beginning, reader)

@@ -1,0 +1,213 @@
+import { copyFileSync } from 'node:fs'
+import { type EnvelopeLog, type LogStore, sqliteStore } from '@meup/gateway'
+import { draftOf, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway/testing'
+import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
+import Database from 'better-sqlite3'
+import { onTestFinished } from 'vitest'
+import { recordOf } from '../src/gateway/record.js'
+import { IndexFile } from '../src/index/index-file.js'
+import { Indexer } from '../src/index/indexer.js'
+import { silent } from '../src/ports/logger.js'
+import type { Space } from '../src/space/space.js'
+import type { Sent } from './client.js'
+import { standOn } from './stand.js'
+import { temporaryFile } from './support.js'
+import type { Stand } from './told.js'
+
+export const participants = { ana: ['*'], ben: ['*'], cleo: ['*'], dora: ['*'] }
+const agents = ['ana', 'ben', 'cleo']
+
+export type Fields = Pick<Envelope, 'from' | 'kind'> & Partial<Envelope>
+
+/** So that a gateway has nothing of its own to add. */
+export const configured: Fields = {
+  id: 'configured',
+  ts: '2026-02-21T00:00:00.000Z',
+  from: GATEWAY,
+  kind: Kind.systemSpace,
+  payload: { event: 'configured', ...recordOf(testSpaceConfig({ participants })) },
+}
+
+/**
+ * Envelopes of a random log, in which proposals expire, calls are taken back by their JSON-RPC ids, and much is said in paths
+ * that nobody opened.
+ */
+export function randomFields(seed: number, length: number): Fields[] {
+  const fields = randomDrafts(seed, length).map(({ body }) => {
+    const { protocol: _, ...rest } = JSON.parse(Buffer.from(body).toString()) as Envelope
+    return rest
+  })
+  return fields.map((each, at): Fields => {
+    const { kind, payload, ts, to, context } = each
+    const turn = (at * 7 + seed) % 5
+    if (kind === Kind.mcpProposal && turn < 3) {
+      const expiresAt = new Date(Date.parse(ts) + (1 + turn) * 3000).toISOString()
+      return { ...each, payload: { ...payload, expiresAt } }
+    }
+    if (kind === Kind.mcpRequest && to === undefined && turn < 2) {
+      const asked = fields.slice(Math.max(0, at - 8), at).find((one) => one.kind === Kind.mcpRequest)
+      const params = { requestId: turn === 0 ? asked?.id : 'rpc', reason: 'too slow' }
+      return { ...each, payload: { method: 'notifications/cancelled', params } }
+    }
+    if (kind === Kind.mcpRequest && turn === 3) return { ...each, payload: { ...payload, id: 'rpc' } }
+    return context !== undefined && turn === 4 ? { ...each, context: `free${seed % 3}/x` } : each
+  })
+}
+
+/** What was said in a story, as the log of it has it. */
+export const fieldsOf = (story: readonly (readonly [who: string, ...what: Sent[]])[]): Fields[] =>
+  story.flatMap(([from, ...what]) =>
+    what.map(({ kind = Kind.chat, ...fields }) => ({ from, kind, ...fields }) as Fields),
+  )
+
+export async function fill(store: LogStore, log: readonly Fields[]): Promise<EnvelopeLog> {
+  const opened = await store.open('test')
+  await opened.append([configured, ...log].map((fields, index) => draftOf(index + 1, fields)))
+  return opened
+}
+
+/** A log on disk without an index; gives its path. */
+export async function logged(log: readonly Fields[]): Promise<string> {
+  const path = temporaryFile('log.db')
+  const store = await sqliteStore({ path })
+  await fill(store, log)
+  await store.close()
+  return path
+}
+
+/** Another file with the same log. */
+export function copied(path: string): string {
+  const copy = temporaryFile('log.db')
+  copyFileSync(path, copy)
+  return copy
+}
+
+export const indexPathOf = (path: string): string => `${path}.index.db`
+
+/** A file of an index, and what is to be done with it. */
+export interface Building {
+  /** Takes the log up to here. */
+  through(seq: number): Promise<void>
+  /** Ends as a stop does, or as a crash. */
+  end(how: 'saved' | 'lost'): void
+}
+
+/** Builds an index of a log, `portion` rows at once, with no gateway around it. `path`: absent = in memory. */
+export function building(log: EnvelopeLog, path?: string, portion = 256): Building & { file: IndexFile } {
+  const file = new IndexFile(path)
+  const read: EnvelopeLog['read'] = (query) =>
+    log.read({ ...query, limit: Math.min(query.limit ?? portion, portion) })
+  const space = {
+    clock: new FakeClock(),
+    config: { name: 'test' },
+    logger: silent,
+    log: Object.create(log, { read: { value: read } }) as EnvelopeLog,
+    delivered: 0,
+  }
+  const indexer = new Indexer(space as unknown as Space, file)
+  return {
+    file,
+    async through(seq) {
+      space.delivered = seq
+      await indexer.reach(seq)
+    },
+    end(how) {
+      if (how === 'saved') indexer.close()
+      file.close()
+    },
+  }
+}
+
+/** Builds the whole index of a log that is on disk at once, and keeps it. */
+export async function built(path: string, index = indexPathOf(path)): Promise<void> {
+  const store = await sqliteStore({ path })
+  const log = await store.open('test')
+  const { through, end } = building(log, index)
+  await through(log.head)
+  end('saved')
+  await store.close()
+}
+
+/** All rows of an index of the space `test`, and how far it has come. */
+export function rowsOf(index: string): Record<string, unknown[]> {
+  const db = new Database(index)
+  try {
+    return rowsIn(db)
+  } finally {
+    db.close()
+  }
+}
+
+export function rowsIn(db: Database.Database): Record<string, unknown[]> {
+  const of = (columns: string, table: string, order: string) =>
+    db
+      .prepare(`SELECT ${columns} FROM ${table} JOIN spaces ON spaces.id = space ORDER BY ${order}`)
+      .raw()
+      .all()
+  return {
+    turns: of('turn, turns.id, agent, number, job, source, trigger, turns.seq, started', 'turns', 'turn'),
+    marks: of(
+      'marks.seq, place, turn, roles, at, step, steps, phases, start',
+      'marks',
+      'space, marks.seq, place',
+    ),
+  }
+}
+
+/** What is told of the turns of a log: pages of turns and of the audit, the export, and events. */
+export async function everythingOfTurns(stand: Stand, reader = 'dora'): Promise<[string, unknown][]> {
+  const { get } = stand
+  const told: [string, unknown][] = []
+  const page = async (path: string): Promise<void> => {
+    const texts: string[] = []
+    for (let place = ''; ; ) {
+      const text = await (await get(reader, `${path}${place}`)).text()
+      texts.push(text)
+      const { next } = JSON.parse(text) as { next?: number }
+      if (next === undefined) break
+      place = `&before=${next}`
+    }
+    told.push([path, texts])
+  }
+  for (const agent of agents) await page(`/turns?limit=3&thread_id=test/${agent}`)
+  for (const query of ['limit=7', 'limit=1000', 'phase=error', 'from=ben', 'thread_id=test/ana'])
+    await page(`/audit?${query}`)
+  const export_ = await get(reader, '/audit/export?format=markdown')
+  told.push(['export', [export_.status, await export_.text()]])
+  told.push(['events', await eventsOf(stand, reader, { 'last-event-id': '0' })])
+  return told
+}
+
+/** The events of a stream up to an envelope that is logged meanwhile, as text. */
+export async function eventsOf(
+  stand: Stand,
+  reader: string,
+  headers: Record<string, string>,
+): Promise<string[]> {
+  const { get, gateway } = stand
+  const response = await get(reader, '/events', headers)
+  const visitor = await gateway.identify({ space: 'test', token: 'token-of-dora', remote: 'here' })
+  if ('status' in visitor) throw new Error(visitor.message)
+  const nobody = { participant: 'dora', payer: 'dora', reply() {}, echo() {}, subscribe: () => 0 }
+  const frame = { id: 'streamed', kind: 'chat', payload: { message: 'mark' } }
+  visitor.space.submit(nobody, Buffer.from(JSON.stringify(frame)))
+  await visitor.space.settled()
+  const stream = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!text.includes('"id":"streamed"')) {
+    const { done, value = '' } = (await stream?.read()) ?? { done: true }
+    if (done) throw new Error(`the stream ended: ${text}`)
+    text += value
+  }
+  await stream?.cancel()
+  const blocks = text.split('\n\n').filter((block) => block.startsWith('event: '))
+  return blocks.filter((block) => !block.includes('"id":"streamed"'))
+}
+
+/** A gateway on the log at `path` for the rest of the test. */
+export async function gatewayOn(path: string, options: object = {}): Promise<Stand> {
+  return standOn(await sqliteStore({ path }), { participants, ...options })
+}
+
+/** Deletes a directory or closes a database when the test is over. */
+export const afterwards = (task: () => void): void => onTestFinished(task)
