@@ -12,7 +12,7 @@ ${Object.entries(cases)
   .join('\n')}
 
 Options:
-  --only a,sqlite       contenders: a b c d sqlite power memory; ours = the last three
+  --only a,sqlite       contenders: a b c d e sqlite power memory; ours = the last three
   --receivers 1,50      --senders 1,4      --size 300,2048 (bytes)      --window 256,1 (messages on their way per sender)
   --rounds 3            measurements of each; medians are told
   --ms 3000 --warm 2000 milliseconds of a measurement, and of the load before it

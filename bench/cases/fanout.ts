@@ -35,9 +35,10 @@ export const nameOf = ({ receivers, senders, size, window }: Cell): string =>
   `${receivers} × ${senders}, ${size} B, window ${window}`
 
 export const lineOf = ({ cell, figures }: CellFigures): string => {
-  const parts = figures.map(({ key, ratio, messages, cpuPerMessage, generator }) => {
+  const parts = figures.map(({ key, ratio, ratios = {}, messages, cpuPerMessage, generator }) => {
+    const goals = Object.entries(ratios).map(([other, value]) => `, ${decimals(value)} × (${other})`)
     const busy = `${decimals(cpuPerMessage, 1)} µs/msg, generator ${Math.round(generator * 100)} %`
-    return `  ${key.padEnd(7)} ${count(messages).padStart(9)} msg/s ${ratio === undefined ? '' : times(ratio).padStart(9)}  ${busy}`
+    return `  ${key.padEnd(7)} ${count(messages).padStart(9)} msg/s ${ratio === undefined ? '' : times(ratio).padStart(9)}  ${busy}${goals.join('')}`
   })
   return [nameOf(cell), ...parts].join('\n')
 }
@@ -47,11 +48,16 @@ export function sectionOf(id: string, title: string, found: readonly CellFigures
   const names = first?.figures.map(({ name, key }) => (key.length === 1 ? `(${key}) ${name}` : name)) ?? []
   const rows = found.map(({ cell, figures }) => [
     nameOf(cell),
-    ...figures.map(({ deliveries, ratio }) => {
+    ...figures.map(({ deliveries, ratio, ratios = {} }) => {
+      const all = [
+        ...(ratio === undefined ? [] : [decimals(ratio)]),
+        ...Object.entries(ratios).map(([other, value]) => `${decimals(value)} × ${other}`),
+      ]
       const thousands = `${count(deliveries / 1000)} k`
-      return ratio === undefined ? thousands : `${thousands} (${decimals(ratio)})`
+      return all.length === 0 ? thousands : `${thousands} (${all.join(', ')})`
     }),
   ])
-  const about = 'Deliveries per second; in brackets the ratio to (a) in the same round.'
+  const about =
+    'Deliveries per second; in brackets the ratio to (a) in the same round, and of the gateway those to (d) and (e).'
   return { id, title, about, columns: ['receivers × senders', ...names], rows, figures: found }
 }

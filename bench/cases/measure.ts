@@ -22,12 +22,18 @@ interface Round {
   readonly generator: number
 }
 
-/** Medians of the rounds; `ratio` is that of the rates in the same round. */
+/** Medians of the rounds. Ratios are those of the rates in the same round. */
 interface Figure extends Round {
   readonly key: string
   readonly name: string
+  /** To (a); `undefined` = that was not measured. */
   readonly ratio: number | undefined
+  /** Of a gateway to (d) and (e), where they were measured: by their keys. */
+  readonly ratios?: Readonly<Record<string, number>>
 }
+
+/** What a gateway is to come close to, beside the relays. */
+const goals = ['d', 'e']
 
 export interface CellFigures {
   readonly cell: Cell
@@ -66,14 +72,25 @@ export async function measureCell(
       await server.stop()
     }
   }
-  const unit = crowds.find(({ contender: { key } }) => key === 'a')?.found
-  const figures = crowds.map(({ contender: { key, name }, found }) => ({
+  const ratioTo = (unitKey: string, found: readonly Round[]): number | undefined => {
+    const unit = crowds.find(({ contender: { key } }) => key === unitKey)?.found
+    return unit && median(found.map(({ messages }, i) => messages / (unit[i]?.messages ?? Number.NaN)))
+  }
+  const ratiosOf = (found: readonly Round[]): Record<string, number> =>
+    Object.fromEntries(
+      goals.flatMap((key) => {
+        const ratio = ratioTo(key, found)
+        return ratio === undefined ? [] : [[key, ratio]]
+      }),
+    )
+  const figures = crowds.map(({ contender: { key, name, dialect }, found }) => ({
     ...{ key, name },
     deliveries: median(found.map(({ deliveries }) => deliveries)),
     messages: median(found.map(({ messages }) => messages)),
     cpuPerMessage: median(found.map(({ cpuPerMessage }) => cpuPerMessage)),
     generator: median(found.map(({ generator }) => generator)),
-    ratio: unit && median(found.map(({ messages }, i) => messages / (unit[i]?.messages ?? Number.NaN))),
+    ratio: ratioTo('a', found),
+    ...(dialect === meup && { ratios: ratiosOf(found) }),
   }))
   return { cell, figures }
 }

@@ -36,6 +36,12 @@ export const relay: Dialect = {
   around: ['', ''],
 }
 
+/** A relay that has to know who connects. */
+export const fullPipeline: Dialect = {
+  ...relay,
+  headers: ({ token = '' }) => ({ authorization: `Bearer ${token}` }),
+}
+
 /** The space of every gateway that is measured. */
 export const spaceName = 'bench'
 

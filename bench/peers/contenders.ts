@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Dialect, meup, relay, socketIo } from '../load/dialects.js'
+import { type Dialect, fullPipeline, meup, relay, socketIo } from '../load/dialects.js'
 import { atExit, type ServerProcess, startServer } from './process.js'
 import { type SpaceOptions, type Storage, tokenOf, writeSpace } from './space.js'
 
@@ -36,16 +36,51 @@ export interface Running extends ServerProcess {
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 function script(key: string, name: string, dialect: Dialect, file: string): Contender {
-  return {
-    ...{ key, name, dialect },
-    async start(_seats, { nodeArgs = [] } = {}) {
-      const args = ['--import', 'tsx', ...nodeArgs, here(file)]
-      const portOf = (line: string): number => (JSON.parse(line) as { port: number }).port
-      const cwd = here('..')
-      return running(await startServer({ command: process.execPath, args, cwd, portOf }), dialect)
-    },
-  }
+  const start: Contender['start'] = async (_seats, { nodeArgs = [] } = {}) =>
+    running(await startScript(file, nodeArgs), dialect)
+  return { key, name, dialect, start }
 }
+
+function startScript(
+  file: string,
+  nodeArgs: readonly string[],
+  scriptArgs: readonly string[] = [],
+): Promise<ServerProcess> {
+  const args = ['--import', 'tsx', ...nodeArgs, here(file), ...scriptArgs]
+  const portOf = (line: string): number => (JSON.parse(line) as { port: number }).port
+  return startServer({ command: process.execPath, args, cwd: here('..'), portOf })
+}
+
+const wsFull: Contender = {
+  key: 'e',
+  name: 'ws, bare pipeline',
+  dialect: fullPipeline,
+  async start({ senders, receivers }, { nodeArgs = [] } = {}) {
+    const { folder, remove } = temporaryFolder()
+    const args = [join(folder, 'envelopes.db'), `${senders}`, `${receivers}`]
+    const server = await startScript('ws-full.ts', nodeArgs, args)
+    return running(removedAtStop(server, remove), fullPipeline, folder)
+  },
+}
+
+function temporaryFolder(): { readonly folder: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
+  const clear = (): void => rmSync(folder, { recursive: true, force: true })
+  atExit.add(clear)
+  const remove = (): void => {
+    clear()
+    atExit.delete(clear)
+  }
+  return { folder, remove }
+}
+
+const removedAtStop = (server: ServerProcess, remove: () => void): ServerProcess => ({
+  ...server,
+  stop: async () => {
+    await server.stop()
+    remove()
+  },
+})
 
 const running = (server: ServerProcess, dialect: Dialect | 'nats', folder = ''): Running => ({
   ...server,
@@ -72,20 +107,13 @@ function gateway(key: string, name: string, storage: Storage): Contender {
   return {
     ...{ key, name, dialect: meup },
     async start(seats, { nodeArgs = [], prepare } = {}) {
-      const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
-      const remove = (): void => rmSync(folder, { recursive: true, force: true })
-      atExit.add(remove)
+      const { folder, remove } = temporaryFolder()
       writeSpace(folder, { ...seats, storage })
       await prepare?.(folder)
       const args = [...nodeArgs, here('../../packages/cli/dist/main.js'), 'gateway', '--json']
       const portOf = (line: string): number => Number(new URL((JSON.parse(line) as { url: string }).url).port)
       const server = await startServer({ command: process.execPath, args, cwd: folder, portOf })
-      const stop = async (): Promise<void> => {
-        await server.stop()
-        remove()
-        atExit.delete(remove)
-      }
-      return running({ ...server, stop }, meup, folder)
+      return running(removedAtStop(server, remove), meup, folder)
     },
   }
 }
@@ -95,6 +123,7 @@ const contenders: readonly Contender[] = [
   script('b', 'ws, framed once, batched', relay, 'relay-batched.ts'),
   script('c', 'Socket.IO rooms', socketIo, 'socket-io.ts'),
   natsServer,
+  wsFull,
   gateway('sqlite', 'MEUP, sqlite', { kind: 'sqlite', durability: 'process' }),
   gateway('power', 'MEUP, sqlite, power', { kind: 'sqlite', durability: 'power' }),
   gateway('memory', 'MEUP, memory', { kind: 'memory' }),

@@ -1,14 +1,6 @@
 import type { AddressInfo, Socket } from 'node:net'
-import { Sender, WebSocketServer } from 'ws'
-
-declare module 'ws' {
-  const Sender: {
-    frame(
-      data: Uint8Array,
-      options: { fin: boolean; opcode: number; mask: boolean; readOnly: boolean; rsv1: boolean },
-    ): Uint8Array[]
-  }
-}
+import { WebSocketServer } from 'ws'
+import { frameOf } from './frames.js'
 
 /** What can be had of sockets: each message is framed once, and what came in one turn of the loop is one buffer for all. */
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
@@ -26,8 +18,7 @@ server.on('connection', (client, request) => {
   client.on('close', () => sockets.delete(request.socket))
   client.on('message', (data) => {
     if (waiting.length === 0) setImmediate(flush)
-    const options = { fin: true, opcode: 1, mask: false, readOnly: true, rsv1: false }
-    waiting.push(...Sender.frame(data as Buffer, options))
+    waiting.push(...frameOf(data as Buffer))
   })
 })
 server.once('listening', () => {

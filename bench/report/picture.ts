@@ -9,6 +9,7 @@ const colours: Readonly<Record<string, string>> = {
   b: '#5f6368',
   c: '#c58af9',
   d: '#f9ab00',
+  e: '#e8710a',
   sqlite: '#1a73e8',
   power: '#12b5cb',
   memory: '#34a853',

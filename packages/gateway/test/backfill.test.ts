@@ -1,7 +1,8 @@
-import { type Connection, memoryStore, type Parcel, type Ticket } from '@meup/gateway'
+import { memoryStore, type Ticket } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { closeCodes } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
+import { slowPeer } from './slow-peer.js'
 
 async function logged(rows: number) {
   const store = memoryStore()
@@ -15,33 +16,6 @@ async function logged(rows: number) {
   const gateway = await createTestGateway({ participants: { ana: ['*'] }, store })
   onTestFinished(() => gateway.close())
   return { log, gateway }
-}
-
-/** A peer that takes what comes only when it is told to. */
-function slowPeer() {
-  let takeAll = (): void => {}
-  const seqs: number[] = []
-  const taken: Promise<void> = new Promise((resolve) => {
-    takeAll = resolve
-  })
-  let close = (_: { code: number; reason: string }): void => {}
-  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
-    close = resolve
-  })
-  const connection: Connection = {
-    remote: 'test',
-    pending: 0,
-    isGone: false,
-    send({ messages }: Parcel) {
-      for (const { text } of messages) {
-        const { seq } = JSON.parse(Buffer.from(text).toString()) as { seq?: number }
-        if (seq !== undefined) seqs.push(seq)
-      }
-    },
-    drained: () => taken,
-    close: (code, reason) => close({ code, reason }),
-  }
-  return { connection, seqs, closed, takeAll }
 }
 
 test('a reader whose next page is pruned before it takes it is closed, to be told what it lost', async () => {

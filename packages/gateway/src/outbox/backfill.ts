@@ -3,7 +3,7 @@ import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
 import { type LogReader, type LogReads, type SliceQuery, turn } from '../space/log-reads.js'
 import { type Addressed, type Audience, mayRead, type Reader } from '../space/may-read.js'
 import type { Session } from '../space/session.js'
-import { type Delivery, deliver } from './broadcast.js'
+import { Batch, type Delivery } from './broadcast.js'
 
 const portionBytes = 256 * 1024
 const portionRows = 64
@@ -18,11 +18,36 @@ export interface Source {
   audienceOf(envelope: Addressed): Audience
 }
 
+/** What a backfill needs of a space, beside that. */
+export interface BackfillSource extends Source {
+  /** Another one whenever envelopes that the log has may be read by others than before. */
+  readonly audienceVersion: string
+}
+
+/** Portions of a slice that several may read, with what was decided on them as of one version of who may read what. */
+interface Portioned {
+  readonly version: string
+  readonly batches: readonly Batch[]
+}
+
+const portioned = new WeakMap<readonly Entry[], Portioned>()
+
+/** Readers that come back at once share slices: what they get of them is put together once, too. */
+function batchesOf(rows: readonly Entry[], source: BackfillSource): readonly Batch[] {
+  const version = source.audienceVersion
+  const known = portioned.get(rows)
+  if (known?.version === version) return known.batches
+  const portions = [...portionsOf(rows)]
+  const batches = portions.map((portion) => new Batch(portion.map((row) => source.deliveryOf(row))))
+  portioned.set(rows, { version, batches })
+  return batches
+}
+
 /**
  * Serves a session from the log, from its position on, until it has caught up with the broadcasts, and makes it live
  * in that same instant: nothing falls between, nothing comes twice [MEUP-5.3]. Reads no faster than the peer takes.
  */
-export async function backfill(session: Session, source: Source): Promise<void> {
+export async function backfill(session: Session, source: BackfillSource): Promise<void> {
   while (!session.isGone()) {
     const { position: after } = session
     if (after >= source.delivered) {
@@ -30,13 +55,14 @@ export async function backfill(session: Session, source: Source): Promise<void> 
       return
     }
     // The log may have more already, of which it is not decided yet who may read it.
-    for await (const rows of source.reads.slices(session, { after, before: source.delivered + 1 })) {
+    const missed = { after, before: source.delivered + 1, isShared: true }
+    for await (const rows of source.reads.slices(session, missed)) {
       if (rows[0]?.seq !== session.position + 1) break
-      for (const portion of portionsOf(rows)) {
-        deliver(
-          portion.map((row) => source.deliveryOf(row)),
-          session,
-        )
+      for (let at = 0; ; at++) {
+        // Decided on anew where that has changed while the peer was slow.
+        const batch = batchesOf(rows, source)[at]
+        if (batch === undefined) break
+        batch.serve(session)
         await session.connection.drained()
         await turn() // Where the subscription cuts all of it there was nothing to wait for, and others have to come first.
       }
@@ -89,7 +115,8 @@ export async function lastReadable(
   source: Source,
 ): Promise<number> {
   const before = source.delivered + 1
-  for await (const { seq } of readable(reader, source, { after, before, first: 1 })) return seq
+  const query = { after, before, first: 1, isShared: true }
+  for await (const { seq } of readable(reader, source, query)) return seq
   return 0
 }
 

@@ -27,29 +27,29 @@ interface Cut {
   readonly exceptions: ReadonlySet<string>
 }
 
-/**
- * Sends a committed batch to every session that is to be served now. A group's parcel is made once, however many sessions
- * get it.
- */
-export function broadcast(
-  batch: readonly Delivery[],
-  sessions: Iterable<Session>,
-  isServed: (session: Session) => boolean = isLive,
-): void {
-  const [first, last] = [batch[0], batch.at(-1)]
-  if (first === undefined || last === undefined) return
-  const cuts = new Map<string, Cut>()
-  for (const session of sessions) {
-    if (!isServed(session) || session.position >= last.entry.seq) continue
+/** Deliveries that go out together. What a group gets of them is put together once, however many of its sessions are served. */
+export class Batch {
+  readonly #deliveries: readonly Delivery[]
+  readonly #cuts = new Map<string, Cut>()
+
+  constructor(deliveries: readonly Delivery[]) {
+    this.#deliveries = deliveries
+  }
+
+  /** Sends a session what it has not had yet. */
+  serve(session: Session): void {
+    const deliveries = this.#deliveries
+    const [first, last] = [deliveries[0], deliveries.at(-1)]
+    if (first === undefined || last === undefined || session.position >= last.entry.seq) return
     const { group } = session
-    let cut = cuts.get(group)
+    let cut = this.#cuts.get(group)
     if (cut === undefined) {
-      cut = cutFor(session, batch)
-      cuts.set(group, cut)
+      cut = cutFor(session, deliveries)
+      this.#cuts.set(group, cut)
     }
     if (session.position >= first.entry.seq || cut.exceptions.has(session.participant)) {
-      deliver(batch, session)
-      continue
+      deliver(deliveries, session)
+      return
     }
     session.position = last.entry.seq
     if (cut.parcel.messages.length > 0) session.send(cut.parcel)
@@ -57,10 +57,21 @@ export function broadcast(
   }
 }
 
+/** Sends a committed batch to every session that is to be served now. */
+export function broadcast(
+  batch: readonly Delivery[],
+  sessions: Iterable<Session>,
+  isServed: (session: Session) => boolean = isLive,
+): void {
+  if (batch.length === 0) return
+  const whole = new Batch(batch)
+  for (const session of sessions) if (isServed(session)) whole.serve(session)
+}
+
 const isLive = ({ live }: Session): boolean => live
 
 /** Sends one session what it gets of a batch: the same decision as for a group, with what is its own. */
-export function deliver(batch: readonly Delivery[], session: Session): void {
+function deliver(batch: readonly Delivery[], session: Session): void {
   const messages: Message[] = []
   for (const delivery of batch) {
     const { entry, audience } = delivery

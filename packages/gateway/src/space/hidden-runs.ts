@@ -20,6 +20,8 @@ interface Change {
  * delivered, so that each thought is decided on at its place in the log, and nothing by what the log may not get.
  */
 export class HiddenRuns {
+  /** Counts what was changed. */
+  version = 0
   readonly #hidden: Map<string, Hiding>
   #changes: Change[] = []
 
@@ -47,6 +49,7 @@ export class HiddenRuns {
   /** Everything up to this seq is about to be delivered. */
   advance(seq: number): void {
     for (let next = this.#changes[0]; next !== undefined && next.seq <= seq; next = this.#changes[0]) {
+      this.version++
       if (next.hiding !== undefined) this.#hidden.set(next.run, next.hiding)
       else this.#hidden.delete(next.run)
       this.#changes.shift()

@@ -2,6 +2,7 @@ import { correlations } from '@meup/protocol'
 import type { Clock } from '../ports/clock.js'
 import type { EnvelopeLog, Query, Row } from '../ports/envelope-log.js'
 import type { Rates } from './rates.js'
+import { SharedSlices } from './shared-slices.js'
 
 /** Who reads, and whose bucket pays. */
 export interface LogReader {
@@ -15,6 +16,8 @@ export type SliceQuery = Pick<Query, 'order' | 'filter'> & {
   readonly before: number
   /** Rows of the first slice, where fewer than usual are likely to do. */
   readonly first?: number
+  /** Whether slices may be what others were given just now. Not for those who look whether the log is still whole. */
+  readonly isShared?: boolean
 }
 
 /** Rows that are read at once, and bytes of their bodies. */
@@ -41,6 +44,7 @@ const maxWaitMs = 1000
 export class LogReads {
   readonly #space: { readonly log: EnvelopeLog; readonly rates: Rates; readonly clock: Clock }
   readonly #slots = new Map<string, { taken: number; readonly waiting: (() => void)[] }>()
+  readonly #shared = new SharedSlices()
 
   constructor(space: { readonly log: EnvelopeLog; readonly rates: Rates; readonly clock: Clock }) {
     this.#space = space
@@ -48,9 +52,19 @@ export class LogReads {
 
   /** The rows between `after` and `before`, both excluded, a slice after the other. Ends early when the reader is gone. */
   async *slices(reader: LogReader, query: SliceQuery): AsyncGenerator<readonly Row[], void> {
+    if (query.isShared) this.#shared.enter()
+    try {
+      yield* this.#slices(reader, query)
+    } finally {
+      if (query.isShared) this.#shared.leave()
+    }
+  }
+
+  async *#slices(reader: LogReader, query: SliceQuery): AsyncGenerator<readonly Row[], void> {
     const { log, rates, clock } = this.#space
     const { order = 'asc', first = maxSlice.rows } = query
     const filter = isEmpty(query.filter) ? undefined : query.filter
+    const isShared = filter === undefined && query.isShared === true
     const step = filter !== undefined && filter.context === undefined ? maxFilteredSeqs : Infinity
     let after = Math.max(query.after, log.oldest - 1)
     let before = Math.min(query.before, log.head + 1)
@@ -60,13 +74,10 @@ export class LogReads {
         order === 'asc'
           ? { after, before: Math.min(before, after + step + 1) }
           : { after: Math.max(after, before - step - 1), before }
-      const rows = await this.#read(reader, {
-        ...range,
-        limit,
-        maxBytes: maxSlice.bytes,
-        order,
-        ...(filter && { filter }),
-      })
+      const slice = { ...range, limit, maxBytes: maxSlice.bytes, order }
+      const rows = await this.#read(reader, () =>
+        isShared ? this.#shared.read(log, slice) : log.read({ ...slice, ...(filter && { filter }) }),
+      )
       if (rows === undefined) return
       const bytes = rows.reduce((sum, { body }) => sum + body.length, 0)
       const last = rows.at(-1)
@@ -111,10 +122,10 @@ export class LogReads {
     return false
   }
 
-  async #read(reader: LogReader, query: Query): Promise<Row[] | undefined> {
+  async #read(reader: LogReader, read: () => Promise<readonly Row[]>): Promise<readonly Row[] | undefined> {
     await this.#takeSlot(reader.payer)
     try {
-      return reader.isGone() ? undefined : await this.#space.log.read(query)
+      return reader.isGone() ? undefined : await read()
     } finally {
       this.#giveSlot(reader.payer)
     }

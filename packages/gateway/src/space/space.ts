@@ -170,6 +170,11 @@ export class Space {
     })
   }
 
+  /** Another one whenever envelopes that the log has may be read by others than before. */
+  get audienceVersion(): string {
+    return `${this.config.mcp.visibility} ${this.#hidden.version} ${this.log.oldest}`
+  }
+
   deliveryOf(entry: Entry): Delivery {
     return new Delivery(entry, this.audienceOf(entry))
   }

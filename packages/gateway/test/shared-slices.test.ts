@@ -1,0 +1,150 @@
+import { type EnvelopeLog, memoryStore, type Ticket } from '@meup/gateway'
+import { expect, test } from 'vitest'
+import { LogReads } from '../src/space/log-reads.js'
+import { watched } from './audit-export.js'
+import { byId, range, type Sent, said } from './client.js'
+import { patient, readsOf } from './reads.js'
+import { slowPeer } from './slow-peer.js'
+import { start } from './support.js'
+
+const rows = 600
+
+async function logOf(count: number) {
+  const inner = memoryStore()
+  const log = await inner.open('test')
+  await log.append(
+    range(1, count).map((seq) => {
+      const fields = { id: `e${seq}`, ts: '2026-01-02T03:04:05.678Z', from: 'ana', kind: 'chat' }
+      const body = Buffer.from(
+        JSON.stringify({ protocol: 'meup/v0.3', ...fields, payload: { message: 'x' } }),
+      )
+      return { seq, ...fields, body, content: body }
+    }),
+  )
+  return inner
+}
+
+/** What is read of it, and a log that tells. */
+async function watchedLog(count: number, reading: (log: EnvelopeLog) => unknown = () => {}) {
+  const asked: string[] = []
+  const store = watched(await logOf(count), ({ order = 'asc', after, before, limit }, log) => {
+    asked.push(`${order} ${order === 'asc' ? after : before} ${limit}`)
+    return reading(log)
+  })
+  return { asked, log: await store.open('test') }
+}
+
+async function seqsOf(reads: LogReads, query: { after: number; before: number; isShared?: boolean }) {
+  const seqs: number[] = []
+  for await (const slice of reads.slices(patient, query)) seqs.push(...slice.map(({ seq }) => seq))
+  return seqs
+}
+
+const all = { after: 0, before: rows + 1, isShared: true }
+
+test('readers that go on from one place at once read each slice once', async () => {
+  const { log, asked } = await watchedLog(rows)
+  const reads = readsOf(log)
+  const found = await Promise.all(range(1, 20).map(() => seqsOf(reads, all)))
+  for (const seqs of found) expect(seqs).toEqual(range(1, rows))
+  expect(asked).toEqual(['asc 0 256', 'asc 256 256', 'asc 512 256'])
+})
+
+test('those that read less than others get what they asked for', async () => {
+  const { log } = await watchedLog(rows)
+  const reads = readsOf(log)
+  const ends = [rows + 1, 301, 300, 101, 2]
+  const found = await Promise.all(ends.map((before) => seqsOf(reads, { ...all, before })))
+  expect(found.map((seqs) => seqs.length)).toEqual(ends.map((before) => before - 1))
+})
+
+test('each reader pays for what it is given', async () => {
+  const { log } = await watchedLog(rows)
+  const charged: string[] = []
+  const rates = { charge: (payer: string) => charged.push(payer), wait: () => 0 }
+  const reads = new LogReads({ log, clock: { now: () => 0, after: () => () => {} }, rates: rates as never })
+  await Promise.all([seqsOf(reads, all), seqsOf(reads, all)])
+  expect(charged).toEqual(Array.from({ length: 6 }, () => patient.payer))
+})
+
+test('what looks whether the log is whole reads it itself, and nothing is kept once nobody reads', async () => {
+  const { log, asked } = await watchedLog(10)
+  const reads = readsOf(log)
+  const some = { ...all, before: 11 }
+  await Promise.all([
+    seqsOf(reads, { ...some, isShared: false }),
+    seqsOf(reads, { ...some, isShared: false }),
+  ])
+  expect(asked).toHaveLength(2)
+  await seqsOf(reads, some)
+  await seqsOf(reads, some)
+  expect(asked).toHaveLength(4)
+})
+
+test('what has been pruned is not given to those who come later', async () => {
+  const { log } = await watchedLog(rows)
+  const reads = readsOf(log)
+  const first = reads.slices(patient, all)
+  await first.next()
+  await log.prune(100, Buffer.from('state'))
+  expect(await seqsOf(reads, all)).toEqual(range(101, rows))
+  await first.return()
+})
+
+test('a slice that could not be read is read again by the next', async () => {
+  let failures = 1
+  const { log } = await watchedLog(10, () => {
+    if (failures-- > 0) throw new Error('the disk is away')
+  })
+  const reads = readsOf(log)
+  const kept = reads.slices(patient, { ...all, before: 3 })
+  await expect(kept.next()).rejects.toThrow('the disk is away')
+  expect(await seqsOf(reads, { ...all, before: 3 })).toEqual([1, 2])
+})
+
+const space = { participants: { alice: ['*'], bob: ['*'], carol: ['*'], auditor: ['observe.targeted'] } }
+const chat = (message: string, to?: string): Sent => ({
+  kind: 'chat',
+  payload: { message },
+  ...(to !== undefined && { to: [to] }),
+})
+
+test('of those who come back at once each gets what it may read', async () => {
+  const { connect } = await start(space)
+  const alice = await connect('alice')
+  const addressees = [undefined, 'bob', 'carol', 'bob', undefined]
+  for (const [at, to] of addressees.entries()) await alice.accepted({ id: `m${at}`, ...chat('hi', to) })
+  const query = `after=0&epoch=${alice.welcome.space.epoch}`
+  const names = ['bob', 'carol', 'auditor', 'bob', 'carol']
+  const clients = await Promise.all(names.map((name) => connect(name, { query })))
+  await alice.accepted({ id: 'mark', ...chat('that was all') })
+  const found = await Promise.all(clients.map(async (client) => said(await client.until(byId('mark')))))
+  const [ofBob, ofCarol] = [
+    ['m0', 'm1', 'm3', 'm4', 'mark'],
+    ['m0', 'm2', 'm4', 'mark'],
+  ]
+  expect(found).toEqual([ofBob, ofCarol, ['m0', 'm1', 'm2', 'm3', 'm4', 'mark'], ofBob, ofCarol])
+})
+
+test('a slow reader gets nothing of a run that was hidden after others had read the same slice', async () => {
+  const { gateway, connect } = await start(space)
+  const alice = await connect('alice')
+  const { id: run } = await alice.accepted({ kind: 'reasoning.start', payload: { message: 'hm' } })
+  for (const count of range(1, 70)) await alice.accepted(chat(`${count}`))
+  const thought: Sent = { kind: 'reasoning.thought', context: run, payload: { message: 'a plan' } }
+  const { seq } = await alice.accepted(thought)
+  const resume = { after: 0, epoch: alice.welcome.space.epoch }
+  const admit = async (name: string) =>
+    (await gateway.admit({ space: 'test', token: `token-of-${name}`, remote: 'here' })) as Ticket
+  const [slow, quick] = [slowPeer(), slowPeer()]
+  await (await admit('bob')).open(slow.connection, resume)
+  await expect.poll(() => slow.seqs.length).toBe(64)
+  quick.takeAll()
+  await (await admit('carol')).open(quick.connection, resume)
+  await expect.poll(() => quick.seqs).toContain(seq)
+  const hide = { context: run, reasoningVisible: false }
+  const { seq: hidden } = await alice.accepted({ kind: 'observe.visibility', payload: hide })
+  slow.takeAll()
+  await expect.poll(() => slow.seqs).toContain(hidden)
+  expect(slow.seqs).not.toContain(seq)
+})
