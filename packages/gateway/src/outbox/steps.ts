@@ -86,9 +86,13 @@ export class Steps {
   /** What is shown of them: numbers as of a log that has nothing else than what the reader may read [MEUP-8.6]. */
   async show(steps: readonly StepInTurn[]): Promise<AuditStep[]> {
     const shown: AuditStep[] = []
+    const views = new Map<number, TurnView | undefined>()
     for (const step of steps) {
       const { turn } = step.place
-      const view = await this.#folded.stateOf(this.#index, turn, this.#reader)
+      // Many steps of a page are of the same turn, and a long one takes its time.
+      if (!views.has(turn.turn))
+        views.set(turn.turn, await this.#folded.stateOf(this.#index, turn, this.#reader))
+      const view = views.get(turn.turn)
       if (view === undefined) continue
       const number = numberIn(view, step)
       shown.push({ step: rowOf(step, number), turn: view.record })
