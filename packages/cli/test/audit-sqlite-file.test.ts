@@ -5,6 +5,7 @@ import { verifies } from '../../../test/verifies.js'
 import { stage, twoCalls } from '../../gateway/test/turns.js'
 import { migrate } from '../src/audit/sqlite/schema.js'
 import { exitCodeOf } from '../src/exit.js'
+import { answering } from './support/answering.js'
 import { exportFile, exportTo, openFile, rowsOf } from './support/exported.js'
 
 async function staged() {
@@ -41,6 +42,26 @@ describe('an export to a file', () => {
     expect(exitCodeOf(error)).toBe(1)
     expect(readFileSync(path).equals(before)).toBe(true)
   })
+})
+
+test('an export goes on after a gateway has put it off', async () => {
+  const row = {
+    ...{ id: 's', turn_id: 't', step_number: 0, phase: 'plan', content: 'hm', created_at: '2026' },
+    ...{ linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null },
+    ...{ thread_id: 'test/ben', turn_number: 1, timestamp: '2026', state: 'running', input_source: 'chat' },
+  }
+  let asked = 0
+  const at = await answering(({ pathname }) => {
+    if (pathname.endsWith('/participants')) return { body: { epoch: 'epoch', head: 1 } }
+    if (pathname.endsWith('/contexts')) return { body: { contexts: [] } }
+    asked++
+    if (asked === 1) return { status: 429, body: { code: 'rate_limited', detail: 'later' } }
+    if (asked === 2) return { status: 503, body: { code: 'unavailable', detail: 'later' } }
+    return { body: { steps: [row], decisions: [], has_more: false } }
+  })
+  const path = exportFile()
+  expect(await exportTo(path, at, 'ana')).toBe(`${path}: 1 step and 1 turn added\n`)
+  expect(asked).toBe(3)
 })
 
 verifies('A23', 'a file of version 8 gets the steps by one migration, which may run twice', async () => {

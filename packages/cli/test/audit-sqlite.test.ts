@@ -166,7 +166,7 @@ describe('an export to SQLite', () => {
     expect(linked('linked_approval_request')).toEqual([])
   })
 
-  test('of who may read little has no more than that', async () => {
+  test('has no more than its reader may read', async () => {
     const { ...space } = await exported()
     const path = exportFile()
     await exportTo(path, space, 'stranger')
