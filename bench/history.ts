@@ -8,10 +8,12 @@ import { agents, caughtUp, fill, type Reading, space, startOn } from './support/
  * at once and asked in turn, so that whatever else the machine does slows all of them alike.
  *
  *     ENVELOPES=10000,100000 npx tsx bench/history.ts    other sizes than 10,000, 100,000 and 1,000,000
+ *     RESULTS=8192 npx tsx bench/history.ts              bytes of what a tool gives back; default: few
  *     KEEP=/somewhere npx tsx bench/history.ts           the logs stay there, and are used by the next run
  */
 const sizes = (process.env.ENVELOPES ?? '10000,100000,1000000').split(',').map(Number)
 const rounds = 200
+const resultBytes = Number(process.env.RESULTS ?? 0)
 
 interface Log extends Reading {
   readonly size: number
@@ -45,29 +47,27 @@ async function timed(task: () => Promise<unknown>): Promise<string> {
 }
 
 async function open(folder: string, size: number): Promise<Log> {
-  const path = join(folder, `${size}.db`)
+  const path = join(folder, `${size}-${resultBytes}.db`)
   const say = (what: string) => console.log(`${size} envelopes: ${what}`)
-  if (!existsSync(path)) say(`logged in ${await timed(() => fill(path, size))}`)
+  if (!existsSync(path)) say(`logged in ${await timed(() => fill(path, size, space, resultBytes))}`)
   let reading: Reading | undefined
   const start = async () => {
     reading = await startOn(path)
     return reading
   }
   say(`first start in ${await timed(start)}`)
-  say(`turns and steps there after ${await timed(async () => reading && caughtUp(reading))}`)
+  say(`indexed after ${await timed(async () => reading && caughtUp(reading))}`)
   await reading?.close()
   const startAgain = async () => caughtUp(await start())
-  say(
-    `start after a clean stop in ${await timed(startAgain)}, turns and steps there; ${inMemory()} in memory`,
-  )
+  say(`start after a clean stop in ${await timed(startAgain)}, indexed; ${inMemory()} in memory`)
   if (reading === undefined) throw new Error('it has not been started')
   return { ...reading, size }
 }
 
 /** Milliseconds until all of the answer is read. */
-async function ask({ get }: Log, path: string): Promise<number> {
+async function ask({ get }: Reading, path: string, as?: string): Promise<number> {
   const start = performance.now()
-  const answer = await get(path)
+  const answer = await get(path, as)
   const text = await answer.text()
   if (!answer.ok) throw new Error(`${answer.url} answered ${answer.status}: ${text.slice(0, 200)}`)
   return performance.now() - start
@@ -85,6 +85,39 @@ async function medians(logs: readonly Log[], question: (round: number, turns: nu
   return times.map((each) => each.sort((a, b) => a - b)[rounds / 2] ?? Number.NaN)
 }
 
+/** Ten readers at once, each asking one after the other, while a thousand envelopes a second arrive. */
+const load = { readers: 10, seconds: 10, perSecond: 1000 }
+
+async function underLoad(log: Log): Promise<void> {
+  const asked = ['the latest 20 turns of a thread', 'the latest 100 steps of the audit'] as const
+  const times = asked.map((): number[] => [])
+  const until = performance.now() + load.seconds * 1000
+  const isOn = (): boolean => performance.now() < until
+  const write = async (): Promise<void> => {
+    await log.post([{ id: `live-${log.size}`, kind: 'reasoning.start', payload: { message: 'On we go' } }])
+    const thought = { kind: 'reasoning.thought', context: `live-${log.size}`, payload: { message: 'And on' } }
+    const batch = Array.from({ length: load.perSecond / 20 }, () => thought)
+    for (let next = performance.now(); isOn(); next += 50) {
+      await log.post(batch)
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - performance.now())))
+    }
+  }
+  const read = async (reader: number): Promise<void> => {
+    for (let round = 0; isOn(); round++) {
+      const which = round % asked.length
+      const question = questions[asked[which] ?? '']
+      const path = question?.(reader + round, Math.floor(log.size / 10)) ?? ''
+      times[which]?.push(await ask(log, path, `agent-${reader}`))
+    }
+  }
+  await Promise.all([write(), ...Array.from({ length: load.readers }, (_, reader) => read(reader))])
+  for (const [which, name] of asked.entries()) {
+    const all = (times[which] ?? []).sort((one, other) => one - other)
+    const at = (part: number): string => `${(all[Math.floor(part * (all.length - 1))] ?? NaN).toFixed(1)} ms`
+    line(name, [`${all.length}`, at(0.5), at(0.99), at(1)])
+  }
+}
+
 const folder = process.env.KEEP ?? mkdtempSync(join(tmpdir(), 'meup-bench-'))
 mkdirSync(folder, { recursive: true })
 const logs: Log[] = []
@@ -98,6 +131,12 @@ for (const [name, question] of Object.entries(questions)) {
   const found = await medians(logs, question)
   const growth = (found.at(-1) ?? Number.NaN) / (found[0] ?? Number.NaN)
   line(name, [...found.map((each) => `${each.toFixed(1)} ms`), `${growth.toFixed(2)} x`])
+}
+const last = logs.at(-1)
+if (last !== undefined) {
+  console.log(`\n${load.readers} readers of ${last.size} envelopes, while ${load.perSecond} a second arrive`)
+  line('', ['requests', 'p50', 'p99', 'worst'])
+  await underLoad(last)
 }
 console.log(`${inMemory()} in memory, of all logs together`)
 for (const { close } of logs) await close()

@@ -25,7 +25,7 @@ const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
 const store = await sqliteStore({ path: join(folder, 'space.db') })
 const log = await store.open(config.name)
 for (let seq = 1; seq <= size; seq += 500) {
-  await log.append(conversation(seq, Math.min(500, size - seq + 1), agents))
+  await log.append(conversation(seq, Math.min(500, size - seq + 1), { agents }))
 }
 const tokens = Object.fromEntries(names.map((id) => [id, testToken(id)]))
 const authenticator = tokenAuthenticator({ [config.name]: tokens })

@@ -27,7 +27,7 @@ export async function append({ rounds, ms }: Options): Promise<Section[]> {
         let seq = 1
         for (let round = 0; round < rounds; round++) {
           const drafts = Array.from({ length: 4000 / batch }, (_, i) =>
-            conversation(seq + i * batch, batch, agents),
+            conversation(seq + i * batch, batch, { agents }),
           )
           const begin = performance.now()
           let done = 0

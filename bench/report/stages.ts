@@ -80,7 +80,6 @@ function stageOf(node: ProfileNode, parents: ReadonlyMap<ProfileNode, ProfileNod
 /** A thread beside the main one has one task. */
 const tasks: Readonly<Record<string, string>> = {
   'writer-worker.js': 'hash, chain, SQL',
-  'projection-worker.js': 'turns and steps',
   'reader-worker.js': 'reading the log',
 }
 

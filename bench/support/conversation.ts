@@ -6,12 +6,18 @@ const beginning = Date.now() - 2 * 24 * 60 * 60 * 1000
 /** Envelopes of one turn. */
 const length = 10
 
-/** Envelopes of a long conversation: ana asks one agent after another, each calls two tools at once and answers. */
-export function conversation(first: number, count: number, agents: number): Draft[] {
-  return Array.from({ length: count }, (_, index) => draftOf(first + index, agents))
+export interface Conversation {
+  readonly agents: number
+  /** Of what a tool gives back, at least; default: what it says. */
+  readonly resultBytes?: number
 }
 
-function draftOf(seq: number, agents: number): Draft {
+/** Envelopes of a long conversation: ana asks one agent after another, each calls two tools at once and answers. */
+export function conversation(first: number, count: number, how: Conversation): Draft[] {
+  return Array.from({ length: count }, (_, index) => draftOf(first + index, how))
+}
+
+function draftOf(seq: number, { agents, resultBytes = 0 }: Conversation): Draft {
   const turn = Math.floor((seq - 1) / length)
   const agent = `agent-${turn % agents}`
   const run = `run-${turn}`
@@ -44,7 +50,7 @@ function draftOf(seq: number, agents: number): Draft {
     ...more,
     payload: { message },
   })
-  const content = (text: string) => [{ type: 'text', text }]
+  const content = (text: string) => [{ type: 'text', text: text.padEnd(resultBytes, ' all is well,') }]
   const lines = [
     {
       id: question,

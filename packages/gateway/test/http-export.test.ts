@@ -191,7 +191,7 @@ describe('GET audit/export', () => {
   test.for([
     ['format=html', 'format must be jsonl or markdown, not html'],
     ['format=jsonl&format=jsonl', 'format must be jsonl or markdown, not jsonl&jsonl'],
-    ['before=3', 'there is no parameter before here; use format, after, thread_id, turn'],
+    ['before=3', 'there is no parameter before here; use format, after, thread_id, turn, limit'],
     ['after=1000', 'the log ends at seq 2; ask for what comes after that, or before'],
     ['format=markdown&after=1', 'after needs format=jsonl; of Markdown take a turn'],
   ] as const)('refuses %s', async ([query, detail]) => {
