@@ -201,7 +201,7 @@ export class TurnIndex {
   /** The envelopes of a turn after `after`, in log order; only those with one of the `roles`. */
   places(turn: number, after: number, limit: number, roles = ~0): Place[] {
     const marks = this.#all<Place>(
-      `SELECT seq, roles, steps FROM marks WHERE space = ? AND turn = ? AND seq > ? AND roles & ? <> 0
+      `SELECT seq, roles, steps FROM marks INDEXED BY marks_turn WHERE space = ? AND turn = ? AND seq > ? AND roles & ? <> 0
         ORDER BY seq, place LIMIT ?`,
       ...[this.#space, turn, after, roles, limit],
     )
