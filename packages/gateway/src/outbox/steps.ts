@@ -28,7 +28,7 @@ export interface AuditStep {
 export interface Made {
   readonly seq: number
   readonly heading: Heading
-  /** Empty where the reader may not read it. */
+  /** The newest first; empty where the reader may not read it. */
   readonly steps: readonly StepInTurn[]
 }
 
@@ -77,7 +77,7 @@ export class Steps {
       const steps = mayRead(this.#reader, this.#space.audienceOf(row))
         ? this.#stepsOf(row, bySeq.get(row.seq) ?? [])
         : []
-      made.push({ seq: row.seq, heading: headingOf(row), steps: steps.filter(isAsked) })
+      made.push({ seq: row.seq, heading: headingOf(row), steps: steps.filter(isAsked).reverse() })
     }
     return { made: made.reverse(), next }
   }
