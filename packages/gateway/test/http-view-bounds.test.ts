@@ -228,3 +228,27 @@ test('an agent pays for events that tell of all that it has done, and whoever re
   for (let n = 0; n < calls; n++) await later.next(({ event }) => event === 'job_reasoning')
   expect((await post('stranger', chat('aside', 'aside'))).status).toBe(429)
 })
+
+test('an agent pays for what is folded anew for those who may not read all that it has done', async () => {
+  const callsWhile = async (reader: string): Promise<number> => {
+    const work = { perSecond: 1, burst: 15_000 }
+    const staged = await stage({ clock: new FakeClock(), rates: { ben: { work } } })
+    const live = await staged.as(reader).events()
+    await staged.say([
+      'ben',
+      begin('run', undefined, 'begin'),
+      thought('run', 'aside', to('ana')),
+      ...range(1, 300).map((n) => thought('run', `aloud ${n}`)),
+    ])
+    for (let calls = 0; calls < 80; calls++) {
+      const { status } = await staged.post('ben', call(`call${calls}`, 'run', 'look', 'why'))
+      if (status !== 201) return calls
+      await staged.say(['tool', result(`call${calls}`)])
+      await live.next(({ event }) => event === 'job_reasoning')
+    }
+    return 80
+  }
+  const [some, all] = [await callsWhile('stranger'), await callsWhile('auditor')]
+  expect(some).toBeGreaterThan(5)
+  expect(1.5 * some).toBeLessThan(all)
+})
