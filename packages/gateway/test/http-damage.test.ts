@@ -1,7 +1,9 @@
-import { rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { type EnvelopeLog, type LogStore, sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { bearer } from './http-client.js'
 import { rawEvents, story } from './reasoning-story.js'
 import { temporaryFile } from './support.js'
@@ -36,14 +38,26 @@ async function told(staged: Stage): Promise<unknown[]> {
   return Promise.all(answers)
 }
 
-/** A log in which the story has been told, and what was told of it. */
-async function toldOnce() {
-  const path = temporaryFile('log.db')
-  const staged = await stage({ store: await sqliteStore({ path }) })
+const home = mkdtempSync(join(tmpdir(), 'meup-gateway-'))
+afterAll(() => rmSync(home, { recursive: true }))
+let first: Promise<unknown[]> | undefined
+
+/** Tells the story in a log, and gives what is told of it then. */
+async function tellFirst(): Promise<unknown[]> {
+  const staged = await stage({ store: await sqliteStore({ path: join(home, 'log.db') }) })
   await staged.say(...story)
   const before = await told(staged)
   expect(before[0]).not.toEqual(before[1])
   await staged.close()
+  return before
+}
+
+/** A copy of a log in which the story has been told, and what was told of it. */
+async function toldOnce() {
+  first ??= tellFirst()
+  const before = await first
+  const path = temporaryFile('log.db')
+  cpSync(home, dirname(path), { recursive: true })
   const file = `${path}.index.db`
   const changed = (sql: string) => {
     const db = new Database(file)

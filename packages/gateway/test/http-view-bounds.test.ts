@@ -92,6 +92,59 @@ test.for(['memory', 'SQLite'] as const)(
   },
 )
 
+test.for(['/turns?thread_id=test/ben&limit=1000', '/audit?limit=1000', '/audit/export?format=markdown'])(
+  'between turns, and every 16 envelopes, other work comes before %s',
+  async (path) => {
+    const staged = await stage()
+    await staged.say(['ben', begin('run', undefined, 'begin')])
+    await sayMany(
+      staged,
+      'ben',
+      range(1, 1200).map((n) => thought('run', `thought ${n}`)),
+    )
+    await sayMany(
+      staged,
+      'ana',
+      range(1, 400).map((n) => chat(`a${n}`, 'ask')),
+    )
+    await sayMany(
+      staged,
+      'ben',
+      range(1, 400).map((n) => chat(`b${n}`, 'so', { correlationId: `a${n}` })),
+    )
+    await staged.as('ana').json('/audit?limit=1')
+    let [others, isOver] = [0, false]
+    const work = () => {
+      others++
+      if (!isOver) setImmediate(work)
+    }
+    const answered = staged.as('stranger').get(path)
+    work()
+    await (await answered).text()
+    isOver = true
+    expect(others).toBeGreaterThan(60)
+  },
+)
+
+test('one request for turns looks at no more than some 20,000 envelopes, though none of them may be read', async () => {
+  const staged = await stage()
+  for (const [place, count] of [10, 11_000, 11_000].entries()) {
+    const name = `run${place}`
+    await staged.say(
+      ['ana', chat(`ask-${name}`, 'go', to('ben'))],
+      ['ben', begin(name, `ask-${name}`, 'begin', to('ana'))],
+    )
+    await sayMany(
+      staged,
+      'ben',
+      range(1, count).map((n) => thought(name, `aside ${n}`, to('ana'))),
+    )
+  }
+  expect(await turnsOf(staged, 'stranger')).toMatchObject({ turns: [], has_more: true, next: 2 })
+  const rest = await turnsOf(staged, 'stranger', '&before=2')
+  expect(rest).toMatchObject({ turns: [], has_more: false })
+})
+
 const views = [
   '/participants',
   '/contexts',
@@ -174,4 +227,28 @@ test('an agent pays for events that tell of all that it has done, and whoever re
   const later = await as('stranger').events('after=0')
   for (let n = 0; n < calls; n++) await later.next(({ event }) => event === 'job_reasoning')
   expect((await post('stranger', chat('aside', 'aside'))).status).toBe(429)
+})
+
+test('an agent pays for what is folded anew for those who may not read all that it has done', async () => {
+  const callsWhile = async (reader: string): Promise<number> => {
+    const work = { perSecond: 1, burst: 15_000 }
+    const staged = await stage({ clock: new FakeClock(), rates: { ben: { work } } })
+    const live = await staged.as(reader).events()
+    await staged.say([
+      'ben',
+      begin('run', undefined, 'begin'),
+      thought('run', 'aside', to('ana')),
+      ...range(1, 300).map((n) => thought('run', `aloud ${n}`)),
+    ])
+    for (let calls = 0; calls < 80; calls++) {
+      const { status } = await staged.post('ben', call(`call${calls}`, 'run', 'look', 'why'))
+      if (status !== 201) return calls
+      await staged.say(['tool', result(`call${calls}`)])
+      await live.next(({ event }) => event === 'job_reasoning')
+    }
+    return 80
+  }
+  const [some, all] = [await callsWhile('stranger'), await callsWhile('auditor')]
+  expect(some).toBeGreaterThan(5)
+  expect(1.5 * some).toBeLessThan(all)
 })

@@ -25,6 +25,7 @@ test.each<[string, Filter, string[]]>([
   ['everything', {}, [byPlace]],
   ['some kinds', { kinds: ['chat', 'system.decision'] }, [byPlace]],
   ['answers', { correlationId: 'x' }, [byPlace]],
+  ['rows by their seqs', { seqs: [12, 15] }, ['sqlite_autoindex_envelopes_1 (space=? AND seq=?)']],
   ['decisions', { kinds: ['system.decision'] }, ['envelopes_decisions (space=? AND seq>? AND seq<?)']],
   [
     'a context',

@@ -12,8 +12,8 @@ import type { Space } from '../space/space.js'
 
 /** Bytes of envelopes that may wait for the index; past that they are read from the log again. */
 const mostWaiting = 4 * 1024 * 1024
-/** Characters that an event has for each decision beside its rationale. */
-const decisionCharacters = 128
+/** Characters that an event has for each decision beside its rationale, and that an envelope costs which is folded for it. */
+const [decisionCharacters, foldedCharacters] = [128, 64]
 
 /**
  * The streams of events of a space. They are served as far as the index has the log, so that what a batch of calls
@@ -101,7 +101,9 @@ export class Feeds {
   /** An event tells of all of its turn so far: that may be a thousand times what has ended it [MEUP-7.8]. */
   #charge(payer: string, { size }: Ending): void {
     const { rates, clock } = this.#space
-    rates.chargeView(payer, size.characters + size.decisions * decisionCharacters, clock.now())
+    const { characters, decisions, folded } = size
+    const all = characters + decisions * decisionCharacters + folded * foldedCharacters
+    rates.chargeView(payer, all, clock.now())
   }
 
   #leave(session: Session): void {
@@ -171,7 +173,8 @@ export class Feeds {
     for (const [first, ...others] of byTurn.values()) {
       if (first === undefined) continue
       const told = await this.#turns.folded.events(index, first.turn, { after, through }, sessions)
-      for (const each of [first, ...others]) endings.set(each, new Ending(each, told))
+      endings.set(first, new Ending(first, told))
+      for (const each of others) endings.set(each, new Ending(each, told, false))
     }
     return ended.flatMap((each) => endings.get(each) ?? [])
   }

@@ -156,6 +156,7 @@ export class FoldedTurns {
     const envelopes = known.envelopes.filter(({ source }) => source.seq <= through)
     const audiences = envelopes.flatMap(({ source }) => this.#space.audienceOf(source) ?? [])
     const events = new Map<string, readonly TurnEvent[]>()
+    let folded = 0
     for (const reader of readers) {
       const kind = kindOf(reader, audiences)
       if (events.has(kind)) continue
@@ -165,8 +166,9 @@ export class FoldedTurns {
         ? known.told.filter(({ seq }) => seq > after && seq <= through)
         : await this.#eventsOf(beginning, seen, after)
       events.set(kind, told)
+      if (!isAll) folded += seen.length
     }
-    return { audiences, events }
+    return { audiences, events, folded }
   }
 
   async #eventsOf(beginning: Beginning, seen: readonly Said[], after: number): Promise<TurnEvent[]> {
@@ -299,6 +301,8 @@ export class FoldedTurns {
 export interface TurnEvents {
   readonly audiences: readonly NonNullable<Audience>[]
   readonly events: ReadonlyMap<string, readonly TurnEvent[]>
+  /** Envelopes that were folded anew for those who may not read all of them. */
+  readonly folded: number
 }
 
 const unread = '0'

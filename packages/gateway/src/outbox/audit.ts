@@ -34,13 +34,19 @@ export async function readAudit(
 ): Promise<AuditPage> {
   if (query.thread !== undefined || query.phases !== undefined) {
     const { made, next } = await readSteps(steps, query, passed)
-    const shown = await steps.show(made.flatMap((each) => each.steps))
+    const shown = await steps.show(
+      made.flatMap((each) => each.steps),
+      passed,
+    )
     return { steps: shown, decisions: decisionsAmong(shown, source, query), next }
   }
   const range = await decisionsIn(reader, source, query, steps)
   const decided = await readDecisions(reader, source, query, range)
   const { made, next = decided.next } = await readSteps(steps, query, passed, decided.next)
-  const shown = await steps.show(made.flatMap((each) => each.steps))
+  const shown = await steps.show(
+    made.flatMap((each) => each.steps),
+    passed,
+  )
   return { steps: shown, decisions: decided.messages.filter(({ seq = 0 }) => seq >= (next ?? 0)), next }
 }
 

@@ -12,12 +12,15 @@ export class Ending {
   /** Whether all who are told are told the same. */
   readonly isForAll: boolean
   readonly #told: TurnEvents
+  readonly #folded: number
   readonly #messages = new Map<TurnEvent, Message>()
 
-  constructor({ seq, turn }: Ended, told: TurnEvents) {
+  /** `isFirst`: of those that are told together. */
+  constructor({ seq, turn }: Ended, told: TurnEvents, isFirst = true) {
     this.seq = seq
     this.agent = turn.agent
     this.#told = told
+    this.#folded = isFirst ? told.folded : 0
     this.isForAll = told.audiences.length === 0
   }
 
@@ -26,12 +29,12 @@ export class Ending {
     return this.#told.events.has(kindOf(session, this.#told.audiences))
   }
 
-  /** Characters of the rationales of what is told, and how many there are. */
-  get size(): { readonly decisions: number; readonly characters: number } {
+  /** Characters of the rationales of what is told, how many there are, and what had to be folded for that. */
+  get size(): { readonly decisions: number; readonly characters: number; readonly folded: number } {
     const told = [...this.#told.events.values()].flat().filter(({ seq }) => seq === this.seq)
     const decisions = told.flatMap(({ event }): { readonly rationale: string }[] => [...event.tool_decisions])
     const characters = decisions.reduce((sum, { rationale }) => sum + rationale.length, 0)
-    return { decisions: decisions.length, characters }
+    return { decisions: decisions.length, characters, folded: this.#folded }
   }
 
   /** What a feed is told: nothing where it may read, or has asked for, none of the calls. */

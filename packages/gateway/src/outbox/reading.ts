@@ -9,5 +9,5 @@ export const charactersOfStep = 128
 const cost = { turn: 512, envelope: 64, byte: 1 / 8 }
 
 /** Characters for a look at a turn: for each byte as much as for one that is read of the log. */
-export const charactersOf = ({ envelopes, bytes }: Look): number =>
+export const charactersOf = ({ envelopes, bytes }: Pick<Look, 'envelopes' | 'bytes'>): number =>
   cost.turn + cost.envelope * envelopes + cost.byte * bytes

@@ -16,6 +16,7 @@ import { turn as nextTurn } from '../space/log-reads.js'
 import { mayRead, type Reader } from '../space/may-read.js'
 import { envelopeOf } from '../space/replay.js'
 import type { Space } from '../space/space.js'
+import { charactersOf, type Passed } from './reading.js'
 
 /** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
@@ -90,13 +91,16 @@ export class Steps {
   }
 
   /** What is shown of them: numbers as of a log that has nothing else than what the reader may read [MEUP-8.6]. */
-  async show(steps: readonly StepInTurn[]): Promise<AuditStep[]> {
+  async show(steps: readonly StepInTurn[], passed: Passed): Promise<AuditStep[]> {
     const shown: AuditStep[] = []
     const views = new Map<number, TurnView | undefined>()
     for (const step of steps) {
       const { turn } = step.place
       if (!views.has(turn.turn)) {
-        views.set(turn.turn, await this.#folded.stateOf(this.#index, turn, this.#reader))
+        const view = await this.#folded.stateOf(this.#index, turn, this.#reader)
+        views.set(turn.turn, view)
+        const { envelopes = [], withheld = [] } = view ?? {}
+        passed(charactersOf({ envelopes: envelopes.length + withheld.length, bytes: 0 }))
         await nextTurn()
       }
       const view = views.get(turn.turn)

@@ -40,6 +40,44 @@ export function describeRead(withLog: WithLog): void {
     assert.deepEqual(await seqs(log.read({ maxBytes: 1000, limit: 2 })), [1, 2])
   })
 
+  withLog('gives exactly the rows with the seqs that a filter names, in order', async (log) => {
+    const sized = (seq: number) =>
+      draft(seq, { body: new Uint8Array(10).fill(0x20), from: seq % 2 ? 'bob' : 'ada' })
+    const batch = Array.from({ length: 600 }, (_, index) => sized(index + 1))
+    await log.append(batch.slice(0, 300))
+    await log.append(batch.slice(300))
+    const named = [2, 3, 5, 8, 300, 301, 599]
+    const read = (query: Partial<Query>, wanted = named) =>
+      seqs(log.read({ limit: 1000, ...query, filter: { seqs: wanted, ...query.filter } }))
+    const cases: [Partial<Query>, number[]][] = [
+      [{}, named],
+      [{ after: 3 }, [5, 8, 300, 301, 599]],
+      [{ before: 301 }, [2, 3, 5, 8, 300]],
+      [{ after: 2, before: 599 }, [3, 5, 8, 300, 301]],
+      [{ after: 8, before: 300 }, []],
+      [{ filter: { from: ['bob'] } }, [3, 5, 301, 599]],
+      [{ filter: { kinds: [] } }, []],
+    ]
+    for (const [query, expected] of cases) {
+      assert.deepEqual(await read(query), expected, JSON.stringify(query))
+      assert.deepEqual(await read({ ...query, order: 'desc' }), expected.toReversed(), JSON.stringify(query))
+    }
+    assert.deepEqual(await read({ limit: 0 }), [])
+    assert.deepEqual(await read({ limit: 3 }), [2, 3, 5])
+    assert.deepEqual(await read({ limit: 2, after: 3 }), [5, 8])
+    assert.deepEqual(await read({ limit: 2, order: 'desc' }), [599, 301])
+    assert.deepEqual(await read({ maxBytes: 1 }), [2])
+    assert.deepEqual(await read({ maxBytes: 20 }), [2, 3])
+    assert.deepEqual(await read({ maxBytes: 25, after: 5 }), [8, 300, 301])
+    assert.deepEqual(await read({ maxBytes: 15, order: 'desc' }), [599, 301])
+    for (const wanted of [[], [0], [601, 1000]]) assert.deepEqual(await read({}, wanted), [])
+    assert.deepEqual(await read({}, [0, 1, 600, 601]), [1, 600])
+    const every = batch.map(({ seq }) => seq)
+    assert.deepEqual(await read({}, every), every)
+    await log.prune(300, new Uint8Array(1))
+    assert.deepEqual(await read({}), [301, 599])
+  })
+
   withLog('gives what a filter selects, by each part and by all of them', async (log) => {
     const { chat, reasoningStart: start, reasoningThought: thought } = Kind
     await log.append([
