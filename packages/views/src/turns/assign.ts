@@ -46,6 +46,8 @@ export const Role = {
   expire: 2048,
   /** With it the turn takes up a free path, which it has to itself as far as its agent goes. */
   free: 4096,
+  /** With it no context is open in the turn any more. */
+  last: 8192,
 } as const
 
 /** What may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */
@@ -96,8 +98,9 @@ const nothing: Assigned = { begun: [], marks: [], at: '' }
 /** A turn that envelopes may still belong to. */
 interface Turn {
   readonly heading: Beginning
-  /** Number of its steps so far. */
+  /** Number of its steps so far, and of contexts that are open in it. */
   steps: number
+  open: number
   /** Rises with each envelope that does something to it. */
   touched: number
 }
@@ -263,6 +266,7 @@ export class Assigner {
     }
     const turn = known ?? this.#begin(from, envelope)
     this.#contexts.renew(opened.context, turn)
+    turn.open++
     this.#causes.renew(keyOf(turn.heading.agent, id), turn)
     this.#mark(turn, Role.open)
   }
@@ -286,7 +290,9 @@ export class Assigner {
     if (own === undefined && free !== undefined) this.#end(free, Role.turn | Role.close)
     for (const closed of this.#lifecycle.apply(envelope)) {
       const turn = this.#contexts.use(closed.context)
-      if (turn !== undefined) this.#end(turn, Role.close)
+      if (turn === undefined) continue
+      turn.open--
+      this.#end(turn, turn.open === 0 ? Role.close | Role.last : Role.close)
     }
   }
 
@@ -538,7 +544,7 @@ export class Assigner {
       trigger === undefined
         ? { ...beginning, jobId, inputSource: 'job', trigger: null }
         : { ...beginning, jobId: null, inputSource: trigger.kind, trigger: trigger.seq }
-    const begun: Turn = { heading, steps: 0, touched: 0 }
+    const begun: Turn = { heading, steps: 0, open: 0, touched: 0 }
     this.#begun.push(heading)
     this.#mark(begun, Role.begin)
     if (trigger === undefined || number === null) return begun

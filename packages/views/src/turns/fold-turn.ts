@@ -19,7 +19,7 @@ import { isWithheld, messageOf, rationaleOf } from '../text.js'
 import { type Beginning, Role } from './assign.js'
 import { attemptOf, isRefusedCall } from './attempt.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
-import { answer, endOf, endRun, resume, takeBack } from './outcome.js'
+import { answer, endOf, endRun, endRuns, resume, takeBack } from './outcome.js'
 import type { ToolDecision, TurnRecord, TurnState } from './record.js'
 import { narrate, openRun, think } from './runs.js'
 
@@ -219,6 +219,13 @@ export class FoldedTurn {
       this.#endRun(each, state)
     }
     if (this.#free.has(contextRoot(context))) this.#endRun(contextRoot(context), state)
+    else if (closed.length === 0 && roles & Role.last) this.#endUnknown(context, state)
+  }
+
+  /** A run has ended whose start it was not told of: that was pruned, or may not be read. */
+  #endUnknown(context: string, state: TurnState): void {
+    if (state !== 'completed') this.#abandon(({ source }) => isInside(context, source.context))
+    endRuns(this.record, state, this.#ts)
   }
 
   #endRun(context: string, state: TurnState): void {
