@@ -132,7 +132,8 @@ const auditQueries = (log: readonly Fields[]): string[] => {
 function inOrder(pages: readonly object[], own: Count): unknown {
   const text = JSON.stringify(pages)
   const sorted = (values: Iterable<string>): string[] => [...new Set(values)].sort()
-  const ids = sorted(text.match(/\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b/g) ?? [])
+  const turns = [...new Set([...text.matchAll(/"turn_id":"(\w+)"/g)].map(([, id = '']) => id))]
+  const ids = sorted(text.match(/\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b/g) ?? []).filter((id) => !turns.includes(id))
   const of = (name: string): Map<string, Set<number>> => {
     const numbers = new Map<string, Set<number>>()
     JSON.parse(text, function (this: { thread_id?: string }, key, value) {
@@ -151,6 +152,8 @@ function inOrder(pages: readonly object[], own: Count): unknown {
     if (key === 'turn_number') return value
     if (key === 'seq') return own(value)
     if (key === 'next') return this.turns === undefined ? own(value - 1) + 1 : 'more'
+    // A turn may have begun before another with something that may not be read.
+    if (key === 'turn_id') return `turn ${turns.indexOf(value)}`
     if (typeof value === 'string' && ids.includes(value)) return `id ${ids.indexOf(value)}`
     return value
   })

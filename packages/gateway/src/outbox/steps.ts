@@ -77,7 +77,8 @@ export class Steps {
       const steps = mayRead(this.#reader, this.#space.audienceOf(row))
         ? this.#stepsOf(row, bySeq.get(row.seq) ?? [])
         : []
-      made.push({ seq: row.seq, heading: headingOf(row), steps: steps.filter(isAsked) })
+      const told = steps.filter((step) => isAsked(step) && this.#mayTell(row, step))
+      made.push({ seq: row.seq, heading: headingOf(row), steps: told })
       if (made.length % 16 === 0) await nextTurn()
     }
     return { made: made.reverse(), next }
@@ -86,14 +87,24 @@ export class Steps {
   /** What is shown of them: numbers as of a log that has nothing else than what the reader may read [MEUP-8.6]. */
   async show(steps: readonly StepInTurn[]): Promise<AuditStep[]> {
     const shown: AuditStep[] = []
+    const views = new Map<number, TurnView | undefined>()
     for (const step of steps) {
       const { turn } = step.place
-      const view = await this.#folded.stateOf(this.#index, turn, this.#reader)
+      if (!views.has(turn.turn))
+        views.set(turn.turn, await this.#folded.stateOf(this.#index, turn, this.#reader))
+      const view = views.get(turn.turn)
       if (view === undefined) continue
       const number = numberIn(view, step)
       shown.push({ step: rowOf(step, number), turn: view.record })
     }
     return shown
+  }
+
+  /** One answer may end calls of several: what came of a call may be told to those who may read the call. */
+  #mayTell({ kind }: Entry, { draft }: StepInTurn): boolean {
+    if (kind !== Kind.mcpResponse) return true
+    const call = this.#space.log.find(draft.linked_tool_call ?? '')
+    return call === undefined || mayRead(this.#reader, this.#space.audienceOf(call))
   }
 
   /** `undefined` where nothing can be found. */
