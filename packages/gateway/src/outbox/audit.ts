@@ -1,5 +1,5 @@
 import { Kind } from '@meup/protocol'
-import type { StepQuery } from '../index/turn-index.js'
+import { type StepQuery, searched } from '../index/turn-index.js'
 import type { Entry } from '../ports/envelope-log.js'
 import type { LogReader } from '../space/log-reads.js'
 import { mayRead, type Reader } from '../space/may-read.js'
@@ -12,6 +12,8 @@ import type { AuditStep, Made, Steps } from './steps.js'
 const page = 100
 /** One request looks at so many envelopes with steps before it says where to go on. */
 const mostLooked = 10_000
+/** And passes so many seqs, where it has to look at each. */
+const mostPassed = 10 * searched
 
 /** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
@@ -122,6 +124,7 @@ async function readSteps(
     }
     if (next === undefined) return { made: shown }
     before = next
+    if (query.before - next >= mostPassed && next % searched === 0) return { made: shown, next }
     looked += made.length + 1
     if (looked >= mostLooked) return { made: shown, next: before }
   }

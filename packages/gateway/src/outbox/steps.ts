@@ -64,6 +64,7 @@ export class Steps {
   ): Promise<{ readonly made: readonly Made[]; readonly next: number | undefined }> {
     const query = this.#queryOf(asked)
     if (query === undefined) return { made: [], next: undefined }
+    await nextTurn() // Others come first.
     const { places, next } = this.#index.steps(query)
     const { phases } = query
     const isAsked = ({ draft }: StepInTurn): boolean => phases?.includes(draft.phase) ?? true
