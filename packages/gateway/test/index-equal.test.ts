@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { memoryStore, sqliteStore } from '@meup/gateway'
+import { sqliteStore } from '@meup/gateway'
 import { draftOf, FakeClock } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
@@ -12,18 +12,15 @@ import {
   everythingOfTurns,
   type Fields,
   fieldsOf,
-  fill,
   gatewayOn,
   indexPathOf,
+  inMemory,
   logged,
-  participants,
   randomFields,
-  rowsIn,
   rowsOf,
+  withoutNames,
 } from './indexed.js'
-import { openNats, withNats } from './jetstream.js'
 import { story } from './reasoning-story.js'
-import { standOn } from './stand.js'
 import { temporaryFile } from './support.js'
 import { chat, twoCalls } from './turns.js'
 
@@ -173,30 +170,8 @@ describe('an index', () => {
   )
 })
 
-/** Epochs and ids are made up anew for each log. */
-function withoutNames(value: unknown, epoch: string): unknown {
-  const known = new Map<string, string>()
-  const text = JSON.stringify(value).replaceAll(epoch, 'EPOCH')
-  const named = text.replace(/\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b/g, (id) => {
-    const name = known.get(id) ?? `ULID${known.size}`
-    known.set(id, name)
-    return name
-  })
-  return JSON.parse(named)
-}
-
 describe('each kind of log', () => {
   const log = randomFields(31, length)
-
-  const inMemory = async () => {
-    const store = memoryStore()
-    const opened = await fill(store, log)
-    const { file, through } = building(opened)
-    await through(opened.head)
-    const rows = rowsIn(await file.open())
-    const told = await everythingOfTurns(await standOn(store, { participants }))
-    return { rows: withoutNames(rows, opened.epoch), told: withoutNames(told, opened.epoch) }
-  }
 
   test('in memory or in SQLite, gives the same', async () => {
     const path = await logged(log)
@@ -206,19 +181,6 @@ describe('each kind of log', () => {
     await store.close()
     const rows = rowsOf(indexPathOf(path))
     const told = await everythingOfTurns(await gatewayOn(path))
-    expect({ rows: withoutNames(rows, epoch), told: withoutNames(told, epoch) }).toEqual(await inMemory())
-  })
-
-  withNats('in JetStream, gives the same', async () => {
-    const { store } = await openNats()
-    const nats = await store()
-    const opened = await fill(nats, log)
-    const { file, through } = building(opened)
-    await through(opened.head)
-    const rows = rowsIn(await file.open())
-    const told = await everythingOfTurns(await standOn(nats, { participants }))
-    expect({ rows: withoutNames(rows, opened.epoch), told: withoutNames(told, opened.epoch) }).toEqual(
-      await inMemory(),
-    )
+    expect({ rows: withoutNames(rows, epoch), told: withoutNames(told, epoch) }).toEqual(await inMemory(log))
   })
 })

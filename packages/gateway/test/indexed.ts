@@ -1,9 +1,9 @@
 import { copyFileSync } from 'node:fs'
-import { type EnvelopeLog, type LogStore, sqliteStore } from '@meup/gateway'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
 import { draftOf, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import Database from 'better-sqlite3'
-import { onTestFinished } from 'vitest'
 import { recordOf } from '../src/gateway/record.js'
 import { IndexFile } from '../src/index/index-file.js'
 import { Indexer } from '../src/index/indexer.js'
@@ -90,6 +90,8 @@ export interface Building {
   through(seq: number): Promise<void>
   /** Ends as a stop does, or as a crash. */
   end(how: 'saved' | 'lost'): void
+  /** The log was pruned up to here; resolves when the index is. */
+  pruned(seq: number): Promise<void>
 }
 
 /** Builds an index of a log, `portion` rows at once, with no gateway around it. `path`: absent = in memory. */
@@ -97,8 +99,9 @@ export function building(log: EnvelopeLog, path?: string, portion = 256): Buildi
   const file = new IndexFile(path)
   const read: EnvelopeLog['read'] = (query) =>
     log.read({ ...query, limit: Math.min(query.limit ?? portion, portion) })
+  const clock = new FakeClock()
   const space = {
-    clock: new FakeClock(),
+    clock,
     config: { name: 'test' },
     logger: silent,
     log: Object.create(log, { read: { value: read } }) as EnvelopeLog,
@@ -110,6 +113,16 @@ export function building(log: EnvelopeLog, path?: string, portion = 256): Buildi
     async through(seq) {
       space.delivered = seq
       await indexer.reach(seq)
+    },
+    async pruned(seq) {
+      indexer.prune(seq)
+      const db = await file.open()
+      const left = db.prepare('SELECT count(*) FROM marks WHERE seq <= ?').pluck()
+      for (let goes = 0; goes < 100; goes++) {
+        clock.advance(1000)
+        await nextTurn()
+      }
+      if (left.get(seq) !== 0) throw new Error('the index is not pruned')
     },
     end(how) {
       if (how === 'saved') indexer.close()
@@ -209,5 +222,26 @@ export async function gatewayOn(path: string, options: object = {}): Promise<Sta
   return standOn(await sqliteStore({ path }), { participants, ...options })
 }
 
-/** Deletes a directory or closes a database when the test is over. */
-export const afterwards = (task: () => void): void => onTestFinished(task)
+/** Epochs and ids are made up anew for each log. */
+export function withoutNames(value: unknown, epoch: string): unknown {
+  const known = new Map<string, string>()
+  const text = JSON.stringify(value).replaceAll(epoch, 'EPOCH')
+  const named = text.replace(/\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b/g, (id) => {
+    const name = known.get(id) ?? `ULID${known.size}`
+    known.set(id, name)
+    return name
+  })
+  return JSON.parse(named)
+}
+
+/** The rows of the index of a log, and what is told of it, without names that differ from log to log. */
+export async function indexedIn(store: LogStore, log: readonly Fields[]) {
+  const opened = await fill(store, log)
+  const { file, through } = building(opened)
+  await through(opened.head)
+  const rows = rowsIn(await file.open())
+  const told = await everythingOfTurns(await standOn(store, { participants }))
+  return { rows: withoutNames(rows, opened.epoch), told: withoutNames(told, opened.epoch) }
+}
+
+export const inMemory = (log: readonly Fields[]) => indexedIn(memoryStore(), log)

@@ -58,7 +58,7 @@ const configured: Fields = {
 /** A log in which much is addressed to some, and some runs are hidden for a while. */
 function randomLog(seed: number, length: number): Fields[] {
   const dice = diceOf(seed)
-  return randomDrafts(seed, length).reduce<Fields[]>(
+  const log = randomDrafts(seed, length).reduce<Fields[]>(
     (log, { body }) => {
       const { protocol, ...envelope } = JSON.parse(Buffer.from(body).toString()) as Envelope
       const { id, ts, kind, from, context } = envelope
@@ -72,6 +72,56 @@ function randomLog(seed: number, length: number): Fields[] {
     },
     [configured],
   )
+  return readableWhole(log)
+}
+
+/**
+ * The same log, in which all who read an envelope read what it answers, and what began its context. Otherwise a readable
+ * envelope may belong to another turn in a log without what may not be read: which turn it belongs to is decided by the
+ * whole log, like its seq.
+ */
+function readableWhole(log: readonly Fields[]): Fields[] {
+  const audiences = new Map<string, readonly string[] | undefined>()
+  const before: Fields[] = []
+  for (const fields of log) {
+    const { correlationId, context, ...rest } = fields
+    const { decided = context } = { decided: fields.payload.context as string | undefined }
+    const agent = fields.kind === Kind.systemDecision ? fields.to?.[0] : fields.from
+    const causes = before.filter((each) => {
+      const isInPath = each.from === agent && each.context !== undefined && each.context === decided
+      return each.id === correlationId || each.id === decided || isInPath
+    })
+    const narrow = causes
+      .filter(({ kind }) => !shared.has(kind) && kind !== Kind.reasoningThought)
+      .flatMap(({ id }) => [audiences.get(id) ?? []].filter(({ length }) => length > 0))
+    const [first] = narrow
+    const isAlike = first !== undefined && !fields.kind.startsWith('system.') && !shared.has(fields.kind)
+    const whole: Fields = isAlike ? { ...fields, to: [...first] } : fields
+    const audience = audienceIn(whole, before)
+    const isWhole = narrow.every((each) => audience?.every((reader) => each.includes(reader)) === true)
+    const loose: Fields =
+      fields.kind === Kind.systemDecision
+        ? { ...fields, payload: { ...fields.payload, context: undefined } }
+        : rest
+    const isLoose = !isWhole && !shared.has(fields.kind)
+    const said = isLoose ? loose : whole
+    audiences.set(said.id, audienceIn(said, before))
+    before.push(said)
+  }
+  return before
+}
+
+/** Who reads an envelope, but for thoughts that are withheld; `undefined` = everybody. */
+function audienceIn({ kind, from, to, correlationId }: Fields, before: readonly Fields[]) {
+  const isMcp = kind.startsWith('mcp.')
+  if (to === undefined && kind !== Kind.mcpResponse) return undefined
+  if (isMcp && kind !== Kind.mcpRequest && kind !== Kind.mcpResponse) return undefined
+  if (kind === Kind.mcpRequest && to?.every((each) => each === from)) return undefined
+  const asked = before.find(({ id }) => id === correlationId)
+  const asks =
+    asked !== undefined && asked.kind === (kind === Kind.mcpRequest ? Kind.mcpProposal : Kind.mcpRequest)
+  if (kind === Kind.mcpResponse && asked?.to?.every((each) => each === asked.from)) return undefined
+  return [...new Set([...(to ?? []), from, ...(isMcp && asks ? [asked.from] : [])])]
 }
 
 async function fill(store: LogStore, log: readonly Fields[]): Promise<LogStore> {

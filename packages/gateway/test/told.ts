@@ -3,6 +3,7 @@ import { dialInMemory, testToken } from '@meup/gateway/testing'
 import { type Envelope, Kind, type WelcomePayload } from '@meup/protocol'
 import type { Sender } from '../src/space/sender.js'
 import { range } from './client.js'
+import { pagesOf } from './stand.js'
 
 export type Fields = Omit<Envelope, 'protocol' | 'seq'>
 
@@ -79,6 +80,14 @@ export async function everythingTold(stand: Stand, { reader, log, asked }: Trial
     shown.map(({ seq = 0, body }) => [own(seq), body]),
   ])
 
+  for (const each of ['ana', 'ben', 'cleo', 'dora']) {
+    for (const limit of [1, 3, 100]) {
+      const path = `/turns?thread_id=test/${each}&limit=${limit}`
+      tell(path, inOrder(await pagesOf(stand, reader, path), own))
+    }
+  }
+  for (const query of auditQueries(log)) tell(query, inOrder(await pagesOf(stand, reader, query), own))
+
   const after = asked[0]?.after ?? 0
   const queries = ['reasoning=boundaries', 'reasoning=none', 'kind=chat,reasoning.thought']
   const query = queries[log.length % queries.length]
@@ -102,6 +111,52 @@ export async function everythingTold(stand: Stand, { reader, log, asked }: Trial
     })
   }
   return told
+}
+
+const auditQueries = (log: readonly Fields[]): string[] => {
+  const [since, until] = [log[Math.floor(log.length / 3)], log[Math.floor((log.length * 2) / 3)]]
+  return [
+    ...[1, 2, 7, 100].map((limit) => `limit=${limit}`),
+    ...['thinking', 'plan', 'waiting_approval', 'execute', 'error'].map((phase) => `limit=2&phase=${phase}`),
+    ...['ana', 'ben,cleo'].map((from) => `limit=3&from=${from}`),
+    ...['ana', 'ben'].map((agent) => `limit=3&thread_id=test/${agent}`),
+    'limit=5&thread_id=test/cleo&phase=thinking',
+    `limit=4&since=${since?.ts}&until=${until?.ts}`,
+  ].map((query) => `/audit?${query}`)
+}
+
+/**
+ * Pages of turns or steps in which the numbers of turns, their ids and those of steps are their places among those that are
+ * shown: the whole log decides on them, as on a seq.
+ */
+function inOrder(pages: readonly object[], own: Count): unknown {
+  const text = JSON.stringify(pages)
+  const sorted = (values: Iterable<string>): string[] => [...new Set(values)].sort()
+  const turns = [...new Set([...text.matchAll(/"turn_id":"(\w+)"/g)].map(([, id = '']) => id))]
+  const ids = sorted(text.match(/\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b/g) ?? []).filter((id) => !turns.includes(id))
+  const of = (name: string): Map<string, Set<number>> => {
+    const numbers = new Map<string, Set<number>>()
+    JSON.parse(text, function (this: { thread_id?: string }, key, value) {
+      const thread = this.thread_id ?? ''
+      if (key === name && typeof value === 'number')
+        numbers.set(thread, (numbers.get(thread) ?? new Set()).add(value))
+      return value
+    })
+    return numbers
+  }
+  const numbers = of('turn_number')
+  const placeOf = (thread: string, number: number): number =>
+    [...(numbers.get(thread) ?? [])].sort((one, other) => one - other).indexOf(number)
+  return JSON.parse(text, function (this: { thread_id?: string; turns?: object }, key, value) {
+    if (key === 'turn_number' && typeof value === 'number') return placeOf(this.thread_id ?? '', value)
+    if (key === 'turn_number') return value
+    if (key === 'seq') return own(value)
+    if (key === 'next') return this.turns === undefined ? own(value - 1) + 1 : 'more'
+    // A turn may have begun before another with something that may not be read.
+    if (key === 'turn_id') return `turn ${turns.indexOf(value)}`
+    if (typeof value === 'string' && ids.includes(value)) return `id ${ids.indexOf(value)}`
+    return value
+  })
 }
 
 /** The ids and envelopes of a stream, up to one of them. */

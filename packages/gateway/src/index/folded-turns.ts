@@ -1,3 +1,4 @@
+import { correlations, Kind } from '@meup/protocol'
 import {
   type Beginning,
   FoldedTurn,
@@ -16,7 +17,7 @@ import { type Audience, mayRead, type Reader } from '../space/may-read.js'
 import { envelopeOf } from '../space/replay.js'
 import type { Space } from '../space/space.js'
 import { rowsAt } from './rows-at.js'
-import type { TurnIndex } from './turn-index.js'
+import type { Place, TurnIndex } from './turn-index.js'
 
 /** Bytes that are kept of folded turns, so that a turn which goes on is not folded from its beginning again. */
 const mostKept = 64 * 1024 * 1024
@@ -26,6 +27,7 @@ const envelopeBytes = 512
 const mostTold = 16
 /** A turn with more envelopes tells its state by those that open and close something. */
 const longTurn = 2000
+const mostLong = 4
 const deciding = Role.begin | Role.open | Role.close | Role.answer | Role.takeBack | Role.free
 
 /** What a batch of calls came to, when it had ended. */
@@ -63,6 +65,13 @@ export interface Said {
   readonly steps: number
 }
 
+/** What one reader may read of a turn, and what not. */
+interface Share {
+  readonly seen: readonly Said[]
+  readonly withheld: readonly Said[]
+  readonly isAll: boolean
+}
+
 /** A turn that was folded whole, as far as the index goes. */
 interface Known {
   readonly folded: FoldedTurn
@@ -89,6 +98,8 @@ export class FoldedTurns {
   /** By turn, the one that was asked for last at the end. */
   readonly #kept = new Map<number, Kept>()
   #weight = 0
+  /** Of long turns, the latest that were asked for. */
+  readonly #long = new Map<number, Said[]>()
   #rules: unknown
   #oldest = 0
 
@@ -108,37 +119,50 @@ export class FoldedTurns {
     reader: Reader,
   ): Promise<TurnView | undefined> {
     const isTruncated = this.#isTruncated(beginning)
-    const seen = envelopes.filter(({ source }) => this.#mayRead(reader, source))
+    if (envelopes.length === 0) return undefined // All of it has been pruned.
+    const share = this.#shareOf(envelopes, reader)
     const isAsked = trigger === undefined || this.#mayRead(reader, trigger)
-    if (seen.length === 0) return undefined // Or all of it has been pruned.
-    if (seen.length === envelopes.length && isAsked) {
+    if (share.isAll && isAsked) {
       return { beginning, record: folded.record, isTruncated, envelopes, withheld: [] }
     }
-    const record = await this.#foldOf(beginning, isAsked ? trigger : undefined, seen)
-    const shown = new Set(seen)
-    const withheld = envelopes.filter((each) => !shown.has(each))
-    return { beginning, record, isTruncated, envelopes: seen, withheld }
+    if (share.seen.length === 0) return undefined
+    const record = await this.#foldOf(beginning, isAsked ? trigger : undefined, share)
+    return { beginning, record, isTruncated, envelopes: share.seen, withheld: share.withheld }
   }
 
-  /** The state of a turn, for who may read some of it. */
+  /** The state of a turn, as `look` tells it; its texts may be missing. */
   async stateOf(index: TurnIndex, beginning: Beginning, reader: Reader): Promise<TurnView | undefined> {
     const { turn } = beginning
     if (this.#kept.has(turn) || index.count(turn) <= longTurn) {
       const { view } = await this.look(index, beginning, reader)
       return view
     }
-    const folded = new FoldedTurn(beginning, this.#options)
-    const places = index.places(turn, 0, Number.MAX_SAFE_INTEGER, deciding)
-    const rolesAt = new Map(places.map(({ seq, roles }) => [seq, roles]))
-    for await (const row of this.#rows(places.map(({ seq }) => seq))) {
-      if (this.#mayRead(reader, row)) folded.apply(envelopeOf(row), rolesAt.get(row.seq) ?? 0)
-    }
-    return {
-      beginning,
-      record: folded.record,
-      isTruncated: this.#isTruncated(beginning),
-      envelopes: [],
-      withheld: [],
+    const envelopes = await this.#saidIn(index, turn)
+    const { seen, withheld, isAll } = this.#shareOf(envelopes, reader)
+    if (seen.length === 0) return undefined
+    const few = seen.filter(({ roles }) => (roles & deciding) !== 0)
+    const [first] = seen
+    const share = { seen: first === undefined || few[0] === first ? few : [first, ...few], withheld, isAll }
+    const record = await this.#foldOf(beginning, undefined, share)
+    return { beginning, record, isTruncated: this.#isTruncated(beginning), envelopes: seen, withheld }
+  }
+
+  /** Where what belongs to a turn was said. */
+  async #saidIn(index: TurnIndex, turn: number): Promise<readonly Said[]> {
+    this.#forgetOldTimes()
+    const said = this.#long.get(turn) ?? []
+    this.#long.delete(turn)
+    this.#long.set(turn, said)
+    for (const oldest of this.#long.keys()) if (this.#long.size > mostLong) this.#long.delete(oldest)
+    for (;;) {
+      const places = index.places(turn, said.at(-1)?.source.seq ?? 0, 1000)
+      const read: Said[] = []
+      for await (const { row, place } of this.#rowsOf(places))
+        read.push(saidOf(sourceOf(envelopeOf(row)), row.ts, place))
+      if (read.length === 0) return said
+      // Another who asked may have been faster.
+      const last = said.at(-1)?.source.seq ?? 0
+      said.push(...read.filter(({ source }) => source.seq > last))
     }
   }
 
@@ -161,40 +185,69 @@ export class FoldedTurns {
       const kind = kindOf(reader, audiences)
       if (events.has(kind)) continue
       const isAll = !kind.includes(unread) && known.toldSince <= after
-      const seen = envelopes.filter(({ source }) => this.#mayRead(reader, source))
+      const share = this.#shareOf(envelopes, reader)
       const told = isAll
         ? known.told.filter(({ seq }) => seq > after && seq <= through)
-        : await this.#eventsOf(beginning, seen, after)
+        : await this.#eventsOf(beginning, share, after)
       events.set(kind, told)
-      if (!isAll) folded += seen.length
+      if (!isAll) folded += share.seen.length
     }
     return { audiences, events, folded }
   }
 
-  async #eventsOf(beginning: Beginning, seen: readonly Said[], after: number): Promise<TurnEvent[]> {
+  async #eventsOf(beginning: Beginning, share: Share, after: number): Promise<TurnEvent[]> {
     const told: TurnEvent[] = []
-    await this.#foldOf(beginning, undefined, seen, (folded) => {
+    await this.#foldOf(beginning, undefined, share, (folded) => {
       if (folded.seq > after) told.push(...eventOf(folded))
     })
     return told
+  }
+
+  /** What a reader may read of a turn: all from where it would begin without the rest. */
+  #shareOf(envelopes: readonly Said[], reader: Reader): Share {
+    const seen = envelopes.filter(({ source }) => this.#mayRead(reader, source))
+    if (seen.length === envelopes.length) return { seen, withheld: [], isAll: true }
+    const first = seen.findIndex(mayBegin)
+    const share = first === -1 ? [] : seen.slice(first)
+    const kept = new Set(share)
+    const withheld = envelopes.filter((each) => !kept.has(each))
+    const ids = new Set(withheld.map(({ source }) => source.id))
+    // Of an answer to several calls only a part may be told.
+    const parts = share.flatMap((each): Said[] => {
+      if (!(each.roles & Role.home)) return []
+      return [{ ...each, roles: 0, steps: correlations(each.source).filter((id) => ids.has(id)).length }]
+    })
+    return { seen: share, withheld: [...withheld, ...parts], isAll: false }
   }
 
   /** Folds some envelopes of a turn. `ended`: called as a batch of calls has ended. */
   async #foldOf(
     beginning: Beginning,
     trigger: Source | undefined,
-    envelopes: readonly Said[],
+    { seen, withheld }: Share,
     ended: (folded: FoldedTurn) => void = () => {},
   ): Promise<TurnRecord> {
-    const [first] = envelopes
-    const startedAt = first?.source.seq === beginning.seq ? beginning.startedAt : (first?.ts ?? '')
     const asked = trigger && (await this.#rowAt(trigger.seq))
-    const folded = new FoldedTurn({ ...beginning, startedAt }, this.#options, asked && envelopeOf(asked))
-    const rolesAt = new Map(envelopes.map(({ source, roles }) => [source.seq, roles]))
-    for await (const row of this.#rows([...rolesAt.keys()])) {
-      if (folded.apply(envelopeOf(row), rolesAt.get(row.seq) ?? 0)) ended(folded)
+    const folded = new FoldedTurn(this.#asBegun(beginning, seen), this.#options, asked && envelopeOf(asked))
+    const expiring = withheld.filter(({ roles }) => roles & Role.expire)
+    const expire = (before: number): void => {
+      while ((expiring[0]?.source.seq ?? before) < before) folded.expire(expiring.shift()?.ts ?? '')
     }
+    const places = seen.map(({ source: { seq }, roles, steps }) => ({ seq, roles, steps }))
+    for await (const { row, place } of this.#rowsOf(places)) {
+      expire(row.seq)
+      if (folded.apply(envelopeOf(row), place.roles)) ended(folded)
+    }
+    expire(Number.MAX_SAFE_INTEGER)
     return folded.record
+  }
+
+  /** How it begins for who may read these alone. What it began with may be pruned: then it is told all the same. */
+  #asBegun(beginning: Beginning, [first]: readonly Said[]): Beginning {
+    if (first === undefined || first.source.seq === beginning.seq || this.#isTruncated(beginning))
+      return beginning
+    const jobId = beginning.jobId === null ? null : first.source.id
+    return { ...beginning, jobId, startedAt: first.ts }
   }
 
   /** One after another for each turn: what it goes on with must not be told twice. */
@@ -232,13 +285,11 @@ export class FoldedTurns {
     for (;;) {
       const places = index.places(turn, folded.seq, 1000)
       if (places.length === 0) return known
-      const bySeq = new Map(places.map((place) => [place.seq, place]))
-      for await (const row of this.#rows([...bySeq.keys()])) {
-        const { roles = 0, steps = 0 } = bySeq.get(row.seq) ?? {}
+      for await (const { row, place } of this.#rowsOf(places)) {
         const envelope = envelopeOf(row)
-        if (folded.apply(envelope, roles)) told.push(...eventOf(folded))
+        if (folded.apply(envelope, place.roles)) told.push(...eventOf(folded))
         if (told.length > mostTold) known.toldSince = told.shift()?.seq ?? 0
-        envelopes.push({ source: sourceOf(envelope), ts: row.ts, roles, steps })
+        envelopes.push(saidOf(sourceOf(envelope), row.ts, place))
         known.bytes += row.body.length
       }
       const last = places.at(-1)?.seq ?? 0
@@ -271,16 +322,23 @@ export class FoldedTurns {
     this.#rules = config.safety
     this.#oldest = log.oldest
     this.#kept.clear()
+    this.#long.clear()
     this.#weight = 0
   }
 
   async #rowAt(seq: number): Promise<Row | undefined> {
-    for await (const row of this.#rows([seq])) return row
+    for await (const row of rowsAt(this.#space.log, [seq])) return row
     return undefined
   }
 
-  #rows(seqs: readonly number[]): AsyncGenerator<Row, void> {
-    return rowsAt(this.#space.log, seqs)
+  async *#rowsOf(
+    places: readonly Place[],
+  ): AsyncGenerator<{ readonly row: Row; readonly place: Place }, void> {
+    const bySeq = new Map(places.map((place) => [place.seq, place]))
+    for await (const row of rowsAt(this.#space.log, [...bySeq.keys()])) {
+      const place = bySeq.get(row.seq)
+      if (place !== undefined) yield { row, place }
+    }
   }
 
   #isTruncated({ seq }: Beginning): boolean {
@@ -310,6 +368,15 @@ const unread = '0'
 /** Readers who may read the same of some envelopes are of one kind. */
 export const kindOf = (reader: Reader, audiences: TurnEvents['audiences']): string =>
   audiences.map((audience) => (mayRead(reader, audience) ? '1' : unread)).join('')
+
+const saidOf = (source: Source, ts: string, { roles, steps }: Place): Said => ({ source, ts, roles, steps })
+
+const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
+const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.reasoningCancel])
+
+/** Whether a turn may begin with this: not with what only ends something in it. */
+const mayBegin = ({ source, roles }: Said): boolean =>
+  (roles & beginnings) !== 0 && !closings.has(source.kind)
 
 /** What is told of a turn in which a batch has just ended. */
 function eventOf({ record, seq }: FoldedTurn): TurnEvent[] {

@@ -66,16 +66,15 @@ interface Search {
   readonly sql: string
   readonly values: Values
   readonly agents?: readonly string[]
-  /** Whether it looks at a part only, and at which. */
-  readonly isBounded: boolean
-  readonly looked: string
+  /** The smallest seq that it looks at, where it looks at a part only. */
+  readonly floor: number | undefined
 }
 
 const turnColumns =
   'turn, id, agent, number, job AS jobId, source AS inputSource, trigger, turns.seq AS seq, started AS startedAt'
 
-/** Rows of marks that one search looks at. */
-const mostLooked = 20_000
+/** A search that no index helps looks at envelopes in such parts, which begin at the same places whatever is in them. */
+export const searched = 20_000
 
 /** The turns of one space: which envelope belongs to which, and where their steps are. */
 export class TurnIndex {
@@ -227,7 +226,7 @@ export class TurnIndex {
     const found = this.#found(search, query.limit)
     const last = found.at(-1)
     if (last === undefined || found.length < query.limit) {
-      return { places: this.#placed(found), next: this.#lookedTo(search) }
+      return { places: this.#placed(found), next: search.floor }
     }
     const whole = found.filter(({ seq }) => seq !== last.seq)
     if (whole.length > 0) return { places: this.#placed(whole), next: last.seq + 1 }
@@ -311,37 +310,31 @@ export class TurnIndex {
     )
   }
 
-  /** Of what no index finds, a search looks at so much at most: what it does not find costs no more than what it does. */
   #searchOf({ turn, agents, phases, since, until, before }: StepQuery, from = 0): Search {
     const [first, end] = [Math.max(from, this.#seqAt(since, 0)), Math.min(before, this.#seqAt(until, before))]
     const bits = phases?.reduce((sum, phase) => sum | phaseBits[phase], 0) ?? 0
-    const conditions = ['space = ? AND seq >= ? AND seq < ? AND steps > 0']
-    const values: Values = [this.#space, first, end]
-    if (turn !== undefined) conditions.push(`turn = ${turn}`)
     const isRare = phases?.length === 1 && bits !== phaseBits.thinking && turn === undefined
+    const isHelped = turn !== undefined || (agents === undefined && (phases === undefined || isRare))
+    const last = Math.min(end - 1, this.seq)
+    const part = isHelped ? first : Math.max(first, last - (last % searched))
+    const conditions = ['space = ? AND seq >= ? AND seq < ? AND steps > 0']
+    const values: Values = [this.#space, part, end]
+    if (turn !== undefined) conditions.push(`turn = ${turn}`)
     if (phases !== undefined) conditions.push(`phases & ${bits} <> 0`)
     const by = turn !== undefined ? 'INDEXED BY marks_turn' : isRare ? `INDEXED BY marks_phase_${bits}` : ''
-    const isBounded = turn === undefined && (agents !== undefined || (phases !== undefined && !isRare))
-    const limit = isBounded ? `LIMIT ${mostLooked}` : ''
-    const looked = `marks ${by} WHERE ${conditions.join(' AND ')} ORDER BY seq DESC, place DESC`
-    const select = `SELECT seq, turn, at, step, steps, start FROM ${looked} ${limit}`
-    if (agents === undefined) return { sql: `SELECT * FROM (${select}) LIMIT ?`, values, isBounded, looked }
-    const names = agents.map(() => '?').join(', ')
-    const ofThem = `(SELECT agent FROM turns WHERE space = ${this.#space} AND turn = found.turn) IN (${names})`
-    const sql = `SELECT * FROM (${select}) AS found WHERE ${ofThem} LIMIT ?`
-    return { sql, values, agents, isBounded, looked }
+    if (agents !== undefined) {
+      const names = agents.map(() => '?').join(', ')
+      conditions.push(
+        `(SELECT agent FROM turns WHERE turns.space = marks.space AND turns.turn = marks.turn) IN (${names})`,
+      )
+    }
+    const found = `marks ${by} WHERE ${conditions.join(' AND ')} ORDER BY seq DESC, place DESC LIMIT ?`
+    const sql = `SELECT seq, turn, at, step, steps, start FROM ${found}`
+    return { sql, values, ...(agents && { agents }), floor: part > first ? part : undefined }
   }
 
   #found({ sql, values, agents = [] }: Search, limit: number): StoredPlace[] {
     return this.#all<StoredPlace>(sql, ...values, ...agents, limit)
-  }
-
-  /** Up to where a search has looked; `undefined` = it has looked at everything. */
-  #lookedTo({ isBounded, looked, values }: Search): number | undefined {
-    if (!isBounded) return undefined
-    const sql = `SELECT seq FROM ${looked} LIMIT 1 OFFSET ${mostLooked - 1}`
-    const [last] = this.#all<{ seq: number }>(sql, ...values)
-    return last && last.seq + 1
   }
 
   /** The first seq in the index whose time is not before this one; `otherwise` where no time is asked for. */

@@ -72,6 +72,7 @@ export class Steps {
   ): Promise<{ readonly made: readonly Made[]; readonly next: number | undefined }> {
     const query = this.#queryOf(asked)
     if (query === undefined) return { made: [], next: undefined }
+    await nextTurn() // Others come first.
     const { places, next } = this.#index.steps(query)
     const { phases } = query
     const isAsked = ({ draft }: StepInTurn): boolean => phases?.includes(draft.phase) ?? true
@@ -85,7 +86,8 @@ export class Steps {
       const steps = mayRead(this.#reader, this.#space.audienceOf(row))
         ? this.#stepsOf(row, bySeq.get(row.seq) ?? [])
         : []
-      made.push({ seq: row.seq, heading: headingOf(row), steps: steps.filter(isAsked).reverse() })
+      const told = steps.filter((step) => isAsked(step) && this.#mayTell(row, step))
+      made.push({ seq: row.seq, heading: headingOf(row), steps: told.reverse() })
     }
     return { made: made.reverse(), next }
   }
@@ -109,6 +111,13 @@ export class Steps {
       shown.push({ step: rowOf(step, number), turn: view.record })
     }
     return shown
+  }
+
+  /** One answer may end calls of several: what came of a call may be told to those who may read the call. */
+  #mayTell({ kind }: Entry, { draft }: StepInTurn): boolean {
+    if (kind !== Kind.mcpResponse) return true
+    const call = this.#space.log.find(draft.linked_tool_call ?? '')
+    return call === undefined || mayRead(this.#reader, this.#space.audienceOf(call))
   }
 
   /** `undefined` where nothing can be found. */

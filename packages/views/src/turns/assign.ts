@@ -158,6 +158,7 @@ export class Assigner {
     }
     const turn = known ?? this.#begin(envelope)
     this.#contexts.renew(opened.context, turn)
+    turn.open++
     this.#causes.renew(keyOf(turn.heading.agent, id), turn)
     this.#marking.mark(turn, Role.open)
   }
@@ -181,7 +182,9 @@ export class Assigner {
     if (own === undefined && free !== undefined) this.#marking.end(free, Role.turn | Role.close)
     for (const closed of this.#lifecycle.apply(envelope)) {
       const turn = this.#contexts.use(closed.context)
-      if (turn !== undefined) this.#marking.end(turn, Role.close)
+      if (turn === undefined) continue
+      turn.open--
+      this.#marking.end(turn, turn.open === 0 ? Role.close | Role.last : Role.close)
     }
   }
 
@@ -354,7 +357,7 @@ export class Assigner {
       trigger === undefined
         ? { ...beginning, jobId, inputSource: 'job', trigger: null }
         : { ...beginning, jobId: null, inputSource: trigger.kind, trigger: trigger.seq }
-    const begun: OpenTurn = { heading, steps: 0, touched: 0 }
+    const begun: OpenTurn = { heading, steps: 0, open: 0, touched: 0 }
     this.#marking.begin(begun)
     if (trigger === undefined || number === null) return begun
     this.#numbers.renew(agent, number)

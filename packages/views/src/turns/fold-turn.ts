@@ -19,7 +19,7 @@ import { isWithheld, messageOf, rationaleOf } from '../text.js'
 import { attemptOf, isRefusedCall } from './attempt.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
 import { type Beginning, Role } from './mark.js'
-import { answer, endOf, endRun, resume, takeBack } from './outcome.js'
+import { answer, endOf, endRun, endRuns, resume, takeBack } from './outcome.js'
 import type { ToolDecision, TurnRecord, TurnState } from './record.js'
 import { narrate, openRun, think } from './runs.js'
 
@@ -85,12 +85,11 @@ export class FoldedTurn {
 
   /** What the next envelope does, by the roles of its marks. Whether it ended a batch of calls: `reasoningEvent` tells of that. */
   apply(envelope: Envelope, roles: number): boolean {
-    const { record } = this
     const { seq = 0, ts, kind, payload } = envelope
     this.seq = seq
     this.#ts = ts
     this.#hasEnded = false
-    if (roles & Role.expire) this.#expire()
+    if (roles & Role.expire) this.#expire(ts)
     if (roles & Role.free) this.#takeUp(envelope)
     if (kind === Kind.chat) this.#chat(envelope, roles)
     else if (kind === Kind.chatCancel) this.#takeBack(roles)
@@ -102,11 +101,21 @@ export class FoldedTurn {
     else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) this.#close(envelope, roles)
     else if (kind === Kind.systemDecision) this.#decision(envelope, roles)
     else if (roles & Role.turn) this.#thought(envelope)
-    if ((roles & ~(Role.call | Role.fulfil)) !== 0 && this.#isIdle) {
-      record.state = 'completed'
-      record.completedAt = ts
-    }
+    if ((roles & ~(Role.call | Role.fulfil)) !== 0) this.#rest()
     return this.#hasEnded
+  }
+
+  /** An envelope has come by which its proposals may have expired, and of which nothing else may be told. */
+  expire(ts: string): void {
+    this.#expire(ts)
+    this.#rest()
+  }
+
+  /** A job of which nothing more is to come is done. */
+  #rest(): void {
+    if (!this.#isIdle) return
+    this.record.state = 'completed'
+    this.record.completedAt = this.#ts
   }
 
   #question(trigger: Envelope): string {
@@ -220,6 +229,13 @@ export class FoldedTurn {
     const closed = [...this.#contexts].filter((each) => isInside(context, each))
     for (const each of closed.sort((one, other) => one.length - other.length)) this.#end(each, state)
     if (this.#free.has(contextRoot(context))) this.#end(contextRoot(context), state)
+    else if (closed.length === 0 && roles & Role.last) this.#endUnknown(context, state)
+  }
+
+  /** A run has ended whose start it was not told of: that was pruned, or may not be read. */
+  #endUnknown(context: string, state: TurnState): void {
+    if (state !== 'completed') this.#abandon(({ source }) => isInside(context, source.context))
+    endRuns(this.record, state, this.#ts)
   }
 
   #end(context: string, state: TurnState): void {
@@ -256,8 +272,8 @@ export class FoldedTurn {
     this.#decisions.dispatch(call)
   }
 
-  #expire(): void {
-    for (const id of this.#deadlines.due(Date.parse(this.#ts))) {
+  #expire(ts: string): void {
+    for (const id of this.#deadlines.due(Date.parse(ts))) {
       const call = this.#calls.get(id)
       if (call !== undefined) this.#settle(call, rejected)
     }

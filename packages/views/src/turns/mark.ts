@@ -26,6 +26,8 @@ export const Role = {
   expire: 2048,
   /** With it the turn takes up a free path, which it has to itself as far as its agent goes. */
   free: 4096,
+  /** With it no context is open in the turn any more. */
+  last: 8192,
 } as const
 
 /** What may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */
@@ -74,8 +76,9 @@ export interface Assigned {
 /** A turn that envelopes may still belong to. */
 export interface OpenTurn {
   readonly heading: Beginning
-  /** Number of its steps so far. */
+  /** Number of its steps so far, and of contexts that are open in it. */
   steps: number
+  open: number
   /** Rises with each envelope that does something to it. */
   touched: number
 }

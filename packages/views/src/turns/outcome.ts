@@ -13,8 +13,12 @@ export function answer(turn: TurnRecord, said: Quoted, state: TurnState, now: st
 /** One of its runs has ended. A job ends with its run; a turn whose runs were all cancelled is not answered any more. */
 export function endRun(turn: TurnRecord, run: Run, state: TurnState, now: string): void {
   run.isOpen = false
-  const isLast = !turn.runs.some(({ isOpen }) => isOpen)
-  if (turn.state !== 'running' || !isLast || (turn.turnNumber !== null && state === 'completed')) return
+  if (!turn.runs.some(({ isOpen }) => isOpen)) endRuns(turn, state, now)
+}
+
+/** None of its runs is open any more. */
+export function endRuns(turn: TurnRecord, state: TurnState, now: string): void {
+  if (turn.state !== 'running' || (turn.turnNumber !== null && state === 'completed')) return
   finish(turn, state, now)
 }
 
