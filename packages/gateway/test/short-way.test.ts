@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { type Draft, type EnvelopeLog, sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -31,10 +32,10 @@ async function expectChain(log: EnvelopeLog, length: number): Promise<void> {
   }
 }
 
-/** Batches of which some are little, and some are not. */
+/** Batches of all sizes. */
 const sizes = [1, 1, 20, 2, 1, 300, 16, 17, 1, 1, 64, 3]
 
-describe('appending what is little', () => {
+describe('appending without another thread', () => {
   test('goes on with the chain where others left it, in each space', async () => {
     const { store, log } = await opened()
     const other = await store.open('other')
@@ -92,6 +93,21 @@ describe('appending what is little', () => {
     await log.append(drafts(3))
     await expectChain(log, 3)
   })
+
+  test('folds the write-ahead log into the file while it goes on', async () => {
+    const { path, log } = await opened()
+    const body = Buffer.alloc(64_000, 'x')
+    let longest = 0
+    for (let seq = 1; seq <= 2400; seq += 8) {
+      await log.append(drafts(seq, 8).map((draft) => ({ ...draft, body, content: body })))
+      await new Promise((resolve) => setImmediate(resolve))
+      longest = Math.max(longest, statSync(`${path}-wal`).size)
+    }
+    expect(log.head).toBe(2400)
+    // All of it has more than 150 MB.
+    expect(longest).toBeLessThan(110_000_000)
+    expect(statSync(path).size).toBeGreaterThan(50_000_000)
+  }, 60_000)
 
   test('is whole after much of it, and a restart', async () => {
     const { path, store, log } = await opened()

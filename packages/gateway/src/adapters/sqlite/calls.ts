@@ -19,6 +19,8 @@ export type WriterCalls = {
   /** Gives the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
   keep(space: number, checkpoint: Checkpoint): void
+  /** Moves what the write-ahead log has into the file, as far as nobody reads or writes what stands in the way. */
+  fold(): void
   /** As `open`, from the disk, and only if that can be written. */
   recover(name: string): OpenedSpace
   /** As the reader, while that is starting. */

@@ -16,6 +16,8 @@ export class Channel<Calls extends Callable> {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
+  /** Calls that are waited for, and keep nobody else waiting. */
+  #aside = 0
   #failure: LogError | undefined
   #isStarting = true
 
@@ -70,9 +72,22 @@ export class Channel<Calls extends Callable> {
     return this.#send(name, args, handOver) as Promise<ReturnType<Calls[Name]>>
   }
 
+  /** The same for what makes no difference to any other call: with it alone to do, the worker counts as idle. */
+  async callAside<Name extends keyof Calls>(
+    name: Name,
+    args: Parameters<Calls[Name]>,
+  ): Promise<ReturnType<Calls[Name]>> {
+    this.#aside++
+    try {
+      return await this.call(name, args)
+    } finally {
+      this.#aside--
+    }
+  }
+
   /** Whether it has nothing to do, and could. */
   get isIdle(): boolean {
-    return this.#waiting.size === 0 && this.#failure === undefined
+    return this.#waiting.size === this.#aside && this.#failure === undefined
   }
 
   /** Waits for the calls made so far, then ends the worker. */

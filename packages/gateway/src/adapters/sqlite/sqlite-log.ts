@@ -10,7 +10,7 @@ import type { ShortWay } from './short-way.js'
 export interface Threads {
   readonly writer: Channel<WriterCalls>
   readonly reader: Channel<ReaderCalls>
-  /** On this thread, for batches that are not worth waking the writer. Absent = each commit waits for the disk. */
+  /** On this thread. Absent = each commit waits for the disk. */
   readonly shortWay: ShortWay | undefined
   /** On this thread: admission cannot wait for an answer. */
   readonly lookup: Lookup
@@ -60,6 +60,11 @@ export async function openSqliteLog(
       const last = batch.at(-1)
       if (last === undefined) return
       isUnwritten = false
+      const rest = shortWay?.rest()
+      if (rest !== undefined) {
+        lastWrite = rest
+        await rest
+      }
       // What was asked of the writer before is done before.
       const isDone = writer.isIdle && shortWay?.append(space, batch)
       lastWrite = isDone ? Promise.resolve() : hand(batch)

@@ -17,8 +17,9 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * Logs in one SQLite file. One worker writes and one reads, so that neither the disk nor the hashing stalls the event loop;
- * what is little is written without waking anybody. Rejects with a `LogError`: `locked`, `format`, `corrupt` or `io`.
+ * Logs in one SQLite file. One worker writes and one reads, so that neither the disk nor long reads stall the event loop. With
+ * durability `process`, where no commit waits for the disk, this thread commits by itself, and the worker prunes and folds the
+ * write-ahead log. Rejects with a `LogError`: `locked`, `format`, `corrupt` or `io`.
  */
 export async function sqliteStore({ path, durability = 'process' }: SqliteStoreOptions): Promise<LogStore> {
   const file = resolve(path)
@@ -37,7 +38,7 @@ async function startThreads(
   let lookup: Lookup | undefined
   let shortWay: ShortWay | undefined
   try {
-    shortWay = durability === 'process' ? new ShortWay(path) : undefined
+    shortWay = durability === 'process' ? new ShortWay(path, () => writer.callAside('fold', [])) : undefined
     lookup = shortWay?.lookup ?? lookupIn(path)
     const reader = Channel.start<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), reading)
     const threads = { writer, shortWay, reader, lookup }

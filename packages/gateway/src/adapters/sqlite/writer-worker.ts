@@ -42,6 +42,8 @@ function start(options: WriterOptions): void {
         return file.use(({ db }) => pagesOf(db)(...call.args))
       case 'checkpoint':
         return file.use(({ db }) => checkpointOf(db, ...call.args))
+      case 'fold':
+        return file.use(({ db }) => void db.pragma('wal_checkpoint(PASSIVE)'))
       case 'close':
         file.close()
         return holder.close()
