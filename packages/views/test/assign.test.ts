@@ -37,7 +37,7 @@ describe('an envelope belongs to turns', () => {
         [1, 'settle', 'home'],
         [2, 'begin', 'answer'],
       ],
-      [[1, 'turn', 'close']],
+      [[1, 'turn', 'close', 'last']],
       [[1, 'answer']],
     ])
   })
