@@ -131,7 +131,8 @@ test('a stream that comes back after a restart, from anywhere in an envelope, ge
     const again = await stage({ store: await sqliteStore({ path }), limits })
     const seen = blocks.slice(0, cut)
     const rest = await rawEvents(again.url, 'auditor', { lastId: lastIdOf(seen) })
-    expect([...seen, ...rest]).toEqual(blocks)
+    // What came later may have come along.
+    expect([...seen, ...rest].slice(0, blocks.length)).toEqual(blocks)
     // What comes from now on follows what was there.
     const more: [string, ...Sent[]][] = [
       ['ben', thought(`more${cut}`, 'on')],
@@ -140,6 +141,7 @@ test('a stream that comes back after a restart, from anywhere in an envelope, ge
     await again.say(...more, ['ana', chat(`end${cut}`, 'over')])
     const all = await rawEvents(again.url, 'auditor', { lastId: lastIdOf(seen), until: `end${cut}` })
     expect(all.slice(0, rest.length)).toEqual(rest)
+    expect(new Set(all).size).toBe(all.length)
     await again.close()
   }
 })

@@ -67,11 +67,12 @@ export class Feeds {
   async #advance(through: number): Promise<void> {
     const after = this.#shown
     for (const session of this.#open) if (session.closed) this.#leave(session)
-    // Where nobody looks on, no event is made.
-    const endings = this.#upToDate.size > 0 ? await this.#endings(after, through, [...this.#upToDate]) : []
-    for (const ending of endings) this.#charge(ending.agent, ending)
     const batch = this.#take(through)
     const isWhole = batch.length === through - after
+    // Where nobody looks on, or all have to read the log, no event is made.
+    const isMade = isWhole && this.#upToDate.size > 0
+    const endings = isMade ? await this.#endings(after, through, [...this.#upToDate]) : []
+    for (const ending of endings) this.#charge(ending.agent, ending)
     this.#shown = through
     if (isWhole && this.#isShown(batch, endings)) return
     const behind = [...this.#upToDate]

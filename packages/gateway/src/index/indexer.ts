@@ -37,6 +37,8 @@ export class Indexer {
   readonly #file: IndexFile
   readonly #recovery: Recovery
   #index: TurnIndex | undefined
+  /** The one of which it was told how far it has come. */
+  #advanced: TurnIndex | undefined
   #isRunning = false
   #isOver = false
   #failure: unknown
@@ -135,6 +137,7 @@ export class Indexer {
       if (this.#isOver) return
       if (this.#index !== index) return this.#catchUp()
       this.#recovered()
+      this.#advanced = index
       await this.onAdvance(index.seq)
       this.#reached()
       await this.#rest(performance.now() - start, space.delivered > delivered)
@@ -142,6 +145,11 @@ export class Indexer {
       if (this.#index !== index) return this.#catchUp()
     }
     this.#recovered()
+    if (this.#advanced !== index) {
+      this.#advanced = index
+      await this.onAdvance(index.seq)
+      return this.#catchUp()
+    }
     this.#isRunning = false
   }
 

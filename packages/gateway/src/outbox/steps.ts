@@ -79,7 +79,7 @@ export class Steps {
         ? this.#stepsOf(row, bySeq.get(row.seq) ?? [])
         : []
       const told = steps.filter((step) => isAsked(step) && this.#mayTell(row, step))
-      made.push({ seq: row.seq, heading: headingOf(row), steps: told })
+      made.push({ seq: row.seq, heading: headingOf(row), steps: told.reverse() })
       if (made.length % 16 === 0) await nextTurn()
     }
     return { made: made.reverse(), next }
