@@ -56,8 +56,8 @@ describe('a reader who may read a part of it', () => {
     expect(await toolsFor('ana')).toEqual([['open-tool -> done', 'a']])
     expect(await toolsFor('ben')).toEqual([['secret-tool -> done', 'b']])
     expect(await toolsFor('cleo')).toEqual([
-      ['secret-tool -> done', 'b'],
       ['open-tool -> done', 'a'],
+      ['secret-tool -> done', 'b'],
     ])
     expect(await toolsFor('dora')).toEqual([])
   })
@@ -124,6 +124,8 @@ describe('every filter of the audit', () => {
     const stand = await standFor(log)
     const all = await stepsFor(stand, 'dora', 'limit=1000')
     expect(all.length).toBeGreaterThan(400)
+    const ids = all.map(({ id }) => id)
+    expect(ids).toEqual([...ids].sort().reverse())
     for (const [query, isAsked] of Object.entries(queries)) {
       const expected = all.filter(isAsked)
       for (const limit of [1, 2, 7, 100]) {
