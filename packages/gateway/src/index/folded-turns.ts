@@ -87,7 +87,7 @@ export class FoldedTurns {
     if (seen.length === envelopes.length && isAsked) {
       return { beginning, record: folded.record, isTruncated, envelopes, withheld: [] }
     }
-    if (seen.length === 0) return undefined
+    if (seen.every(({ roles }) => roles === Role.hear)) return undefined
     const record = await this.#foldOf(beginning, isAsked ? trigger : undefined, seen)
     const withheld = envelopes.filter((each) => !seen.includes(each))
     return { beginning, record, isTruncated, envelopes: seen, withheld }

@@ -26,6 +26,8 @@ export const Role = {
   expire: 2048,
   /** With it the turn takes up a free path, which it has to itself as far as its agent goes. */
   free: 4096,
+  /** It is said in a run of the turn, and may change nothing. */
+  hear: 8192,
 } as const
 
 /** What may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */
