@@ -74,11 +74,12 @@ export class Narrator {
     })
   }
 
-  /** Calls that have no answer. */
+  /** Calls that have no answer; of a context alone nobody can tell, since it may have come outside. */
   unanswered(isRunning: boolean): string[] {
+    const [here, yet] = [this.#agent === undefined ? ' here' : '', isRunning ? ' yet' : '']
     return [...this.#calls.values()]
       .filter(({ isOpen, isProposal }) => isOpen && !isProposal)
-      .map(({ id, tool }) => `${tool} -> no answer${isRunning ? ' yet' : ''}${link('tool_call', id)}`)
+      .map(({ id, tool }) => `${tool} -> no answer${here}${yet}${link('tool_call', id)}`)
   }
 
   /** Nested contexts have headings of their own, above their starts; where all is said in one, none is needed. */
