@@ -15,7 +15,7 @@ export const cast: Readonly<Record<string, readonly Capability[]>> = {
 export type Line = { readonly id: string; readonly kind: string } & Record<string, unknown>
 export type Step = readonly [from: string, line: Line]
 
-const call = (id: string, context: string, name: string, args: object, more: object = {}): Line => ({
+export const call = (id: string, context: string, name: string, args: object, more: object = {}): Line => ({
   id,
   kind: 'mcp.request',
   to: ['files'],
@@ -23,17 +23,17 @@ const call = (id: string, context: string, name: string, args: object, more: obj
   payload: { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } },
   ...more,
 })
-const answer = (id: string, correlationId: string, result: object, asker = 'security'): Line => ({
+export const answer = (id: string, correlationId: string, result: object, asker = 'security'): Line => ({
   id,
   kind: 'mcp.response',
   to: [asker],
   correlationId,
   payload: { jsonrpc: '2.0', id: correlationId, ...result },
 })
-const text = (said: string, more: object = {}): object => ({
+export const text = (said: string, more: object = {}): object => ({
   result: { content: [{ type: 'text', text: said }], ...more },
 })
-const says = (id: string, kind: string, message: string, more: object = {}): Line => ({
+export const says = (id: string, kind: string, message: string, more: object = {}): Line => ({
   id,
   kind,
   payload: { message },
@@ -47,7 +47,13 @@ const key = [
   'KEY-----',
 ].join(' ')
 
-const proposal = (id: string, context: string, rationale: string, name: string, args: object): Line => ({
+export const proposal = (
+  id: string,
+  context: string,
+  rationale: string,
+  name: string,
+  args: object,
+): Line => ({
   id,
   kind: 'mcp.proposal',
   to: ['files'],

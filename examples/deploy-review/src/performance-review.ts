@@ -19,7 +19,9 @@ async function judge(run: Reasoning): Promise<Verdict> {
   const report = await run.call('files/read_text_file', { path: reportPath }, { why })
   const measures = compare(parseLoadReport(report.text))
   for (const { figures, limit, isKept } of measures) {
-    await run.thought(`${figures} is ${isKept ? 'acceptable' : 'not acceptable'}: ${limit} is allowed.`)
+    const judgement = isKept ? 'acceptable' : 'not acceptable'
+    // Told, since the word "error" in it would make it look like a failure.
+    await run.thought(`${figures} is ${judgement}: ${limit} is allowed.`, { phase: 'thinking' })
   }
   const exceeded = measures.filter(({ isKept }) => !isKept)
   if (exceeded.length === 0) {

@@ -31,7 +31,8 @@ async function judge(run: Reasoning): Promise<Verdict> {
     ({ place, code }) => `The expiry check \`${code}\` (${place}) is gone.`,
   )
   for (const objection of objections) await run.thought(objection)
-  await run.thought(`${tests.failed.length} of ${tests.total} security tests failed.`)
+  // Tests that fail are a finding here, no error of this agent.
+  await run.thought(`${tests.failed.length} of ${tests.total} security tests failed.`, { phase: 'thinking' })
   if (tests.failed.length > 0) objections.push(summarize(tests), await explain(run, tests.failed, hunks))
   if (objections.length === 0) {
     const reasons = `All ${tests.total} security tests passed, and the change removes no expiry check.`
@@ -57,7 +58,8 @@ async function explain(
   hunks: readonly Hunk[],
 ): Promise<string> {
   await using search = await run.reason('Which of the changed lines make these tests fail?')
-  for (const { name, message } of failed) await search.thought(`"${name}" failed: ${message}`)
+  for (const { name, message } of failed)
+    await search.thought(`"${name}" failed: ${message}`, { phase: 'thinking' })
   const isAboutExpiry = failed.some(({ name }) => /expir/i.test(name))
   const suspects = isAboutExpiry ? findWaysAround(hunks) : []
   for (const { place, code } of suspects) {

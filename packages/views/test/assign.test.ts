@@ -2,6 +2,7 @@ import { Assigner, endingRoles, phaseBits, Role } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import {
   call,
+  cancel,
   chat,
   conclusion,
   type Fields,
@@ -39,6 +40,25 @@ describe('an envelope belongs to turns', () => {
       ],
       [[1, 'turn', 'close', 'last']],
       [[1, 'answer']],
+    ])
+  })
+
+  test('when it is said in one of their runs, whoever says it', () => {
+    const log = [
+      question,
+      opening,
+      chat('other', 'Is it in the cache?', inRun),
+      cancel('user', 'r', 'too slow'),
+      cancel('agent', 'r', 'asked to stop'),
+      cancel('user', 'r', 'too late'),
+      chat('agent', 'So be it', inRun),
+    ]
+    expect(rolesIn(log).slice(2)).toEqual([
+      [[1, 'hear']],
+      [[1, 'hear']],
+      [[1, 'turn', 'close']],
+      [[1, 'hear']],
+      [[1, 'hear']],
     ])
   })
 

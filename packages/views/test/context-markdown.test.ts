@@ -1,7 +1,7 @@
 import { contextMarkdown, detailsText, payloadText, thoughtSteps, thoughtText } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { call, chat, type Fields, result, thought, toLog } from './support/log.js'
+import { call, chat, type Fields, result, start, thought, toLog } from './support/log.js'
 
 // All that is expected here was written by hand.
 
@@ -37,6 +37,28 @@ helper [思考] Is there a copy?
 ann sends deploy.asked: Now?
 env: test
 `)
+  })
+
+  test('a call whose answer is not in the context, nested starts, and free ones', () => {
+    const log = toLog([
+      start('agent', 'Looking', { id: 'r' }),
+      start('agent', 'Deeper', { id: 'n', context: 'r' }),
+      call('agent', 'look', {}, { context: 'r/n', rationale: 'to see' }),
+    ])
+    expect(contextMarkdown('r', log)).toBe(`## Context r
+
+agent begins: Looking
+
+### r/n
+
+agent begins: Deeper
+
+agent calls look of tools — "to see" (tool_call: e3)
+
+look -> no answer here yet (tool_call: e3)
+`)
+    const free = toLog([start('agent', 'Deeper', { id: 'n', context: 'plans' })])
+    expect(contextMarkdown('plans', free)).toBe('## Context plans\n\nagent begins: Deeper\n')
   })
 
   verifies('M29', 'richer kinds show all that they say', () => {

@@ -146,6 +146,28 @@ describe('a turn as Markdown tells why', () => {
     expect(told(all, { state: 'running' })).toEqual([...calls, 'wait -> no answer yet (tool_call: e5)'])
   })
 
+  test('that a result is longer than what is shown; JSON of many lines is on one', () => {
+    const read = call('agent', 'read', {}, { ...inRun, rationale: 'to see' })
+    const all = [
+      read,
+      result('e1', 'x'.repeat(501)),
+      read,
+      result('e3', '{\n  "passed": 12,\n  "failed": [\n    "expiry"\n  ]\n}\n'),
+      read,
+      result('e5', `# Report\n\n${'12 passed\n'.repeat(500)}`),
+      read,
+      result('e7', '[info] one\n[info] two'),
+    ]
+    const texts = told(all)
+    expect(texts.filter((text) => !text.startsWith('agent calls'))).toEqual([
+      `[実行] read -> ${'x'.repeat(500)}… (of 501 characters) (tool_call: e1)`,
+      '[実行] read -> { "passed": 12, "failed": [ "expiry" ] } (tool_call: e3)',
+      `[実行] read -> # Report\n>\n${'> 12 passed\n'.repeat(49)}> …`,
+      '(of 5,010 characters) (tool_call: e5)',
+      '[実行] read -> [info] one\n[info] two (tool_call: e7)',
+    ])
+  })
+
   test('what was decided on a proposal, by whom, when and why', () => {
     const proposed = propose('agent', 'drop', {}, inRun)
     const asked = '[承認待ち] Awaiting human approval for drop of tools — no reason given (approval: e1)'
@@ -195,6 +217,12 @@ describe('a turn as Markdown tells why', () => {
         message: 'A private key was withheld.',
         attemptedKind: 'reasoning.thought',
       }),
+      refused('agent', {
+        decision: 'blocked',
+        reasonCode: 'leak',
+        message: 'A private key was withheld.',
+        attemptedTool: 'read',
+      }),
       refused('helper', {
         decision: 'review',
         reasonCode: 'injection',
@@ -204,8 +232,9 @@ describe('a turn as Markdown tells why', () => {
     ]
     expect(told(all)).toEqual([
       '[承認待ち] Policy rate_limited: Too many calls. · limited: search {"text":"aa — no reason given · 12 times (policy: e1)',
-      '[承認待ち] Policy leak: A private key was withheld. · blocked: reasoning.thought (policy: e2)',
-      'helper [承認待ち] Policy injection: A role marker. · review: reasoning.thought (policy: e3)',
+      '[承認待ち] Policy leak: A private key was withheld. · blocked: a text of reasoning.thought (policy: e2)',
+      '[承認待ち] Policy leak: A private key was withheld. · blocked: a text of read (policy: e3)',
+      'helper [承認待ち] Policy injection: A role marker. · review: reasoning.thought (policy: e4)',
     ])
   })
 
@@ -270,8 +299,8 @@ describe('a turn as Markdown tells why', () => {
     ]
     expect(told(all)).toEqual([
       'agent begins: Analyzing deployment (references: m380, m390 · approach: security-first · confidence: 0.7)',
-      'agent begins: Deep dive into security',
       '### e1/e2',
+      'agent begins: Deep dive into security',
       '[思考] Checking permissions...',
       '[思考] (withheld)',
       'agent concludes',

@@ -1,4 +1,4 @@
-import { type Beginning, markdownHeader, turnMarkdownWriter } from '@meup/views'
+import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/views'
 import type { FoldedTurns } from '../index/folded-turns.js'
 import { rowsAt } from '../index/rows-at.js'
 import type { TurnIndex } from '../index/turn-index.js'
@@ -56,7 +56,9 @@ export async function* exportTurns(
     const { record, envelopes, isTruncated } = view
     const { id, agent, turnNumber, startedAt, state, trigger } = record
     const told = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
-    const said = envelopes.map(({ source }) => source.seq).filter((seq) => seq <= head)
+    // What merely comes when a proposal has expired is of another turn.
+    const own = envelopes.filter(({ roles }) => roles !== Role.expire)
+    const said = own.map(({ source }) => source.seq).filter((seq) => seq <= head)
     const seqs = trigger === null ? said : [trigger.source.seq, ...said]
     if (isFirst) yield markdownHeader(`Turns of ${space.config.name}`)
     isFirst = false

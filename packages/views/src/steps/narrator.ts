@@ -74,19 +74,26 @@ export class Narrator {
     })
   }
 
-  /** Calls that have no answer. */
+  /** Calls that have no answer; of a context alone nobody can tell, since it may have come outside. */
   unanswered(isRunning: boolean): string[] {
+    const [here, yet] = [this.#agent === undefined ? ' here' : '', isRunning ? ' yet' : '']
     return [...this.#calls.values()]
       .filter(({ isOpen, isProposal }) => isOpen && !isProposal)
-      .map(({ id, tool }) => `${tool} -> no answer${isRunning ? ' yet' : ''}${link('tool_call', id)}`)
+      .map(({ id, tool }) => `${tool} -> no answer${here}${yet}${link('tool_call', id)}`)
   }
 
-  /** Nested contexts have headings of their own; where all is said in one, none is needed. */
-  #placeOf({ context }: Envelope): string[] {
+  /** Nested contexts have headings of their own, above their starts; where all is said in one, none is needed. */
+  #placeOf(envelope: Envelope): string[] {
+    const context = this.#isOpening(envelope) ? openedContext(envelope) : envelope.context
     if (context === undefined || context === this.#context) return []
     const isNested = [context, this.#context].some((path) => path !== undefined && contextRoot(path) !== path)
     this.#context = context
     return isNested ? [`### ${context}`] : []
+  }
+
+  /** In a free path a start opens nothing that anybody else would write in. */
+  #isOpening({ kind, context }: Envelope): boolean {
+    return kind === Kind.reasoningStart && (context === undefined || this.#owners.get(context) !== undefined)
   }
 
   #paragraphs(envelope: Envelope): string[] {
@@ -182,11 +189,13 @@ export class Narrator {
   #response({ from, payload }: Envelope, about: string): string {
     const { outcome, text, size } = readResult(payload, this.#guard)
     const call = this.#settle(about)
-    const said = isBlank(text) ? outcomeText({ outcome, size, ...unnamed }) : head(text, longestResult)
+    const [said, length] = isBlank(text)
+      ? [outcomeText({ outcome, size, ...unnamed }), '']
+      : shortResult(text)
     const isAnswer = from === this.#agent && call?.from !== undefined && call.from !== from
     const who = isAnswer ? `${from} answers ` : ''
     const label = phaseLabels[outcome === 'error' ? 'error' : 'execute']
-    return `${who}${label} ${this.#toolOf(about)} -> ${withEnd(said, link('tool_call', about))}`
+    return `${who}${label} ${this.#toolOf(about)} -> ${withEnd(said, `${length}${link('tool_call', about)}`)}`
   }
 
   #refusal({ kind, from, ts, payload: { reason, message } }: Envelope, about: string): string {
@@ -196,16 +205,17 @@ export class Narrator {
     return `${from} ${deed} ${this.#toolOf(about)} at ${ts}${link('approval', about)}${because(why.join(': '))}`
   }
 
-  /** With what was attempted, and why: that is nowhere else. */
+  /** With what was refused, and why it was attempted: that is nowhere else. What is blocked is a text, the rest goes on. */
   #decision({ id, to, payload }: Envelope): string {
     const [participant = ''] = to ?? []
     const { decision, reasonCode, message, attemptedKind, attemptedTool, attemptedRationale, count } = payload
     const who = participant === this.#agent || participant === '' ? '' : `${participant} `
     const tool = this.#clean(attemptedTool ?? attemptedKind)
-    const isCall = attemptedTool !== undefined
+    const isRefusedCall = attemptedTool !== undefined && (decision === 'denied' || decision === 'limited')
     const reason = typeof attemptedRationale === 'string' ? attemptedRationale : undefined
-    const why = isCall || reason !== undefined ? ` — ${quote(reason)}` : ''
-    const attempt = `${String(decision)}: ${tool}${this.#attempted(payload.attemptedArguments)}${why}`
+    const why = isRefusedCall || reason !== undefined ? ` — ${quote(reason)}` : ''
+    const what = decision === 'blocked' ? `a text of ${tool}` : tool
+    const attempt = `${String(decision)}: ${what}${this.#attempted(payload.attemptedArguments)}${why}`
     const times = Number(count) > 1 ? ` · ${Number(count)} times` : ''
     const policy = `Policy ${String(reasonCode)}: ${onOneLine(String(message))}`
     return `${who}${phaseLabels.waiting_approval} ${policy} · ${attempt}${times}${link('policy', id)}`
@@ -260,6 +270,15 @@ export class Narrator {
 const unnamed = { tool_name: '', rationale: '', parameters: {}, parallel_group: null }
 
 const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => ` (${name}: ${onOneLine(id)})`
+
+/** What is shown of a result, and how long it is where that is not all. JSON of many lines is as well read on one. */
+function shortResult(text: string): [shown: string, length: string] {
+  const isJson = /^\s*[{[]\s*["{[]/.test(text)
+  const looked = isJson ? head(text, 4 * longestResult) : text
+  const whole = isJson ? onOneLine(looked) : text
+  if (whole.length <= longestResult && looked === text) return [whole, '']
+  return [`${head(whole, longestResult)}…`, ` (of ${text.length.toLocaleString('en')} characters)`]
+}
 
 const ofWhom = (to: readonly string[] | undefined): string =>
   to === undefined || to.length === 0 ? '' : ` of ${to.join(', ')}`

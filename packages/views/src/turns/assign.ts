@@ -88,7 +88,10 @@ export class Assigner {
 
   chat(envelope: Envelope): void {
     this.#offer(envelope)
-    if (envelope.context !== undefined) return
+    if (envelope.context !== undefined) {
+      this.#hear(envelope)
+      return
+    }
     const turn = this.#turnAnswering(envelope)
     if (turn !== undefined) this.#marking.mark(turn, Role.answer)
   }
@@ -173,19 +176,21 @@ export class Assigner {
     for (const { phase } of steps) this.#marking.step(turn, phase, Role.turn)
   }
 
-  /** A conclusion or a cancel. */
+  /** A conclusion or a cancel; another's asks the agent to stop. */
   close(envelope: Envelope): void {
     const { context, from } = envelope
     const own = this.#around(context).find(({ heading }) => heading.agent === from)
     if (own !== undefined) this.#marking.mark(own, Role.turn)
     const free = own ?? this.#inFreePath(context, from)
     if (own === undefined && free !== undefined) this.#marking.end(free, Role.turn | Role.close)
-    for (const closed of this.#lifecycle.apply(envelope)) {
-      const turn = this.#contexts.use(closed.context)
+    const closed = this.#lifecycle.apply(envelope)
+    for (const each of closed) {
+      const turn = this.#contexts.use(each.context)
       if (turn === undefined) continue
       turn.open--
       this.#marking.end(turn, turn.open === 0 ? Role.close | Role.last : Role.close)
     }
+    if (own === undefined && closed.length === 0) this.#hear(envelope)
   }
 
   /** The gateway refused something, or had it reviewed: a step, and a decision where it was a call. */
@@ -263,6 +268,13 @@ export class Assigner {
     const turns = [...(this.#triggered.get(trigger) ?? [])]
     for (const turn of turns.sort((one, other) => one.touched - other.touched))
       this.#marking.end(turn, Role.takeBack)
+  }
+
+  /** What is said in a run belongs to its turn, whoever says it, though it may change nothing. */
+  #hear({ context, from }: Envelope): void {
+    const around = this.#around(context)
+    const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]
+    if (turn !== undefined) this.#marking.mark(turn, Role.hear)
   }
 
   /** A chat or a request may be what begins a turn. */

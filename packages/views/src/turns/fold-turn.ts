@@ -101,7 +101,7 @@ export class FoldedTurn {
     else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) this.#close(envelope, roles)
     else if (kind === Kind.systemDecision) this.#decision(envelope, roles)
     else if (roles & Role.turn) this.#thought(envelope)
-    if ((roles & ~(Role.call | Role.fulfil)) !== 0) this.#rest()
+    if ((roles & ~(Role.call | Role.fulfil | Role.hear)) !== 0) this.#rest()
     return this.#hasEnded
   }
 

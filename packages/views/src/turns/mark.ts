@@ -28,6 +28,8 @@ export const Role = {
   free: 4096,
   /** With it no context is open in the turn any more. */
   last: 8192,
+  /** It is said in a run of the turn, and may change nothing. */
+  hear: 16384,
 } as const
 
 /** What may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */

@@ -13,8 +13,8 @@ interface Draft extends Mark {
   end: number
 }
 
-/** Roles that change a turn; who only calls in it, or fulfils, changes nothing yet. */
-const touching = ~(Role.call | Role.fulfil)
+/** Roles that change a turn; who only calls or speaks in it, or fulfils, changes nothing yet. */
+const touching = ~(Role.call | Role.fulfil | Role.hear)
 
 export const nothing: Assigned = { begun: [], marks: [], at: '' }
 
