@@ -104,7 +104,19 @@ export function building(log: EnvelopeLog, path?: string, portion = 256): Buildi
     clock,
     config: { name: 'test' },
     logger: silent,
-    log: Object.create(log, { read: { value: read } }) as EnvelopeLog,
+    log: {
+      epoch: log.epoch,
+      get head() {
+        return log.head
+      },
+      get oldest() {
+        return log.oldest
+      },
+      get snapshot() {
+        return log.snapshot
+      },
+      read,
+    },
     delivered: 0,
   }
   const indexer = new Indexer(space as unknown as Space, file)

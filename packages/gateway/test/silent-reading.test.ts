@@ -60,8 +60,11 @@ function randomLog(seed: number, length: number): Fields[] {
   const dice = diceOf(seed)
   const log = randomDrafts(seed, length).reduce<Fields[]>(
     (log, { body }) => {
-      const { protocol, ...envelope } = JSON.parse(Buffer.from(body).toString()) as Envelope
-      const { id, ts, kind, from, context } = envelope
+      const { protocol, payload: told, ...rest } = JSON.parse(Buffer.from(body).toString()) as Envelope
+      const { id, ts, kind, from, context } = rest
+      const expiresAt = new Date(Date.parse(ts) + (1 + dice(4)) * 2000).toISOString()
+      const expires = kind === Kind.mcpProposal && dice(2) === 0
+      const envelope = { ...rest, payload: expires ? { ...told, expiresAt } : told }
       const isPrivate = !kind.startsWith('system.') && !shared.has(kind) && dice(5) < 2
       log.push({ ...envelope, ...(isPrivate && { to: [pick(dice, readers)] }) })
       if (kind === Kind.reasoningStart && context === undefined && dice(4) === 0) {
@@ -72,7 +75,15 @@ function randomLog(seed: number, length: number): Fields[] {
     },
     [configured],
   )
-  return readableWhole(log)
+  // Proposals expire by the time of the head: let everybody know that.
+  const last: Fields = {
+    id: 'last',
+    ts: '2026-02-22T00:00:00.000Z',
+    from: 'dora',
+    kind: 'chat',
+    payload: { message: 'last' },
+  }
+  return [...readableWhole(log), last]
 }
 
 /**

@@ -56,7 +56,7 @@ describe('an envelope belongs to turns', () => {
     expect(rolesIn(log).slice(2)).toEqual([
       [[1, 'hear']],
       [[1, 'hear']],
-      [[1, 'turn', 'close']],
+      [[1, 'turn', 'close', 'last']],
       [[1, 'hear']],
       [[1, 'hear']],
     ])

@@ -220,25 +220,24 @@ export class FoldedTurns {
     return { seen: share, withheld: [...withheld, ...parts], isAll: false }
   }
 
-  /** Folds some envelopes of a turn. `ended`: called as a batch of calls has ended. */
+  /**
+   * Folds some envelopes of a turn. Its proposals expire by the time of the log: what they expire at, or are fulfilled by, may
+   * not be among them. `ended`: called as a batch of calls has ended.
+   */
   async #foldOf(
     beginning: Beginning,
     trigger: Source | undefined,
-    { seen, withheld }: Share,
+    { seen }: Share,
     ended: (folded: FoldedTurn) => void = () => {},
   ): Promise<TurnRecord> {
     const asked = trigger && (await this.#rowAt(trigger.seq))
     const folded = new FoldedTurn(this.#asBegun(beginning, seen), this.#options, asked && envelopeOf(asked))
-    const expiring = withheld.filter(({ roles }) => roles & Role.expire)
-    const expire = (before: number): void => {
-      while ((expiring[0]?.source.seq ?? before) < before) folded.expire(expiring.shift()?.ts ?? '')
-    }
     const places = seen.map(({ source: { seq }, roles, steps }) => ({ seq, roles, steps }))
     for await (const { row, place } of this.#rowsOf(places)) {
-      expire(row.seq)
+      if (!(place.roles & Role.expire)) folded.expire(row.ts)
       if (folded.apply(envelopeOf(row), place.roles)) ended(folded)
     }
-    expire(Number.MAX_SAFE_INTEGER)
+    folded.expire(await this.#now())
     return folded.record
   }
 
@@ -329,6 +328,12 @@ export class FoldedTurns {
   async #rowAt(seq: number): Promise<Row | undefined> {
     for await (const row of rowsAt(this.#space.log, [seq])) return row
     return undefined
+  }
+
+  async #now(): Promise<string> {
+    const { log, delivered } = this.#space
+    const [row] = await log.read({ after: delivered - 1, before: delivered + 1, limit: 1 })
+    return row?.ts ?? ''
   }
 
   async *#rowsOf(

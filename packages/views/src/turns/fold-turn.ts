@@ -105,8 +105,9 @@ export class FoldedTurn {
     return this.#hasEnded
   }
 
-  /** An envelope has come by which its proposals may have expired, and of which nothing else may be told. */
+  /** It is this time, by which its proposals may have expired; nothing else is told of that. */
   expire(ts: string): void {
+    if (!this.#decisions.arePending) return
     this.#expire(ts)
     this.#rest()
   }
