@@ -163,7 +163,7 @@ export function rowsOf(index: string): Record<string, unknown[]> {
   }
 }
 
-export function rowsIn(db: Database.Database): Record<string, unknown[]> {
+function rowsIn(db: Database.Database): Record<string, unknown[]> {
   const of = (columns: string, table: string, order: string) =>
     db
       .prepare(`SELECT ${columns} FROM ${table} JOIN spaces ON spaces.id = space ORDER BY ${order}`)
@@ -204,11 +204,7 @@ export async function everythingOfTurns(stand: Stand, reader = 'dora'): Promise<
 }
 
 /** The events of a stream up to an envelope that is logged meanwhile, as text. */
-export async function eventsOf(
-  stand: Stand,
-  reader: string,
-  headers: Record<string, string>,
-): Promise<string[]> {
+async function eventsOf(stand: Stand, reader: string, headers: Record<string, string>): Promise<string[]> {
   const { get, gateway } = stand
   const response = await get(reader, '/events', headers)
   const visitor = await gateway.identify({ space: 'test', token: 'token-of-dora', remote: 'here' })

@@ -28,7 +28,3 @@ export function sourceOf({ id, seq = 0, from, kind, to, correlationId, context }
     ...(context !== undefined && { context }),
   }
 }
-
-/** What this reader gets of a text: `null` where it may not read it. */
-export const shown = (quoted: Quoted | null, mayRead: MayRead): string | null =>
-  quoted !== null && mayRead(quoted.source) ? quoted.text : null

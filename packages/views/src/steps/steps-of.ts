@@ -7,7 +7,7 @@ import type { StepDraft } from './step.js'
 import { thoughtSteps } from './thought-steps.js'
 
 /** Characters that are kept of what a tool said. */
-export const longestResult = 500
+const longestResult = 500
 
 /** What a step says of a call whose request is not there any more. */
 const unknownTool = 'a tool'
