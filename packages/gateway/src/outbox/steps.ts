@@ -172,6 +172,12 @@ const numberIn = ({ withheld }: TurnView, { place, nth }: StepInTurn): number =>
   )
 
 function rowOf({ place, id, draft, createdAt, source }: StepInTurn, step_number: number): ReasoningStep {
-  const links = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }
-  return { id, turn_id: place.turn.id, step_number, ...links, ...draft, created_at: createdAt, source }
+  const { phase, content, ...about } = draft
+  const links = {
+    linked_tool_call: null,
+    linked_policy_decision: null,
+    linked_approval_request: null,
+    ...about,
+  }
+  return { id, turn_id: place.turn.id, step_number, phase, content, ...links, created_at: createdAt, source }
 }
