@@ -65,7 +65,7 @@ export {
   turnMarkdown,
   turnMarkdownWriter,
 } from './steps/turn-markdown.js'
-export { lowestUlidAt, seqOfUlid, Ulids } from './steps/ulid.js'
+export { seqOfUlid, ulidsOf } from './steps/ulid.js'
 export { cut, head, isWithheld, messageOf, reasonText } from './text.js'
 export { traceEndpoint } from './trace/endpoint.js'
 export {

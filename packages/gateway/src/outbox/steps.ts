@@ -6,7 +6,7 @@ import {
   type StepDraft,
   sourceOf,
   stepsOf,
-  Ulids,
+  ulidsOf,
 } from '@meup/views'
 import type { FoldedTurns, TurnView } from '../index/folded-turns.js'
 import { rowsAt } from '../index/rows-at.js'
@@ -136,15 +136,14 @@ export class Steps {
     const guard: Guard = (text) => safety.guard(text)
     const envelope = envelopeOf(row)
     const drafts = stepsOf(envelope, this.#answered(envelope, guard), guard)
-    const ids = new Ulids(this.#space.log.epoch)
+    const ulid = ulidsOf(this.#space.log.epoch)
     const inOrder = places
       .flatMap((place) => Array.from({ length: place.steps }, (_, nth) => ({ place, nth })))
       .sort((one, other) => one.place.start + one.nth - (other.place.start + other.nth))
     const source = sourceOf(envelope)
     return inOrder.flatMap(({ place, nth }, index) => {
       const draft = drafts[index]
-      ids.begin(place.at, row.seq)
-      const id = ids.at(place.start + nth)
+      const id = ulid(place.at, row.seq, place.start + nth)
       const createdAt = new Date(place.at).toISOString()
       return draft === undefined ? [] : { place, nth, id, draft, createdAt, source }
     })

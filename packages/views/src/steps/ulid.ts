@@ -11,45 +11,14 @@ export function seqOfUlid(id: string): number {
   return seq
 }
 
-/** What an id of this time, in milliseconds, or of a later one is not less than. */
-export const lowestUlidAt = (milliseconds: number): string =>
-  encode(Math.max(milliseconds, 0), lengths.time).padEnd(26, '0')
-
 /**
- * ULIDs that can be made again from the log: milliseconds since 1970, then, in place of chance, which log it is, the seq of
- * an envelope, and the index of what was made of it. They rise with the log, also where the clock was put back.
+ * Gives the ULIDs of a log, which can be made again from it: milliseconds since 1970, then, in place of chance, which log it is,
+ * the seq of an envelope, and the index of what was made of it. They rise with the log, whose times never go back.
  */
-export class Ulids {
-  readonly #log: string
-  /** Latest time that the log has told. */
-  milliseconds = 0
-  #seq = 0
-  /** What the ids of this envelope have in common; empty = none was asked for yet, as most envelopes make nothing. */
-  #place = ''
-  #index = 0
-
-  constructor(epoch: string) {
-    this.#log = encode(digest(epoch), lengths.log)
-  }
-
-  /** The next ids are for what is made of this envelope. */
-  begin(milliseconds: number, seq: number): void {
-    this.milliseconds = Math.max(this.milliseconds, milliseconds)
-    this.#seq = seq
-    this.#place = ''
-    this.#index = 0
-  }
-
-  next(): string {
-    return this.at(this.#index++)
-  }
-
-  /** The id with this index. */
-  at(index: number): string {
-    if (this.#place === '')
-      this.#place = encode(this.milliseconds, lengths.time) + this.#log + encode(this.#seq, lengths.seq)
-    return this.#place + encode(index, lengths.index)
-  }
+export function ulidsOf(epoch: string): (milliseconds: number, seq: number, index: number) => string {
+  const log = encode(digest(epoch), lengths.log)
+  return (milliseconds, seq, index) =>
+    encode(milliseconds, lengths.time) + log + encode(seq, lengths.seq) + encode(index, lengths.index)
 }
 
 function encode(value: number, length: number): string {

@@ -12,7 +12,7 @@ import { Lifecycle, type LifecycleSnapshot } from '../contexts/lifecycle.js'
 import { isNotification } from '../mcp/call.js'
 import { outcomeOf } from '../mcp/result.js'
 import { thoughtSteps } from '../steps/thought-steps.js'
-import { Ulids } from '../steps/ulid.js'
+import { ulidsOf } from '../steps/ulid.js'
 import { AskedCalls, type AskedCallsSnapshot } from './asked-calls.js'
 import { attemptOf, isRefusedCall } from './attempt.js'
 import { type Assigned, type Beginning, type OpenTurn, Role } from './mark.js'
@@ -60,15 +60,14 @@ export class Assigner {
   readonly #numbers = new Bounded<number>(10_000)
   readonly #calls = new AskedCalls()
   readonly #marking = new Marking()
-  readonly #ids: Ulids
+  readonly #ulid: ReturnType<typeof ulidsOf>
   #last = 0
   #latest = ''
-  #isPlaced = false
   /** Last seq that was taken; 0 = none. */
   seq = 0
 
   constructor(epoch: string) {
-    this.#ids = new Ulids(epoch)
+    this.#ulid = ulidsOf(epoch)
   }
 
   /** What the next envelope does. One that was taken before, or that is not in the log, does nothing. */
@@ -77,7 +76,6 @@ export class Assigner {
     if (seq === undefined || seq <= this.seq) return nothing
     this.seq = seq
     if (ts > this.#latest) this.#latest = ts
-    this.#isPlaced = false
     for (const { settles } of this.#calls.expired(ts))
       for (const turn of settles) this.#marking.end(turn, Role.expire)
     const effect = effects[kind]
@@ -359,9 +357,7 @@ export class Assigner {
 
   /** Without a trigger it is a job: work that nobody asked for. */
   #begin({ from: agent, id: jobId, seq = 0, ts: startedAt }: Envelope, trigger?: Trigger): OpenTurn {
-    if (!this.#isPlaced) this.#ids.begin(Date.parse(this.#latest), seq)
-    this.#isPlaced = true
-    const id = this.#ids.at(this.#marking.place())
+    const id = this.#ulid(Date.parse(this.#latest), seq, this.#marking.place())
     const number = trigger === undefined ? null : (this.#numbers.get(agent) ?? 0) + 1
     const turn = ++this.#last
     const beginning = { turn, id, agent, number, seq, startedAt }

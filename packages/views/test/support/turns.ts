@@ -19,7 +19,7 @@ import {
   type TurnInfo,
   type TurnRecord,
   turnDetail,
-  Ulids,
+  ulidsOf,
 } from '@meup/views'
 import { type Fields, toLog } from './log.js'
 
@@ -118,13 +118,20 @@ function stepsIn(
   const drafts = stepsOf(envelope, answered, guard)
   if (drafts.length !== places.length) throw new Error(`${drafts.length} steps, ${places.length} places`)
   if (drafts.length === 0) return []
-  const ids = new Ulids(session.epoch)
-  ids.begin(Date.parse(created_at), envelope.seq ?? 0)
+  const ulid = ulidsOf(session.epoch)
   const links = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }
   return drafts.map((draft, index) => {
     const { turn = 0, number: step_number = 0, index: place = 0 } = places[index] ?? {}
     const source = sourceOf(envelope)
-    return { id: ids.at(place), turn_id: idOf(turn), step_number, ...links, ...draft, created_at, source }
+    return {
+      id: ulid(Date.parse(created_at), envelope.seq ?? 0, place),
+      turn_id: idOf(turn),
+      step_number,
+      ...links,
+      ...draft,
+      created_at,
+      source,
+    }
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Phase } from '@meup/protocol'
-import { type ParsedStep, parseThinking, type ReasoningStep, Ulids } from '@meup/views'
+import { type ParsedStep, parseThinking, type ReasoningStep, ulidsOf } from '@meup/views'
 import type Database from 'better-sqlite3'
 import { turnMarkdown } from './markdown.js'
 
@@ -42,7 +42,8 @@ export class ReasoningLog {
   readonly #db: Database.Database
   readonly #insert: Database.Statement<(string | number | null)[]>
   /** For steps that have no id yet. */
-  readonly #ids = new Ulids('')
+  readonly #ulid = ulidsOf('')
+  #last = { milliseconds: 0, index: -1 }
 
   constructor(db: Database.Database) {
     this.#db = db
@@ -136,8 +137,9 @@ export class ReasoningLog {
   }
 
   #nextId(): string {
+    const { milliseconds, index } = this.#last
     const now = Date.now()
-    if (now > this.#ids.milliseconds) this.#ids.begin(now, 0)
-    return this.#ids.next()
+    this.#last = now > milliseconds ? { milliseconds: now, index: 0 } : { milliseconds, index: index + 1 }
+    return this.#ulid(this.#last.milliseconds, 0, this.#last.index)
   }
 }

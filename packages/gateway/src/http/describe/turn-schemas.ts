@@ -38,28 +38,32 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
     },
     ['next'],
   ),
-  turn: object({
-    turn_number: turnNumber,
-    user_input: textOrNull,
-    response: textOrNull,
-    state: turnState,
-    started_at: text,
-    completed_at: textOrNull,
-    tool_calls: arrayOf(
-      object({ name: text, has_result: { type: 'boolean' }, has_error: { type: 'boolean' } }),
-    ),
-    reasoning: {
-      oneOf: [
-        object({
-          ...identity,
-          narrative: textOrNull,
-          tool_decisions: arrayOf(object({ ...decision, size }, ['rationale_given', 'size'])),
-        }),
-        { type: 'null' },
-      ],
-      description: 'null: no tool was called',
+  turn: object(
+    {
+      turn_number: turnNumber,
+      user_input: textOrNull,
+      response: textOrNull,
+      state: turnState,
+      started_at: text,
+      completed_at: textOrNull,
+      tool_calls: arrayOf(
+        object({ name: text, has_result: { type: 'boolean' }, has_error: { type: 'boolean' } }),
+      ),
+      reasoning: {
+        oneOf: [
+          object({
+            ...identity,
+            narrative: textOrNull,
+            tool_decisions: arrayOf(object({ ...decision, size }, ['rationale_given', 'size'])),
+          }),
+          { type: 'null' },
+        ],
+        description: 'null: no tool was called',
+      },
+      truncated: { const: true, description: 'present where its first envelopes have been pruned' },
     },
-  }),
+    ['truncated'],
+  ),
   step: object({
     id: { ...text, description: 'a ULID' },
     turn_id: text,
