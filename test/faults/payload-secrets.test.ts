@@ -119,19 +119,12 @@ verifies(
     const tables = tablesOf(join(folder, 'data/space.db'))
     for (const [name, rows] of tables)
       if (name !== 'envelopes') everything[`table ${name}`] = textOfRows(rows)
+    for (const [name, rows] of tablesOf(join(folder, 'data/space.db.index.db')))
+      everything[`index ${name}`] = textOfRows(rows)
     for (const [name, haystack] of Object.entries(everything))
       expect([name, find(haystack)]).toEqual([name, []])
 
-    const marked = [
-      'turns',
-      'audit',
-      'markdown',
-      'meup watch',
-      'meup reasoning',
-      'meup join',
-      'events',
-      'table turns',
-    ]
+    const marked = ['turns', 'audit', 'markdown', 'meup watch', 'meup reasoning', 'meup join', 'events']
     for (const name of marked) {
       const marks = String(everything[name]).split('[redacted:').length
       expect([name, marks > plants.length]).toEqual([name, true])

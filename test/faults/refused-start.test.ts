@@ -49,7 +49,7 @@ function remark(folder: string, version: number): number {
 }
 
 test(
-  'a file of a newer version is refused and left as it is: nothing acknowledged is lost',
+  'a file of another version is refused and left as it is: nothing acknowledged is lost',
   patient,
   async () => {
     const folder = temporaryFolder({ 'space.yaml': crowdConfig() })
@@ -59,7 +59,7 @@ test(
     expect(await gateway.stop('SIGTERM')).toBe(0)
 
     const version = remark(folder, 1000)
-    await expect(startMeup('gateway', folder)).rejects.toThrow(/ended with [1-9].*newer/s)
+    await expect(startMeup('gateway', folder)).rejects.toThrow(/ended with [1-9].*has format 1000, and this gateway reads format/s)
     expect(remark(folder, version)).toBe(1000)
     const again = await startMeup('gateway', folder)
     expect(await again.stop('SIGTERM')).toBe(0)
