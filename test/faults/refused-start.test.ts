@@ -59,7 +59,9 @@ test(
     expect(await gateway.stop('SIGTERM')).toBe(0)
 
     const version = remark(folder, 1000)
-    await expect(startMeup('gateway', folder)).rejects.toThrow(/ended with [1-9].*has format 1000, and this gateway reads format/s)
+    await expect(startMeup('gateway', folder)).rejects.toThrow(
+      /ended with [1-9].*has format 1000, and this gateway reads format/s,
+    )
     expect(remark(folder, version)).toBe(1000)
     const again = await startMeup('gateway', folder)
     expect(await again.stop('SIGTERM')).toBe(0)
