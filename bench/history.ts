@@ -91,14 +91,22 @@ const load = { readers: 10, seconds: 10, perSecond: 1000 }
 async function underLoad(log: Log): Promise<void> {
   const asked = ['the latest 20 turns of a thread', 'the latest 100 steps of the audit'] as const
   const times = asked.map((): number[] => [])
+  const started = Date.now()
   const until = performance.now() + load.seconds * 1000
   const isOn = (): boolean => performance.now() < until
+  /** A run of ten envelopes. */
+  const runOf = (id: string): object[] => {
+    const thought = { kind: 'reasoning.thought', context: id, payload: { message: 'And on' } }
+    const start = { id, kind: 'reasoning.start', payload: { message: 'On we go' } }
+    const end = { kind: 'reasoning.conclusion', context: id, payload: { message: 'There' } }
+    return [start, ...Array.from({ length: 8 }, () => thought), end]
+  }
   const write = async (): Promise<void> => {
-    await log.post([{ id: `live-${log.size}`, kind: 'reasoning.start', payload: { message: 'On we go' } }])
-    const thought = { kind: 'reasoning.thought', context: `live-${log.size}`, payload: { message: 'And on' } }
-    const batch = Array.from({ length: load.perSecond / 20 }, () => thought)
-    for (let next = performance.now(); isOn(); next += 50) {
-      await log.post(batch)
+    for (let next = performance.now(), batch = 0; isOn(); next += 50, batch++) {
+      const runs = Array.from({ length: load.perSecond / 200 }, (_, run) =>
+        runOf(`live-${started}-${batch}-${run}`),
+      )
+      await log.post(runs.flat())
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - performance.now())))
     }
   }

@@ -116,7 +116,7 @@ export class Steps {
   /** One answer may end calls of several: what came of a call may be told to those who may read the call. */
   #mayTell({ kind }: Entry, { draft }: StepInTurn): boolean {
     if (kind !== Kind.mcpResponse) return true
-    const call = this.#space.log.find(draft.linked_tool_call ?? '')
+    const call = this.#space.log.heading(draft.linked_tool_call ?? '')
     return call === undefined || mayRead(this.#reader, this.#space.audienceOf(call))
   }
 
