@@ -37,7 +37,7 @@ const session: readonly [from: string, envelope: object][] = [
   ['ana', { kind: 'chat', correlationId: 'q2', ...says('I could not.') }],
 ]
 
-/** Written by hand: what of it is in the audit, for whoever may not read what is told to eve. */
+/** Written by hand: what of it is in the audit, for a reader who may not read what is told to eve. */
 const steps = [
   'ana turn 1  plan: 1. Read the report 2. Decide',
   'ana turn 1  execute: read -> two tests fail (tool_call: c1)',

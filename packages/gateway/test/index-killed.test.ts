@@ -2,19 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { sqliteStore } from '@meup/gateway'
 import { expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
 import { range } from './client.js'
-import {
-  building,
-  everythingOfTurns,
-  gatewayOn,
-  indexPathOf,
-  logged,
-  randomFields,
-  rowsOf,
-} from './indexed.js'
+import { built, everythingOfTurns, gatewayOn, indexPathOf, logged, randomFields, rowsOf } from './indexed.js'
 import { temporaryFile } from './support.js'
 
 const script = fileURLToPath(new URL('./fixtures/index-until-killed.mjs', import.meta.url))
@@ -34,12 +25,7 @@ async function killedAfter(path: string, said: number, ms: number): Promise<numb
 
 /** Takes the rest of the log into an index, and gives its rows. */
 async function goneOn(path: string, index: string): Promise<unknown> {
-  const store = await sqliteStore({ path })
-  const log = await store.open('test')
-  const { through, end } = building(log, index)
-  await through(log.head)
-  end('saved')
-  await store.close()
+  await built(path, index)
   return rowsOf(index)
 }
 

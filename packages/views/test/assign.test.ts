@@ -43,7 +43,7 @@ describe('an envelope belongs to turns', () => {
     ])
   })
 
-  test('when it is said in one of their runs, whoever says it', () => {
+  test('when it is said in one of their runs, also by others', () => {
     const log = [
       question,
       opening,

@@ -268,7 +268,7 @@ export class Assigner {
       this.#marking.end(turn, Role.takeBack)
   }
 
-  /** What is said in a run belongs to its turn, whoever says it, though it may change nothing. */
+  /** What is said in a run belongs to its turn, also where another says it, and though it may change nothing. */
   #hear({ context, from }: Envelope): void {
     const around = this.#around(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]

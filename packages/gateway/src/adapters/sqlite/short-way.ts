@@ -13,7 +13,7 @@ const bytesPerRow = 512
 
 /**
  * Commits on the calling thread: to wake another one, to be woken by it, and to read again what the other connection has
- * written takes longer than to write some hundred envelopes. It waits neither for the disk nor for whoever else writes.
+ * written takes longer than to write some hundred envelopes. It waits neither for the disk nor for another that writes.
  *
  * The thread that writes folds the write-ahead log into the file meanwhile. Once most of that is done, one batch waits for the
  * rest, which is little, since the write-ahead log begins anew only where all of it was folded.
