@@ -217,6 +217,13 @@ describe('what may not be read tells nothing', () => {
     for (let seed = part; seed <= logs; seed += parts) await compare(seed, inMemory)
   })
 
+  test.for([324, 1167, 1569])(
+    'where a turn takes up a free path with what is hidden (log %i)',
+    async (seed) => {
+      await compare(seed, inMemory)
+    },
+  )
+
   test('in a log on disk, over HTTP and sockets', async () => {
     await compare(2001, inEarnest)
   })

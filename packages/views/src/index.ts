@@ -80,6 +80,7 @@ export { createTranscript, type Message, type Transcript, type TranscriptSnapsho
 export { GrantLog, grantKinds, type LoggedGrant } from './trust/grant-log.js'
 export { type Holdings, holdingsOf } from './trust/holdings.js'
 export { Assigner, type AssignSnapshot } from './turns/assign.js'
+export { attemptOf } from './turns/attempt.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
 export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/mark.js'
 export { endOf } from './turns/outcome.js'

@@ -1,5 +1,6 @@
-import { correlations, Kind } from '@meup/protocol'
+import { contextRoot, correlations, type Envelope, Kind } from '@meup/protocol'
 import {
+  attemptOf,
   type Beginning,
   FoldedTurn,
   type Guard,
@@ -63,6 +64,8 @@ export interface Said {
   readonly ts: string
   readonly roles: number
   readonly steps: number
+  /** Root of the path that it is in. */
+  readonly path: string | undefined
 }
 
 /** What one reader may read of a turn, and what not. */
@@ -120,7 +123,7 @@ export class FoldedTurns {
   ): Promise<TurnView | undefined> {
     const isTruncated = this.#isTruncated(beginning)
     if (envelopes.length === 0) return undefined // All of it has been pruned.
-    const share = this.#shareOf(envelopes, reader)
+    const share = this.#shareOf(envelopes, beginning, reader)
     const isAsked = trigger === undefined || this.#mayRead(reader, trigger)
     if (share.isAll && isAsked) {
       return { beginning, record: folded.record, isTruncated, envelopes, withheld: [] }
@@ -138,7 +141,7 @@ export class FoldedTurns {
       return view
     }
     const envelopes = await this.#saidIn(index, turn)
-    const { seen, withheld, isAll } = this.#shareOf(envelopes, reader)
+    const { seen, withheld, isAll } = this.#shareOf(envelopes, beginning, reader)
     if (seen.length === 0) return undefined
     const few = seen.filter(({ roles }) => (roles & deciding) !== 0)
     const [first] = seen
@@ -157,8 +160,7 @@ export class FoldedTurns {
     for (;;) {
       const places = index.places(turn, said.at(-1)?.source.seq ?? 0, 1000)
       const read: Said[] = []
-      for await (const { row, place } of this.#rowsOf(places))
-        read.push(saidOf(sourceOf(envelopeOf(row)), row.ts, place))
+      for await (const { row, place } of this.#rowsOf(places)) read.push(saidOf(envelopeOf(row), place))
       if (read.length === 0) return said
       // Another who asked may have been faster.
       const last = said.at(-1)?.source.seq ?? 0
@@ -185,7 +187,7 @@ export class FoldedTurns {
       const kind = kindOf(reader, audiences)
       if (events.has(kind)) continue
       const isAll = !kind.includes(unread) && known.toldSince <= after
-      const share = this.#shareOf(envelopes, reader)
+      const share = this.#shareOf(envelopes, beginning, reader)
       const told = isAll
         ? known.told.filter(({ seq }) => seq > after && seq <= through)
         : await this.#eventsOf(beginning, share, after)
@@ -204,7 +206,7 @@ export class FoldedTurns {
   }
 
   /** What a reader may read of a turn: all from where it would begin without the rest. */
-  #shareOf(envelopes: readonly Said[], reader: Reader): Share {
+  #shareOf(envelopes: readonly Said[], { agent }: Beginning, reader: Reader): Share {
     const seen = envelopes.filter(({ source }) => this.#mayRead(reader, source))
     if (seen.length === envelopes.length) return { seen, withheld: [], isAll: true }
     const first = seen.findIndex(mayBegin)
@@ -217,7 +219,7 @@ export class FoldedTurns {
       if (!(each.roles & Role.home)) return []
       return [{ ...each, roles: 0, steps: correlations(each.source).filter((id) => ids.has(id)).length }]
     })
-    return { seen: share, withheld: [...withheld, ...parts], isAll: false }
+    return { seen: takingUp(share, withheld, agent), withheld: [...withheld, ...parts], isAll: false }
   }
 
   /**
@@ -288,7 +290,7 @@ export class FoldedTurns {
         const envelope = envelopeOf(row)
         if (folded.apply(envelope, place.roles)) told.push(...eventOf(folded))
         if (told.length > mostTold) known.toldSince = told.shift()?.seq ?? 0
-        envelopes.push(saidOf(sourceOf(envelope), row.ts, place))
+        envelopes.push(saidOf(envelope, place))
         known.bytes += row.body.length
       }
       const last = places.at(-1)?.seq ?? 0
@@ -374,7 +376,26 @@ const unread = '0'
 export const kindOf = (reader: Reader, audiences: TurnEvents['audiences']): string =>
   audiences.map((audience) => (mayRead(reader, audience) ? '1' : unread)).join('')
 
-const saidOf = (source: Source, ts: string, { roles, steps }: Place): Said => ({ source, ts, roles, steps })
+function saidOf(envelope: Envelope, { roles, steps }: Place): Said {
+  const { context } = (envelope.kind === Kind.systemDecision && attemptOf(envelope)) || envelope
+  const path = context === undefined ? undefined : contextRoot(context)
+  return { source: sourceOf(envelope), ts: envelope.ts, roles, steps, path }
+}
+
+/**
+ * Where the turn takes up a free path with what the reader may not read, it does so, for that reader, with what comes next in
+ * that path.
+ */
+function takingUp(seen: readonly Said[], withheld: readonly Said[], agent: string): readonly Said[] {
+  const paths = new Set(withheld.flatMap(({ roles, path }) => (roles & Role.free && path) || []))
+  if (paths.size === 0) return seen
+  return seen.map((said) => {
+    const { source, roles, path = '' } = said
+    const isOwn = source.from === agent || source.kind === Kind.systemDecision
+    const isWork = (roles & (Role.turn | Role.call)) !== 0 && !closings.has(source.kind)
+    return isOwn && isWork && paths.delete(path) ? { ...said, roles: roles | Role.free } : said
+  })
+}
 
 const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
 const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.reasoningCancel])
