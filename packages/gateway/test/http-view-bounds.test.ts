@@ -126,8 +126,8 @@ test.for(['/turns?thread_id=test/ben&limit=1000', '/audit?limit=1000', '/audit/e
     work()
     await (await answered).text()
     isOver = true
-    expect(others).toBeGreaterThan(8)
-    expect(longest.ms).toBeLessThan((performance.now() - started) / 3)
+    expect(others).toBeGreaterThan(4)
+    expect(longest.ms).toBeLessThan((performance.now() - started) / 2)
   },
 )
 

@@ -107,7 +107,7 @@ async function readSteps(
         passed(charactersOfStep)
         continue
       }
-      const isEnough = steps.isFull || count + each.steps.length > query.limit
+      const isEnough = count + each.steps.length > query.limit || steps.isTooMuch(each.steps)
       if (count > 0 && isEnough) return { shown, next: last }
       shown.push(...(await steps.show(each.steps, passed)))
       count += each.steps.length

@@ -79,9 +79,11 @@ export class Steps {
     this.#reader = reader
   }
 
-  /** Whether as much has been folded as one request may: by what its reader may see alone [MEUP-8.6]. */
-  get isFull(): boolean {
-    return this.#shown.envelopes >= most.envelopes || this.#shown.bytes >= most.bytes
+  /** Whether these go beyond what one request folds: by what its reader may see alone [MEUP-8.6]. */
+  isTooMuch(steps: readonly StepInTurn[]): boolean {
+    const { envelopes, bytes } = this.#shown
+    if (envelopes < most.envelopes && bytes < most.bytes) return false
+    return steps.some(({ place }) => !this.#views.has(place.turn.turn))
   }
 
   /** The newest first. `next`: steps of smaller seqs are still to be looked at; `undefined` = there are none. */
