@@ -9,7 +9,7 @@ import type { TurnIndex } from './turn-index.js'
 
 /** Long turns that are kept, the latest that were asked for, and what was made of each for its readers. */
 const most = { turns: 4, views: 16 }
-const placesAtOnce = 1000
+const placesAtOnce = 4096
 
 /** A turn of which only the headings are read. */
 export interface LongTurn {
