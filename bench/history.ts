@@ -1,15 +1,18 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pinGenerator } from './peers/process.js'
 import { agents, caughtUp, fill, type Reading, space, startOn } from './support/gateways.js'
 
 /**
- * What reading costs, and how much more of it there is where the log is ten and a hundred times as long. All logs are open
- * at once and asked in turn, so that whatever else the machine does slows all of them alike.
+ * What reading costs, and how much more of it there is where the log is ten and a hundred times as long. Each log has a gateway
+ * of its own, on one core; who asks is on the other. All are open at once and asked in turn, so that whatever else the machine
+ * does slows all of them alike.
  *
  *     ENVELOPES=10000,100000 npx tsx bench/history.ts    other sizes than 10,000, 100,000 and 1,000,000
  *     RESULTS=8192 npx tsx bench/history.ts              bytes of what a tool gives back; default: few
  *     KEEP=/somewhere npx tsx bench/history.ts           the logs stay there, and are used by the next run
+ *     NODE_ARGS='--cpu-prof --cpu-prof-dir=/tmp' npx tsx bench/history.ts   options of Node.js for the gateways
  */
 const sizes = (process.env.ENVELOPES ?? '10000,100000,1000000').split(',').map(Number)
 const rounds = 200
@@ -37,30 +40,28 @@ const questions: Record<string, (round: number, turns: number) => string> = {
 
 const some = (round: number, turns: number): number => Math.floor((turns * (round + 0.5)) / rounds)
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MB`
-const inMemory = (): string => megabytes(process.memoryUsage().rss)
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
 /** Seconds. */
 async function timed(task: () => Promise<unknown>): Promise<string> {
   const start = performance.now()
   await task()
-  return `${((performance.now() - start) / 1000).toFixed(1)} s`
+  return seconds(performance.now() - start)
 }
 
 async function open(folder: string, size: number): Promise<Log> {
   const path = join(folder, `${size}-${resultBytes}.db`)
   const say = (what: string) => console.log(`${size} envelopes: ${what}`)
   if (!existsSync(path)) say(`logged in ${await timed(() => fill(path, size, space, resultBytes))}`)
-  let reading: Reading | undefined
-  const start = async () => {
-    reading = await startOn(path)
-    return reading
-  }
-  say(`first start in ${await timed(start)}`)
-  say(`indexed after ${await timed(async () => reading && caughtUp(reading))}`)
-  await reading?.close()
-  const startAgain = async () => caughtUp(await start())
-  say(`start after a clean stop in ${await timed(startAgain)}, indexed; ${inMemory()} in memory`)
-  if (reading === undefined) throw new Error('it has not been started')
+  const first = await startOn(path)
+  say(`first start in ${seconds(first.startMs)}`)
+  say(`indexed after ${await timed(() => caughtUp(first))}`)
+  await first.close()
+  const reading = await startOn(path, process.env.NODE_ARGS?.split(' '))
+  const indexed = await timed(() => caughtUp(reading))
+  say(
+    `start after a clean stop in ${seconds(reading.startMs)}, indexed ${indexed} later; ${megabytes(reading.rss())} in memory`,
+  )
   return { ...reading, size }
 }
 
@@ -126,6 +127,7 @@ async function underLoad(log: Log): Promise<void> {
   }
 }
 
+pinGenerator()
 const folder = process.env.KEEP ?? mkdtempSync(join(tmpdir(), 'meup-bench-'))
 mkdirSync(folder, { recursive: true })
 const logs: Log[] = []
@@ -146,6 +148,6 @@ if (last !== undefined) {
   line('', ['requests', 'p50', 'p99', 'worst'])
   await underLoad(last)
 }
-console.log(`${inMemory()} in memory, of all logs together`)
+console.log(`${logs.map((log) => megabytes(log.rss())).join(', ')} in memory`)
 for (const { close } of logs) await close()
 if (process.env.KEEP === undefined) rmSync(folder, { recursive: true })

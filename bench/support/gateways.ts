@@ -1,5 +1,7 @@
+import { fileURLToPath } from 'node:url'
 import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
 import { testSpaceConfig, testToken } from '@meup/gateway/testing'
+import { startServer } from '../peers/process.js'
 import { conversation } from './conversation.js'
 
 /** Whom ana asks, one after the other. */
@@ -12,10 +14,14 @@ const config = testSpaceConfig({
 export const space = config.name
 
 export interface Reading {
+  /** Milliseconds that its start took. */
+  readonly startMs: number
   /** Path below the space, as ana unless somebody else is named. */
   get(path: string, as?: string): Promise<Response>
   /** Sends envelopes as ana. */
   post(envelopes: readonly object[]): Promise<void>
+  /** Bytes of memory that it has. */
+  rss(): number
   close(): Promise<void>
 }
 
@@ -29,27 +35,46 @@ export async function fill(path: string, size: number, name = space, resultBytes
   await store.close()
 }
 
-/** Serves the space of a file. */
-export async function startOn(path: string): Promise<Reading> {
+/** Serves the space of a file in this process. */
+export async function serveFile(path: string): Promise<{ readonly url: string; close(): Promise<void> }> {
   const store = await sqliteStore({ path })
   const tokens = Object.fromEntries(Object.keys(config.participants).map((id) => [id, testToken(id)]))
   const authenticator = tokenAuthenticator({ [space]: tokens })
   const gateway = await createGateway({ spaces: [config], store, authenticator })
-  const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
+  return serve({ gateway, host: '127.0.0.1', port: 0 })
+}
+
+const script = fileURLToPath(new URL('./history-gateway.ts', import.meta.url))
+
+/** Serves the space of a file in a process of its own, on a core of its own. `nodeArgs`: before the program. */
+export async function startOn(path: string, nodeArgs: readonly string[] = []): Promise<Reading> {
+  let startMs = 0
+  const server = await startServer({
+    command: process.execPath,
+    args: [...nodeArgs, '--import', 'tsx', script, path],
+    portOf(line) {
+      const [, port, ms] = /^listening on (\d+) after (\d+) ms$/.exec(line) ?? []
+      if (ms !== undefined) startMs = Number(ms)
+      return port === undefined ? undefined : Number(port)
+    },
+  })
+  const url = `http://127.0.0.1:${server.port}/spaces/${space}`
   const headers = (as: string) => ({ authorization: `Bearer ${testToken(as)}` })
   return {
-    get: (asked, as = 'ana') => fetch(`${url}/spaces/${space}/${asked}`, { headers: headers(as) }),
+    startMs,
+    get: (asked, as = 'ana') => fetch(`${url}/${asked}`, { headers: headers(as) }),
     async post(envelopes) {
       const asked = { method: 'POST', headers: headers('ana'), body: JSON.stringify(envelopes) }
-      const answer = await fetch(`${url}/spaces/${space}/envelopes`, asked)
+      const answer = await fetch(`${url}/envelopes`, asked)
       if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`)
     },
-    close,
+    rss: server.rss,
+    close: server.stop,
   }
 }
 
 /** Resolves when turns are indexed up to the end of the log. */
-export async function caughtUp({ get }: Reading): Promise<void> {
+export async function caughtUp({ get }: Pick<Reading, 'get'>): Promise<void> {
   for (let status = 503; status === 503; ) {
     const answer = await get(`turns?thread_id=${space}/agent-0`)
     await answer.text()

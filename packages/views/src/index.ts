@@ -92,6 +92,7 @@ export {
 } from './turns/reasoning-event.js'
 export type { Outcome, Run, ToolDecision, TurnRecord, TurnState } from './turns/record.js'
 export {
+  type CallPart,
   type DetailedDecision,
   type ToolDecisionInfo,
   type TurnInfo,

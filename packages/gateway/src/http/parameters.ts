@@ -130,6 +130,7 @@ export const parameters = {
     (text) => (isThread(text) ? text : undefined),
   ),
   turn: whole(1, 'only the turn with this number; it needs `thread_id`'),
+  calls_before: whole(1, 'of each turn, only the calls that were made before this seq'),
   sizes: oneOf(['true', 'false'], 'whether each tool decision tells how much came back; default false'),
   phase: oneOf(phases, 'only steps of this phase'),
   format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),

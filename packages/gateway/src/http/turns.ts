@@ -8,7 +8,7 @@ import { agentOf, unknownThread, wrongThread } from './thread.js'
 import { chargeView, paged, readView } from './views.js'
 import { askerOf } from './visitor.js'
 
-export const turnParameters = ['thread_id', 'before', 'limit', 'sizes'] as const
+export const turnParameters = ['thread_id', 'before', 'limit', 'calls_before', 'sizes'] as const
 
 /** `GET /spaces/{space}/turns`: what an agent was asked, what it answered, and why it called which tools [MEUP-11.5]. */
 export async function getTurns(context: Context, options: HttpOptions): Promise<Response> {
@@ -19,14 +19,18 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   if (isDenial(visitor)) return denied(visitor)
 
   const { space, turns } = visitor
-  const { thread_id: thread, before, limit = 20, sizes } = asked
+  const { thread_id: thread, before, limit = 20, sizes, calls_before: callsBefore } = asked
   if (thread === undefined) {
     return denied(deny('invalid_request', 400, `thread_id is needed, such as ${space.config.name}/ben`))
   }
   const wrong = wrongThread(asked, space)
   if (wrong !== undefined) return denied(wrong)
   const agent = agentOf(thread)
-  const query = { agent, limit, sizes: sizes === 'true', ...(before !== undefined && { before }) }
+  const query = {
+    ...{ agent, limit, sizes: sizes === 'true' },
+    ...(before !== undefined && { before }),
+    ...(callsBefore !== undefined && { callsBefore }),
+  }
   const reader = space.readerOf(visitor)
   const passed = (characters: number): void => chargeView(visitor, characters)
   const page = await readView(visitor, options, (index) =>

@@ -1,9 +1,9 @@
-import type { Phase } from '@meup/protocol'
-import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark, phaseBits } from '@meup/views'
+import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark } from '@meup/views'
 import type Database from 'better-sqlite3'
 import type { Row } from '../ports/envelope-log.js'
 import { envelopeOf } from '../space/replay.js'
 import { damaged } from './index-file.js'
+import { type StepQuery, type StepSearch, stepSearch } from './step-search.js'
 
 /** An envelope of a turn, and what it does there. */
 export interface Place {
@@ -31,17 +31,6 @@ export interface Ended {
   readonly turn: Beginning
 }
 
-export interface StepQuery {
-  readonly turn?: number
-  readonly agents?: readonly string[]
-  readonly phases?: readonly Phase[]
-  /** Milliseconds; `since` is included, `until` is not. */
-  readonly since?: number
-  readonly until?: number
-  readonly before: number
-  readonly limit: number
-}
-
 /** A row of the log, by its hash; without one it is not in the log any more. */
 interface Tip {
   readonly seq: number
@@ -61,20 +50,11 @@ interface Stored {
 
 type StoredPlace = Omit<StepPlace, 'turn'> & { readonly turn: number }
 
-interface Search {
-  /** Ends in a limit, whose value is the last one. */
-  readonly sql: string
-  readonly values: Values
-  readonly agents?: readonly string[]
-  /** The smallest seq that it looks at, where it looks at a part only. */
-  readonly floor: number | undefined
-}
-
 const turnColumns =
   'turn, id, agent, number, job AS jobId, source AS inputSource, trigger, turns.seq AS seq, started AS startedAt'
 
-/** A search that no index helps looks at envelopes in such parts, which begin at the same places whatever is in them. */
-export const searched = 20_000
+/** Turns whose beginnings are remembered: those of a page are asked for many times. */
+const remembered = 4096
 
 /** The turns of one space: which envelope belongs to which, and where their steps are. */
 export class TurnIndex {
@@ -87,6 +67,7 @@ export class TurnIndex {
   /** Envelopes up to it have left the log: what began before may have to be told again. */
   #pruned: number
   #savedAt = 0
+  readonly #beginnings = new Map<number, Beginning>()
 
   private constructor(db: Database.Database, space: number, epoch: string, pruned: number) {
     this.#db = db
@@ -132,6 +113,7 @@ export class TurnIndex {
   begin(memory?: AssignSnapshot): void {
     this.#db.transaction(() => {
       for (const table of ['marks', 'turns']) this.#run(`DELETE FROM ${table} WHERE space = ?`, this.#space)
+      this.#beginnings.clear()
       this.#assigner = new Assigner(this.#epoch)
       if (memory !== undefined) this.#assigner.restore(memory)
       this.#pruned = Math.max(this.#pruned, this.seq)
@@ -207,14 +189,6 @@ export class TurnIndex {
     const places = merged(marks)
     // Of the last envelope there may be another mark.
     return marks.length === limit && places.length > 1 ? places.slice(0, -1) : places
-  }
-
-  count(turn: number): number {
-    const [row] = this.#all<{ count: number }>(
-      'SELECT count(*) AS count FROM marks WHERE space = ? AND turn = ?',
-      ...[this.#space, turn],
-    )
-    return row?.count ?? 0
   }
 
   /**
@@ -310,31 +284,14 @@ export class TurnIndex {
     )
   }
 
-  #searchOf({ turn, agents, phases, since, until, before }: StepQuery, from = 0): Search {
+  #searchOf(query: StepQuery, from = 0): StepSearch {
+    const { since, until, before } = query
     const [first, end] = [Math.max(from, this.#seqAt(since, 0)), Math.min(before, this.#seqAt(until, before))]
-    const bits = phases?.reduce((sum, phase) => sum | phaseBits[phase], 0) ?? 0
-    const isRare = phases?.length === 1 && bits !== phaseBits.thinking && turn === undefined
-    const isHelped = turn !== undefined || (agents === undefined && (phases === undefined || isRare))
-    const last = Math.min(end - 1, this.seq)
-    const part = isHelped ? first : Math.max(first, last - (last % searched))
-    const conditions = ['space = ? AND seq >= ? AND seq < ? AND steps > 0']
-    const values: Values = [this.#space, part, end]
-    if (turn !== undefined) conditions.push(`turn = ${turn}`)
-    if (phases !== undefined) conditions.push(`phases & ${bits} <> 0`)
-    const by = turn !== undefined ? 'INDEXED BY marks_turn' : isRare ? `INDEXED BY marks_phase_${bits}` : ''
-    if (agents !== undefined) {
-      const names = agents.map(() => '?').join(', ')
-      conditions.push(
-        `(SELECT agent FROM turns WHERE turns.space = marks.space AND turns.turn = marks.turn) IN (${names})`,
-      )
-    }
-    const found = `marks ${by} WHERE ${conditions.join(' AND ')} ORDER BY seq DESC, place DESC LIMIT ?`
-    const sql = `SELECT seq, turn, at, step, steps, start FROM ${found}`
-    return { sql, values, ...(agents && { agents }), floor: part > first ? part : undefined }
+    return stepSearch(query, { space: this.#space, first, end, last: this.seq })
   }
 
-  #found({ sql, values, agents = [] }: Search, limit: number): StoredPlace[] {
-    return this.#all<StoredPlace>(sql, ...values, ...agents, limit)
+  #found({ sql, values }: StepSearch, limit: number): StoredPlace[] {
+    return this.#all<StoredPlace>(sql, ...values, limit)
   }
 
   /** The first seq in the index whose time is not before this one; `otherwise` where no time is asked for. */
@@ -358,11 +315,15 @@ export class TurnIndex {
   }
 
   #beginning(turn: number): Beginning {
+    const known = this.#beginnings.get(turn)
+    if (known !== undefined) return known
     const [found] = this.#all<Beginning>(
       `SELECT ${turnColumns} FROM turns WHERE space = ? AND turn = ?`,
       ...[this.#space, turn],
     )
     if (found === undefined) throw damaged(`it has no turn ${turn}`)
+    if (this.#beginnings.size >= remembered) this.#beginnings.clear()
+    this.#beginnings.set(turn, found)
     return found
   }
 

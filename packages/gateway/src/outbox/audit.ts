@@ -1,15 +1,16 @@
 import { Kind } from '@meup/protocol'
-import { searched } from '../index/turn-index.js'
+import { searched } from '../index/step-search.js'
 import type { Entry } from '../ports/envelope-log.js'
 import type { LogReader } from '../space/log-reads.js'
-import { mayRead, type Reader } from '../space/may-read.js'
+import type { Reader } from '../space/may-read.js'
 import type { Source } from './backfill.js'
 import { readHistory } from './history.js'
 import { type Message, messageOf } from './parcel.js'
 import { charactersOfStep, type Passed } from './reading.js'
-import type { AuditQuery, AuditStep, Made, Steps } from './steps.js'
+import type { AuditQuery, AuditStep, Steps } from './steps.js'
 
-const page = 100
+/** Envelopes with steps that are looked at in one go. */
+const page = 128
 /** One request looks at so many envelopes with steps before it says where to go on. */
 const mostLooked = 10_000
 /** And passes so many seqs, where it has to look at each. */
@@ -36,20 +37,12 @@ export async function readAudit(
   passed: Passed,
 ): Promise<AuditPage> {
   if (query.thread !== undefined || query.phases !== undefined) {
-    const { made, next } = await readSteps(steps, query, passed)
-    const shown = await steps.show(
-      made.flatMap((each) => each.steps),
-      passed,
-    )
+    const { shown, next } = await readSteps(steps, query, passed)
     return { steps: shown, decisions: decisionsAmong(shown, source, query), next }
   }
-  const range = await decisionsIn(reader, source, query, steps)
+  const range = await decisionsIn(query, steps)
   const decided = await readDecisions(reader, source, query, range)
-  const { made, next = decided.next } = await readSteps(steps, query, passed, decided.next)
-  const shown = await steps.show(
-    made.flatMap((each) => each.steps),
-    passed,
-  )
+  const { shown, next = decided.next } = await readSteps(steps, query, passed, decided.next)
   return { steps: shown, decisions: decided.messages.filter(({ seq = 0 }) => seq >= (next ?? 0)), next }
 }
 
@@ -63,21 +56,16 @@ interface Between {
  * Where the log was between two times, as far as its reader can tell: of every decision there is a step, which tells its
  * time as the log goes by it. What may not be read is no landmark, since pages end by these places [MEUP-8.6].
  */
-async function decisionsIn(
-  reader: Reader,
-  source: Source,
-  { since, until, before }: AuditQuery,
-  steps: Steps,
-): Promise<Between> {
+async function decisionsIn({ since, until, before }: AuditQuery, steps: Steps): Promise<Between> {
   const lastUntil = async (time: number, otherwise: number): Promise<number> => {
     let place: number | undefined = before
     for (let looked = 0; looked < mostLooked && place !== undefined; ) {
       const query: AuditQuery = { phases: ['waiting_approval'], until: time, before: place, limit: page }
-      const { made, next } = await steps.find(query)
-      const last = made.find(({ heading }) => mayRead(reader, source.audienceOf(heading)))
+      const { found, next } = await steps.places(query)
+      const last = found.find(({ isReadable }) => isReadable)
       if (last !== undefined) return last.seq
       if (next === undefined) return 0
-      looked += made.length + 1
+      looked += found.length + 1
       place = next
     }
     return otherwise
@@ -104,27 +92,33 @@ async function readSteps(
   query: AuditQuery,
   passed: Passed,
   floor = 0,
-): Promise<{ readonly made: readonly Made[]; readonly next?: number }> {
-  const shown: Made[] = []
+): Promise<{ readonly shown: readonly AuditStep[]; readonly next?: number }> {
+  const shown: AuditStep[] = []
   let [before, looked, count] = [query.before, 0, 0]
+  // One more than can be shown tells whether there is more, and one more than that is needed to know that it is whole.
+  let atOnce = query.limit + 2
   /** Of the last that is shown: where to go on tells of nothing else [MEUP-8.6]. */
   let last = before
   for (;;) {
-    const { made, next } = await steps.find({ ...query, before, limit: Math.max(query.limit, page) })
+    const { made, next } = await steps.find({ ...query, before, limit: Math.min(atOnce, page) })
     for (const each of made) {
-      if (each.seq < floor) return { made: shown }
-      const isShown = each.steps.length > 0
-      if (isShown && count > 0 && count + each.steps.length > query.limit) return { made: shown, next: last }
-      if (isShown) shown.push(each)
-      else passed(charactersOfStep)
+      if (each.seq < floor) return { shown }
+      if (each.steps.length === 0) {
+        passed(charactersOfStep)
+        continue
+      }
+      const isEnough = count + each.steps.length > query.limit || steps.isTooMuch(each.steps)
+      if (count > 0 && isEnough) return { shown, next: last }
+      shown.push(...(await steps.show(each.steps, passed)))
       count += each.steps.length
-      if (isShown) last = each.seq
+      last = each.seq
     }
-    if (next === undefined) return { made: shown }
+    if (next === undefined) return { shown }
     before = next
-    if (query.before - next >= mostPassed && next % searched === 0) return { made: shown, next }
+    if (query.before - next >= mostPassed && next % searched === 0) return { shown, next }
     looked += made.length + 1
-    if (looked >= mostLooked) return { made: shown, next: before }
+    if (looked >= mostLooked) return { shown, next: before }
+    atOnce *= 2
   }
 }
 

@@ -1,5 +1,5 @@
 import type { MayRead } from '@meup/views'
-import { kindOf, type TurnEvent, type TurnEvents } from '../index/folded-turns.js'
+import { kindOf, type TurnEvent, type TurnEvents } from '../index/turn-events.js'
 import type { Ended } from '../index/turn-index.js'
 import type { Session } from '../space/session.js'
 import type { Message } from './parcel.js'

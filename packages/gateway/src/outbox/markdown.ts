@@ -2,7 +2,7 @@ import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/
 import type { FoldedTurns } from '../index/folded-turns.js'
 import { rowsAt } from '../index/rows-at.js'
 import type { TurnIndex } from '../index/turn-index.js'
-import { turn } from '../space/log-reads.js'
+import { breathe } from '../space/breathe.js'
 import type { Reader } from '../space/may-read.js'
 import { envelopeOf } from '../space/replay.js'
 import type { Space } from '../space/space.js'
@@ -49,7 +49,7 @@ export async function* exportTurns(
   for await (const beginning of turnsIn(index, query, isSeen)) {
     if (beginning.seq > head) break
     const look = await folded.look(index, beginning, reader)
-    await turn() // Others come first.
+    await breathe()
     if (!(await mayGoOn(charactersOf(look)))) return
     const { view } = look
     if (view === undefined) continue
@@ -64,7 +64,9 @@ export async function* exportTurns(
     isFirst = false
     for (let from = 0; from < seqs.length; from += pieceOf) {
       const piece = []
-      for await (const row of rowsAt(space.log, seqs.slice(from, from + pieceOf))) piece.push(envelopeOf(row))
+      for await (const rows of rowsAt(space.log, seqs.slice(from, from + pieceOf)))
+        piece.push(...rows.map(envelopeOf))
+      await breathe()
       yield writer.write(told, piece)
     }
   }

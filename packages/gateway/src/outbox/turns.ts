@@ -1,7 +1,7 @@
-import { type TurnInfo, turnDetail, turnInfo } from '@meup/views'
+import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/views'
 import type { FoldedTurns, TurnView } from '../index/folded-turns.js'
 import type { TurnIndex } from '../index/turn-index.js'
-import { turn } from '../space/log-reads.js'
+import { breathe } from '../space/breathe.js'
 import type { Reader } from '../space/may-read.js'
 import type { Space } from '../space/space.js'
 import { charactersOf, type Passed } from './reading.js'
@@ -11,13 +11,17 @@ export interface TurnQuery {
   /** Only turns with a smaller number. */
   readonly before?: number
   readonly limit: number
+  /** Only calls that were made before this seq. */
+  readonly callsBefore?: number
   /** With how much each tool gave back. */
   readonly sizes?: boolean
 }
 
 /** One request looks at so many turns, and at about so much of them, before it says where to go on. */
 const [mostTurns, mostEnvelopes, mostBytes] = [2000, 20_000, 8 * 1024 * 1024]
-const turnsAtOnce = 16
+const turnsAtOnce = 32
+/** Calls that are told of one turn at once. */
+const mostCalls = 500
 
 /** A part of a thread. */
 export interface TurnPage {
@@ -31,7 +35,7 @@ export interface TurnPage {
 export async function readTurns(
   index: TurnIndex,
   folded: FoldedTurns,
-  { agent, before = Number.MAX_SAFE_INTEGER, limit, sizes = false }: TurnQuery,
+  { agent, before = Number.MAX_SAFE_INTEGER, limit, callsBefore = Infinity, sizes = false }: TurnQuery,
   reader: Reader,
   space: Pick<Space, 'safety'>,
   passed: Passed,
@@ -40,13 +44,16 @@ export async function readTurns(
   const turns: TurnInfo[] = []
   let [next, looked, envelopes, bytes] = [before, 0, 0, 0]
   for (;;) {
-    const some = index.turns(agent, next, turnsAtOnce)
+    const count = Math.min(turnsAtOnce, limit + 1 - turns.length)
+    const some = index.turns(agent, next, count)
+    await folded.prepare(index, some)
     for (const beginning of some) {
       if (looked === mostTurns || envelopes >= mostEnvelopes || bytes >= mostBytes)
         return { turns: turns.reverse(), next }
-      const look = await folded.look(index, beginning, reader)
+      const look = await folded.look(index, beginning, reader, callsBefore)
       const { view } = look
-      const info = view && told(view, (record) => tell(record, (text) => space.safety.guard(text)))
+      const part = { ...allCalls, ...view?.calls, before: callsBefore }
+      const info = view && told(view, (record) => tell(record, (text) => space.safety.guard(text), part))
       passed(charactersOf(look))
       // Whether there is one more that may be read shows only where it is read.
       if (turns.length === limit && info !== undefined) return { turns: turns.reverse(), next }
@@ -55,11 +62,13 @@ export async function readTurns(
       envelopes += look.envelopes
       bytes += look.bytes
       looked++
-      await turn() // Others come first.
+      await breathe()
     }
-    if (some.length < turnsAtOnce) return { turns: turns.reverse(), next: undefined }
+    if (some.length < count) return { turns: turns.reverse(), next: undefined }
   }
 }
+
+const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, most: mostCalls }
 
 function told(
   { record, isTruncated }: TurnView,

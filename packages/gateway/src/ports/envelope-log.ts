@@ -62,6 +62,8 @@ export interface Query {
   readonly order?: 'asc' | 'desc'
   /** Without it every row. Only rows between `after` and `before` are looked at, so that the two bound the work. */
   readonly filter?: Filter
+  /** Whoever asks needs no bodies, salts and hashes: they may be empty. */
+  readonly only?: 'headings'
 }
 
 /** What stands for the rows that were pruned [MEUP-10.3]. It is shown to nobody. */

@@ -38,6 +38,7 @@ interface Call {
   readonly isProposal: boolean
   readonly jsonRpcId: string | null
   readonly settles: readonly string[]
+  readonly tool: string
 }
 
 /** Characters of a request's parameters where it stands for what was asked. */
@@ -105,6 +106,22 @@ export class FoldedTurn {
     return this.#hasEnded
   }
 
+  /** What comes next did not come right after what it was told of last: runs may have called tools meanwhile. */
+  skip(): void {
+    this.#decisions.moveOn()
+    for (const run of this.record.runs) run.hasCalled = true
+  }
+
+  /** The tool of a request or a proposal that it was told of, as it may be shown. */
+  toolOf(id: string): string | undefined {
+    return this.#calls.get(id)?.tool
+  }
+
+  /** Whether time may end something in it. */
+  get mayExpire(): boolean {
+    return this.#decisions.arePending
+  }
+
   /** It is this time, by which its proposals may have expired; nothing else is told of that. */
   expire(ts: string): void {
     if (!this.#decisions.arePending) return
@@ -170,15 +187,15 @@ export class FoldedTurn {
     const fulfilled = isProposal ? [] : correlations(envelope).filter((each) => this.#isProposal(each))
     for (const each of fulfilled) this.#deadlines.delete(each)
     const settles = fulfilled.flatMap((each) => this.#calls.get(each)?.settles ?? [])
+    const toolName = this.#toolIn(payload)
     if (roles & Role.dispatch) {
       const parameters = parametersOf(payload)
-      const toolName = this.#toolIn(payload)
       const [source, rationale] = [sourceOf(envelope), rationaleOf(envelope)]
       this.#dispatch({ id, source, toolName, rationale, parameters, label }, context)
       settles.push(id)
     }
     const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
-    this.#calls.set(id, { from, isProposal, jsonRpcId, settles })
+    this.#calls.set(id, { from, isProposal, jsonRpcId, settles, tool: toolName })
     if (isProposal) this.#deadlines.set(id, payload.expiresAt)
   }
 

@@ -47,6 +47,18 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
   readonly reasoning: TurnReasoning<Decision> | null
   /** Present where its first envelopes have been pruned. */
   readonly truncated?: boolean
+  /** The `calls_before` that asks for earlier calls; present where there may be more. */
+  readonly next?: number
+}
+
+/** Which calls of a turn are told. */
+export interface CallPart {
+  /** Those whose seq is not smaller than `from`, and smaller than `before`: the latest `most` of them. */
+  readonly from: number
+  readonly before: number
+  readonly most: number
+  /** Whether there may be calls before `from`. */
+  readonly hasEarlier: boolean
 }
 
 /** With how much came back: for terminals and pages that fold the log themselves. */
@@ -55,23 +67,34 @@ export interface DetailedDecision extends ToolDecisionInfo {
 }
 
 /** `undefined` for a job. What may not be shown of what tools were asked is masked by `guard`. */
-export const turnInfo = (turn: TurnRecord, guard: Guard = defaultGuard): TurnInfo | undefined =>
-  describe(turn, (decision) => decisionInfo(turn, decision, guard))
+export const turnInfo = (
+  turn: TurnRecord,
+  guard: Guard = defaultGuard,
+  part: CallPart = all,
+): TurnInfo | undefined => describe(turn, part, (decision) => decisionInfo(turn, decision, guard))
 
 /** Like `turnInfo`, with how much each tool gave back. */
 export const turnDetail = (
   turn: TurnRecord,
   guard: Guard = defaultGuard,
+  part: CallPart = all,
 ): TurnInfo<DetailedDecision> | undefined =>
-  describe(turn, (decision) => ({ ...decisionInfo(turn, decision, guard), size: decision.size }))
+  describe(turn, part, (decision) => ({ ...decisionInfo(turn, decision, guard), size: decision.size }))
+
+const all: CallPart = { from: 0, before: Infinity, most: Infinity, hasEarlier: false }
 
 function describe<Decision extends ToolDecisionInfo>(
   turn: TurnRecord,
+  { from, before, most, hasEarlier }: CallPart,
   tell: (decision: ToolDecision) => Decision,
 ): TurnInfo<Decision> | undefined {
   const { turnNumber, trigger, answer, narrative } = turn
   if (turnNumber === null) return undefined
-  const decisions = turn.decisions.filter(({ isCurrent }) => isCurrent)
+  const current = turn.decisions.filter(({ isCurrent }) => isCurrent)
+  const inPart = current.filter(({ source }) => source.seq >= from && source.seq < before)
+  const decisions = inPart.slice(-most)
+  const isMore = inPart.length > most || hasEarlier
+  const [first] = inPart.length > most ? decisions : []
   return {
     turn_number: turnNumber,
     user_input: trigger?.text ?? null,
@@ -85,7 +108,7 @@ function describe<Decision extends ToolDecisionInfo>(
       return { name: decision.toolName, has_result: outcome === 'success', has_error }
     }),
     reasoning:
-      decisions.length === 0
+      current.length === 0 && !hasEarlier
         ? null
         : {
             session_id: turn.sessionId,
@@ -94,6 +117,7 @@ function describe<Decision extends ToolDecisionInfo>(
             narrative: narrative?.text ?? null,
             tool_decisions: decisions.map(tell),
           },
+    ...(isMore && { next: first?.source.seq ?? from }),
   }
 }
 

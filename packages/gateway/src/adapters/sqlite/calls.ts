@@ -42,6 +42,7 @@ export interface Range {
   readonly maxBytes: number
   readonly order: 'asc' | 'desc'
   readonly filter: Filter
+  readonly only?: 'headings'
 }
 
 /** What the main thread asks of the thread that reads. */

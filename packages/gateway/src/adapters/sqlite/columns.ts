@@ -54,7 +54,7 @@ export function fromStored(stored: StoredRow): Row {
 
 export const headingFrom = (stored: StoredHeading): Heading => headingOf(fieldsFrom(stored))
 
-function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]: StoredHeading): Fields {
+export function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]: StoredHeading): Fields {
   return [
     seq,
     id,

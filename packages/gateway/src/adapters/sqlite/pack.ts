@@ -28,11 +28,22 @@ export function packPage(page: readonly Row[]): Packed {
   return { rows, sizes, bytes: join(blobs) }
 }
 
+const nothing = new Uint8Array(0)
+const unsealed = { salt: nothing, leaf: nothing, hash: nothing, digest: nothing }
+
+/** Rows without what is in blobs. */
+export const packHeadings = (rows: readonly Fields[]): Packed => ({
+  rows,
+  sizes: [],
+  bytes: new Uint8Array(0),
+})
+
 /** A blob of another length stems from a damaged file. It must not shift the rows behind it, and is none that could match. */
 const sized = (blob: Uint8Array, length: number): Uint8Array =>
   blob.length === length ? blob : new Uint8Array(length)
 
 export function unpackPage({ rows, sizes, bytes }: Packed): Row[] {
+  if (sizes.length === 0) return rows.map((fields) => rowOf(fields, nothing, unsealed))
   const cut = cutter(bytes)
   return rows.map((fields, i) => {
     const body = cut(sizes[i] ?? 0)

@@ -2,7 +2,7 @@ import { contextParent } from '@meup/protocol/context'
 import { Kind } from '@meup/protocol/kinds'
 import type { Filter } from '../../ports/envelope-log.js'
 import type { Range } from './calls.js'
-import { columns } from './columns.js'
+import { columns, headingColumns } from './columns.js'
 
 type Value = string | number
 
@@ -14,7 +14,7 @@ type Condition = readonly [sql: string, ...values: Value[]]
  * prepared once. What is in a context is found by its index, and so are decisions, all else by the primary key; the rest of
  * the conditions look at each of those rows.
  */
-export function selectOf({ space, after, before, limit, order, filter }: Range): {
+export function selectOf({ space, after, before, limit, order, filter, only }: Range): {
   readonly sql: string
   readonly values: readonly Value[]
 } {
@@ -24,7 +24,7 @@ export function selectOf({ space, after, before, limit, order, filter }: Range):
   const byDecisions = areDecisions(filter) && filter.context === undefined
   const rows = byDecisions ? 'envelopes INDEXED BY envelopes_decisions' : 'envelopes'
   return {
-    sql: `SELECT ${columns} FROM ${rows} WHERE ${where} ORDER BY seq ${order} LIMIT ?`,
+    sql: `SELECT ${only === 'headings' ? headingColumns : columns} FROM ${rows} WHERE ${where} ORDER BY seq ${order} LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   }
 }

@@ -72,10 +72,20 @@ export async function openSqliteLog(
       head = last.seq
       lookup.refresh()
     },
-    async read({ after = 0, before = Infinity, limit, maxBytes = Infinity, order = 'asc', filter = {} }) {
+    async read({
+      after = 0,
+      before = Infinity,
+      limit,
+      maxBytes = Infinity,
+      order = 'asc',
+      filter = {},
+      only,
+    }) {
       refuseIfClosed()
       const ends = { after: Math.max(after, pruned()), before: Math.min(before, head + 1) }
-      return unpackPage(await readPage({ space, ...ends, limit, maxBytes, order, filter }))
+      return unpackPage(
+        await readPage({ space, ...ends, limit, maxBytes, order, filter, ...(only && { only }) }),
+      )
     },
     find(id) {
       refuseIfClosed()

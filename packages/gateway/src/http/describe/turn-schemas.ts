@@ -61,8 +61,9 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
         description: 'null: no tool was called',
       },
       truncated: { const: true, description: 'present where its first envelopes have been pruned' },
+      next: { ...count, description: '`calls_before` of the request for its earlier calls' },
     },
-    ['truncated'],
+    ['truncated', 'next'],
   ),
   step: object({
     id: { ...text, description: 'a ULID' },

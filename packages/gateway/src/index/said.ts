@@ -1,0 +1,132 @@
+import { contextRoot, correlations, Kind } from '@meup/protocol'
+import { Role, type Source } from '@meup/views'
+import type { Place } from './turn-index.js'
+
+/** An envelope of a turn. */
+export interface Said {
+  readonly source: Source
+  readonly ts: string
+  readonly roles: number
+  readonly steps: number
+  /** Of its body; 0 where only its heading was read. */
+  readonly bytes: number
+  /** Root of the path that it is in. */
+  readonly path: string | undefined
+}
+
+/** What one reader may read of a turn, and what not. */
+export interface Share {
+  readonly seen: readonly Said[]
+  readonly withheld: readonly Said[]
+  readonly isAll: boolean
+}
+
+/** `context`: where it was said; of a refusal, where what was refused would have been. */
+export function saidOf(
+  { source, ts, context }: { readonly source: Source; readonly ts: string; readonly context?: string | undefined },
+  { roles, steps }: Place,
+  bytes: number,
+): Said {
+  return { source, ts, roles, steps, bytes, path: context === undefined ? undefined : contextRoot(context) }
+}
+
+/** What a reader may read of a turn: all from where it would begin without the rest. */
+export function shareOf(
+  envelopes: readonly Said[],
+  agent: string,
+  mayRead: (source: Source) => boolean,
+): Share {
+  const seen = envelopes.filter(({ source }) => mayRead(source))
+  if (seen.length === envelopes.length) return { seen, withheld: [], isAll: true }
+  const first = seen.findIndex(mayBegin)
+  const share = first === -1 ? [] : seen.slice(first)
+  const kept = new Set(share)
+  const withheld = envelopes.filter((each) => !kept.has(each))
+  const ids = new Set(withheld.map(({ source }) => source.id))
+  // Of an answer to several calls only a part may be told.
+  const parts = share.flatMap((each): Said[] => {
+    if (!(each.roles & Role.home)) return []
+    return [{ ...each, roles: 0, steps: correlations(each.source).filter((id) => ids.has(id)).length }]
+  })
+  return { seen: takingUp(share, withheld, agent), withheld: [...withheld, ...parts], isAll: false }
+}
+
+const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
+const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.reasoningCancel])
+
+/**
+ * Where the turn takes up a free path with what the reader may not read, it does so, for that reader, with what comes next in
+ * that path.
+ */
+function takingUp(seen: readonly Said[], withheld: readonly Said[], agent: string): readonly Said[] {
+  const paths = new Set(withheld.flatMap(({ roles, path }) => (roles & Role.free && path) || []))
+  if (paths.size === 0) return seen
+  return seen.map((said) => {
+    const { source, roles, path = '' } = said
+    const isOwn = source.from === agent || source.kind === Kind.systemDecision
+    const isWork = (roles & (Role.turn | Role.call)) !== 0 && !closings.has(source.kind)
+    return isOwn && isWork && paths.delete(path) ? { ...said, roles: roles | Role.free } : said
+  })
+}
+
+/** Whether a turn may begin with this: not with what only ends something in it. */
+const mayBegin = ({ source, roles }: Said): boolean =>
+  (roles & beginnings) !== 0 && !closings.has(source.kind)
+
+/** Of a long turn so many envelopes are folded: the first, and those before the place where its calls are told. */
+const most = { first: 200, before: 800 }
+/** A turn with more envelopes that its reader may read is told in parts. */
+export const longTurn = most.first + most.before
+/** What changes the state of a turn: of a long one all of it is folded. */
+const deciding = Role.begin | Role.open | Role.close | Role.answer | Role.takeBack | Role.free
+const ending = Role.settle | Role.fulfil
+
+/** What is folded of a turn for one page of its calls. */
+export interface Excerpt {
+  readonly said: readonly Said[]
+  /** Those before which something was left out. */
+  readonly gaps: ReadonlySet<number>
+  readonly calls: CallsTold
+}
+
+/** Which calls of a turn are told: those from this seq on, and whether there are earlier ones. */
+export interface CallsTold {
+  readonly from: number
+  readonly hasEarlier: boolean
+}
+
+/**
+ * What to fold of what a reader may read of a turn, in order to tell of its calls before the seq `before`. It follows from
+ * that alone: what may not be read makes no turn longer.
+ */
+export function excerptOf(seen: readonly Said[], before: number): Excerpt {
+  const found = before === Infinity ? -1 : seen.findIndex(({ source }) => source.seq >= before)
+  const end = found === -1 ? seen.length : found
+  const start = Math.max(0, end - most.before)
+  const isTold = (at: number): boolean => at < most.first || (at >= start && at < end)
+  const calls = seen.slice(start, end).filter(({ roles }) => (roles & (Role.dispatch | Role.call)) !== 0)
+  const awaited = new Set(calls.map(({ source }) => source.id))
+  const said: Said[] = []
+  const gaps = new Set<number>()
+  let last = -1
+  for (const [at, each] of seen.entries()) {
+    const isNeeded = isTold(at) || (each.roles & deciding) !== 0 || (at >= end && endsOne(each, awaited))
+    if (!isNeeded) continue
+    if (at > last + 1) gaps.add(each.source.seq)
+    last = at
+    said.push(each)
+  }
+  if (start <= most.first) return { said, gaps, calls: { from: 0, hasEarlier: false } }
+  const hasEarlier = seen.slice(0, start).some(({ roles }) => (roles & Role.dispatch) !== 0)
+  return { said, gaps, calls: { from: seen[start]?.source.seq ?? 0, hasEarlier } }
+}
+
+/** Whether this tells what came of one of these calls. What carries out a proposal is awaited in its place. */
+function endsOne({ source, roles }: Said, awaited: Set<string>): boolean {
+  if (!(roles & ending)) return false
+  // Whoever takes a call back names it in the payload.
+  const answers = correlations(source)
+  const isMeant = answers.length === 0 || answers.some((id) => awaited.has(id))
+  if (isMeant && roles & Role.fulfil) awaited.add(source.id)
+  return isMeant
+}

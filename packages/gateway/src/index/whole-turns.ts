@@ -1,0 +1,240 @@
+import { Kind } from '@meup/protocol'
+import { attemptOf, type Beginning, FoldedTurn, type Source, sourceOf, type TurnOptions } from '@meup/views'
+import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
+import { breathe } from '../space/breathe.js'
+import { envelopeOf } from '../space/replay.js'
+import { rowAt, rowsAt } from './rows-at.js'
+import { longTurn, type Said, saidOf } from './said.js'
+import { eventOf, type TurnEvent } from './turn-events.js'
+import type { Place, TurnIndex } from './turn-index.js'
+
+/** Bytes that are kept of folded turns, so that a turn which goes on is not folded from its beginning again. */
+const mostKept = 64 * 1024 * 1024
+/** What an envelope takes beside its body. */
+const envelopeBytes = 512
+/** Events of a turn that are kept: each tells of all before it. */
+const mostTold = 16
+/** Rows of turns that are read at once, and about so many bytes of them. */
+const atOnce = { rows: 1500, bytes: 2 * 1024 * 1024 }
+
+/** A turn that was folded whole, as far as the index goes. */
+export interface Known {
+  readonly folded: FoldedTurn
+  readonly trigger: Source | undefined
+  readonly envelopes: Said[]
+  /** Of the trigger and the envelopes. */
+  bytes: number
+  /** The latest of what was told of it: all after `toldSince`. */
+  readonly told: TurnEvent[]
+  toldSince: number
+  /** Up to where it has all that the index has. */
+  through: number
+}
+
+interface Kept {
+  readonly known: Promise<Known>
+  value: Known | undefined
+  weight: number
+}
+
+/** The rows that are at hand, by their seqs. */
+export type RowsBySeq = ReadonlyMap<number, Row>
+
+interface Placed {
+  readonly beginning: Beginning
+  readonly places: readonly Place[]
+}
+
+/** A call, and its tool as it may be shown. */
+export interface CallInTurn {
+  readonly source: Source
+  readonly tool: string
+}
+
+/** Where turns are folded from, and how. */
+export interface FoldMeans {
+  readonly log: EnvelopeLog
+  options(): TurnOptions
+}
+
+/** Turns that were folded whole, kept as far as there is room: one that goes on is not folded from its beginning again. */
+export class WholeTurns {
+  readonly #means: FoldMeans
+  /** By turn, the one that was asked for last at the end. */
+  readonly #kept = new Map<number, Kept>()
+  #weight = 0
+
+  constructor(means: FoldMeans) {
+    this.#means = means
+  }
+
+  has(turn: number): boolean {
+    return this.#kept.has(turn)
+  }
+
+  clear(): void {
+    this.#kept.clear()
+    this.#weight = 0
+  }
+
+  /** Has turns folded that are about to be looked at: what the log has of them is read at once. */
+  async prepare(
+    index: TurnIndex,
+    beginnings: readonly Beginning[],
+    atHand: RowsBySeq,
+    isLong: (turn: number) => boolean,
+  ): Promise<void> {
+    const placed: Placed[] = []
+    const { seq: through } = index
+    let count = 0
+    for (const beginning of beginnings) {
+      const { turn } = beginning
+      if (count >= atOnce.rows) break
+      if (this.#kept.has(turn) || isLong(turn)) continue
+      // The last one that is found may not be whole: it is not among them.
+      const places = index.places(turn, 0, longTurn + 2)
+      if (places.length > longTurn) continue
+      placed.push({ beginning, places })
+      count += places.length
+    }
+    const reading = this.#rowsOf(placed, atHand)
+    let last: Promise<unknown> = reading
+    for (const { beginning, places } of placed) {
+      const before = last
+      const folding = async (): Promise<Known> => {
+        await before
+        await breathe()
+        const rows = await reading
+        const known = await this.#begun(beginning, rows)
+        if (await this.#take(known, places, rows)) known.through = through
+        return this.#goneOn(index, beginning.turn, known)
+      }
+      last = this.#keep(beginning.turn, folding())
+    }
+    await last
+  }
+
+  /** A call of a turn that was folded just now; `undefined` = it is not at hand. */
+  callIn(turn: number, id: string): CallInTurn | undefined {
+    const known = this.#kept.get(turn)?.value
+    const tool = known?.folded.toolOf(id)
+    const said = tool === undefined ? undefined : known?.envelopes.find(({ source }) => source.id === id)
+    return tool === undefined || said === undefined ? undefined : { source: said.source, tool }
+  }
+
+  /** One after another for each turn: what it goes on with must not be told twice. */
+  get(index: TurnIndex, beginning: Beginning): Promise<Known> {
+    const { turn } = beginning
+    const before = this.#kept.get(turn)
+    if (before?.value !== undefined && before.value.through >= index.seq) {
+      this.#kept.delete(turn)
+      this.#kept.set(turn, before)
+      return before.known
+    }
+    const known = before?.known ?? this.#begun(beginning, new Map())
+    return this.#keep(
+      turn,
+      known.then((each) => this.#goneOn(index, turn, each)),
+    )
+  }
+
+  #keep(turn: number, known: Promise<Known>): Promise<Known> {
+    const { value, weight = 0 } = this.#kept.get(turn) ?? {}
+    const kept: Kept = { known, value, weight }
+    this.#kept.delete(turn)
+    this.#kept.set(turn, kept)
+    known.then(
+      (each) => {
+        kept.value = each
+        this.#weigh(turn, kept, each)
+      },
+      () => this.#forget(turn, kept),
+    )
+    return known
+  }
+
+  async #begun(beginning: Beginning, atHand: RowsBySeq): Promise<Known> {
+    const { trigger: seq } = beginning
+    const asked = seq === null ? undefined : (atHand.get(seq) ?? (await rowAt(this.#means.log, seq)))
+    const trigger = asked && envelopeOf(asked)
+    const folded = new FoldedTurn(beginning, this.#means.options(), trigger)
+    return {
+      ...{ folded, trigger: trigger && sourceOf(trigger), envelopes: [], told: [] },
+      ...{ toldSince: 0, bytes: asked?.body.length ?? 0, through: 0 },
+    }
+  }
+
+  async #goneOn(index: TurnIndex, turn: number, known: Known): Promise<Known> {
+    const { folded } = known
+    for (;;) {
+      const { seq: through } = index
+      if (known.through >= through) return known
+      const places = index.places(turn, folded.seq, 1000)
+      if (places.length === 0) {
+        known.through = through
+        return known
+      }
+      for await (const rows of rowsAt(this.#means.log, seqsOf(places)))
+        await this.#take(known, places, new Map(rows.map((row) => [row.seq, row])))
+      const last = places.at(-1)?.seq ?? 0
+      // What the log has no more is not told, and not asked for again.
+      if (folded.seq < last) folded.seq = last
+    }
+  }
+
+  /** Folds these as far as they are at hand. Whether they all are, but for what the log has no more. */
+  async #take(known: Known, places: readonly Place[], atHand: RowsBySeq): Promise<boolean> {
+    const { folded, envelopes, told } = known
+    for (const place of places) {
+      if (place.seq <= folded.seq || place.seq < this.#means.log.oldest) continue
+      const row = atHand.get(place.seq)
+      if (row === undefined) return false
+      const envelope = envelopeOf(row)
+      if (folded.apply(envelope, place.roles)) told.push(...eventOf(folded))
+      if (told.length > mostTold) known.toldSince = told.shift()?.seq ?? 0
+      const { context } = (envelope.kind === Kind.systemDecision && attemptOf(envelope)) || envelope
+      envelopes.push(saidOf({ source: sourceOf(envelope), ts: row.ts, context }, place, row.body.length))
+      known.bytes += row.body.length
+      await breathe()
+    }
+    return true
+  }
+
+  #weigh(turn: number, kept: Kept, { envelopes, bytes }: Known): void {
+    if (this.#kept.get(turn) !== kept) return
+    const weight = envelopes.length * envelopeBytes + bytes
+    this.#weight += weight - kept.weight
+    kept.weight = weight
+    for (const [oldest, each] of this.#kept) {
+      if (this.#weight <= mostKept || each === kept) return
+      this.#forget(oldest, each)
+    }
+  }
+
+  #forget(turn: number, kept: Kept): void {
+    if (this.#kept.get(turn) !== kept) return
+    this.#kept.delete(turn)
+    this.#weight -= kept.weight
+  }
+
+  /** What the log has of these turns, as much of it as is read at once. */
+  async #rowsOf(placed: readonly Placed[], atHand: RowsBySeq): Promise<RowsBySeq> {
+    const rows = new Map(atHand)
+    const seqs = new Set(
+      placed.flatMap(({ beginning, places }) => [...triggerOf(beginning), ...seqsOf(places)]),
+    )
+    const missing = [...seqs].filter((seq) => !rows.has(seq)).sort((one, other) => one - other)
+    let bytes = 0
+    for await (const portion of rowsAt(this.#means.log, missing)) {
+      for (const row of portion) {
+        rows.set(row.seq, row)
+        bytes += row.body.length
+      }
+      if (bytes >= atOnce.bytes) break
+    }
+    return rows
+  }
+}
+
+const seqsOf = (places: readonly Place[]): number[] => places.map(({ seq }) => seq)
+const triggerOf = ({ trigger }: Beginning): number[] => (trigger === null ? [] : [trigger])

@@ -1,0 +1,69 @@
+import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
+import { draftOf, testSpaceConfig, testToken } from '@meup/gateway/testing'
+import { Kind } from '@meup/protocol'
+import type { TurnInfo } from '@meup/views'
+import { expect, onTestFinished, test } from 'vitest'
+import { asking } from '../http-client.js'
+import { participants } from '../indexed.js'
+import { temporaryFile } from '../support.js'
+
+const length = 100_000
+
+/** Three of four envelopes of the turn are thoughts, calls and results; it goes on. */
+function fieldsAt(seq: number): Parameters<typeof draftOf>[1] {
+  const rest = { ts: '2026-02-21T00:00:00.000Z', id: `e${seq}` }
+  if (seq === 1) return { ...rest, from: 'ana', kind: Kind.chat, payload: { message: 'do all of it' } }
+  if (seq === 2) {
+    const payload = { message: 'I do' }
+    return { ...rest, id: 'run', from: 'ben', kind: Kind.reasoningStart, correlationId: 'e1', payload }
+  }
+  const inRun = { ...rest, from: 'ben', context: 'run' }
+  if (seq % 3 === 0)
+    return { ...inRun, kind: Kind.reasoningThought, payload: { message: `and on with ${seq}` } }
+  if (seq % 3 === 1) {
+    const params = { name: 'look', arguments: { at: seq } }
+    return {
+      ...inRun,
+      to: ['cleo'],
+      kind: Kind.mcpRequest,
+      payload: { id: seq, method: 'tools/call', params },
+    }
+  }
+  const payload = { result: { content: [{ type: 'text', text: 'there it is' }] } }
+  return { ...rest, from: 'cleo', to: ['ben'], kind: Kind.mcpResponse, correlationId: `e${seq - 1}`, payload }
+}
+
+/** A gateway whose index has all of the turn, and nothing else. */
+async function started() {
+  const store = await sqliteStore({ path: temporaryFile('log.db') })
+  const log = await store.open('test')
+  for (let seq = 1; seq <= length; seq += 500)
+    await log.append(Array.from({ length: 500 }, (_, at) => draftOf(seq + at, fieldsAt(seq + at))))
+  const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
+  const authenticator = tokenAuthenticator({ test: tokens })
+  const gateway = await createGateway({ spaces: [testSpaceConfig({ participants })], store, authenticator })
+  const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
+  onTestFinished(close)
+  const client = asking(url, 'dora')
+  while ((await client.get('/turns?thread_id=test/dora')).status === 503);
+  return client
+}
+
+test.for(['turns?thread_id=test/ben', 'audit?thread_id=test/ben&turn=1'])(
+  'the first page of %s is there within a second, though the turn has 100,000 envelopes',
+  { timeout: 300_000 },
+  async (path) => {
+    const client = await started()
+    const start = performance.now()
+    const page = (await client.json(`/${path}`)) as { turns?: TurnInfo[]; steps?: unknown[]; next?: number }
+    const took = performance.now() - start
+    const [turn] = page.turns ?? []
+    if (turn === undefined) expect([page.steps?.length, typeof page.next]).toEqual([100, 'number'])
+    else {
+      expect(turn.tool_calls.length).toBeLessThanOrEqual(500)
+      expect(turn.tool_calls.length).toBeGreaterThan(200)
+      expect(turn.next).toBeGreaterThan(length * 0.9)
+    }
+    expect(took).toBeLessThan(1000)
+  },
+)
