@@ -7,6 +7,7 @@ import {
   Kind,
   openedContext,
 } from '@meup/protocol'
+import { Bounded } from '../bounded.js'
 import { Deadlines } from '../deadlines.js'
 import { guardedToolName, isNotification, parametersOf } from '../mcp/call.js'
 import { defaultGuard } from '../mcp/guard.js'
@@ -16,6 +17,7 @@ import { takenBack } from '../mcp/taken-back.js'
 import { inlineJson } from '../render/inline-json.js'
 import { type Quoted, type Source, sourceOf } from '../source.js'
 import { isWithheld, messageOf, rationaleOf } from '../text.js'
+import { mostCalls } from './asked-calls.js'
 import { attemptOf, isRefusedCall } from './attempt.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
 import { type Beginning, Role } from './mark.js'
@@ -53,7 +55,7 @@ export class FoldedTurn {
   seq = 0
   readonly #guard: Guard
   readonly #decisions = new Decisions()
-  readonly #calls = new Map<string, Call>()
+  readonly #calls = new Bounded<Call>(mostCalls)
   readonly #deadlines = new Deadlines()
   /** Contexts that are open in it, also those that others have opened. */
   readonly #contexts = new Set<string>()
@@ -157,8 +159,7 @@ export class FoldedTurn {
 
   /** Its asker takes a call back, or the trigger. */
   #cancel(envelope: Envelope, roles: number): void {
-    const calls = { get: (id: string) => this.#calls.get(id), snapshot: () => [...this.#calls] }
-    const named = takenBack(envelope, calls, ({ from }) => from)
+    const named = takenBack(envelope, this.#calls, ({ from }) => from)
     if (roles & Role.settle && named) this.#settle(named.call, cancelled)
     this.#takeBack(roles)
   }
