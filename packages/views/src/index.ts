@@ -42,7 +42,7 @@ export {
 export type { Fulfilment, ProposalView, Refusal } from './proposals/proposal-view.js'
 export { attemptText } from './render/attempt.js'
 export { inlineJson } from './render/inline-json.js'
-export { inGroups, outcomeText, type ShownDecision } from './render/outcome.js'
+export { cancelledText, inGroups, outcomeText, type ShownDecision } from './render/outcome.js'
 export { brief, onOneLine, printable, printableJson } from './render/printable.js'
 export { reasoningBlock, reasoningDetail, type ShownReasoning } from './render/reasoning.js'
 export { reasoningCommand, type ShownTurn, type Thread } from './render/reasoning-command.js'

@@ -176,7 +176,7 @@ describe('reasoning_update', () => {
     expect(events.map(({ tool_decisions }) => tool_decisions.at(-1))).toMatchObject([
       { tool_name: 'rm', outcome: 'rejected' },
       { tool_name: 'deploy', outcome: 'rejected' },
-      { tool_name: 'a', outcome: 'error' },
+      { tool_name: 'a', outcome: 'rejected' },
     ])
   })
 
@@ -199,7 +199,7 @@ describe('reasoning_update', () => {
       const cancelled = cancel('agent', 'r', 'no')
       const next = { ...tool('b'), context: 'r' }
       const [first, second] = toldIn([tool('a'), cancelled, ...results('a'), next, ...results('b')])
-      expect(first).toMatchObject([{ tool_name: 'a', outcome: 'error' }])
+      expect(first).toMatchObject([{ tool_name: 'a', outcome: 'rejected' }])
       expect(second).toMatchObject([{ tool_name: 'a', outcome: 'success' }, { tool_name: 'b' }])
     })
 

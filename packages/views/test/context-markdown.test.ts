@@ -1,7 +1,7 @@
 import { contextMarkdown, detailsText, payloadText, thoughtSteps, thoughtText } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { call, chat, type Fields, result, start, thought, toLog } from './support/log.js'
+import { call, cancel, chat, type Fields, result, start, thought, toLog } from './support/log.js'
 
 // All that is expected here was written by hand.
 
@@ -57,6 +57,8 @@ agent calls look of tools — "to see" (tool_call: e3)
 
 look -> no answer here yet (tool_call: e3)
 `)
+    const cancelled = [...log, ...toLog([cancel('agent', 'r', 'too slow')], 4)]
+    expect(contextMarkdown('r', cancelled)).toContain('\n\nlook -> cancelled: too slow (tool_call: e3)\n')
     const free = toLog([start('agent', 'Deeper', { id: 'n', context: 'plans' })])
     expect(contextMarkdown('plans', free)).toBe('## Context plans\n\nagent begins: Deeper\n')
   })

@@ -63,8 +63,8 @@ describe('in a path that nobody opened', () => {
 
   test('it is cancelled there as well, with the calls that it waits for', () => {
     const log = [first, search, cancel('agent', 'plans', 'no use')]
-    expect(tell(log).jobs).toMatchObject([{ state: 'cancelled', decisions: [{ outcome: 'error' }] }])
-    expect(tell(log).events).toMatchObject([{ job_id: 't1', tool_decisions: [{ outcome: 'error' }] }])
+    expect(tell(log).jobs).toMatchObject([{ state: 'cancelled', decisions: [{ outcome: 'rejected' }] }])
+    expect(tell(log).events).toMatchObject([{ job_id: 't1', tool_decisions: [{ outcome: 'rejected' }] }])
     const said = conclusion('agent', 'stopped', { ...inPath, payload: { metadata: { cancelled: true } } })
     expect(storiesOf([first, said])).toEqual([['t1', 'cancelled', 'First the plan']])
   })

@@ -1,11 +1,14 @@
+import type { Envelope } from '@meup/protocol'
 import {
   Assigner,
+  type Beginning,
   createContextFold,
   createPresenceFold,
   createProposalFold,
   type Fold,
   FoldedTurn,
   type Guard,
+  Role,
 } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -47,6 +50,29 @@ describe('the memory of a fold is bounded', () => {
     expect(runs[0]?.record.decisions.map(({ id }) => id)).toEqual(
       Array.from({ length: 1000 }, (_, index) => `c${index + 200}`),
     )
+  })
+
+  test('however many calls its runs have: an answer to one before the latest 20,000 is not known as one', () => {
+    const log = [
+      start('agent', 'For ever', { id: 'r' }),
+      call('agent', 'first', {}, { context: 'r', id: 'first' }),
+      call('agent', 'second', {}, { context: 'r', id: 'second' }),
+      ...Array.from({ length: 19_999 }, (_, index) =>
+        call('helper', 'shell', {}, { context: 'r', id: `c${index}` }),
+      ),
+    ]
+    const [begin, ...calls] = toLog([...log, result('second', 'ok'), result('first', 'ok')])
+    const beginning = new Assigner(session.epoch).take(begin as Envelope).begun[0]
+    const turn = new FoldedTurn(beginning as Beginning, session)
+    for (const envelope of [begin as Envelope, ...calls]) {
+      const isOwn = envelope.from === 'agent'
+      const isCall = envelope.kind === 'mcp.request'
+      turn.apply(envelope, isCall ? (isOwn ? Role.call | Role.dispatch : Role.call) : Role.settle)
+    }
+    expect(turn.record.decisions.map(({ id, outcome }) => [id, outcome])).toEqual([
+      ['first', null],
+      ['second', 'success'],
+    ])
   })
 
   const leaveOpen = (index: number) => [

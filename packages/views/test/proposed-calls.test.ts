@@ -90,7 +90,7 @@ describe('a proposal of a turn', () => {
 
   test('may be fulfilled by another after one has rejected it, or its run was cancelled', () => {
     expect(outcomes(reject('other', 'p'), approval, result('f', 'done'))).toEqual(['success'])
-    expect(outcomes(cancel('agent', 'r', 'no'))).toEqual(['error'])
+    expect(outcomes(cancel('agent', 'r', 'no'))).toEqual(['rejected'])
     expect(outcomes(cancel('agent', 'r', 'no'), approval, result('f', 'done'))).toEqual(['success'])
   })
 

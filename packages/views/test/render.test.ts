@@ -138,6 +138,8 @@ test('JSON on one line has room between its parts', () => {
 test.for([
   [{ outcome: 'error' }, 'error'],
   [{ outcome: 'rejected', size: { count: 1, unit: 'chars' } }, 'rejected'],
+  [{ outcome: 'rejected', size: null, cancelled: 'too\nslow' }, 'cancelled: too slow'],
+  [{ outcome: 'rejected', size: null, cancelled: ' ' }, 'cancelled'],
   [{ outcome: null }, 'pending'],
   [{}, 'success'],
   [{ size: null }, 'success'],

@@ -1,7 +1,17 @@
 import type { MayRead } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { call, cancel, conclusion, failure, refused, result, start, toolError } from './support/log.js'
+import {
+  call,
+  cancel,
+  conclusion,
+  type Fields,
+  failure,
+  refused,
+  result,
+  start,
+  toolError,
+} from './support/log.js'
 import { answer, inRun, opening, question, search } from './support/search-story.js'
 import { decisionsOf, tell, turnOf } from './support/turns.js'
 
@@ -215,10 +225,54 @@ describe('a tool call', () => {
     expect(turn).toMatchObject({ state: 'completed', tool_calls: [{ has_result: true }] })
   })
 
-  test('of a cancelled run is an error, unless it is answered after all', () => {
-    const log = [question, opening, search, cancel('agent', 'r', 'stop')]
-    expect(decisionsOf(log)).toMatchObject([{ outcome: 'error' }])
-    expect(decisionsOf([...log, result('c1', 'ok')])).toMatchObject([{ outcome: 'success' }])
+  describe('that is cancelled is rejected, and says why, unless it is answered after all:', () => {
+    const outside = call('agent', 'time', {}, { id: 'c2', correlationId: 'q' })
+    const back = { kind: 'chat.cancel', from: 'user', correlationId: 'q', payload: { reason: 'stop' } }
+    const end = conclusion('agent', 'stop', { ...inRun, payload: { metadata: { cancelled: true } } })
+    const taken = {
+      kind: 'mcp.request',
+      from: 'agent',
+      payload: { method: 'notifications/cancelled', params: { requestId: 'c1', reason: 'stop' } },
+    }
+    const second = start('agent', 'Another way', { id: 'r2', correlationId: 'q' })
+
+    test.for<[what: string, calls: Fields[], end: Fields]>([
+      ['in a run', [search], cancel('agent', 'r', 'stop')],
+      ['in a run that a conclusion cancels', [search], end],
+      ['outside of it', [outside], cancel('agent', 'r', 'stop')],
+      ['in a run and outside of it', [search, outside], cancel('agent', 'r', 'stop')],
+      ['in a turn that is taken back', [search, outside], back],
+      ['by itself', [search], taken],
+      ['in one of two runs', [second, search], cancel('agent', 'r', 'stop')],
+    ])('%s', ([, calls, end]) => {
+      const log = [question, opening, ...calls, end]
+      const { tool_calls, reasoning } = turnOf(log)
+      const made = calls.filter(({ kind }) => kind === 'mcp.request')
+      expect(reasoning?.tool_decisions.map(({ outcome, cancelled }) => [outcome, cancelled])).toEqual(
+        made.map(() => ['rejected', 'stop']),
+      )
+      expect(tool_calls.map(({ has_result, has_error }) => [has_result, has_error])).toEqual(
+        made.map(() => [false, true]),
+      )
+      const late = decisionsOf([...log, ...made.map(({ id = '' }) => result(id, 'ok'))])
+      expect(late.map(({ outcome, cancelled }) => [outcome, cancelled])).toEqual(
+        made.map(() => ['success', undefined]),
+      )
+    })
+
+    test('its reason is guarded, and may be missing', () => {
+      const reasons = [token, undefined].map((reason) => {
+        const [decision] = decisionsOf([question, opening, search, cancel('agent', 'r', reason)])
+        return decision?.cancelled
+      })
+      expect(reasons).toEqual([expect.stringMatching(/^\[redacted:/), ''])
+    })
+
+    test('but not one that is not reached by it', () => {
+      expect(decisionsOf([question, opening, second, outside, cancel('agent', 'r', 'stop')])).toMatchObject([
+        { outcome: null },
+      ])
+    })
   })
 
   test('that an ended turn has left without an answer is an error, until it is answered', () => {
@@ -242,13 +296,13 @@ describe('a tool call', () => {
     })
   })
 
-  test('that a cancelled turn has left without an answer is rejected', () => {
-    const outside = call('agent', 'time', {}, { id: 'c2', correlationId: 'q' })
-    const log = [question, opening, outside, cancel('agent', 'r', 'stop')]
+  test('that a cancelled turn makes is rejected until it is answered', () => {
+    const late = call('agent', 'time', {}, { id: 'c2', correlationId: 'q' })
+    const log = [question, opening, cancel('agent', 'r', 'stop'), late]
     expect(turnOf(log)).toMatchObject({
       state: 'cancelled',
       tool_calls: [{ name: 'time', has_result: false, has_error: true }],
-      reasoning: { tool_decisions: [{ outcome: 'rejected' }] },
+      reasoning: { tool_decisions: [{ outcome: 'rejected', cancelled: '' }] },
     })
     expect(decisionsOf([...log, result('c2', 'noon')])).toMatchObject([{ outcome: 'success' }])
   })

@@ -271,6 +271,68 @@ describe('a turn as Markdown tells why', () => {
     ])
   })
 
+  describe('that calls were cancelled, and why', () => {
+    const made = [
+      start('agent', 'Looking', { correlationId: 'e0' }),
+      call('agent', 'read', {}, { context: 'e1' }),
+      call('agent', 'time', {}, { correlationId: 'e0' }),
+      propose('agent', 'drop', {}, { context: 'e1', payload: { expiresAt: '2026-02-21T11:00:00Z' } }),
+    ]
+    const calls = [
+      'agent begins: Looking',
+      'agent calls read of tools — no reason given (tool_call: e2)',
+      'agent calls time of tools — no reason given (tool_call: e3)',
+      '[承認待ち] Awaiting human approval for drop of tools — no reason given · until 2026-02-21T11:00:00Z (approval: e4)',
+    ]
+    const cancelled = [...made, cancel('agent', 'e1', 'the disk is full')]
+
+    test('in a run, and outside of it where the turn was cancelled', () => {
+      const [read, time, drop] = [
+        'read -> cancelled: the disk is full (tool_call: e2)',
+        'time -> cancelled: the disk is full (tool_call: e3)',
+        'drop -> cancelled: the disk is full (approval: e4)',
+      ]
+      const until = '2026-02-21T12:00:00Z'
+      const all = [...calls, 'agent cancels: the disk is full']
+      expect(told(cancelled, { state: 'cancelled' }, until)).toEqual([...all, read, time, drop])
+      const going = 'time -> no answer yet (tool_call: e3)'
+      expect(told(cancelled, { state: 'running' })).toEqual([...all, read, going, drop])
+      const late = told([...cancelled, result('e2', 'ok')], { state: 'cancelled' })
+      expect(late.slice(5)).toEqual(['[実行] read -> ok (tool_call: e2)', time, drop])
+    })
+
+    test('by a conclusion, by the asker, or without a reason', () => {
+      const ends: [Fields, string][] = [
+        [
+          conclusion('agent', 'stopped', { context: 'e1', payload: { metadata: { cancelled: true } } }),
+          'cancelled: stopped',
+        ],
+        [
+          { kind: 'chat.cancel', from: 'ann', correlationId: 'e0', payload: { reason: 'never mind' } },
+          'cancelled: never mind',
+        ],
+        [cancel('agent', 'e1'), 'cancelled'],
+      ]
+      for (const [end, says] of ends)
+        expect(told([...made, end], { state: 'cancelled' }).slice(5)).toEqual([
+          `read -> ${says} (tool_call: e2)`,
+          `time -> ${says} (tool_call: e3)`,
+          `drop -> ${says} (approval: e4)`,
+        ])
+    })
+
+    test('but not those of a run that was abandoned, or that another asks to stop', () => {
+      for (const [end, state] of [
+        [cancel('system:gateway', 'e1', 'abandoned'), 'abandoned'],
+        [cancel('ann', 'e1', 'too slow'), 'completed'],
+      ] as const)
+        expect(told([...made, end], { state }).slice(5)).toEqual([
+          'read -> no answer (tool_call: e2)',
+          'time -> no answer (tool_call: e3)',
+        ])
+    })
+  })
+
   test('a call to the agent itself, and how it answers', () => {
     const all = [
       call('ann', 'summarize', { page: 1 }, { to: ['agent'] }),

@@ -63,8 +63,8 @@ describe('the state of a turn', () => {
     expect(states(log)).toEqual(['cancelled', 'cancelled', 'running'])
     expect(tell(log).ends.map(([seq]) => seq)).toEqual([8, 8])
     expect(tell(log).events).toMatchObject([
-      { thread_id: 'main/agent', tool_decisions: [{ outcome: 'error' }] },
-      { thread_id: 'main/other', tool_decisions: [{ outcome: 'error' }] },
+      { thread_id: 'main/agent', tool_decisions: [{ outcome: 'rejected' }] },
+      { thread_id: 'main/other', tool_decisions: [{ outcome: 'rejected' }] },
     ])
     const both = [...asked, ...starts, { ...back, correlationId: ['q2', 'q'] }]
     expect(states(both)).toEqual(['cancelled', 'cancelled', 'cancelled'])
@@ -142,7 +142,7 @@ describe('a request as trigger', () => {
     expect(told.jobs[0]).toMatchObject({
       agent: 'boss',
       state: 'completed',
-      decisions: [{ outcome: 'error' }],
+      decisions: [{ outcome: 'rejected' }],
     })
     const late = tell([numbered, opening, notification, result('q', 'done', 'agent')])
     expect(late.jobs[0]?.decisions[0]?.outcome).toBe('success')
@@ -176,7 +176,7 @@ describe('a request as trigger', () => {
     test('ends as a call of its asker, but not in the turns of others', () => {
       const log = [numbered('a', 'boss', 7), ...begun('a'), taking('boss', 7)]
       const { jobs, ends, records } = tell(log)
-      expect(jobs).toMatchObject([{ agent: 'boss', decisions: [{ id: 'a', outcome: 'error' }] }])
+      expect(jobs).toMatchObject([{ agent: 'boss', decisions: [{ id: 'a', outcome: 'rejected' }] }])
       expect(ends).toEqual([[3, records.find(({ agent }) => agent === 'boss')?.id]])
     })
 

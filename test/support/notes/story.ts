@@ -78,7 +78,7 @@ export const storyNotes: Notes = {
     'security calls write_report of files { "path": "new.md" }',
     'it is asked for',
     'security cancels: the disk is full',
-    'write_report -> no answer',
+    'write_report -> cancelled: the disk is full',
   ],
   'security 5': [
     'security, turn 5, running',

@@ -67,7 +67,8 @@ export class LongTurns {
       for await (const rows of rowsAt(this.#space.log, [...bySeq.keys()], 'headings')) {
         for (const row of rows) {
           const place = bySeq.get(row.seq)
-          if (place !== undefined) envelopes.push(saidOf({ source: sourceIn(row), ts: row.ts, context: row.context }, place, 0))
+          if (place !== undefined)
+            envelopes.push(saidOf({ source: sourceIn(row), ts: row.ts, context: row.context }, place, 0))
         }
         await breathe()
       }

@@ -23,7 +23,11 @@ export interface Share {
 
 /** `context`: where it was said; of a refusal, where what was refused would have been. */
 export function saidOf(
-  { source, ts, context }: { readonly source: Source; readonly ts: string; readonly context?: string | undefined },
+  {
+    source,
+    ts,
+    context,
+  }: { readonly source: Source; readonly ts: string; readonly context?: string | undefined },
   { roles, steps }: Place,
   bytes: number,
 ): Said {

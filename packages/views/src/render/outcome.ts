@@ -1,5 +1,5 @@
 import type { ResultSize } from '../mcp/result.js'
-import { reasonText } from '../text.js'
+import { isBlank, reasonText } from '../text.js'
 import type { ToolDecisionInfo } from '../turns/turn-info.js'
 import { inlineJson } from './inline-json.js'
 import { onOneLine, printable } from './printable.js'
@@ -12,8 +12,13 @@ export interface ShownDecision extends ToolDecisionInfo {
 /** Characters of the parameters that are shown. */
 const longestParameters = 200
 
-/** `success (142 chars)`, `3 items`, `error`, `rejected`; `pending` as long as there is none. */
-export function outcomeText({ outcome, size }: ShownDecision): string {
+/** Why a call was cancelled, where somebody said so. */
+export const cancelledText = (reason: string): string =>
+  isBlank(reason) ? 'cancelled' : `cancelled: ${onOneLine(reason)}`
+
+/** `success (142 chars)`, `3 items`, `error`, `rejected`, `cancelled: too slow`; `pending` as long as there is none. */
+export function outcomeText({ outcome, size, cancelled }: ShownDecision): string {
+  if (cancelled !== undefined) return cancelledText(cancelled)
   if (outcome !== 'success' || size === undefined || size === null) return outcome ?? 'pending'
   const { count, unit } = size
   const number = count.toLocaleString('en')

@@ -8,6 +8,7 @@ import {
   openedContext,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
+import { isInside } from '../contexts/inside.js'
 import { Deadlines } from '../deadlines.js'
 import { guardedToolName, isNotification, isToolCall, parametersOf } from '../mcp/call.js'
 import { type Guard, guarded, redact } from '../mcp/redact.js'
@@ -15,9 +16,11 @@ import { readResult } from '../mcp/result.js'
 import { takenBack } from '../mcp/taken-back.js'
 import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
 import { inlineJson } from '../render/inline-json.js'
-import { outcomeText } from '../render/outcome.js'
+import { cancelledText, outcomeText } from '../render/outcome.js'
 import { onOneLine } from '../render/printable.js'
 import { head, isBlank, isObject, isWithheld, reasonText } from '../text.js'
+import { endOf } from '../turns/outcome.js'
+import type { TurnState } from '../turns/record.js'
 import { phaseLabels } from './phases.js'
 import { quoted } from './quoted.js'
 import { thoughtSteps } from './thought-steps.js'
@@ -34,8 +37,11 @@ interface Call {
   readonly isProposal: boolean
   readonly jsonRpcId: string | null
   readonly expiresAt: unknown
+  readonly context: string | undefined
   /** Whether nothing has come of it. */
   isOpen: boolean
+  /** Why it was cancelled, may be empty; `null` = it was not. */
+  cancelled: string | null
 }
 
 /** Writes envelopes as paragraphs, in the order of the log: who said, called, decided what, and why. */
@@ -48,6 +54,8 @@ export class Narrator {
   /** Who began which context. */
   readonly #owners = new Bounded<string>(10_000)
   #context: string | undefined
+  /** Why something was cancelled last. */
+  #reason = ''
 
   /** `agent`: whose thoughts need no name. `context`: where it begins. */
   constructor(guard: Guard, { agent, context }: { agent?: string; context?: string }) {
@@ -75,11 +83,15 @@ export class Narrator {
   }
 
   /** Calls that have no answer; of a context alone nobody can tell, since it may have come outside. */
-  unanswered(isRunning: boolean): string[] {
-    const [here, yet] = [this.#agent === undefined ? ' here' : '', isRunning ? ' yet' : '']
+  unanswered(state: TurnState): string[] {
+    const [here, yet] = [this.#agent === undefined ? ' here' : '', state === 'running' ? ' yet' : '']
+    if (state === 'cancelled') this.#cancelOpen(this.#reason)
     return [...this.#calls.values()]
-      .filter(({ isOpen, isProposal }) => isOpen && !isProposal)
-      .map(({ id, tool }) => `${tool} -> no answer${here}${yet}${link('tool_call', id)}`)
+      .filter(({ isOpen, isProposal, cancelled }) => isOpen && (!isProposal || cancelled !== null))
+      .map(({ id, tool, isProposal, cancelled }) => {
+        const end = cancelled === null ? `no answer${here}${yet}` : cancelledText(cancelled)
+        return `${tool} -> ${end}${link(isProposal ? 'approval' : 'tool_call', id)}`
+      })
   }
 
   /** Nested contexts have headings of their own, above their starts; where all is said in one, none is needed. */
@@ -102,11 +114,13 @@ export class Narrator {
       case Kind.chat:
         return [`${from} ${this.#verbOf(envelope)}: ${saidIn(payload)}`]
       case Kind.chatCancel:
+        if (this.#agent !== undefined) this.#cancelOpen(payload.reason)
         return [`${from} takes a message back${because(payload.reason)}`]
       case Kind.reasoningStart:
         this.#owners.set(openedContext(envelope), from)
         return [`${from} begins${aside(envelope)}`]
       case Kind.reasoningConclusion: {
+        this.#close(envelope)
         const isCancelled = isObject(payload.metadata) && payload.metadata.cancelled === true
         return [`${from} ${isCancelled ? 'cancels' : 'concludes'}${aside(envelope)}`]
       }
@@ -149,10 +163,43 @@ export class Narrator {
     })
   }
 
-  #cancel({ from, context = '', payload }: Envelope): string {
-    const owner = this.#owners.get(context) ?? this.#agent ?? from
-    const deed = from === owner || from === GATEWAY ? 'cancels' : `asks ${owner} to stop`
+  #cancel(envelope: Envelope): string {
+    const { from, payload } = envelope
+    this.#close(envelope)
+    const deed = this.#mayClose(envelope) ? 'cancels' : `asks ${this.#ownerOf(envelope)} to stop`
     return `${from} ${deed}${because(payload.reason)}`
+  }
+
+  #ownerOf({ from, context = '' }: Envelope): string {
+    return this.#owners.get(context) ?? this.#agent ?? from
+  }
+
+  #mayClose(envelope: Envelope): boolean {
+    return envelope.from === GATEWAY || envelope.from === this.#ownerOf(envelope)
+  }
+
+  /** What is open in a context that is cancelled is cancelled with it; in a free path, all that its agent has open there. */
+  #close(envelope: Envelope): void {
+    const [state, reason] = endOf(envelope)
+    if (state !== 'cancelled' || !this.#mayClose(envelope)) return
+    const { from, context = '' } = envelope
+    const root = contextRoot(context)
+    const isOpened = this.#owners.get(context) !== undefined || this.#owners.get(root) !== undefined
+    this.#cancelOpen(reason, (call) =>
+      isOpened
+        ? isInside(context, call.context)
+        : call.from === from && call.context !== undefined && contextRoot(call.context) === root,
+    )
+  }
+
+  /** Nobody waits any more for the answers to these calls. */
+  #cancelOpen(reason: unknown, isMeant: (call: Call) => boolean = () => true): void {
+    this.#reason = this.#clean(reason)
+    for (const call of this.#calls.values()) {
+      if (!call.isOpen || !isMeant(call)) continue
+      call.cancelled ??= this.#reason
+      this.#deadlines.delete(call.id)
+    }
   }
 
   #notification(envelope: Envelope): string {
@@ -160,6 +207,8 @@ export class Narrator {
     const named = takenBack(envelope, this.#calls, (call) => call.from)
     if (named === undefined) return `${from} sends ${this.#toolIn(payload)}${this.#argumentsIn(payload)}`
     const { key, call, reason } = named
+    // Who takes back what the agent was asked takes back the turn.
+    if (this.#agent !== undefined && call.from !== this.#agent) this.#cancelOpen(reason)
     this.#settle(key)
     return `${from} cancels ${call.tool}${link('tool_call', key)}${because(this.#clean(reason))}`
   }
@@ -228,11 +277,12 @@ export class Narrator {
     return ` ${onOneLine(isText ? head(guarded(value, this.#guard), longestArguments) : this.#json(value))}`
   }
 
-  #remember({ id, from, payload }: Envelope, isProposal: boolean): string {
+  #remember({ id, from, context, payload }: Envelope, isProposal: boolean): string {
     const tool = this.#toolIn(payload)
     const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
     const { expiresAt } = payload
-    this.#calls.set(id, { id, from, tool, isProposal, jsonRpcId, expiresAt, isOpen: true })
+    const fresh = { isOpen: true, cancelled: null }
+    this.#calls.set(id, { id, from, tool, isProposal, jsonRpcId, expiresAt, context, ...fresh })
     return tool
   }
 

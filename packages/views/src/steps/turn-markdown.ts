@@ -1,7 +1,7 @@
 import type { Envelope } from '@meup/protocol'
 import { defaultGuard } from '../mcp/guard.js'
 import type { Guard } from '../mcp/redact.js'
-import type { TurnRecord } from '../turns/record.js'
+import type { TurnRecord, TurnState } from '../turns/record.js'
 import { Narrator } from './narrator.js'
 import { phaseLabels } from './phases.js'
 
@@ -62,7 +62,7 @@ export function turnMarkdownWriter(options: MarkdownOptions = {}): MarkdownWrite
   let last: Section | undefined
   let lastTurn: NarratedTurn | undefined
   const end = (): string => {
-    const text = last?.end(lastTurn?.state === 'running') ?? ''
+    const text = last?.end(lastTurn?.state ?? 'running') ?? ''
     last = undefined
     return text
   }
@@ -85,7 +85,7 @@ export function contextMarkdownWriter(context: string, options: MarkdownOptions 
   const section = new Section(`## Context ${context}`, [], options, { context })
   return {
     write: (envelopes: readonly Envelope[]): string => section.write(envelopes),
-    end: (): string => section.end(true),
+    end: (): string => section.end('running'),
   }
 }
 
@@ -124,8 +124,8 @@ class Section {
     return this.#add(envelopes.flatMap((envelope) => this.#narrator.tell(envelope)))
   }
 
-  end(isRunning: boolean): string {
-    const rest = [...this.#narrator.expired(this.#until), ...this.#narrator.unanswered(isRunning)]
+  end(state: TurnState): string {
+    const rest = [...this.#narrator.expired(this.#until), ...this.#narrator.unanswered(state)]
     return this.#add(rest.length === 0 && this.#isEmpty ? [emptyTurn] : rest)
   }
 

@@ -24,11 +24,14 @@ export interface AskedCallsSnapshot {
   readonly deadlines: DeadlinesSnapshot
 }
 
-/** The latest 20,000 calls, to which answers may come. */
+/** Answers may come to the latest calls: of a space as of a single turn no more than these are known. */
+export const mostCalls = 20_000
+
+/** The latest calls of a space, to which answers may come. */
 export class AskedCalls {
-  readonly #calls = new Bounded<AskedCall>(20_000)
+  readonly #calls = new Bounded<AskedCall>(mostCalls)
   /** Ids of the latest ones by their askers and JSON-RPC ids. */
-  readonly #byJsonRpcId = new Bounded<string>(20_000)
+  readonly #byJsonRpcId = new Bounded<string>(mostCalls)
   readonly #deadlines = new Deadlines()
 
   add(envelope: Envelope, call: Pick<AskedCall, 'home' | 'settles' | 'isProposal'>): void {

@@ -22,11 +22,16 @@ export interface Dispatch {
 export interface End {
   readonly outcome: Outcome
   readonly size?: ResultSize | null
+  /** Why it was cancelled, may be empty. */
+  readonly cancelled?: string | null
   /** Whether the tool answered; what else ends a call gives way to an answer that comes later. */
   readonly isAnswer: boolean
 }
 
-const fresh = { outcome: null, size: null, isAnswered: false, isReported: false, isCurrent: true }
+const fresh = {
+  ...{ outcome: null, size: null, cancelled: null },
+  ...{ isAnswered: false, isReported: false, isCurrent: true },
+}
 
 /** The tools that were chosen in a turn, in the order in which they were dispatched. */
 export class Decisions {
@@ -69,12 +74,12 @@ export class Decisions {
   }
 
   /** Ends a call. Whether that was the last of its batch. */
-  settle(id: string, { outcome, size = null, isAnswer }: End): boolean {
+  settle(id: string, { outcome, size = null, cancelled = null, isAnswer }: End): boolean {
     const decision = this.#latest.get(id)
     if (decision === undefined || decision.isAnswered || (decision.outcome !== null && !isAnswer))
       return false
     if (isPending(decision)) this.#pending--
-    Object.assign(decision, { outcome, size, isAnswered: isAnswer })
+    Object.assign(decision, { outcome, size, cancelled, isAnswered: isAnswer })
     const members = this.#membersOf(decision.batch)
     if (decision.isReported || members.some(isPending)) return false
     for (const each of members) each.isReported = true

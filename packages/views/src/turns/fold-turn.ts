@@ -3,24 +3,26 @@ import {
   correlations,
   type DecisionPayload,
   type Envelope,
-  isContextAncestor,
   Kind,
   openedContext,
 } from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { isInside } from '../contexts/inside.js'
 import { Deadlines } from '../deadlines.js'
-import { guardedToolName, isNotification, parametersOf } from '../mcp/call.js'
+import { cancellationOf, guardedToolName, isNotification, parametersOf } from '../mcp/call.js'
 import { defaultGuard } from '../mcp/guard.js'
-import { type Guard, redact } from '../mcp/redact.js'
+import { type Guard, guarded, redact } from '../mcp/redact.js'
 import { measure, readResult } from '../mcp/result.js'
 import { takenBack } from '../mcp/taken-back.js'
 import { inlineJson } from '../render/inline-json.js'
 import { type Quoted, type Source, sourceOf } from '../source.js'
 import { isWithheld, messageOf, rationaleOf } from '../text.js'
+import { mostCalls } from './asked-calls.js'
 import { attemptOf, isRefusedCall } from './attempt.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
 import { type Beginning, Role } from './mark.js'
 import { answer, endOf, endRun, endRuns, resume, takeBack } from './outcome.js'
-import type { ToolDecision, TurnRecord, TurnState } from './record.js'
+import type { TurnRecord, TurnState } from './record.js'
 import { narrate, openRun, think } from './runs.js'
 
 export interface TurnOptions {
@@ -54,7 +56,7 @@ export class FoldedTurn {
   seq = 0
   readonly #guard: Guard
   readonly #decisions = new Decisions()
-  readonly #calls = new Map<string, Call>()
+  readonly #calls = new Bounded<Call>(mostCalls)
   readonly #deadlines = new Deadlines()
   /** Contexts that are open in it, also those that others have opened. */
   readonly #contexts = new Set<string>()
@@ -93,7 +95,7 @@ export class FoldedTurn {
     if (roles & Role.expire) this.#expire(ts)
     if (roles & Role.free) this.#takeUp(envelope)
     if (kind === Kind.chat) this.#chat(envelope, roles)
-    else if (kind === Kind.chatCancel) this.#takeBack(roles)
+    else if (kind === Kind.chatCancel) this.#takeBack(roles, payload.reason)
     else if (kind === Kind.mcpRequest && isNotification(payload)) this.#cancel(envelope, roles)
     else if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#call(envelope, roles)
     else if (kind === Kind.mcpResponse) this.#response(envelope, roles)
@@ -166,18 +168,17 @@ export class FoldedTurn {
     this.#free.add(root)
   }
 
-  #takeBack(roles: number): void {
+  #takeBack(roles: number, reason: unknown): void {
     if (!(roles & Role.takeBack) || !this.#isRunning) return
     takeBack(this.record, this.#ts)
-    this.#abandon(() => true)
+    this.#abandon(this.#unanswered('cancelled', reason))
   }
 
   /** Its asker takes a call back, or the trigger. */
   #cancel(envelope: Envelope, roles: number): void {
-    const calls = { get: (id: string) => this.#calls.get(id), snapshot: () => [...this.#calls] }
-    const named = takenBack(envelope, calls, ({ from }) => from)
-    if (roles & Role.settle && named) this.#settle(named.call, cancelled)
-    this.#takeBack(roles)
+    const named = takenBack(envelope, this.#calls, ({ from }) => from)
+    if (roles & Role.settle && named) this.#settle(named.call, this.#unanswered('cancelled', named.reason))
+    this.#takeBack(roles, cancellationOf(envelope.payload)?.reason)
   }
 
   /** A request or a proposal. What fulfils a proposal ends it as well. */
@@ -243,28 +244,43 @@ export class FoldedTurn {
     if (roles & Role.turn) this.#decisions.moveOn()
     if (!(roles & Role.close)) return
     const { context = '' } = envelope
-    const [state] = endOf(envelope)
+    const [state, reason] = endOf(envelope)
+    const end = this.#unanswered(state, reason)
     const closed = [...this.#contexts].filter((each) => isInside(context, each))
-    for (const each of closed.sort((one, other) => one.length - other.length)) this.#end(each, state)
-    if (this.#free.has(contextRoot(context))) this.#end(contextRoot(context), state)
-    else if (closed.length === 0 && roles & Role.last) this.#endUnknown(context, state)
+    for (const each of closed.sort((one, other) => one.length - other.length)) this.#end(each, state, end)
+    if (this.#free.has(contextRoot(context))) this.#end(contextRoot(context), state, end)
+    else if (closed.length === 0 && roles & Role.last) this.#endUnknown(context, state, end)
   }
 
   /** A run has ended whose start it was not told of: that was pruned, or may not be read. */
-  #endUnknown(context: string, state: TurnState): void {
-    if (state !== 'completed') this.#abandon(({ source }) => isInside(context, source.context))
+  #endUnknown(context: string, state: TurnState, end: End): void {
+    if (state !== 'completed') this.#abandon(end, context)
     endRuns(this.record, state, this.#ts)
+    this.#leave(state, end)
   }
 
-  #end(context: string, state: TurnState): void {
+  #end(context: string, state: TurnState, end: End): void {
     this.#contexts.delete(context)
-    if (state !== 'completed') this.#abandon(({ source }) => isInside(context, source.context))
+    if (state !== 'completed') this.#abandon(end, context)
     this.#endRun(context, state)
+    this.#leave(state, end)
   }
 
   #endRun(context: string, state: TurnState): void {
     const run = this.record.runs.find((each) => each.context === context)
     if (run?.isOpen) endRun(this.record, run, state, this.#ts)
+  }
+
+  /** With its last run the turn has ended as well: so have its calls outside of them. */
+  #leave(state: TurnState, end: End): void {
+    if (state !== 'completed' && this.record.state === state) this.#abandon(end)
+  }
+
+  /** How a call ends that nobody waits for any more [MEUP-11.17]. */
+  #unanswered(state: TurnState, reason: unknown): End {
+    if (state !== 'cancelled') return { outcome: 'error', isAnswer: false }
+    const cancelled = typeof reason === 'string' ? guarded(reason, this.#guard) : ''
+    return { outcome: 'rejected', cancelled, isAnswer: false }
   }
 
   /** The gateway refused a call. */
@@ -305,10 +321,12 @@ export class FoldedTurn {
     if (this.#decisions.settle(id, end)) this.#hasEnded = true
   }
 
-  /** Ends those of its calls that nobody waits for any more. */
-  #abandon(isMeant: (call: ToolDecision) => boolean): void {
-    for (const call of this.record.decisions)
-      if (call.outcome === null && isMeant(call)) this.#settleOne(call.id, cancelled)
+  /** Ends those of its calls that nobody waits for any more; `context`: only those in it or below it. */
+  #abandon(end: End, context?: string): void {
+    for (const { id, outcome, source } of this.record.decisions) {
+      const isMeant = context === undefined || isInside(context, source.context)
+      if (outcome === null && isMeant) this.#settleOne(id, end)
+    }
   }
 
   get #isRunning(): boolean {
@@ -335,11 +353,7 @@ export class FoldedTurn {
   }
 }
 
-const cancelled = { outcome: 'error', isAnswer: false } as const
 const rejected = { outcome: 'rejected', isAnswer: false } as const
-
-const isInside = (context: string, path: string | undefined): boolean =>
-  path !== undefined && (path === context || isContextAncestor(context, path))
 
 const isRefusal = ({ kind }: Source): boolean => kind === Kind.systemDecision
 

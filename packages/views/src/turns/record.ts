@@ -20,6 +20,8 @@ export interface ToolDecision {
   /** `null` as long as nothing came of it. */
   outcome: Outcome | null
   size: ResultSize | null
+  /** Why it was cancelled, may be empty; `null` = it was not, or was answered all the same. */
+  cancelled: string | null
   /** From 0 in the turn, the same for all that were dispatched together; `null` for a single one. */
   parallelGroup: number | null
   readonly batch: number

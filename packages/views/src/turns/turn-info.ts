@@ -19,6 +19,8 @@ export interface ToolDecisionInfo extends RationaleInfo {
   readonly parameters: unknown
   /** `null` as long as there is none. */
   readonly outcome: Outcome | null
+  /** Present where it was cancelled: why, may be empty. */
+  readonly cancelled?: string
   readonly parallel_group: number | null
 }
 
@@ -125,6 +127,12 @@ function describe<Decision extends ToolDecisionInfo>(
 const outcomeIn = ({ state }: TurnRecord, { outcome }: ToolDecision): Outcome | null =>
   outcome ?? (state === 'running' ? null : state === 'cancelled' ? 'rejected' : 'error')
 
+/** Why it was cancelled; a call that a cancelled turn makes is so from the first. */
+const cancelledIn = ({ state }: TurnRecord, { outcome, cancelled }: ToolDecision): { cancelled?: string } => {
+  const reason = cancelled ?? (outcome === null && state === 'cancelled' ? '' : null)
+  return reason === null ? {} : { cancelled: reason }
+}
+
 export const rationaleInfo = (rationale: string | null): RationaleInfo =>
   rationale === null ? { rationale: FALLBACK_RATIONALE, rationale_given: false } : { rationale }
 
@@ -133,5 +141,6 @@ const decisionInfo = (turn: TurnRecord, decision: ToolDecision, guard: Guard): T
   ...rationaleInfo(decision.rationale),
   parameters: redact(decision.parameters, guard).value,
   outcome: outcomeIn(turn, decision),
+  ...cancelledIn(turn, decision),
   parallel_group: decision.parallelGroup,
 })

@@ -2,6 +2,7 @@ import type { AGUIEvent, RunFinishedOutcome } from '@ag-ui/core'
 import { correlations, type Envelope, isThought, Kind } from '@meup/protocol'
 import {
   Assigner,
+  cancelledText,
   createProposalFoldWith,
   cut,
   endOf,
@@ -179,14 +180,16 @@ export class Run {
   }
 
   /** The first end of a call is told, once. */
-  #ended({ id, outcome, isAnswered }: ToolDecision, envelope: Envelope): AGUIEvent[] {
+  #ended({ id, outcome, cancelled, isAnswered }: ToolDecision, envelope: Envelope): AGUIEvent[] {
     if (outcome === null || this.#settled.has(id)) return []
     this.#settled.add(id)
     if (!this.#isNew(envelope.seq ?? 0, resultId(id))) return []
     const { guard } = this.#options
     const text = isAnswered
       ? readResult(envelope.payload, guard).text
-      : whyNot(envelope, outcome === 'rejected', guard)
+      : cancelled === null
+        ? whyNot(envelope, outcome === 'rejected', guard)
+        : cancelledText(cancelled)
     return [resultEvent(id, outcome, cut(text, longestResult))]
   }
 
@@ -202,5 +205,5 @@ export class Run {
 function whyNot({ kind, payload }: Envelope, isRejected: boolean, guard: Guard): string {
   if (kind === Kind.systemDecision) return String(payload.message)
   if (kind === Kind.mcpReject || kind === Kind.mcpWithdraw) return guarded(String(payload.reason), guard)
-  return isRejected ? 'expired' : 'cancelled'
+  return isRejected ? 'expired' : 'abandoned'
 }

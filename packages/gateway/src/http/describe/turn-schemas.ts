@@ -18,14 +18,18 @@ const decision = {
   rationale_given: { const: false, description: 'present where the agent gave no rationale' },
   parameters: { description: 'redacted and cut' },
   outcome,
+  cancelled: {
+    ...text,
+    description: 'why, may be empty; present where it was cancelled before it was answered',
+  },
   parallel_group: { ...countOrNull, description: 'the same for all that were dispatched together' },
 }
 const size: JsonSchema = {
   oneOf: [object({ count, unit: text }), { type: 'null' }],
   description: 'how much came back, in chars, bytes, or what was counted; only with `sizes=true`',
 }
-const { parameters: _, ...told } = decision
-const { parallel_group: __, ...toldOfJob } = told
+const { parameters: _, cancelled: __, ...told } = decision
+const { parallel_group: ___, ...toldOfJob } = told
 
 /** Turns, the steps of the audit, and the events that tell why tools were called. */
 export const turnSchemas = (): Record<string, JsonSchema> => ({
@@ -54,7 +58,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
           object({
             ...identity,
             narrative: textOrNull,
-            tool_decisions: arrayOf(object({ ...decision, size }, ['rationale_given', 'size'])),
+            tool_decisions: arrayOf(object({ ...decision, size }, ['rationale_given', 'cancelled', 'size'])),
           }),
           { type: 'null' },
         ],

@@ -1,0 +1,12 @@
+import { verifies } from '../../../../test/verifies.js'
+import { openNats, withNats } from '../jetstream.js'
+import { calls, findThoughtsInTime } from '../steps-before-tools.js'
+
+verifies(
+  'A11',
+  `a tool that gets its request finds in the audit what was thought before, ${calls} times of ${calls}: JetStream`,
+  withNats(async () => {
+    const { store } = await openNats()
+    await findThoughtsInTime(await store())
+  }),
+)
