@@ -127,7 +127,7 @@ test('two spaces share the file: one that finds it damaged does not leave the ot
   const db = new Database(`${path}.index.db`)
   db.exec('DROP TABLE marks')
   db.close()
-  expect((await staged.as('ana').get('/turns?thread_id=test/ben')).status).toBe(503)
+  expect((await staged.as('ana').get('/audit')).status).toBe(503)
   await expect.poll(inOther).toBe(200)
   expect(await told(staged)).toEqual(before)
   await expect.poll(inOther).toBe(200)

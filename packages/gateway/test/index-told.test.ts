@@ -70,7 +70,7 @@ describe('a reader who may read a part of it', () => {
         range(1, count).map((at) => said(`t${at}`, 'ana', isShown(at) ? undefined : ['ben'])),
       )
       const page = async (reader: string, limit: number): Promise<AuditPage> =>
-        (await stand.get(reader, `/audit?limit=${limit}`)).json()
+        (await (await stand.get(reader, `/audit?limit=${limit}`)).json()) as AuditPage
       const { steps: newest } = await page('dora', 3)
       const shown = range(1, count).filter(isShown)
       expect(newest.map(({ content, step_number }) => [content, step_number])).toEqual(
