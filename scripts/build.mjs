@@ -15,7 +15,7 @@ const stamp = join(root, 'node_modules/.cache/meup/build.json')
 const manifests = ['package.json', 'pnpm-lock.yaml', 'tsconfig.base.json', 'tsconfig.json']
 const inPackage = ['package.json', 'tsconfig.json', 'vite.config.ts', 'index.html', 'src', 'scripts']
 /** Packages that become part of the page. */
-const ofPage = /^(protocol|packages\/(views|safety|agent-sdk|observer))\//
+const ofPage = /^(protocol|packages\/(folds|safety|agent-sdk|observer))\//
 
 const ownScript = /new URL\('([^']+\.js)', import\.meta\.url\)/g
 

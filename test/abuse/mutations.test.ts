@@ -1,4 +1,4 @@
-import type { Connection, Parcel, Ticket } from '@meup/gateway'
+import type { Connection, ConnectionGrant, OutboundBatch } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { checkEnvelope, type Envelope, isGuarded } from '@meup/protocol'
 import { expect, test } from 'vitest'
@@ -97,14 +97,18 @@ test(
       remote: 'test',
       pending: 0,
       isGone: false,
-      send: ({ messages }: Parcel) => {
+      send: ({ messages }: OutboundBatch) => {
         const frames = messages.map(({ text }) => Buffer.from(text))
         delivered.push(...frames.filter((bytes) => !isRecord(bytes)))
       },
       drained: () => Promise.resolve(),
       close: (code, reason) => void closes.push(`${code} ${reason}`),
     }
-    const ticket = (await gateway.admit({ space: 'test', token: testToken('ana'), remote: 'test' })) as Ticket
+    const ticket = (await gateway.admit({
+      space: 'test',
+      token: testToken('ana'),
+      remote: 'test',
+    })) as ConnectionGrant
     const line = await ticket.open(connection, {})
 
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -36,7 +36,7 @@ class Player {
 
   async play(step: Step): Promise<void> {
     const { on, open, refused, send, receive, close, closed } = step
-    if (open !== undefined) return refused ? this.#knock(on, open, refused) : this.#open(on, open)
+    if (open !== undefined) return refused ? this.#connectRequest(on, open, refused) : this.#open(on, open)
     const { client } = this.#seat(on)
     if (send !== undefined) {
       client.send(typeof send === 'string' ? send : JSON.stringify(filledIn(send, this.#bindings)))
@@ -60,8 +60,8 @@ class Player {
     this.#seats.set(on, { client, next: 0, highest: 0 })
   }
 
-  async #knock(on: string, opening: Opening, refused: NonNullable<Step['refused']>): Promise<void> {
-    const { status, body } = await this.#space.knock({
+  async #connectRequest(on: string, opening: Opening, refused: NonNullable<Step['refused']>): Promise<void> {
+    const { status, body } = await this.#space.connectRequest({
       token: testToken(participantOf(on)),
       ...this.#dialled(opening),
     })

@@ -6,7 +6,7 @@ export const admission: readonly Mutant[] = [
   {
     package: 'packages/gateway',
     function: 'limit',
-    replace: ' ?? kickedOut(passage, space)',
+    replace: ' ?? kickedOut(admission, space)',
     by: '',
     tests: ['packages/gateway/test/kicks.test.ts'],
   },
@@ -45,7 +45,7 @@ export const admission: readonly Mutant[] = [
   // Whoever starts a run under the name of a path that others think in takes it over.
   {
     package: 'packages/gateway',
-    function: 'recognise',
+    function: 'deduplicate',
     replace: '!isContext(id, space)',
     by: 'true',
     tests: ['packages/gateway/test/free-paths.test.ts'],

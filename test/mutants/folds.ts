@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.js'
 
-const views = 'packages/views'
+const views = 'packages/folds'
 
 /** What people are shown of a log is what happened, as far as they may see it. */
 export const folds: readonly Mutant[] = [
@@ -10,13 +10,13 @@ export const folds: readonly Mutant[] = [
     function: 'Lifecycle.#close',
     replace: 'if (outermost.starter !== from && from !== GATEWAY) return none',
     by: '',
-    tests: ['packages/views/test/contexts.test.ts', 'packages/views/test/turn-state.test.ts'],
+    tests: ['packages/folds/test/contexts.test.ts', 'packages/folds/test/turn-state.test.ts'],
   },
   {
     // Turns are shown whole to those who may not read all of them.
     package: 'packages/gateway',
-    function: 'FoldedTurns.#shareOf',
-    replace: 'envelopes.filter(({ source }) => this.#mayRead(reader, source))',
+    function: 'shareOf',
+    replace: 'envelopes.filter(({ source }) => mayRead(source))',
     by: 'envelopes',
     tests: ['packages/gateway/test/visibility-views.test.ts', 'packages/gateway/test/http-turns.test.ts'],
   },
@@ -26,7 +26,7 @@ export const folds: readonly Mutant[] = [
     function: 'Assigner.request',
     replace: 'if (isBack) this.#causes.renew(keyOf(proposer, id), home)',
     by: '',
-    tests: ['packages/views/test/assign.test.ts', 'packages/views/test/proposed-calls.test.ts'],
+    tests: ['packages/folds/test/assign.test.ts', 'packages/folds/test/proposed-calls.test.ts'],
   },
   {
     // A batch is told of as its first call ends, and what came of the others never is.
@@ -34,7 +34,7 @@ export const folds: readonly Mutant[] = [
     function: 'Decisions.settle',
     replace: 'decision.isReported || members.some(isPending)',
     by: 'decision.isReported',
-    tests: ['packages/views/test/batches.test.ts', 'packages/gateway/test/reasoning-events.test.ts'],
+    tests: ['packages/folds/test/batches.test.ts', 'packages/gateway/test/reasoning-events.test.ts'],
   },
   {
     // What was approved and done is shown as expired.
@@ -42,7 +42,7 @@ export const folds: readonly Mutant[] = [
     function: 'Proposals.#expired',
     replace: 'due.filter(isOpen).map(',
     by: 'due.map(',
-    tests: ['packages/views/test/proposals.test.ts'],
+    tests: ['packages/folds/test/proposals.test.ts'],
   },
   {
     // One who takes back what it gave seems to take back what others gave.
@@ -50,7 +50,7 @@ export const folds: readonly Mutant[] = [
     function: 'isMeant',
     replace: 'grant.grantor === from && ',
     by: '',
-    tests: ['packages/views/test/holdings.test.ts'],
+    tests: ['packages/folds/test/holdings.test.ts'],
   },
   {
     // A header's secret is shown.
@@ -58,7 +58,7 @@ export const folds: readonly Mutant[] = [
     function: 'copyObject',
     replace: "isSecretNamed(key, value) || (pair && key === 'value')",
     by: 'isSecretNamed(key, value)',
-    tests: ['packages/views/test/redact.test.ts'],
+    tests: ['packages/folds/test/redact.test.ts'],
   },
   {
     // The second line of a thought can forge a step or a turn of the audit.
@@ -66,7 +66,7 @@ export const folds: readonly Mutant[] = [
     function: 'quoted',
     replace: 'if (from === -1)',
     by: 'if (from <= 0)',
-    tests: ['packages/views/test/turn-markdown.test.ts', 'packages/views/test/context-markdown.test.ts'],
+    tests: ['packages/folds/test/turn-markdown.test.ts', 'packages/folds/test/context-markdown.test.ts'],
   },
   {
     // Whoever leaves is no longer known, though the operator named it.
@@ -74,7 +74,7 @@ export const folds: readonly Mutant[] = [
     function: 'Presence.#hear',
     replace: "event === 'leave' && !changed.isNamed",
     by: "event === 'leave'",
-    tests: ['packages/views/test/people.test.ts'],
+    tests: ['packages/folds/test/people.test.ts'],
   },
   {
     // What was thought before the first label is lost.
@@ -82,7 +82,7 @@ export const folds: readonly Mutant[] = [
     function: 'byLabels',
     replace: "const parts: Part[] = [{ phase: 'thinking', content: before }]",
     by: 'const parts: Part[] = []',
-    tests: ['packages/views/test/parse-thinking.test.ts'],
+    tests: ['packages/folds/test/parse-thinking.test.ts'],
   },
   {
     // Where the clock was put back, later steps stand before earlier ones.
@@ -90,6 +90,6 @@ export const folds: readonly Mutant[] = [
     function: 'Assigner.take',
     replace: 'if (ts > this.#latest) this.#latest = ts',
     by: 'this.#latest = ts',
-    tests: ['packages/views/test/steps.test.ts'],
+    tests: ['packages/folds/test/steps.test.ts'],
   },
 ]

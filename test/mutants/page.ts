@@ -45,7 +45,7 @@ export const page: readonly Mutant[] = [
   },
   // What follows a conclusion in a free context counts as late.
   {
-    package: 'packages/views',
+    package: 'packages/folds',
     function: 'isLate',
     replace: "state !== 'free' && ",
     by: '',

@@ -15,7 +15,7 @@ export const storage: readonly Mutant[] = [
   {
     // The end of a chain changes with the next row of any space.
     package: gateway,
-    function: 'Ledger.#insertAll',
+    function: 'ChainWriter.#insertAll',
     replace: 'return { seq, hash: Buffer.from(hash) }',
     by: 'return { seq, hash }',
     tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/short-way.test.ts'],

@@ -4,7 +4,7 @@ import type { Envelope } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { tell } from '../../views/test/support/turns.js'
+import { tell } from '../../folds/test/support/turns.js'
 import { caughtUp, hear } from './support/hear.js'
 
 /** What a model answers with: tools it has selected, with its reasons, or text. */

@@ -1,6 +1,6 @@
 import { readEnvironment } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
-import { spanIdOf, traceIdOf, traceparentOf } from '@meup/views'
+import { spanIdOf, traceIdOf, traceparentOf } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { caughtUp, hear } from './support/hear.js'
 

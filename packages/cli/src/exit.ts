@@ -1,6 +1,6 @@
 import { ConnectionError, ProposalError, ToolError } from '@meup/agent-sdk'
+import { brief } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
-import { brief } from '@meup/views'
 import { ConfigError } from './config/config-error.js'
 import { TokenError } from './config/tokens.js'
 

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
+import { brief, colourStyle, onOneLine, plainStyle, printable } from '@meup/folds'
 import type { Logger } from '@meup/gateway'
-import { brief, colourStyle, onOneLine, plainStyle, printable } from '@meup/views'
 import { highlighting } from './view/colours.js'
 
 /** A line that a participant has printed. */

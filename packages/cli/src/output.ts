@@ -1,5 +1,5 @@
+import { printable, printableJson } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
-import { printable, printableJson } from '@meup/views'
 import { Conversation } from './render/conversation.js'
 
 /** Data for stdout; everything else a command says goes to stderr, and may repeat what others have said. */

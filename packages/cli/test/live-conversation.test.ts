@@ -1,5 +1,5 @@
+import { colourStyle, plainStyle } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
-import { colourStyle, plainStyle } from '@meup/views'
 import { expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { LiveConversation } from '../src/render/live-conversation.js'

@@ -1,5 +1,5 @@
+import { plainStyle, type TurnInfo } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
-import { plainStyle, type TurnInfo } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import { Feed } from '../src/join/feed.js'
 import { LiveTurns } from '../src/join/live-turns.js'

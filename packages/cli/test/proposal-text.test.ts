@@ -1,4 +1,4 @@
-import { createProposalFold, type ProposalView } from '@meup/views'
+import { createProposalFold, type ProposalView } from '@meup/folds'
 import { expect, test } from 'vitest'
 import { isOpen, openProposal } from '../src/trust/proposal-list.js'
 import { proposalJson, proposalLines } from '../src/trust/proposal-text.js'

@@ -1,4 +1,4 @@
-import type { ParsedStep, ReasoningStep } from '@meup/views'
+import type { ParsedStep, ReasoningStep } from '@meup/folds'
 import Database from 'better-sqlite3'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'

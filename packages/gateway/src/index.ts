@@ -1,27 +1,19 @@
-export { firstOf } from './adapters/first-of.js'
-export { inspectJetStream, type JetStreamReport } from './adapters/jetstream/inspect.js'
-export { type JetStreamStoreOptions, jetstreamStore } from './adapters/jetstream/store.js'
-export { memoryStore } from './adapters/memory-log.js'
-export { type Served, type ServeOptions, serve } from './adapters/serve.js'
-export { type ImportedLog, type ImportOptions, importLog } from './adapters/sqlite/import.js'
-export { inspectLog, type LogReport } from './adapters/sqlite/inspect.js'
-export { sqliteStore } from './adapters/sqlite/store.js'
-export { type TokenAuthenticator, tokenAuthenticator } from './adapters/token-authenticator.js'
-export type { Denial, Resume } from './gateway/door.js'
+export { pipeline } from './core/admission/index.js'
+export type { ParticipantConfig, SpaceConfig } from './core/config.js'
+export type { Message, OutboundBatch } from './core/delivery/outbound-batch.js'
+export type { Verification } from './core/delivery/verify-log.js'
+export { envelopeOf } from './core/replay.js'
+export { type TokenAuthenticator, tokenAuthenticator } from './host/auth/token-authenticator.js'
+export type { Denial, Resume } from './host/connection-gate.js'
+export type { ConnectionHandle } from './host/connection-handle.js'
 export {
+  type ConnectionGrant,
+  type ConnectRequest,
   createGateway,
   type Gateway,
   type GatewayOptions,
-  type Knock,
-  type Ticket,
-} from './gateway/gateway.js'
-export type { Line } from './gateway/line.js'
+} from './host/gateway.js'
 export { LogError } from './log/error.js'
-export { type ImportedRow, readBody, readLogged } from './log/import-row.js'
-export { type LogObserver, observedStore } from './log/observed-store.js'
-export type { Verification } from './log/verify-log.js'
-export type { Message, Parcel } from './outbox/parcel.js'
-export { pipeline } from './pipeline/index.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'
 export { type Clock, systemClock } from './ports/clock.js'
 export type { Connection, Feed } from './ports/connection.js'
@@ -37,5 +29,13 @@ export type {
   Snapshot,
 } from './ports/envelope-log.js'
 export type { Logger } from './ports/logger.js'
-export type { ParticipantConfig, SpaceConfig } from './space/config.js'
-export { envelopeOf } from './space/replay.js'
+export { type ImportedRow, readBody, readLogged } from './storage/import-row.js'
+export { inspectJetStream, type JetStreamReport } from './storage/jetstream/inspect.js'
+export { type JetStreamStoreOptions, jetstreamStore } from './storage/jetstream/store.js'
+export { memoryStore } from './storage/memory-log.js'
+export { type LogObserver, observedStore } from './storage/observed-store.js'
+export { type ImportedLog, type ImportOptions, importLog } from './storage/sqlite/import.js'
+export { inspectLog, type LogReport } from './storage/sqlite/inspect.js'
+export { sqliteStore } from './storage/sqlite/store.js'
+export { firstOf } from './transport/first-of.js'
+export { type Served, type ServeOptions, serve } from './transport/serve.js'

@@ -1,1 +1,1 @@
-export { type JwtAuthenticator, type JwtSettings, jwtAuthenticator } from './adapters/jwt-authenticator.js'
+export { type JwtAuthenticator, type JwtSettings, jwtAuthenticator } from './host/auth/jwt-authenticator.js'

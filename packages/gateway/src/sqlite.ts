@@ -1,1 +1,1 @@
-export { sqliteStore } from './adapters/sqlite/store.js'
+export { sqliteStore } from './storage/sqlite/store.js'

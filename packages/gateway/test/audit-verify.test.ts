@@ -1,7 +1,7 @@
 import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore, type Verification } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { verifyLog } from '../src/log/verify-log.js'
+import { verifyLog } from '../src/core/delivery/verify-log.js'
 import { talkedIn, watched } from './audit-export.js'
 import { range } from './client.js'
 import { asking } from './http-client.js'
@@ -185,9 +185,11 @@ describe('verifying', () => {
     const gone = new Set<string>()
     let pages = 0
     const log = await watched(inner, () => {
-      if (++pages === 2) for (const payer of ['ada', 'ben']) gone.add(payer)
+      if (++pages === 2) for (const rateLimitKey of ['ada', 'ben']) gone.add(rateLimitKey)
     }).open('main')
-    const asked = ['ada', 'ben'].map((payer) => verifyAll(log, { payer, isGone: () => gone.has(payer) }))
+    const asked = ['ada', 'ben'].map((rateLimitKey) =>
+      verifyAll(log, { rateLimitKey, isGone: () => gone.has(rateLimitKey) }),
+    )
     expect(await Promise.all(asked)).toEqual([undefined, undefined])
     expect(pages).toBe(2)
     expect(await verifyAll(log)).toMatchObject({ ok: true, checked: 2000 })

@@ -1,4 +1,4 @@
-import { memoryStore, type Ticket } from '@meup/gateway'
+import { type ConnectionGrant, memoryStore } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { closeCodes } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
@@ -21,8 +21,12 @@ async function logged(rows: number) {
 test('a reader whose next page is pruned before it takes it is closed, to be told what it lost', async () => {
   const { log, gateway } = await logged(600)
   const { connection, seqs, closed, takeAll } = slowPeer()
-  const ticket = (await gateway.admit({ space: 'test', token: testToken('ana'), remote: 'test' })) as Ticket
-  await ticket.open(connection, { after: 0 })
+  const grant = (await gateway.admit({
+    space: 'test',
+    token: testToken('ana'),
+    remote: 'test',
+  })) as ConnectionGrant
+  await grant.open(connection, { after: 0 })
   await expect.poll(() => seqs.length, { timeout: 10_000 }).toBe(64)
   await log.prune(400, Buffer.from('state'))
   takeAll()
@@ -34,8 +38,12 @@ test('others have their turn again and again while one is served that takes all 
   const { gateway } = await logged(640)
   const { connection, seqs, takeAll } = slowPeer()
   takeAll()
-  const ticket = (await gateway.admit({ space: 'test', token: testToken('ana'), remote: 'test' })) as Ticket
-  await ticket.open(connection, { after: 0 })
+  const grant = (await gateway.admit({
+    space: 'test',
+    token: testToken('ana'),
+    remote: 'test',
+  })) as ConnectionGrant
+  await grant.open(connection, { after: 0 })
   let turns = 0
   while (seqs.length < 640) {
     await new Promise((resolve) => setImmediate(resolve))

@@ -1,4 +1,10 @@
-import { type Connection, type EnvelopeLog, type LogStore, memoryStore, type Ticket } from '@meup/gateway'
+import {
+  type Connection,
+  type ConnectionGrant,
+  type EnvelopeLog,
+  type LogStore,
+  memoryStore,
+} from '@meup/gateway'
 import { createTestGateway, FakeClock, type TestSpaceOptions, testToken } from '@meup/gateway/testing'
 import { defaultRates } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -40,7 +46,7 @@ async function served(
   return {
     gateway,
     admit,
-    ticket: async (participant: string) => (await admit(participant)) as Ticket,
+    grant: async (participant: string) => (await admit(participant)) as ConnectionGrant,
     onRead: (told: typeof reading) => {
       reading = told
     },
@@ -80,20 +86,20 @@ async function turns(count = 200): Promise<void> {
 
 describe('reading the log', () => {
   test.for([{ tail }, { after: 0 }])('ends when the connection is gone: %o', async (resume) => {
-    const { ticket, onRead } = await served(20_000)
+    const { grant, onRead } = await served(20_000)
     const peer = new Peer()
     let reads = 0
     onRead(() => {
       reads++
       peer.isGone = reads === 3
     })
-    await (await ticket('ana')).open(peer, resume)
+    await (await grant('ana')).open(peer, resume)
     await turns()
     expect(reads).toBe(3)
   })
 
   test('is done for a connection that counts', async () => {
-    const { ticket, admit, onRead, gateway } = await served(1000, {
+    const { grant, admit, onRead, gateway } = await served(1000, {
       limits: { connectionsPerParticipant: 2 },
     })
     let goOn = (): void => {}
@@ -102,7 +108,7 @@ describe('reading the log', () => {
     })
     onRead(() => held)
     const peers = [new Peer(), new Peer()]
-    for (const peer of peers) void (await ticket('ana')).open(peer, { tail })
+    for (const peer of peers) void (await grant('ana')).open(peer, { tail })
     expect(gateway.report()).toMatchObject([{ connections: 2 }])
     expect(await admit('ana')).toMatchObject({ status: 429 })
     goOn()
@@ -110,7 +116,7 @@ describe('reading the log', () => {
   })
 
   test('is done for at most four slices of one participant at once, and others do not wait for them', async () => {
-    const { ticket, onRead } = await served(2000)
+    const { grant, onRead } = await served(2000)
     let [underWay, most] = [0, 0]
     let goOn = (): void => {}
     const held = new Promise<void>((resolve) => {
@@ -122,11 +128,11 @@ describe('reading the log', () => {
       underWay--
     })
     const peers = range(1, 7).map(() => new Peer())
-    for (const peer of peers) void (await ticket('ana')).open(peer, { tail })
+    for (const peer of peers) void (await grant('ana')).open(peer, { tail })
     await turns()
     expect(underWay).toBe(4)
     const other = new Peer()
-    void (await ticket('ben')).open(other, { tail })
+    void (await grant('ben')).open(other, { tail })
     await turns()
     expect(underWay).toBe(5)
     goOn()
@@ -137,17 +143,17 @@ describe('reading the log', () => {
   test('costs work: who has used it up goes on as it comes back, and others do not wait for that', async () => {
     const clock = new FakeClock()
     const work = { perSecond: 1000, burst: 2000 }
-    const { ticket, onRead } = await served(10_000, { clock, limits: { rates: { ...defaultRates, work } } })
+    const { grant, onRead } = await served(10_000, { clock, limits: { rates: { ...defaultRates, work } } })
     let reads = 0
     onRead(() => reads++)
     const [peer, other] = [new Peer(), new Peer()]
-    void (await ticket('ana')).open(peer, { tail })
+    void (await grant('ana')).open(peer, { tail })
     await turns()
     const before = reads
     expect(before).toBeLessThan(10)
     await turns()
     expect(reads).toBe(before)
-    void (await ticket('ben')).open(other, { tail: 1 })
+    void (await grant('ben')).open(other, { tail: 1 })
     await turns()
     expect(reads).toBeGreaterThan(before)
     const between = reads
@@ -168,10 +174,10 @@ describe('reading the log', () => {
       [1, 10],
       [16, 1],
     ] as const) {
-      const { ticket, onRead } = await served(10_000, { clock, limits, answered })
+      const { grant, onRead } = await served(10_000, { clock, limits, answered })
       let reads = 0
       onRead(() => reads++)
-      void (await ticket('ana')).open(new Peer(), { tail })
+      void (await grant('ana')).open(new Peer(), { tail })
       for (const _ of range(1, 10)) {
         await turns(20)
         clock.advance(1000)

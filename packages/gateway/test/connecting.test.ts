@@ -74,10 +74,10 @@ describe('a token', () => {
 
   test('opens its own space alone', async () => {
     const others = [{ name: 'other', participants: { carol: ['*'] } }]
-    const { connect, knock } = await start({ participants, others })
+    const { connect, connectRequest } = await start({ participants, others })
     const carol = await connect('carol', { space: 'other' })
     expect(carol.welcome.space.id).toBe('other')
-    const refused = await knock({ space: 'other', token: testToken('alice') })
+    const refused = await connectRequest({ space: 'other', token: testToken('alice') })
     expect(refused).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
 
     const alice = await connect('alice')
@@ -170,8 +170,8 @@ const refusals = [
 
 describe('before the 101', () => {
   test.for(refusals)('$when is refused: $status $code', async ({ when: _, status, code, ...options }) => {
-    const { knock } = await start({ participants })
-    const answer = await knock(options)
+    const { connectRequest } = await start({ participants })
+    const answer = await connectRequest(options)
     expect(answer.headers['content-type']).toBe('application/problem+json')
     expect(answer).toMatchObject({ status, body: { status, code, type: 'about:blank' } })
     expect(answer.body.detail).toMatch(/\w/)
@@ -203,7 +203,7 @@ describe('before the 101', () => {
 
 describe('guests', () => {
   test('enter without a token, each under a name of its own', async () => {
-    const { connect, dial, knock } = await start({ participants, guest: { capabilities: ['chat'] } })
+    const { connect, dial, connectRequest } = await start({ participants, guest: { capabilities: ['chat'] } })
     const bob = await connect('bob')
     const [first, second] = [await dial({}), await dial({})]
     expect(first.welcome.you).toEqual({ id: expect.stringMatching(/^guest-/), capabilities: ['chat'] })
@@ -214,7 +214,7 @@ describe('guests', () => {
     expect(await first.refused({ kind: 'mcp.request', payload: { method: 'tools/list' } })).toMatchObject({
       code: 'capability_violation',
     })
-    expect(await knock({ token: 'wrong' })).toMatchObject({ status: 401 })
+    expect(await connectRequest({ token: 'wrong' })).toMatchObject({ status: 401 })
   })
 })
 
@@ -252,9 +252,12 @@ describe('too much', () => {
   })
 
   test('one participant holds so many connections and no more', async () => {
-    const { connect, knock } = await start({ participants, limits: { connectionsPerParticipant: 2 } })
+    const { connect, connectRequest } = await start({
+      participants,
+      limits: { connectionsPerParticipant: 2 },
+    })
     const [, second] = [await connect('alice'), await connect('alice')]
-    const refused = await knock({ token: alice })
+    const refused = await connectRequest({ token: alice })
     expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retryAfterMs: 1000 } })
     expect(refused.headers['retry-after']).toBe('1')
     await connect('bob')
@@ -263,9 +266,9 @@ describe('too much', () => {
   })
 
   test('the guests of one address hold so many together; participants are no guests', async () => {
-    const { connect, dial, knock } = await start({ participants, guest: { capabilities: [] } })
+    const { connect, dial, connectRequest } = await start({ participants, guest: { capabilities: [] } })
     const [first] = await Promise.all(Array.from({ length: 32 }, () => dial({})))
-    const refused = await knock({})
+    const refused = await connectRequest({})
     expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retryAfterMs: 1000 } })
     expect(refused.headers['retry-after']).toBe('1')
     await connect('alice')
@@ -276,16 +279,20 @@ describe('too much', () => {
   test('joins cost the control class, and each participant has its own', async () => {
     const clock = new FakeClock()
     const rates = { control: { perSecond: 0.5, burst: 2 } }
-    const { connect, knock } = await start({ participants, clock, rates: { alice: rates, bob: rates } })
+    const { connect, connectRequest } = await start({
+      participants,
+      clock,
+      rates: { alice: rates, bob: rates },
+    })
     await connect('alice')
     await connect('alice')
-    const refused = await knock({ token: alice })
+    const refused = await connectRequest({ token: alice })
     expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retryAfterMs: 2000 } })
     expect(refused.headers['retry-after']).toBe('2')
     await connect('bob')
     clock.advance(2000)
     await connect('alice')
-    expect(await knock({ token: alice })).toMatchObject({ status: 429 })
+    expect(await connectRequest({ token: alice })).toMatchObject({ status: 429 })
   })
 })
 

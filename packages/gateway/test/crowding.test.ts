@@ -1,6 +1,6 @@
 import { type Envelope, PROTOCOL } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { SpaceState } from '../src/space/state.js'
+import { SpaceState } from '../src/core/state/state.js'
 
 const encoder = new TextEncoder()
 let seq = 0

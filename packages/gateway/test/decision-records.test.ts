@@ -1,7 +1,7 @@
 import { FakeClock } from '@meup/gateway/testing'
 import { type DecisionPayload, defaultLimits, type Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { Decisions } from '../src/space/decisions.js'
+import { Decisions } from '../src/core/decisions.js'
 import { range } from './client.js'
 
 const secondMs = 1000
@@ -21,15 +21,20 @@ function recorder(guard: (text: string) => string = (text) => text) {
     safety: { guard: (text: string) => ({ text: guard(text), isWithheld: false }) },
   }
   const decisions = new Decisions(space)
-  const record = (payer: string, sent: Partial<Envelope> = {}, reasonCode = 'forbidden', message = 'no') =>
+  const record = (
+    rateLimitKey: string,
+    sent: Partial<Envelope> = {},
+    reasonCode = 'forbidden',
+    message = 'no',
+  ) =>
     decisions.record(
       {
-        sender: { participant: payer, payer },
+        sender: { participant: rateLimitKey, rateLimitKey },
         envelope: {
           protocol: 'meup/v0.3',
           id: 'x',
           ts: '',
-          from: payer,
+          from: rateLimitKey,
           kind: 'chat',
           payload: {},
           ...sent,

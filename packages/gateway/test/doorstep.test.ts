@@ -3,9 +3,9 @@ import { type Authenticator, createGateway, memoryStore, type ServeOptions, serv
 import { createTestGateway, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { Doorstep } from '../src/adapters/doorstep.js'
-import type { Gateway } from '../src/gateway/gateway.js'
-import { Counts } from '../src/space/tally.js'
+import { Counts } from '../src/core/space-metrics.js'
+import type { Gateway } from '../src/host/gateway.js'
+import { PendingConnections } from '../src/transport/pending-connections.js'
 import { range } from './client.js'
 import { bearer } from './http-client.js'
 import { RawSocket } from './raw-socket.js'
@@ -24,7 +24,7 @@ async function start(options: Options = {}) {
   return {
     url,
     gateway,
-    knock: () => new RawSocket(url),
+    connectRequest: () => new RawSocket(url),
     /** Whether a participant gets in. */
     enter: () => new RawSocket(url).upgrade().until(/system\.welcome/),
   }
@@ -47,8 +47,8 @@ async function stalled() {
 
 describe('connections of one address on which nobody has been let in', () => {
   test('are 32 at most; a participant gets in beside them', async () => {
-    const { gateway, knock, enter } = await start()
-    const silent = range(1, 45).map(knock)
+    const { gateway, connectRequest, enter } = await start()
+    const silent = range(1, 45).map(connectRequest)
     await vi.waitFor(() => expect(closedOf(silent)).toHaveLength(13), within)
     for (const socket of closedOf(silent)) {
       expect(await socket.closed).toMatch(/^HTTP\/1\.1 429 .*\r\nretry-after: 1\r\n.*"code":"rate_limited"/s)
@@ -59,15 +59,15 @@ describe('connections of one address on which nobody has been let in', () => {
   })
 
   test('are not those of participants, nor those that have left', async () => {
-    const { knock, enter } = await start()
-    const inside = range(1, 40).map(() => knock().upgrade())
+    const { connectRequest, enter } = await start()
+    const inside = range(1, 40).map(() => connectRequest().upgrade())
     await Promise.all(inside.map((socket) => socket.until(/system\.welcome/)))
     const polite = range(1, 40).map(() =>
-      knock().ask('GET /spaces/test/participants', [`authorization: Bearer ${testToken('alice')}`]),
+      connectRequest().ask('GET /spaces/test/participants', [`authorization: Bearer ${testToken('alice')}`]),
     )
     await Promise.all(polite.map((socket) => socket.until(/"participants"/)))
-    for (const socket of range(1, 40).map(knock)) socket.socket.destroy()
-    const silent = range(1, 33).map(knock)
+    for (const socket of range(1, 40).map(connectRequest)) socket.socket.destroy()
+    const silent = range(1, 33).map(connectRequest)
     await vi.waitFor(() => expect(closedOf(silent)).toHaveLength(1), within) // So late that all have been judged.
     expect(closedOf([...inside, ...polite])).toEqual([])
     await enter()
@@ -78,7 +78,7 @@ describe('connections of one address on which nobody has been let in', () => {
     onTestFinished(() => void vi.useRealTimers())
     const refusedJoins = new Counts()
     const gateway = { refusedJoins } as Gateway
-    const doorstep = new Doorstep({ gateway, mostConnections: 1000, trustProxy: false })
+    const doorstep = new PendingConnections({ gateway, mostConnections: 1000, trustProxy: false })
     const arrive = () => {
       const socket = new Socket()
       doorstep.arrived(socket)
@@ -93,8 +93,8 @@ describe('connections of one address on which nobody has been let in', () => {
   })
 
   test('count also where they have been answered, and wait for more', async () => {
-    const { knock } = await start()
-    const healthy = range(1, 40).map(() => knock().ask('GET /healthz'))
+    const { connectRequest } = await start()
+    const healthy = range(1, 40).map(() => connectRequest().ask('GET /healthz'))
     await Promise.all(healthy.map((socket) => socket.until(/"ok"/)))
     await vi.waitFor(() => expect(closedOf(healthy).length).toBeGreaterThanOrEqual(8), within)
     const refused = await Promise.all(closedOf(healthy).map(({ closed }) => closed))
@@ -118,8 +118,8 @@ describe('connections of one address on which nobody has been let in', () => {
   })
 
   test('are the proxy’s business where there is one', async () => {
-    const { knock, enter } = await start({ trustProxy: true, patienceMs: 1500 })
-    const silent = range(1, 45).map(knock)
+    const { connectRequest, enter } = await start({ trustProxy: true, patienceMs: 1500 })
+    const silent = range(1, 45).map(connectRequest)
     await Promise.all(silent.map(({ closed }) => closed)).then((all) => {
       for (const received of all) expect(received).toMatch(/^HTTP\/1\.1 408 /)
     })
@@ -128,14 +128,14 @@ describe('connections of one address on which nobody has been let in', () => {
 })
 
 test('all connections together are so many; one more is told to come later', async () => {
-  const { knock, enter } = await start({ mostConnections: 8 })
+  const { connectRequest, enter } = await start({ mostConnections: 8 })
   const inside: RawSocket[] = []
   for (const _ of range(1, 8)) {
-    const socket = knock().upgrade()
+    const socket = connectRequest().upgrade()
     await socket.until(/system\.welcome/)
     inside.push(socket)
   }
-  const refused = await knock().closed
+  const refused = await connectRequest().closed
   expect(refused).toMatch(/^HTTP\/1\.1 503 .*retry-after: 1\r\n.*"code":"unavailable"/s)
   inside[0]?.socket.destroy()
   await vi.waitFor(enter, within)
@@ -143,9 +143,9 @@ test('all connections together are so many; one more is told to come later', asy
 
 describe('a client that takes its time', () => {
   test('to say what it wants is cut off, whether it is silent or sends a byte now and then', async () => {
-    const { knock, enter } = await start({ patienceMs: 300 })
-    const silent = knock()
-    const slow = knock()
+    const { connectRequest, enter } = await start({ patienceMs: 300 })
+    const silent = connectRequest()
+    const slow = connectRequest()
     const drip = setInterval(() => slow.write('a'), 20)
     onTestFinished(() => clearInterval(drip))
     slow.write('GET /spaces/test/participants HTTP/1.1\r\nx-slow: ')
@@ -154,8 +154,8 @@ describe('a client that takes its time', () => {
   })
 
   test('to say it a second time is cut off as well', async () => {
-    const { knock } = await start({ patienceMs: 300 })
-    const socket = knock().ask('GET /healthz')
+    const { connectRequest } = await start({ patienceMs: 300 })
+    const socket = connectRequest().ask('GET /healthz')
     await socket.until(/"ok"/)
     socket.write('GET /healthz HTTP/1.1\r\nx-slow: ')
     expect(await socket.closed).toMatch(/"ok".*HTTP\/1\.1 408 /s)
@@ -163,8 +163,8 @@ describe('a client that takes its time', () => {
 
   test('is not waited for where who it is cannot be found out', async () => {
     const { asked, gateway } = await stalled()
-    const { knock } = await start({ gateway, patienceMs: 300 })
-    expect(await knock().upgrade('any-token').closed).toBe('')
+    const { connectRequest } = await start({ gateway, patienceMs: 300 })
+    expect(await connectRequest().upgrade('any-token').closed).toBe('')
     expect(asked).toEqual(['any-token'])
   })
 })
@@ -174,16 +174,16 @@ describe('before it is known who sends it', () => {
     ['its length is announced', 'content-length: 1000000'],
     ['its length is not announced', 'transfer-encoding: chunked'],
   ])('no body is waited for: %s', async ([, header = '']) => {
-    const { knock } = await start()
+    const { connectRequest } = await start()
     const post = (token: string) =>
-      knock().ask('POST /spaces/test/envelopes', [header, `authorization: Bearer ${token}`])
+      connectRequest().ask('POST /spaces/test/envelopes', [header, `authorization: Bearer ${token}`])
     expect(await post('wrong').until(/"code"/)).toMatch(/^HTTP\/1\.1 401 /)
   })
 
   test('nobody asks much more before the first answer', async () => {
     const { asked, gateway } = await stalled()
-    const { knock } = await start({ gateway })
-    const socket = knock()
+    const { connectRequest } = await start({ gateway })
+    const socket = connectRequest()
     for (const n of range(1, 100)) {
       socket.ask('GET /spaces/test/participants', [`authorization: Bearer token-${n}`])
     }

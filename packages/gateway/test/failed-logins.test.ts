@@ -20,7 +20,7 @@ async function open(options: Partial<StartOptions> = {}) {
 
 describe('an address that has failed ten times', () => {
   test('is told to wait, over HTTP, events and sockets alike, whatever it tries', async () => {
-    const { exhaust, get, knock } = await open()
+    const { exhaust, get, connectRequest } = await open()
     await exhaust()
     for (const path of ['envelopes', 'events', 'participants', 'contexts', 'contexts/run']) {
       const response = await get(wrong, `/spaces/test/${path}`)
@@ -37,15 +37,15 @@ describe('an address that has failed ten times', () => {
       })
     }
     for (const tried of [{ token: 'another' }, {}, { protocols: ['meup.v0.3', 'bearer.another'] }]) {
-      const refused = await knock(tried)
+      const refused = await connectRequest(tried)
       expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
     }
   })
 
   test('counts what fails on sockets, too', async () => {
-    const { knock, statusOf } = await open()
-    for (const _ of range(1, 10)) expect(await knock({ token: 'no' })).toMatchObject({ status: 401 })
+    const { connectRequest, statusOf } = await open()
+    for (const _ of range(1, 10)) expect(await connectRequest({ token: 'no' })).toMatchObject({ status: 401 })
     expect(await statusOf(wrong)).toBe(429)
   })
 
@@ -84,11 +84,11 @@ describe('an address that has failed ten times', () => {
 
   test('is told of in the operator’s log, once, and without any token', async () => {
     const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
-    const { exhaust, knock, statusOf } = await open({ logger })
+    const { exhaust, connectRequest, statusOf } = await open({ logger })
     await exhaust()
     expect(logger.warn).not.toHaveBeenCalled()
     for (const _ of range(1, 5)) expect(await statusOf(wrong)).toBe(429)
-    expect(await knock({ token: 'a-token-of-nobody' })).toMatchObject({ status: 429 })
+    expect(await connectRequest({ token: 'a-token-of-nobody' })).toMatchObject({ status: 429 })
     expect(logger.warn.mock.calls).toEqual([
       [{ remote: '127.0.0.1', retryAfterMs: expect.any(Number) }, expect.stringMatching(/authenticate/)],
     ])

@@ -207,13 +207,13 @@ describe('a gateway that is stopped', () => {
   })
 
   test('first commits and acknowledges what is on its way, and takes nothing new', async () => {
-    const { stall, alice, bob, spaces, close, knock, post } = await onFaultyDisk()
+    const { stall, alice, bob, spaces, close, connectRequest, post } = await onFaultyDisk()
     const { appending, goOn } = stall()
     alice.send({ id: 'in-flight', ...chat() })
     await appending
     const closing = close()
     expect(await alice.refused({ id: 'too-late', ...chat() })).toMatchObject({ code: 'unavailable' })
-    expect(await knock({ token: 'token-of-carol' })).toMatchObject({
+    expect(await connectRequest({ token: 'token-of-carol' })).toMatchObject({
       status: 503,
       body: { code: 'unavailable' },
     })

@@ -3,9 +3,9 @@ import { type Envelope, GATEWAY, Kind, READ_TARGETED, WorkMeter } from '@meup/pr
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
-import { authorize } from '../src/pipeline/authorize.js'
-import type { Admission, Passage } from '../src/pipeline/passage.js'
-import { SpaceState } from '../src/space/state.js'
+import { authorize } from '../src/core/admission/authorize.js'
+import type { Admission, AdmissionContext } from '../src/core/admission/context.js'
+import { SpaceState } from '../src/core/state/state.js'
 import { allow, capabilities, GrantModel, people, subjects } from './grant-model.js'
 
 /** How many chains are tried. */
@@ -123,8 +123,11 @@ class Chain {
   /** Is admitted exactly if the model says so. */
   #try(envelope: Envelope, isAllowed: boolean): void {
     const meter = new WorkMeter(20_000)
-    const passage = { envelope, sender: { participant: envelope.from }, now: this.now, meter }
-    const refusal = authorize(passage as unknown as Passage, { state: this.state, config } as Admission)
+    const admission = { envelope, sender: { participant: envelope.from }, now: this.now, meter }
+    const refusal = authorize(
+      admission as unknown as AdmissionContext,
+      { state: this.state, config } as Admission,
+    )
     if ((refusal === undefined) !== isAllowed) {
       expect.fail(`${isAllowed ? '' : 'not '}to be admitted: ${JSON.stringify({ envelope, refusal })}`)
     }

@@ -128,7 +128,7 @@ describe('GET events', () => {
   })
 
   test('makes nobody present, but counts as a connection, until it ends', async () => {
-    const { url, connect, knock, gateway } = await start({
+    const { url, connect, connectRequest, gateway } = await start({
       participants,
       limits: { connectionsPerParticipant: 2 },
     })
@@ -143,7 +143,7 @@ describe('GET events', () => {
 
     const response = await bob.get('/events')
     expect([response.status, await response.json()]).toMatchObject([429, { code: 'rate_limited' }])
-    expect(await knock({ token: 'token-of-bob' })).toMatchObject({ status: 429 })
+    expect(await connectRequest({ token: 'token-of-bob' })).toMatchObject({ status: 429 })
     for (const stream of streams) stream.leave()
     await expect.poll(() => gateway.report()).toMatchObject([{ connections: 1 }])
     await (await connect('bob')).accepted(chat())

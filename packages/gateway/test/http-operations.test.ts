@@ -65,7 +65,7 @@ async function metric(url: string, line: string): Promise<number> {
 
 describe('GET metrics', () => {
   test('moves with what happens', async () => {
-    const { url, connect, knock, post, gateway } = await start({ participants })
+    const { url, connect, connectRequest, post, gateway } = await start({ participants })
     const seen = (...lines: string[]) => Promise.all(lines.map((line) => metric(url, line)))
     const accepted = (name: string) => `meup_envelopes_accepted_total{space="test",class="${name}"}`
     const refused = (code: string) => `meup_envelopes_refused_total{space="test",code="${code}"}`
@@ -92,10 +92,10 @@ describe('GET metrics', () => {
     await bob.refused({ kind: 'x.y' })
     await post('bob', { kind: 'x.y' })
     await post('bob', { kind: 'chat' })
-    await knock({})
-    await knock({ token: 'wrong' })
-    await knock({ space: 'nowhere' })
-    await knock({ headers: { origin: 'https://evil.example' } })
+    await connectRequest({})
+    await connectRequest({ token: 'wrong' })
+    await connectRequest({ space: 'nowhere' })
+    await connectRequest({ headers: { origin: 'https://evil.example' } })
     await asking(url, 'stranger').get('/events')
     await asking(url, 'stranger').get('/contexts')
     expect(await seen(...lines)).toEqual([3, 1, 2, 1, 3, 1, 1, 4, 3, 1])

@@ -17,9 +17,9 @@ async function running({ silenceMs = 30_000, isMetered = false } = {}) {
   const served = await serve({ gateway, host: '127.0.0.1', port: 0, silenceMs })
   onTestFinished(() => served.close())
   const { url } = served
-  const knock = () => new RawSocket(url)
+  const connectRequest = () => new RawSocket(url)
   const post = (length: number, who = 'alice') =>
-    knock().ask('POST /spaces/test/envelopes', [
+    connectRequest().ask('POST /spaces/test/envelopes', [
       `authorization: Bearer ${testToken(who)}`,
       'content-type: application/json',
       `content-length: ${length}`,
@@ -30,7 +30,7 @@ async function running({ silenceMs = 30_000, isMetered = false } = {}) {
       headers: bearer(who),
       body: JSON.stringify({ kind: 'chat', payload: { message: 'x'.repeat(bytes) } }),
     })
-  return { url, knock, post, said, begun }
+  return { url, connectRequest, post, said, begun }
 }
 
 /** A store, and how many parts of its log were begun to be read for an answer. */
@@ -54,9 +54,9 @@ const messagesIn = (text: string): number => text.split(whole).length - 1
 const statusOf = (socket: RawSocket): Promise<string> =>
   socket.until(/^HTTP\/1\.1 \d+ .*\r\n\r\n/s).then((text) => text.slice(9, 12))
 
-describe('what one payer has under way over HTTP', () => {
+describe('what one rateLimitKey has under way over HTTP', () => {
   test('is 16 requests at most; others go on, and so does whoever has its answers', async () => {
-    const { url, post, knock } = await running()
+    const { url, post, connectRequest } = await running()
     const slow = range(1, 16).map(() => post(10))
     const isFull = async () =>
       (await fetch(`${url}/spaces/test/participants`, { headers: bearer('alice') })).status
@@ -68,7 +68,7 @@ describe('what one payer has under way over HTTP', () => {
       detail: expect.stringMatching(/16 requests/),
     })
     expect((await fetch(`${url}/spaces/test/participants`, { headers: bearer('bob') })).status).toBe(200)
-    expect(await statusOf(knock().ask('GET /spaces/test/participants'))).toBe('200')
+    expect(await statusOf(connectRequest().ask('GET /spaces/test/participants'))).toBe('200')
     for (const { socket } of slow) socket.destroy()
     await vi.waitFor(async () => expect(await isFull()).toBe(200), within)
   })
@@ -89,11 +89,11 @@ describe('what one payer has under way over HTTP', () => {
   })
 
   test('is two large answers at once; the others come when those are read', async () => {
-    const { url, said, knock, begun } = await running()
+    const { url, said, connectRequest, begun } = await running()
     for (const bytes of range(1, 40).map(() => 200_000)) await said('bob', bytes)
     const headers = [`authorization: Bearer ${testToken('alice')}`, 'connection: close']
     const asked = range(1, 10).map(() => {
-      const each = knock()
+      const each = connectRequest()
       each.socket.pause()
       return each.ask('GET /spaces/test/envelopes?limit=1000&kind=chat', headers)
     })
@@ -130,15 +130,15 @@ describe('a connection on which nothing moves', () => {
   })
 
   test('is cut where an answer is not taken, and makes room for others', async () => {
-    const { knock, said } = await running({ silenceMs: 300 })
+    const { connectRequest, said } = await running({ silenceMs: 300 })
     for (const bytes of range(1, 40).map(() => 200_000)) await said('bob', bytes)
     const path = 'GET /spaces/test/envelopes?limit=1000'
     const deaf = range(1, 6).map(() => {
-      const each = knock()
+      const each = connectRequest()
       each.socket.pause()
       return each.ask(path)
     })
-    const last = knock().ask(path, ['connection: close'])
+    const last = connectRequest().ask(path, ['connection: close'])
     expect(await last.closed).toMatch(/^HTTP\/1\.1 200 /)
     for (const { socket } of deaf) socket.resume()
     for (const text of await Promise.all(deaf.map(({ closed }) => closed))) {
@@ -147,11 +147,11 @@ describe('a connection on which nothing moves', () => {
   })
 
   test('is left alone where it is a stream of events, or a socket', async () => {
-    const { knock, post } = await running({ silenceMs: 300 })
+    const { connectRequest, post } = await running({ silenceMs: 300 })
     const authorization = `authorization: Bearer ${testToken('alice')}`
-    const events = knock().ask('GET /spaces/test/events', [authorization])
+    const events = connectRequest().ask('GET /spaces/test/events', [authorization])
     await events.until(/retry: /)
-    const socket = knock().upgrade()
+    const socket = connectRequest().upgrade()
     await socket.until(/system\.welcome/)
     for (const half of [post(100), post(100)]) await half.write('{').closed
     expect(closedOf([events, socket])).toEqual([])

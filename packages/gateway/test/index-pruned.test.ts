@@ -2,7 +2,7 @@ import { type EnvelopeLog, type LogStore, sqliteStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { describe, expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
-import { snapshotAt } from '../src/space/replay.js'
+import { snapshotAt } from '../src/core/replay.js'
 import { range, type Sent } from './client.js'
 import {
   building,

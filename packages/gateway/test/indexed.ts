@@ -4,11 +4,11 @@ import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup
 import { draftOf, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import Database from 'better-sqlite3'
-import { recordOf } from '../src/gateway/record.js'
+import type { Space } from '../src/core/space.js'
+import { recordOf } from '../src/host/record.js'
 import { IndexFile } from '../src/index/index-file.js'
 import { Indexer } from '../src/index/indexer.js'
 import { silent } from '../src/ports/logger.js'
-import type { Space } from '../src/space/space.js'
 import type { Sent } from './client.js'
 import { standOn } from './stand.js'
 import { temporaryFile } from './support.js'
@@ -209,7 +209,7 @@ async function eventsOf(stand: Stand, reader: string, headers: Record<string, st
   const response = await get(reader, '/events', headers)
   const visitor = await gateway.identify({ space: 'test', token: 'token-of-dora', remote: 'here' })
   if ('status' in visitor) throw new Error(visitor.message)
-  const nobody = { participant: 'dora', payer: 'dora', reply() {}, echo() {}, subscribe: () => 0 }
+  const nobody = { participant: 'dora', rateLimitKey: 'dora', reply() {}, echo() {}, subscribe: () => 0 }
   const frame = { id: 'streamed', kind: 'chat', payload: { message: 'mark' } }
   visitor.space.submit(nobody, Buffer.from(JSON.stringify(frame)))
   await visitor.space.settled()

@@ -27,11 +27,11 @@ describe('a token', () => {
   test('that was replaced while its connection opens does not open it', async () => {
     const { gateway, host } = await open()
     const token = await tokenFor(host, invite('newt'))
-    const ticket = await gateway.admit({ space: 'test', token, remote: 'here' })
-    if (!('open' in ticket)) throw new Error(ticket.message)
+    const grant = await gateway.admit({ space: 'test', token, remote: 'here' })
+    if (!('open' in grant)) throw new Error(grant.message)
     await tokenFor(host, invite('newt'))
     const close = vi.fn()
-    await ticket.open(
+    await grant.open(
       { remote: 'here', pending: 0, isGone: false, send: () => {}, drained: async () => {}, close },
       {},
     )

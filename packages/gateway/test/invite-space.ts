@@ -25,5 +25,5 @@ export async function tokenFor(inviter: Client, sent: Sent): Promise<string> {
 }
 
 /** With what a token is refused. */
-export const statusOf = async ({ knock }: Running, token: string, space = 'test'): Promise<number> =>
-  (await knock({ token, space })).status
+export const statusOf = async ({ connectRequest }: Running, token: string, space = 'test'): Promise<number> =>
+  (await connectRequest({ token, space })).status

@@ -2,7 +2,7 @@ import { memoryStore } from '@meup/gateway'
 import { FakeClock, testToken } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { SpaceState } from '../src/space/state.js'
+import { SpaceState } from '../src/core/state/state.js'
 import { byId, errorFor, ofKind, presence, type Sent } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
 import { type StartOptions, start } from './support.js'
@@ -18,7 +18,7 @@ async function open(options: Partial<StartOptions> = {}) {
 
 describe('a kick', () => {
   test('closes every connection of its participant with 4403 and the reason, and its token opens nothing', async () => {
-    const { connect, knock, post, url, root, ann } = await open()
+    const { connect, connectRequest, post, url, root, ann } = await open()
     const second = await connect('ann')
     await root.accepted(kick('ann', { reason: 'spam, spam, spam' }))
     for (const client of [ann, second]) {
@@ -27,7 +27,7 @@ describe('a kick', () => {
     }
     await root.next(presence('leave', 'ann'))
     const refusal = { status: 403, body: expect.objectContaining({ code: 'forbidden' }) }
-    expect(await knock({ token: testToken('ann') })).toMatchObject(refusal)
+    expect(await connectRequest({ token: testToken('ann') })).toMatchObject(refusal)
     expect(await post('ann', chat())).toMatchObject(refusal)
     const headers = { authorization: `Bearer ${testToken('ann')}` }
     const history = await fetch(`${url}/spaces/test/envelopes`, { headers })
@@ -91,12 +91,12 @@ describe('a kick', () => {
 
   test('lasts until it says', async () => {
     const clock = new FakeClock()
-    const { connect, knock, root, ann } = await open({ clock })
+    const { connect, connectRequest, root, ann } = await open({ clock })
     const untilTs = new Date(clock.now() + 60_000).toISOString()
     await root.accepted(kick('ann', { untilTs }))
     await ann.closed
     clock.advance(59_999)
-    const { status, body } = await knock({ token: testToken('ann') })
+    const { status, body } = await connectRequest({ token: testToken('ann') })
     expect([status, body.detail]).toEqual([403, expect.stringContaining(`come back at ${untilTs}`)])
     clock.advance(1)
     await (await connect('ann')).accepted(chat())
@@ -127,8 +127,8 @@ describe('a kick', () => {
     await first.root.accepted(kick('ann'))
     await first.ann.closed
     await first.close()
-    const { gateway, knock, connect } = await start({ participants, store: memoryStore(spaces) })
-    const status = async () => (await knock({ token: testToken('ann') })).status
+    const { gateway, connectRequest, connect } = await start({ participants, store: memoryStore(spaces) })
+    const status = async () => (await connectRequest({ token: testToken('ann') })).status
     expect(await status()).toBe(403)
     const { ann: _, ...rest } = participants
     await reconfigure(gateway, { participants: rest })

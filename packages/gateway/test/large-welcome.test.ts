@@ -15,8 +15,8 @@ class Deaf implements Connection {
   pending = 0
   closedWith: number | undefined
 
-  send(parcel: Parameters<Connection['send']>[0]): void {
-    for (const { text } of parcel.messages) this.pending += text.length
+  send(outboundBatch: Parameters<Connection['send']>[0]): void {
+    for (const { text } of outboundBatch.messages) this.pending += text.length
   }
 
   take(bytes = this.pending): void {
@@ -41,10 +41,10 @@ async function crowded() {
   })
   onTestFinished(() => gateway.close())
   const enter = async (participant: string) => {
-    const ticket = await gateway.admit({ space: 'test', token: testToken(participant), remote: 'here' })
-    if ('status' in ticket) throw new Error(ticket.message)
+    const grant = await gateway.admit({ space: 'test', token: testToken(participant), remote: 'here' })
+    if ('status' in grant) throw new Error(grant.message)
     const peer = new Deaf()
-    const line = await ticket.open(peer, {})
+    const line = await grant.open(peer, {})
     const send = (envelope: object) => line.receive(Buffer.from(JSON.stringify(envelope)))
     return { peer, send }
   }

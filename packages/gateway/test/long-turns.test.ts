@@ -1,6 +1,6 @@
+import type { TurnInfo } from '@meup/folds'
 import { memoryStore } from '@meup/gateway'
 import { Kind } from '@meup/protocol'
-import type { TurnInfo } from '@meup/views'
 import { expect, test } from 'vitest'
 import { range } from './client.js'
 import { type Fields, fill, participants } from './indexed.js'

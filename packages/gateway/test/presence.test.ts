@@ -75,10 +75,10 @@ describe('presence', () => {
   })
 
   test('of a socket that never opened is nothing', async () => {
-    const { connect, knock } = await start({ participants })
+    const { connect, connectRequest } = await start({ participants })
     const bob = await connect('bob')
-    await knock({ token: 'wrong' })
-    await knock({ headers: { origin: 'https://evil.example' } })
+    await connectRequest({ token: 'wrong' })
+    await connectRequest({ headers: { origin: 'https://evil.example' } })
     await bob.accepted(chat('mark'))
     expect(seen(bob)).toEqual(['join bob'])
   })

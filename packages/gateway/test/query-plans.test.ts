@@ -1,9 +1,9 @@
 import { sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import type { Range } from '../src/adapters/sqlite/calls.js'
-import { selectOf } from '../src/adapters/sqlite/select.js'
 import type { Filter } from '../src/ports/envelope-log.js'
+import type { Range } from '../src/storage/sqlite/calls.js'
+import { selectOf } from '../src/storage/sqlite/select.js'
 import { temporaryFile } from './support.js'
 
 const range = { space: 1, after: 10, before: 20, limit: 256, maxBytes: 1 }

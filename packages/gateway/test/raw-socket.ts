@@ -75,7 +75,7 @@ export function frame(opcode: number, payload: string | Uint8Array, isLast = tru
 }
 
 /** The code and the reason of the close frame at the end of what a socket received. */
-export function farewell(received: string): { code: number; reason: string } | undefined {
+export function kickMessage(received: string): { code: number; reason: string } | undefined {
   const bytes = Buffer.from(received, 'latin1')
   const at = bytes.lastIndexOf(0x88)
   if (at < 0 || bytes.length < at + 4) return undefined

@@ -1,7 +1,7 @@
 import { type EnvelopeLog, systemClock } from '@meup/gateway'
 import { testSpaceConfig } from '@meup/gateway/testing'
-import { type LogReader, LogReads } from '../src/space/log-reads.js'
-import { Rates } from '../src/space/rates.js'
+import { type LogReader, LogReads } from '../src/core/delivery/log-reads.js'
+import { Rates } from '../src/core/rates.js'
 
 const config = testSpaceConfig({ participants: {} })
 
@@ -10,4 +10,4 @@ export const readsOf = (log: EnvelopeLog): LogReads =>
   new LogReads({ log, clock: systemClock, rates: new Rates({ config }) })
 
 /** Somebody who waits as long as it takes. */
-export const patient: LogReader = { payer: 'ada', isGone: () => false }
+export const patient: LogReader = { rateLimitKey: 'ada', isGone: () => false }

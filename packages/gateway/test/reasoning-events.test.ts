@@ -1,4 +1,4 @@
-import type { ReasoningUpdate } from '@meup/views'
+import type { ReasoningUpdate } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { dataOf, isReasoning, rawEvents, reasoningIn, story, told } from './reasoning-story.js'

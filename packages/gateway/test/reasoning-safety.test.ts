@@ -1,4 +1,4 @@
-import type { TurnInfo } from '@meup/views'
+import type { TurnInfo } from '@meup/folds'
 import { expect } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { key, mark, operatorLog } from './guarded.js'

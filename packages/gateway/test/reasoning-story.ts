@@ -1,5 +1,5 @@
+import type { JobReasoning, ReasoningUpdate } from '@meup/folds'
 import { testToken } from '@meup/gateway/testing'
-import type { JobReasoning, ReasoningUpdate } from '@meup/views'
 import { onTestFinished } from 'vitest'
 import type { Sent } from './client.js'
 import { bearer, withEpoch } from './http-client.js'

@@ -25,8 +25,8 @@ async function open(options: Partial<TestSpaceOptions> = {}, store = memoryStore
   async function enter(id?: string, resume = {}) {
     const frames: Envelope[] = []
     const closed: number[] = []
-    const knock = { space: 'test', ...(id !== undefined && { token: `${id}-token` }), ...resume }
-    const line = await dialInMemory(gateway, knock, {
+    const connectRequest = { space: 'test', ...(id !== undefined && { token: `${id}-token` }), ...resume }
+    const line = await dialInMemory(gateway, connectRequest, {
       message: (text) => frames.push(JSON.parse(text)),
       close: (code) => closed.push(code),
     })
@@ -138,8 +138,8 @@ describe('tokens', () => {
 
   test('that are taken away while a connection opens do not open it', async () => {
     const { gateway, reconfigure } = await open()
-    const ticket = await gateway.admit({ space: 'test', token: 'bob-token', remote: 'here' })
-    if (!('open' in ticket)) throw new Error(ticket.message)
+    const grant = await gateway.admit({ space: 'test', token: 'bob-token', remote: 'here' })
+    if (!('open' in grant)) throw new Error(grant.message)
     await reconfigure({}, { bob: 'another-token' })
     const close = vi.fn()
     const sent = vi.fn()
@@ -151,7 +151,7 @@ describe('tokens', () => {
       drained: async () => {},
       close,
     }
-    await ticket.open(connection, {})
+    await grant.open(connection, {})
     expect(close).toHaveBeenCalledWith(4401, expect.any(String))
     expect(sent).not.toHaveBeenCalled()
   })

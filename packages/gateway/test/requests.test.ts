@@ -1,7 +1,7 @@
 import type { Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { Proposals } from '../src/space/proposals.js'
-import { Requests } from '../src/space/requests.js'
+import { Proposals } from '../src/core/state/proposals.js'
+import { Requests } from '../src/core/state/requests.js'
 import { range } from './client.js'
 
 const fields = { protocol: 'meup/v0.3', ts: '2026-01-01T00:00:00.000Z', payload: { method: 'x/y' } } as const

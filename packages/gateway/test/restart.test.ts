@@ -169,7 +169,7 @@ describe('what the operator configured', () => {
       code: 'participant_not_found',
     })
     await again.accepted({ ...chat('hello'), to: ['dave'] })
-    expect(await after.knock({ token: 'token-of-carol' })).toMatchObject({ status: 401 })
+    expect(await after.connectRequest({ token: 'token-of-carol' })).toMatchObject({ status: 401 })
     expect(await configured(await restart({ participants: changed }))).toHaveLength(2)
     expect(await configured(await restart())).toHaveLength(3)
   })

@@ -44,8 +44,8 @@ describe('a connection', () => {
   })
 
   test('with after but no epoch is refused, since the log may be another one by now', async () => {
-    const { knock } = await tenMessages()
-    const { status, body } = await knock({ token: 'token-of-bob', query: 'after=8' })
+    const { connectRequest } = await tenMessages()
+    const { status, body } = await connectRequest({ token: 'token-of-bob', query: 'after=8' })
     expect([status, body.code]).toEqual([400, 'invalid_request'])
   })
 

@@ -1,6 +1,6 @@
-import { type EnvelopeLog, memoryStore, type Ticket } from '@meup/gateway'
+import { type ConnectionGrant, type EnvelopeLog, memoryStore } from '@meup/gateway'
 import { expect, test } from 'vitest'
-import { LogReads } from '../src/space/log-reads.js'
+import { LogReads } from '../src/core/delivery/log-reads.js'
 import { watched } from './audit-export.js'
 import { byId, range, type Sent, said } from './client.js'
 import { patient, readsOf } from './reads.js'
@@ -61,10 +61,10 @@ test('those that read less than others get what they asked for', async () => {
 test('each reader pays for what it is given', async () => {
   const { log } = await watchedLog(rows)
   const charged: string[] = []
-  const rates = { charge: (payer: string) => charged.push(payer), wait: () => 0 }
+  const rates = { charge: (rateLimitKey: string) => charged.push(rateLimitKey), wait: () => 0 }
   const reads = new LogReads({ log, clock: { now: () => 0, after: () => () => {} }, rates: rates as never })
   await Promise.all([seqsOf(reads, all), seqsOf(reads, all)])
-  expect(charged).toEqual(Array.from({ length: 6 }, () => patient.payer))
+  expect(charged).toEqual(Array.from({ length: 6 }, () => patient.rateLimitKey))
 })
 
 test('what looks whether the log is whole reads it itself, and nothing is kept once nobody reads', async () => {
@@ -135,7 +135,7 @@ test('a slow reader gets nothing of a run that was hidden after others had read 
   const { seq } = await alice.accepted(thought)
   const resume = { after: 0, epoch: alice.welcome.space.epoch }
   const admit = async (name: string) =>
-    (await gateway.admit({ space: 'test', token: `token-of-${name}`, remote: 'here' })) as Ticket
+    (await gateway.admit({ space: 'test', token: `token-of-${name}`, remote: 'here' })) as ConnectionGrant
   const [slow, quick] = [slowPeer(), slowPeer()]
   await (await admit('bob')).open(slow.connection, resume)
   await expect.poll(() => slow.seqs.length).toBe(64)

@@ -1,4 +1,4 @@
-import type { Connection, Parcel } from '@meup/gateway'
+import type { Connection, OutboundBatch } from '@meup/gateway'
 
 /** A peer that takes what comes only when it is told to. */
 export function slowPeer() {
@@ -15,7 +15,7 @@ export function slowPeer() {
     remote: 'test',
     pending: 0,
     isGone: false,
-    send({ messages }: Parcel) {
+    send({ messages }: OutboundBatch) {
       for (const { text } of messages) {
         const { seq } = JSON.parse(Buffer.from(text).toString()) as { seq?: number }
         if (seq !== undefined) seqs.push(seq)

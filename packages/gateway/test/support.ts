@@ -42,7 +42,7 @@ export interface Running {
   /** Enters with the participant's token and returns once the welcome is there. */
   connect(participant: string, options?: DialOptions): Promise<Client & { readonly welcome: WelcomePayload }>
   /** Asks for a socket and returns the refusal. */
-  knock(options: DialOptions): Promise<Answer>
+  connectRequest(options: DialOptions): Promise<Answer>
   /** Enters as nobody in particular. */
   dial(options: DialOptions): Promise<Client & { readonly welcome: WelcomePayload }>
   post(participant: string, body: unknown): Promise<{ status: number; type: string; body: unknown }>
@@ -126,7 +126,7 @@ export async function start(options: StartOptions): Promise<Running> {
     gateway,
     connect: (participant, dialled = {}) => enter(participant, { token: testToken(participant), ...dialled }),
     dial: (dialled) => enter('somebody', dialled),
-    async knock(dialled) {
+    async connectRequest(dialled) {
       const answer = await open(served.url, 'a stranger', { space: name, ...dialled })
       if (answer instanceof Client) throw new Error('a socket was opened')
       return answer

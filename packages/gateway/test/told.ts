@@ -1,7 +1,7 @@
 import type { Gateway } from '@meup/gateway'
 import { dialInMemory, testToken } from '@meup/gateway/testing'
 import { type Envelope, Kind, type WelcomePayload } from '@meup/protocol'
-import type { Sender } from '../src/space/sender.js'
+import type { Sender } from '../src/core/sender.js'
 import { range } from './client.js'
 import { pagesOf } from './stand.js'
 
@@ -176,7 +176,13 @@ async function eventsUpTo(last: string, response: Response, own: Count): Promise
 async function mark({ gateway }: Stand, id: string): Promise<void> {
   const visitor = await gateway.identify({ space: 'test', token: testToken('dora'), remote: 'here' })
   if ('status' in visitor) throw new Error(visitor.message)
-  const nobody: Sender = { participant: 'dora', payer: 'dora', reply() {}, echo() {}, subscribe: () => 0 }
+  const nobody: Sender = {
+    participant: 'dora',
+    rateLimitKey: 'dora',
+    reply() {},
+    echo() {},
+    subscribe: () => 0,
+  }
   const frame = { id, kind: 'chat', payload: { message: 'mark' } }
   visitor.space.submit(nobody, Buffer.from(JSON.stringify(frame)))
   await visitor.space.settled()

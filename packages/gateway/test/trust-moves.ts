@@ -1,6 +1,6 @@
 import { type Capability, Kind } from '@meup/protocol'
 import fc from 'fast-check'
-import { hashOf } from '../src/space/trust/invitations.js'
+import { hashOf } from '../src/core/state/trust/invitations.js'
 
 interface Cast {
   readonly names: readonly string[]

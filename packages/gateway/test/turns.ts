@@ -1,6 +1,6 @@
+import type { TurnInfo } from '@meup/folds'
 import { type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
 import type { Capability } from '@meup/protocol'
-import type { TurnInfo } from '@meup/views'
 import type { Sent } from './client.js'
 import { asking } from './http-client.js'
 import { type Running, type StartOptions, start, temporaryFile } from './support.js'

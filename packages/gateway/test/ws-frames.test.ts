@@ -1,6 +1,6 @@
 import { closeCodes } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { farewell, frame, RawSocket } from './raw-socket.js'
+import { frame, kickMessage, RawSocket } from './raw-socket.js'
 import { start } from './support.js'
 
 const participants = { alice: ['*'], bob: ['chat'] }
@@ -20,7 +20,7 @@ async function enter(heartbeatMs = 20_000) {
     async end() {
       const received = await alice.closed
       await bob.accepted({ kind: 'chat', payload: { message: 'still here' } })
-      return farewell(received)
+      return kickMessage(received)
     },
   }
 }
@@ -89,5 +89,5 @@ test('nothing is compressed, whatever is offered', async () => {
   const compressed = frame(text, chat)
   compressed[0] = 0xc1
   socket.write(compressed)
-  expect(farewell(await socket.closed)).toMatchObject({ code: 1002 })
+  expect(kickMessage(await socket.closed)).toMatchObject({ code: 1002 })
 })

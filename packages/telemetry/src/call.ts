@@ -1,5 +1,5 @@
+import { type SpanContext, shownToolName, type Traces } from '@meup/folds'
 import { type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
-import { type SpanContext, shownToolName, type Traces } from '@meup/views'
 import type { Places } from './places.js'
 import { type Attributes, attributesOf, type TraceSpan } from './span.js'
 

@@ -1,4 +1,3 @@
-import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
 import {
   Bounded,
   createProposalFold,
@@ -7,7 +6,8 @@ import {
   type ProposalView,
   type Traces,
   takenBack,
-} from '@meup/views'
+} from '@meup/folds'
+import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
 import { Absences } from './absences.js'
 import { endCall, errorOf, jsonRpcIdOf, type OpenCall, openCall, spanOfRefusal } from './call.js'
 import type { Places } from './places.js'

@@ -1,5 +1,5 @@
+import type { ContextFold, ContextView, SpanContext, Traces } from '@meup/folds'
 import { contextParent, contextRoot } from '@meup/protocol'
-import type { ContextFold, ContextView, SpanContext, Traces } from '@meup/views'
 import { type Attributes, attributesOf } from './span.js'
 
 /** Where in a space, and in its traces, something stands. */

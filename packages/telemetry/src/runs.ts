@@ -1,5 +1,5 @@
+import { type ContextView, endOf, type Traces } from '@meup/folds'
 import { contextParent, correlations, type Envelope } from '@meup/protocol'
-import { type ContextView, endOf, type Traces } from '@meup/views'
 import type { Places } from './places.js'
 import { attributesOf, type TraceSpan } from './span.js'
 import type { Texts } from './texts.js'

@@ -1,4 +1,4 @@
-import type { SpanContext } from '@meup/views'
+import type { SpanContext } from '@meup/folds'
 
 export type Attributes = Readonly<Record<string, string | number | readonly string[]>>
 

@@ -1,3 +1,4 @@
+import { Bounded, isWithheld, payloadText } from '@meup/folds'
 import {
   contextRoot,
   type Envelope,
@@ -7,7 +8,6 @@ import {
   openedContext,
   withholds,
 } from '@meup/protocol'
-import { Bounded, isWithheld, payloadText } from '@meup/views'
 import type { Places } from './places.js'
 import type { SpanEvent, TraceSpan } from './span.js'
 

@@ -1,5 +1,5 @@
+import { type ContextFold, type ContextView, createContextFold, Traces } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
-import { type ContextFold, type ContextView, createContextFold, Traces } from '@meup/views'
 import { Calls } from './calls.js'
 import { Places } from './places.js'
 import { spanOfContext } from './runs.js'

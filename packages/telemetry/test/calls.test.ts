@@ -1,5 +1,5 @@
+import { spanIdOf, traceIdOf } from '@meup/folds'
 import { createTraceFold, type TraceSpan } from '@meup/telemetry'
-import { spanIdOf, traceIdOf } from '@meup/views'
 import { describe, expect, test } from 'vitest'
 import {
   call,
@@ -15,7 +15,7 @@ import {
   toLog,
   toolError,
   withdraw,
-} from '../../views/test/support/log.js'
+} from '../../folds/test/support/log.js'
 import { drawn, epoch, spansOf } from './support/spans.js'
 
 const at = (seq: number): number => Date.parse('2026-02-21T10:00:00Z') + (seq - 1) * 1000

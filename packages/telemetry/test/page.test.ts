@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readText } from '../../../test/support/packages.js'
-import { call, conclusion, failure, propose, refused, result, start } from '../../views/test/support/log.js'
+import { call, conclusion, failure, propose, refused, result, start } from '../../folds/test/support/log.js'
 import { spansOf } from './support/spans.js'
 
 /** Everything that a span may tell. */

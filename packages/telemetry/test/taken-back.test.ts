@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { call, type Fields, propose, result } from '../../views/test/support/log.js'
+import { call, type Fields, propose, result } from '../../folds/test/support/log.js'
 import { spansOf } from './support/spans.js'
 
 const at = (seq: number): number => Date.parse('2026-02-21T10:00:00Z') + (seq - 1) * 1000

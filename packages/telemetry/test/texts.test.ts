@@ -9,7 +9,7 @@ import {
   start,
   thought,
   toolError,
-} from '../../views/test/support/log.js'
+} from '../../folds/test/support/log.js'
 import { spansOf } from './support/spans.js'
 
 const inRun = { context: 'run' }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { traceEndpoint } from '@meup/views'
+import { traceEndpoint } from '@meup/folds'
 import { ConnectionError } from '../participant/errors.js'
 import type { DialRequest } from '../participant/transport.js'
 

@@ -1,4 +1,4 @@
-import { cut } from '@meup/views'
+import { cut } from '@meup/folds'
 import type { ModelStep } from './dialogue.js'
 import { GivenUp } from './given-up.js'
 

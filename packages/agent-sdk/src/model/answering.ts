@@ -1,5 +1,5 @@
+import { cut } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
-import { cut } from '@meup/views'
 import { patiently } from '../agent/respond.js'
 import type { Turn } from '../agent/turn.js'
 import { afterPause } from '../participant/active.js'

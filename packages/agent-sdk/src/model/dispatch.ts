@@ -1,5 +1,5 @@
+import { cut } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
-import { cut } from '@meup/views'
 import { patiently } from '../agent/respond.js'
 import { afterPause } from '../participant/active.js'
 import { ConnectionError, ToolError } from '../participant/errors.js'

@@ -1,5 +1,5 @@
+import { createTranscript, type Message } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
-import { createTranscript, type Message } from '@meup/views'
 
 /** A message of the main conversation. `from` = `undefined`: it was said by the agent itself. */
 export interface Remembered {

@@ -1,4 +1,4 @@
-import { cut } from '@meup/views'
+import { cut } from '@meup/folds'
 import { answerIn } from './tagged.js'
 
 type Schema = Readonly<Record<string, unknown>>

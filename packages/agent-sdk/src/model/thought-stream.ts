@@ -1,4 +1,4 @@
-import { cut } from '@meup/views'
+import { cut } from '@meup/folds'
 import { patiently } from '../agent/respond.js'
 import type { Clock } from './clock.js'
 import { sayable } from './sentences.js'

@@ -1,5 +1,5 @@
+import { Traces, traceparentOf } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
-import { Traces, traceparentOf } from '@meup/views'
 
 /** A request or a proposal before it is sent. */
 interface Outgoing {

@@ -1,5 +1,5 @@
+import { cut, onOneLine } from '@meup/folds'
 import { canonicalJson } from '@meup/protocol'
-import { cut, onOneLine } from '@meup/views'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { type Content, checkContent } from './content.js'

@@ -1,4 +1,4 @@
-import { inlineJson, onOneLine, printable } from '@meup/views'
+import { inlineJson, onOneLine, printable } from '@meup/folds'
 import type { LogEntry } from './chain.js'
 import { wantsColour } from './colour.js'
 import type { Usage } from './usage.js'

@@ -1,4 +1,13 @@
 import {
+  Bounded,
+  createContextFold,
+  createTranscript,
+  type Message,
+  payloadText,
+  type Source,
+  sourceOf,
+} from '@meup/folds'
+import {
   contextRoot,
   type Envelope,
   isContextAncestor,
@@ -7,15 +16,6 @@ import {
   openedContext,
   withholds,
 } from '@meup/protocol'
-import {
-  Bounded,
-  createContextFold,
-  createTranscript,
-  type Message,
-  payloadText,
-  type Source,
-  sourceOf,
-} from '@meup/views'
 import { Chain } from './chain.js'
 import type { Content } from './content.js'
 

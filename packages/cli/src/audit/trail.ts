@@ -1,5 +1,5 @@
 import type { DialRequest } from '@meup/agent-sdk'
-import { brief, onOneLine, type ReasoningStep } from '@meup/views'
+import { brief, onOneLine, type ReasoningStep } from '@meup/folds'
 import { type ConnectionFlags, destination } from '../connection.js'
 import { exitCodes } from '../exit.js'
 import { print, printJson, tell } from '../output.js'

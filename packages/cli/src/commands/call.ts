@@ -1,4 +1,4 @@
-import { printable } from '@meup/views'
+import { printable } from '@meup/folds'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enter, withConnection } from '../connection.js'
 import { UsageError } from '../exit.js'

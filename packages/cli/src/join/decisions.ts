@@ -1,6 +1,6 @@
 import type { DialRequest, Space } from '@meup/agent-sdk'
+import { brief } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
-import { brief } from '@meup/views'
 import { type ConnectionFlags, enter } from '../connection.js'
 import { chosen } from '../trust/chosen.js'
 import { openProposal, readProposals } from '../trust/proposal-list.js'

@@ -1,5 +1,5 @@
 import type { DialRequest } from '@meup/agent-sdk'
-import { reasoningCommand, type Style } from '@meup/views'
+import { reasoningCommand, type Style } from '@meup/folds'
 import { latestAnswerer, noAnswerer, threadOf, turnsAsked } from '../reasoning/read-turns.js'
 import type { LiveTurns } from './live-turns.js'
 

@@ -1,6 +1,6 @@
 import type { Space } from '@meup/agent-sdk'
+import { Bounded, brief, payloadText } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
-import { Bounded, brief, payloadText } from '@meup/views'
 
 /** Questions, and the runs that answer them, past this many are forgotten. */
 const remembered = 1000

@@ -1,6 +1,6 @@
 import type { DialRequest } from '@meup/agent-sdk'
+import { Bounded, cancellationOf, endOf, reasoningBlock, type Style, type TurnReasoning } from '@meup/folds'
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
-import { Bounded, cancellationOf, endOf, reasoningBlock, type Style, type TurnReasoning } from '@meup/views'
 import { ask } from '../reading.js'
 import { readTurns, threadOf } from '../reasoning/read-turns.js'
 import { Previews } from './previews.js'

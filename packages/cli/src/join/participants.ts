@@ -1,5 +1,5 @@
 import type { Run, Space } from '@meup/agent-sdk'
-import { onOneLine } from '@meup/views'
+import { onOneLine } from '@meup/folds'
 import { table } from '../operator/table.js'
 import { capabilitiesText } from '../trust/capabilities.js'
 import { fit } from '../view/width.js'

@@ -1,6 +1,6 @@
 import type { DialRequest } from '@meup/agent-sdk'
+import { brief, createProposalFold, type ProposalView, reasonText } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
-import { brief, createProposalFold, type ProposalView, reasonText } from '@meup/views'
 import { readLog } from '../reading.js'
 import { isOpen, settling } from '../trust/proposal-list.js'
 import { argumentsText, outcomeText } from '../trust/proposal-text.js'

@@ -1,6 +1,6 @@
 import type { DialRequest } from '@meup/agent-sdk'
+import { Bounded, previewLines, type ReasoningStep, type Style } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
-import { Bounded, previewLines, type ReasoningStep, type Style } from '@meup/views'
 import { ask } from '../reading.js'
 
 /** That are asked for at the same time; where it goes faster, nobody reads them. */

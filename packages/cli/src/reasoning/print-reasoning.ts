@@ -1,4 +1,4 @@
-import { reasoningCommand } from '@meup/views'
+import { reasoningCommand } from '@meup/folds'
 import { type ConnectionFlags, destination } from '../connection.js'
 import { exitCodes } from '../exit.js'
 import { print, printJson, tell } from '../output.js'

@@ -1,6 +1,6 @@
 import type { DialRequest } from '@meup/agent-sdk'
+import type { DetailedDecision, TurnInfo } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import type { DetailedDecision, TurnInfo } from '@meup/views'
 import { ask, readLog } from '../reading.js'
 
 /** A turn, with how much each of its tools gave back. */

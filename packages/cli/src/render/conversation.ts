@@ -1,13 +1,4 @@
 import {
-  type AnyEnvelope,
-  contextDepth,
-  correlations,
-  isThought,
-  Kind,
-  namespaceOf,
-  reservedNamespaces,
-} from '@meup/protocol'
-import {
   brief,
   createContextFold,
   defaultGuard,
@@ -20,7 +11,16 @@ import {
   shownToolName,
   thoughtText,
   withThoughtName,
-} from '@meup/views'
+} from '@meup/folds'
+import {
+  type AnyEnvelope,
+  contextDepth,
+  correlations,
+  isThought,
+  Kind,
+  namespaceOf,
+  reservedNamespaces,
+} from '@meup/protocol'
 import { deedOf } from '../trust/trust-text.js'
 
 /** Requests whose responses may still come. */

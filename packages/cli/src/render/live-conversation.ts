@@ -1,5 +1,5 @@
+import { createStatusLines, type Style } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, Kind } from '@meup/protocol'
-import { createStatusLines, type Style } from '@meup/views'
 import { Conversation, type Lines } from './conversation.js'
 
 /** Runs that are remembered to answer somebody. */

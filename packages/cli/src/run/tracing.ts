@@ -1,6 +1,6 @@
+import { traceEndpoint } from '@meup/folds'
 import type { Entry, EnvelopeLog, Logger, LogStore } from '@meup/gateway'
 import type { TraceFold, TraceSpan } from '@meup/telemetry'
-import { traceEndpoint } from '@meup/views'
 
 export interface Tracing {
   /** What the gateway is to keep its logs in. */

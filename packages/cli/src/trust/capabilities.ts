@@ -1,5 +1,5 @@
+import { onOneLine } from '@meup/folds'
 import type { Capability, PayloadPattern } from '@meup/protocol'
-import { onOneLine } from '@meup/views'
 import { wordsOf } from '../operator/summary.js'
 import { parseObject } from '../parse-object.js'
 

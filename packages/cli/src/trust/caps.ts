@@ -1,5 +1,5 @@
+import { brief, GrantLog, grantKinds, type Holdings, holdingsOf, type LoggedGrant } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
-import { brief, GrantLog, grantKinds, type Holdings, holdingsOf, type LoggedGrant } from '@meup/views'
 import { type ConnectionFlags, destination } from '../connection.js'
 import { table } from '../operator/table.js'
 import { print, printJson, tell } from '../output.js'

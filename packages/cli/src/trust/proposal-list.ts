@@ -1,6 +1,6 @@
 import type { DialRequest } from '@meup/agent-sdk'
+import { createProposalFold, type ProposalView } from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
-import { createProposalFold, type ProposalView } from '@meup/views'
 import { readLog } from '../reading.js'
 import { chosen } from './chosen.js'
 import { outcomeText } from './proposal-text.js'

@@ -1,4 +1,4 @@
-import { brief, type ProposalView, printableJson, reasonText } from '@meup/views'
+import { brief, type ProposalView, printableJson, reasonText } from '@meup/folds'
 import { spanText } from './terms.js'
 
 /** Characters of the arguments, and of each text that somebody wrote. */

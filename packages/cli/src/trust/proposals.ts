@@ -1,6 +1,6 @@
 import type { Grant, Space } from '@meup/agent-sdk'
+import type { ProposalView } from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
-import type { ProposalView } from '@meup/views'
 import { type ConnectionFlags, destination, enter } from '../connection.js'
 import { print, printJson, tell } from '../output.js'
 import { carriedOut } from './carried-out.js'

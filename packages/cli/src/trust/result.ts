@@ -1,5 +1,5 @@
 import { ToolError } from '@meup/agent-sdk'
-import { printable } from '@meup/views'
+import { printable } from '@meup/folds'
 import { print, printJson } from '../output.js'
 
 /** Prints the result of an MCP request: the text of a tool, or JSON. Throws `ToolError` where the tool says it failed. */

@@ -1,5 +1,5 @@
+import { attemptText, brief, onOneLine } from '@meup/folds'
 import { type AnyEnvelope, type DecisionPayload, Kind } from '@meup/protocol'
-import { attemptText, brief, onOneLine } from '@meup/views'
 import { capabilitiesText } from './capabilities.js'
 import { spanText } from './terms.js'
 

@@ -1,4 +1,13 @@
 import {
+  type ContextFold,
+  cancellationOf,
+  createContextFold,
+  isNotification,
+  onOneLine,
+  payloadText,
+  shownToolName,
+} from '@meup/folds'
+import {
   type AnyEnvelope,
   contextRoot,
   correlations,
@@ -11,15 +20,6 @@ import {
   type WelcomePayload,
   withholds,
 } from '@meup/protocol'
-import {
-  type ContextFold,
-  cancellationOf,
-  createContextFold,
-  isNotification,
-  onOneLine,
-  payloadText,
-  shownToolName,
-} from '@meup/views'
 
 /** An agent that thinks. */
 export interface Thinker {

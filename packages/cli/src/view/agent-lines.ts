@@ -1,3 +1,4 @@
+import { Bounded, brief, type ContextFold, cut, isNotification, onOneLine, type Style } from '@meup/folds'
 import {
   type AnyEnvelope,
   contextDepth,
@@ -7,7 +8,6 @@ import {
   Kind,
   namespaceOf,
 } from '@meup/protocol'
-import { Bounded, brief, type ContextFold, cut, isNotification, onOneLine, type Style } from '@meup/views'
 import type { Lines } from '../render/conversation.js'
 import { LiveConversation } from '../render/live-conversation.js'
 import { spanText } from '../trust/terms.js'

@@ -1,4 +1,4 @@
-import { colourStyle, type Style } from '@meup/views'
+import { colourStyle, type Style } from '@meup/folds'
 
 /** Colours of names that can be told apart on light and dark; cyan is for tools. */
 const colours = [32, 33, 34, 35, 31, 92, 94, 95] as const

@@ -1,4 +1,4 @@
-import { printable } from '@meup/views'
+import { printable } from '@meup/folds'
 import { exitCodes } from '../exit.js'
 import { besideWarnings } from './beside.js'
 import { type FooterParts, footerOf } from './footer.js'

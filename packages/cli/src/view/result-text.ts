@@ -1,5 +1,5 @@
+import { defaultGuard, printable, readResult } from '@meup/folds'
 import type { EnvelopeOf, Kind } from '@meup/protocol'
-import { defaultGuard, printable, readResult } from '@meup/views'
 
 /** What a tool gave back, for a terminal, without the usual secrets. */
 export const resultText = ({ payload }: EnvelopeOf<typeof Kind.mcpResponse>): string =>

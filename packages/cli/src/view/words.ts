@@ -1,4 +1,3 @@
-import { type AnyEnvelope, contextParent, correlations, isThought, isToolCall, Kind } from '@meup/protocol'
 import {
   Bounded,
   brief,
@@ -13,7 +12,8 @@ import {
   shownToolName,
   thoughtText,
   withThoughtName,
-} from '@meup/views'
+} from '@meup/folds'
+import { type AnyEnvelope, contextParent, correlations, isThought, isToolCall, Kind } from '@meup/protocol'
 import { Conversation, type Lines } from '../render/conversation.js'
 import { spanText } from '../trust/terms.js'
 

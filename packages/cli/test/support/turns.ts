@@ -1,5 +1,5 @@
+import type { TurnInfo } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
-import type { TurnInfo } from '@meup/views'
 
 /** When the envelope with this seq was accepted. */
 export const timeOf = (seq: number): string =>

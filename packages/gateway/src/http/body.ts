@@ -1,8 +1,8 @@
 import { type Envelope, errors, PROTOCOL } from '@meup/protocol'
 import type { Context } from 'hono'
-import { type Denial, deny } from '../gateway/door.js'
-import type { Caller } from '../gateway/gateway.js'
-import { verdictOn } from '../space/decisions.js'
+import { verdictOn } from '../core/decisions.js'
+import { type Denial, deny } from '../host/connection-gate.js'
+import type { Caller } from '../host/gateway.js'
 import type { HttpOptions } from './options.js'
 import { mostBodies } from './traffic.js'
 
@@ -15,9 +15,12 @@ export async function readBody(
   visitor: Caller,
   { traffic }: Pick<HttpOptions, 'traffic'>,
 ): Promise<Uint8Array | Denial> {
-  const { space, payer } = visitor
+  const { space, rateLimitKey } = visitor
   const most = maxPostBytes(visitor)
-  const mostResult = Math.min(space.config.limits.maxResultBytes, space.rates.rateOf(payer, 'results').burst)
+  const mostResult = Math.min(
+    space.config.limits.maxResultBytes,
+    space.rates.rateOf(rateLimitKey, 'results').burst,
+  )
   const mostBytes = Math.max(most, Math.min(mostBodies, mostResult))
   const take = (bytes: number, all: number): Denial | undefined => {
     if (all > mostBytes) return tooLarge(mostBytes)
@@ -34,8 +37,8 @@ export async function readBody(
 }
 
 /** Of a body that is no large response: what its sender could pay for at once. */
-export const maxPostBytes = ({ space, payer }: Caller): number =>
-  Math.min(mostBodies, space.rates.rateOf(payer, 'bytes').burst)
+export const maxPostBytes = ({ space, rateLimitKey }: Caller): number =>
+  Math.min(mostBodies, space.rates.rateOf(rateLimitKey, 'bytes').burst)
 
 /** Its connection is gone, or was cut because nothing came any more: whoever reads this reads it in a log of requests. */
 const cutOff = deny('invalid_request', 400, 'the body did not arrive')
@@ -73,8 +76,8 @@ const nothing: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: 
 
 /** Refused and recorded as an envelope would be. */
 function overRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: number): Denial | undefined {
-  const { space, payer } = visitor
-  const retryAfterMs = space.rates.take(payer, rateClass, bytes, space.clock.now())
+  const { space, rateLimitKey } = visitor
+  const retryAfterMs = space.rates.take(rateLimitKey, rateClass, bytes, space.clock.now())
   if (retryAfterMs === 0) return undefined
   const message = `over the rate for ${rateClass}; send again in ${retryAfterMs} ms`
   const denial = { ...deny('rate_limited', errors.rate_limited.status, message), retryAfterMs }

@@ -1,6 +1,6 @@
 import { maxPost, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
-import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
+import { isRefusal, type Receipt, type Refusal } from '../core/admission/context.js'
 import { maxPostBytes, tooLarge } from './body.js'
 import type { HttpOptions } from './options.js'
 import { notCommitted, readPost, senderOf, submit } from './posted.js'

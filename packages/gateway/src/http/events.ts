@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
-import { type Denial, deny, isDenial, placeless, type Resume } from '../gateway/door.js'
-import { select } from '../space/selection.js'
+import { select } from '../core/delivery/selection.js'
+import { type Denial, deny, isDenial, placeless, type Resume } from '../host/connection-gate.js'
 import { filterOf, filterParameters } from './history.js'
-import { type HttpOptions, knockOf } from './options.js'
+import { type HttpOptions, readConnectRequest } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { SseFeed } from './sse-feed.js'
@@ -40,8 +40,8 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
     const visitor = await visitorOf(context, options)
     return isDenial(visitor) ? denied(visitor) : new Response(null, { headers: eventHeaders })
   }
-  const ticket = await gateway.admit(knockOf(context, options))
-  if (isDenial(ticket)) return denied(ticket)
+  const grant = await gateway.admit(readConnectRequest(context, options))
+  if (isDenial(grant)) return denied(grant)
 
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
   const feed = new SseFeed({
@@ -49,7 +49,7 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
     heartbeatMs: options.eventHeartbeatMs,
     hangUp: () => options.hangUp(context),
   })
-  const line = await ticket.watch(feed, resume, select(filterOf(asked), reasoning))
+  const line = await grant.watch(feed, resume, select(filterOf(asked), reasoning))
   void feed.ended.then(() => line.closed())
   stands(context, options)
   return new Response(feed.stream, { headers: eventHeaders })

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { inspect } from '../gateway/door.js'
+import { inspect } from '../host/connection-gate.js'
 import { denied } from './problem.js'
 
 const exposed = 'link, meup-epoch, meup-head, retry-after'

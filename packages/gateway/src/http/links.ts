@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
-import { bearerOf, deny, isDenial } from '../gateway/door.js'
-import { type HttpOptions, knockOf } from './options.js'
+import { bearerOf, deny, isDenial } from '../host/connection-gate.js'
+import { type HttpOptions, readConnectRequest } from './options.js'
 import { denied } from './problem.js'
 
 /** `POST /spaces/{space}/links`: a code that stands for the token of whoever asks, once and for a minute [MEUP-11.13]. */
 export async function postLink(context: Context, options: HttpOptions): Promise<Response> {
-  const link = await options.gateway.link(knockOf(context, options))
+  const link = await options.gateway.link(readConnectRequest(context, options))
   if (isDenial(link)) return denied(link)
   const { code, expiresAt } = link
   return context.json({ code, expiresAt: new Date(expiresAt).toISOString() }, 201)
@@ -25,6 +25,6 @@ export async function postExchange(context: Context, options: HttpOptions): Prom
 
 /** `GET /spaces`: those that a token opens, or that let guests in [MEUP-11.14]. */
 export async function getSpaces(context: Context, options: HttpOptions): Promise<Response> {
-  const spaces = await options.gateway.openedBy(knockOf(context, options))
+  const spaces = await options.gateway.openedBy(readConnectRequest(context, options))
   return isDenial(spaces) ? denied(spaces) : context.json({ spaces })
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
-import { bearerOf } from '../gateway/door.js'
-import type { Gateway, Knock } from '../gateway/gateway.js'
+import { bearerOf } from '../host/connection-gate.js'
+import type { ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Logger } from '../ports/logger.js'
 import type { PageFiles } from './page.js'
 import type { Traffic } from './traffic.js'
@@ -31,10 +31,10 @@ export interface HttpOptions {
 }
 
 /** Who asks, and for which space. */
-export function knockOf(
+export function readConnectRequest(
   context: Context,
   { remoteOf, letIn }: Pick<HttpOptions, 'remoteOf' | 'letIn'>,
-): Knock {
+): ConnectRequest {
   const token = bearerOf(context.req.header('authorization'))
   return {
     space: context.req.param('space') ?? '',

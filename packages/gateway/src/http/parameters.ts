@@ -1,3 +1,4 @@
+import { phaseLabels } from '@meup/folds'
 import {
   anyContext,
   Envelope,
@@ -9,8 +10,7 @@ import {
   SpaceName,
   Timestamp,
 } from '@meup/protocol'
-import { phaseLabels } from '@meup/views'
-import { type Denial, deny } from '../gateway/door.js'
+import { type Denial, deny } from '../host/connection-gate.js'
 
 /** One parameter of a query: what it takes, and how it is read from its texts; `undefined` = not from these. */
 export interface Parameter<Value> {

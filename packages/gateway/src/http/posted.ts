@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
-import { accept } from '../cluster/accept.js'
-import { isDenial } from '../gateway/door.js'
-import type { Caller } from '../gateway/gateway.js'
-import { isRefusal, type Receipt, type Refusal } from '../pipeline/passage.js'
-import type { Sender } from '../space/sender.js'
+import { isRefusal, type Receipt, type Refusal } from '../core/admission/context.js'
+import type { Sender } from '../core/sender.js'
+import { accept } from '../host/cluster/accept.js'
+import { isDenial } from '../host/connection-gate.js'
+import type { Caller } from '../host/gateway.js'
 import { readBody } from './body.js'
 import type { HttpOptions } from './options.js'
 import { denied, problem, problemOf, refused, retryAfter } from './problem.js'
@@ -36,16 +36,17 @@ export async function readPost(
 
 /** Takes one envelope as if it came over a socket; what repeats another costs a frame [MEUP-7.7]. */
 export async function submit(visitor: Caller, sender: Sender, frame: Uint8Array): Promise<Receipt | Refusal> {
-  const { space, payer } = visitor
+  const { space, rateLimitKey } = visitor
   const outcome = debtOf(visitor) ?? (await accept(space, sender, frame))
-  if (!isRefusal(outcome) && outcome.answered) space.rates.charge(payer, 'frames', 1, space.clock.now())
+  if (!isRefusal(outcome) && outcome.answered)
+    space.rates.charge(rateLimitKey, 'frames', 1, space.clock.now())
   return outcome
 }
 
 /** Who owes work or frames posts nothing until that is paid, as no socket of it is read [MEUP-7.5]. */
-function debtOf({ space, payer }: Caller): Refusal | undefined {
+function debtOf({ space, rateLimitKey }: Caller): Refusal | undefined {
   for (const rateClass of ['work', 'frames'] as const) {
-    const retryAfterMs = space.rates.wait(payer, rateClass, space.clock.now())
+    const retryAfterMs = space.rates.wait(rateLimitKey, rateClass, space.clock.now())
     if (retryAfterMs === 0) continue
     const message = `over the rate for ${rateClass}; post again in ${retryAfterMs} ms`
     return { code: 'rate_limited', message, retryAfterMs, details: { class: rateClass } }

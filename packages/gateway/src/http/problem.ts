@@ -1,6 +1,6 @@
 import { type ErrorCode, errors } from '@meup/protocol'
-import type { Denial } from '../gateway/door.js'
-import type { Refusal } from '../pipeline/passage.js'
+import type { Refusal } from '../core/admission/context.js'
+import type { Denial } from '../host/connection-gate.js'
 
 /** RFC 9457, with the protocol's error code [MEUP-11.1]. */
 export function problemOf(refusal: {

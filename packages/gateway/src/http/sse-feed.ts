@@ -1,4 +1,4 @@
-import type { Message, Parcel } from '../outbox/parcel.js'
+import type { Message, OutboundBatch } from '../core/delivery/outbound-batch.js'
 import type { Feed } from '../ports/connection.js'
 import { oneLine } from './lines.js'
 
@@ -63,9 +63,9 @@ export class SseFeed implements Feed {
     return this.#hasEnded
   }
 
-  send(parcel: Parcel): void {
-    parcel.event ??= Buffer.concat(parcel.messages.filter(isLogged).map(eventOf))
-    this.#push(parcel.event)
+  send(outboundBatch: OutboundBatch): void {
+    outboundBatch.event ??= Buffer.concat(outboundBatch.messages.filter(isLogged).map(eventOf))
+    this.#push(outboundBatch.event)
   }
 
   lost(place: { readonly epoch: string; readonly from: number; readonly to: number }): void {

@@ -1,5 +1,5 @@
-import { type Denial, deny } from '../gateway/door.js'
-import type { Space } from '../space/space.js'
+import type { Space } from '../core/space.js'
+import { type Denial, deny } from '../host/connection-gate.js'
 
 /** As many names as help somebody who mistyped one. */
 const mostNames = 20

@@ -1,19 +1,19 @@
 import type { Context } from 'hono'
-import { type Denial, deny } from '../gateway/door.js'
-import type { Caller } from '../gateway/gateway.js'
+import { type Denial, deny } from '../host/connection-gate.js'
+import type { Caller } from '../host/gateway.js'
 
-/** Requests of one payer that may be under way at once; of an address before it is known who asks. */
+/** Requests of one rateLimitKey that may be under way at once; of an address before it is known who asks. */
 const [mostOfPayer, mostOfAddress] = [16, 64]
-/** Bytes of bodies of one payer that may be in memory at once. */
+/** Bytes of bodies of one rateLimitKey that may be in memory at once. */
 export const mostBodies = 16 * 1024 * 1024
-/** Answers of one payer that may be made and sent at once, each up to 8 MiB or so; others wait for their turn. */
+/** Answers of one rateLimitKey that may be made and sent at once, each up to 8 MiB or so; others wait for their turn. */
 const mostAnswers = 2
 /** Milliseconds after which it makes sense to ask again. */
 const retryAfterMs = 1000
 
-/** What one payer has under way. */
+/** What one rateLimitKey has under way. */
 interface Account {
-  readonly payer: string
+  readonly rateLimitKey: string
   requests: number
   bodyBytes: number
   answers: number
@@ -54,13 +54,13 @@ export class Traffic {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
     const { rates, clock } = caller.space
-    const waitMs = rates.wait(caller.payer, 'frames', clock.now())
+    const waitMs = rates.wait(caller.rateLimitKey, 'frames', clock.now())
     if (waitMs > 0) return { ...deny('rate_limited', 429, framesOwed(waitMs)), retryAfterMs: waitMs }
     exchange.caller = caller
-    const payer = accountOf(caller)
-    if (exchange.account.payer === payer) return undefined
-    const account = this.#accountOf(payer)
-    if (account.requests >= mostOfPayer) return tooMany(payer, mostOfPayer)
+    const rateLimitKey = accountOf(caller)
+    if (exchange.account.rateLimitKey === rateLimitKey) return undefined
+    const account = this.#accountOf(rateLimitKey)
+    if (account.requests >= mostOfPayer) return tooMany(rateLimitKey, mostOfPayer)
     account.requests++
     this.#settle(exchange.account)
     exchange.account = account
@@ -72,7 +72,7 @@ export class Traffic {
     const { caller } = this.#exchanges.get(context) ?? {}
     const { status } = context.res
     if (caller === undefined || status < 400 || status === 429 || status >= 500) return
-    caller.space.rates.charge(caller.payer, 'frames', 1, caller.space.clock.now())
+    caller.space.rates.charge(caller.rateLimitKey, 'frames', 1, caller.space.clock.now())
   }
 
   /** Makes room for so many bytes of a body. */
@@ -130,16 +130,16 @@ export class Traffic {
     this.#settle(account)
   }
 
-  #accountOf(payer: string): Account {
-    const known = this.#accounts.get(payer)
+  #accountOf(rateLimitKey: string): Account {
+    const known = this.#accounts.get(rateLimitKey)
     if (known !== undefined) return known
-    const account = { payer, requests: 0, bodyBytes: 0, answers: 0, waiting: new Set<() => void>() }
-    this.#accounts.set(payer, account)
+    const account = { rateLimitKey, requests: 0, bodyBytes: 0, answers: 0, waiting: new Set<() => void>() }
+    this.#accounts.set(rateLimitKey, account)
     return account
   }
 
   #settle(account: Account): void {
-    if (--account.requests === 0) this.#accounts.delete(account.payer)
+    if (--account.requests === 0) this.#accounts.delete(account.rateLimitKey)
   }
 }
 
@@ -160,8 +160,8 @@ function tooMany(who: string, most: number): Denial {
 }
 
 /** Guests of one address are one, in whichever space. */
-const accountOf = ({ participant, payer, space }: Caller): string =>
-  payer === participant ? `${participant} of ${space.config.name}` : payer
+const accountOf = ({ participant, rateLimitKey, space }: Caller): string =>
+  rateLimitKey === participant ? `${participant} of ${space.config.name}` : rateLimitKey
 
 const framesOwed = (waitMs: number): string =>
   `over the rate for frames: too much was refused or repeated; ask again in ${waitMs} ms`

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
-import { deny, isDenial } from '../gateway/door.js'
-import { readTurns } from '../outbox/turns.js'
+import { deny, isDenial } from '../host/connection-gate.js'
+import { readTurns } from '../index/read-turns.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'

@@ -1,5 +1,5 @@
-import { type Denial, deny } from '../gateway/door.js'
-import type { Caller } from '../gateway/gateway.js'
+import { type Denial, deny } from '../host/connection-gate.js'
+import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'
 import type { HttpOptions } from './options.js'
 
@@ -42,8 +42,11 @@ function behind(seq: number, head: number): Denial {
 }
 
 /** Charges the asker for what a view has made [MEUP-7.8]. */
-export function chargeView({ space, payer }: Pick<Caller, 'space' | 'payer'>, characters: number): void {
-  space.rates.chargeView(payer, characters, space.clock.now())
+export function chargeView(
+  { space, rateLimitKey }: Pick<Caller, 'space' | 'rateLimitKey'>,
+  characters: number,
+): void {
+  space.rates.chargeView(rateLimitKey, characters, space.clock.now())
 }
 
 /** A view as JSON, which the asker has paid for. */

@@ -1,13 +1,13 @@
 import type { Context } from 'hono'
-import { type Denial, deny, isDenial } from '../gateway/door.js'
-import type { Caller } from '../gateway/gateway.js'
-import type { LogReader } from '../space/log-reads.js'
-import type { Reader } from '../space/may-read.js'
-import { type HttpOptions, knockOf } from './options.js'
+import type { LogReader } from '../core/delivery/log-reads.js'
+import type { Reader } from '../core/delivery/may-read.js'
+import { type Denial, deny, isDenial } from '../host/connection-gate.js'
+import type { Caller } from '../host/gateway.js'
+import { type HttpOptions, readConnectRequest } from './options.js'
 
 /** Who asks; a request is counted as one of its own from here on. */
 export async function visitorOf(context: Context, options: HttpOptions): Promise<Caller | Denial> {
-  const visitor = await options.gateway.identify(knockOf(context, options))
+  const visitor = await options.gateway.identify(readConnectRequest(context, options))
   if (isDenial(visitor)) return visitor
   return options.traffic.know(context, visitor) ?? visitor
 }
@@ -24,11 +24,11 @@ export async function askerOf(context: Context, options: HttpOptions): Promise<C
 
 /** What a visitor may read, as long as somebody waits for the answer. */
 export function readerFor(
-  { space, participant, payer }: Caller,
+  { space, participant, rateLimitKey }: Caller,
   context: Context,
   { traffic }: HttpOptions,
 ): Reader & LogReader {
-  return { ...space.readerOf({ participant }), payer, isGone: () => !traffic.isUnderWay(context) }
+  return { ...space.readerOf({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
 }
 
 export const gone = deny('unavailable', 503, 'the client has gone')

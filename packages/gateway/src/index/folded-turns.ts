@@ -1,20 +1,16 @@
-import { type Beginning, FoldedTurn, Role, type Source, type TurnOptions, type TurnRecord } from '@meup/views'
-import { breathe } from '../space/breathe.js'
-import { mayRead, type Reader } from '../space/may-read.js'
-import { envelopeOf } from '../space/replay.js'
-import type { Space } from '../space/space.js'
+import { type Beginning, FoldedTurn, Role, type Source, type TurnOptions, type TurnRecord } from '@meup/folds'
+import { breathe } from '../core/breathe.js'
+import { mayRead, type Reader } from '../core/delivery/may-read.js'
+import { envelopeOf } from '../core/replay.js'
+import type { Space } from '../core/space.js'
 import { keepView, type LongTurn, LongTurns } from './long-turns.js'
 import { rowAt, rowsAt } from './rows-at.js'
-import { type CallsTold, excerptOf, longTurn, type Said, type Share, shareOf } from './said.js'
+import { excerptOf, longTurn, type Said, type Share, shareOf, type TurnView } from './said.js'
 import { eventOf, kindOf, type TurnEvent, type TurnEvents, unread } from './turn-events.js'
 import type { TurnIndex } from './turn-index.js'
 import { type CallInTurn, type RowsBySeq, WholeTurns } from './whole-turns.js'
 
-/** A turn as one reader may see it. */
-export interface TurnView {
-  readonly beginning: Beginning
-  readonly record: TurnRecord
-  /** Whether its first envelopes have been pruned. */
+/** Whether its first envelopes have been pruned. */
   readonly isTruncated: boolean
   /** Envelopes that belong to it, and others of the turn, which the reader may not read. */
   readonly envelopes: readonly Said[]

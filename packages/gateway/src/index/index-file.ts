@@ -1,5 +1,5 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
-import { phaseBits } from '@meup/views'
+import { phaseBits } from '@meup/folds'
 import type Database from 'better-sqlite3'
 
 /** Steps of these phases are few: they are found without looking at all others. */

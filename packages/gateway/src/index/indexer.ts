@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { AssignSnapshot } from '@meup/views'
+import type { AssignSnapshot } from '@meup/folds'
+import { Recovery } from '../core/recovery.js'
+import { turnMemoryIn } from '../core/replay.js'
+import type { Space } from '../core/space.js'
 import { closedError, LogError } from '../log/error.js'
-import { Recovery } from '../space/recovery.js'
-import { turnMemoryIn } from '../space/replay.js'
-import type { Space } from '../space/space.js'
 import { type IndexFile, isDamaged } from './index-file.js'
 import { TurnIndex } from './turn-index.js'
 

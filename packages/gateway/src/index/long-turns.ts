@@ -1,10 +1,9 @@
-import { type Beginning, type Source, sourceOf } from '@meup/views'
+import { type Beginning, type Source, sourceOf } from '@meup/folds'
+import { breathe } from '../core/breathe.js'
+import type { Space } from '../core/space.js'
 import type { Entry } from '../ports/envelope-log.js'
-import { breathe } from '../space/breathe.js'
-import type { Space } from '../space/space.js'
-import type { TurnView } from './folded-turns.js'
 import { rowsAt } from './rows-at.js'
-import { type Said, saidOf } from './said.js'
+import { type Said, saidOf, type TurnView } from './said.js'
 import type { TurnIndex } from './turn-index.js'
 
 /** Long turns that are kept, the latest that were asked for, and what was made of each for its readers. */

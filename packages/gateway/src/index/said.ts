@@ -1,5 +1,5 @@
+import { type Beginning, Role, type Source, type TurnRecord } from '@meup/folds'
 import { contextRoot, correlations, Kind } from '@meup/protocol'
-import { Role, type Source } from '@meup/views'
 import type { Place } from './turn-index.js'
 
 /** An envelope of a turn. */
@@ -134,3 +134,8 @@ function endsOne({ source, roles }: Said, awaited: Set<string>): boolean {
   if (isMeant && roles & Role.fulfil) awaited.add(source.id)
   return isMeant
 }
+
+/** A turn as one reader may see it. */
+export interface TurnView {
+  readonly beginning: Beginning
+  readonly record: TurnRecord

@@ -1,5 +1,5 @@
+import { phaseBits } from '@meup/folds'
 import type { Phase } from '@meup/protocol'
-import { phaseBits } from '@meup/views'
 
 export interface StepQuery {
   readonly turn?: number

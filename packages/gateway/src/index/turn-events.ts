@@ -5,8 +5,8 @@ import {
   reasoningEvent,
   type Source,
   toldDecisions,
-} from '@meup/views'
-import { type Audience, mayRead, type Reader } from '../space/may-read.js'
+} from '@meup/folds'
+import { type Audience, mayRead, type Reader } from '../core/delivery/may-read.js'
 
 /** What a batch of calls came to, when it had ended. */
 export interface TurnEvent {

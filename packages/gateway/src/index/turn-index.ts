@@ -1,7 +1,7 @@
-import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark } from '@meup/views'
+import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark } from '@meup/folds'
 import type Database from 'better-sqlite3'
+import { envelopeOf } from '../core/replay.js'
 import type { Row } from '../ports/envelope-log.js'
-import { envelopeOf } from '../space/replay.js'
 import { damaged } from './index-file.js'
 import { type StepQuery, type StepSearch, stepSearch } from './step-search.js'
 

@@ -1,4 +1,4 @@
-import type { Space } from '../space/space.js'
+import type { Space } from '../core/space.js'
 import { FoldedTurns } from './folded-turns.js'
 import type { IndexFile } from './index-file.js'
 import { Indexer } from './indexer.js'

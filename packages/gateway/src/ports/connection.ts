@@ -1,4 +1,4 @@
-import type { Parcel } from '../outbox/parcel.js'
+import type { OutboundBatch } from '../core/delivery/outbound-batch.js'
 
 /** One client's line to the gateway; a socket, or its equal in memory. */
 export interface Connection {
@@ -8,7 +8,7 @@ export interface Connection {
   readonly pending: number
   /** Nothing that is sent arrives any more. */
   readonly isGone: boolean
-  send(parcel: Parcel): void
+  send(outboundBatch: OutboundBatch): void
   /** Resolves when little of what was sent still waits, or when the connection is gone. */
   drained(): Promise<void>
   /** Sends what waits, then closes. */

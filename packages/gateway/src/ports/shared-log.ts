@@ -9,7 +9,7 @@ export interface LogListener<Row> {
   /** Others have appended these; they can be read here now. In order, each once, while this gateway follows. */
   grown(rows: readonly Row[]): void
   /** Nobody sequences the log any more, or no longer this gateway: `recover` decides who does. */
-  orphaned(): void
+  leaderLost(): void
   /** Another gateway has pruned the log up to this row, which `prune` does here. Told again until that is done. */
   pruned(through: number): void
   /** A gateway asks this one, which sequences. */

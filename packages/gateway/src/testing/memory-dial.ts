@@ -1,7 +1,7 @@
 import { ProtocolError } from '@meup/protocol'
-import { isDenial, placeless, type Resume } from '../gateway/door.js'
-import type { Gateway, Knock } from '../gateway/gateway.js'
-import type { Parcel } from '../outbox/parcel.js'
+import type { OutboundBatch } from '../core/delivery/outbound-batch.js'
+import { isDenial, placeless, type Resume } from '../host/connection-gate.js'
+import type { ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Connection } from '../ports/connection.js'
 
 /** What a client hears on its line. */
@@ -35,7 +35,7 @@ class MemoryConnection implements Connection {
     return this.#ended === undefined
   }
 
-  send({ messages }: Parcel): void {
+  send({ messages }: OutboundBatch): void {
     for (const { text } of messages) setImmediate(() => this.#events.message(decoder.decode(text)))
   }
 
@@ -57,16 +57,16 @@ class MemoryConnection implements Connection {
 /** Connects to a gateway in the same process, without a socket. Throws `ProtocolError` when it lets nobody in. */
 export async function dialInMemory(
   gateway: Gateway,
-  request: Omit<Knock, 'remote'> & Resume,
+  request: Omit<ConnectRequest, 'remote'> & Resume,
   events: LineEvents,
 ): Promise<MemoryLine> {
   const misplaced = placeless(request)
   if (misplaced !== undefined) throw new ProtocolError(misplaced.code, misplaced.message)
-  const ticket = await gateway.admit({ ...request, remote: 'memory' })
-  if (isDenial(ticket)) throw new ProtocolError(ticket.code, ticket.message)
+  const grant = await gateway.admit({ ...request, remote: 'memory' })
+  if (isDenial(grant)) throw new ProtocolError(grant.code, grant.message)
   let leave = (): void => {}
   const connection = new MemoryConnection(events, () => leave())
-  const line = await ticket.open(connection, request)
+  const line = await grant.open(connection, request)
   leave = () => line.closed()
   return {
     send: (text) => setImmediate(() => line.receive(encoder.encode(text))),

@@ -1,9 +1,9 @@
 import { type Capability, defaultLimits, type Limits, rateClasses } from '@meup/protocol'
 import { defaultSafety } from '@meup/safety'
-import { memoryStore } from '../adapters/memory-log.js'
-import { tokenAuthenticator } from '../adapters/token-authenticator.js'
-import { createGateway, type Gateway, type GatewayOptions } from '../gateway/gateway.js'
-import type { SpaceConfig } from '../space/config.js'
+import type { SpaceConfig } from '../core/config.js'
+import { tokenAuthenticator } from '../host/auth/token-authenticator.js'
+import { createGateway, type Gateway, type GatewayOptions } from '../host/gateway.js'
+import { memoryStore } from '../storage/memory-log.js'
 
 export interface TestSpaceOptions {
   /** Participants and what each may do. */

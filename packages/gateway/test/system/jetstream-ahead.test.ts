@@ -25,7 +25,7 @@ test(
     const grown: number[] = []
     following.shared?.listen({
       grown: (rows) => grown.push(...rows.map(({ seq }) => seq)),
-      orphaned: () => {},
+      leaderLost: () => {},
       pruned: () => {},
       asked: () => ({}),
       told: () => {},

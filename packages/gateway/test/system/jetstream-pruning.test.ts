@@ -21,7 +21,7 @@ function settableClock(): Clock & { ahead: number } {
   return clock
 }
 
-const nothing = { grown: () => {}, orphaned: () => {}, asked: () => ({}), told: () => {} }
+const nothing = { grown: () => {}, leaderLost: () => {}, asked: () => ({}), told: () => {} }
 
 test(
   'a gateway that follows prunes its replica as the stream was pruned, and reads on',

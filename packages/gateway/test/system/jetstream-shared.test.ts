@@ -61,7 +61,7 @@ test(
     let isOrphaned = false
     following.shared?.listen({
       grown: (rows) => grown.push(...rows.map(({ seq }) => seq)),
-      orphaned: () => {
+      leaderLost: () => {
         isOrphaned = true
       },
       asked: () => ({}),

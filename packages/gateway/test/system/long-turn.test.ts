@@ -1,7 +1,7 @@
+import type { TurnInfo } from '@meup/folds'
 import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
 import { draftOf, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
-import type { TurnInfo } from '@meup/views'
 import { expect, onTestFinished, test } from 'vitest'
 import { asking } from '../http-client.js'
 import { participants } from '../indexed.js'

@@ -1,6 +1,6 @@
 import type { ApproveOptions, OpenProposal, Space } from '@meup/agent-sdk'
+import { createProposalFold, type ProposalFold, type ProposalView } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
-import { createProposalFold, type ProposalFold, type ProposalView } from '@meup/views'
 
 /** What others propose, as far as this seat was shown it, and what it may decide about that. */
 export class Approvals {

@@ -1,4 +1,4 @@
-import { inlineJson, onOneLine, type ProposalView, reasonText } from '@meup/views'
+import { inlineJson, onOneLine, type ProposalView, reasonText } from '@meup/folds'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,

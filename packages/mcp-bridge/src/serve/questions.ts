@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Space } from '@meup/agent-sdk'
+import { Bounded, onOneLine, payloadText } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
-import { Bounded, onOneLine, payloadText } from '@meup/views'
 
 export interface TimedAnswer extends Answer {
   /** When it was given, RFC 3339, by the gateway's clock. */

@@ -1,6 +1,6 @@
 import type { AnyEnvelope } from '@meup/agent-sdk'
+import { createTranscript, type Message, reasoningCommand, type TurnInfo } from '@meup/folds'
 import { anyContext, type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
-import { createTranscript, type Message, reasoningCommand, type TurnInfo } from '@meup/views'
 import type { Query, SpaceReading } from './served-space.js'
 
 /** Envelopes, steps or contexts in one resource; the most that a gateway gives at once. */

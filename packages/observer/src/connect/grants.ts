@@ -1,5 +1,5 @@
 import type { AnyEnvelope } from '@meup/agent-sdk/watch'
-import { grantKinds } from '@meup/views'
+import { grantKinds } from '@meup/folds'
 import { readHistory } from './http.js'
 import type { Place } from './place.js'
 

@@ -1,5 +1,5 @@
+import { cut, onOneLine, toolNameOf } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
-import { cut, onOneLine, toolNameOf } from '@meup/views'
 import { nameText, textOf, withoutMarks } from './text.js'
 
 /** What is told of one envelope. */

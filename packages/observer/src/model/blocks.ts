@@ -1,3 +1,4 @@
+import { isNotification, type Message, outcomeOf } from '@meup/folds'
 import {
   contextRoot,
   correlations,
@@ -6,7 +7,6 @@ import {
   Kind,
   openedContext,
 } from '@meup/protocol'
-import { isNotification, type Message, outcomeOf } from '@meup/views'
 import type { ArrivalsBlock, Block, CallEntry, ContextBlock, Entry, MessageBlock } from './entry.js'
 
 /** Arrivals that share a line. */

@@ -5,7 +5,7 @@ import type {
   PresenceSnapshot,
   ProposalFold,
   Transcript,
-} from '@meup/views'
+} from '@meup/folds'
 
 /** What was known of a part of the log when it had come so far. */
 export interface ViewsMark {

@@ -1,5 +1,5 @@
+import type { Message } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
-import type { Message } from '@meup/views'
 
 /** What stands on its own inside of a block, in log order. */
 export type Entry = SaidEntry | NestedEntry | CallEntry | ProposalEntry

@@ -1,5 +1,5 @@
+import { attemptText, cut, inlineJson, onOneLine } from '@meup/folds'
 import { type Envelope, Kind, type PresencePayload } from '@meup/protocol'
-import { attemptText, cut, inlineJson, onOneLine } from '@meup/views'
 
 const longest = 300
 /** Of a whole line. */

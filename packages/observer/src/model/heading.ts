@@ -1,5 +1,5 @@
+import { type ContextView, printable, type Quoted } from '@meup/folds'
 import { contextRoot } from '@meup/protocol'
-import { type ContextView, printable, type Quoted } from '@meup/views'
 import type { Level } from './folding.js'
 import type { Heading } from './row.js'
 import { nameText, withoutMarks } from './text.js'

@@ -1,13 +1,4 @@
 import {
-  correlations,
-  type Envelope,
-  GATEWAY,
-  isThought,
-  Kind,
-  namespaceOf,
-  reservedNamespaces,
-} from '@meup/protocol'
-import {
   cut,
   isToolCall,
   isWithheld,
@@ -21,7 +12,16 @@ import {
   thoughtText,
   toolNameOf,
   withoutThoughtName,
-} from '@meup/views'
+} from '@meup/folds'
+import {
+  correlations,
+  type Envelope,
+  GATEWAY,
+  isThought,
+  Kind,
+  namespaceOf,
+  reservedNamespaces,
+} from '@meup/protocol'
 import type { CallEntry, Entry } from './entry.js'
 import { eventText } from './event-text.js'
 import { sizeOf } from './heavy.js'

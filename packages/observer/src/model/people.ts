@@ -1,5 +1,5 @@
+import { Bounded, isWithheld, type PresenceFold } from '@meup/folds'
 import { type Envelope, isThought, Kind, type ParticipantInfo } from '@meup/protocol'
-import { Bounded, isWithheld, type PresenceFold } from '@meup/views'
 
 /** Somebody in the space, and what it is at. */
 export interface Person {

@@ -1,5 +1,5 @@
+import type { ContextView, Message, ProposalView, Reference, Result } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
-import type { ContextView, Message, ProposalView, Reference, Result } from '@meup/views'
 import type { Level } from './folding.js'
 
 /** One line of the stream. It is made anew whenever something about it changes. */

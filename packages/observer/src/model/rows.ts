@@ -1,5 +1,5 @@
+import { type ContextView, isLate, isWithheld, type ProposalView, printable } from '@meup/folds'
 import { contextRoot, type Envelope } from '@meup/protocol'
-import { type ContextView, isLate, isWithheld, type ProposalView, printable } from '@meup/views'
 import type { Block, Entry } from './entry.js'
 import { arrivalsText } from './event-text.js'
 import type { Folding } from './folding.js'

@@ -1,5 +1,5 @@
+import { printable } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { printable } from '@meup/views'
 
 /** Characters of one envelope that are looked through. */
 const most = 200_000

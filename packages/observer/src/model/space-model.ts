@@ -1,5 +1,5 @@
+import { createPresenceFold, type PresenceFold, type ProposalView } from '@meup/folds'
 import { contextParent, type Envelope, type WelcomePayload } from '@meup/protocol'
-import { createPresenceFold, type PresenceFold, type ProposalView } from '@meup/views'
 import { beginningOf } from './beginning.js'
 import type { Checkpoint } from './checkpoint.js'
 import type { Filter } from './filter.js'

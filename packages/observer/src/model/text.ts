@@ -1,4 +1,3 @@
-import type { Envelope } from '@meup/protocol'
 import {
   cut,
   type Guard,
@@ -8,7 +7,8 @@ import {
   payloadText,
   printable,
   redact,
-} from '@meup/views'
+} from '@meup/folds'
+import type { Envelope } from '@meup/protocol'
 
 /** The gateway has guarded what is thought aloud, and MCP is shown as it was said: only names of secrets are heeded. */
 export const asSaid: Guard = (text) => ({ text, isWithheld: false })

@@ -1,5 +1,5 @@
+import { GrantLog, grantKinds, type Holdings, holdingsOf, onOneLine } from '@meup/folds'
 import type { AnyEnvelope, Capability, Envelope, ParticipantInfo } from '@meup/protocol'
-import { GrantLog, grantKinds, type Holdings, holdingsOf, onOneLine } from '@meup/views'
 import type { Log } from './log.js'
 
 const kinds: ReadonlySet<string> = new Set(grantKinds)

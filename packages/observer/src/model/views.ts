@@ -1,4 +1,3 @@
-import { contextRoot, type Envelope } from '@meup/protocol'
 import {
   type ContextFold,
   type ContextView,
@@ -6,7 +5,8 @@ import {
   createProposalFoldWith,
   createTranscript,
   type ProposalFold,
-} from '@meup/views'
+} from '@meup/folds'
+import { contextRoot, type Envelope } from '@meup/protocol'
 import { Blocks } from './blocks.js'
 import { contextsAt, isSame, markContexts, type ViewsMark } from './checkpoint.js'
 import type { Block } from './entry.js'

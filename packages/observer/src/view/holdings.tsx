@@ -1,5 +1,5 @@
+import { type Holdings as Held, type LoggedGrant, printable } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { type Holdings as Held, type LoggedGrant, printable } from '@meup/views'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { capabilityText, clockText } from '../model/index.js'

@@ -1,5 +1,5 @@
+import { printable } from '@meup/folds'
 import { correlations, type Envelope } from '@meup/protocol'
-import { printable } from '@meup/views'
 import type { VNode } from 'preact'
 import { ChainPlace } from './chain-place.js'
 import { useDesk } from './desk.js'

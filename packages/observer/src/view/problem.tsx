@@ -1,6 +1,6 @@
 import { ProtocolError } from '@meup/agent-sdk/watch'
+import { printable } from '@meup/folds'
 import { errors } from '@meup/protocol'
-import { printable } from '@meup/views'
 import type { VNode } from 'preact'
 import { reasonOf } from '../connect/session.js'
 

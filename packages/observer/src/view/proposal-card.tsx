@@ -1,5 +1,5 @@
+import { onOneLine, type ProposalView, printable, reasonText } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { onOneLine, type ProposalView, printable, reasonText } from '@meup/views'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { durationText, nameText, type ProposalRow } from '../model/index.js'

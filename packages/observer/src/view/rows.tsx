@@ -1,5 +1,5 @@
+import { outcomeText } from '@meup/folds'
 import { type Envelope, GATEWAY } from '@meup/protocol'
-import { outcomeText } from '@meup/views'
 import type { VNode } from 'preact'
 import type { BatchRow, CallRow, EndRow, MessageRow, MoreRow, Row, SaidRow } from '../model/index.js'
 import { countText } from '../model/index.js'

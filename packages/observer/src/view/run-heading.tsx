@@ -1,5 +1,5 @@
+import { toolNameOf } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { toolNameOf } from '@meup/views'
 import type { VNode } from 'preact'
 import {
   clockText,

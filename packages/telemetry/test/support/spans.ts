@@ -1,5 +1,5 @@
 import { createTraceFold, type TraceOptions, type TraceSpan } from '@meup/telemetry'
-import { type Fields, feed } from '../../../views/test/support/log.js'
+import { type Fields, feed } from '../../../folds/test/support/log.js'
 
 export const epoch = 'epoch-1'
 

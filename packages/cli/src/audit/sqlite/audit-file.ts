@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { seqOfUlid } from '@meup/views'
+import { seqOfUlid } from '@meup/folds'
 import type Database from 'better-sqlite3'
 import { ReasoningLog, type StepRow } from './reasoning-log.js'
 import { migrate } from './schema.js'

@@ -1,4 +1,4 @@
-import { phaseLabels, printable, type ReasoningStep } from '@meup/views'
+import { phaseLabels, printable, type ReasoningStep } from '@meup/folds'
 
 /** What is told of a step. */
 type ToldStep = Omit<ReasoningStep, 'source'>

@@ -1,5 +1,5 @@
+import { type ParsedStep, parseThinking, type ReasoningStep, ulidsOf } from '@meup/folds'
 import type { Phase } from '@meup/protocol'
-import { type ParsedStep, parseThinking, type ReasoningStep, ulidsOf } from '@meup/views'
 import type Database from 'better-sqlite3'
 import { turnMarkdown } from './markdown.js'
 

@@ -1,5 +1,5 @@
 import { type AGUIEvent, EventType, type Interrupt, type RunFinishedOutcome } from '@ag-ui/core'
-import { type Outcome, type ProposalView, reasonText, type ToolDecision } from '@meup/views'
+import { type Outcome, type ProposalView, reasonText, type ToolDecision } from '@meup/folds'
 
 /** A thought, as a span of reasoning of its own: what comes between two thoughts is never inside one. */
 export const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [

@@ -1,6 +1,6 @@
+import type { Guard } from '@meup/folds'
 import { checkMetered, type Envelope, Kind, WorkError, WorkMeter } from '@meup/protocol'
-import type { Guard } from '@meup/views'
-import type { Caller } from '../../gateway/gateway.js'
+import type { Caller } from '../../host/gateway.js'
 
 /** Units of work [MEUP-7.6] for an envelope that a run is told of, and bytes of it that cost one more. */
 const cost = { envelope: 16, bytesPerUnit: 128 }
@@ -16,7 +16,7 @@ export interface Fare {
 }
 
 /** Paid by whoever asked. */
-export function fareOf({ space, participant, payer }: Caller): Fare {
+export function fareOf({ space, participant, rateLimitKey }: Caller): Fare {
   const newMeter = () => new WorkMeter(space.config.limits.work)
   let meter = newMeter()
   return {
@@ -32,9 +32,9 @@ export function fareOf({ space, participant, payer }: Caller): Fare {
     },
     settle(bytes) {
       const now = space.clock.now()
-      space.rates.charge(payer, 'work', meter.spent + cost.envelope + bytes / cost.bytesPerUnit, now)
+      space.rates.charge(rateLimitKey, 'work', meter.spent + cost.envelope + bytes / cost.bytesPerUnit, now)
       meter = newMeter()
-      return space.rates.wait(payer, 'work', now)
+      return space.rates.wait(rateLimitKey, 'work', now)
     },
   }
 }

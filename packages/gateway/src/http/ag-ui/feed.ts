@@ -1,6 +1,6 @@
 import type { AGUIEvent } from '@ag-ui/core'
 import type { Envelope } from '@meup/protocol'
-import type { Message, Parcel } from '../../outbox/parcel.js'
+import type { Message, OutboundBatch } from '../../core/delivery/outbound-batch.js'
 import type { Feed } from '../../ports/connection.js'
 import type { SseFeed } from '../sse-feed.js'
 import type { Fare } from './fare.js'
@@ -48,7 +48,7 @@ export class RunFeed implements Feed {
     this.#tell(this.#run.pause())
   }
 
-  send({ messages }: Parcel): void {
+  send({ messages }: OutboundBatch): void {
     this.#tell([...this.#eventsOf(messages), ...this.#run.pause()])
     // What comes live cannot wait until it is paid.
     if (this.#owesMs > maxDebtMs) {

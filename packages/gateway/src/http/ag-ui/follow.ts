@@ -1,9 +1,9 @@
 import { Kind, namespaceOf } from '@meup/protocol'
-import type { Caller, Ticket } from '../../gateway/gateway.js'
-import type { Line } from '../../gateway/line.js'
-import { readHistory } from '../../outbox/history.js'
-import { turn } from '../../space/log-reads.js'
-import type { Selection } from '../../space/selection.js'
+import { readHistory } from '../../core/delivery/history.js'
+import { turn } from '../../core/delivery/log-reads.js'
+import type { Selection } from '../../core/delivery/selection.js'
+import type { ConnectionHandle } from '../../host/connection-handle.js'
+import type { Caller, ConnectionGrant } from '../../host/gateway.js'
 import type { RunFeed } from './feed.js'
 
 /** Envelopes of the log, before what they have cost is paid. */
@@ -11,7 +11,7 @@ const mostAtOnce = 64
 
 interface Course {
   readonly visitor: Caller
-  readonly ticket: Ticket
+  readonly grant: ConnectionGrant
   /** Seq after which the turn may begin. */
   readonly after: number
   /** Resolves when the client is gone, or has everything. */
@@ -19,9 +19,9 @@ interface Course {
 }
 
 /** Shows what there is of a turn in the log, then what comes. */
-export async function follow(feed: RunFeed, { visitor, ticket, after, ended }: Course): Promise<void> {
+export async function follow(feed: RunFeed, { visitor, grant, after, ended }: Course): Promise<void> {
   let isGone = false
-  let line: Line | undefined
+  let line: ConnectionHandle | undefined
   void ended.then(() => {
     isGone = true
     line?.closed()
@@ -29,7 +29,7 @@ export async function follow(feed: RunFeed, { visitor, ticket, after, ended }: C
   const { space } = visitor
   let place = after
   for (let isAll = false; !isAll && !isGone; ) {
-    const reader = { ...space.readerOf(visitor), payer: visitor.payer, isGone: () => isGone }
+    const reader = { ...space.readerOf(visitor), rateLimitKey: visitor.rateLimitKey, isGone: () => isGone }
     const { messages, head, next } = await readHistory(reader, space, {
       after: place,
       before: Number.POSITIVE_INFINITY,
@@ -50,7 +50,7 @@ export async function follow(feed: RunFeed, { visitor, ticket, after, ended }: C
   }
   feed.pause()
   if (isGone) return
-  line = await ticket.watch(feed, { after: place }, ofTurns)
+  line = await grant.watch(feed, { after: place }, ofTurns)
   if (isGone) line.closed()
 }
 

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { type Envelope, errors, Kind, memberOf } from '@meup/protocol'
-import { type Denial, deny } from '../../gateway/door.js'
-import type { Caller } from '../../gateway/gateway.js'
+import { mayRead } from '../../core/delivery/may-read.js'
+import { type Denial, deny } from '../../host/connection-gate.js'
+import type { Caller } from '../../host/gateway.js'
 import type { Entry } from '../../ports/envelope-log.js'
-import { mayRead } from '../../space/may-read.js'
 import type { Answer, RunInput } from './input.js'
 
 /** An envelope that is yet to be submitted, and its id. */

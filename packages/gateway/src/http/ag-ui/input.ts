@@ -1,5 +1,5 @@
 import { isDeeper, maxNesting, ParticipantId } from '@meup/protocol'
-import { type Denial, deny, isDenial } from '../../gateway/door.js'
+import { type Denial, deny, isDenial } from '../../host/connection-gate.js'
 
 /** What one decides about a proposal that a run before stopped at. */
 export interface Answer {

@@ -1,12 +1,12 @@
 import { errors } from '@meup/protocol'
 import type { Context } from 'hono'
-import { accept } from '../../cluster/accept.js'
-import { at } from '../../gateway/at.js'
-import { type Denial, deny, isDenial } from '../../gateway/door.js'
-import type { Caller } from '../../gateway/gateway.js'
-import { isRefusal } from '../../pipeline/passage.js'
+import { isRefusal } from '../../core/admission/context.js'
+import { at } from '../../host/at.js'
+import { accept } from '../../host/cluster/accept.js'
+import { type Denial, deny, isDenial } from '../../host/connection-gate.js'
+import type { Caller } from '../../host/gateway.js'
 import { eventHeaders, stands } from '../events.js'
-import { type HttpOptions, knockOf } from '../options.js'
+import { type HttpOptions, readConnectRequest } from '../options.js'
 import { readParameters } from '../parameters.js'
 import { notCommitted, readPost, senderOf, submit } from '../posted.js'
 import { denied, refused } from '../problem.js'
@@ -31,12 +31,12 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
   if (isDenial(input)) return denied(input)
   const agent = agentFor(input.wishes.agent ?? parameters.agent, visitor)
   if (typeof agent !== 'string') return denied(agent)
-  const knock = knockOf(context, options)
-  const makeId = idsFor(knock.token ?? '') // Whoever may post has one.
+  const connectRequest = readConnectRequest(context, options)
+  const makeId = idsFor(connectRequest.token ?? '') // Whoever may post has one.
   const decided = decisions(makeId, input.answers, visitor)
   if (isDenial(decided)) return denied(decided)
-  const ticket = await options.gateway.admit(knock)
-  if (isDenial(ticket)) return denied(ticket)
+  const grant = await options.gateway.admit(connectRequest)
+  if (isDenial(grant)) return denied(grant)
 
   const { space, participant } = visitor
   const asking = question(makeId, input, agent, participant)
@@ -67,7 +67,7 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
     if (!cancelOnDisconnect || run.isOver || !visitor.isWelcome()) return
     void accept(space, senderOf(visitor), cancellation(makeId, asking.id, agent).bytes)
   })
-  follow(feed, { visitor, ticket, after: asked.seq - 1, ended }).catch((err: unknown) => {
+  follow(feed, { visitor, grant, after: asked.seq - 1, ended }).catch((err: unknown) => {
     options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
     feed.fail('unavailable', 'the log cannot be read; send the same message again later')
   })

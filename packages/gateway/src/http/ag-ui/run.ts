@@ -1,5 +1,4 @@
 import type { AGUIEvent, RunFinishedOutcome } from '@ag-ui/core'
-import { correlations, type Envelope, isThought, Kind } from '@meup/protocol'
 import {
   Assigner,
   cancelledText,
@@ -16,7 +15,8 @@ import {
   redact,
   type ToolDecision,
   type TurnRecord,
-} from '@meup/views'
+} from '@meup/folds'
+import { correlations, type Envelope, isThought, Kind } from '@meup/protocol'
 import {
   callEvents,
   errorEvent,

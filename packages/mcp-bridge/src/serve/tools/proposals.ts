@@ -1,5 +1,5 @@
 import { ProtocolError } from '@meup/agent-sdk'
-import type { ProposalView } from '@meup/views'
+import type { ProposalView } from '@meup/folds'
 import {
   type CallToolResult,
   inputRequired,

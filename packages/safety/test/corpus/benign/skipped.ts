@@ -18,8 +18,8 @@ const skipped: readonly string[] = [
   'packages/cli/test/proposal-text.test.ts',
   'packages/gateway/test/decisions.test.ts',
   'packages/gateway/test/http-turns.test.ts',
-  'packages/views/test/render.test.ts',
-  'packages/views/test/tool-calls.test.ts',
+  'packages/folds/test/render.test.ts',
+  'packages/folds/test/tool-calls.test.ts',
   // Passwords and tokens in the documentation of libraries.
   'node_modules/simple-get/README.md',
   '/usr/share/doc/python3-jwt/',

@@ -1,0 +1,71 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Bounded, Oldest } from '@meup/folds'
+import { expect, test } from 'vitest'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** Bytes that are in use when all else was taken away. */
+async function inUse(): Promise<number> {
+  await turn()
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+test('the oldest is given first, whatever was deleted and added since', async () => {
+  const keyed = new Set([1, 2, 3, 4, 5])
+  const oldest = new Oldest(keyed)
+  const take = () => {
+    const next = oldest.next()
+    if (next !== undefined) keyed.delete(next)
+    return next
+  }
+  keyed.delete(1)
+  expect(take()).toBe(2)
+  keyed.delete(3)
+  keyed.add(6)
+  await inUse()
+  expect([take(), take(), take(), take()]).toEqual([4, 5, 6, undefined])
+  keyed.add(7)
+  expect([take(), take()]).toEqual([7, undefined])
+})
+
+const many = 10_000
+/** Adds and takes away, and lets others in between. */
+async function churn(change: (key: string) => void): Promise<void> {
+  for (let round = 0; round < 20; round++) {
+    for (let i = 0; i < many; i++) change(`entry ${round} ${i}`)
+    await turn()
+  }
+}
+
+/** Bytes that are kept of what is gone. */
+async function kept(change: (key: string) => void): Promise<number> {
+  await churn(change)
+  const before = await inUse()
+  for (let time = 0; time < 5; time++) await churn(change)
+  return (await inUse()) - before
+}
+
+test('what a map has thrown away is not kept, though nobody asks for the oldest for long', async () => {
+  const keyed = new Map(['first', 'second', 'third'].map((key) => [key, {}]))
+  const oldest = new Oldest(keyed)
+  keyed.delete(oldest.next() ?? '')
+  const grown = await kept((key) => {
+    keyed.set(key, { key })
+    keyed.delete(key)
+  })
+  expect(grown).toBeLessThan(5e6)
+  expect(oldest.next()).toBe('second')
+})
+
+test('nor by a map that is full but seldom', async () => {
+  const map = new Bounded<object>(3)
+  for (const key of ['first', 'second', 'third', 'fourth']) map.set(key, {})
+  const grown = await kept((key) => map.use(key.endsWith('7') ? 'second' : 'third'))
+  expect(grown).toBeLessThan(5e6)
+  map.set('fifth', {})
+  expect([...map.keys()]).toHaveLength(3)
+})

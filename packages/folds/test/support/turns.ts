@@ -1,0 +1,148 @@
+import {
+  Assigner,
+  type Beginning,
+  calledTool,
+  type DetailedDecision,
+  defaultGuard,
+  everything,
+  FoldedTurn,
+  type Guard,
+  type JobReasoning,
+  type Mark,
+  type MayRead,
+  type ReasoningStep,
+  type ReasoningUpdate,
+  reasoningEvent,
+  sourceOf,
+  stepsOf,
+  type TurnInfo,
+  type TurnRecord,
+  turnDetail,
+  ulidsOf,
+} from '@meup/folds'
+import { correlations, type Envelope } from '@meup/protocol'
+import { type Fields, toLog } from './log.js'
+
+export interface Told {
+  readonly turns: readonly TurnInfo<DetailedDecision>[]
+  readonly jobs: readonly TurnRecord[]
+  readonly records: readonly TurnRecord[]
+  readonly steps: readonly ReasoningStep[]
+  /** As they were told when the batches ended. */
+  readonly events: readonly (ReasoningUpdate | JobReasoning)[]
+  /** Seqs of the envelopes that ended batches, and ids of the turns. */
+  readonly ends: readonly (readonly [seq: number, turn: string])[]
+}
+
+export const session = { space: 'main', epoch: 'epoch-1' }
+
+interface Telling {
+  readonly guard?: Guard
+  /** Which envelopes the turns are folded from. */
+  readonly mayRead?: MayRead
+}
+
+/** What a log tells a reader of turns: those of one agent, and everybody's jobs, steps and events. */
+export function tell(
+  log: readonly Fields[],
+  agent = 'agent',
+  { guard = defaultGuard, mayRead = everything }: Telling = {},
+): Told {
+  const mayReadOf = (envelope: Envelope): boolean => mayRead(sourceOf(envelope))
+  const envelopes = toLog(log)
+  const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope]))
+  const assigner = new Assigner(session.epoch)
+  const turns = new Map<number, { readonly beginning: Beginning; readonly folded: FoldedTurn }>()
+  const steps: ReasoningStep[] = []
+  const events: (ReasoningUpdate | JobReasoning)[] = []
+  const ends: [number, string][] = []
+  for (const envelope of envelopes) {
+    const { begun, marks, at } = assigner.take(envelope)
+    for (const beginning of begun) {
+      const trigger = envelopes[(beginning.trigger ?? 0) - 1]
+      const asked = trigger && mayReadOf(trigger) ? trigger : undefined
+      turns.set(beginning.turn, {
+        beginning,
+        folded: new FoldedTurn(beginning, { ...session, guard }, asked),
+      })
+    }
+    if (!mayReadOf(envelope)) continue
+    for (const [turn, roles] of rolesOf(marks)) {
+      const { folded, beginning } = turns.get(turn) as { beginning: Beginning; folded: FoldedTurn }
+      if (!folded.apply(envelope, roles)) continue
+      events.push(...[structuredClone(reasoningEvent(folded.record)) ?? []].flat())
+      ends.push([envelope.seq ?? 0, beginning.id])
+    }
+    const idOf = (turn: number): string => turns.get(turn)?.beginning.id ?? ''
+    steps.push(...stepsIn(envelope, marks, at, byId, idOf, { guard, mayRead }))
+  }
+  const records = [...turns.values()].map(({ folded }) => folded.record)
+  return {
+    turns: records
+      .filter((record) => record.agent === agent)
+      .flatMap((turn) => turnDetail(turn, guard) ?? []),
+    jobs: records.filter(({ jobId }) => jobId !== null),
+    records,
+    steps,
+    events,
+    ends,
+  }
+}
+
+/** What an envelope does to each turn. */
+export function rolesOf(marks: readonly Mark[]): Map<number, number> {
+  const roles = new Map<number, number>()
+  for (const mark of marks) roles.set(mark.beginning.turn, (roles.get(mark.beginning.turn) ?? 0) | mark.roles)
+  return roles
+}
+
+function stepsIn(
+  envelope: Envelope,
+  marks: readonly Mark[],
+  created_at: string,
+  byId: ReadonlyMap<string, Envelope>,
+  idOf: (turn: number) => string,
+  { guard, mayRead }: Required<Telling>,
+): ReasoningStep[] {
+  const places = marks
+    .flatMap(({ beginning: { turn }, step, steps, index }) =>
+      Array.from({ length: steps }, (_, more) => ({ turn, number: step + more, index: index + more })),
+    )
+    .sort((one, other) => one.index - other.index)
+  const answered = correlations(envelope).flatMap((id) => {
+    const asked = byId.get(id)
+    const tool = asked && calledTool(asked, guard)
+    if (tool === undefined || (asked?.seq ?? 0) >= (envelope.seq ?? 0)) return []
+    return [[id, asked && mayRead(sourceOf(asked)) ? tool : undefined] as const]
+  })
+  const drafts = stepsOf(envelope, answered, guard)
+  if (drafts.length !== places.length) throw new Error(`${drafts.length} steps, ${places.length} places`)
+  if (drafts.length === 0) return []
+  const ulid = ulidsOf(session.epoch)
+  const links = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }
+  return drafts.map((draft, index) => {
+    const { turn = 0, number: step_number = 0, index: place = 0 } = places[index] ?? {}
+    const source = sourceOf(envelope)
+    return {
+      id: ulid(Date.parse(created_at), envelope.seq ?? 0, place),
+      turn_id: idOf(turn),
+      step_number,
+      ...links,
+      ...draft,
+      created_at,
+      source,
+    }
+  })
+}
+
+/** The only turn of the agent. */
+export function turnOf(log: readonly Fields[], agent = 'agent'): TurnInfo<DetailedDecision> {
+  const [turn, ...others] = tell(log, agent).turns
+  if (turn === undefined || others.length > 0)
+    throw new Error(`${agent} has ${others.length + 1} turns, not 1`)
+  return turn
+}
+
+/** The decisions of the only turn. */
+export const decisionsOf = (log: readonly Fields[]): readonly DetailedDecision[] =>
+  turnOf(log).reasoning?.tool_decisions ?? []

@@ -1,0 +1,56 @@
+import { checkMetered, ruleOf } from '@meup/protocol'
+import type { Admission, AdmissionContext, Outcome } from './context.js'
+import { fulfilmentRights } from './rights/fulfilments.js'
+import { answerRights, grantRights } from './rights/grants.js'
+import { hopRights } from './rights/hops.js'
+import { invitationRights } from './rights/invitations.js'
+import { kickRights } from './rights/kicks.js'
+import { notificationRights, reportsOnCall } from './rights/notifications.js'
+import { pauseRights } from './rights/pauses.js'
+import { proposalRights } from './rights/proposals.js'
+import { reasoningRights, startRights } from './rights/reasoning.js'
+import { answersAddressed, responseRights } from './rights/responses.js'
+import { revocationRights, revokesOwn } from './rights/revocations.js'
+import type { Exemption, Right } from './rights/right.js'
+import { decidesVisibility, visibilityRights } from './rights/visibility.js'
+
+/** What the state of the space decides beside capabilities: who owns, who was asked. */
+const rights: readonly Right[] = [
+  reasoningRights,
+  startRights,
+  responseRights,
+  notificationRights,
+  proposalRights,
+  fulfilmentRights,
+  hopRights,
+  grantRights,
+  answerRights,
+  revocationRights,
+  invitationRights,
+  kickRights,
+  pauseRights,
+  visibilityRights,
+]
+
+/** Who needs no capability, beside those whose kind needs none: it is about what is theirs. */
+const exemptions: readonly Exemption[] = [answersAddressed, reportsOnCall, revokesOwn, decidesVisibility]
+
+/** Capabilities, and what only the owner of a context or the addressee of a request may do [MEUP-4.1]. */
+export function authorize(admission: AdmissionContext, space: Admission): Outcome {
+  const { envelope } = admission
+  const { kind, from } = envelope
+  const isAllowed =
+    ruleOf(kind)?.free || checkMetered(admission.meter, () => space.state.participants.allows(from, envelope))
+  if (!isAllowed && !exemptions.some((isExempt) => isExempt(envelope, space))) {
+    return {
+      code: 'capability_violation',
+      message: `no capability of ${from} allows this ${kind}; propose it to one that may, or ask for a grant`,
+      details: { capabilities: space.state.participants.capabilities(from) },
+    }
+  }
+  for (const right of rights) {
+    const refusal = right(admission, space)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}

@@ -1,0 +1,96 @@
+import type { Envelope, ErrorCode, InviteAckPayload, WorkMeter } from '@meup/protocol'
+import type { EnvelopeLog } from '../../ports/envelope-log.js'
+import type { SpaceConfig } from '../config.js'
+import type { Decisions, Verdict } from '../decisions.js'
+import type { KnownIds } from '../known-ids.js'
+import type { Rates } from '../rates.js'
+import type { Guard } from '../safety.js'
+import type { Sender } from '../sender.js'
+import type { SpaceState } from '../state/state.js'
+import type { Grant } from '../state/trust/grants.js'
+import type { Encoded } from './encode.js'
+
+/** An envelope on its way in. A step may rely on what the steps before it have filled in. */
+export interface AdmissionContext {
+  readonly sender: Sender
+  /** The frame as it was received. */
+  readonly frame: Uint8Array
+  /** It came as binary, where text was due. */
+  readonly isBinary: boolean
+  /** Milliseconds since the epoch: the time of acceptance. */
+  readonly now: number
+  /** What deciding on it has cost so far: whatever costs more than its size is charged here before it is done [MEUP-7.1]. */
+  readonly meter: WorkMeter
+  /** From `decode` on: the id that its sender wrote, if it wrote one. */
+  writtenId?: string
+  /** From `decode` on; complete but for `seq` after `identify`. */
+  envelope: Envelope
+  /** The payload's bytes as they were sent; from `guard` on, as they may be seen. */
+  payload: Uint8Array
+  /** From `deduplicate` on: the envelope as bytes. */
+  encoded: Encoded
+  /** From `authorize` on, where it is a revocation: what it takes back. */
+  revoked?: readonly Grant[]
+  /** From `guard` on: what is to be recorded about it, once it is admitted. */
+  verdicts?: readonly Verdict[]
+  /** From `invite` on, where it is an invitation: what its sender alone is told. */
+  invitation?: InviteAckPayload
+}
+
+export interface Refusal {
+  readonly code: ErrorCode
+  /** What is wrong and what to do about it. */
+  readonly message: string
+  /** JSON pointer to the bad field. */
+  readonly path?: string
+  readonly retryAfterMs?: number
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+/** Where the log has an envelope, or will have it. */
+export interface Receipt {
+  readonly id: string
+  readonly seq: number
+  /** Of what has just been accepted: who is invited, and the token for it. */
+  readonly invitation?: InviteAckPayload
+  /** Nothing was added to the log: it is there already, or nothing for it (seq 0). */
+  readonly answered?: true
+}
+
+/** The envelope was answered and goes no further. */
+interface Answered extends Receipt {
+  readonly answered: true
+}
+
+/** Who is told if what was admitted is lost, and the id that it wrote; empty where it wrote none. */
+export interface Origin {
+  readonly sender: Sender
+  readonly id: string
+}
+
+/** What the steps need of a space. */
+export interface Admission {
+  readonly config: SpaceConfig
+  /** As everything admitted before has made it, committed or not. */
+  readonly state: SpaceState
+  readonly rates: Rates
+  readonly ids: KnownIds
+  readonly safety: Guard
+  readonly decisions: Decisions
+  /** Why nothing is admitted at present. */
+  readonly stopped: string | undefined
+  readonly log: Pick<EnvelopeLog, 'maxFrameBytes'>
+  /** RFC 3339 with milliseconds. */
+  timestamp(ms: number): string
+  /** Gives an envelope its place; from then on it is admitted. */
+  admit(envelope: Envelope, encoded: Encoded, origin?: Origin): void
+  /** Resolves to whether the log has this seq, as soon as that is certain. */
+  committed(seq: number): Promise<boolean>
+}
+
+/** `undefined` = go on with the next step. */
+export type Outcome = Refusal | Answered | undefined
+
+export type Step = (admission: AdmissionContext, space: Admission) => Outcome
+
+export const isRefusal = (outcome: Refusal | Receipt): outcome is Refusal => 'code' in outcome

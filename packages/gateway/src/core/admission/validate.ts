@@ -1,0 +1,72 @@
+import {
+  checkPayload,
+  type Envelope,
+  Kind,
+  namespaceOf,
+  openedContext,
+  parseContext,
+  reservedNamespaces,
+  ruleOf,
+} from '@meup/protocol'
+import type { Admission, AdmissionContext, Outcome, Refusal } from './context.js'
+
+/** Fields and payload by kind: `reserved_kind`, `unknown_kind`, `invalid_context`, `invalid_payload`, `participant_not_found`. */
+export function validate({ envelope }: AdmissionContext, space: Admission): Outcome {
+  return (
+    checkKind(envelope) ??
+    checkFields(envelope) ??
+    checkContext(envelope, space) ??
+    checkAddressees(envelope, space) ??
+    checkBody(envelope)
+  )
+}
+
+function checkKind({ kind }: Envelope): Refusal | undefined {
+  const namespace = namespaceOf(kind)
+  if (namespace === 'system' || ruleOf(kind)?.gateway) {
+    return { code: 'reserved_kind', path: '/kind', message: `${kind} is sent by the gateway alone` }
+  }
+  if (ruleOf(kind) !== undefined || !reservedNamespaces.has(namespace)) return undefined
+  const message = `${namespace} is a reserved namespace without ${kind}; use a namespace of your own`
+  return { code: 'unknown_kind', path: '/kind', message }
+}
+
+function checkFields(envelope: Envelope): Refusal | undefined {
+  const { kind } = envelope
+  const rule = ruleOf(kind)
+  for (const field of rule?.requires ?? []) {
+    if (envelope[field] !== undefined) continue
+    const code = field === 'context' ? 'invalid_context' : 'invalid_envelope'
+    return { code, path: `/${field}`, message: `${kind} needs ${field}` }
+  }
+  for (const field of ['rationale', 'parallelGroup'] as const) {
+    if (envelope[field] === undefined || rule?.toolCall) continue
+    return { code: 'invalid_envelope', path: `/${field}`, message: `${kind} has no ${field}; leave it out` }
+  }
+  return undefined
+}
+
+function checkContext(envelope: Envelope, { config, state }: Admission): Refusal | undefined {
+  const { context, kind } = envelope
+  if (context === undefined) return undefined
+  const nests = kind === Kind.reasoningStart && state.contexts.get(context)?.state === 'open'
+  const path = nests ? openedContext({ id: envelope.id, context }) : context
+  if (parseContext(path, config.limits) !== undefined) return undefined
+  const { contextDepth, contextLength } = config.limits
+  const message = `use at most ${contextDepth} segments of A-Z a-z 0-9 _ - and ${contextLength} characters`
+  return { code: 'invalid_context', path: '/context', message: `${path} is not a legal context; ${message}` }
+}
+
+function checkAddressees({ to }: Envelope, { state }: Admission): Refusal | undefined {
+  const stranger = to?.findIndex((id) => !state.participants.has(id)) ?? -1
+  if (to === undefined || stranger === -1) return undefined
+  const message = `the space knows no ${to[stranger]}; address one of the participants of the welcome`
+  return { code: 'participant_not_found', path: `/to/${stranger}`, message }
+}
+
+function checkBody({ kind, payload }: Envelope): Refusal | undefined {
+  const problem = checkPayload(kind, payload)
+  return (
+    problem && { code: 'invalid_payload', path: problem.path, message: `${problem.path} ${problem.message}` }
+  )
+}

@@ -1,0 +1,22 @@
+import { turn } from './delivery/log-reads.js'
+
+/** Milliseconds of work in one turn of the event loop after which the rest of it waits for the next. */
+const longest = 1.5
+
+/** When this turn of the event loop was first asked about; `undefined` = it was not yet. */
+let begun: number | undefined
+
+/**
+ * To be awaited between the steps of long work: others come first as soon as this turn of the event loop has taken its time,
+ * whoever had it. Not after every step, since each pause may take as long as whatever else is to be done.
+ */
+export function breathe(): Promise<void> | undefined {
+  const now = performance.now()
+  if (begun === undefined) {
+    begun = now
+    setImmediate(() => {
+      begun = undefined
+    })
+  }
+  return now - begun < longest ? undefined : turn()
+}

@@ -1,0 +1,132 @@
+import { closeCodes } from '@meup/protocol'
+import type { Entry, EnvelopeLog } from '../../ports/envelope-log.js'
+import { Batch, type Delivery } from './broadcast.js'
+import { type LogReader, type LogReads, type SliceQuery, turn } from './log-reads.js'
+import { type Addressed, type Audience, mayRead, type Reader } from './may-read.js'
+import type { Session } from './session.js'
+
+const portionBytes = 256 * 1024
+const portionRows = 64
+
+/** What the outbox needs of a space. */
+export interface Source {
+  readonly log: EnvelopeLog
+  /** Last seq that was broadcast to the live sessions. */
+  readonly delivered: number
+  readonly reads: LogReads
+  deliveryOf(entry: Entry): Delivery
+  audienceOf(envelope: Addressed): Audience
+}
+
+/** What a backfill needs of a space, beside that. */
+export interface BackfillSource extends Source {
+  /** Another one whenever envelopes that the log has may be read by others than before. */
+  readonly audienceVersion: string
+}
+
+/** Portions of a slice that several may read, with what was decided on them as of one version of who may read what. */
+interface Portioned {
+  readonly version: string
+  readonly batches: readonly Batch[]
+}
+
+const portioned = new WeakMap<readonly Entry[], Portioned>()
+
+/** Readers that come back at once share slices: what they get of them is put together once, too. */
+function batchesOf(rows: readonly Entry[], source: BackfillSource): readonly Batch[] {
+  const version = source.audienceVersion
+  const known = portioned.get(rows)
+  if (known?.version === version) return known.batches
+  const portions = [...portionsOf(rows)]
+  const batches = portions.map((portion) => new Batch(portion.map((row) => source.deliveryOf(row))))
+  portioned.set(rows, { version, batches })
+  return batches
+}
+
+/**
+ * Serves a session from the log, from its position on, until it has caught up with the broadcasts, and makes it live
+ * in that same instant: nothing falls between, nothing comes twice [MEUP-5.3]. Reads no faster than the peer takes.
+ */
+export async function backfill(session: Session, source: BackfillSource): Promise<void> {
+  while (!session.isGone()) {
+    const { position: after } = session
+    if (after >= source.delivered) {
+      session.live = true
+      return
+    }
+    // The log may have more already, of which it is not decided yet who may read it.
+    const missed = { after, before: source.delivered + 1, isShared: true }
+    for await (const rows of source.reads.slices(session, missed)) {
+      if (rows[0]?.seq !== session.position + 1) break
+      for (let at = 0; ; at++) {
+        // Decided on anew where that has changed while the peer was slow.
+        const batch = batchesOf(rows, source)[at]
+        if (batch === undefined) break
+        batch.serve(session)
+        await session.connection.drained()
+        await turn() // Where the subscription cuts all of it there was nothing to wait for, and others have to come first.
+      }
+    }
+    if (session.position > after || session.isGone()) continue
+    session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
+  }
+}
+
+/**
+ * A page in parts that leave room in the send buffer, and between them room for others: an echo or an error must not overfill
+ * it meanwhile, nor wait until all is looked at.
+ */
+export function* portionsOf(rows: readonly Entry[]): Generator<Entry[]> {
+  let [portion, bytes]: [Entry[], number] = [[], 0]
+  for (const row of rows) {
+    portion.push(row)
+    bytes += row.body.length
+    if (bytes < portionBytes && portion.length < portionRows) continue
+    yield portion
+    portion = []
+    bytes = 0
+  }
+  if (portion.length > 0) yield portion
+}
+
+/** Where a replay starts, and the last envelope that the reader will get of what the log has now; 0 = none. */
+export interface Span {
+  readonly after: number
+  readonly last: number
+}
+
+/** The last `count` envelopes that this reader may see. */
+export async function tailSpan(count: number, reader: Reader & LogReader, source: Source): Promise<Span> {
+  const { delivered } = source
+  let [after, last, left] = [delivered, 0, count]
+  if (count === 0) return { after, last }
+  for await (const row of readable(reader, source, { after: 0, before: delivered + 1, first: count })) {
+    last ||= row.seq
+    after = row.seq - 1
+    if (--left === 0) return { after, last }
+  }
+  return { after: source.log.oldest - 1, last }
+}
+
+/** The last envelope after a seq that the log has now and this reader may see; 0 = there is none. */
+export async function lastReadable(
+  after: number,
+  reader: Reader & LogReader,
+  source: Source,
+): Promise<number> {
+  const before = source.delivered + 1
+  const query = { after, before, first: 1, isShared: true }
+  for await (const { seq } of readable(reader, source, query)) return seq
+  return 0
+}
+
+/** The newest first. */
+async function* readable(
+  reader: Reader & LogReader,
+  source: Source,
+  query: SliceQuery,
+): AsyncGenerator<Entry, void> {
+  for await (const rows of source.reads.slices(reader, { ...query, order: 'desc' })) {
+    for (const row of rows) if (mayRead(reader, source.deliveryOf(row).audience)) yield row
+  }
+}

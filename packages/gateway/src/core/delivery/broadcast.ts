@@ -1,0 +1,110 @@
+import type { Entry } from '../../ports/envelope-log.js'
+import { type Audience, mayRead } from './may-read.js'
+import { type Message, messageOf, type OutboundBatch } from './outbound-batch.js'
+import type { Session } from './session.js'
+
+/** An entry on its way out: who may read it is decided, and its frame is built, once for all. */
+export class Delivery {
+  readonly entry: Entry
+  readonly audience: Audience
+  #message: Message | undefined
+
+  constructor(entry: Entry, audience: Audience) {
+    this.entry = entry
+    this.audience = audience
+  }
+
+  get message(): Message {
+    this.#message ??= messageOf(this.entry)
+    return this.#message
+  }
+}
+
+/** What every session of a group gets of a batch, and the participants for whom it is not the same. */
+interface Cut {
+  readonly outboundBatch: OutboundBatch
+  readonly suppressed: { envelopes: number; bytes: number }
+  readonly exceptions: ReadonlySet<string>
+}
+
+/** Deliveries that go out together. What a group gets of them is put together once, however many of its sessions are served. */
+export class Batch {
+  readonly #deliveries: readonly Delivery[]
+  readonly #cuts = new Map<string, Cut>()
+
+  constructor(deliveries: readonly Delivery[]) {
+    this.#deliveries = deliveries
+  }
+
+  /** Sends a session what it has not had yet. */
+  serve(session: Session): void {
+    const deliveries = this.#deliveries
+    const [first, last] = [deliveries[0], deliveries.at(-1)]
+    if (first === undefined || last === undefined || session.position >= last.entry.seq) return
+    const { group } = session
+    let cut = this.#cuts.get(group)
+    if (cut === undefined) {
+      cut = cutFor(session, deliveries)
+      this.#cuts.set(group, cut)
+    }
+    if (session.position >= first.entry.seq || cut.exceptions.has(session.participant)) {
+      deliver(deliveries, session)
+      return
+    }
+    session.position = last.entry.seq
+    if (cut.outboundBatch.messages.length > 0) session.send(cut.outboundBatch)
+    if (cut.suppressed.envelopes > 0) session.suppress(cut.suppressed.envelopes, cut.suppressed.bytes)
+  }
+}
+
+/** Sends a committed batch to every session that is to be served now. */
+export function broadcast(
+  batch: readonly Delivery[],
+  sessions: Iterable<Session>,
+  isServed: (session: Session) => boolean = isLive,
+): void {
+  if (batch.length === 0) return
+  const whole = new Batch(batch)
+  for (const session of sessions) if (isServed(session)) whole.serve(session)
+}
+
+const isLive = ({ live }: Session): boolean => live
+
+/** Sends one session what it gets of a batch: the same decision as for a group, with what is its own. */
+function deliver(batch: readonly Delivery[], session: Session): void {
+  const messages: Message[] = []
+  for (const delivery of batch) {
+    const { entry, audience } = delivery
+    if (entry.seq <= session.position || !mayRead(session, audience)) continue
+    if (!session.selection.includes(entry)) continue
+    if (isOwn(entry, session.participant) || session.subscription.passes(entry))
+      messages.push(delivery.message)
+    else session.suppress(1, entry.body.length)
+  }
+  session.position = Math.max(session.position, batch.at(-1)?.entry.seq ?? 0)
+  if (messages.length > 0) session.send({ messages })
+}
+
+function cutFor({ readsTargeted, selection, subscription }: Session, batch: readonly Delivery[]): Cut {
+  const messages: Message[] = []
+  const exceptions = new Set<string>()
+  const suppressed = { envelopes: 0, bytes: 0 }
+  for (const delivery of batch) {
+    const { entry, audience } = delivery
+    if (!selection.includes(entry)) continue
+    if (audience !== undefined && (audience.isWithheld || !readsTargeted)) {
+      for (const participant of audience.participants) exceptions.add(participant)
+    } else if (subscription.passes(entry)) {
+      messages.push(delivery.message)
+    } else {
+      suppressed.envelopes++
+      suppressed.bytes += entry.body.length
+      for (const participant of [entry.from, ...(entry.to ?? [])]) exceptions.add(participant)
+    }
+  }
+  return { outboundBatch: { messages }, suppressed, exceptions }
+}
+
+/** Never cut by a subscription: the sender's echo, and what is addressed to the reader [MEUP-8.3]. */
+const isOwn = ({ from, to }: Entry, participant: string): boolean =>
+  from === participant || (to?.includes(participant) ?? false)

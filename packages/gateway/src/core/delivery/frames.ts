@@ -1,0 +1,62 @@
+import {
+  type Envelope,
+  type ErrorPayload,
+  GATEWAY,
+  type InviteAckPayload,
+  isEnvelopeId,
+  Kind,
+  PROTOCOL,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { nanoid } from 'nanoid'
+import type { Refusal } from '../admission/context.js'
+
+/** What the gateway tells one connection; not logged, hence without `seq`. */
+function frame(to: string, ts: string, kind: string, payload: object, correlationId?: string): Envelope {
+  return {
+    protocol: PROTOCOL,
+    id: nanoid(),
+    ts,
+    from: GATEWAY,
+    to: [to],
+    kind,
+    ...(correlationId && { correlationId }),
+    payload: payload as Record<string, unknown>,
+  }
+}
+
+/** `subscribe`: id of the `observe.subscribe` that it answers. */
+export const welcomeFrame = (to: string, ts: string, payload: WelcomePayload, subscribe?: string): Envelope =>
+  frame(to, ts, Kind.systemWelcome, payload, subscribe)
+
+/** The token of an invitation. */
+export const inviteAckFrame = (
+  to: string,
+  ts: string,
+  payload: InviteAckPayload,
+  invitation: string,
+): Envelope => frame(to, ts, Kind.spaceInviteAck, payload, invitation)
+
+/** The one answer to a refused envelope: code, what to do, where [MEUP-12.1]. */
+export function errorFrame(
+  to: string,
+  ts: string,
+  refusal: Refusal,
+  refused: { id: string; kind: string },
+): Envelope {
+  const { code, message, path, retryAfterMs, details } = refusal
+  const { capabilities, ...more } = details ?? {}
+  const payload: ErrorPayload = {
+    code,
+    message,
+    ...(refused.kind && { attemptedKind: refused.kind }),
+    ...(capabilities !== undefined && {
+      capabilities: capabilities as NonNullable<ErrorPayload['capabilities']>,
+    }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...((path !== undefined || Object.keys(more).length > 0) && {
+      details: { ...(path !== undefined && { path }), ...more },
+    }),
+  }
+  return frame(to, ts, Kind.systemError, payload, isEnvelopeId(refused.id) ? refused.id : undefined)
+}

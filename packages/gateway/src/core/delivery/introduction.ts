@@ -1,0 +1,73 @@
+import { toolNameOf } from '@meup/folds'
+import { checkWithin, GUEST, Kind, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
+import type { EnvelopeLog } from '../../ports/envelope-log.js'
+import { envelopeOf } from '../replay.js'
+import type { SpaceState } from '../state/state.js'
+
+/** What is looked at for one welcome: open proposals, from the newest on, and bytes of them. */
+const mostProposals = 64
+const mostBytes = 256 * 1024
+/** Steps for finding out which of them a participant may decide; of what takes more it is told nothing. */
+const mostSteps = 2 ** 16
+
+/** Who belongs to a space at this time, in milliseconds since the epoch [MEUP-5.4]. */
+export function participantsIn(state: SpaceState, now: number): ParticipantDetails[] {
+  const { participants = {} } = (state.configured ?? {}) as {
+    participants?: Readonly<Record<string, { readonly kind: string }>>
+  }
+  return state.participants.list().map(({ id, capabilities, status }) => {
+    const pause = state.pauses.of(id, now)
+    return {
+      id,
+      kind: participants[id]?.kind ?? (id.startsWith(GUEST) ? 'human' : 'agent'),
+      capabilities,
+      status,
+      ...(pause && { paused: pauseInfo(pause) }),
+    }
+  })
+}
+
+const pauseInfo = ({ until, ...pause }: { by: string; reason?: string; until?: number }) => ({
+  ...pause,
+  ...(until !== undefined && { until: new Date(until).toISOString() }),
+})
+
+/** What is needed of the space. */
+interface Known {
+  readonly state: SpaceState
+  readonly log: Pick<EnvelopeLog, 'find'>
+}
+
+/** The open proposals that a participant has made, or may fulfil or reject, oldest first [MEUP-5.4]. */
+export const proposalsFor = (participant: string, space: Known, now: number): ProposalInfo[] =>
+  checkWithin(mostSteps, () => proposalsIn(space, participant, now))
+
+function proposalsIn({ state, log }: Known, participant: string, now: number): ProposalInfo[] {
+  const found: ProposalInfo[] = []
+  let bytes = 0
+  for (const { id, by, rejectedBy, uses } of state.proposals.latest(mostProposals, now)) {
+    const row = rejectedBy.has(participant) ? undefined : log.find(id)
+    if (row === undefined) continue
+    bytes += row.body.length
+    if (bytes > mostBytes) break
+    const { to, context, payload } = envelopeOf(row)
+    const request = {
+      kind: Kind.mcpRequest,
+      payload,
+      ...(to && { to }),
+      ...(context !== undefined && { context }),
+    }
+    if (by !== participant && !state.participants.allows(participant, request)) continue
+    const { expiresAt } = payload
+    found.unshift({
+      id,
+      seq: row.seq,
+      from: by,
+      ...(to && { to }),
+      tool: toolNameOf(payload),
+      usesLeft: uses,
+      ...(typeof expiresAt === 'string' && { expiresAt }),
+    })
+  }
+  return found
+}

@@ -1,0 +1,139 @@
+import { type Capability, closeCodes, type SubscribePayload, type WorkMeter } from '@meup/protocol'
+import type { Connection } from '../../ports/connection.js'
+import type { Sender } from '../sender.js'
+import type { SpaceMetrics } from '../space-metrics.js'
+import type { LogReader } from './log-reads.js'
+import type { Reader } from './may-read.js'
+import type { Message, OutboundBatch } from './outbound-batch.js'
+import { everything, type Selection } from './selection.js'
+import { compileSubscription, type Subscription } from './subscription.js'
+
+/** Who opens a session. */
+export interface Visitor {
+  readonly participant: string
+  /** Whose buckets pay: the participant, or a guest's address. */
+  readonly rateLimitKey: string
+  /** What it may do at present. */
+  readonly capabilities: readonly Capability[]
+  /** Milliseconds since the epoch; absent = it may stay. */
+  readonly expiresAt?: number
+  /** Whether it would still be let in: its token or the guest profile may have been taken away. */
+  isWelcome(): boolean
+}
+
+export interface SessionOptions {
+  readonly sendBufferBytes: number
+  readonly tally: SpaceMetrics
+  /** Absent = everything. */
+  readonly selection?: Selection
+  /** Answers the envelope `id` that asked for it; gives the bytes of the answer. */
+  resubscribed(session: Session, id: string): number
+}
+
+/** One connection of one participant: what it may read, what it asked to see, how far it has been served. */
+export class Session implements Sender, Reader, LogReader {
+  readonly connection: Connection
+  readonly participant: string
+  readonly rateLimitKey: string
+  readonly isWelcome: () => boolean
+  capabilities: readonly Capability[]
+  readsTargeted: boolean
+  readonly selection: Selection
+  subscription: Subscription = compileSubscription({})
+  /** Sessions of one group differ only in what is addressed to them and what they sent. */
+  group: string
+  /** What the subscription has cut since the connection opened. */
+  readonly suppressed = { envelopes: 0, bytes: 0 }
+  /** Last seq of the log that was decided on for this connection. */
+  position = 0
+  /** Served as commits happen; before that, from the log. */
+  live = false
+  closed = false
+  /** The first welcome has been sent. */
+  isWelcomed = false
+  /** Another welcome was sent before the replay was over, so that its end has to be told [MEUP-5.3]. */
+  tellsEnd = false
+  /** Bytes of the last welcome, until little waits for the first time. */
+  #excused = 0
+  readonly #options: SessionOptions
+
+  constructor(
+    connection: Connection,
+    visitor: Visitor & { readsTargeted: boolean },
+    options: SessionOptions,
+  ) {
+    this.connection = connection
+    this.participant = visitor.participant
+    this.rateLimitKey = visitor.rateLimitKey
+    this.isWelcome = () => visitor.isWelcome()
+    this.capabilities = visitor.capabilities
+    this.readsTargeted = visitor.readsTargeted
+    this.selection = options.selection ?? everything
+    this.group = groupOf(this)
+    this.#options = options
+  }
+
+  /** Gives it the rights that it has from now on. */
+  empower({ capabilities, readsTargeted }: Pick<Session, 'capabilities' | 'readsTargeted'>): void {
+    this.capabilities = capabilities
+    this.readsTargeted = readsTargeted
+    this.group = groupOf(this)
+  }
+
+  /** A reader too slow for what waits is closed, and resumes from its last seq: nothing is dropped [MEUP-5.8]. */
+  send(outboundBatch: OutboundBatch): void {
+    if (this.closed) return
+    const { sendBufferBytes, tally } = this.#options
+    const { pending } = this.connection
+    if (pending <= sendBufferBytes) this.#excused = 0
+    else if (pending > sendBufferBytes + this.#excused) {
+      tally.slowCloses++
+      this.close(closeCodes.tooSlow, `more than ${sendBufferBytes} bytes wait; reconnect with after=`)
+      return
+    }
+    this.connection.send(outboundBatch)
+  }
+
+  /** Whether there is nobody to read for any more. */
+  isGone(): boolean {
+    return this.closed || this.connection.isGone
+  }
+
+  /** However large a welcome is, it makes nobody slow; only one at a time is excused [MEUP-5.8]. */
+  welcome(message: Message): void {
+    this.tellsEnd = this.isWelcomed && !this.live
+    this.isWelcomed = true
+    this.reply(message)
+    this.#excused = message.text.length
+  }
+
+  reply(message: Message): void {
+    this.send({ messages: [message] })
+  }
+
+  echo(seq: number, message: Message): void {
+    if (this.live || seq <= this.position) this.reply(message)
+  }
+
+  subscribe(asked: SubscribePayload, id: string, meter: WorkMeter): number {
+    this.subscription = compileSubscription(asked, meter)
+    this.group = groupOf(this)
+    return this.#options.resubscribed(this, id)
+  }
+
+  suppress(envelopes: number, bytes: number): void {
+    for (const total of [this.suppressed, this.#options.tally.suppressed]) {
+      total.envelopes += envelopes
+      total.bytes += bytes
+    }
+  }
+
+  close(code: number, reason: string): void {
+    if (this.closed) return
+    this.closed = true
+    this.connection.close(code, reason)
+  }
+}
+
+const groupOf = ({ readsTargeted, selection, subscription }: Session): string =>
+  `${readsTargeted ? 'all' : 'own'} ${selection.key} ${subscription.key}`

@@ -1,0 +1,133 @@
+import { beginningOf, leafOf, link } from '../../log/chain.js'
+import { LogError } from '../../log/error.js'
+import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
+import { type LogReader, type LogReads, turn } from './log-reads.js'
+
+/** Whether the chain of a log holds [MEUP-10.1]. */
+export interface Verification {
+  readonly ok: boolean
+  readonly epoch: string
+  /** The last seq when it began. What came later is not looked at. */
+  readonly head: number
+  /** Hexadecimal, of the last row that holds: with `ok`, of the head. */
+  readonly hash: string
+  /** Rows that hold, from the oldest on. */
+  readonly checked: number
+  /** Seq of the first row that is missing, or is not what was chained. */
+  readonly brokenAt?: number
+  /** Of that row, what is kept beside its body and is not what the body says: delivery decides by it. */
+  readonly column?: Column
+  /** What is older than this seq has been pruned. */
+  readonly prunedBefore?: number
+}
+
+/** What the log keeps of an envelope beside its body. */
+const columns = ['id', 'ts', 'from', 'kind', 'to', 'context', 'correlationId'] as const
+type Column = (typeof columns)[number]
+
+/** What is read, and how. */
+interface Verified {
+  readonly log: EnvelopeLog
+  readonly reads: LogReads
+}
+
+interface Running {
+  readonly askers: LogReader[]
+  readonly result: Promise<Verification | undefined>
+}
+
+const underWay = new WeakMap<EnvelopeLog, Running>()
+
+/**
+ * Computes the chain of all rows that are kept anew. Of each log there is one verification at a time: whoever asks
+ * meanwhile gets its result, and it ends without one when all who asked are gone. Rejects with a `LogError` where the log
+ * cannot be read.
+ */
+export function verifyLog(source: Verified, asker: LogReader): Promise<Verification | undefined> {
+  const { log } = source
+  const running = underWay.get(log)
+  if (running?.askers.some((each) => !each.isGone())) {
+    running.askers.push(asker)
+    return running.result
+  }
+  const askers = [asker]
+  const result = verify(source, payingFor(askers)).finally(() => {
+    if (underWay.get(log)?.result === result) underWay.delete(log)
+  })
+  underWay.set(log, { askers, result })
+  return result
+}
+
+/** The first of them that is still there pays. */
+function payingFor(askers: readonly LogReader[]): LogReader {
+  const present = (): LogReader | undefined => askers.find((each) => !each.isGone())
+  return {
+    get rateLimitKey() {
+      return present()?.rateLimitKey ?? askers[0]?.rateLimitKey ?? ''
+    },
+    isGone: () => present() === undefined,
+  }
+}
+
+async function verify(source: Verified, reader: LogReader): Promise<Verification | undefined> {
+  const { log } = source
+  const { epoch, head } = log
+  const beginning = beginningOf(log)
+  let [last, hash] = [beginning.through, beginning.hash]
+  let column: Column | undefined
+  for await (const row of readable(source, reader, { after: last, head })) {
+    const leaf = leafOf(row.salt, row.body)
+    const expected = link(hash, row.seq, leaf)
+    if (!leaf.equals(row.leaf) || !expected.equals(row.hash)) break
+    column = wrongColumn(row)
+    if (column !== undefined) break
+    ;[last, hash] = [row.seq, expected]
+  }
+  if (reader.isGone()) return undefined
+  if (last < head) {
+    await turn() // A pruning that took the row away is known by then.
+    if (log.oldest > last + 1) return verify(source, reader)
+  }
+  return {
+    ok: last === head,
+    epoch,
+    head,
+    hash: Buffer.from(hash).toString('hex'),
+    checked: last - beginning.through,
+    ...(last < head && { brokenAt: last + 1 }),
+    ...(column !== undefined && { column }),
+    ...(beginning.through > 0 && { prunedBefore: beginning.through + 1 }),
+  }
+}
+
+/** The rows up to the first that cannot be read, since what is kept beside its body is no JSON. */
+async function* readable(
+  source: Verified,
+  reader: LogReader,
+  { after, head }: { readonly after: number; readonly head: number },
+): AsyncGenerator<Row, void> {
+  const { log, reads } = source
+  let last = after
+  try {
+    for await (const row of reads.rows(reader, after, head)) {
+      yield row
+      last = row.seq
+    }
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    const [next] = await log.read({ after: last, limit: 1 }).catch((reason: unknown) => {
+      if (!isDamage(reason)) throw reason
+      return []
+    })
+    if (next === undefined) return
+    yield next
+    yield* readable(source, reader, { after: next.seq, head })
+  }
+}
+
+const isDamage = (error: unknown): boolean => error instanceof LogError && error.code === 'corrupt'
+
+function wrongColumn(row: Row): Column | undefined {
+  const envelope = JSON.parse(Buffer.from(row.body).toString()) as Partial<Record<Column, unknown>>
+  return columns.find((column) => JSON.stringify(row[column]) !== JSON.stringify(envelope[column]))
+}

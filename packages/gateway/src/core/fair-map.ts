@@ -1,0 +1,69 @@
+import { Oldest } from '@meup/folds'
+
+interface Share {
+  readonly ids: Set<string>
+  readonly oldest: Oldest<string>
+}
+
+/**
+ * A map that forgets: past its capacity the oldest entry of the participant that has the most in it, so that nobody pushes
+ * out what others wait for. The same entries in the same order are forgotten alike [MEUP-3.4].
+ */
+export class FairMap<Value> {
+  readonly #capacity: number
+  readonly #ownerOf: (value: Value) => string
+  readonly #entries = new Map<string, Value>()
+  readonly #shares = new Map<string, Share>()
+
+  constructor(capacity: number, ownerOf: (value: Value) => string) {
+    this.#capacity = capacity
+    this.#ownerOf = ownerOf
+  }
+
+  get(id: string): Value | undefined {
+    return this.#entries.get(id)
+  }
+
+  set(id: string, value: Value): void {
+    this.delete(id)
+    this.#entries.set(id, value)
+    const owner = this.#ownerOf(value)
+    const share = this.#shares.get(owner) ?? newShare()
+    this.#shares.set(owner, share)
+    share.ids.add(id)
+    if (this.#entries.size > this.#capacity) this.delete(this.#largestShare()?.oldest.next() ?? '')
+  }
+
+  delete(id: string): void {
+    const value = this.#entries.get(id)
+    if (value === undefined) return
+    this.#entries.delete(id)
+    const owner = this.#ownerOf(value)
+    const share = this.#shares.get(owner)
+    share?.ids.delete(id)
+    if (share?.ids.size === 0) this.#shares.delete(owner)
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#entries.keys()
+  }
+
+  [Symbol.iterator](): IterableIterator<[id: string, value: Value]> {
+    return this.#entries.entries()
+  }
+
+  /** Of several that are as large, that of the participant whose id comes first. */
+  #largestShare(): Share | undefined {
+    let largest: [owner: string, share: Share] | undefined
+    for (const [owner, share] of this.#shares) {
+      const more = share.ids.size - (largest?.[1].ids.size ?? 0)
+      if (more > 0 || (more === 0 && owner < (largest?.[0] ?? ''))) largest = [owner, share]
+    }
+    return largest?.[1]
+  }
+}
+
+function newShare(): Share {
+  const ids = new Set<string>()
+  return { ids, oldest: new Oldest(ids) }
+}

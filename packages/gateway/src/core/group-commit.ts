@@ -1,0 +1,128 @@
+import type { Clock } from '../ports/clock.js'
+import type { Draft, EnvelopeLog } from '../ports/envelope-log.js'
+
+const maxRows = 512
+const maxBytes = 1024 * 1024
+/** Past this whoever sends is read no further until the log has caught up. */
+const slowingBytes = 2 * 1024 * 1024
+/** Past this the log has fallen behind, and nothing more is admitted until it has caught up. */
+const maxWaitingBytes = 64 * 1024 * 1024
+/** So long a batch may take before the log has fallen behind. */
+const patienceMs = 5000
+
+/**
+ * Appends what was admitted, one batch at a time: while one is on its way to the disk the next one gathers. Under
+ * light load a batch is one envelope and waits for nothing but the end of the current turn of the event loop.
+ */
+export class GroupCommit {
+  readonly #log: EnvelopeLog
+  readonly #clock: Clock
+  readonly #committed: (batch: readonly Draft[], seconds: number) => void
+  readonly #failed: (error: unknown, lost: readonly Draft[]) => void
+  #waiting: Draft[] = []
+  #waitingBytes = 0
+  #running: Promise<void> | undefined
+  #isOverdue = false
+  #whenWritable: { readonly promise: Promise<void>; resolve(): void } | undefined
+
+  constructor(
+    log: EnvelopeLog,
+    clock: Clock,
+    on: {
+      committed(batch: readonly Draft[], seconds: number): void
+      failed(error: unknown, lost: readonly Draft[]): void
+    },
+  ) {
+    this.#log = log
+    this.#clock = clock
+    this.#committed = on.committed
+    this.#failed = on.failed
+  }
+
+  add(draft: Draft): void {
+    this.#waiting.push(draft)
+    this.#waitingBytes += draft.body.length
+    this.#running ??= this.#run()
+  }
+
+  get isBehind(): boolean {
+    return this.#isOverdue || this.#waitingBytes > maxWaitingBytes
+  }
+
+  /**
+   * Where much waits: resolves when whoever sends should be read on, since the log has caught up, or has fallen so far behind
+   * that what comes is refused.
+   */
+  whenWritable(): Promise<void> | undefined {
+    if (this.#waitingBytes <= slowingBytes || this.isBehind) return undefined
+    this.#whenWritable ??= newRelief()
+    return this.#whenWritable.promise
+  }
+
+  /** What no batch has taken yet. */
+  get waiting(): { readonly envelopes: number; readonly bytes: number } {
+    return { envelopes: this.#waiting.length, bytes: this.#waitingBytes }
+  }
+
+  /** Resolves when everything admitted so far is committed or has failed. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  async #run(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#waiting.length > 0) {
+      const batch = this.#take()
+      const start = performance.now()
+      try {
+        await this.#append(batch)
+      } catch (error) {
+        const lost = [...batch, ...this.#waiting]
+        this.#waiting = []
+        this.#waitingBytes = 0
+        this.#running = undefined
+        this.#relieve()
+        this.#failed(error, lost)
+        return
+      }
+      if (this.#waitingBytes <= slowingBytes) this.#relieve()
+      this.#committed(batch, (performance.now() - start) / 1000)
+    }
+    this.#running = undefined
+  }
+
+  async #append(batch: readonly Draft[]): Promise<void> {
+    const cancel = this.#clock.after(patienceMs, () => {
+      this.#isOverdue = true
+      this.#relieve()
+    })
+    try {
+      await this.#log.append(batch)
+    } finally {
+      cancel()
+      this.#isOverdue = false
+    }
+  }
+
+  #relieve(): void {
+    this.#whenWritable?.resolve()
+    this.#whenWritable = undefined
+  }
+
+  #take(): Draft[] {
+    let [rows, bytes] = [0, 0]
+    while (rows < this.#waiting.length && rows < maxRows && bytes < maxBytes) {
+      bytes += this.#waiting[rows++]?.body.length ?? 0
+    }
+    this.#waitingBytes -= bytes
+    return this.#waiting.splice(0, rows)
+  }
+}
+
+function newRelief() {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}

@@ -1,0 +1,91 @@
+import { Assigner, type AssignSnapshot } from '@meup/folds'
+import type { Envelope } from '@meup/protocol'
+import { LogError } from '../log/error.js'
+import type { Checkpoint, Entry, EnvelopeLog } from '../ports/envelope-log.js'
+import type { Logger } from '../ports/logger.js'
+import { SpaceState } from './state/state.js'
+
+const page = 1000
+const decoder = new TextDecoder()
+
+/** The state that a log adds up to [MEUP-3.4], with what has been pruned of it and as far as `through`. */
+export async function replay(log: EnvelopeLog, through = log.head): Promise<SpaceState> {
+  return follow(beginningOf(log), log, through)
+}
+
+/**
+ * What stands for the log up to `through` once that is pruned [MEUP-10.3]: the state, and the memory that the index of turns
+ * goes on with.
+ */
+export async function snapshotAt(log: EnvelopeLog, through: number): Promise<Uint8Array> {
+  const turns = new Assigner(log.epoch)
+  const { snapshot } = log
+  if (snapshot !== undefined) turns.restore(turnMemoryIn(snapshot.bytes, snapshot.through, log.epoch))
+  const state = await follow(beginningOf(log), log, through, (envelope) => void turns.take(envelope))
+  const text = decoder.decode(state.toSnapshot())
+  return new TextEncoder().encode(`${text.slice(0, -1)},"turns":${JSON.stringify(turns.snapshot())}}`)
+}
+
+/** What `snapshotAt` has kept for the index. */
+export function turnMemoryIn(bytes: Uint8Array, through: number, epoch: string): AssignSnapshot {
+  const { turns } = JSON.parse(decoder.decode(bytes)) as { readonly turns?: AssignSnapshot }
+  return turns ?? { ...new Assigner(epoch).snapshot(), seq: through }
+}
+
+function beginningOf({ snapshot }: EnvelopeLog): SpaceState {
+  return snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes, snapshot.through)
+}
+
+/** The same state, with no more of the log read than is behind its checkpoint. Where that does not serve, all of it is. */
+export async function resume(
+  log: EnvelopeLog,
+  space: string,
+  logger: Logger,
+  through = log.head,
+): Promise<SpaceState> {
+  const kept = await log.checkpoint()
+  if (kept === undefined) return replay(log, through)
+  const state = stateIn(kept, { head: through })
+  if (state instanceof SpaceState) return follow(state, log, through)
+  logger.warn({ space, reason: state }, 'the checkpoint of the log is of no use: all of the log is read')
+  return replay(log, through)
+}
+
+/** Or why there is none. */
+function stateIn(kept: Checkpoint | 'damaged', { head }: Pick<EnvelopeLog, 'head'>): SpaceState | string {
+  if (kept === 'damaged') return 'it is damaged, or of another log'
+  const { format, through } = kept
+  if (format !== SpaceState.format) return `its format is ${format}; this gateway knows ${SpaceState.format}`
+  if (through > head) return `it tells of row ${through}, and the log ends at ${head}`
+  return SpaceState.from(kept.bytes, through)
+}
+
+async function follow(
+  state: SpaceState,
+  log: EnvelopeLog,
+  through: number,
+  alongside: (envelope: Envelope) => void = () => {},
+): Promise<SpaceState> {
+  while (state.seq < through) {
+    const rows = await log.read({ after: state.seq, before: through + 1, limit: page })
+    if (rows[0]?.seq !== state.seq + 1)
+      throw new Error(`row ${state.seq + 1} of the log is missing, or has just been pruned`)
+    for (const row of rows) {
+      const envelope = envelopeOf(row)
+      state.apply(envelope, row.body)
+      alongside(envelope)
+    }
+  }
+  return state
+}
+
+/** Throws a `LogError` of code `corrupt` where the row is damaged. */
+export function envelopeOf({ seq, body }: Pick<Entry, 'seq' | 'body'>): Envelope {
+  try {
+    const envelope = JSON.parse(decoder.decode(body)) as Envelope
+    envelope.seq = seq // To spread it costs more than to parse it, and leaves a shape of its own behind.
+    return envelope
+  } catch (cause) {
+    throw new LogError('corrupt', `Row ${seq} of the log cannot be read. Verify the log.`, { cause })
+  }
+}

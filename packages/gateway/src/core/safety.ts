@@ -1,0 +1,106 @@
+import {
+  type Envelope,
+  EnvelopeGuard,
+  type GuardedParts,
+  type GuardedText,
+  isToolCall,
+  type Utterance,
+  WorkError,
+  type WorkMeter,
+} from '@meup/protocol'
+import { compileSafety, type Finding, SafetyError, type SafetySettings, tailOf } from '@meup/safety'
+import type { Clock } from '../ports/clock.js'
+import type { Logger } from '../ports/logger.js'
+import { LogThrottle } from './log-throttle.js'
+import type { SpaceMetrics } from './space-metrics.js'
+
+export interface GuardPorts {
+  readonly space: string
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly tally: SpaceMetrics
+  /** Whether this opens anything in this gateway. */
+  isToken(candidate: string): boolean
+}
+
+/** Keeps what agents think aloud fit for the log [MEUP-6.1], and tells the operator what became of it; never the text. */
+export class Guard {
+  readonly #ports: GuardPorts
+  readonly #seldom = new LogThrottle()
+  readonly #guard: EnvelopeGuard<SafetySettings, Finding>
+  #settings: string
+
+  /** Throws for settings that cannot be used. */
+  constructor(settings: SafetySettings, ports: GuardPorts) {
+    this.#ports = ports
+    this.#settings = JSON.stringify(settings)
+    this.#guard = new EnvelopeGuard({ compile: (each) => compile(each, ports), tailOf }, settings)
+  }
+
+  /** Makes other settings ready; to call what it returns puts them in force. Throws for those that cannot be used. */
+  prepare(settings: SafetySettings): () => void {
+    const text = JSON.stringify(settings)
+    if (text === this.#settings) return () => {}
+    const replace = this.#guard.prepare(settings)
+    return () => {
+      this.#settings = text
+      replace()
+    }
+  }
+
+  /** What may be seen of a single text; nothing where the meter does not pay for it. */
+  guard(text: string, meter?: WorkMeter): GuardedText<Finding> {
+    try {
+      return this.#guard.guardText(text, meter)
+    } catch (error) {
+      if (error instanceof WorkError) return { text: '', isWithheld: true, findings: [] }
+      throw error
+    }
+  }
+
+  /** What may be seen of an envelope; `payload`: its bytes. */
+  rewrite(
+    envelope: Utterance & Pick<Envelope, 'correlationId'>,
+    payload: Uint8Array,
+    meter?: WorkMeter,
+  ): GuardedParts<Finding> {
+    const parts = this.#guard.guard(envelope, payload, meter)
+    for (const { action } of parts.findings) this.#ports.tally.findings.add(action)
+    if (parts.withheld > 0) {
+      const rules = parts.findings.map(({ rule }) => rule)
+      this.#warn(envelope, { rules }, 'a text was withheld')
+    } else if (isToolCall(envelope) && !(parts.rationale ?? envelope.rationale) && !isFulfilment(envelope)) {
+      this.#warn(envelope, {}, 'a tool call gives no reason')
+    }
+    return parts
+  }
+
+  #warn({ id, from, kind }: Utterance, more: object, message: string): void {
+    const { space, clock, logger } = this.#ports
+    const times = this.#seldom.due(`${from} ${message}`, clock.now())
+    if (times !== undefined) logger.warn({ space, from, id, kind, ...more, times }, message)
+  }
+}
+
+/** A call that carries out a proposal: the reason stands there. */
+const isFulfilment = ({ correlationId }: Pick<Envelope, 'correlationId'>): boolean =>
+  correlationId !== undefined
+
+function compile(settings: SafetySettings, { space, logger, isToken }: GuardPorts) {
+  try {
+    return compileSafety(settings, {
+      isKnownSecret: isToken,
+      failed: (error) => logger.warn({ space, ...withoutMessage(error) }, 'the guard failed'),
+    })
+  } catch (error) {
+    if (!(error instanceof SafetyError)) throw error
+    const message = `the safety settings of the space ${space} cannot be used: ${error.path} ${error.message}`
+    throw new Error(message, { cause: error })
+  }
+}
+
+/** The message of an error may quote the text that it is about. */
+function withoutMessage(error: unknown): object {
+  if (!(error instanceof Error)) return { error: typeof error }
+  return { error: error.name, at: error.stack?.replace(error.message, '') }
+}

@@ -1,0 +1,327 @@
+import { type Envelope, GATEWAY, PROTOCOL, WorkMeter } from '@meup/protocol'
+import { nanoid } from 'nanoid'
+import type { Clock } from '../ports/clock.js'
+import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
+import type { Logger } from '../ports/logger.js'
+import { attempt } from './admission/attempt.js'
+import {
+  type AdmissionContext,
+  isRefusal,
+  type Origin,
+  type Receipt,
+  type Refusal,
+} from './admission/context.js'
+import { type Encoded, encode, toDraft } from './admission/encode.js'
+import type { SpaceConfig } from './config.js'
+import { Decisions, verdictOn } from './decisions.js'
+import { broadcast, Delivery } from './delivery/broadcast.js'
+import { errorFrame } from './delivery/frames.js'
+import { HiddenRuns } from './delivery/hidden-runs.js'
+import { LogReads } from './delivery/log-reads.js'
+import { type Addressed, type Audience, audienceOf, type Reader } from './delivery/may-read.js'
+import { messageFrom } from './delivery/outbound-batch.js'
+import type { Session } from './delivery/session.js'
+import { Watchers } from './delivery/watchers.js'
+import { GroupCommit } from './group-commit.js'
+import { KnownIds } from './known-ids.js'
+import type { SpacePorts } from './ports.js'
+import { Rates } from './rates.js'
+import { Recovery } from './recovery.js'
+import type { RemoteSequencer } from './remote-sequencer.js'
+import { envelopeOf, resume } from './replay.js'
+import { Guard } from './safety.js'
+import type { Sender } from './sender.js'
+import { SpaceMetrics } from './space-metrics.js'
+import type { SpaceState } from './state/state.js'
+import { logClock } from './steady-clock.js'
+import { timestamper } from './timestamper.js'
+
+const unwritable = 'the log cannot be written'
+
+/** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
+export class Space {
+  config: SpaceConfig
+  readonly log: EnvelopeLog
+  /** Never before the last time in the log. */
+  readonly clock: Clock
+  readonly #followTime: (last: Entry | undefined) => void
+  readonly logger: Logger
+  readonly rates: Rates
+  readonly ids: KnownIds
+  readonly sessions = new Set<Session>()
+  readonly tally = new SpaceMetrics()
+  readonly timestamp = timestamper()
+  readonly reads = new LogReads(this)
+  readonly safety: Guard
+  readonly decisions = new Decisions(this)
+  state: SpaceState
+  /** Last seq that was committed and broadcast. */
+  delivered: number
+  readonly #hidden: HiddenRuns
+  readonly #withholds = (context: string, from: string): boolean => this.#hidden.withholds(context, from)
+  #admitted: number
+  /** Why participants' envelopes are refused; the gateway's own are still logged. */
+  #closedFor: string | undefined
+  #broken = false
+  /** Where another gateway sequences the space: takes frames there. */
+  elsewhere: RemoteSequencer | undefined
+  /** Called when the log can be written again after a failed commit; the state has been rebuilt from it. */
+  recovered: () => void = () => {}
+  /** Called when a batch is in the log, before it is delivered. */
+  beforeDelivery: () => void = () => {}
+  afterDelivery: (batch: readonly Delivery[]) => void = () => {}
+  readonly #commit: GroupCommit
+  readonly #recovery: Recovery
+  /** Who is told if a commit fails: of what is admitted and not delivered, in its order; `undefined` = nobody. */
+  #origins: (Origin | undefined)[] = []
+  readonly #watchers = new Watchers()
+
+  private constructor(config: SpaceConfig, ports: SpacePorts, state: SpaceState) {
+    const { log, logger, isToken } = ports
+    const { clock, follow } = logClock(ports.clock, logger, config.name)
+    this.config = config
+    this.log = log
+    this.clock = clock
+    this.#followTime = follow
+    this.logger = logger
+    this.state = state
+    this.rates = new Rates(this)
+    this.safety = new Guard(config.safety, { space: config.name, clock, logger, tally: this.tally, isToken })
+    this.ids = new KnownIds(log)
+    this.delivered = log.head
+    this.#hidden = new HiddenRuns(state.contexts)
+    this.#admitted = log.head
+    this.#commit = new GroupCommit(log, clock, {
+      committed: (batch, seconds) => {
+        this.tally.committed(batch, seconds)
+        this.#deliver(batch)
+      },
+      failed: (error, lost) => this.#recover(error, lost),
+    })
+    this.#recovery = new Recovery(clock, (err, retryMs) =>
+      logger.error(
+        { space: config.name, err, retryMs },
+        'the log still cannot be written; this is tried again',
+      ),
+    )
+  }
+
+  /** Takes up the log where it ends. */
+  static async open(config: SpaceConfig, ports: SpacePorts): Promise<Space> {
+    const space = new Space(config, ports, await resume(ports.log, config.name, ports.logger))
+    const { log } = ports
+    const [last] = log.head === 0 ? [] : await log.read({ order: 'desc', limit: 1 })
+    space.#followTime(last)
+    return space
+  }
+
+  /** Whether another gateway sequences this space: then nothing is admitted here. */
+  get follows(): boolean {
+    return this.log.shared?.leads === false
+  }
+
+  /** Takes one frame through the pipeline. A refusal is answered to its sender, and pays for its work as well. */
+  submit(sender: Sender, frame: Uint8Array, isBinary = false): Receipt | Refusal {
+    const now = this.clock.now()
+    this.state.trust.advance(now)
+    const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
+    const meter = new WorkMeter(this.config.limits.work)
+    const nothing = { envelope, payload: frame, encoded: { body: frame, content: frame } }
+    const admission: AdmissionContext = { sender, frame, isBinary, now, meter, ...nothing }
+    const { work } = this.state.trust
+    const outcome = attempt(admission, this)
+    if (outcome !== undefined && isRefusal(outcome)) this.#reject(outcome, admission)
+    this.rates.charge(sender.rateLimitKey, 'work', meter.spent + this.state.trust.work - work, now)
+    return outcome ?? { id: admission.envelope.id, seq: admission.envelope.seq ?? 0 }
+  }
+
+  /** Logs an envelope of the gateway's own. Gives its seq; throws when the log takes nothing. */
+  emit(fields: { kind: string; payload: object; context?: string; to?: string[] }): number {
+    if (this.#broken || this.follows)
+      throw new Error(this.#broken ? unwritable : 'another gateway sequences this space')
+    const ts = this.timestamp(this.clock.now())
+    const payload = fields.payload as Record<string, unknown>
+    const envelope: Envelope = { ...fields, protocol: PROTOCOL, id: nanoid(), ts, from: GATEWAY, payload }
+    this.admit(envelope, encode(envelope, Buffer.from(JSON.stringify(payload))))
+    return this.#admitted
+  }
+
+  /** Gives an envelope the next seq, folds it into the state and hands it to the log. */
+  admit(envelope: Envelope, encoded: Encoded, origin?: Origin): void {
+    const seq = ++this.#admitted
+    envelope.seq = seq
+    const draft = toDraft(envelope, seq, encoded)
+    this.ids.admit(draft)
+    this.#origins.push(origin)
+    this.#fold(envelope, encoded.body)
+    this.#commit.add(draft)
+  }
+
+  /** Whatever was to last until now is over. */
+  advance(): void {
+    this.state.trust.advance(this.clock.now())
+  }
+
+  /** What somebody may read, as of now. */
+  readerOf({ participant }: Pick<Reader, 'participant'>): Reader {
+    return { participant, readsTargeted: this.state.participants.readsTargeted(participant) }
+  }
+
+  /** Who may read an envelope that the log has, as of what was delivered last. */
+  audienceOf(envelope: Addressed): Audience {
+    return audienceOf(envelope, {
+      mcpVisibility: this.config.mcp.visibility,
+      withholds: this.#withholds,
+      originOf: (id) => this.ids.originOf(id),
+    })
+  }
+
+  /** Another one whenever envelopes that the log has may be read by others than before. */
+  get audienceVersion(): string {
+    return `${this.config.mcp.visibility} ${this.#hidden.version} ${this.log.oldest}`
+  }
+
+  deliveryOf(entry: Entry): Delivery {
+    return new Delivery(entry, this.audienceOf(entry))
+  }
+
+  /** Resolves to whether the log has this seq, as soon as that is certain. */
+  committed(seq: number): Promise<boolean> {
+    return seq <= this.delivered ? Promise.resolve(true) : this.#watchers.wait(seq)
+  }
+
+  /** Resolves when everything admitted so far is committed, or has failed: to whether it is committed. */
+  async settled(): Promise<boolean> {
+    const last = this.#admitted
+    await this.#commit.idle()
+    return last <= this.delivered
+  }
+
+  /** From now on nothing is admitted but what the gateway itself has to say. */
+  refuse(why: string): void {
+    this.#closedFor = why
+  }
+
+  /** Ends what goes on by itself; gives up on a log that cannot be written. */
+  close(): void {
+    this.decisions.close()
+    this.#recovery.close()
+  }
+
+  /** Why nothing is admitted at present; `undefined` = all is well. */
+  get stopped(): string | undefined {
+    return (
+      this.#closedFor ??
+      (this.#broken ? unwritable : undefined) ??
+      (this.#commit.isBehind ? 'the log has fallen behind' : undefined)
+    )
+  }
+
+  /** Where much waits for the log: resolves when whoever sends should be read on. */
+  whenWritable(): Promise<void> | undefined {
+    return this.#commit.whenWritable()
+  }
+
+  /** What is admitted, and not on its way to the log yet. */
+  get waiting(): { readonly envelopes: number; readonly bytes: number } {
+    return this.#commit.waiting
+  }
+
+  #reject(refusal: Refusal, admission: AdmissionContext): void {
+    const { sender, writtenId: id = '', now } = admission
+    this.tally.refused.add(refusal.code)
+    const attempt = { id, kind: admission.envelope.kind }
+    sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, attempt)))
+    const verdict = verdictOn(refusal)
+    if (verdict !== undefined) this.decisions.record(admission, verdict)
+  }
+
+  #deliver(batch: readonly Entry[]): void {
+    this.ids.settle(batch)
+    this.#origins.splice(0, batch.length)
+    this.delivered = batch.at(-1)?.seq ?? this.delivered
+    this.#watchers.delivered(this.delivered)
+    this.beforeDelivery()
+    const deliveries = batch.map((entry) => {
+      this.#hidden.advance(entry.seq)
+      const delivery = this.deliveryOf(entry)
+      if (delivery.audience?.isWithheld) this.tally.withheldThoughts++
+      return delivery
+    })
+    broadcast(deliveries, this.sessions)
+    this.afterDelivery(deliveries)
+  }
+
+  #fold(envelope: Envelope, body: Uint8Array): void {
+    this.state.apply(envelope, body)
+    this.#hidden.note(envelope, this.state.contexts)
+  }
+
+  /**
+   * A commit that fails refuses all that was in flight [MEUP-4.10]. The state is rebuilt from the log at once, for those
+   * who read; nothing is admitted until the log can be written again.
+   */
+  #recover(error: unknown, lost: readonly Draft[]): void {
+    this.logger.error({ space: this.config.name, err: error, lost: lost.length }, 'the log refused a commit')
+    this.tally.failedCommits++
+    this.ids.settle(lost)
+    this.#restore()
+    const origins = this.#origins.splice(0)
+    for (const draft of lost) this.#apologise(draft, origins[draft.seq - this.delivered - 1])
+  }
+
+  /** What others have appended to the log, in order: folded and delivered. */
+  follow(rows: readonly Row[]): void {
+    const fresh = rows.filter(({ seq }) => seq > this.delivered)
+    if (this.#broken || fresh.length === 0) return
+    if (fresh[0]?.seq === this.delivered + 1) this.#take(fresh)
+    else this.takeUp()
+  }
+
+  #take(rows: readonly Row[]): void {
+    for (const row of rows) this.#fold(envelopeOf(row), row.body)
+    this.#followTime(rows.at(-1))
+    this.#deliver(rows)
+    this.#admitted = this.delivered
+  }
+
+  /** Finds out anew who sequences the space, and takes it up where its log ends. */
+  takeUp(): void {
+    // What is on its way to the log tells by itself whether it can be written.
+    if (!this.#broken && this.#admitted === this.delivered) this.#restore()
+  }
+
+  #restore(): void {
+    this.#broken = true
+    this.#hidden.forget()
+    this.#watchers.disappoint()
+    let state: SpaceState | undefined
+    this.#recovery.begin(async () => {
+      state ??= await resume(this.log, this.config.name, this.logger, this.delivered)
+      this.state = state
+      await this.log.recover()
+      await this.#catchUp()
+      this.#broken = false
+      this.logger.info({ space: this.config.name, head: this.delivered }, 'the log can be written again')
+      this.recovered()
+    })
+  }
+
+  #apologise({ kind }: Entry, origin: Origin | undefined): void {
+    if (origin === undefined) return
+    const { sender, id } = origin
+    const refusal: Refusal = { code: 'unavailable', message: `${unwritable}; send it again later` }
+    this.tally.refused.add(refusal.code)
+    const ts = this.timestamp(this.clock.now())
+    sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
+  }
+
+  /** Delivers what was stored though its commit seemed to fail. */
+  async #catchUp(): Promise<void> {
+    const lost = `the log ends at ${this.log.head}, but ${this.delivered} has been acknowledged; restore it from a copy`
+    if (this.log.head < this.delivered) throw new Error(lost)
+    while (this.delivered < this.log.head)
+      this.#take(await this.log.read({ after: this.delivered, limit: 1000 }))
+    this.#admitted = this.delivered
+  }
+}

@@ -1,0 +1,231 @@
+import {
+  type ContextInfo,
+  contextParent,
+  contextRoot,
+  type Envelope,
+  GATEWAY,
+  GUEST,
+  type Hiding,
+  hiddenByAfter,
+  isThought,
+  Kind,
+  openedContext,
+  type VisibilityPayload,
+} from '@meup/protocol'
+import { type AudienceRules, audienceOf, mayRead, type Reader, readers } from '../delivery/may-read.js'
+import {
+  type ContextCounts,
+  type Counted,
+  countContributor,
+  nothingBy,
+  shownCounts,
+} from './context-counts.js'
+import { OpenContexts } from './open-contexts.js'
+
+/** A context, and how much was said in it and below it of what everyone may read at present. */
+export interface ContextReport extends ContextInfo {
+  readonly counts: ContextCounts
+}
+
+interface OpenedContext extends Counted {
+  readonly info: ContextInfo
+  /** Who may read its start and those of the contexts that it is nested in; absent = everyone. */
+  readonly audience?: readonly string[]
+  readonly nested: string[]
+}
+
+interface Configured {
+  readonly mcp: { readonly visibility: AudienceRules['mcpVisibility'] }
+}
+
+export interface ContextsSnapshot {
+  /** In the order in which they were opened. */
+  readonly opened: readonly OpenedContext[]
+  /** In the order in which they were closed. */
+  readonly closed: readonly string[]
+  readonly mcpVisibility: AudienceRules['mcpVisibility']
+}
+
+/** Closed contexts past this many are forgotten; what is said in them then is said in a free path. */
+const rememberedClosed = 10_000
+
+/** The contexts that reasoning opened, and who may close them [MEUP-2.2, 2.4]. A fold over the log. */
+export class Contexts {
+  readonly #byPath = new Map<string, OpenedContext>()
+  readonly #open = new OpenContexts<OpenedContext>()
+  #closed: string[] = []
+  #mcpVisibility: AudienceRules['mcpVisibility'] = 'everyone'
+
+  apply(envelope: Envelope): void {
+    const { kind, payload } = envelope
+    this.#count(envelope)
+    if (kind === Kind.reasoningStart) this.#begin(envelope)
+    else if (kind === Kind.reasoningConclusion) this.#closeIfStarter(envelope, 'concluded')
+    else if (kind === Kind.reasoningCancel) this.#closeIfStarter(envelope, 'cancelled')
+    else if (kind === Kind.observeVisibility) this.#show(envelope)
+    else if (kind === Kind.systemSpace && payload.event === 'configured') {
+      this.#mcpVisibility = (payload as unknown as Configured).mcp.visibility
+    }
+  }
+
+  snapshot(): ContextsSnapshot {
+    return { opened: [...this.#byPath.values()], closed: this.#closed, mcpVisibility: this.#mcpVisibility }
+  }
+
+  /** What the snapshot holds belongs to this object from now on. */
+  restore({ opened, closed, mcpVisibility }: ContextsSnapshot): void {
+    for (const context of opened) {
+      this.#byPath.set(context.info.context, context)
+      if (isOpen(context.info)) this.#open.add(context)
+    }
+    this.#closed = [...closed]
+    this.#mcpVisibility = mcpVisibility
+  }
+
+  get(path: string): ContextInfo | undefined {
+    return this.#byPath.get(path)?.info
+  }
+
+  /** Whether a start opens a context: nothing is opened below a path that is not open [MEUP-2.2]. */
+  opens({ context }: Pick<Envelope, 'context'>): boolean {
+    return context === undefined || this.get(context)?.state === 'open'
+  }
+
+  /** How the run that this context belongs to is hidden, if it is [MEUP-9.6]. */
+  hiding(path: string): Hiding | undefined {
+    const run = this.#byPath.get(contextRoot(path))?.info
+    return run?.hiddenBy && { owner: run.owner, hiddenBy: run.hiddenBy }
+  }
+
+  /** Who runs what this context belongs to; `undefined` for a free path. */
+  runOwner(path: string): string | undefined {
+    return this.#byPath.get(contextRoot(path))?.info.owner
+  }
+
+  /** The open ones; of those whose start this reader may read, where one is given. */
+  open(reader?: Reader): ContextInfo[] {
+    return shownTo(reader, this.#open.list()).map(({ info }) => this.#asShown(info))
+  }
+
+  /** How many are open: of this participant, of all guests where it is one of them, and in all. */
+  openCounts(owner: string): { readonly own: number; readonly guests: number; readonly all: number } {
+    const { ofGuests, size } = this.#open
+    return { own: this.#open.count(owner), guests: owner.startsWith(GUEST) ? ofGuests : 0, all: size }
+  }
+
+  /** What this participant left open. */
+  leftOpenBy(owner: string): ContextInfo[] {
+    return this.#open.of(owner).map(({ info }) => this.#asShown(info))
+  }
+
+  /** The contexts whose start this reader may read, open and closed, oldest first; of a path, it and those below. */
+  report(reader: Reader, path?: string): ContextReport[] {
+    const asked = path === undefined ? this.#byPath.values() : this.#below(path)
+    return shownTo(reader, [...asked]).map((opened) => {
+      const counts = shownCounts(opened, this.hiding(opened.info.context))
+      return { ...this.#asShown(opened.info), counts }
+    })
+  }
+
+  /** A nested context is as visible as its run; the flags are kept there alone. */
+  #asShown(info: ContextInfo): ContextInfo {
+    const { hiddenBy } = this.hiding(info.context) ?? {}
+    return hiddenBy ? { ...info, reasoningVisible: false, hiddenBy: [...hiddenBy] } : info
+  }
+
+  /** Each before what is nested in it. */
+  *#below(path: string): Generator<OpenedContext> {
+    const opened = this.#byPath.get(path)
+    if (opened === undefined) return
+    yield opened
+    for (const nested of opened.nested) yield* this.#below(nested)
+  }
+
+  #begin(start: Envelope): void {
+    const parent = start.context === undefined ? undefined : this.#byPath.get(start.context)
+    if (!this.opens(start)) return
+    const { from, to, ts } = start
+    const context = openedContext(start)
+    const audience = bothOf(to && [...to, from], parent?.audience)
+    const opened: OpenedContext = {
+      info: { context, owner: from, state: 'open', reasoningVisible: true, startedAt: ts },
+      ...(audience && { audience }),
+      nested: [],
+      ...nothingBy(from),
+    }
+    this.#byPath.set(context, opened)
+    this.#open.add(opened)
+    parent?.nested.push(context)
+  }
+
+  /** What is addressed to some is left out, so that the counts tell nobody more than it may read. */
+  #count(envelope: Envelope): void {
+    const { kind, from, context } = envelope
+    if (context === undefined) return
+    const rules = { mcpVisibility: this.#mcpVisibility, withholds: () => false, originOf: () => undefined }
+    if (audienceOf(envelope, rules) !== undefined) return
+    const isThinking = isThought(kind)
+    const isOwn = isThinking && from === this.runOwner(context)
+    for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
+      const opened = this.#byPath.get(at)
+      if (opened === undefined) continue
+      opened.envelopes++
+      if (isThinking) opened.thoughts++
+      if (isOwn) opened.ownerThoughts++
+      if (from !== GATEWAY) countContributor(opened, from, isThinking)
+    }
+  }
+
+  /** Only a run that goes on can be hidden; that it is over shows it [MEUP-9.7]. */
+  #show(envelope: Envelope): void {
+    const { context } = envelope.payload as VisibilityPayload
+    const run = this.#byPath.get(context)
+    if (run === undefined || contextParent(context) !== undefined || !isOpen(run.info)) return
+    hide(run.info, hiddenByAfter(run.info, envelope))
+  }
+
+  #closeIfStarter({ context, from }: Envelope, state: 'concluded' | 'cancelled'): void {
+    const opened = context === undefined ? undefined : this.#byPath.get(context)
+    if (opened !== undefined && (opened.info.owner === from || from === GATEWAY)) this.#close(opened, state)
+  }
+
+  #close(opened: OpenedContext, state: 'concluded' | 'cancelled'): void {
+    const { info, nested } = opened
+    if (!isOpen(info)) return
+    this.#open.delete(opened)
+    info.state = state
+    hide(info, undefined)
+    this.#closed.push(info.context)
+    for (const path of nested) {
+      const inner = this.#byPath.get(path)
+      if (inner !== undefined) this.#close(inner, state)
+    }
+    while (this.#closed.length > rememberedClosed) this.#forget(this.#closed.shift() ?? '')
+  }
+
+  #forget(path: string): void {
+    this.#byPath.delete(path)
+    const siblings = this.#byPath.get(contextParent(path) ?? '')?.nested ?? []
+    const at = siblings.indexOf(path)
+    if (at !== -1) siblings.splice(at, 1)
+  }
+}
+
+function hide(run: ContextInfo, hiddenBy: string[] | undefined): void {
+  run.reasoningVisible = hiddenBy === undefined
+  if (hiddenBy) run.hiddenBy = hiddenBy
+  else delete run.hiddenBy
+}
+
+const isOpen = ({ state }: ContextInfo): boolean => state === 'open'
+
+/** Who is in both; absent = everyone. That something is nested tells of what it is nested in [MEUP-8.1]. */
+function bothOf(some?: readonly string[], others?: readonly string[]): readonly string[] | undefined {
+  if (some === undefined || others === undefined) return some ?? others
+  return some.filter((each) => others.includes(each))
+}
+
+function shownTo(reader: Reader | undefined, all: OpenedContext[]): OpenedContext[] {
+  if (reader === undefined) return all
+  return all.filter(({ audience }) => mayRead(reader, audience && readers(audience)))
+}

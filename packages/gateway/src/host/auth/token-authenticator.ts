@@ -1,0 +1,60 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Authenticator } from '../../ports/authenticator.js'
+
+/** space → participant → token */
+export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+export interface TokenAuthenticator extends Authenticator {
+  /** From now on these tokens are good, and no others; `Gateway.reconfigure` closes what the others have opened. */
+  replace(tokens: Tokens): void
+}
+
+interface Owner {
+  readonly participant: string
+  readonly digest: string
+}
+
+// Tokens are looked up by a digest under a key that this process alone knows. So nobody can choose tokens whose digests
+// begin alike, and how long a look-up takes says nothing about any token; what is found is compared in constant time.
+const key = randomBytes(32).toString('hex')
+const digestOf = (space: string, token: string): string => hash('sha256', `${key} ${space} ${token}`, 'hex')
+const areSame = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one), Buffer.from(other))
+
+/** Tokens known beforehand. Only their digests are kept and compared. */
+export function tokenAuthenticator(tokens: Tokens): TokenAuthenticator {
+  let known = index(tokens)
+  let secrets = secretsOf(tokens)
+  const ownerOf = (digest: string): string | undefined => {
+    const owner = known.get(digest)
+    return owner && areSame(owner.digest, digest) ? owner.participant : undefined
+  }
+  return {
+    async authenticate(space, token) {
+      const digest = digestOf(space, token)
+      const participant = ownerOf(digest)
+      if (participant === undefined) return undefined
+      return { participant, isCurrent: () => ownerOf(digest) === participant }
+    },
+    isToken: (candidate) => secrets.has(digestOf('', candidate)),
+    replace(tokens) {
+      known = index(tokens)
+      secrets = secretsOf(tokens)
+    },
+  }
+}
+
+function index(tokens: Tokens): Map<string, Owner> {
+  const owners = Object.entries(tokens).flatMap(([space, participants]) =>
+    Object.entries(participants).map(([participant, token]) => {
+      const digest = digestOf(space, token)
+      return [digest, { participant, digest }] as const
+    }),
+  )
+  return new Map(owners)
+}
+
+/** The digests of all tokens, whatever space they are of. */
+function secretsOf(tokens: Tokens): ReadonlySet<string> {
+  const all = Object.values(tokens).flatMap((participants) => Object.values(participants))
+  return new Set(all.map((token) => digestOf('', token)))
+}

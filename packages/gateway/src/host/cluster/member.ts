@@ -1,0 +1,203 @@
+import { Kind, prescan } from '@meup/protocol'
+import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
+import { errorFrame } from '../../core/delivery/frames.js'
+import type { Message } from '../../core/delivery/outbound-batch.js'
+import { messageFrom } from '../../core/delivery/outbound-batch.js'
+import type { RemoteSequencer } from '../../core/remote-sequencer.js'
+import type { Sender } from '../../core/sender.js'
+import type { Space } from '../../core/space.js'
+import type { Row } from '../../ports/envelope-log.js'
+import type { Note, SharedLog } from '../../ports/shared-log.js'
+import type { SpaceHost } from '../space-host.js'
+import { FollowedPrunings } from './followed-prunings.js'
+import { ForwardedFrames } from './forwarded-frames.js'
+import { HeldReplies } from './held-replies.js'
+import { Lines } from './lines.js'
+
+/** What a gateway says of who is connected to it holds for so long; it is said again three times in that time [milliseconds]. */
+const [leaseMs, renewMs] = [3000, 1000]
+
+type Emitted = Parameters<Space['emit']>[0]
+
+/**
+ * A space that several gateways have open. The one that sequences it admits what comes to any of them; each serves its
+ * own connections from what was committed.
+ */
+export class Member implements RemoteSequencer {
+  readonly #room: SpaceHost
+  readonly #shared: SharedLog<Row>
+  readonly #lines = new Lines()
+  readonly #handedOn = new ForwardedFrames()
+  readonly #held = new HeldReplies()
+  readonly #prunings: FollowedPrunings
+  #cancel = (): void => {}
+
+  constructor(room: SpaceHost, shared: SharedLog<Row>) {
+    this.#room = room
+    this.#shared = shared
+    this.#prunings = new FollowedPrunings(room, shared)
+    const { space } = room
+    space.elsewhere = this
+    shared.listen({
+      grown: (rows) => {
+        space.follow(rows)
+        this.#handedOn.settle(space.delivered)
+        this.#held.settle(space.delivered)
+      },
+      leaderLost: () => space.takeUp(),
+      pruned: (through) => void this.#prunings.follow(through),
+      asked: (note) => this.#asked(note),
+      told: (note) => this.#told(note),
+    })
+    const { recovered } = space
+    space.recovered = () => {
+      recovered()
+      this.#held.settle(space.delivered)
+      this.#apologise()
+    }
+    shared.tell('all', { head: { do: 'who' } })
+    this.#renew()
+  }
+
+  close(): void {
+    this.#cancel()
+    this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
+  }
+
+  /** What is too large for the log is too large to be handed on: it is refused here. */
+  isFor(frame: Uint8Array): boolean {
+    const { maxFrameBytes = Number.POSITIVE_INFINITY } = this.#room.space.log
+    return frame.length <= maxFrameBytes && !isSubscription(frame)
+  }
+
+  async submit(sender: Sender, frame: Uint8Array, isBinary: boolean): Promise<Receipt | Refusal> {
+    const { participant, rateLimitKey } = sender
+    const head = {
+      do: 'submit',
+      from: this.#shared.self,
+      line: this.#lines.of(sender),
+      participant,
+      rateLimitKey,
+      isBinary,
+    }
+    try {
+      const { outcome, owesMs } = await this.#shared.ask({ head, body: frame })
+      const { rates, clock } = this.#room.space
+      // It is the socket here that is not read until it is paid.
+      if (typeof owesMs === 'number') rates.owe(rateLimitKey, 'work', owesMs, clock.now())
+      const answer = outcome as Receipt | Refusal
+      if (!isRefusal(answer) && answer.seq > this.#room.space.delivered) {
+        const { id: writtenId = '', kind = '' } = prescan(frame)
+        this.#handedOn.add({ ...answer, writtenId, kind, sender })
+      }
+      return answer
+    } catch (err) {
+      const { space } = this.#room
+      space.logger.warn({ space: space.config.name, err }, 'a frame could not be handed on')
+      const { id = '', kind = '' } = prescan(frame)
+      return this.#refuse(sender, { id, kind })
+    }
+  }
+
+  async emit(fields: object): Promise<number> {
+    const { seq, refused } = await this.#shared.ask({ head: { do: 'emit', fields } })
+    if (typeof seq !== 'number') throw new Error(String(refused))
+    return seq
+  }
+
+  present(): void {
+    const people = [...this.#room.presence.here()]
+    this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people } })
+  }
+
+  /** It is not known whether it has been admitted: whoever sends it again with the same id finds out [MEUP-1.10]. */
+  #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
+    const { clock, tally } = this.#room.space
+    const message = 'the gateway that sequences this space does not answer; send it again later'
+    const refusal: Refusal = { code: 'unavailable', message }
+    tally.refused.add(refusal.code)
+    const ts = new Date(clock.now()).toISOString()
+    sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, envelope)))
+    return refusal
+  }
+
+  /** Of what the gateway before had admitted, the log has what it has. */
+  #apologise(): void {
+    const { log } = this.#room.space
+    for (const { id, writtenId, kind, sender } of this.#handedOn.take()) {
+      if (log.heading(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
+    }
+  }
+
+  #renew(): void {
+    const { space, presence } = this.#room
+    this.#lines.tidy()
+    this.present()
+    presence.elsewhere.expire(space.clock.now())
+    presence.changedElsewhere()
+    this.#cancel = space.clock.after(renewMs, () => this.#renew())
+  }
+
+  #asked({ head, body }: Note): Record<string, unknown> {
+    const { space } = this.#room
+    if (head.do === 'emit') {
+      try {
+        return { seq: space.emit(head.fields as Emitted) }
+      } catch (error) {
+        return { refused: String(error) }
+      }
+    }
+    const sender = this.#senderOf(head)
+    const outcome = space.submit(sender, body ?? new Uint8Array(), head.isBinary === true)
+    const owesMs = space.rates.wait(sender.rateLimitKey, 'work', space.clock.now())
+    return { outcome: isRefusal(outcome) ? outcome : { ...outcome }, owesMs }
+  }
+
+  /** Somebody who is connected to another gateway. */
+  #senderOf(head: Note['head']): Sender {
+    const { from, line, participant, rateLimitKey } = head as Record<string, string>
+    const say = (what: object, { text }: Message): void =>
+      this.#shared.tell(from ?? '', {
+        head: { line, after: this.#room.space.delivered, ...what },
+        body: text,
+      })
+    return {
+      participant: participant ?? '',
+      rateLimitKey: rateLimitKey ?? '',
+      reply: (message) => say({ do: 'reply' }, message),
+      echo: (seq, message) => say({ do: 'echo', seq }, message),
+    }
+  }
+
+  #hold(head: Note['head'], text: Buffer): void {
+    const seq = Number(head.seq)
+    const say = (): void => {
+      const line = this.#lines.find(head.line)
+      if (head.do === 'echo') line?.echo(seq, { text, seq })
+      else line?.reply({ text })
+    }
+    this.#held.add({ after: Number(head.after), say }, this.#room.space.delivered)
+  }
+
+  #told({ head, body }: Note): void {
+    const { space, presence } = this.#room
+    switch (head.do) {
+      case 'who':
+        this.present()
+        break
+      case 'present': {
+        const people = head.people as Parameters<typeof presence.elsewhere.renew>[1]
+        presence.elsewhere.renew(String(head.from), people, space.clock.now() + leaseMs)
+        presence.changedElsewhere()
+        break
+      }
+      case 'reply':
+      case 'echo':
+        this.#hold(head, Buffer.from(body ?? []))
+    }
+  }
+}
+
+/** It changes its own connection, and nothing else: it is answered where that is [MEUP-9.1]. */
+const isSubscription = (frame: Uint8Array): boolean =>
+  prescan(frame).kind?.replaceAll('/', '.') === Kind.observeSubscribe

@@ -1,0 +1,202 @@
+import { type ErrorCode, GUEST, imitatedBy } from '@meup/protocol'
+import { nanoid } from 'nanoid'
+import type { Visitor } from '../core/delivery/session.js'
+import type { Space } from '../core/space.js'
+import { explainKick } from '../core/state/trust/kicks.js'
+import type { Authenticator, Identity } from '../ports/authenticator.js'
+import { recordMembership } from './vouch.js'
+
+/** What a client asks for when it connects [MEUP-5.2]. */
+export interface Resume {
+  readonly after?: number
+  readonly epoch?: string
+  readonly tail?: number
+  /** What came with the envelope `after` is known so far: it, and this many batches that it ended. Absent = all of it. */
+  readonly told?: number
+}
+
+/** Why somebody is not let in: an HTTP status before the 101. */
+export interface Denial {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly message: string
+  readonly retryAfterMs?: number
+}
+
+export const isDenial = (answer: object): answer is Denial => 'status' in answer
+
+export const deny = (code: ErrorCode, status: number, message: string): Denial => ({ code, status, message })
+
+/**
+ * Why a place cannot be resumed from: a seq is a place in one log, and without its epoch the same seq of another would be
+ * taken for it [MEUP-5.2].
+ */
+export function placeless({
+  after = 0,
+  epoch,
+}: {
+  readonly after?: number | undefined
+  readonly epoch?: string | undefined
+}): Denial | undefined {
+  if (after === 0 || epoch !== undefined) return undefined
+  return deny(
+    'invalid_request',
+    400,
+    'after needs the epoch that it counts in: send epoch=, as the welcome told it',
+  )
+}
+
+/** What a request says before anybody asks who sent it. */
+export interface RequestOrigin {
+  readonly query: URLSearchParams
+  /** Browsers say where a page came from; everything else does not. */
+  readonly origin: string | undefined
+  readonly host: string | undefined
+}
+
+/** Refuses a token in the URL, and a page from elsewhere; loopback is no exception [MEUP-5.9, 5.10]. */
+export function inspect(
+  { query, origin, host }: RequestOrigin,
+  origins: readonly string[],
+): Denial | undefined {
+  if (query.has('token') || query.has('access_token')) {
+    return deny('invalid_request', 400, 'a token in the URL is refused: it ends up in logs; use a header')
+  }
+  if (origin === undefined || origins.includes(origin) || isOwn(origin, host)) return undefined
+  return deny('forbidden', 403, `the origin ${origin} is not allowed; add it to gateway.origins`)
+}
+
+/** Whether a page comes from where the request goes to; behind a proxy that does TLS their schemes differ. */
+function isOwn(origin: string, host = ''): boolean {
+  const isPlain = /^https?:\/\/[^/?#@]+$/i.test(origin) && URL.canParse(origin)
+  return isPlain && new URL(origin).host === host.toLowerCase()
+}
+
+/** Tells who asks, by token or as a guest. */
+export async function identify(
+  space: Space,
+  token: string | undefined,
+  remote: string,
+  authenticator: Authenticator,
+): Promise<Visitor | Denial> {
+  if (token === undefined) {
+    if (space.config.guest === undefined) {
+      return deny('unauthorized', 401, 'a token is required; send it as Authorization: Bearer <token>')
+    }
+    return {
+      participant: `${GUEST}${nanoid()}`,
+      rateLimitKey: `guest ${remote}`,
+      get capabilities() {
+        return space.config.guest?.capabilities ?? []
+      },
+      isWelcome: () => space.config.guest !== undefined,
+    }
+  }
+  const known = await authenticator.authenticate(space.config.name, token)
+  space.advance()
+  const identity = known ?? invited(space, token)
+  const { stopped } = space
+  const imitated = identity && imitatedMember(identity, space)
+  if (imitated !== undefined) {
+    return deny(
+      'forbidden',
+      403,
+      `the name in the token could be taken for ${imitated}; ask its issuer for another`,
+    )
+  }
+  if (identity !== undefined && stopped === undefined) await recordMembership(identity, space)
+  if (identity === undefined || !space.state.participants.has(identity.participant)) {
+    if (identity?.membership && stopped !== undefined) return deny('unavailable', 503, stopped)
+    return deny(
+      'unauthorized',
+      401,
+      'the token opens nothing in this space; ask the operator for a valid one',
+    )
+  }
+  const { participant, expiresAt } = identity
+  const kick = space.state.trust.kicks.get(participant)
+  if (kick !== undefined) return deny('forbidden', 403, explainKick(kick))
+  return {
+    participant,
+    rateLimitKey: participant,
+    get capabilities() {
+      return space.state.participants.capabilities(participant)
+    },
+    ...(expiresAt !== undefined && { expiresAt }),
+    isWelcome: () =>
+      (identity.isCurrent?.() ?? true) &&
+      (expiresAt === undefined || space.clock.now() < expiresAt) &&
+      space.state.participants.has(participant),
+  }
+}
+
+/** Whether a token opens a space, as far as that is known without entering it; without one, whether guests may. */
+export async function opens(
+  space: Space,
+  token: string | undefined,
+  authenticator: Authenticator,
+): Promise<boolean> {
+  if (token === undefined) return space.config.guest !== undefined
+  const known = await authenticator.authenticate(space.config.name, token)
+  const identity = known ?? invited(space, token)
+  if (identity === undefined) return false
+  const { participant, membership } = identity
+  const { participants, trust } = space.state
+  if (imitatedMember(identity, space) !== undefined) return false
+  return (
+    (participants.has(participant) || membership !== undefined) && trust.kicks.get(participant) === undefined
+  )
+}
+
+/** Whom an issuer's token would imitate, if the space does not know its holder yet. */
+function imitatedMember({ participant, membership }: Identity, space: Space): string | undefined {
+  const { participants } = space.state
+  if (membership === undefined || participants.has(participant)) return undefined
+  return imitatedBy(participant, participants.ids())
+}
+
+/** Whom the token of an open invitation stands for. */
+function invited(space: Space, token: string): Identity | undefined {
+  const invitation = space.state.trust.invitations.find(token)
+  if (invitation === undefined) return undefined
+  const { participant, id } = invitation
+  return { participant, isCurrent: () => space.state.trust.invitations.get(participant)?.id === id }
+}
+
+/** Connections of the guests of one address. */
+const mostGuests = 32
+/** Milliseconds after which it makes sense to ask again whether somebody has left. */
+const crowdedMs = 1000
+
+/** Why a visitor may have no more connections than it has; `undefined` = it may [MEUP-5.11, 5.13]. */
+export function crowded(
+  { participant, rateLimitKey }: Pick<Visitor, 'participant' | 'rateLimitKey'>,
+  space: Space,
+): string | undefined {
+  const most = rateLimitKey === participant ? space.config.limits.connectionsPerParticipant : mostGuests
+  let connections = 0
+  for (const session of space.sessions) if (session.rateLimitKey === rateLimitKey) connections++
+  return connections < most ? undefined : `${rateLimitKey} has ${most} connections already; close one first`
+}
+
+/** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
+export function turnAway(visitor: Visitor, space: Space): Denial | undefined {
+  const reason = crowded(visitor, space)
+  if (reason !== undefined) return { ...deny('rate_limited', 429, reason), retryAfterMs: crowdedMs }
+  return payFor(visitor, space, 'too many joins')
+}
+
+/** Takes a `control` token of a visitor; where there is none, why not. */
+export function payFor(
+  { rateLimitKey }: Pick<Visitor, 'rateLimitKey'>,
+  space: Space,
+  what: string,
+): Denial | undefined {
+  const retryAfterMs = space.rates.take(rateLimitKey, 'control', 1, space.clock.now())
+  if (retryAfterMs === 0) return undefined
+  return { ...deny('rate_limited', 429, `${what}; try again in ${retryAfterMs} ms`), retryAfterMs }
+}
+
+/** The token of an `Authorization: Bearer` header. */
+export const bearerOf = (header: string | undefined): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]

@@ -1,0 +1,159 @@
+import { type Capability, closeCodes, namespaceOf } from '@meup/protocol'
+import type { Delivery } from '../core/delivery/broadcast.js'
+import type { Session } from '../core/delivery/session.js'
+import type { Presence } from '../core/presence.js'
+import type { Space } from '../core/space.js'
+import { kickMessage } from '../core/state/trust/kicks.js'
+import type { Trust } from '../core/state/trust/trust.js'
+
+/** Clocks are put right now and then: no end is waited for longer than this without a look at the time. */
+const longestWaitMs = 60 * 60 * 1000
+
+const notWelcome = 'this access was taken away or has ended; ask for a new token'
+
+/**
+ * Carries out on what is connected what the state says of trust. Whose rights have changed reads by the new ones from
+ * the envelope on that changed them, and is welcomed anew; everybody hears of it; whoever was kicked has to leave
+ * [MEUP-3.14, 4.16]. Nothing of this happens before the log has the reason.
+ */
+export class Enforcement {
+  readonly #space: Space
+  readonly #presence: Presence
+  /** Gives the bytes of the welcome. */
+  readonly #welcome: (session: Session) => number
+  /** What was carried out last. */
+  #done: { readonly trust: Trust; readonly revision: number } | undefined
+  /** Whose rights have changed, between `before` and `after` a delivery. */
+  #renewed: Session[] | undefined
+  /** Kicks up to this seq have been carried out. */
+  #dismissed = 0
+  #holds = 0
+  #isOver = false
+  #cancel = (): void => {}
+
+  constructor(space: Space, presence: Presence, welcome: (session: Session) => number) {
+    this.#space = space
+    this.#presence = presence
+    this.#welcome = welcome
+    space.beforeDelivery = () => this.#before()
+    space.afterDelivery = (batch) => this.#after(batch)
+  }
+
+  /** Carries out what there is to do, whatever was done before. */
+  renew(): void {
+    this.#done = undefined
+    this.#onTime()
+  }
+
+  /** Until `release` nothing is carried out: whoever holds it changes more than one thing at once. */
+  hold(): void {
+    this.#holds++
+  }
+
+  release(): void {
+    this.#holds--
+    this.#onTime()
+  }
+
+  /** Closes whoever would not be let in any more. */
+  closeRevoked(): void {
+    for (const session of [...this.#space.sessions]) {
+      this.check(session)
+      if (session.closed) this.#presence.exit(session)
+    }
+  }
+
+  /** Closes this one if it would not be let in any more: with 4403 where it was kicked, else with 4401. */
+  check(session: Session): void {
+    const { state, delivered } = this.#space
+    const kick = state.trust.kicks.get(session.participant)
+    if (kick !== undefined && kick.at <= delivered) {
+      session.close(closeCodes.forbidden, kickMessage(kick))
+    } else if (!session.isWelcome()) {
+      session.close(closeCodes.unauthorized, notWelcome)
+    }
+  }
+
+  close(): void {
+    this.#isOver = true
+    this.#cancel()
+  }
+
+  /** Something may have come to its end. */
+  #onTime(): void {
+    this.#space.advance()
+    this.#before()
+    this.#after()
+    this.#wait()
+  }
+
+  /** The sessions get their rights; the rest follows when the batch is delivered. */
+  #before(): void {
+    const { state, delivered, sessions } = this.#space
+    const { trust, participants } = state
+    const { revision } = trust
+    const isDone = this.#done?.trust === trust && this.#done.revision === revision
+    if (this.#holds > 0 || isDone || trust.changedAt > delivered) return
+    this.#done = { trust, revision }
+    this.#renewed = []
+    for (const session of sessions) {
+      const { participant } = session
+      const capabilities = participants.capabilities(participant)
+      if (isSame(capabilities, session.capabilities)) continue
+      session.empower({ capabilities, readsTargeted: participants.readsTargeted(participant) })
+      this.#renewed.push(session)
+    }
+  }
+
+  #after(batch: readonly Delivery[] = []): void {
+    this.#dismiss()
+    const renewed = this.#renewed
+    if (renewed === undefined) return
+    this.#renewed = undefined
+    this.closeRevoked()
+    const bytes = renewed.reduce((sum, session) => sum + this.#welcome(session), 0)
+    this.#charge(bytes, batch)
+    for (const id of this.#space.state.trust.untold()) this.#presence.tell(id)
+    this.#wait()
+  }
+
+  /**
+   * Each welcome tells of the whole space, and each connection gets one: those who have changed rights pay for them, as for
+   * those that they ask for [MEUP-4.16].
+   */
+  #charge(bytes: number, batch: readonly Delivery[]): void {
+    const { clock, rates, sessions } = this.#space
+    const changes = batch.filter(({ entry }) => changing.has(namespaceOf(entry.kind)))
+    const payers = new Set(changes.map(({ entry }) => payerOf(entry.from, sessions)))
+    for (const rateLimitKey of payers) rates.charge(rateLimitKey, 'bytes', bytes / payers.size, clock.now())
+  }
+
+  /** Whoever was kicked leaves as soon as the log has it, whatever else is still on its way there. */
+  #dismiss(): void {
+    const { state, delivered } = this.#space
+    const latest = Math.min(state.trust.kicks.latest, delivered)
+    if (latest <= this.#dismissed) return
+    this.#dismissed = latest
+    this.closeRevoked()
+  }
+
+  /** What ends by itself is carried out when it does. */
+  #wait(): void {
+    const { clock, state } = this.#space
+    const { soonest } = state.trust
+    this.#cancel()
+    if (this.#isOver || !Number.isFinite(soonest)) return
+    const ms = Math.min(Math.max(soonest - clock.now(), 1), longestWaitMs)
+    this.#cancel = clock.after(ms, () => this.#onTime())
+  }
+}
+
+const changing: ReadonlySet<string> = new Set(['capability', 'space'])
+
+function payerOf(participant: string, sessions: Iterable<Session>): string {
+  for (const session of sessions) if (session.participant === participant) return session.rateLimitKey
+  return participant
+}
+
+const isSame = (a: readonly Capability[], b: readonly Capability[]): boolean =>
+  a === b || JSON.stringify(a) === JSON.stringify(b)

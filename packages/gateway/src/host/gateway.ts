@@ -1,0 +1,266 @@
+import { closeCodes } from '@meup/protocol'
+import { checkNames, type SpaceConfig } from '../core/config.js'
+import type { Selection } from '../core/delivery/selection.js'
+import type { Session, Visitor } from '../core/delivery/session.js'
+import { reportOf, type SpaceReport } from '../core/report.js'
+import { Space } from '../core/space.js'
+import { Counts } from '../core/space-metrics.js'
+import { steadyClock } from '../core/steady-clock.js'
+import { IndexFile } from '../index/index-file.js'
+import type { Turns } from '../index/turns.js'
+import type { Authenticator } from '../ports/authenticator.js'
+import { type Clock, systemClock } from '../ports/clock.js'
+import type { Connection, Feed } from '../ports/connection.js'
+import type { LogStore } from '../ports/envelope-log.js'
+import { type Logger, silent } from '../ports/logger.js'
+import { at } from './at.js'
+import { Member } from './cluster/member.js'
+import {
+  type Denial,
+  deny,
+  identify,
+  isDenial,
+  opens,
+  payFor,
+  type Resume,
+  turnAway,
+} from './connection-gate.js'
+import { type ConnectionHandle, openConnection } from './connection-handle.js'
+import { FailedLogins } from './failed-logins.js'
+import { tokenTester } from './known-tokens.js'
+import { type Link, Links } from './links.js'
+import { SpaceHost } from './space-host.js'
+
+export interface GatewayOptions {
+  readonly spaces: readonly SpaceConfig[]
+  readonly store: LogStore
+  readonly authenticator: Authenticator
+  readonly clock?: Clock
+  readonly logger?: Logger
+}
+
+/** Who asks to be let in, and where. */
+export interface ConnectRequest {
+  readonly space: string
+  readonly token?: string
+  /** Address of the peer; failures are counted by it. */
+  readonly remote: string
+  /** Called once whoever asks may come in. */
+  letIn?(): void
+}
+
+/** Leave to open one connection; it is used at once or not at all. */
+export interface ConnectionGrant {
+  readonly participant: string
+  open(connection: Connection, resume: Resume): Promise<ConnectionHandle>
+  /** Opens a line that only shows what is selected; nothing is received on it. */
+  watch(feed: Feed, resume: Resume, selection: Selection): Promise<ConnectionHandle>
+}
+
+/** Somebody who is known in a space, with what may be asked of it. */
+export type Caller = Visitor & { readonly space: Space; readonly turns: Turns }
+
+export interface Gateway {
+  readonly spaces: readonly string[]
+  /** Connections that were not opened, by the code of the refusal. Adapters count what they refuse themselves. */
+  readonly refusedJoins: Counts
+  /** Requests and connections that came without a valid token where one is needed. */
+  readonly failedLogins: number
+  /** How the spaces are doing. */
+  report(): SpaceReport[]
+  /** Whether a participant is connected, to this gateway or to another that has the space open. */
+  isPresent(space: string, participant: string): boolean
+  /** Largest frame a connection may deliver before it is closed 1009. */
+  frameLimit(space: string): number
+  /** Who is asking, without a connection. */
+  identify(connectRequest: ConnectRequest): Promise<Caller | Denial>
+  /** The spaces that a token opens; without one, those that let guests in. Nobody becomes a participant by that. */
+  openedBy(connectRequest: Omit<ConnectRequest, 'space'>): Promise<readonly string[] | Denial>
+  /** Makes a one-time code for the token of whoever asks. Costs a `control` token. `expiresAt`: milliseconds. */
+  link(
+    connectRequest: ConnectRequest,
+  ): Promise<{ readonly code: string; readonly expiresAt: number } | Denial>
+  /** What a code stands for, the first time that anybody asks; while the token is good. */
+  exchange(code: string, remote: string, letIn?: () => void): Promise<Link | Denial>
+  /** Whether a connection may be opened. Costs the visitor a `control` token [MEUP-5.5]. */
+  admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Denial>
+  /**
+   * Applies what the operator changed in these spaces, and what the authenticator now knows, to what is open already:
+   * whoever would no longer be let in is closed 4401. Rejects for a space that is not open, and where a log takes nothing.
+   */
+  reconfigure(spaces: readonly SpaceConfig[]): Promise<void>
+  /** Drains: what was admitted is committed and delivered, connections are closed 1001, the log is closed. */
+  close(): Promise<void>
+}
+
+/** Opens the spaces' logs, replays them, and is ready. Where that fails it closes the store and rejects. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { store, authenticator, logger = silent } = options
+  const clock = steadyClock(options.clock ?? systemClock, logger)
+  const hosts = new Map<string, SpaceHost>()
+  const file = new IndexFile(store.path && `${store.path}.index.db`)
+  file.onRebuild = (reason) => logger.warn({ reason }, 'the index of turns is built again')
+  const isToken = tokenTester(authenticator, hosts)
+  try {
+    for (const config of options.spaces) {
+      checkNames(config)
+      const log = await store.open(config.name)
+      hosts.set(config.name, await furnished(await Space.open(config, { log, clock, logger, isToken }), file))
+    }
+  } catch (error) {
+    for (const room of hosts.values()) room.close()
+    file.close()
+    await store.close()
+    throw error
+  }
+  for (const room of hosts.values()) room.begin()
+  const refusedJoins = new Counts()
+  const failedLogins = new FailedLogins(logger)
+  const links = new Links(clock)
+  let draining = false
+
+  async function visit(
+    connectRequest: ConnectRequest,
+  ): Promise<{ visitor: Visitor; room: SpaceHost } | Denial> {
+    const room = hosts.get(connectRequest.space)
+    if (room === undefined)
+      return deny('not_found', 404, `there is no space ${connectRequest.space}; check the name`)
+    if (draining) return deny('unavailable', 503, 'the gateway is stopping; reconnect later')
+    const visitor = await identify(room.space, connectRequest.token, connectRequest.remote, authenticator)
+    if (isDenial(visitor)) {
+      return visitor.code === 'unauthorized' ? failedLogins.add(connectRequest.remote, visitor) : visitor
+    }
+    connectRequest.letIn?.()
+    return { visitor, room }
+  }
+
+  async function admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Denial> {
+    const visited = await visit(connectRequest)
+    if (isDenial(visited)) return visited
+    const { visitor, room } = visited
+    const denial = turnAway(visitor, room.space)
+    if (denial !== undefined) return denial
+    const lineTo = (session: Session): ConnectionHandle => {
+      if (draining) session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
+      const { expiresAt } = visitor
+      const stay = expiresAt === undefined ? () => {} : at(expiresAt, () => room.closeRevoked(), clock)
+      return openConnection(session, room, stay)
+    }
+    return {
+      participant: visitor.participant,
+      open: async (connection, resume) => lineTo(await room.open(visitor, connection, resume)),
+      watch: async (feed, resume, selection) => lineTo(await room.watch(visitor, feed, resume, selection)),
+    }
+  }
+
+  return {
+    spaces: [...hosts.keys()],
+    refusedJoins,
+    get failedLogins() {
+      return failedLogins.count
+    },
+    report: () => [...hosts.values()].map(({ space, turns }) => reportOf(space, turns.indexer.seq)),
+
+    isPresent: (space, participant) =>
+      hosts.get(space)?.space.state.participants.isPresent(participant) ?? false,
+
+    frameLimit: (space) => {
+      const { maxEnvelopeBytes = 0, maxResultBytes = 0 } = hosts.get(space)?.space.config.limits ?? {}
+      return Math.max(maxEnvelopeBytes, maxResultBytes)
+    },
+
+    async identify(connectRequest) {
+      const visited = await visit(connectRequest)
+      if (isDenial(visited)) return visited
+      const { visitor, room } = visited
+      return { ...visitor, space: room.space, turns: room.turns }
+    },
+
+    async openedBy({ token, remote, letIn }) {
+      if (draining) return deny('unavailable', 503, 'the gateway is stopping; ask again later')
+      const all = [...hosts.values()].map(async ({ space }) =>
+        (await opens(space, token, authenticator)) ? [space.config.name] : [],
+      )
+      const spaces = (await Promise.all(all)).flat()
+      if (spaces.length === 0) {
+        if (token === undefined)
+          return deny('unauthorized', 401, 'a token is required: no space here lets guests in')
+        const message = 'the token opens no space here; ask the operator for a valid one'
+        return failedLogins.add(remote, deny('unauthorized', 401, message))
+      }
+      letIn?.()
+      return spaces
+    },
+
+    async link(connectRequest) {
+      const visited = await visit(connectRequest)
+      if (isDenial(visited)) return visited
+      const { visitor, room } = visited
+      const { space, token } = connectRequest
+      if (token === undefined)
+        return deny('unauthorized', 401, 'guests need no link: they enter without a token')
+      return (
+        payFor(visitor, room.space, 'too many links') ??
+        links.make({ space, participant: visitor.participant, token })
+      )
+    },
+
+    async exchange(code, remote, letIn) {
+      const link = links.take(code)
+      if (link === undefined) {
+        const message = 'this link was opened before, or is older than a minute; meup open makes another'
+        return failedLogins.add(remote, deny('unauthorized', 401, message))
+      }
+      const visited = await visit({ ...link, remote, ...(letIn && { letIn }) })
+      return isDenial(visited) ? visited : link
+    },
+
+    async admit(connectRequest) {
+      const answer = await admit(connectRequest)
+      if (isDenial(answer)) refusedJoins.add(answer.code)
+      return answer
+    },
+
+    async reconfigure(spaces) {
+      if (draining) throw new Error('the gateway is stopping')
+      const outcomes = await Promise.allSettled(
+        spaces.map(async (config) => {
+          const room = hosts.get(config.name)
+          if (room === undefined)
+            throw new Error(`the space ${config.name} is not open; start the gateway again`)
+          await room.reconfigure(config)
+        }),
+      )
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    },
+
+    async close() {
+      if (draining) return
+      draining = true
+      for (const { space } of hosts.values()) space.refuse('the gateway is stopping')
+      await Promise.all([...hosts.values()].map((room) => drain(room)))
+      file.close()
+      await store.close()
+    },
+  }
+}
+
+async function furnished(space: Space, file: IndexFile): Promise<SpaceHost> {
+  const room = new SpaceHost(space, file)
+  if (space.log.shared !== undefined) room.join(new Member(room, space.log.shared))
+  room.initialize()
+  if (await space.settled()) return room
+  room.close()
+  throw new Error(`the log of the space ${space.config.name} cannot be written`)
+}
+
+async function drain(room: SpaceHost): Promise<void> {
+  const { space, presence } = room
+  await space.settled()
+  for (const session of [...space.sessions]) {
+    session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
+    presence.exit(session)
+  }
+  room.close()
+  if (await space.settled()) await room.checkpoints.keep()
+}

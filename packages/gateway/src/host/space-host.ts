@@ -1,0 +1,274 @@
+import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
+import { Checkpoints } from '../core/checkpoints.js'
+import { checkNames, type SpaceConfig } from '../core/config.js'
+import { backfill, lastReadable, type Span, tailSpan } from '../core/delivery/backfill.js'
+import { welcomeFrame } from '../core/delivery/frames.js'
+import { participantsIn, proposalsFor } from '../core/delivery/introduction.js'
+import { messageFrom } from '../core/delivery/outbound-batch.js'
+import type { Selection } from '../core/delivery/selection.js'
+import { Session, type Visitor } from '../core/delivery/session.js'
+import { Presence } from '../core/presence.js'
+import { Retention } from '../core/retention.js'
+import type { Space } from '../core/space.js'
+import type { IndexFile } from '../index/index-file.js'
+import { type Turns, turnsOf } from '../index/turns.js'
+import type { Connection, Feed } from '../ports/connection.js'
+import { crowded, type Resume } from './connection-gate.js'
+import { Enforcement } from './enforcement.js'
+import { Feeds } from './feeds.js'
+import { recordOf } from './record.js'
+
+/** A space and the people in it. */
+export class SpaceHost {
+  readonly space: Space
+  readonly presence: Presence
+  readonly turns: Turns
+  readonly retention: Retention
+  readonly checkpoints: Checkpoints
+  readonly #enforcement: Enforcement
+  readonly #feeds: Feeds
+  #member: { close(): void } | undefined
+
+  constructor(space: Space, file: IndexFile) {
+    this.space = space
+    this.presence = new Presence(space)
+    this.turns = turnsOf(space, file)
+    this.retention = new Retention(space, this.turns.indexer)
+    this.checkpoints = new Checkpoints(space)
+    this.#enforcement = new Enforcement(space, this.presence, (session) => this.#welcomeAnew(session))
+    this.#feeds = new Feeds(space, this.turns)
+    const { afterDelivery } = space
+    space.afterDelivery = (deliveries) => {
+      afterDelivery(deliveries)
+      this.#feeds.add(deliveries)
+      this.turns.indexer.poke()
+      this.checkpoints.delivered(deliveries)
+    }
+    space.recovered = () => this.initialize()
+  }
+
+  /** Records what the operator configured, where the log does not say it already, and buries ghosts [MEUP-3.5, 3.6]. */
+  initialize(): void {
+    const { space } = this
+    if (space.follows) {
+      this.presence.reconcile()
+      this.#enforcement.renew()
+      return
+    }
+    if (space.log.head === 0) {
+      space.emit({
+        kind: Kind.systemSpace,
+        payload: { event: 'opened', space: space.config.name, epoch: space.log.epoch },
+      })
+    }
+    this.presence.reconcile()
+    this.#record(space.config)
+    this.#enforcement.renew()
+  }
+
+  /**
+   * Applies what the operator changed. Whoever would no longer be let in is closed 4401; whose capabilities have changed
+   * is welcomed anew [MEUP-3.5, 3.6]. Rejects where the log takes nothing: then the configuration stays as it was.
+   */
+  async reconfigure(config: SpaceConfig): Promise<void> {
+    const { space } = this
+    checkNames(config)
+    this.#enforcement.closeRevoked() // Before all else: a token that was taken away does not wait for the disk.
+    const guardAnew = space.safety.prepare(config.safety)
+    this.#enforcement.hold()
+    try {
+      const before = rightsIn(space)
+      let last = space.follows ? undefined : this.#record(config)
+      for (const [id, rights] of rightsIn(space)) {
+        if (before.get(id) !== rights) last = this.presence.changed(id)
+      }
+      if (last !== undefined && !(await space.committed(last))) {
+        throw new Error(`the log of the space ${config.name} cannot be written; nothing was changed in it`)
+      }
+      space.config = config
+      guardAnew()
+    } finally {
+      this.#enforcement.release()
+    }
+    this.#enforcement.closeRevoked()
+  }
+
+  /** Shares the space with other gateways, until the room is closed. */
+  join(member: { close(): void }): void {
+    this.#member = member
+  }
+
+  /** Begins what goes on by itself. */
+  begin(): void {
+    this.turns.indexer.poke()
+    this.retention.begin()
+  }
+
+  /** Closes whoever would not be let in any more. */
+  closeRevoked(): void {
+    this.#enforcement.closeRevoked()
+  }
+
+  /** Ends what goes on by itself. */
+  close(): void {
+    this.retention.close()
+    this.turns.indexer.close()
+    this.#enforcement.close()
+    this.presence.close()
+    this.#member?.close()
+    this.space.close()
+  }
+
+  /** Lets a visitor in: welcome first, then what it missed, then live [MEUP-5.3]. */
+  async open(visitor: Visitor, connection: Connection, resume: Resume): Promise<Session> {
+    const session = this.#seat(visitor, connection)
+    try {
+      const start = await this.#span(session, resume)
+      if (session.isGone()) return session
+      this.presence.enter(session)
+      this.#welcome(session, this.#place(session, start))
+    } catch (error) {
+      this.space.sessions.delete(session)
+      throw error
+    }
+    this.#serve(session)
+    return session
+  }
+
+  /** Shows a visitor what happens. It cannot act on this line, and so it makes nobody present [MEUP-11.10]. */
+  async watch(visitor: Visitor, feed: Feed, resume: Resume, selection: Selection): Promise<Session> {
+    const { log, delivered } = this.space
+    const session = this.#seat(visitor, feed, selection)
+    if (session.closed) return session
+    const { after = delivered, isLost = false } = this.#startOf(resume)
+    session.position = after
+    if (isLost) feed.lost({ epoch: log.epoch, from: after + 1, to: delivered })
+    this.#feeds.serve(session, isLost ? undefined : resume.told)
+    return session
+  }
+
+  /** A session of whoever is still welcome, and may have one more; a closed one for others. It counts from here on. */
+  #seat(visitor: Visitor, connection: Connection, selection?: Selection): Session {
+    const { space } = this
+    const { readsTargeted } = space.readerOf(visitor)
+    const session = new Session(
+      connection,
+      { ...visitor, readsTargeted },
+      {
+        get sendBufferBytes() {
+          return space.config.limits.sendBufferBytes
+        },
+        tally: space.tally,
+        ...(selection && { selection }),
+        resubscribed: (changed, id) => this.#welcomeAnew(changed, id),
+      },
+    )
+    this.#enforcement.check(session)
+    // Others may have come while this one was let in.
+    const reason = crowded(visitor, space)
+    if (reason !== undefined) session.close(closeCodes.tooMany, reason)
+    if (!session.closed) space.sessions.add(session)
+    return session
+  }
+
+  /** What a session is to get of the log before it is live. Looking for it ends with the connection. */
+  async #span(session: Session, resume: Resume): Promise<Start | undefined> {
+    const { space } = this
+    if (session.closed) return undefined
+    const { after, isLost = false } = this.#startOf(resume)
+    if (after !== undefined) return { after, last: await lastReadable(after, session, space), isLost }
+    return resume.tail === undefined ? undefined : tailSpan(resume.tail, session, space)
+  }
+
+  /** Where a reader has been; the beginning of the log where that is no place in it. */
+  #startOf({ after, epoch }: Resume): { readonly after?: number; readonly isLost?: boolean } {
+    if (after === undefined) return {}
+    const { log, delivered } = this.space
+    const first = log.oldest - 1
+    const isForeign = epoch !== undefined && epoch !== log.epoch
+    const isKept = after >= first && after <= delivered
+    return isForeign || !isKept ? { after: first, isLost: true } : { after }
+  }
+
+  /**
+   * Puts a session where it starts, and tells what it will get from there: of what the log has now, `to` is the last. Where
+   * that is less than `from` there is nothing to come [MEUP-5.4].
+   */
+  #place(session: Session, start: Start | undefined): WelcomePayload['resume'] {
+    if (start === undefined) {
+      session.position = this.space.delivered
+      return live(this.space)
+    }
+    const { after, last, isLost } = start
+    session.position = after
+    return { status: isLost ? 'lost' : 'replaying', from: after + 1, to: Math.max(last, after) }
+  }
+
+  #serve(session: Session): void {
+    const { space } = this
+    const served = backfill(session, space).then(() => {
+      if (session.live && session.tellsEnd) this.#welcome(session, live(space))
+    })
+    served.catch((error: unknown) => {
+      space.logger.error(
+        { space: space.config.name, participant: session.participant, err: error },
+        'replay failed',
+      )
+      session.close(closeCodes.draining, 'the log cannot be read; reconnect later')
+    })
+  }
+
+  /** Logs a configuration unless it is what the log says already; then there is no seq. */
+  #record(config: SpaceConfig): number | undefined {
+    const { space } = this
+    const configured = { event: 'configured', ...recordOf(config) }
+    if (JSON.stringify(space.state.configured) === JSON.stringify(configured)) return undefined
+    return space.emit({ kind: Kind.systemSpace, payload: configured })
+  }
+
+  /**
+   * Its rights or its subscription have changed. `subscribe`: id of the envelope that it answers. Gives the bytes of the
+   * welcome; one that is not welcomed yet gets it then.
+   */
+  #welcomeAnew(session: Session, subscribe?: string): number {
+    if (!session.isWelcomed) return 0
+    const { position: from, live: isLive } = session
+    const { delivered: to } = this.space
+    const resume = isLive ? live(this.space) : ({ status: 'replaying', from: from + 1, to } as const)
+    return this.#welcome(session, resume, subscribe)
+  }
+
+  /** Gives its bytes. */
+  #welcome(session: Session, resume: WelcomePayload['resume'], subscribe?: string): number {
+    const { space } = this
+    const { state } = space
+    const now = space.clock.now()
+    const { participant, capabilities, subscription, suppressed } = session
+    const payload: WelcomePayload = {
+      you: { id: participant, capabilities: [...capabilities] },
+      participants: participantsIn(state, now),
+      space: { id: space.config.name, epoch: space.log.epoch, head: space.delivered },
+      resume,
+      contexts: state.contexts.open(session),
+      subscription: { ...subscription.asked, suppressed: { ...suppressed } },
+      limits: space.config.limits,
+      mcp: { visibility: space.config.mcp.visibility },
+      proposals: proposalsFor(participant, space, now),
+    }
+    const message = messageFrom(welcomeFrame(participant, space.timestamp(now), payload, subscribe))
+    session.welcome(message)
+    return message.text.length
+  }
+}
+
+type Start = Span & { readonly isLost?: boolean }
+
+/** By participant; equal texts are equal rights. */
+const rightsIn = ({ state }: Space): Map<string, string> =>
+  new Map(state.participants.list().map(({ id, capabilities }) => [id, JSON.stringify(capabilities)]))
+
+const live = (space: Space): WelcomePayload['resume'] => ({
+  status: 'live',
+  from: space.delivered + 1,
+  to: space.delivered,
+})

@@ -1,0 +1,123 @@
+import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/folds'
+import { breathe } from '../core/breathe.js'
+import type { Reader } from '../core/delivery/may-read.js'
+import { envelopeOf } from '../core/replay.js'
+import type { Space } from '../core/space.js'
+import type { FoldedTurns } from './folded-turns.js'
+import { charactersOf } from './reading.js'
+import { rowsAt } from './rows-at.js'
+import type { TurnIndex } from './turn-index.js'
+
+const turnsAtOnce = 16
+/** Envelopes that are told in one piece. */
+const pieceOf = 64
+
+/** Asked after a look at a turn, in characters: whether to go on, once that is paid. */
+type MayGoOn = (characters: number) => Promise<boolean>
+
+/** Whose turns, and which one of them; all of the space where nothing is given. */
+export interface TrailQuery {
+  readonly agent?: string
+  readonly number?: number
+  /** Only the latest so many that the reader may read anything of. */
+  readonly limit?: number
+}
+
+/** Turns among which the latest are looked for. */
+const mostLooked = 2000
+
+/**
+ * Turns and jobs for people, the oldest first, in pieces: all that the reader may read of them, as far as the log went to
+ * `head`. Those of which it may read nothing are left out.
+ */
+export async function* exportTurns(
+  index: TurnIndex,
+  folded: FoldedTurns,
+  space: Pick<Space, 'log' | 'safety' | 'config'>,
+  query: TrailQuery,
+  head: number,
+  reader: Reader,
+  mayGoOn: MayGoOn,
+): AsyncGenerator<string, void> {
+  const writer = turnMarkdownWriter({
+    guard: (text) => space.safety.guard(text),
+    ...(await untilOf(space, head)),
+  })
+  let isFirst = true
+  const isSeen = async (each: Beginning): Promise<boolean> =>
+    (await folded.look(index, each, reader)).view !== undefined
+  for await (const beginning of turnsIn(index, query, isSeen)) {
+    if (beginning.seq > head) break
+    const look = await folded.look(index, beginning, reader)
+    await breathe()
+    if (!(await mayGoOn(charactersOf(look)))) return
+    const { view } = look
+    if (view === undefined) continue
+    const { record, envelopes, isTruncated } = view
+    const { id, agent, turnNumber, startedAt, state, trigger } = record
+    const told = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
+    // What merely comes when a proposal has expired is of another turn.
+    const own = envelopes.filter(({ roles }) => roles !== Role.expire)
+    const said = own.map(({ source }) => source.seq).filter((seq) => seq <= head)
+    const seqs = trigger === null ? said : [trigger.source.seq, ...said]
+    if (isFirst) yield markdownHeader(`Turns of ${space.config.name}`)
+    isFirst = false
+    for (let from = 0; from < seqs.length; from += pieceOf) {
+      const piece = []
+      for await (const rows of rowsAt(space.log, seqs.slice(from, from + pieceOf)))
+        piece.push(...rows.map(envelopeOf))
+      await breathe()
+      yield writer.write(told, piece)
+    }
+  }
+  const end = writer.end()
+  if (end !== '') yield end
+}
+
+async function* turnsIn(
+  index: TurnIndex,
+  { agent, number, limit }: TrailQuery,
+  isSeen: (turn: Beginning) => Promise<boolean>,
+): AsyncGenerator<Beginning, void> {
+  if (agent !== undefined && number !== undefined) {
+    const found = index.turn(agent, number)
+    if (found !== undefined) yield found
+    return
+  }
+  if (limit !== undefined) {
+    yield* await latestOf(index, agent, limit, isSeen)
+    return
+  }
+  for (let after = 0; ; ) {
+    const turns = index.trail(after, agent, turnsAtOnce)
+    yield* turns
+    if (turns.length < turnsAtOnce) return
+    after = turns.at(-1)?.turn ?? after
+  }
+}
+
+async function latestOf(
+  index: TurnIndex,
+  agent: string | undefined,
+  limit: number,
+  isSeen: (turn: Beginning) => Promise<boolean>,
+): Promise<Beginning[]> {
+  const found: Beginning[] = []
+  let before = Number.MAX_SAFE_INTEGER
+  for (let looked = 0; looked < mostLooked; looked += turnsAtOnce) {
+    const turns = index.latest(before, agent, turnsAtOnce)
+    for (const turn of turns) {
+      if (await isSeen(turn)) found.unshift(turn)
+      if (found.length === limit) return found
+      before = turn.turn
+    }
+    if (turns.length < turnsAtOnce) return found
+  }
+  return found
+}
+
+/** The time of the head, by which proposals may have expired. */
+async function untilOf({ log }: Pick<Space, 'log'>, head: number): Promise<{ until?: string }> {
+  const [row] = await log.read({ after: head - 1, before: head + 1, limit: 1 })
+  return row === undefined ? {} : { until: row.ts }
+}

@@ -1,0 +1,80 @@
+import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
+import { breathe } from '../core/breathe.js'
+import type { Reader } from '../core/delivery/may-read.js'
+import type { Space } from '../core/space.js'
+import type { FoldedTurns } from './folded-turns.js'
+import { charactersOf, type Passed } from './reading.js'
+import type { TurnView } from './said.js'
+import type { TurnIndex } from './turn-index.js'
+
+export interface TurnQuery {
+  readonly agent: string
+  /** Only turns with a smaller number. */
+  readonly before?: number
+  readonly limit: number
+  /** Only calls that were made before this seq. */
+  readonly callsBefore?: number
+  /** With how much each tool gave back. */
+  readonly sizes?: boolean
+}
+
+/** One request looks at so many turns, and at about so much of them, before it says where to go on. */
+const [mostTurns, mostEnvelopes, mostBytes] = [2000, 20_000, 8 * 1024 * 1024]
+const turnsAtOnce = 32
+/** Calls that are told of one turn at once. */
+const mostCalls = 500
+
+/** A part of a thread. */
+export interface TurnPage {
+  /** In the order of their numbers. */
+  readonly turns: readonly TurnInfo[]
+  /** `before` of the page of earlier turns; `undefined` = there are none. It may turn out empty. */
+  readonly next: number | undefined
+}
+
+/** The latest turns of an agent, those before one of them, as far as the reader may read anything of them. */
+export async function readTurns(
+  index: TurnIndex,
+  folded: FoldedTurns,
+  { agent, before = Number.MAX_SAFE_INTEGER, limit, callsBefore = Infinity, sizes = false }: TurnQuery,
+  reader: Reader,
+  space: Pick<Space, 'safety'>,
+  passed: Passed,
+): Promise<TurnPage> {
+  const tell = sizes ? turnDetail : turnInfo
+  const turns: TurnInfo[] = []
+  let [next, looked, envelopes, bytes] = [before, 0, 0, 0]
+  for (;;) {
+    const count = Math.min(turnsAtOnce, limit + 1 - turns.length)
+    const some = index.turns(agent, next, count)
+    await folded.prepare(index, some)
+    for (const beginning of some) {
+      if (looked === mostTurns || envelopes >= mostEnvelopes || bytes >= mostBytes)
+        return { turns: turns.reverse(), next }
+      const look = await folded.look(index, beginning, reader, callsBefore)
+      const { view } = look
+      const part = { ...allCalls, ...view?.calls, before: callsBefore }
+      const info = view && told(view, (record) => tell(record, (text) => space.safety.guard(text), part))
+      passed(charactersOf(look))
+      // Whether there is one more that may be read shows only where it is read.
+      if (turns.length === limit && info !== undefined) return { turns: turns.reverse(), next }
+      if (info !== undefined) turns.push(info)
+      next = beginning.number ?? next
+      envelopes += look.envelopes
+      bytes += look.bytes
+      looked++
+      await breathe()
+    }
+    if (some.length < count) return { turns: turns.reverse(), next: undefined }
+  }
+}
+
+const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, most: mostCalls }
+
+function told(
+  { record, isTruncated }: TurnView,
+  tell: (record: TurnView['record']) => TurnInfo | undefined,
+): TurnInfo | undefined {
+  const info = tell(record)
+  return info && isTruncated ? { ...info, truncated: true } : info
+}

@@ -1,0 +1,258 @@
+import {
+  calledTool,
+  type Guard,
+  type ReasoningStep,
+  type StepDraft,
+  sourceOf,
+  stepsOf,
+  ulidsOf,
+} from '@meup/folds'
+import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { breathe } from '../core/breathe.js'
+import { type Addressed, mayRead, type Reader } from '../core/delivery/may-read.js'
+import { envelopeOf } from '../core/replay.js'
+import type { Space } from '../core/space.js'
+import type { Entry, Row } from '../ports/envelope-log.js'
+import type { FoldedTurns } from './folded-turns.js'
+import { charactersOf, type Passed } from './reading.js'
+import { rowsAt } from './rows-at.js'
+import type { TurnView } from './said.js'
+import { longTurn } from './said.js'
+import type { StepQuery } from './step-search.js'
+import type { StepPlace, TurnIndex } from './turn-index.js'
+
+/** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
+export interface AuditQuery extends Omit<StepQuery, 'turn'> {
+  /** Whose turns. */
+  readonly thread?: string
+  /** Number of a turn; only with `thread`. */
+  readonly number?: number
+}
+
+/** A step, and the turn that it belongs to as its reader may see it. */
+export interface AuditStep {
+  readonly step: ReasoningStep
+  readonly turn: TurnView['record']
+}
+
+/** What one envelope was made into. */
+export interface Made {
+  readonly seq: number
+  /** The last first; empty where the reader may not read it. */
+  readonly steps: readonly StepInTurn[]
+}
+
+interface StepInTurn {
+  readonly place: StepPlace
+  /** Which step it is of all that the envelope makes in that turn. */
+  readonly nth: number
+  readonly id: string
+  readonly draft: StepDraft
+  readonly createdAt: string
+  readonly source: ReasoningStep['source']
+}
+
+/** A call that is answered; without a tool it is none. */
+interface Call {
+  readonly said: Addressed
+  readonly tool: string | undefined
+}
+
+/** Envelopes that one request folds of what its reader may see, and bytes of them, before it says where to go on. */
+const most = { envelopes: 1500, bytes: 1024 * 1024 }
+
+type Means = Pick<Space, 'log' | 'audienceOf' | 'safety'>
+
+/** Steps as they are read: each from its own envelope [MEUP-10.5]. */
+export class Steps {
+  readonly #index: TurnIndex
+  readonly #folded: FoldedTurns
+  readonly #space: Means
+  readonly #reader: Reader
+  readonly #views = new Map<number, TurnView | undefined>()
+  readonly #calls = new Map<string, Call | undefined>()
+  readonly #shown = { envelopes: 0, bytes: 0 }
+
+  constructor(index: TurnIndex, folded: FoldedTurns, space: Means, reader: Reader) {
+    this.#index = index
+    this.#folded = folded
+    this.#space = space
+    this.#reader = reader
+  }
+
+  /** Whether these go beyond what one request folds: by what its reader may see alone [MEUP-8.6]. */
+  isTooMuch(steps: readonly StepInTurn[]): boolean {
+    const { envelopes, bytes } = this.#shown
+    if (envelopes < most.envelopes && bytes < most.bytes) return false
+    return steps.some(({ place }) => !this.#views.has(place.turn.turn))
+  }
+
+  /** The newest first. `next`: steps of smaller seqs are still to be looked at; `undefined` = there are none. */
+  async find(
+    asked: AuditQuery,
+  ): Promise<{ readonly made: readonly Made[]; readonly next: number | undefined }> {
+    const { bySeq, next } = this.#placesOf(asked)
+    const { phases } = asked
+    const isAsked = ({ draft }: StepInTurn): boolean => phases?.includes(draft.phase) ?? true
+    const made: Made[] = []
+    for await (const rows of rowsAt(this.#space.log, ascending(bySeq.keys()))) {
+      await this.#prepare(rows, bySeq)
+      for (const row of rows) {
+        const steps = this.#mayRead(row) ? this.#stepsOf(row, bySeq.get(row.seq) ?? []) : []
+        const told = steps.filter((step) => isAsked(step) && this.#mayTell(row, step))
+        made.push({ seq: row.seq, steps: told.reverse() })
+        await breathe()
+      }
+    }
+    return { made: made.reverse(), next }
+  }
+
+  /** Where envelopes with steps are, the newest first, and whether each may be read; the rest as `find`. */
+  async places(asked: AuditQuery): Promise<{
+    readonly found: readonly { readonly seq: number; readonly isReadable: boolean }[]
+    readonly next: number | undefined
+  }> {
+    const { bySeq, next } = this.#placesOf(asked)
+    const found: { seq: number; isReadable: boolean }[] = []
+    for await (const rows of rowsAt(this.#space.log, ascending(bySeq.keys()), 'headings'))
+      for (const row of rows) found.push({ seq: row.seq, isReadable: this.#mayRead(row) })
+    return { found: found.reverse(), next }
+  }
+
+  /** What is shown of them: numbers as of a log that has nothing else than what the reader may read [MEUP-8.6]. */
+  async show(steps: readonly StepInTurn[], passed: Passed): Promise<AuditStep[]> {
+    const shown: AuditStep[] = []
+    for (const step of steps) {
+      const { turn } = step.place
+      if (!this.#views.has(turn.turn)) this.#views.set(turn.turn, await this.#look(turn, passed))
+      const view = this.#views.get(turn.turn)
+      if (view === undefined) continue
+      const number = numberIn(view, step)
+      shown.push({ step: rowOf(step, number), turn: view.record })
+    }
+    return shown
+  }
+
+  async #look(turn: StepPlace['turn'], passed: Passed): Promise<TurnView | undefined> {
+    const { view } = await this.#folded.look(this.#index, turn, this.#reader)
+    const { envelopes = [], withheld = [] } = view ?? {}
+    passed(charactersOf({ envelopes: envelopes.length + withheld.length, bytes: 0 }))
+    this.#shown.envelopes += envelopes.length
+    // Of a long turn only the headings are read.
+    const isLong = envelopes.length > longTurn
+    this.#shown.bytes += isLong ? most.bytes : envelopes.reduce((sum, { bytes }) => sum + bytes, 0)
+    await breathe()
+    return view
+  }
+
+  #placesOf(asked: AuditQuery): { bySeq: Map<number, StepPlace[]>; next: number | undefined } {
+    const query = this.#queryOf(asked)
+    const bySeq = new Map<number, StepPlace[]>()
+    if (query === undefined) return { bySeq, next: undefined }
+    const { places, next } = this.#index.steps(query)
+    for (const place of places) bySeq.set(place.seq, [place, ...(bySeq.get(place.seq) ?? [])])
+    return { bySeq, next }
+  }
+
+  /** Has the turns folded of which the reader is going to see something: they know the calls that are answered. */
+  #prepare(rows: readonly Row[], bySeq: ReadonlyMap<number, readonly StepPlace[]>): Promise<void> {
+    const places = rows
+      .filter((row) => this.#mayRead(row))
+      .flatMap(({ seq }) => bySeq.get(seq) ?? [])
+      .reverse()
+    const turns = new Map(places.map(({ turn }) => [turn.turn, turn]))
+    const atHand = new Map(rows.map((row) => [row.seq, row]))
+    return this.#folded.prepare(this.#index, [...turns.values()], atHand)
+  }
+
+  /** One answer may end calls of several: what came of a call may be told to those who may read the call. */
+  #mayTell({ kind }: Entry, { draft, place }: StepInTurn): boolean {
+    if (kind !== Kind.mcpResponse) return true
+    const call = this.#callOf(draft.linked_tool_call ?? '', [place])
+    return call === undefined || this.#mayRead(call.said)
+  }
+
+  #mayRead(said: Addressed): boolean {
+    return mayRead(this.#reader, this.#space.audienceOf(said))
+  }
+
+  /** `undefined` where nothing can be found. */
+  #queryOf({ thread, number, ...query }: AuditQuery): StepQuery | undefined {
+    if (thread === undefined) return query
+    const { agents = [thread] } = query
+    if (!agents.includes(thread)) return undefined
+    if (number === undefined) return { ...query, agents: [thread] }
+    const { turn } = this.#index.turn(thread, number) ?? {}
+    const { agents: _, ...rest } = query
+    return turn === undefined ? undefined : { ...rest, turn }
+  }
+
+  #stepsOf(row: Row, places: readonly StepPlace[]): StepInTurn[] {
+    const { safety } = this.#space
+    const guard: Guard = (text) => safety.guard(text)
+    const envelope = envelopeOf(row)
+    const drafts = stepsOf(envelope, this.#answered(envelope, places), guard)
+    const ulid = ulidsOf(this.#space.log.epoch)
+    const inOrder = places
+      .flatMap((place) => Array.from({ length: place.steps }, (_, nth) => ({ place, nth })))
+      .sort((one, other) => one.place.start + one.nth - (other.place.start + other.nth))
+    const source = sourceOf(envelope)
+    return inOrder.flatMap(({ place, nth }, index) => {
+      const draft = drafts[index]
+      const id = ulid(place.at, row.seq, place.start + nth)
+      const createdAt = new Date(place.at).toISOString()
+      return draft === undefined ? [] : { place, nth, id, draft, createdAt, source }
+    })
+  }
+
+  /** The calls that a response answers; what else it correlates to is none. */
+  #answered(envelope: Envelope, places: readonly StepPlace[]): [id: string, tool: string | undefined][] {
+    if (envelope.kind !== Kind.mcpResponse) return []
+    return correlations(envelope).flatMap((id): [string, string | undefined][] => {
+      const call = this.#callOf(id, places)
+      if (call === undefined || !this.#mayRead(call.said)) return [[id, undefined]]
+      return call.tool === undefined ? [] : [[id, call.tool]]
+    })
+  }
+
+  /** What a response answers that makes steps in these places; `undefined` = the log does not have it. */
+  #callOf(id: string, places: readonly StepPlace[]): Call | undefined {
+    if (this.#calls.has(id)) return this.#calls.get(id)
+    const call = this.#knownCall(id, places) ?? this.#callInLog(id)
+    this.#calls.set(id, call)
+    return call
+  }
+
+  #knownCall(id: string, places: readonly StepPlace[]): Call | undefined {
+    for (const { turn } of places) {
+      const known = this.#folded.callIn(turn.turn, id)
+      if (known !== undefined) return { said: known.source, tool: known.tool }
+    }
+    return undefined
+  }
+
+  #callInLog(id: string): Call | undefined {
+    const row = this.#space.log.find(id)
+    return row && { said: row, tool: calledTool(envelopeOf(row), (text) => this.#space.safety.guard(text)) }
+  }
+}
+
+const ascending = (seqs: Iterable<number>): number[] => [...seqs].sort((one, other) => one - other)
+
+/** What the reader may not read does not count. */
+const numberIn = ({ withheld }: TurnView, { place, nth }: StepInTurn): number =>
+  withheld.reduce(
+    (number, { source, steps }) => (source.seq < place.seq ? number - steps : number),
+    place.step + nth,
+  )
+
+function rowOf({ place, id, draft, createdAt, source }: StepInTurn, step_number: number): ReasoningStep {
+  const { phase, content, ...about } = draft
+  const links = {
+    linked_tool_call: null,
+    linked_policy_decision: null,
+    linked_approval_request: null,
+    ...about,
+  }
+  return { id, turn_id: place.turn.id, step_number, phase, content, ...links, created_at: createdAt, source }
+}

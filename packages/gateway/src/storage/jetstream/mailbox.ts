@@ -1,0 +1,93 @@
+import type { Msg, Subscription } from '@nats-io/transport-node'
+import { nanoid } from 'nanoid'
+import type { LogListener, Note } from '../../ports/shared-log.js'
+import { type Nats, requestMs } from './connect.js'
+import { HealthProbe } from './health-probe.js'
+
+type Listener = Pick<LogListener<never>, 'asked' | 'told'>
+
+const newline = 0x0a
+
+/** What gateways say to each other. A gateway has one address, by which it is found as long as it lives. */
+export class Mailbox {
+  /** Names this gateway as long as it runs. */
+  readonly self = nanoid()
+  readonly #nats: Nats
+  readonly #listeners = new Map<string, Listener>()
+  readonly #pulse: HealthProbe
+
+  constructor(nats: Nats) {
+    this.#nats = nats
+    const { connection } = nats
+    this.#pulse = new HealthProbe((gateway, timeout) =>
+      connection.request(addressOf(gateway), '', { timeout }),
+    )
+    void this.#receive(connection.subscribe(addressOf(this.self)))
+    void this.#forgetAtReconnect()
+  }
+
+  /** Hears what is said about a space, to this gateway or to everyone. Gives how to end that. */
+  listen(space: string, listener: Listener): () => void {
+    const everyone = this.#nats.connection.subscribe(everyoneOf(space))
+    this.#listeners.set(space, listener)
+    void this.#receive(everyone)
+    return () => {
+      this.#listeners.delete(space)
+      if (!this.#nats.connection.isClosed()) everyone.unsubscribe()
+    }
+  }
+
+  async ask(gateway: string, space: string, note: Note): Promise<Readonly<Record<string, unknown>>> {
+    const answer = await this.#nats.connection.request(addressOf(gateway), this.#encode(space, note), {
+      timeout: requestMs,
+    })
+    return answer.json()
+  }
+
+  /** Whether a gateway answers: `false` at once where nobody is there, and after two seconds where it is silent. */
+  lives(gateway: string): Promise<boolean> {
+    return this.#pulse.lives(gateway)
+  }
+
+  tell(gateway: string, space: string, note: Note): void {
+    if (this.#nats.connection.isClosed()) return
+    const address = gateway === 'all' ? everyoneOf(space) : addressOf(gateway)
+    this.#nats.connection.publish(address, this.#encode(space, note))
+  }
+
+  async #receive(messages: Subscription): Promise<void> {
+    for await (const message of messages) this.#take(message)
+  }
+
+  async #forgetAtReconnect(): Promise<void> {
+    for await (const { type } of this.#nats.connection.status())
+      if (type === 'reconnect') this.#pulse.forget()
+  }
+
+  #take(message: Msg): void {
+    if (message.data.length === 0) {
+      message.respond()
+      return
+    }
+    const { space, sender, note } = decode(message.data)
+    this.#pulse.heard(sender)
+    const listener = this.#listeners.get(space)
+    if (message.reply) message.respond(JSON.stringify(listener?.asked(note) ?? { follows: true }))
+    else if (sender !== this.self) listener?.told(note)
+  }
+
+  #encode(space: string, { head, body }: Note): Uint8Array {
+    const text = Buffer.from(`${JSON.stringify({ space, sender: this.self, head })}\n`)
+    return body === undefined ? text : Buffer.concat([text, body])
+  }
+}
+
+const addressOf = (gateway: string): string => `meup.gw.${gateway}.cmd`
+const everyoneOf = (space: string): string => `meup.all.${space}`
+
+function decode(data: Uint8Array): { space: string; sender: string; note: Note } {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  const end = bytes.indexOf(newline)
+  const { space, sender, head } = JSON.parse(bytes.subarray(0, end).toString())
+  return { space, sender, note: { head, body: bytes.subarray(end + 1) } }
+}

@@ -1,0 +1,145 @@
+import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { nanoid } from 'nanoid'
+import { genesis } from '../../log/chain.js'
+import { LogError } from '../../log/error.js'
+import type { EnvelopeLog, LogStore } from '../../ports/envelope-log.js'
+import { type Logger, silent } from '../../ports/logger.js'
+import { logStore } from '../log-store.js'
+import { encodeBatch } from './batch.js'
+import { connectNats, type Nats, type NatsOptions } from './connect.js'
+import { asNatsError } from './failure.js'
+import { Follower } from './follower.js'
+import { JetStreamLog } from './jetstream-log.js'
+import { Mailbox } from './mailbox.js'
+import { Owners } from './owners.js'
+import { Prunings } from './prunings.js'
+import { Replica, type ReplicaThreads } from './replica.js'
+import type { ReplicaSpace } from './replica-calls.js'
+import { startReplicaThreads } from './replica-threads.js'
+import { retryUntilLeader } from './retry-until-leader.js'
+import { Sharing } from './sharing.js'
+import { establishStream, placeOf } from './streams.js'
+import { type StoredBatch, SubjectLog } from './subject-log.js'
+
+/** For what is still to be said when the store is closed. */
+const farewellMs = 500
+
+export interface JetStreamStoreOptions extends NatsOptions {
+  /** The file of this gateway's replica, which is read; made where it is missing. */
+  readonly path: string
+  readonly logger?: Logger
+}
+
+/**
+ * Logs in JetStream, which several machines share, with a replica of them in a SQLite file. Each space is written by one
+ * gateway at a time, and followed by the others that have it open. Rejects with a `LogError`: `server`, `unavailable`, or what a SQLite file can be.
+ */
+export async function jetstreamStore(options: JetStreamStoreOptions): Promise<LogStore> {
+  const { path, logger = silent, ...natsOptions } = options
+  const file = resolve(path)
+  const threads = await startReplicaThreads(file)
+  let nats: Nats
+  try {
+    nats = await connectNats(natsOptions, logger)
+  } catch (error) {
+    await threads.stop()
+    throw error
+  }
+  const mailbox = new Mailbox(nats)
+  const owners = new Owners(nats, mailbox)
+  return logStore({
+    path: file,
+    async open(space, onClose) {
+      try {
+        return await open(space, { nats, threads, mailbox, owners, logger }, onClose)
+      } catch (error) {
+        await owners.release(space)
+        throw asNatsError(error, `opening the space ${space}`)
+      }
+    },
+    async stop() {
+      await Promise.race([
+        nats.connection.flush().catch(() => undefined),
+        delay(farewellMs, undefined, { ref: false }),
+      ])
+      await nats.connection.close()
+      await threads.stop()
+    },
+  })
+}
+
+interface Means {
+  readonly nats: Nats
+  readonly threads: ReplicaThreads
+  readonly mailbox: Mailbox
+  readonly owners: Owners
+  readonly logger: Logger
+}
+
+async function open(
+  space: string,
+  { nats, threads, mailbox, owners, logger }: Means,
+  onClose: () => void,
+): Promise<EnvelopeLog> {
+  const doing = `opening the space ${space}`
+  const place = placeOf(space)
+  const subject = new SubjectLog(nats, place)
+  const prunings = new Prunings(nats, place)
+  const opened = await retryUntilLeader(doing, logger, async () => {
+    await establishStream(nats.manager, place.stream, nats.replicas)
+    return match(space, subject, prunings, threads)
+  })
+  const replica = new Replica(threads, space, opened)
+  const follower = new Follower({ subject, replica, prunings })
+  const sharing = new Sharing({ space, nats, mailbox, owners, subject, replica, follower, prunings })
+  await retryUntilLeader(`claiming and reading the space ${space}`, logger, async () => {
+    await sharing.settle()
+    await follower.catchUp()
+  })
+  return new JetStreamLog({ space, subject, replica, prunings, follower, sharing, logger, onClose })
+}
+
+/** Gives what the replica has of the log that the stream has, which is begun where neither has one. */
+async function match(
+  space: string,
+  subject: SubjectLog,
+  prunings: Prunings,
+  { writer }: ReplicaThreads,
+): Promise<ReplicaSpace> {
+  const known = await writer.call('look', [space])
+  const tip = (await subject.tip()) ?? (await begin(subject, prunings, known))
+  if (known !== undefined && known.epoch !== tip.head.epoch) {
+    const message = `The stream ${subject.place.stream} has another log of ${space} than the replica on this machine.`
+    const advice =
+      'Somebody has made it anew: restore it from a copy, or give this gateway another storage.path.'
+    throw new LogError('corrupt', `${message} ${advice}`)
+  }
+  return writer.call('open', [space, tip.head.epoch])
+}
+
+/** The first message of a space names its log. Where rows were logged before, they are gone: that is refused. */
+async function begin(
+  subject: SubjectLog,
+  prunings: Prunings,
+  known: { readonly epoch: string; readonly head: number } | undefined,
+): Promise<StoredBatch> {
+  const pruned = await prunings.last()
+  const had = Math.max(known?.head ?? 0, pruned?.through ?? 0)
+  if (had > 0) {
+    const { stream, subject: name } = subject.place
+    const message = `The stream ${stream} has nothing of ${name}, and there were ${had} envelopes.`
+    throw new LogError('corrupt', `${message} Somebody has purged it: restore it from a copy.`)
+  }
+  const [epoch, nonce] = [known?.epoch ?? nanoid(), nanoid()]
+  const data = encodeBatch({ epoch, nonce, first: 1 }, [], genesis(epoch))
+  try {
+    await subject.write({ data, nonce, expected: 0 })
+  } catch (error) {
+    // Another gateway was first: then that is the log.
+    if (!(error instanceof LogError) || error.code !== 'fenced') throw error
+  }
+  const tip = await subject.tip()
+  if (tip === undefined) throw new Error(`the first message of ${subject.place.subject} is gone`)
+  return tip
+}

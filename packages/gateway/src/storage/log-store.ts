@@ -1,0 +1,42 @@
+import { closedError } from '../log/error.js'
+import type { EnvelopeLog, LogStore } from '../ports/envelope-log.js'
+
+/** How a store opens its logs, and what it ends when all of them are closed. */
+export interface LogStoreParts extends Pick<LogStore, 'path'> {
+  open(space: string, onClose: () => void): Promise<EnvelopeLog>
+  stop(): Promise<void>
+}
+
+/** A store that has each log open once, however often it is asked for it; one that could not be opened is tried anew. */
+export function logStore({ path, open, stop }: LogStoreParts): LogStore {
+  const logs = new Map<string, Promise<EnvelopeLog>>()
+  let closing: Promise<void> | undefined
+
+  const openLog = async (space: string): Promise<EnvelopeLog> => {
+    try {
+      return await open(space, () => logs.delete(space))
+    } catch (error) {
+      logs.delete(space)
+      throw error
+    }
+  }
+  const close = async (): Promise<void> => {
+    const opened = await Promise.allSettled(logs.values())
+    await Promise.all(opened.map((log) => log.status === 'fulfilled' && log.value.close()))
+    await stop()
+  }
+
+  return {
+    ...(path !== undefined && { path }),
+    async open(space) {
+      if (closing) throw closedError('store')
+      const log = logs.get(space) ?? openLog(space)
+      logs.set(space, log)
+      return log
+    },
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}

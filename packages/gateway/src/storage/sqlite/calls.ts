@@ -1,0 +1,67 @@
+import type { LogErrorCode } from '../../log/error.js'
+import type { Checkpoint, Filter } from '../../ports/envelope-log.js'
+import type { OpenedSpace } from './chain-writer.js'
+import type { Durability, Role } from './files.js'
+import type { Packed } from './pack.js'
+import type { PackedBatch } from './pack-batch.js'
+
+export interface WriterOptions {
+  readonly path: string
+  readonly durability: Durability
+  /** Default `writer`. */
+  readonly role?: Role
+}
+
+/** What the main thread asks of the thread that writes. */
+export type WriterCalls = {
+  open(name: string): OpenedSpace
+  append(space: number, batch: PackedBatch): void
+  /** Gives the hash of the row `through`. */
+  prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
+  keep(space: number, checkpoint: Checkpoint): void
+  /** Moves what the write-ahead log has into the file, as far as nobody reads or writes what stands in the way. */
+  fold(): void
+  /** As `open`, from the disk, and only if that can be written. */
+  recover(name: string): OpenedSpace
+  /** As the reader, while that is starting. */
+  read(range: Range): Packed
+  checkpoint(space: number): Checkpoint | 'damaged' | undefined
+  close(): void
+}
+
+export interface ReaderOptions {
+  readonly path: string
+}
+
+export interface Range {
+  readonly space: number
+  /** Rows between these, both excluded. */
+  readonly after: number
+  readonly before: number
+  readonly limit: number
+  readonly maxBytes: number
+  readonly order: 'asc' | 'desc'
+  readonly filter: Filter
+  readonly only?: 'headings'
+}
+
+/** What the main thread asks of the thread that reads. */
+export type ReaderCalls = {
+  read(range: Range): Packed
+  checkpoint(space: number): Checkpoint | 'damaged' | undefined
+  close(): void
+}
+
+export type Callable = Record<string, (...args: never[]) => unknown> & { close(): void }
+
+/** A call on its way to a thread. */
+export type Call<Calls extends Callable> = {
+  [Name in keyof Calls]: { readonly id: number; readonly name: Name; readonly args: Parameters<Calls[Name]> }
+}[keyof Calls]
+
+/** What a call gave. A thread's first reply, to call 0, says whether it could start. */
+export interface Reply {
+  readonly id: number
+  readonly result?: unknown
+  readonly failure?: { readonly code: LogErrorCode; readonly message: string }
+}

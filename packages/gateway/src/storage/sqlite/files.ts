@@ -1,0 +1,79 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { LogError } from '../../log/error.js'
+import { isBusy } from './failure.js'
+import { establishSchema } from './schema.js'
+
+/** What an appended batch survives: a crash of this process, or also of the machine and its power. */
+export type Durability = 'process' | 'power'
+
+/** Of a new file. Each commit writes whole pages, and what is committed alone changes little of each. */
+const PAGE_BYTES = 2048
+/** Ids come in no order, so the same pages change again and again between two checkpoints. */
+const CHECKPOINT_BYTES = 16 * 1024 * 1024
+const WAL_BYTES_KEPT = 64 * 1024 * 1024
+const PATIENCE_MS = 5000
+
+/** What a connection writes: all that is appended; or what is little, from a thread that must not wait. */
+export type Role = 'writer' | 'secondary'
+
+/** To fold the write-ahead log into the file takes the disk: the thread that appends does it, the other one never. */
+const manners: Readonly<Record<Role, { readonly checkpointBytes: number; readonly patienceMs: number }>> = {
+  writer: { checkpointBytes: CHECKPOINT_BYTES, patienceMs: PATIENCE_MS },
+  secondary: { checkpointBytes: 0, patienceMs: 0 },
+}
+
+/** A connection that writes. `create` makes the file, for this user only, and its directory where they are missing. */
+export function openForWriting(
+  path: string,
+  durability: Durability,
+  { create, role = 'writer' }: { create: boolean; role?: Role },
+): Database.Database {
+  if (create) createPrivately(path)
+  const { checkpointBytes, patienceMs } = manners[role]
+  const db = new Database(path, { fileMustExist: true, timeout: PATIENCE_MS })
+  try {
+    db.pragma(`page_size = ${PAGE_BYTES}`)
+    establishSchema(db)
+    db.pragma('journal_mode = WAL')
+    db.pragma(`synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
+    const pageBytes = Number(db.pragma('page_size', { simple: true }))
+    db.pragma(`wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`)
+    db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
+    // To open it everybody waits: whoever is first puts in order what a process that was killed has left.
+    db.pragma(`busy_timeout = ${patienceMs}`)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+export function openForReading(path: string): Database.Database {
+  return new Database(path, { readonly: true, fileMustExist: true })
+}
+
+/**
+ * Takes the log for this store, until the connection is closed or the process ends. Two gateways on one file would
+ * each append from a head that the other has moved on.
+ */
+export function lock(path: string): Database.Database {
+  createPrivately(`${path}.lock`)
+  const holder = new Database(`${path}.lock`, { timeout: 0 })
+  try {
+    holder.exec('BEGIN EXCLUSIVE')
+    return holder
+  } catch (error) {
+    holder.close()
+    if (!isBusy(error)) throw error
+    const advice = 'Stop that gateway, or give this one another file.'
+    throw new LogError('locked', `Another gateway has the log ${path} open. ${advice}`, { cause: error })
+  }
+}
+
+/** SQLite gives the files that it puts beside the database the same mode. */
+function createPrivately(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  closeSync(openSync(path, 'a', 0o600))
+}

@@ -1,0 +1,97 @@
+import type { KnownHead } from '@meup/protocol'
+import type Database from 'better-sqlite3'
+import { nanoid } from 'nanoid'
+import { LogError, occupiedError } from '../../log/error.js'
+import { type ImportedRow, importedDraft } from '../import-row.js'
+import { ChainWriter, type OpenedSpace } from './chain-writer.js'
+import { storable } from './columns.js'
+import { asLogError } from './failure.js'
+import { lock, openForWriting } from './files.js'
+
+export interface ImportOptions {
+  /** The file for the log; made where it is missing. It may hold other spaces. */
+  readonly path: string
+  /** Name of the space, which has no envelopes yet. */
+  readonly space: string
+  /** Names the log that this is; absent = it becomes a new one. */
+  readonly epoch?: string
+  /** From seq 1 on, in order and without a gap. */
+  readonly rows: Iterable<ImportedRow> | AsyncIterable<ImportedRow>
+  /** Where the log must end. */
+  readonly head?: KnownHead
+}
+
+/** The log that an import has made. */
+export interface ImportedLog {
+  readonly epoch: string
+  /** The last seq. */
+  readonly head: number
+  /** Hexadecimal, of the last row. */
+  readonly hash: string
+}
+
+/**
+ * Makes the log of a space from what an export has: the same envelopes in the same bytes, with the same epoch and salts the
+ * same chain. All of it is stored, or nothing. Rejects with what `rows` throws, or a `LogError`: `occupied`, `locked`,
+ * `gap`, `duplicate_id`, `corrupt` (no envelope, or another head), `format` or `io`.
+ */
+export async function importLog({ path, rows, head, ...named }: ImportOptions): Promise<ImportedLog> {
+  const holder = attempt(() => lock(path))
+  try {
+    const db = attempt(() => openForWriting(path, 'power', { create: true }))
+    try {
+      const log = attempt(() => new LogImport(db, named))
+      for await (const row of rows) attempt(() => log.add(row))
+      return attempt(() => log.end(head))
+    } finally {
+      db.close() // What is not committed by now is undone.
+    }
+  } finally {
+    holder.close()
+  }
+}
+
+/** One transaction, from the first row to the last. */
+class LogImport {
+  readonly #db: Database.Database
+  readonly #chainWriter: ChainWriter
+  readonly #opened: OpenedSpace
+
+  constructor(db: Database.Database, { space, epoch = nanoid() }: Pick<ImportOptions, 'space' | 'epoch'>) {
+    this.#db = db
+    this.#chainWriter = new ChainWriter(db)
+    db.exec('BEGIN IMMEDIATE')
+    db.prepare(
+      `INSERT INTO spaces (name, epoch) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch`,
+    ).run(space, epoch)
+    this.#opened = this.#chainWriter.open(space)
+    if (this.#opened.head > 0) throw occupiedError(space, db.name)
+  }
+
+  add(row: ImportedRow): void {
+    const [refusal] = this.#chainWriter.append([
+      { space: this.#opened.space, drafts: [storable(importedDraft(row))] },
+    ])
+    if (refusal !== undefined) throw refusal
+  }
+
+  end(expected: KnownHead | undefined): ImportedLog {
+    const { space, epoch } = this.#opened
+    const head = this.#chainWriter.headOf(space)
+    const hash = Buffer.from(this.#chainWriter.hashOf(space)).toString('hex')
+    if (expected !== undefined && (expected.seq !== head || expected.hash !== hash)) {
+      const problem = `These envelopes end at ${head}:${hash}, and should at ${expected.seq}:${expected.hash}.`
+      throw new LogError('corrupt', `${problem} Export the log again.`)
+    }
+    this.#db.exec('COMMIT')
+    return { epoch, head, hash }
+  }
+}
+
+function attempt<Result>(task: () => Result): Result {
+  try {
+    return task()
+  } catch (error) {
+    throw asLogError(error)
+  }
+}

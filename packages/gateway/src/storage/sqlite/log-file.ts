@@ -1,0 +1,62 @@
+import type Database from 'better-sqlite3'
+import { LogError } from '../../log/error.js'
+import type { WriterOptions } from './calls.js'
+import { ChainWriter } from './chain-writer.js'
+import { isBusy } from './failure.js'
+import { openForWriting } from './files.js'
+import { Pruning } from './pruning.js'
+
+/** The file through one connection, with what is remembered about it. */
+interface Opened {
+  readonly db: Database.Database
+  readonly chainWriter: ChainWriter
+  readonly pruning: Pruning
+}
+
+/**
+ * The file of the logs, for writing. A disk that fails in the middle of a write leaves it uncertain what is stored: the
+ * connection is closed then, nothing of it is remembered, and the next use opens the file and finds out.
+ */
+export class LogFile {
+  readonly #options: WriterOptions
+  #opened: Opened | undefined
+
+  /** Makes the file where it is missing. */
+  constructor(options: WriterOptions) {
+    this.#options = options
+    this.#opened = open(options, { create: true })
+  }
+
+  /** Throws a `LogError` where the call itself was wrong, and anything else where the file failed. */
+  use<Result>(task: (opened: Opened) => Result): Result {
+    try {
+      // A file that vanished is not made again: its readers still have the old one.
+      this.#opened ??= open(this.#options, { create: false })
+      return task(this.#opened)
+    } catch (error) {
+      // Whoever found the file taken by another has changed nothing.
+      if (!(error instanceof LogError) && !isBusy(error)) this.close()
+      throw error
+    }
+  }
+
+  /** Whether pruned rows wait to be removed. */
+  get isLittered(): boolean {
+    return this.#opened?.pruning.isDone === false
+  }
+
+  close(): void {
+    this.#opened?.db.close()
+    this.#opened = undefined
+  }
+}
+
+function open({ path, durability, role = 'writer' }: WriterOptions, how: { create: boolean }): Opened {
+  const db = openForWriting(path, durability, { ...how, role })
+  try {
+    return { db, chainWriter: new ChainWriter(db), pruning: new Pruning(db) }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}

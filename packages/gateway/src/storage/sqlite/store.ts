@@ -1,0 +1,62 @@
+import { resolve } from 'node:path'
+import type { LogStore } from '../../ports/envelope-log.js'
+import { logStore } from '../log-store.js'
+import type { ReaderCalls, ReaderOptions, WriterCalls, WriterOptions } from './calls.js'
+import { Channel } from './channel.js'
+import { asLogError } from './failure.js'
+import type { Durability } from './files.js'
+import { InlineWriter } from './inline-writer.js'
+import { type Lookup, lookupIn } from './lookup.js'
+import { openSqliteLog, type Threads } from './sqlite-log.js'
+
+export interface SqliteStoreOptions {
+  /** The file for the logs of all spaces; made where it is missing. */
+  readonly path: string
+  /** Default `process`. */
+  readonly durability?: Durability
+}
+
+/**
+ * Logs in one SQLite file. One worker writes and one reads, so that neither the disk nor long reads stall the event loop. With
+ * durability `process`, where no commit waits for the disk, this thread commits by itself, and the worker prunes and folds the
+ * write-ahead log. Rejects with a `LogError`: `locked`, `format`, `corrupt` or `io`.
+ */
+export async function sqliteStore({ path, durability = 'process' }: SqliteStoreOptions): Promise<LogStore> {
+  const file = resolve(path)
+  const threads = await startThreads(file, durability)
+  const open = (name: string, onClose: () => void) => openSqliteLog(threads, name, onClose)
+  return logStore({ path: file, open, stop: threads.stop })
+}
+
+async function startThreads(
+  path: string,
+  durability: Durability,
+): Promise<Threads & { stop(): Promise<void> }> {
+  const writing: WriterOptions = { path, durability }
+  const reading: ReaderOptions = { path }
+  const writer = await Channel.open<WriterCalls>(new URL('./writer-worker.js', import.meta.url), writing)
+  let lookup: Lookup | undefined
+  let inlineWriter: InlineWriter | undefined
+  try {
+    inlineWriter =
+      durability === 'process' ? new InlineWriter(path, () => writer.callAside('fold', [])) : undefined
+    lookup = inlineWriter?.lookup ?? lookupIn(path)
+    const reader = Channel.start<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), reading)
+    const threads = { writer, inlineWriter, reader, lookup }
+    return { ...threads, stop: () => stopThreads(threads) }
+  } catch (error) {
+    lookup?.close()
+    await writer.close()
+    throw asLogError(error)
+  }
+}
+
+/** The writer last: the last connection folds the write-ahead log into the file, and it should do so off this thread. */
+async function stopThreads({ writer, reader, lookup }: Threads): Promise<void> {
+  try {
+    await reader.close()
+    lookup.close()
+  } finally {
+    await writer.close()
+  }
+}

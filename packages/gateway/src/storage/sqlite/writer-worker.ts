@@ -1,0 +1,97 @@
+import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import type { Call, Reply, WriterCalls, WriterOptions } from './calls.js'
+import { checkpointOf, keepCheckpoint } from './checkpoints.js'
+import { asLogError } from './failure.js'
+import { lock } from './files.js'
+import { LogFile } from './log-file.js'
+import { rowsIn, unpackBatch } from './pack-batch.js'
+import { pagesOf } from './pages.js'
+import { rewriteVersion } from './schema.js'
+import { portOfThread, refusal, reply } from './thread.js'
+import { tidierOf } from './tidier.js'
+
+type WriterCall = Call<WriterCalls>
+type Append = Extract<WriterCall, { name: 'append' }>
+
+/** Past so many rows a transaction takes in no more batches: those who wait for the first are not kept longer. */
+const MAX_ROWS = 2048
+
+const port = portOfThread()
+port.postMessage([reply(0, () => start(workerData))])
+
+function start(options: WriterOptions): void {
+  const holder = lock(options.path)
+  const file = new LogFile(options)
+  const tidy = tidierOf(file)
+
+  const perform = (call: Exclude<WriterCall, Append>) => {
+    switch (call.name) {
+      case 'open':
+        return file.use(({ chainWriter }) => chainWriter.open(...call.args))
+      case 'recover':
+        file.close() // What it knew of the file may be another's doing.
+        return file.use(({ db, chainWriter }) => {
+          rewriteVersion(db)
+          return chainWriter.open(...call.args)
+        })
+      case 'prune':
+        return file.use(({ chainWriter, pruning }) =>
+          pruning.prune(...call.args, chainWriter.headOf(call.args[0])),
+        )
+      case 'keep':
+        return file.use(({ db, chainWriter }) =>
+          keepCheckpoint(db, ...call.args, chainWriter.headOf(call.args[0])),
+        )
+      case 'read':
+        return file.use(({ db }) => pagesOf(db)(...call.args))
+      case 'checkpoint':
+        return file.use(({ db }) => checkpointOf(db, ...call.args))
+      case 'fold':
+        return file.use(({ db }) => void db.pragma('wal_checkpoint(PASSIVE)'))
+      case 'close':
+        file.close()
+        return holder.close()
+    }
+  }
+  port.on('message', (first: WriterCall) => {
+    const calls = gather(first)
+    const appends = calls.filter(isAppend)
+    const others = calls.filter((call) => !isAppend(call))
+    const committed = appends.length > 0 ? commit(file, appends) : []
+    port.postMessage([...committed, ...others.map((call) => reply(call.id, () => perform(call)))])
+    tidy()
+  })
+  tidy()
+}
+
+/** The calls that gathered in the queue during the last transaction. */
+function gather(first: WriterCall): WriterCall[] {
+  const calls = [first]
+  let rows = rowsOf(first)
+  while (rows < MAX_ROWS) {
+    const next: { message: WriterCall } | undefined = receiveMessageOnPort(port)
+    if (next === undefined) break
+    calls.push(next.message)
+    rows += rowsOf(next.message)
+  }
+  return calls
+}
+
+function commit(file: LogFile, appends: readonly Append[]): Reply[] {
+  try {
+    const submissions = appends.map(({ args: [space, batch] }) => ({ space, drafts: unpackBatch(batch) }))
+    const outcomes = file.use(({ chainWriter }) => chainWriter.append(submissions))
+    return appends.map(({ id }, i) => (outcomes[i] ? refusal(id, outcomes[i]) : { id }))
+  } catch (error) {
+    const reason = asLogError(error)
+    return appends.map(({ id }) => refusal(id, reason))
+  }
+}
+
+function isAppend(call: WriterCall): call is Append {
+  return call.name === 'append'
+}
+
+function rowsOf(call: WriterCall): number {
+  return isAppend(call) ? rowsIn(call.args[1]) : 0
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { deny } from '../host/connection-gate.js'
+import type { Gateway } from '../host/gateway.js'
+import { addressOf } from './address.js'
+import { refuse } from './refuse.js'
+
+export interface PendingConnectionsOptions {
+  readonly gateway: Gateway
+  /** Connections of all clients together. */
+  readonly mostConnections: number
+  /** Whether one address stands for many clients; then the proxy bounds what each of them opens. */
+  readonly trustProxy: boolean
+}
+
+/** So many connections of one address may take their time; others are given up after this many milliseconds. */
+const [mostSlow, patienceMs] = [32, 1000]
+/** Requests that one connection may send before it has the answer to the first. */
+const mostAhead = 16
+
+/** What is known of an address that has connections on which nobody has been let in yet. */
+interface Waiting {
+  all: number
+  slow: number
+}
+
+/**
+ * Where connections stand until somebody on them has been let in. An address that opens many at once is served like any
+ * other as long as they ask at once; it is those who wait that are few.
+ */
+export class PendingConnections {
+  readonly #options: PendingConnectionsOptions
+  readonly #addresses = new Map<string, Waiting>()
+  /** How a connection leaves the doorstep, by its socket. */
+  readonly #leave = new WeakMap<Socket, () => void>()
+  readonly #ahead = new WeakMap<Socket, number>()
+  #connections = 0
+
+  constructor(options: PendingConnectionsOptions) {
+    this.#options = options
+  }
+
+  /** For the `connection` event of an HTTP server. */
+  arrived(socket: Socket): void {
+    const { mostConnections, trustProxy } = this.#options
+    this.#connections++
+    socket.once('close', () => this.#connections--)
+    if (this.#connections > mostConnections) {
+      this.#refuse(socket, 'unavailable', 503, 'the gateway has as many connections as it can take')
+    } else if (!trustProxy) this.#wait(socket, addressOf(socket.remoteAddress ?? '') ?? 'unknown')
+  }
+
+  /** Somebody on this connection has shown a valid token, or is a guest. */
+  letIn(socket: Socket): void {
+    this.#leave.get(socket)?.()
+  }
+
+  /** Whether a request is to be answered: who asks on and on without waiting for answers is cut off. */
+  mayAsk({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    const ahead = (this.#ahead.get(socket) ?? 0) + 1
+    this.#ahead.set(socket, ahead)
+    response.once('close', () => this.#ahead.set(socket, (this.#ahead.get(socket) ?? 1) - 1))
+    if (ahead > mostAhead) socket.destroy()
+    return !socket.destroyed
+  }
+
+  #wait(socket: Socket, address: string): void {
+    const waiting = this.#addresses.get(address) ?? { all: 0, slow: 0 }
+    this.#addresses.set(address, waiting)
+    waiting.all++
+    let isSlow = false
+    const leave = (): void => {
+      if (!this.#leave.delete(socket)) return
+      clearTimeout(timer)
+      waiting.all--
+      if (isSlow) waiting.slow--
+      if (waiting.all === 0) this.#addresses.delete(address)
+    }
+    const judge = (): void => {
+      if (!this.#leave.has(socket)) return
+      isSlow = waiting.slow < mostSlow
+      if (isSlow) waiting.slow++
+      else this.#tooMany(socket)
+    }
+    this.#leave.set(socket, leave)
+    socket.once('close', leave)
+    // An immediate comes after what has arrived is read: nobody pays for a gateway that was busy.
+    const timer = setTimeout(() => setImmediate(judge), patienceMs)
+    if (waiting.all > this.#options.mostConnections / 4) this.#tooMany(socket)
+  }
+
+  #tooMany(socket: Socket): void {
+    this.#refuse(socket, 'rate_limited', 429, 'this address has too many connections that wait to be let in')
+  }
+
+  #refuse(socket: Socket, code: 'unavailable' | 'rate_limited', status: number, message: string): void {
+    this.#options.gateway.refusedJoins.add(code)
+    // Into the middle of an answer nothing can be said.
+    if (this.#ahead.get(socket)) socket.destroy()
+    else refuse(socket, { ...deny(code, status, message), retryAfterMs: patienceMs })
+  }
+}

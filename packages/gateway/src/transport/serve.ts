@@ -1,0 +1,149 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { HttpBindings } from '@hono/node-server'
+import type { Gateway } from '../host/gateway.js'
+import { metricsOf } from '../host/metrics.js'
+import type { HttpOptions } from '../http/options.js'
+import { type Logger, silent } from '../ports/logger.js'
+import { remoteOf } from './address.js'
+import { IdleTimeout } from './idle-timeout.js'
+import { readPage } from './page-files.js'
+import { PendingConnections } from './pending-connections.js'
+import { WsServer } from './ws-server.js'
+
+export interface ServeOptions {
+  readonly gateway: Gateway
+  readonly host: string
+  /** 0 = any free port. */
+  readonly port: number
+  readonly origins?: readonly string[]
+  readonly trustProxy?: boolean
+  /** Milliseconds between pings; default 20,000. */
+  readonly heartbeatMs?: number
+  /** Milliseconds between the comments in streams of events; default 15,000. */
+  readonly eventHeartbeatMs?: number
+  /** Milliseconds that a client may take to say what it wants, and who it is; default 10,000. */
+  readonly patienceMs?: number
+  /** Milliseconds that a request may bring nothing, or that its answer may wait without anything being taken; default 30,000. */
+  readonly silenceMs?: number
+  /** Folder of the built page that is served at `/`; absent = there is none. */
+  readonly page?: URL
+  /** Connections of all clients together; default 10,000. */
+  readonly mostConnections?: number
+  readonly logger?: Logger
+}
+
+export interface Served {
+  /** Base address, such as `http://127.0.0.1:8080`. */
+  readonly url: string
+  /** Drains the gateway, then closes the sockets that are left. */
+  close(): Promise<void>
+}
+
+/** How long clients may take to answer the close of their connection. */
+const farewellMs = 1000
+/** How long a request may take to arrive, with its body. */
+const requestMs = 120_000
+/** How long a connection may be idle between two requests. */
+const idleMs = 5000
+/** Bytes of all headers together; the longest tokens fit in. */
+const maxHeaderSize = 16 * 1024
+
+/** Serves a gateway over HTTP and WebSocket. Rejects when the address cannot be listened on, or the page not read. */
+export async function serve(options: ServeOptions): Promise<Served> {
+  const {
+    gateway,
+    host,
+    port,
+    origins = [],
+    trustProxy = false,
+    heartbeatMs = 20_000,
+    eventHeartbeatMs = 15_000,
+    patienceMs = 10_000,
+    silenceMs = 30_000,
+    mostConnections = 10_000,
+    page,
+    logger = silent,
+  } = options
+  const silence = new IdleTimeout(silenceMs)
+  const doorstep = new PendingConnections({ gateway, mostConnections, trustProxy })
+  const metrics = metricsOf(gateway)
+  const http: Omit<HttpOptions, 'traffic'> = {
+    gateway,
+    logger,
+    origins,
+    eventHeartbeatMs,
+    ...(page && { page: readPage(page) }),
+    metrics: metrics.read,
+    remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
+    letIn: ({ env }) => doorstep.letIn((env as HttpBindings).incoming.socket as Socket),
+    hangUp: ({ env }) => (env as HttpBindings).outgoing.destroy(),
+    over: ({ env }, then) => (env as HttpBindings).outgoing.once('close', then),
+    standing: ({ env }) => silence.stands((env as HttpBindings).incoming.socket as Socket),
+  }
+  const letIn = (socket: Socket): void => doorstep.letIn(socket)
+  const sockets = new WsServer({ gateway, origins, trustProxy, heartbeatMs, patienceMs, logger, letIn })
+  const server = createServer({
+    headersTimeout: patienceMs,
+    requestTimeout: Math.max(patienceMs, requestMs),
+    keepAliveTimeout: idleMs,
+    connectionsCheckingInterval: Math.min(patienceMs, 1000),
+    maxHeaderSize,
+  })
+  server.on('connection', (socket) => doorstep.arrived(socket))
+  const answering = lazily(() => loadApp(http))
+  server.timeout = silenceMs
+  server.on('timeout', (socket) => silence.heard(socket))
+  server.on('request', (request, response) => {
+    if (!doorstep.mayAsk(request, response)) return
+    silence.asked(request, response)
+    answering().then(
+      (answer) => answer(request, response),
+      () => response.writeHead(503).end(), // Said in the log, once.
+    )
+  })
+  server.on('upgrade', (request, socket, head) => {
+    sockets.upgrade(request, socket as Socket, head).catch((err: unknown) => {
+      logger.error({ err }, 'an upgrade failed')
+      socket.destroy()
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  // What is not needed to listen is loaded now, and requests wait for it.
+  Promise.all([answering(), metrics.begin()]).catch((err: unknown) => {
+    logger.error({ err }, 'HTTP requests cannot be answered')
+  })
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    async close() {
+      await gateway.close()
+      const closed = new Promise((resolve) => server.close(resolve))
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, farewellMs).unref())])
+      sockets.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+async function loadApp(options: Omit<HttpOptions, 'traffic'>): Promise<Answer> {
+  const [{ createHttpApp }, { getRequestListener }] = await Promise.all([
+    import('../http/app.js'),
+    import('@hono/node-server'),
+  ])
+  return getRequestListener(createHttpApp(options).fetch)
+}
+
+function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}

@@ -1,0 +1,163 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { closeCodes, SUBPROTOCOL } from '@meup/protocol'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { isDenial } from '../host/connection-gate.js'
+import type { ConnectionHandle } from '../host/connection-handle.js'
+import type { ConnectionGrant, Gateway } from '../host/gateway.js'
+import type { Logger } from '../ports/logger.js'
+import { PortionReader } from './portion-reader.js'
+import { refuse } from './refuse.js'
+import { readUpgrade, type Upgrade } from './upgrade.js'
+import { bytesOf, WsConnection } from './ws-connection.js'
+
+export interface WsServerOptions {
+  readonly gateway: Gateway
+  /** Browser origins that are allowed beside the gateway's own host. */
+  readonly origins: readonly string[]
+  readonly trustProxy: boolean
+  readonly heartbeatMs: number
+  /** Milliseconds that it may take to find out who asks for a socket. */
+  readonly patienceMs: number
+  readonly logger: Logger
+  /** Called when somebody may open a socket here. */
+  letIn(socket: Socket): void
+}
+
+declare module 'ws' {
+  interface ServerOptions {
+    /** Milliseconds; ws has these, its types do not say so. */
+    closeTimeout?: number
+    maxPendingAutoPongs?: number
+  }
+}
+
+/** How long a peer may take to answer a close: one that reads nothing is gone soon after it was told. */
+const closeGraceMs = 2000
+/** Of one message; each costs more than what it carries, where that is little. `ws` closes 1008 past this. */
+const maxFragments = 1024
+
+/** The far end of a socket. */
+interface Peer {
+  readonly reader: PortionReader
+  /** Pings that it has left unanswered. */
+  missed: number
+}
+
+/** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
+export class WsServer {
+  readonly #options: WsServerOptions
+  /** By the largest frame each takes. */
+  readonly #servers = new Map<number, WebSocketServer>()
+  readonly #peers = new Map<WebSocket, Peer>()
+  readonly #heartbeat: NodeJS.Timeout
+
+  constructor(options: WsServerOptions) {
+    this.#options = options
+    this.#heartbeat = setInterval(() => this.#ping(), options.heartbeatMs)
+    this.#heartbeat.unref()
+  }
+
+  /** For the `upgrade` event of an HTTP server. */
+  async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    socket.on('error', () => socket.destroy())
+    const { gateway, patienceMs, letIn } = this.#options
+    const upgrade = readUpgrade(request, this.#options)
+    if (isDenial(upgrade)) {
+      gateway.refusedJoins.add(upgrade.code)
+      return refuse(socket, upgrade)
+    }
+    const overdue = setTimeout(() => socket.destroy(), patienceMs)
+    socket.once('close', () => clearTimeout(overdue))
+    const grant = await gateway.admit({ ...upgrade, letIn: () => letIn(socket) })
+    clearTimeout(overdue)
+    if (isDenial(grant)) return refuse(socket, grant)
+    const server = this.#serverFor(gateway.frameLimit(upgrade.space))
+    server.handleUpgrade(request, socket, head, (ws) => this.#serve(ws, socket, upgrade, grant))
+  }
+
+  close(): void {
+    clearInterval(this.#heartbeat)
+    for (const ws of this.#peers.keys()) ws.terminate()
+  }
+
+  #serverFor(maxPayload: number): WebSocketServer {
+    let server = this.#servers.get(maxPayload)
+    if (server === undefined) {
+      server = new WebSocketServer({
+        noServer: true,
+        clientTracking: false,
+        maxPayload,
+        maxFragments,
+        // Packets of 256 bytes are small already.
+        maxBufferedChunks: Math.max(4096, maxPayload / 256),
+        // More than one portion may hold: only who takes no pongs is cut off.
+        maxPendingAutoPongs: 1024,
+        perMessageDeflate: false,
+        closeTimeout: closeGraceMs,
+        handleProtocols: () => SUBPROTOCOL,
+      })
+      this.#servers.set(maxPayload, server)
+    }
+    return server
+  }
+
+  /** Frames that arrive before the line is open wait in the socket. */
+  #serve(ws: WebSocket, socket: Socket, upgrade: Upgrade, grant: ConnectionGrant): void {
+    const { logger } = this.#options
+    const connection = new WsConnection(ws, socket, upgrade.remote)
+    let line: ConnectionHandle | undefined
+    const reader = new PortionReader(socket, () => line?.whenWritable())
+    const peer: Peer = { reader, missed: 0 }
+    this.#peers.set(ws, peer)
+    ws.on('message', (data, isBinary) => {
+      peer.missed = 0
+      reader.countFrame()
+      // What a socket has left at its end `ws` reads in one go.
+      if (!socket.destroyed) line?.receive(bytesOf(data), isBinary)
+    })
+    const receiveControl = (): void => {
+      reader.countFrame()
+      line?.receiveControl()
+    }
+    ws.on('ping', receiveControl)
+    ws.on('pong', () => {
+      peer.missed = 0
+      receiveControl()
+    })
+    ws.on('error', (err) => logger.warn({ participant: grant.participant, err }, 'a connection failed'))
+    ws.on('close', () => {
+      this.#peers.delete(ws)
+      line?.closed()
+    })
+    grant.open(connection, upgrade.resume).then(
+      (opened) => {
+        line = opened
+        if (ws.readyState === ws.CLOSED) opened.closed()
+        reader.resume()
+      },
+      (err: unknown) => {
+        logger.error({ participant: grant.participant, err }, 'a connection could not be opened')
+        ws.close(closeCodes.draining, 'the space cannot be opened; reconnect later')
+      },
+    )
+  }
+
+  /** Gone after two silent pings [MEUP-5.7]. */
+  #ping(): void {
+    for (const [ws, peer] of this.#peers) {
+      // Nothing is heard of a peer that is not read.
+      if (peer.reader.isHeld) {
+        peer.missed = 0
+        continue
+      }
+      if (peer.missed >= 2) {
+        ws.close(closeCodes.heartbeatLost, 'no answer to two pings')
+        ws.terminate()
+      } else {
+        peer.missed++
+        ws.ping()
+      }
+    }
+  }
+}
