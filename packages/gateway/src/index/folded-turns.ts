@@ -5,18 +5,10 @@ import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import { keepView, type LongTurn, LongTurns } from './long-turns.js'
 import { rowAt, rowsAt } from './rows-at.js'
-import { excerptOf, longTurn, type Said, type Share, shareOf, type TurnView } from './said.js'
+import { type CallsTold, excerptOf, longTurn, type Said, type Share, shareOf, type TurnView } from './said.js'
 import { eventOf, kindOf, type TurnEvent, type TurnEvents, unread } from './turn-events.js'
 import type { TurnIndex } from './turn-index.js'
 import { type CallInTurn, type RowsBySeq, WholeTurns } from './whole-turns.js'
-
-/** Whether its first envelopes have been pruned. */
-  readonly isTruncated: boolean
-  /** Envelopes that belong to it, and others of the turn, which the reader may not read. */
-  readonly envelopes: readonly Said[]
-  readonly withheld: readonly Said[]
-  readonly calls: CallsTold
-}
 
 /** What a look at a turn took, and what the reader sees: `undefined` where it may read nothing of it. */
 export interface Look {

@@ -139,3 +139,10 @@ function endsOne({ source, roles }: Said, awaited: Set<string>): boolean {
 export interface TurnView {
   readonly beginning: Beginning
   readonly record: TurnRecord
+  /** Whether its first envelopes have been pruned. */
+  readonly isTruncated: boolean
+  /** Envelopes that belong to it, and others of the turn, which the reader may not read. */
+  readonly envelopes: readonly Said[]
+  readonly withheld: readonly Said[]
+  readonly calls: CallsTold
+}
