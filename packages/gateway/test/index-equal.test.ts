@@ -91,7 +91,7 @@ describe('an index', () => {
     },
     'of another format': (index) => new Database(index).exec('PRAGMA user_version = 1000').close(),
     'of another log': (index) => new Database(index).exec("UPDATE spaces SET epoch = 'another'").close(),
-    'without its memory': (index) => new Database(index).exec("UPDATE spaces SET memory = '{'").close(),
+    'without its memory': (index) => new Database(index).exec("UPDATE memories SET memory = '{'").close(),
     'without a table': (index) => new Database(index).exec('DROP TABLE marks').close(),
     'without the turns': (index) => new Database(index).exec('DELETE FROM turns').close(),
     'damaged inside': (index) => {

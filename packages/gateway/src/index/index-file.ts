@@ -6,18 +6,23 @@ import type Database from 'better-sqlite3'
 const rarePhases = Object.entries(phaseBits).flatMap(([phase, bit]) => (phase === 'thinking' ? [] : [bit]))
 
 /** Of the file. One of another format, or none at all, is deleted and built again. */
-const format = 1
+const format = 2
 
 const tables = `
-  -- seq = up to where the log is in the index, hash = of that row; memory = what it takes to go on after memory_seq, as JSON
+  -- seq = up to where the log is in the index, hash = of that row; memory_seq = what its memory stands for
   CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     epoch TEXT NOT NULL,
     seq INTEGER NOT NULL,
     hash BLOB,
-    memory TEXT,
     memory_seq INTEGER NOT NULL
+  ) STRICT;
+
+  -- what it takes to go on after memory_seq, as JSON: not in the row that changes with each portion, since it is large
+  CREATE TABLE memories (
+    space INTEGER PRIMARY KEY,
+    memory TEXT NOT NULL
   ) STRICT;
 
   -- a turn or job as it began; number = null for a job, job = null for a turn; trigger, seq: of the log

@@ -83,7 +83,11 @@ export class TurnIndex {
       name,
       epoch,
     )
-    const stored = db.prepare<[string], Stored>('SELECT * FROM spaces WHERE name = ?').get(name)
+    const stored = db
+      .prepare<[string], Stored>(
+        'SELECT spaces.*, memory FROM spaces LEFT JOIN memories ON memories.space = spaces.id WHERE name = ?',
+      )
+      .get(name)
     if (stored === undefined) throw new Error(`the space ${name} was stored but is not found`)
     const index = new TurnIndex(db, stored.id, epoch, pruned)
     if (stored.epoch !== epoch) index.begin()
@@ -256,7 +260,8 @@ export class TurnIndex {
 
   #store(): void {
     const memory = JSON.stringify(this.#assigner.snapshot())
-    this.#run('UPDATE spaces SET memory = ?, memory_seq = ? WHERE id = ?', ...[memory, this.seq, this.#space])
+    this.#run('INSERT OR REPLACE INTO memories (space, memory) VALUES (?, ?)', this.#space, memory)
+    this.#run('UPDATE spaces SET memory_seq = ? WHERE id = ?', this.seq, this.#space)
     this.#savedAt = this.seq
   }
 

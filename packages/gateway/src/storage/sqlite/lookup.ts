@@ -19,6 +19,8 @@ export interface Lookup {
   find(space: number, id: string): Row | undefined
   heading(space: number, id: string): Heading | undefined
   hasContext(space: number, root: string): boolean
+  /** The rows with these seqs, up to those whose bodies have so many bytes together. */
+  rows(space: number, seqs: readonly number[], maxBytes: number): Row[]
   /** Lets the next look-up see what has been committed since. */
   refresh(): void
   close(): void
@@ -73,6 +75,20 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
         const stored = headings.get(space, id)
         return stored && headingFrom(stored)
       }),
+    rows: (space, seqs, maxBytes) =>
+      look(({ bySeq }) => {
+        const rows: Row[] = []
+        let bytes = 0
+        for (const seq of seqs) {
+          const stored = bySeq.get(space, seq)
+          if (stored === undefined) continue
+          const row = fromStored(stored)
+          rows.push(row)
+          bytes += row.body.length
+          if (bytes >= maxBytes) break
+        }
+        return rows
+      }),
     hasContext: (space, root) =>
       look(({ contexts }) => contexts.get({ space, root, below: `${root}/`, end: `${root}0` }) === 1),
     refresh,
@@ -91,6 +107,11 @@ const prepare = (db: Database.Database) => ({
   select: db
     .prepare<[space: number, id: string], StoredRow>(
       `SELECT ${columns} FROM envelopes WHERE space = ? AND id = ?`,
+    )
+    .raw(),
+  bySeq: db
+    .prepare<[space: number, seq: number], StoredRow>(
+      `SELECT ${columns} FROM envelopes WHERE space = ? AND seq = ?`,
     )
     .raw(),
   headings: db

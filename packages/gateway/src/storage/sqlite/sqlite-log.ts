@@ -16,6 +16,9 @@ export interface Threads {
   readonly lookup: Lookup
 }
 
+/** Rows named by their seqs are read on this thread, where that is faster than to ask another. */
+const [fewRows, fewBytes] = [256, 1024 * 1024]
+
 /** Opens the log of one space. What is shown of the file is what this thread knows to be committed, and not pruned. */
 export async function openSqliteLog(
   { writer, inlineWriter, reader, lookup }: Threads,
@@ -83,6 +86,17 @@ export async function openSqliteLog(
     }) {
       refuseIfClosed()
       const ends = { after: Math.max(after, pruned()), before: Math.min(before, head + 1) }
+      const { seqs, ...others } = filter
+      const isFew =
+        seqs !== undefined &&
+        seqs.length <= fewRows &&
+        maxBytes <= fewBytes &&
+        only === undefined &&
+        order === 'asc'
+      if (isFew && Object.keys(others).length === 0) {
+        const inRange = seqs.filter((seq) => seq > ends.after && seq < ends.before).slice(0, limit)
+        return lookup.rows(space, inRange, maxBytes)
+      }
       return unpackPage(
         await readPage({ space, ...ends, limit, maxBytes, order, filter, ...(only && { only }) }),
       )
