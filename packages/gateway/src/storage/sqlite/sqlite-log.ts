@@ -16,8 +16,27 @@ export interface Threads {
   readonly lookup: Lookup
 }
 
-/** Rows named by their seqs are read on this thread, where that is faster than to ask another. */
-const [fewRows, fewBytes] = [256, 1024 * 1024]
+/** So few rows are read on this thread: to ask another takes longer. */
+const few = { rows: 256, bytes: 1024 * 1024 }
+
+/** Their seqs, where they are known without looking; `undefined` = they are not, or may be many. */
+function fewSeqs({
+  after,
+  before,
+  limit,
+  maxBytes,
+  filter,
+}: Pick<Range, 'after' | 'before' | 'limit' | 'maxBytes' | 'filter'>): readonly number[] | undefined {
+  if (maxBytes > few.bytes && limit > 1) return undefined
+  const { seqs, ...others } = filter
+  if (Object.keys(others).length > 0) return undefined
+  if (seqs !== undefined) {
+    if (seqs.length > few.rows) return undefined
+    return seqs.filter((seq) => seq > after && seq < before).slice(0, limit)
+  }
+  const count = Math.min(limit, before - after - 1)
+  return count > few.rows ? undefined : Array.from({ length: Math.max(0, count) }, (_, at) => after + 1 + at)
+}
 
 /** Opens the log of one space. What is shown of the file is what this thread knows to be committed, and not pruned. */
 export async function openSqliteLog(
@@ -86,16 +105,9 @@ export async function openSqliteLog(
     }) {
       refuseIfClosed()
       const ends = { after: Math.max(after, pruned()), before: Math.min(before, head + 1) }
-      const { seqs, ...others } = filter
-      const isFew =
-        seqs !== undefined &&
-        seqs.length <= fewRows &&
-        maxBytes <= fewBytes &&
-        only === undefined &&
-        order === 'asc'
-      if (isFew && Object.keys(others).length === 0) {
-        const inRange = seqs.filter((seq) => seq > ends.after && seq < ends.before).slice(0, limit)
-        return lookup.rows(space, inRange, maxBytes)
+      if (order === 'asc' && only === undefined) {
+        const seqs = fewSeqs({ ...ends, limit, maxBytes, filter })
+        if (seqs !== undefined) return lookup.rows(space, seqs, maxBytes)
       }
       return unpackPage(
         await readPage({ space, ...ends, limit, maxBytes, order, filter, ...(only && { only }) }),
