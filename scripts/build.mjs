@@ -102,7 +102,7 @@ async function bundleProgram() {
     return readdirSync(folder, { recursive: true }).map((path) => join(folder, path))
   })
   const scripts = modules
-    .filter((path) => path.endsWith('.js'))
+    .filter((path) => path.endsWith('.js') && hasSource(path))
     .flatMap((path) =>
       [...readFileSync(path, 'utf8').matchAll(ownScript)].map(([, script]) => join(dirname(path), script)),
     )
@@ -127,6 +127,12 @@ async function bundleProgram() {
     plugins: [{ name: 'own-scripts', setup: besideProgram }],
   })
   writeFileSync(join(outdir, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+}
+
+/** `tsc -b` leaves the outputs of sources that were moved. */
+function hasSource(path) {
+  const source = path.replace(/([\\/])dist([\\/].*)\.js$/, '$1src$2')
+  return ['.ts', '.tsx'].some((extension) => existsSync(source + extension))
 }
 
 /** The licences of the packages that the files are from. */
