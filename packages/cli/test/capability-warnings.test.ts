@@ -1,6 +1,6 @@
 import type { Capability } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { capabilityWarnings } from '../src/trust/capabilities.js'
+import { capabilityWarnings } from '../src/lib/capabilities.js'
 
 const running = (command: string | string[]): Capability => ({ tool: 'shell/run', arguments: { command } })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applicable, changesBetween } from '../src/run/changes.js'
+import { applicable, changesBetween } from '../src/run/reload.js'
 import { configIn } from './support/folder.js'
 
 const text = `

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { fit, fitEnd, widthOf, wrap } from '../src/render/width.js'
 import { type FooterParts, footerOf } from '../src/view/footer.js'
-import { fit, fitEnd, widthOf, wrap } from '../src/view/width.js'
 
 const now = Date.parse('2026-01-02T03:04:05Z')
 const room = { columns: 60, rows: 24, now, dim: (text: string) => text }

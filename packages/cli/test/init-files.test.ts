@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { agentFile } from '../src/init/agent-file.js'
-import { problemWith, usualNames } from '../src/init/names.js'
-import { findPackages, packageJson } from '../src/init/packages.js'
-import { spaceYaml } from '../src/init/space-yaml.js'
+import {
+  agentFile,
+  findPackages,
+  packageJson,
+  problemWith,
+  spaceYaml,
+  usualNames,
+} from '../src/operator/init.js'
 import { configIn } from './support/folder.js'
 
 const names = { space: 'demo', person: 'ana', agent: 'reviewer', listen: '127.0.0.1:0' }

@@ -2,7 +2,7 @@ import { colourStyle, plainStyle } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { LiveConversation } from '../src/render/live-conversation.js'
+import { LiveConversation } from '../src/render/conversation.js'
 
 const envelope = (kind: string, id: string, fields: object): AnyEnvelope =>
   ({ kind, id, from: 'bot', seq: 1, ts: '2026-01-02T03:04:05.678Z', payload: {}, ...fields }) as AnyEnvelope

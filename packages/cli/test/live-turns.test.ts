@@ -1,7 +1,7 @@
 import { plainStyle, type TurnInfo } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { Feed } from '../src/join/feed.js'
+import { Feed } from '../src/join/join.js'
 import { LiveTurns } from '../src/join/live-turns.js'
 import { answering } from './support/answering.js'
 import { envelope, timeOf, turnOf } from './support/turns.js'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oneAtATime } from '../src/run/one-at-a-time.js'
+import { oneAtATime } from '../src/run/reload.js'
 
 /** A task whose runs end when they are told to. */
 function stepped() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Pending } from '../src/join/pending.js'
+import { Pending } from '../src/join/pending-proposals.js'
 import { envelope } from './support/turns.js'
 
 const proposal = (seq: number) =>

@@ -1,7 +1,6 @@
 import { createProposalFold, type ProposalView } from '@meup/folds'
 import { expect, test } from 'vitest'
-import { isOpen, openProposal } from '../src/trust/proposal-list.js'
-import { proposalJson, proposalLines } from '../src/trust/proposal-text.js'
+import { isOpen, openProposal, proposalJson, proposalLines } from '../src/lib/proposals.js'
 
 const ts = '2026-01-02T03:04:05.000Z'
 const now = Date.parse(ts)

@@ -1,7 +1,7 @@
 import { FakeClock } from '@meup/gateway/testing'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { play } from '../src/replay/play.js'
+import { play } from '../src/replay/replay.js'
 
 /** Envelopes from so many milliseconds after the first hour of the year. */
 const at = (...times: number[]): AnyEnvelope[] =>

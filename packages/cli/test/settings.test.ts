@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addressOf } from '../src/operator/address.js'
+import { addressOf } from '../src/operator/doctor.js'
 import { settingsOf } from '../src/operator/settings.js'
 import { configIn, folderWith } from './support/folder.js'
 

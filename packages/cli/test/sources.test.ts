@@ -2,8 +2,7 @@ import { renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ProcessProgram } from '../src/config/config.js'
-import { changedSources, sourcesOf } from '../src/run/sources.js'
-import { SourceWatch } from '../src/run/watch-sources.js'
+import { changedSources, SourceWatch, sourcesOf } from '../src/run/sources.js'
 import { folderWith } from './support/folder.js'
 
 const program = (command: string, ...args: string[]): ProcessProgram => ({

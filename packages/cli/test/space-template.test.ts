@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { namesFor, spaceTemplate } from '../src/operator/space-template.js'
+import { namesFor, spaceTemplate } from '../src/operator/space.js'
 import { configIn } from './support/folder.js'
 
 test.for([

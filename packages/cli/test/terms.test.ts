@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { chosen } from '../src/trust/chosen.js'
-import { endOf, pastOf, spanOf, spanText } from '../src/trust/terms.js'
+import { chosen, endOf, pastOf, spanOf, spanText } from '../src/lib/options.js'
 
 const now = Date.parse('2026-01-02T03:04:05Z')
 

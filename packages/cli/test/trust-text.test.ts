@@ -1,6 +1,6 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { trustText } from '../src/trust/trust-text.js'
+import { trustText } from '../src/render/conversation.js'
 
 const ts = '2026-01-02T03:04:05.000Z'
 const decision = { decision: 'denied', reasonCode: 'forbidden', message: 'no', count: 1 }

@@ -1,7 +1,7 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
+import { WordLines } from '../src/render/spoken-lines.js'
 import { Activity } from '../src/view/activity.js'
-import { WordLines } from '../src/view/words.js'
 import { envelope } from './support/turns.js'
 
 test('what happens is told in sentences, without signs and without what cannot be heard', () => {

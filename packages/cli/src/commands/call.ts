@@ -1,10 +1,9 @@
 import { printable } from '@meup/folds'
 import type { Command } from 'commander'
-import { type ConnectionFlags, enter, withConnection } from '../connection.js'
-import { UsageError } from '../exit.js'
-import { print, printJson, tell } from '../output.js'
-import { parseObject } from '../parse-object.js'
-import { seconds } from './seconds.js'
+import { type ConnectionFlags, enter, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { parseObject, seconds } from '../lib/options.js'
+import { print, printJson, tell } from '../lib/output.js'
 
 interface CallFlags extends ConnectionFlags {
   readonly why?: string

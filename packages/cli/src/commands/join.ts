@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withConnection } from '../connection.js'
 import type { JoinFlags } from '../join/join.js'
+import { withConnection } from '../lib/connection.js'
 
 /** `meup join`: what you type is said in the space; what happens in it is printed. What it needs is loaded when it runs. */
 export function addJoin(program: Command): void {

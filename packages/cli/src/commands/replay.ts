@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, withConnection } from '../connection.js'
-import { UsageError } from '../exit.js'
-import { count } from './count.js'
+import { type ConnectionFlags, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { count } from '../lib/options.js'
 
 interface Flags extends ConnectionFlags {
   readonly speed?: string

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, enter, withConnection } from '../connection.js'
-import { UsageError } from '../exit.js'
-import { print, printJson } from '../output.js'
-import { parseObject } from '../parse-object.js'
+import { type ConnectionFlags, enter, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { parseObject } from '../lib/options.js'
+import { print, printJson } from '../lib/output.js'
 
 interface SendFlags extends ConnectionFlags {
   readonly to?: string[]

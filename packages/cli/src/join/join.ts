@@ -1,19 +1,17 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { Space } from '@meup/agent-sdk'
-import { ProtocolError } from '@meup/protocol'
-import { destination, enter } from '../connection.js'
-import { exitCodes, explain } from '../exit.js'
-import { styleOfStdout } from '../render/style.js'
-import { openView } from '../view/open-view.js'
-import { withLineEnds } from '../view/pasting.js'
+import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+import { destination, enter } from '../lib/connection.js'
+import { exitCodes, explain } from '../lib/exit.js'
+import { styleOfStdout } from '../lib/style.js'
+import { openView } from '../view/conversation-view.js'
+import { withLineEnds } from '../view/keyboard.js'
 import type { View, ViewFlags } from '../view/view.js'
-import { completeLine } from './complete-line.js'
-import { Feed } from './feed.js'
-import { Interrupting } from './interrupting.js'
+import { Commands } from './command-runner.js'
+import { Interrupting } from './interruptions.js'
 import { LiveTurns } from './live-turns.js'
-import { Commands } from './obey.js'
-import { Pending } from './pending.js'
-import { readTyped, type Typed } from './slash-commands.js'
+import { Pending } from './pending-proposals.js'
+import { completeLine, readTyped, type Typed } from './slash-commands.js'
 
 export interface JoinFlags extends ViewFlags {
   readonly to?: string[]
@@ -123,4 +121,35 @@ async function whileTyping(
     })
   })
   await Promise.all(taken)
+}
+
+/** What is to follow an envelope, as soon as it is known; `undefined` = nothing. */
+type Follow = (envelope: AnyEnvelope) => Promise<readonly string[]> | undefined
+
+/** Shows envelopes in their order; what follows one comes before the next. */
+export class Feed {
+  readonly #view: Pick<View, 'show' | 'append' | 'tell'>
+  readonly #follow: Follow
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(view: Pick<View, 'show' | 'append' | 'tell'>, follow: Follow) {
+    this.#view = view
+    this.#follow = follow
+  }
+
+  take(envelope: AnyEnvelope): void {
+    const lines = this.#follow(envelope)?.catch((error: unknown) => {
+      this.#view.tell(`… why its tools were called could not be read: ${explain(error)}`)
+      return []
+    })
+    this.#last = this.#last.then(async () => {
+      this.#view.show(envelope)
+      if (lines !== undefined) this.#view.append(envelope, await lines)
+    })
+  }
+
+  /** When all of it is shown. */
+  settled(): Promise<void> {
+    return this.#last
+  }
 }

@@ -1,16 +1,24 @@
 import type { DialRequest } from '@meup/agent-sdk'
-import { Bounded, cancellationOf, endOf, reasoningBlock, type Style, type TurnReasoning } from '@meup/folds'
+import {
+  Bounded,
+  cancellationOf,
+  endOf,
+  previewLines,
+  type ReasoningStep,
+  reasoningBlock,
+  type Style,
+  type TurnReasoning,
+} from '@meup/folds'
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
-import { ask } from '../reading.js'
-import { readTurns, threadOf } from '../reasoning/read-turns.js'
-import { Previews } from './previews.js'
+import { ask, threadOf } from '../lib/http-client.js'
+import { readTurns } from '../lib/turns.js'
 
 /** Milliseconds that the conversation waits for what is to follow an envelope. */
 const patienceMs = 10_000
 /** Turns among which one that has ended is looked for: so many more may have begun since. */
 const mostLooked = 100
 
-export interface LiveTurnOptions {
+interface LiveTurnOptions {
   readonly at: DialRequest
   readonly style: Style
   /** Owners of the runs that go on as one comes. */
@@ -121,5 +129,45 @@ async function known(asked: Promise<string[]>): Promise<string[]> {
   } catch (error) {
     if (error instanceof ProtocolError && error.code === 'not_found') return []
     throw error
+  }
+}
+
+/** That are asked for at the same time; where it goes faster, nobody reads them. */
+const most = 16
+
+type Step = Pick<ReasoningStep, 'phase' | 'content'> & {
+  readonly seq: number
+  readonly turn_number: number | null
+}
+
+/** The beginning of what tools gave back, as the gateway's audit has it: masked by the rules of the space. */
+class Previews {
+  readonly #at: DialRequest
+  readonly #style: Style
+  /** Calls in runs. */
+  readonly #calls = new Bounded<true>(1000)
+  #asked = 0
+
+  constructor(at: DialRequest, style: Style) {
+    this.#at = at
+    this.#style = style
+  }
+
+  /** Takes the next envelope; gives the lines to follow it, where it is the result of a call that was seen. */
+  take(envelope: AnyEnvelope, timeoutMs: number): Promise<string[]> | undefined {
+    const { kind, id, seq = 0, context } = envelope
+    if (kind === Kind.mcpRequest && context !== undefined) this.#calls.set(id, true)
+    if (kind !== Kind.mcpResponse || this.#asked >= most) return undefined
+    if (!correlations(envelope).some((call) => this.#calls.get(call))) return undefined
+    this.#asked++
+    return this.#read(seq, timeoutMs).finally(() => this.#asked--)
+  }
+
+  async #read(seq: number, timeoutMs: number): Promise<string[]> {
+    const query = { before: `${seq + 1}`, limit: '1' }
+    const { steps } = await ask<{ steps: readonly Step[] }>(this.#at, 'audit', query, timeoutMs)
+    // Of work that nobody asked for, the result is told otherwise.
+    const step = steps.find((each) => each.seq === seq && each.turn_number !== null)
+    return step === undefined ? [] : previewLines(step, this.#style)
   }
 }

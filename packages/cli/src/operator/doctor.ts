@@ -1,24 +1,27 @@
-import { dirname, resolve } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { ConfigError } from '../config/config-error.js'
 import { type ConfigFile, readConfig } from '../config/load.js'
-import type { ConnectionFlags } from '../connection.js'
-import { exitCodes } from '../exit.js'
-import { print } from '../output.js'
-import { readGatewayFile } from '../run/gateway-file.js'
-import { withListen } from '../run/run.js'
-import { findGateway } from '../run/running-gateway.js'
-import { type Address, addressOf, type Sourced } from './address.js'
-import { type Check, fail, pass } from './checks/check.js'
-import { gatewayChecks } from './checks/gateway.js'
-import { logCheck } from './checks/log.js'
-import { clockCheck, nodeCheck } from './checks/machine.js'
-import { modeChecks } from './checks/modes.js'
-import { natsChecks } from './checks/nats.js'
-import { portCheck } from './checks/port.js'
-import { programChecks } from './checks/programs.js'
-import { tokenChecks } from './checks/tokens.js'
+import type { ConnectionFlags } from '../lib/connection.js'
+import { exitCodes } from '../lib/exit.js'
+import { withListen } from '../lib/options.js'
+import { print, table } from '../lib/output.js'
+import { findGateway, type GatewayFile, readGatewayFile } from '../lib/running-gateway.js'
+import {
+  type Check,
+  clockCheck,
+  fail,
+  gatewayChecks,
+  logCheck,
+  modeChecks,
+  natsChecks,
+  nodeCheck,
+  pass,
+  portCheck,
+  programChecks,
+  tokenChecks,
+} from './checks.js'
 import { type Setting, settingsOf } from './settings.js'
-import { table } from './table.js'
 
 export interface DoctorFlags extends ConnectionFlags {
   /** Absent = the default. */
@@ -113,3 +116,68 @@ const checkLines = (checks: readonly Check[]): string[] =>
     `${ok ? '✓' : '✗'} ${name}: ${detail}`,
     ...(advice === undefined ? [] : [`  → ${advice}`]),
   ])
+
+/** A value, and where it comes from. */
+interface Sourced {
+  /** Absent = nothing says it. */
+  readonly value?: string
+  readonly from: string
+}
+
+/** Where a command would go, and as whom. */
+export interface Address {
+  readonly url: Sourced
+  readonly space: Sourced
+  /** Absent = whoever the token is of. */
+  readonly participant: Sourced
+  readonly token: Sourced
+}
+
+/** Follows the flags, the environment and the running gateway in the order in which every command does. */
+export function addressOf(
+  flags: ConnectionFlags,
+  env: NodeJS.ProcessEnv,
+  running: GatewayFile | undefined,
+  directory: string,
+): Address {
+  const here = '.meup/gateway.json'
+  const url = first([
+    [flags.url, 'flag --url'],
+    [env.MEUP_URL, 'environment MEUP_URL'],
+    [running?.url, here],
+  ])
+  const space = first([
+    [flags.space, 'flag --space'],
+    [env.MEUP_SPACE, 'environment MEUP_SPACE'],
+    [running?.spaces[0], here],
+  ])
+  const given = flags.tokenFile !== undefined || env.MEUP_TOKEN !== undefined
+  const participant = first([
+    [flags.as, 'flag --as'],
+    [env.MEUP_PARTICIPANT, 'environment MEUP_PARTICIPANT'],
+    [given ? undefined : running?.people[space.value ?? '']?.[0], `${here}: the first person`],
+  ])
+  const file = tokenFileOf(directory, space.value, participant.value)
+  const token = first([
+    [readIfThere(flags.tokenFile), `flag --token-file ${flags.tokenFile ?? ''}`],
+    [flags.as === undefined ? env.MEUP_TOKEN : undefined, 'environment MEUP_TOKEN'],
+    [readIfThere(file), file ?? ''],
+  ])
+  return { url, space, participant, token }
+}
+
+function first(candidates: readonly (readonly [value: string | undefined, from: string])[]): Sourced {
+  const [value, from = 'nothing says it'] = candidates.find(([candidate]) => candidate !== undefined) ?? []
+  return value === undefined ? { from } : { value, from }
+}
+
+/** Tokens of several spaces lie in a folder each. */
+function tokenFileOf(directory: string, space = '', participant?: string): string | undefined {
+  if (participant === undefined) return undefined
+  const tokens = join(directory, '.meup', 'tokens')
+  const own = statSync(join(tokens, space), { throwIfNoEntry: false })?.isDirectory()
+  return own ? join(tokens, space, participant) : join(tokens, participant)
+}
+
+const readIfThere = (file: string | undefined): string | undefined =>
+  file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined

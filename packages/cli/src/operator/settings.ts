@@ -1,10 +1,10 @@
 import { basename } from 'node:path'
-import type { Rate } from '@meup/protocol'
-import type { SpaceEntry } from '../config/config.js'
+import type { Capability, Rate } from '@meup/protocol'
+import type { Config, SpaceEntry } from '../config/config.js'
 import type { ConfigFile } from '../config/load.js'
-import { asWritten, originOf } from '../config/origin.js'
-import type { Path } from '../config/source.js'
-import { listenOf, participantsPath, wordsOf } from './summary.js'
+import { asWritten, originOf, type Path, type Source } from '../config/yaml-source.js'
+import { wordsOf } from '../lib/capabilities.js'
+import { table } from '../lib/output.js'
 
 /** A setting as it counts, and where it comes from. */
 export interface Setting {
@@ -102,4 +102,70 @@ function placeOf({ config, source }: ConfigFile, path: Path, env: NodeJS.Process
     env[name] === undefined ? `${name} is not set` : `environment ${name}`,
   )
   return [`${basename(config.file)}:${origin.line}`, ...variables].join(', ')
+}
+
+/** What a configuration would run. */
+interface Summary {
+  readonly listen: string
+  readonly storage: string
+  readonly spaces: readonly {
+    readonly name: string
+    readonly participants: readonly ParticipantSummary[]
+  }[]
+}
+
+interface ParticipantSummary {
+  readonly id: string
+  readonly kind: string
+  readonly capabilities: readonly Capability[]
+  /** The command line or the address as the file has it; absent = nothing is run. */
+  readonly runs?: string
+}
+
+export function summaryOf({ config, source }: ConfigFile): Summary {
+  return {
+    listen: listenOf(config),
+    storage: storageOf(config),
+    spaces: config.spaces.map((entry) => ({
+      name: entry.config.name,
+      participants: participantsOf(entry, source, participantsPath(config, entry)),
+    })),
+  }
+}
+
+function participantsOf({ config, programs }: SpaceEntry, source: Source, path: Path): ParticipantSummary[] {
+  return Object.entries(config.participants).map(([id, { kind, capabilities }]) => {
+    const words = ['command', 'args', 'url'].map((key) => asWritten(source, [...path, id, key]))
+    return { id, kind, capabilities, ...(programs[id] && { runs: words.join(' ').trim() }) }
+  })
+}
+
+export function summaryLines(path: string, { listen, storage, spaces }: Summary): string[] {
+  const participants = spaces.flatMap((space) => {
+    const rows = space.participants.map(({ id, kind, capabilities, runs }) => {
+      return [`  ${id}`, kind, capabilities.map(wordsOf).join(' '), runs === undefined ? '' : `runs ${runs}`]
+    })
+    return [`space ${space.name}`, ...table(rows)]
+  })
+  return [`✓ ${path} has no mistakes`, `listens on ${listen}`, `log in ${storage}`, ...participants]
+}
+
+/** Where the file has the participants of a space. */
+const participantsPath = ({ several }: Config, { config }: SpaceEntry): Path =>
+  several ? ['spaces', config.name, 'participants'] : ['participants']
+
+export const listenOf = ({ gateway: { host, port } }: Config): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+function storageOf({ storage }: Config): string {
+  switch (storage.kind) {
+    case 'memory':
+      return storage.kind
+    case 'sqlite':
+      return `${storage.path} (sqlite, ${storage.durability})`
+    case 'jetstream': {
+      const { servers, replicas, path } = storage
+      return `JetStream at ${servers.join(', ')} (replicas: ${replicas}), read from ${path}`
+    }
+  }
 }

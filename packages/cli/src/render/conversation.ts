@@ -1,13 +1,17 @@
 import {
+  attemptText,
   brief,
   createContextFold,
+  createStatusLines,
   defaultGuard,
   guarded,
+  onOneLine,
   payloadText,
   printable,
   readResult,
   reasonText,
   redact,
+  type Style,
   shownToolName,
   thoughtText,
   withThoughtName,
@@ -15,19 +19,23 @@ import {
 import {
   type AnyEnvelope,
   contextDepth,
+  contextRoot,
   correlations,
+  type DecisionPayload,
   isThought,
   Kind,
   namespaceOf,
   reservedNamespaces,
 } from '@meup/protocol'
-import { deedOf } from '../trust/trust-text.js'
+import { capabilitiesText } from '../lib/capabilities.js'
+import { spanText } from '../lib/options.js'
+import { print, printJson } from '../lib/output.js'
 
 /** Requests whose responses may still come. */
-const remembered = 1000
+const maxOpenCalls = 1000
 
 /** Before each further line of a text: none is to pass for one that somebody else has said. */
-const more = '│ '
+const continuation = '│ '
 
 /** Whatever makes lines for people of envelopes, told in their order. */
 export interface Lines {
@@ -47,7 +55,7 @@ export class Conversation implements Lines {
     const text = isLate ? `${said} (late)` : said
     const indent = '  '.repeat(envelope.context === undefined ? 0 : contextDepth(envelope.context))
     const [first = '', ...rest] = printable(text).split('\n')
-    return [`${indent}${first}`, ...rest.map((line) => `${indent}${more}${line}`)]
+    return [`${indent}${first}`, ...rest.map((line) => `${indent}${continuation}${line}`)]
   }
 
   #text(envelope: AnyEnvelope): string | undefined {
@@ -99,7 +107,7 @@ export class Conversation implements Lines {
     payload: Call,
   ) {
     if (payload.method.startsWith('notifications/')) return undefined
-    return `${from} → ${this.#named(id, to, payload)} ${callArguments(payload)}${why(payload, rationale)}`
+    return `${from} → ${this.#named(id, to, payload)} ${callArguments(payload)}${formatRationale(payload, rationale)}`
   }
 
   /** The id at the end is what decides on it: `meup proposals approve <id>`. */
@@ -110,7 +118,7 @@ export class Conversation implements Lines {
     rationale: string | undefined,
     payload: Call,
   ) {
-    return `${from} proposes ${this.#named(id, to, payload)} ${callArguments(payload)}${why(payload, rationale)} (${id})`
+    return `${from} proposes ${this.#named(id, to, payload)} ${callArguments(payload)}${formatRationale(payload, rationale)} (${id})`
   }
 
   /** `participant/tool`; remembered for what answers it. */
@@ -118,7 +126,7 @@ export class Conversation implements Lines {
     const tool = shownToolName({ method, ...(params && { params }) })
     const name = [to?.join(','), tool].filter(Boolean).join('/')
     this.#tools.set(id, name)
-    if (this.#tools.size > remembered) this.#tools.delete(this.#tools.keys().next().value ?? '')
+    if (this.#tools.size > maxOpenCalls) this.#tools.delete(this.#tools.keys().next().value ?? '')
     return name
   }
 
@@ -138,7 +146,7 @@ interface Call {
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
 
 const because = (reason: string | undefined): string => (reason ? `: ${reason}` : '')
-const why = (payload: Call, rationale: string | undefined): string =>
+const formatRationale = (payload: Call, rationale: string | undefined): string =>
   rationale || payload.method === 'tools/call' ? `  — ${brief(reasonText(rationale || null), 120)}` : ''
 
 function thoughtLine(from: string, kind: string, payload: Readonly<Record<string, unknown>>) {
@@ -157,4 +165,101 @@ function outcomeOf(payload: Record<string, unknown>): string {
   if (outcome === 'error') return `error: ${brief(text, 120)}`
   if (size === null) return 'done'
   return `${size.count.toLocaleString('en')} ${size.unit === 'chars' ? 'characters' : size.unit}`
+}
+
+/** Bounds the runs known to answer somebody. */
+const maxAnsweringRuns = 1000
+
+/**
+ * A conversation at a terminal. While an agent works on an answer, its calls are told by what goes on, `○ tool` and
+ * `● tool`: with what and why they were called follows the answer.
+ */
+export class LiveConversation implements Lines {
+  readonly #conversation = new Conversation()
+  readonly #status: (envelope: AnyEnvelope) => string[]
+  readonly #answering = new Set<string>()
+
+  constructor(style: Style) {
+    this.#status = createStatusLines(style)
+  }
+
+  lines(envelope: AnyEnvelope): string[] {
+    const said = this.#conversation.lines(envelope)
+    const { kind, context, id, correlationId } = envelope
+    if (kind === Kind.reasoningStart && context === undefined) {
+      if (correlationId !== undefined) this.#remember(id)
+      return [...said, ...this.#status(envelope)]
+    }
+    const isOfAnswer = context !== undefined && this.#answering.has(contextRoot(context))
+    if (kind === Kind.mcpRequest && !isOfAnswer) return said
+    const status = this.#status(envelope)
+    return status.length === 0 ? said : status
+  }
+
+  #remember(run: string): void {
+    this.#answering.add(run)
+    if (this.#answering.size > maxAnsweringRuns) {
+      const [oldest = ''] = this.#answering
+      this.#answering.delete(oldest)
+    }
+  }
+}
+
+/** Something that was decided about a participant, on one line. */
+export const trustText = (envelope: AnyEnvelope): string =>
+  `${envelope.ts}  ${onOneLine(deedOf(envelope) ?? `${envelope.from} ${envelope.kind}`)}`
+
+/** What somebody decided about a participant; `undefined` for everything else. */
+function deedOf(envelope: AnyEnvelope): string | undefined {
+  const { from, to = [] } = envelope
+  switch (envelope.kind) {
+    case Kind.systemDecision:
+      return `${to.join(', ')}: ${decisionText(envelope.payload)}`
+    case Kind.capabilityGrant: {
+      const { recipient, capabilities, expiresAt, reason } = envelope.payload
+      return `${from} granted ${recipient} ${capabilitiesText(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
+    }
+    case Kind.capabilityRevoke: {
+      const { recipient, grantId, capabilities = [], reason } = envelope.payload
+      return `${from} revoked ${grantId ?? capabilitiesText(capabilities)} of ${recipient}${formatReason(reason)}`
+    }
+    case Kind.capabilityGrantAck:
+      return `${from} ${envelope.payload.status} ${[envelope.correlationId ?? []].flat().join(', ')}`
+    case Kind.spaceInvite: {
+      const { participantId, capabilities, expiresAt, reason } = envelope.payload
+      return `${from} invited ${participantId} with ${capabilitiesText(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
+    }
+    case Kind.spaceKick: {
+      const { participantId, reason, untilTs } = envelope.payload
+      return `${from} kicked ${participantId}${formatUntil(untilTs)}${formatReason(reason)}`
+    }
+    case Kind.participantPause: {
+      const { reason, timeoutSeconds } = envelope.payload
+      const span = timeoutSeconds === undefined ? '' : ` for ${spanText(timeoutSeconds * 1000)}`
+      return `${from} paused ${to.join(', ')}${span}${formatReason(reason)}`
+    }
+    case Kind.participantResume:
+      return `${from} resumed ${to.join(', ')}${formatReason(envelope.payload.reason)}`
+  }
+  return undefined
+}
+
+function decisionText(payload: DecisionPayload): string {
+  const { decision, message, reasonCode, attemptedKind, attemptedTool, count } = payload
+  const attempt = attemptText(payload)
+  const what = [attemptedKind, attemptedTool, decision === 'review' ? 'passed for review' : decision]
+  const times = count > 1 ? ` ×${count}` : ''
+  return `${what.filter(Boolean).join(' ')}: ${brief(message, 300)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
+}
+
+const formatUntil = (time: string | undefined): string => (time === undefined ? '' : ` until ${time}`)
+const formatReason = (reason: string | undefined): string => (reason ? ` — ${brief(reason, 200)}` : '')
+
+/** Prints envelopes: NDJSON, or lines for people. */
+export function printer(json: boolean | undefined): (envelope: AnyEnvelope) => void {
+  if (json) return (envelope) => void printJson(envelope)
+  const conversation = new Conversation()
+  return (envelope) => {
+    for (const line of conversation.lines(envelope)) print(line)
+  }
 }

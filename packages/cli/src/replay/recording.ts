@@ -1,10 +1,36 @@
+import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openExport } from '../audit/export.js'
-import type { ConnectionFlags } from '../connection.js'
-import { UsageError } from '../exit.js'
+import { type ImportedRow, readBody, readLogged } from '@meup/gateway'
+import { type AnyEnvelope, type Envelope, type ExportVerdict, linesOf, readExport } from '@meup/protocol'
+import { type ConnectionFlags, destination } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { openExport } from '../lib/http-client.js'
+
+/** A line of a recording. */
+export type Item =
+  /** `row` = as a log has it; absent for what is in none, such as an error. */
+  | { readonly envelope: AnyEnvelope; readonly row?: ImportedRow }
+  /** Seq of an envelope that whoever exported this may not read. */
+  | { readonly withheld: number }
+
+/** What a recording has that is whole. */
+export interface Extent {
+  readonly ok: true
+  /** First and last seq; 0 = it has none. */
+  readonly first: number
+  readonly head: number
+  /** Envelopes that whoever exported it may not read. */
+  readonly withheld: number
+  /** Of plain envelopes: the first seq from 1 on that is missing, though later ones are there. */
+  readonly gap?: number
+  /** Of an export. Nothing proves that plain envelopes are whole. */
+  readonly proof?: { readonly epoch: string; readonly hash: string }
+}
+
+export type Damage = Extract<ExportVerdict, { ok: false }>
 
 /** A log, or a part of one, that can be read as often as needed. */
 export interface Recording {
@@ -17,7 +43,7 @@ export interface Recording {
 
 /** The recording in a file; `-` = on stdin, absent = the log of the space that the flags name, exported now. */
 export async function openRecording(file: string | undefined, flags: ConnectionFlags): Promise<Recording> {
-  if (file === undefined) return recordingOf('the log', await spooled(await openExport(flags)))
+  if (file === undefined) return recordingOf('the log', await spooled(await openExport(destination(flags))))
   if (file === '-') return recordingOf('stdin', await spooled(process.stdin))
   try {
     const handle = await open(file)
@@ -59,4 +85,88 @@ async function spooled(pieces: AsyncIterable<Uint8Array>): Promise<FileHandle> {
     await file.close()
     throw error
   }
+}
+
+/**
+ * Reads a recording: an export, or plain envelopes, one a line. That it is damaged may show at its end alone: until then,
+ * nothing of it is certain.
+ */
+export async function* readRecording(recording: Recording): AsyncGenerator<Item, Extent | Damage> {
+  const isPlain = await beginsPlainly(recording)
+  return yield* (isPlain ? readEnvelopes : readProven)(recording.pieces())
+}
+
+/** Whether the first line looks like an envelope. Whatever else it is must prove to be an export. */
+async function beginsPlainly(recording: Recording): Promise<boolean> {
+  for await (const line of linesOf(recording.pieces())) {
+    try {
+      return Object.hasOwn(Object(JSON.parse(Buffer.from(line).toString())), 'kind')
+    } catch {
+      return false
+    }
+  }
+  return false
+}
+
+async function* readProven(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Item, Extent | Damage> {
+  const records = readExport(pieces, (bytes) => createHash('sha256').update(bytes).digest())
+  for (let line = 1; ; line++) {
+    const { done, value } = await records.next()
+    if (done) return value.ok ? extentOf(value) : value
+    if (!('seq' in value)) continue
+    if ('leaf' in value) {
+      yield { withheld: value.seq }
+      continue
+    }
+    const envelope = readBody(value.body)
+    if (typeof envelope === 'string') return { ok: false, line, problem: envelope }
+    yield { envelope: { seq: value.seq, ...envelope } as AnyEnvelope, row: value }
+  }
+}
+
+function extentOf(whole: Extract<ExportVerdict, { ok: true }>): Extent {
+  const { first, head, checked, shown, epoch, hash } = whole
+  return { ok: true, first, head, withheld: checked - shown, proof: { epoch, hash } }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Envelopes as `watch --json` prints them, or the HTTP API gives them: one a line, in the order of the log. */
+async function* readEnvelopes(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Item, Extent | Damage> {
+  let [line, first, last] = [0, 0, 0]
+  let gap: number | undefined
+  for await (const bytes of linesOf(pieces)) {
+    line++
+    const read = readLine(bytes)
+    if (typeof read === 'string') return { ok: false, line, problem: read }
+    const { envelope, json } = read
+    const { seq } = envelope
+    if (seq === undefined) {
+      yield { envelope: envelope as AnyEnvelope }
+      continue
+    }
+    if (seq <= last) return { ok: false, line, problem: `seq ${seq} follows ${last}` }
+    if (seq > last + 1) gap ??= last + 1
+    ;[first, last] = [first || seq, seq]
+    yield { envelope: envelope as AnyEnvelope, row: { seq, body: bodyOf(json, envelope) } }
+  }
+  return { ok: true, first, head: last, withheld: 0, ...(gap !== undefined && { gap }) }
+}
+
+/** A text = what is wrong with it. */
+function readLine(bytes: Uint8Array): { readonly envelope: Envelope; readonly json: string } | string {
+  let json: string
+  try {
+    json = decoder.decode(bytes).trimEnd()
+  } catch {
+    return 'this is no UTF-8'
+  }
+  const envelope = readLogged(json)
+  return typeof envelope === 'string' ? envelope : { envelope, json }
+}
+
+/** Without its seq, and otherwise the characters that are there; where the seq is not in front, as JSON that says the same. */
+function bodyOf(json: string, { seq, ...envelope }: Envelope): string {
+  const front = `{"seq":${seq},`
+  return json.startsWith(front) ? `{${json.slice(front.length)}` : JSON.stringify(envelope)
 }

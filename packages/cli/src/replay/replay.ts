@@ -1,14 +1,16 @@
-import { systemClock } from '@meup/gateway'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
-import type { ConnectionFlags } from '../connection.js'
-import { exitCodes, UsageError } from '../exit.js'
-import { tell } from '../output.js'
-import { copyInto } from './copy.js'
-import { play } from './play.js'
-import { readRecording } from './read-recording.js'
-import type { Extent, Item } from './recorded.js'
-import { openRecording, type Recording } from './recording.js'
-import { openStage } from './stage.js'
+import { type Clock, type ImportedRow, importLog, systemClock } from '@meup/gateway'
+import { type AnyEnvelope, Kind, READ_TARGETED, SpaceName } from '@meup/protocol'
+import type { ConnectionFlags } from '../lib/connection.js'
+import { exitCodes, UsageError } from '../lib/exit.js'
+import { spanText } from '../lib/options.js'
+import { print, printJson, tell } from '../lib/output.js'
+import { dimming, highlighting, isAtTerminal, styleOfStdout } from '../lib/style.js'
+import { AgentLines } from '../render/agent-lines.js'
+import { printer } from '../render/conversation.js'
+import { Activity } from '../view/activity.js'
+import { Screen } from '../view/screen.js'
+import { liveSurface, type Surface } from '../view/surface.js'
+import { type Extent, type Item, openRecording, type Recording, readRecording } from './recording.js'
 
 export interface ReplayFlags extends ConnectionFlags {
   /** A number, or `max`. */
@@ -106,4 +108,143 @@ function speedOf(text: string): number {
   if (speed === 0) return Number.POSITIVE_INFINITY
   if (speed > 0) return speed
   throw new UsageError(`--speed takes a number, such as 10 or 0.5, or max, not ${text}`)
+}
+
+/** Where a recording is played. */
+interface Stage {
+  show(envelope: AnyEnvelope): void
+  /** Says something beside it. */
+  tell(line: string): void
+  close(): void
+}
+
+/** As `meup watch` shows a space: at a terminal, Ctrl+T hides thoughts and shows them again. */
+const openStage = (json: boolean | undefined): Stage =>
+  json || !isAtTerminal() ? { show: printer(json), tell, close: () => {} } : liveStage()
+
+function liveStage(): Stage {
+  const style = styleOfStdout()
+  const activity = new Activity()
+  let showsThoughts = true
+  const lines = new AgentLines({
+    style,
+    highlight: highlighting(style),
+    columns: () => surface.columns,
+    contexts: () => activity.contexts,
+  })
+  const screen = new Screen(
+    (shown) => surface.print(shown),
+    () => showsThoughts,
+    lines,
+  )
+  const surface: Surface = liveSurface({
+    parts: () => ({
+      heading: 'replay',
+      thinkers: activity.thinkers(),
+      tools: activity.tools(),
+      showsThoughts,
+      pending: undefined,
+    }),
+    dim: dimming(style),
+    echoes: false,
+    completer: undefined,
+    keys: { 'ctrl+t': toggle },
+  })
+  return {
+    show: (envelope) => {
+      activity.take(envelope)
+      screen.show(envelope)
+      surface.refresh()
+    },
+    tell: (line) => surface.say(line),
+    close: () => surface.close(),
+  }
+
+  function toggle(): void {
+    showsThoughts = !showsThoughts
+    surface.say(showsThoughts ? 'thinking visible' : 'thinking hidden')
+    if (showsThoughts) screen.catchUp([], true)
+    else screen.hide()
+  }
+}
+
+/** Milliseconds that nobody waits longer than, whatever passed between two envelopes. */
+const longestMs = 2000
+/** Who is late by less than this makes up for it; what was stopped for longer does not hurry afterwards. */
+const slackMs = 250
+
+interface Playing {
+  readonly clock: Clock
+  /** How many times as fast as it went; `Infinity` = without pauses. */
+  readonly speed: number
+  show(envelope: AnyEnvelope): void
+  /** Says something beside it. */
+  tell(line: string): void
+}
+
+/** Shows envelopes with the pauses that were between them. What a pause is cut short by is told. */
+export async function play(
+  envelopes: Iterable<AnyEnvelope> | AsyncIterable<AnyEnvelope>,
+  { clock, speed, show, tell }: Playing,
+): Promise<void> {
+  let last = Number.NaN
+  let due = clock.now()
+  for await (const envelope of envelopes) {
+    const ts = Date.parse(envelope.ts)
+    // Nothing passed before the first, nor where a clock was put back, nor at a time that there never was.
+    const passed = Math.max(0, ts - last) || 0
+    last = ts
+    if (passed / speed > longestMs) tell(`… ${spanText(passed)} later`)
+    due += Math.min(passed / speed, longestMs)
+    if (clock.now() - due > slackMs) due = clock.now()
+    await until(due, clock)
+    show(envelope)
+  }
+}
+
+function until(time: number, clock: Clock): Promise<void> | undefined {
+  const ms = time - clock.now()
+  if (ms >= 1) return new Promise((resolve) => void clock.after(ms, resolve))
+  return undefined
+}
+
+const legalName = new RegExp(SpaceName.pattern ?? '')
+
+/** Makes a space of a recording, in a database. Rejects where envelopes are missing, and where the space has some already. */
+export async function copyInto(
+  path: string,
+  items: AsyncIterable<Item>,
+  extent: Extent,
+  { name: space, json }: { readonly name?: string; readonly json?: boolean },
+): Promise<void> {
+  const lack = lackOf(extent)
+  if (lack !== undefined) throw new Error(`${lack}; nothing was written`)
+  if (space === undefined) throw new UsageError('nothing says what the space was called: add --name <space>')
+  if (!legalName.test(space)) throw new UsageError(`${space} cannot be a space: use a-z, 0-9 and -`)
+  const { head: seq, proof } = extent
+  const proven = proof && { epoch: proof.epoch, head: { seq, hash: proof.hash } }
+  const log = await importLog({ path, space, rows: rowsOf(items), ...proven })
+  if (proof === undefined) {
+    tell('plain envelopes prove nothing: this is a log of its own, with a new epoch and other hashes')
+  }
+  if (json) return void printJson({ space, path, ...log })
+  print(`${log.head} envelopes are in the space ${space} of ${path}`)
+  print(`epoch ${log.epoch}`)
+  print(`head ${log.head}:${log.hash}`)
+}
+
+/** Why no space can be made of it. */
+function lackOf({ first, gap, withheld, proof }: Extent): string | undefined {
+  const advice = `a participant with the capability ${READ_TARGETED} can export all of them, while no run is hidden`
+  if (proof !== undefined && first > 1) {
+    return `this begins at seq ${first}: what came before was pruned, and a space needs its beginning`
+  }
+  if (withheld > 0) {
+    return `a space needs all envelopes, and ${withheld} of these were withheld from whoever exported them: ${advice}`
+  }
+  return gap === undefined ? undefined : `a space needs all envelopes, and seq ${gap} is missing: ${advice}`
+}
+
+async function* rowsOf(items: AsyncIterable<Item>): AsyncGenerator<ImportedRow, void> {
+  for await (const item of items) if ('row' in item && item.row !== undefined) yield item.row
 }

@@ -1,4 +1,4 @@
-import type { OperatorLog } from '../logger.js'
+import type { OperatorLog } from '../lib/logger.js'
 
 /** How a program ended; `failed` = not as it should. */
 interface Ending {

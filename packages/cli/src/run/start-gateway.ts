@@ -1,13 +1,14 @@
-import type { Logger, LogStore, Served } from '@meup/gateway'
-import type { JwtSettings } from '@meup/gateway/jwt'
-import type { Config, StorageSettings } from '../config/config.js'
+import { existsSync, readFileSync } from 'node:fs'
+import type { Authenticator, Identity, Logger, LogStore, Served, ServeOptions } from '@meup/gateway'
+import type { JwtAuthenticator, JwtSettings } from '@meup/gateway/jwt'
+import { pageDirectory } from '@meup/observer'
+import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
+import type { AuthSettings, Config, StorageSettings } from '../config/config.js'
+import { isAddress } from '../config/notation.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
-import { explain } from '../exit.js'
-import { removeGatewayFile, writeGatewayFile } from './gateway-file.js'
-import { IssuerTokens } from './issuer-tokens.js'
-import { findPage } from './page.js'
+import { explain, UsageError } from '../lib/exit.js'
+import { removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
 import { traced } from './tracing.js'
-import { warmUpSafety } from './warm-up.js'
 
 /** space → participant → token */
 export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -150,3 +151,64 @@ const peopleOf = (participants: Config['spaces'][number]['config']['participants
   Object.entries(participants)
     .filter(([, { kind }]) => kind === 'human')
     .map(([id]) => id)
+
+/** Tokens of an issuer, where `auth.jwt` names one; what checks them is loaded when there is one. */
+class IssuerTokens implements Authenticator {
+  readonly #logger: Logger
+  #authenticator: JwtAuthenticator | undefined
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  get settings(): JwtSettings | undefined {
+    return this.#authenticator?.settings
+  }
+
+  async authenticate(space: string, token: string): Promise<Identity | undefined> {
+    return this.#authenticator?.authenticate(space, token)
+  }
+
+  /** Has the tokens of `auth.jwt` taken, and no others. Rejects with `UsageError` where the keys in its file are none. */
+  async replace({ auth: { jwt } }: Config): Promise<void> {
+    if (jwt === undefined) {
+      this.#authenticator?.replace(undefined)
+      return
+    }
+    const { jwtAuthenticator } = await import('@meup/gateway/jwt')
+    this.#authenticator ??= jwtAuthenticator(undefined, { logger: this.#logger })
+    try {
+      this.#authenticator.replace(withKeys(jwt))
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new UsageError(`auth.jwt.jwks: ${jwt.jwks} has no keys that can be used: ${reason}`)
+    }
+  }
+}
+
+const withKeys = (jwt: NonNullable<AuthSettings['jwt']>): JwtSettings =>
+  isAddress(jwt.jwks) ? jwt : { ...jwt, jwks: JSON.parse(readFileSync(jwt.jwks, 'utf8')) }
+
+/** The page for people, where it was built: a gateway does its work without. */
+function findPage(logger: Logger): Pick<ServeOptions, 'page'> {
+  if (existsSync(pageDirectory)) return { page: pageDirectory }
+  logger.info({}, 'there is no page at /: it was not built; pnpm build does that')
+  return {}
+}
+
+/** A step takes two milliseconds or so: a tenth of a core, while agents and tool servers start. */
+const PAUSE_MS = 20
+
+let isWarm = false
+
+/** Warms up what looks for secrets, a step at a time, once in a process. Gives what stops it. */
+function warmUpSafety(): () => void {
+  if (isWarm) return () => {}
+  const steps = warmUp(compileSafety(defaultSafety))
+  const step = (): void => {
+    isWarm = steps.next().done === true
+    if (!isWarm) next = setTimeout(step, PAUSE_MS)
+  }
+  let next = setTimeout(step, PAUSE_MS)
+  return () => clearTimeout(next)
+}

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js'
-import type { OperatorLog } from '../logger.js'
-import type { Assignment, Fleet } from './fleet.js'
+import type { OperatorLog } from '../lib/logger.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
+import type { Assignment, Fleet } from './supervisor.js'
 
 /** A gateway and the programs beside it. */
 export interface RunningSpaces extends RunningGateway {
@@ -38,7 +38,7 @@ export async function up(config: Config, log: OperatorLog): Promise<RunningGatew
 export async function launch(config: Config, log: OperatorLog): Promise<RunningSpaces> {
   const gateway = await startGateway(config, log)
   let isClosing = false
-  const loading = import('./fleet.js').then(({ assignmentsOf, Fleet }) => ({
+  const loading = import('./supervisor.js').then(({ assignmentsOf, Fleet }) => ({
     fleet: new Fleet(log),
     assignmentsIn: (running: Parameters<typeof assignmentsOf>[0]) => assignmentsOf(running, log),
   }))

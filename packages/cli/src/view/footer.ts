@@ -1,7 +1,7 @@
+import { fit, fitEnd, widthOf } from '../render/width.js'
 import type { RunningTool, Thinker } from './activity.js'
-import { onOneRow } from './pasting.js'
+import { onOneRow } from './keyboard.js'
 import type { Footer } from './terminal.js'
-import { fit, fitEnd, widthOf } from './width.js'
 
 /** Lines at most. */
 const most = 8

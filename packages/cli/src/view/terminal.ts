@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:tty'
-import { widthOf } from './width.js'
+import { widthOf } from '../render/width.js'
 
 /** What stands below everything else, and is drawn again and again. */
 export interface Footer {

@@ -1,6 +1,6 @@
 import type { Interface } from 'node:readline'
 import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
-import type { ConnectionFlags } from '../connection.js'
+import type { ConnectionFlags } from '../lib/connection.js'
 import type { Lines } from '../render/conversation.js'
 import type { Completing } from './keyboard.js'
 

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { testToken } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { onTestFinished, vi } from 'vitest'
-import { exportSqlite, type SqliteFlags } from '../../src/audit/sqlite/export-sqlite.js'
-import type { AuditEntry } from '../../src/audit/sqlite/reasoning-log.js'
+import { exportSqlite, type SqliteFlags } from '../../src/audit/export-sqlite.js'
+import type { AuditEntry } from '../../src/audit/reasoning-log.js'
 import { folderWith } from './folder.js'
 
 interface Stage {

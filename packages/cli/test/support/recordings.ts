@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readRecording } from '../../src/replay/read-recording.js'
-import type { Damage, Extent, Item } from '../../src/replay/recorded.js'
+import type { Damage, Extent, Item } from '../../src/replay/recording.js'
+import { readRecording } from '../../src/replay/recording.js'
 
 const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest()
 
