@@ -15,10 +15,10 @@ import { addReasoning } from './commands/reasoning.js'
 import { addReplay } from './commands/replay.js'
 import { addSend } from './commands/send.js'
 import { addWatch } from './commands/watch.js'
-import { exitCodeOf, exitCodes, explain, UsageError } from './lib/exit.js'
-import { tell } from './lib/output.js'
+import { exitCodes, formatError, getExitCode, UsageError } from './lib/exit.js'
+import { printNotice } from './lib/output.js'
 
-function enterFolder(folder: string | undefined): void {
+function changeDirectory(folder: string | undefined): void {
   if (folder === undefined) return
   if (!existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
   process.chdir(folder)
@@ -28,7 +28,7 @@ const program = new Command('meup')
   .description('Run a MEUP space, join it, watch it.')
   .version('0.1.0')
   .option('-C <folder>', 'do everything in this folder')
-  .hook('preAction', (command) => enterFolder(command.opts().C))
+  .hook('preAction', (command) => changeDirectory(command.opts().C))
   .exitOverride()
   .showHelpAfterError('(meup --help tells more)')
 
@@ -65,7 +65,7 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   } else {
-    tell(`meup: ${explain(error)}`)
-    process.exitCode = exitCodeOf(error)
+    printNotice(`meup: ${formatError(error)}`)
+    process.exitCode = getExitCode(error)
   }
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { stage, twoCalls } from '../../gateway/test/turns.js'
 import { migrate } from '../src/audit/schema.js'
-import { exitCodeOf } from '../src/lib/exit.js'
+import { getExitCode } from '../src/lib/exit.js'
 import { answering } from './support/answering.js'
 import { exportFile, exportTo, openFile, rowsOf } from './support/exported.js'
 
@@ -39,7 +39,7 @@ describe('an export to a file', () => {
     const before = readFileSync(path)
     const error = await exportTo(path, space, 'auditor').catch((reason: unknown) => reason)
     expect(error).toMatchObject({ message: expect.stringMatching(says) })
-    expect(exitCodeOf(error)).toBe(1)
+    expect(getExitCode(error)).toBe(1)
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 })

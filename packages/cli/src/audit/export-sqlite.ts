@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConnectionError, type DialRequest } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
-import { type ConnectionFlags, destination } from '../lib/connection.js'
-import { exitCodes, explain, UsageError } from '../lib/exit.js'
-import { ask, type Query } from '../lib/http-client.js'
-import { printJson, tell } from '../lib/output.js'
+import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
+import { exitCodes, formatError, UsageError } from '../lib/exit.js'
+import { getJson, type Query } from '../lib/http-client.js'
+import { printJson, printNotice } from '../lib/output.js'
 import { type Added, AuditFile, type ReadStep, type RunningTurn } from './audit-file.js'
 
 export interface SqliteFlags extends ConnectionFlags {
@@ -19,7 +19,7 @@ const [lookMs, awayMs] = [1000, 5000]
 /** Old steps are removed so often while the export goes on. */
 const pruneMs = 3_600_000
 /** Turns that were running, and are asked for again in one go. */
-const turnsAsked = 20
+const maxRunningTurns = 20
 const dayMs = 86_400_000
 
 /** `meup audit export --format sqlite`: adds to a file what the audit has and the file has not. */
@@ -28,7 +28,7 @@ export async function exportSqlite({ to, follow, keepDays, ...flags }: SqliteFla
     throw new UsageError('--format sqlite needs --to <file>: the database that the export adds to')
   }
   const days = keepDays === undefined ? undefined : readDays(keepDays)
-  const at = destination(flags)
+  const at = resolveTarget(flags)
   const { epoch, head } = await readPlace(at)
   const file = await AuditFile.open(to, { sessionId: epoch, space: at.space })
   const report = reporter(to, epoch, flags.json)
@@ -79,7 +79,7 @@ class AuditExport {
   /** Goes on with what is logged after `head`. Ends with the process, or where the log is replaced. */
   async follow(head: number, report: Report): Promise<never> {
     let last = head
-    let isTold = false
+    let isReported = false
     for (;;) {
       try {
         await pause(lookMs)
@@ -87,11 +87,11 @@ class AuditExport {
         const isNew = place.epoch !== this.#epoch || place.head !== last
         report(isNew ? await this.#readNew() : { turns: 0, steps: 0 }, this.prune())
         last = place.head
-        isTold = false
+        isReported = false
       } catch (error) {
         if (!isAway(error)) throw error
-        if (!isTold) tell(`${explain(error)}; trying again`)
-        isTold = true
+        if (!isReported) printNotice(`${formatError(error)}; trying again`)
+        isReported = true
         await pause(awayMs)
       }
     }
@@ -107,9 +107,9 @@ class AuditExport {
       const isNew = this.#file.stage(steps) > 0
       if (!isNew && (steps.at(-1)?.created_at ?? '') < from) break
     }
-    const running = this.#file.runningTurns(this.#lastAsked, turnsAsked)
+    const running = this.#file.runningTurns(this.#lastAsked, maxRunningTurns)
     for (const turn of running) this.#file.stage(await readTurn(this.#at, turn))
-    this.#lastAsked = running.length < turnsAsked ? '' : (running.at(-1)?.id ?? '')
+    this.#lastAsked = running.length < maxRunningTurns ? '' : (running.at(-1)?.id ?? '')
     const added = await this.#write()
     this.#hidden = hidden
     return added
@@ -141,13 +141,13 @@ function reporter(file: string, sessionId: string, json: boolean | undefined): R
     if (!isWorthIt) return
     if (json) printJson({ file, session_id: sessionId, turns, steps, pruned })
     else {
-      const removed = pruned > 0 ? `; ${counted(pruned, 'old step')} removed` : ''
-      tell(`${file}: ${counted(steps, 'step')} and ${counted(turns, 'turn')} added${removed}`)
+      const removed = pruned > 0 ? `; ${formatCount(pruned, 'old step')} removed` : ''
+      printNotice(`${file}: ${formatCount(steps, 'step')} and ${formatCount(turns, 'turn')} added${removed}`)
     }
   }
 }
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+const formatCount = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** A transaction is never cut off: signals come between two of them. */
 function endOnSignal(file: AuditFile): void {
@@ -169,7 +169,7 @@ function readDays(text: string): number {
 const pageSize = 250
 /** Milliseconds before a request that was put off is repeated; doubled each time. */
 const firstPauseMs = 1000
-const mostTries = 8
+const maxAttempts = 8
 
 interface Page {
   readonly steps: readonly ReadStep[]
@@ -234,9 +234,9 @@ async function readHiddenRuns(at: DialRequest): Promise<ReadonlyMap<string, stri
 async function askPatiently<Answer>(at: DialRequest, path: string, query: Query = {}): Promise<Answer> {
   for (let tries = 1, pauseMs = firstPauseMs; ; tries++, pauseMs *= 2) {
     try {
-      return await ask<Answer>(at, path, query)
+      return await getJson<Answer>(at, path, query)
     } catch (error) {
-      if (tries === mostTries || !isPutOff(error)) throw error
+      if (tries === maxAttempts || !isPutOff(error)) throw error
       await pause(pauseMs)
     }
   }

@@ -157,11 +157,11 @@ const emptyTurn = 'No reasoning steps were recorded in this turn.'
 
 /** One turn of the audit, as the design of the audit log writes it; ends in a line break. */
 function turnMarkdown(id: string, startedAt: string, steps: readonly ToldStep[]): string {
-  const paragraphs = steps.length === 0 ? [emptyTurn] : steps.map(paragraphOf)
+  const paragraphs = steps.length === 0 ? [emptyTurn] : steps.map(formatStep)
   return `${[`## Turn ${id} (${startedAt})`, ...paragraphs].join('\n\n')}\n`
 }
 
-function paragraphOf(step: ToldStep): string {
+function formatStep(step: ToldStep): string {
   const links = [
     step.linked_tool_call === null ? '' : ` (tool_call: ${step.linked_tool_call})`,
     step.linked_policy_decision === null ? '' : ` (policy: ${step.linked_policy_decision})`,

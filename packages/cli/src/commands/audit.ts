@@ -14,12 +14,12 @@ import {
 } from '@meup/protocol'
 import { type Command, Option } from 'commander'
 import type { SqliteFlags } from '../audit/export-sqlite.js'
-import { type ConnectionFlags, destination, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
 import { exitCodes, UsageError } from '../lib/exit.js'
-import { ask, openExport, openStream, threadOf } from '../lib/http-client.js'
-import { count, pastOf } from '../lib/options.js'
-import { print, printJson, tell } from '../lib/output.js'
-import { turnsAsked } from '../lib/turns.js'
+import { getJson, getThreadId, openExport, openResponse } from '../lib/http-client.js'
+import { parseCount, parsePastTime } from '../lib/options.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { readRequestedTurns } from '../lib/turns.js'
 
 /** `meup audit …`. */
 export function addAudit(program: Command): void {
@@ -36,7 +36,7 @@ export function addAudit(program: Command): void {
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: TrailFlags & { limit: string }) => {
-      const most = count(limit, '--limit')
+      const most = parseCount(limit, '--limit')
       checkTurn(flags)
       await printTrail(most, flags)
     })
@@ -85,7 +85,7 @@ function checkTurn({ thread, turn }: Pick<TrailFlags, 'thread' | 'turn'>): void 
   if (turn === undefined) return
   if (thread === undefined)
     throw new UsageError('--turn counts the turns of an agent: say whose, with --thread')
-  count(turn, '--turn')
+  parseCount(turn, '--turn')
 }
 
 /** A database has everything, and is added to; the other formats are written once. */
@@ -128,15 +128,15 @@ interface Page {
 /** Steps in one answer; the most that a gateway gives. */
 const pageSize = 1000
 /** Characters of a step that people are shown. */
-const longest = 200
+const maxContentChars = 200
 
 /** `meup audit trail`: what agents thought, did and were refused; the last `limit` steps of it, oldest first. */
 export async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
-  const at = destination(flags)
+  const at = resolveTarget(flags)
   const steps = await readSteps(at, limit, flags)
   if (steps.length === 0 && !(await isThere(at, flags))) {
     process.exitCode = exitCodes.error
-    tell(`there is no turn ${flags.turn} of ${flags.thread}`)
+    printNotice(`there is no turn ${flags.turn} of ${flags.thread}`)
     return
   }
   for (const step of steps.reverse()) {
@@ -148,14 +148,14 @@ export async function printTrail(limit: number, flags: TrailFlags): Promise<void
 /** Whether there is the turn that is asked for, if one is: it may have no such steps. */
 async function isThere(at: DialRequest, { thread, turn }: TrailFlags): Promise<boolean> {
   if (thread === undefined || turn === undefined) return true
-  return (await turnsAsked(at, threadOf(at.space, thread), turn)).length > 0
+  return (await readRequestedTurns(at, getThreadId(at.space, thread), turn)).length > 0
 }
 
 /** The newest first. */
 async function readSteps(at: DialRequest, limit: number, flags: TrailFlags): Promise<TrailStep[]> {
   const { thread, turn, phase, from, since, until } = flags
   const query = {
-    ...(thread !== undefined && { thread_id: threadOf(at.space, thread) }),
+    ...(thread !== undefined && { thread_id: getThreadId(at.space, thread) }),
     ...(turn !== undefined && { turn }),
     ...(phase !== undefined && { phase }),
     ...(from !== undefined && { from: from.join() }),
@@ -167,14 +167,14 @@ async function readSteps(at: DialRequest, limit: number, flags: TrailFlags): Pro
   let before: number | undefined
   do {
     const place = before === undefined ? {} : { before: `${before}` }
-    const page: Page = await ask<Page>(at, 'audit', { ...query, ...place })
+    const page: Page = await getJson<Page>(at, 'audit', { ...query, ...place })
     found.push(...page.steps)
     before = page.next
   } while (before !== undefined && found.length < limit)
   return found.slice(0, limit)
 }
 
-const timeText = (text: string, flag: string): string => new Date(pastOf(text, flag)).toISOString()
+const timeText = (text: string, flag: string): string => new Date(parsePastTime(text, flag)).toISOString()
 
 /** One step on a line: when, whose turn, what kind of step, what it says, and what it is about. */
 export function trailLine(step: TrailStep): string {
@@ -186,7 +186,7 @@ export function trailLine(step: TrailStep): string {
     step.linked_policy_decision === null ? '' : ` (policy: ${step.linked_policy_decision})`,
     step.linked_approval_request === null ? '' : ` (approval: ${step.linked_approval_request})`,
   ]
-  return `${created_at}  ${agent} ${turn}  ${phase}: ${brief(content, longest)}${links.join('')}`
+  return `${created_at}  ${agent} ${turn}  ${phase}: ${brief(content, maxContentChars)}${links.join('')}`
 }
 
 export interface ExportFlags extends ConnectionFlags {
@@ -208,13 +208,13 @@ export async function exportAudit({ output, ...flags }: ExportFlags): Promise<vo
   if (output === undefined && process.stdout.isTTY && !isForPeople) {
     throw new UsageError('an export is for a file: add -o <file>, or send it elsewhere with > or |')
   }
-  const pieces = await openExport(destination(flags), flags)
+  const pieces = await openExport(resolveTarget(flags), flags)
   if (output === undefined) {
     await pipeline(pieces, process.stdout, { end: false })
     return
   }
   await writeFile(pieces, output)
-  tell(`${output} is written${isForPeople ? '' : `; meup audit verify ${output} checks it`}`)
+  printNotice(`${output} is written${isForPeople ? '' : `; meup audit verify ${output} checks it`}`)
 }
 
 function checkContext({ context, thread }: Pick<ExportFlags, 'context' | 'thread'>): void {
@@ -245,14 +245,14 @@ export async function verifyAudit(file: string | undefined, { head, ...flags }: 
   if (head !== undefined && file === undefined) throw new UsageError('--head needs the file of an export')
   if (file === undefined) {
     const verification = await verifySpace(flags)
-    tellVerdict(verification, ofSpace(verification), flags)
+    printVerdict(verification, ofSpace(verification), flags)
   } else {
     const verdict = await verifyFile(file, head === undefined ? undefined : readHead(head))
-    tellVerdict(verdict, ofFile(verdict), flags)
+    printVerdict(verdict, ofFile(verdict), flags)
   }
 }
 
-function tellVerdict(
+function printVerdict(
   verdict: { readonly ok: boolean },
   lines: readonly string[],
   { json }: ConnectionFlags,
@@ -263,7 +263,7 @@ function tellVerdict(
 }
 
 async function verifySpace(flags: ConnectionFlags): Promise<Verification> {
-  const answer = await openStream(destination(flags), 'audit/verify')
+  const answer = await openResponse(resolveTarget(flags), 'audit/verify')
   return (await answer.json()) as Verification
 }
 

@@ -1,12 +1,12 @@
 import { brief, GrantLog, grantKinds, type Holdings, holdingsOf, type LoggedGrant } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
-import { capabilitiesText, capabilityWarnings, readCapabilities } from '../lib/capabilities.js'
-import { type ConnectionFlags, destination, inside, withConnection } from '../lib/connection.js'
+import { findCapabilityWarnings, formatCapabilities, parseCapabilities } from '../lib/capabilities.js'
+import { type ConnectionFlags, resolveTarget, withConnection, withSpace } from '../lib/connection.js'
 import { readLog, readParticipants } from '../lib/http-client.js'
-import { chosen, count, endOf, pastOf } from '../lib/options.js'
-import { print, printJson, table, tell } from '../lib/output.js'
-import { trustText } from '../render/conversation.js'
+import { findByPrefix, parseCount, parseExpiry, parsePastTime } from '../lib/options.js'
+import { print, printJson, printNotice, table } from '../lib/output.js'
+import { formatTrustEvent } from '../render/conversation.js'
 
 /** `meup caps …`. */
 export function addCaps(program: Command): void {
@@ -43,7 +43,7 @@ export function addCaps(program: Command): void {
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: LogFlags & { limit: string }) => {
-      const most = count(limit, '--limit')
+      const most = parseCount(limit, '--limit')
       await printTrustLog(most, flags)
     })
 }
@@ -62,7 +62,7 @@ export async function listCapabilities(
   participant: string | undefined,
   flags: ConnectionFlags,
 ): Promise<void> {
-  const at = destination(flags)
+  const at = resolveTarget(flags)
   const log = await readGrants(flags)
   const all = holdingsOf(await readParticipants(at), log, Date.now())
   const wanted = all.filter(({ id }) => participant === undefined || id === participant)
@@ -80,14 +80,14 @@ export function grantCapabilities(
   words: readonly string[],
   flags: GrantFlags,
 ): Promise<void> {
-  const capabilities = readCapabilities(words)
-  const terms = termsOf(flags)
-  for (const warning of capabilityWarnings(capabilities)) tell(`warning: ${warning}`)
-  return inside(flags, async (space) => {
+  const capabilities = parseCapabilities(words)
+  const terms = buildTerms(flags)
+  for (const warning of findCapabilityWarnings(capabilities)) printNotice(`warning: ${warning}`)
+  return withSpace(flags, async (space) => {
     const grant = await space.grant(recipient, capabilities, terms)
     if (flags.json) return void printJson(grant)
     print(grant.id)
-    tell(`meup caps revoke ${grant.id} takes it back`)
+    printNotice(`meup caps revoke ${grant.id} takes it back`)
   })
 }
 
@@ -99,30 +99,32 @@ export async function revokeCapabilities(
 ): Promise<void> {
   const what =
     words.length === 0
-      ? await grantOf(idOrRecipient, flags)
-      : { recipient: idOrRecipient, capabilities: readCapabilities(words) }
-  await inside(flags, async (space) => {
+      ? await findGrant(idOrRecipient, flags)
+      : { recipient: idOrRecipient, capabilities: parseCapabilities(words) }
+  await withSpace(flags, async (space) => {
     const { recipient } = what
     const revoked = await space.revoke(what, flags.reason)
     if (flags.json) return void printJson(revoked)
-    tell(`${recipient} no longer has it: ${'id' in what ? what.id : capabilitiesText(what.capabilities)}`)
+    printNotice(
+      `${recipient} no longer has it: ${'id' in what ? what.id : formatCapabilities(what.capabilities)}`,
+    )
   })
 }
 
 /** What a gift is limited to. */
-export const termsOf = ({ reason, ...flags }: Omit<GrantFlags, keyof ConnectionFlags>) => {
-  const expiresAt = endOf(flags)
+export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof ConnectionFlags>) => {
+  const expiresAt = parseExpiry(flags)
   return { ...(expiresAt !== undefined && { expiresAt }), ...(reason !== undefined && { reason }) }
 }
 
 async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
   const log = new GrantLog()
-  for await (const envelope of readLog(destination(flags), { kind: grantKinds.join() })) log.apply(envelope)
+  for await (const envelope of readLog(resolveTarget(flags), { kind: grantKinds.join() })) log.apply(envelope)
   return log
 }
 
-async function grantOf(start: string, flags: ConnectionFlags): Promise<LoggedGrant> {
-  const grant = chosen((await readGrants(flags)).list(), start, 'grant')
+async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedGrant> {
+  const grant = findByPrefix((await readGrants(flags)).list(), start, 'grant')
   if (grant !== undefined) return grant
   const message = `no grant ${start} stands (see meup caps ls); after a participant, name what it is to lose`
   throw new ProtocolError('not_found', message)
@@ -131,16 +133,16 @@ async function grantOf(start: string, flags: ConnectionFlags): Promise<LoggedGra
 /** Who, where from, the id of the grant, and what. */
 function rowsOf({ id, configured, grants, others }: Holdings): string[][] {
   const rows = [
-    ...(configured.length > 0 ? [['configured', '', capabilitiesText(configured)]] : []),
+    ...(configured.length > 0 ? [['configured', '', formatCapabilities(configured)]] : []),
     ...grants.map((grant) => [`granted by ${grant.grantor}`, grant.id, grantText(grant)]),
-    ...(others.length > 0 ? [['of unknown origin', '', capabilitiesText(others)]] : []),
+    ...(others.length > 0 ? [['of unknown origin', '', formatCapabilities(others)]] : []),
   ]
   return (rows.length > 0 ? rows : [['', '', 'nothing']]).map((row) => [id, ...row])
 }
 
 function grantText({ capabilities, expiresAt, reason }: LoggedGrant): string {
   const until = expiresAt === undefined ? '' : ` until ${expiresAt}`
-  return `${capabilitiesText(capabilities)}${until}${reason ? ` — ${brief(reason, 200)}` : ''}`
+  return `${formatCapabilities(capabilities)}${until}${reason ? ` — ${brief(reason, 200)}` : ''}`
 }
 
 export interface LogFlags extends ConnectionFlags {
@@ -165,10 +167,10 @@ export async function printTrustLog(
   limit: number,
   { participant, since, until, ...flags }: LogFlags,
 ): Promise<void> {
-  const from = since === undefined ? Number.NEGATIVE_INFINITY : pastOf(since, '--since')
-  const to = until === undefined ? Number.POSITIVE_INFINITY : pastOf(until, '--until')
+  const from = since === undefined ? Number.NEGATIVE_INFINITY : parsePastTime(since, '--since')
+  const to = until === undefined ? Number.POSITIVE_INFINITY : parsePastTime(until, '--until')
   const found: AnyEnvelope[] = []
-  for await (const envelope of readLog(destination(flags), { kind: kinds.join() }, 'desc')) {
+  for await (const envelope of readLog(resolveTarget(flags), { kind: kinds.join() }, 'desc')) {
     const at = Date.parse(envelope.ts)
     const isWanted = participant === undefined || concernedBy(envelope).includes(participant)
     if (at >= from && at < to && isWanted) found.push(envelope)
@@ -176,7 +178,7 @@ export async function printTrustLog(
   }
   for (const envelope of found.reverse()) {
     if (flags.json) printJson(envelope)
-    else print(trustText(envelope))
+    else print(formatTrustEvent(envelope))
   }
 }
 

@@ -4,11 +4,11 @@ import type { DialRequest, Space } from '@meup/agent-sdk'
 import type { ServedSpace, Serving, SpaceReading } from '@meup/mcp-bridge/serve'
 import type { Command } from 'commander'
 import { createToken, isOpenToOthers, makeTokenFolder, readTokenFile } from '../config/tokens.js'
-import { type ConnectionFlags, destination, enter, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { ask, openStream } from '../lib/http-client.js'
-import { print, printJson, tell } from '../lib/output.js'
-import { isOpen, readProposals } from '../lib/proposals.js'
+import { getJson, openResponse } from '../lib/http-client.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { isOpenProposal, readProposals } from '../lib/proposals.js'
 
 /** `meup mcp serve`: the space as an MCP server. */
 export function addMcp(program: Command): void {
@@ -23,7 +23,7 @@ export function addMcp(program: Command): void {
       'with --http: token that clients must send; made if it is missing (default: .meup/mcp-token)',
     )
     .action(async ({ http, ...flags }: ServeFlags & { http?: string }) => {
-      const port = http === undefined ? undefined : portOf(http)
+      const port = http === undefined ? undefined : parsePort(http)
       if (port === undefined && (flags.json || flags.accessTokenFile !== undefined)) {
         throw new UsageError('--json and --access-token-file go with --http')
       }
@@ -31,7 +31,7 @@ export function addMcp(program: Command): void {
     })
 }
 
-function portOf(text: string): number {
+function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new UsageError(`--http takes a port, not ${text}`)
 }
@@ -46,9 +46,9 @@ const margin = 100
 /** Serves a space over stdin and stdout, or on a port. Resolves when the client has gone, or on SIGINT or SIGTERM. */
 export async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
   const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
-  const at = destination(flags)
+  const at = resolveTarget(flags)
   const space = await enterWithProposals(at, flags)
-  const served = { space, reading: readingOf(at), log: tell }
+  const served = { space, reading: createReader(at), log: printNotice }
   const signalled = new Promise<undefined>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined))
   })
@@ -62,17 +62,20 @@ export async function serveMcp(port: number | undefined, flags: ServeFlags): Pro
 /** Enters where the oldest open proposal was made, so that this connection knows it to the letter. */
 async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Promise<Space> {
   const now = Date.now()
-  const oldest = (await readProposals(at)).find((each) => isOpen(each, now))
-  const space = await enter(flags, oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 })
+  const oldest = (await readProposals(at)).find((each) => isOpenProposal(each, now))
+  const space = await enterSpace(
+    flags,
+    oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 },
+  )
   const { head } = space.welcome.space
   // It offers nothing. What was asked before it came was answered, or not, by whoever sat here then.
   space.serve(({ seq = 0 }) => (seq <= head ? new Promise(() => {}) : Promise.resolve(undefined)))
   return space
 }
 
-const readingOf = (at: DialRequest): SpaceReading => ({
-  json: (path, query) => ask(at, path, query),
-  text: async (path, query) => (await openStream(at, path, query)).text(),
+const createReader = (at: DialRequest): SpaceReading => ({
+  json: (path, query) => getJson(at, path, query),
+  text: async (path, query) => (await openResponse(at, path, query)).text(),
 })
 
 // The MCP SDK is loaded when it is needed: it would slow down every other command.
@@ -97,7 +100,7 @@ async function serveOverHttp(
   if (json) printJson({ event: 'listening', url, tokenFile: file, pid: process.pid })
   else {
     print(url)
-    tell(`clients send the token in ${file} as Authorization: Bearer <token>`)
+    printNotice(`clients send the token in ${file} as Authorization: Bearer <token>`)
   }
   return serving
 }
@@ -117,6 +120,6 @@ function accessToken(given?: string): { readonly file: string; readonly token: s
   if (found.state === 'unusable') throw new UsageError(found.problem)
   if (found.state !== 'valid')
     throw new UsageError(`there is no token in ${file}: delete it to have one made`)
-  if (isOpenToOthers(file)) tell(`others on this machine may read ${file}: chmod 600 it`)
+  if (isOpenToOthers(file)) printNotice(`others on this machine may read ${file}: chmod 600 it`)
   return { file, token: found.token }
 }

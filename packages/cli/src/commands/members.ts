@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { readCapabilities } from '../lib/capabilities.js'
-import { destination, inside, withConnection } from '../lib/connection.js'
-import { endOf, spanOf } from '../lib/options.js'
-import { print, printJson, tell } from '../lib/output.js'
-import { type GrantFlags, type ReasonFlags, termsOf } from './caps.js'
+import { parseCapabilities } from '../lib/capabilities.js'
+import { resolveTarget, withConnection, withSpace } from '../lib/connection.js'
+import { parseExpiry, parseTimeSpan } from '../lib/options.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { buildTerms, type GrantFlags, type ReasonFlags } from './caps.js'
 
 /** `meup invite`, `kick`, `pause` and `resume`. */
 export function addMembers(program: Command): void {
@@ -38,15 +38,16 @@ export interface SpanFlags extends ReasonFlags {
 
 /** `meup invite` */
 export function inviteParticipant(id: string, words: readonly string[], flags: GrantFlags): Promise<void> {
-  const capabilities = readCapabilities(words)
-  const terms = termsOf(flags)
-  const { url, space: name } = destination(flags)
-  return inside(flags, async (space) => {
+  const capabilities = parseCapabilities(words)
+  const terms = buildTerms(flags)
+  const { url, space: name } = resolveTarget(flags)
+  return withSpace(flags, async (space) => {
     const invitation = await space.invite(id, capabilities, terms)
     if (flags.json) return void printJson(invitation)
-    if (invitation.token === undefined) return void tell(`${id} may come back, with the token that it has`)
+    if (invitation.token === undefined)
+      return void printNotice(`${id} may come back, with the token that it has`)
     print(invitation.token)
-    tell(
+    printNotice(
       `this token is shown once; ${id} enters with MEUP_TOKEN=<token> meup join --url ${url} --space ${name}`,
     )
   })
@@ -54,14 +55,14 @@ export function inviteParticipant(id: string, words: readonly string[], flags: G
 
 /** `meup kick` */
 export function kickParticipant(id: string, { for: span, reason, ...flags }: SpanFlags): Promise<void> {
-  const untilTs = endOf({ ...(span !== undefined && { for: span }) })
-  return inside(flags, async (space) => {
+  const untilTs = parseExpiry({ ...(span !== undefined && { for: span }) })
+  return withSpace(flags, async (space) => {
     const kick = await space.kick(id, {
       ...(reason !== undefined && { reason }),
       ...(untilTs !== undefined && { untilTs }),
     })
     if (flags.json) return void printJson(kick)
-    tell(`${id} is kept out until ${untilTs ?? 'it is invited again'}`)
+    printNotice(`${id} is kept out until ${untilTs ?? 'it is invited again'}`)
   })
 }
 
@@ -70,21 +71,21 @@ export function pauseParticipants(
   ids: readonly string[],
   { for: span, reason, ...flags }: SpanFlags,
 ): Promise<void> {
-  const timeoutSeconds = span === undefined ? undefined : spanOf(span, '--for') / 1000
-  return inside(flags, async (space) => {
+  const timeoutSeconds = span === undefined ? undefined : parseTimeSpan(span, '--for') / 1000
+  return withSpace(flags, async (space) => {
     const terms = {
       ...(reason !== undefined && { reason }),
       ...(timeoutSeconds !== undefined && { timeoutSeconds }),
     }
     const pause = await space.pause(ids, terms)
     if (flags.json) printJson(pause)
-    else tell(`paused; meup resume ${ids.join(' ')} lets go on`)
+    else printNotice(`paused; meup resume ${ids.join(' ')} lets go on`)
   })
 }
 
 /** `meup resume` */
 export function resumeParticipants(ids: readonly string[], { reason, ...flags }: ReasonFlags): Promise<void> {
-  return inside(flags, async (space) => {
+  return withSpace(flags, async (space) => {
     const resumption = await space.resume(ids, reason)
     if (flags.json) printJson(resumption)
   })

@@ -3,9 +3,9 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
-import { type ConnectionFlags, destination, withConnection } from '../lib/connection.js'
-import { addressOf, post } from '../lib/http-client.js'
-import { print, tell } from '../lib/output.js'
+import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
+import { buildUrl, postJson } from '../lib/http-client.js'
+import { print, printNotice } from '../lib/output.js'
 
 /** `meup open`: the page of a space, signed in. */
 export function addOpen(program: Command): void {
@@ -21,16 +21,16 @@ export interface OpenFlags extends ConnectionFlags {
 
 /** `meup open`: has the gateway make a one-time code, and opens the page with it, or prints where that is. */
 export async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
-  const at = destination(flags)
-  const { code, expiresAt } = await post<{ code: string; expiresAt: string }>(at, 'links')
-  const url = `${addressOf(at.url, '')}#/open/${code}`
+  const at = resolveTarget(flags)
+  const { code, expiresAt } = await postJson<{ code: string; expiresAt: string }>(at, 'links')
+  const url = `${buildUrl(at.url, '')}#/open/${code}`
   if (json) {
     print(JSON.stringify({ url, expiresAt }))
     return
   }
   print(url)
   const isOpened = browser && process.stdout.isTTY === true && (await openBrowser(url, process.cwd()))
-  tell(`${isOpened ? 'your browser opens it; it' : 'it'} works once, until ${expiresAt}`)
+  printNotice(`${isOpened ? 'your browser opens it; it' : 'it'} works once, until ${expiresAt}`)
 }
 
 /** What opens a file as its user would, by the system. */

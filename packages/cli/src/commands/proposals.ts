@@ -2,10 +2,16 @@ import { ConnectionError, type Grant, type Space, ToolError } from '@meup/agent-
 import { type ProposalView, printable } from '@meup/folds'
 import { correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
-import { type ConnectionFlags, destination, enter, withConnection } from '../lib/connection.js'
-import { seconds } from '../lib/options.js'
-import { print, printJson, tell } from '../lib/output.js'
-import { isOpen, openProposal, proposalJson, proposalLines, readProposals } from '../lib/proposals.js'
+import { type ConnectionFlags, enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
+import { parseSeconds } from '../lib/options.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import {
+  findOpenProposal,
+  formatProposal,
+  isOpenProposal,
+  readProposals,
+  toProposalJson,
+} from '../lib/proposals.js'
 
 /** `meup proposals …`. */
 export function addProposals(program: Command): void {
@@ -23,7 +29,7 @@ export function addProposals(program: Command): void {
     .option('--always', 'also grant the proposer to do the same alone from now on')
     .option('--timeout <seconds>', 'how long to wait for the result', '60')
     .action(async (id: string, { timeout, ...flags }: ApproveFlags & { timeout: string }) => {
-      const timeoutMs = 1000 * seconds(timeout, '--timeout')
+      const timeoutMs = 1000 * parseSeconds(timeout, '--timeout')
       await approveProposal(id, timeoutMs, flags)
     })
   withId(group.command('reject'))
@@ -59,14 +65,14 @@ export async function listProposals({
   all = false,
   ...flags
 }: ConnectionFlags & { all?: boolean }): Promise<void> {
-  const proposals = await readProposals(destination(flags), { answers: all })
+  const proposals = await readProposals(resolveTarget(flags), { answers: all })
   const now = Date.now()
-  const shown = all ? proposals : proposals.filter((each) => isOpen(each, now))
+  const shown = all ? proposals : proposals.filter((each) => isOpenProposal(each, now))
   for (const each of shown) {
-    if (flags.json) printJson(proposalJson(each, now))
-    else for (const line of proposalLines(each, now)) print(line)
+    if (flags.json) printJson(toProposalJson(each, now))
+    else for (const line of formatProposal(each, now)) print(line)
   }
-  if (!flags.json && shown.length === 0) tell(all ? 'nothing was proposed' : 'no proposal is open')
+  if (!flags.json && shown.length === 0) printNotice(all ? 'nothing was proposed' : 'no proposal is open')
 }
 
 /** `meup proposals approve`: does what was proposed, and prints what came of it. */
@@ -78,9 +84,9 @@ export function approveProposal(id: string, timeoutMs: number, flags: ApproveFla
       printResult(await space.proposals.approve(proposal.id, { ...options, timeoutMs }), flags.json)
       return
     }
-    const result = carriedOut(space, proposal.id, timeoutMs)
+    const result = awaitProposalResult(space, proposal.id, timeoutMs)
     const grant = await space.proposals.allowAlways(proposal.id, options)
-    tellGrant(grant)
+    printGrant(grant)
     printResult(await result, flags.json, { grant })
   })
 }
@@ -93,7 +99,7 @@ export function rejectProposal(id: string, { reason, message, ...flags }: Refuse
     const reasons = { reason, ...(message !== undefined && { message }) }
     await space.proposals.reject(id, reasons)
     if (flags.json) printJson({ id, state: 'rejected', by: space.id, ...reasons })
-    else tell(`${id} is rejected; ${source.from} is told why`)
+    else printNotice(`${id} is rejected; ${source.from} is told why`)
   })
 }
 
@@ -103,7 +109,7 @@ export function withdrawProposal(id: string, { reason, message, ...flags }: Refu
     const payload = { reason, ...(message !== undefined && { message }) }
     await space.send({ kind: Kind.mcpWithdraw, correlationId: id, payload })
     if (flags.json) printJson({ id, state: 'withdrawn', by: space.id, ...payload })
-    else tell(`${id} is withdrawn`)
+    else printNotice(`${id} is withdrawn`)
   })
 }
 
@@ -112,8 +118,8 @@ function mustNotBeRejected({ id, rejections }: ProposalView, by: string): void {
   throw new ProtocolError('forbidden', `${by} has rejected ${id} already; leave it to others`)
 }
 
-const tellGrant = ({ id, recipient }: Grant): boolean =>
-  tell(`${recipient} has the grant ${id}; meup caps revoke ${id} takes it back`)
+const printGrant = ({ id, recipient }: Grant): boolean =>
+  printNotice(`${recipient} has the grant ${id}; meup caps revoke ${id} takes it back`)
 
 /** Enters the space where the proposal was made, so that this connection knows it to the letter. */
 async function decide(
@@ -121,8 +127,8 @@ async function decide(
   flags: ConnectionFlags,
   act: (space: Space, proposal: ProposalView) => Promise<void>,
 ): Promise<void> {
-  const proposal = openProposal(await readProposals(destination(flags)), start, Date.now())
-  const space = await enter(flags, { after: proposal.source.seq - 1 })
+  const proposal = findOpenProposal(await readProposals(resolveTarget(flags)), start, Date.now())
+  const space = await enterSpace(flags, { after: proposal.source.seq - 1 })
   try {
     await isShown(space, proposal)
     await act(space, proposal)
@@ -145,7 +151,7 @@ type Result = Readonly<Record<string, unknown>>
  * What comes of a proposal that this participant is about to carry out. Rejects with `ToolError` for an error, with
  * `ConnectionError` when the answer takes longer than so many milliseconds, or the space is closed.
  */
-function carriedOut(space: Space, proposal: string, timeoutMs: number): Promise<Result> {
+function awaitProposalResult(space: Space, proposal: string, timeoutMs: number): Promise<Result> {
   const { head } = space.welcome.space // What is shown of before was carried out before.
   const result = new Promise<Result>((resolve, reject) => {
     const requests = new Set<string>()

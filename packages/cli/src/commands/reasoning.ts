@@ -1,11 +1,11 @@
 import { reasoningCommand } from '@meup/folds'
 import type { Command } from 'commander'
-import { type ConnectionFlags, destination, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
 import { exitCodes } from '../lib/exit.js'
-import { threadOf } from '../lib/http-client.js'
-import { print, printJson, tell } from '../lib/output.js'
-import { styleOfStdout } from '../lib/style.js'
-import { latestAnswerer, noAnswerer, turnsAsked } from '../lib/turns.js'
+import { getThreadId } from '../lib/http-client.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { getStdoutStyle } from '../lib/style.js'
+import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 
 /** `meup reasoning [number|all]`. */
 export function addReasoning(program: Command): void {
@@ -22,16 +22,16 @@ export interface ReasoningFlags extends ConnectionFlags {
 
 /** `meup reasoning [number|all]`: why an agent used its tools. */
 export async function printReasoning(argument: string, { thread, ...flags }: ReasoningFlags): Promise<void> {
-  const at = destination(flags)
-  const agent = thread ?? (await latestAnswerer(at))
-  if (agent === undefined) throw noAnswerer('--thread <agent>')
-  const turns = await turnsAsked(at, threadOf(at.space, agent), argument)
+  const at = resolveTarget(flags)
+  const agent = thread ?? (await findLatestAnswerer(at))
+  if (agent === undefined) throw createNoAnswererError('--thread <agent>')
+  const turns = await readRequestedTurns(at, getThreadId(at.space, agent), argument)
   const isMissing = turns.length === 0 && argument !== '' && argument !== 'all'
   if (isMissing) process.exitCode = exitCodes.error
   if (flags.json && !isMissing) {
     turns.forEach(printJson)
     return
   }
-  const lines = reasoningCommand(argument, { turns, isActive: thread === undefined }, styleOfStdout())
-  lines.forEach(isMissing ? tell : print)
+  const lines = reasoningCommand(argument, { turns, isActive: thread === undefined }, getStdoutStyle())
+  lines.forEach(isMissing ? printNotice : print)
 }

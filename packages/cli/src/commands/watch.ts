@@ -1,10 +1,10 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import type { Command } from 'commander'
-import { destination, enter, withConnection } from '../lib/connection.js'
+import { enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
 import { exitCodes } from '../lib/exit.js'
 import { readLog } from '../lib/http-client.js'
-import { count } from '../lib/options.js'
-import { printer } from '../render/conversation.js'
+import { parseCount } from '../lib/options.js'
+import { createPrinter } from '../render/conversation.js'
 import { type FilterFlags, readFilter } from '../view/filter.js'
 import type { ViewFlags } from '../view/view.js'
 
@@ -25,8 +25,8 @@ export function addWatch(program: Command): void {
     .action(async ({ from, tail, ...flags }: Flags) => {
       await watch({
         ...flags,
-        ...(from !== undefined && { from: count(from, '--from') }),
-        ...(tail !== undefined && { tail: count(tail, '--tail') }),
+        ...(from !== undefined && { from: parseCount(from, '--from') }),
+        ...(tail !== undefined && { tail: parseCount(tail, '--tail') }),
       })
     })
 }
@@ -47,13 +47,13 @@ async function follow(flags: WatchFlags): Promise<void> {
   const { from, tail } = flags
   const filter = readFilter(flags)
   const { subscription } = filter
-  const space = await enter(
+  const space = await enterSpace(
     flags,
     from !== undefined ? { after: from - 1 } : tail !== undefined ? { tail } : {},
   )
   const view = openView(space, flags, { echoes: false, filter })
   space.on('reconnecting', (inMs, reason) =>
-    view.tell(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
+    view.notify(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
   )
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
   try {
@@ -70,8 +70,8 @@ async function follow(flags: WatchFlags): Promise<void> {
 async function printLog(flags: WatchFlags): Promise<void> {
   const { from, tail, json } = flags
   const { query } = readFilter(flags)
-  const show = printer(json)
-  const at = destination(flags)
+  const show = createPrinter(json)
+  const at = resolveTarget(flags)
   if (from === undefined && tail !== undefined) {
     const last: AnyEnvelope[] = []
     for await (const envelope of readLog(at, query, 'desc')) if (last.push(envelope) === tail) break

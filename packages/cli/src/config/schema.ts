@@ -280,16 +280,16 @@ export type FileParticipant = Static<typeof participant>
 const spaceName = 'a name: up to 63 lower-case letters, digits and -, not beginning with -'
 const participantId = 'an id: up to 64 letters, digits and . _ -, beginning with a letter or digit'
 
-const count = Type.Optional(atLeast(1))
+const positiveInteger = Type.Optional(atLeast(1))
 const limits = map({
-  maxEnvelopeBytes: count,
-  maxResultBytes: count,
-  work: count,
-  sendBufferBytes: count,
-  contextDepth: count,
-  contextLength: count,
-  connectionsPerParticipant: count,
-  agentHops: count,
+  maxEnvelopeBytes: positiveInteger,
+  maxResultBytes: positiveInteger,
+  work: positiveInteger,
+  sendBufferBytes: positiveInteger,
+  contextDepth: positiveInteger,
+  contextLength: positiveInteger,
+  connectionsPerParticipant: positiveInteger,
+  agentHops: positiveInteger,
   rates: Type.Optional(rates),
 })
 export type FileLimits = Static<typeof limits>
@@ -298,7 +298,7 @@ const duration = Type.String({
   pattern: durationPattern,
   description: 'a duration of some days at most, such as 500ms, 60s, 5m or 2h',
 })
-const held = Type.Optional(map({ capabilities: Type.Optional(capabilities) }))
+const capabilityHolder = Type.Optional(map({ capabilities: Type.Optional(capabilities) }))
 
 /** What is said of each space. */
 const space = {
@@ -309,8 +309,8 @@ const space = {
   ),
   safety: Type.Optional(safety),
   mcp: Type.Optional(map({ visibility: Type.Optional(oneOf('everyone', 'addressees')) })),
-  guest: held,
-  defaults: held,
+  guest: capabilityHolder,
+  defaults: capabilityHolder,
   participants: Type.Optional(named(ParticipantId, participantId, participant)),
 }
 const oneSpace = map(space)
@@ -326,17 +326,17 @@ export const OneSpaceFile = map({
 })
 export type FileShared = Pick<Static<typeof OneSpaceFile>, keyof typeof shared>
 
-const inside = refused('belongs in each of the spaces; move it there')
+const perSpaceOnly = refused('belongs in each of the spaces; move it there')
 export const SeveralSpacesFile = map({
   ...shared,
   spaces: named(SpaceName, spaceName, oneSpace, 1),
   space: refused('cannot stand beside spaces; keep one of them'),
-  retention: inside,
-  limits: inside,
-  reasoning: inside,
-  safety: inside,
-  mcp: inside,
-  guest: inside,
-  defaults: inside,
-  participants: inside,
+  retention: perSpaceOnly,
+  limits: perSpaceOnly,
+  reasoning: perSpaceOnly,
+  safety: perSpaceOnly,
+  mcp: perSpaceOnly,
+  guest: perSpaceOnly,
+  defaults: perSpaceOnly,
+  participants: perSpaceOnly,
 })

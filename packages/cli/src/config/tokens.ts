@@ -33,20 +33,20 @@ export function ensureTokens(
     else tokens.set(id, token)
   }
   for (const id of participants) {
-    const file = tokenFile(directory, id, space)
+    const file = getTokenPath(directory, id, space)
     try {
       put(id, ensureToken(file, warn))
     } catch (error) {
       put(id, instead(id, error instanceof Error ? error : new Error(String(error))))
     }
   }
-  const folder = dirname(tokenFile(directory, '-', space))
-  for (const { id, owners } of sharers(tokens)) {
+  const folder = dirname(getTokenPath(directory, '-', space))
+  for (const { id, owners } of findSharedTokens(tokens)) {
     const shared = `${owners.join(' and ')} have the same token in ${folder}: give each its own`
     put(id, instead(id, new TokenError(shared)))
   }
   // What is shared even so would identify nobody.
-  for (const { id } of sharers(tokens)) tokens.delete(id)
+  for (const { id } of findSharedTokens(tokens)) tokens.delete(id)
   return Object.fromEntries(tokens)
 }
 
@@ -64,7 +64,7 @@ function ensureToken(file: string, warn: (message: string) => void): string | un
 }
 
 /** A token says who somebody is. Where case does not tell files apart, `ana` and `Ana` would share one. */
-function sharers(tokens: ReadonlyMap<string, string>): { id: string; owners: string[] }[] {
+function findSharedTokens(tokens: ReadonlyMap<string, string>): { id: string; owners: string[] }[] {
   const owners = new Map<string, string[]>()
   for (const [id, token] of tokens) owners.set(token, [...(owners.get(token) ?? []), id])
   return [...owners.values()]
@@ -78,24 +78,24 @@ export type TokenState =
   | { readonly state: 'missing' | 'revoked' }
   | { readonly state: 'unusable'; readonly problem: string }
 
-const shortest = 16
+const minTokenChars = 16
 /** Stands in the file of a revoked token; too short for a token, so that it opens nothing anywhere. */
-const revoked = 'revoked'
+const revokedMarker = 'revoked'
 /** What an HTTP header takes, and what the name of a WebSocket subprotocol takes [MEUP-5.1]. */
 const headerSafe = /^[\x21-\x7e]+$/
 const subprotocolSafe = /^[\w!#$%&'*+.^`|~-]+$/
 
 /** Where the token of a participant lies; where a file has several spaces, those of each lie in a folder of its name. */
-export const tokenFile = (directory: string, participant: string, space = ''): string =>
+export const getTokenPath = (directory: string, participant: string, space = ''): string =>
   join(directory, '.meup', 'tokens', space, participant)
 
 export function readTokenFile(file: string): TokenState {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return { state: 'missing' }
   const token = readFileSync(file, 'utf8').trim()
-  if (token === revoked) return { state: 'revoked' }
-  if (token.length < shortest) {
+  if (token === revokedMarker) return { state: 'revoked' }
+  if (token.length < minTokenChars) {
     const advice = 'write a longer one, or delete the file to have one made'
-    return unusable(`the token in ${file} is shorter than ${shortest} characters: ${advice}`)
+    return unusable(`the token in ${file} is shorter than ${minTokenChars} characters: ${advice}`)
   }
   if (!headerSafe.test(token)) {
     return unusable(`the token in ${file} must be one word of ASCII letters, digits and signs: replace it`)
@@ -132,18 +132,18 @@ export const createToken = (file: string): void => createOnce(file, freshToken()
 export const replaceToken = (file: string): void => replace(file, freshToken())
 
 /** Leaves a token that opens nothing. */
-export const revokeToken = (file: string): void => replace(file, `${revoked}\n`)
+export const revokeToken = (file: string): void => replace(file, `${revokedMarker}\n`)
 
 const freshToken = (): string => `${randomBytes(32).toString('base64url')}\n`
 
 function replace(file: string, content: string): void {
-  renameSync(draftOf(file, content, 0o600), file)
+  renameSync(writeDraft(file, content, 0o600), file)
 }
 
 /** Linking, unlike renaming, leaves alone what is there: of two that start at the same time, both read one token. */
 function createOnce(file: string, content: string, mode: number): void {
   if (statSync(file, { throwIfNoEntry: false }) !== undefined) return
-  const draft = draftOf(file, content, mode)
+  const draft = writeDraft(file, content, mode)
   try {
     linkSync(draft, file)
   } catch (error) {
@@ -154,7 +154,7 @@ function createOnce(file: string, content: string, mode: number): void {
 }
 
 /** The content under another name beside the file, to be moved into place whole. */
-function draftOf(file: string, content: string, mode: number): string {
+function writeDraft(file: string, content: string, mode: number): string {
   const draft = join(dirname(file), `.${randomBytes(12).toString('hex')}`)
   writeFileSync(draft, content, { flag: 'wx', mode, flush: true })
   return draft

@@ -36,13 +36,13 @@ export function locate(
   at: Finding['at'],
 ): { line: number; column: number } {
   let node: unknown = document.contents
-  let offset = startOf(node) ?? 0
+  let offset = getOffset(node) ?? 0
   for (const [depth, segment] of path.entries()) {
-    const child = childOf(node, segment, document)
+    const child = findChild(node, segment, document)
     if (child === undefined) break
-    const key = startOf(child.key)
+    const key = getOffset(child.key)
     const wantsKey = at === 'key' && depth === path.length - 1
-    offset = (wantsKey ? key : startOf(child.value)) ?? key ?? offset
+    offset = (wantsKey ? key : getOffset(child.value)) ?? key ?? offset
     node = child.value
   }
   const { line, col } = lines.linePos(offset)
@@ -53,24 +53,24 @@ export function locate(
 function find({ document }: Source, path: Path): { key: unknown; value: unknown } | undefined {
   let found: { key: unknown; value: unknown } | undefined = { key: undefined, value: document.contents }
   for (const segment of path) {
-    found = childOf(found.value, segment, document)
+    found = findChild(found.value, segment, document)
     if (found === undefined) return undefined
   }
   return found
 }
 
-const keyOf = (key: unknown): string => String(isScalar(key) ? key.value : key)
+const getKeyText = (key: unknown): string => String(isScalar(key) ? key.value : key)
 
-const startOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined)
+const getOffset = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined)
 
 /** Of a key that is there twice the last is meant, as in the plain value. */
-function childOf(
+function findChild(
   node: unknown,
   segment: string,
   document: Document,
 ): { key: unknown; value: unknown } | undefined {
   const parent = isAlias(node) ? node.resolve(document) : node
-  if (isMap(parent)) return parent.items.findLast(({ key }) => keyOf(key) === segment)
+  if (isMap(parent)) return parent.items.findLast(({ key }) => getKeyText(key) === segment)
   if (!isSeq(parent)) return undefined
   const item = parent.items[Number(segment)]
   return item === undefined ? undefined : { key: item, value: item }
@@ -84,7 +84,7 @@ interface Reading {
 }
 
 /** Mistakes that leave the rest of the file as it was meant. */
-const harmless = ['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']
+const recoverableCodes = ['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']
 
 const advice: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'this key is there twice; keep one of them',
@@ -111,12 +111,12 @@ export function readYaml(text: string): Reading {
   const source = { document, lines }
   const errors: YAMLError[] = [...document.errors, ...document.warnings]
   const problems = errors.map(({ code, message, pos }) =>
-    problemAt(source, pos[0], advice[code] ?? `this is not YAML: ${message}`),
+    createProblem(source, pos[0], advice[code] ?? `this is not YAML: ${message}`),
   )
-  if (errors.some(({ code }) => !harmless.includes(code))) {
-    return { source, problems: withoutEchoes(problems), readable: false }
+  if (errors.some(({ code }) => !recoverableCodes.includes(code))) {
+    return { source, problems: removeRepeated(problems), readable: false }
   }
-  const fatal = document.contents === null ? [emptiness(source)] : aliasProblems(source)
+  const fatal = document.contents === null ? [createEmptyFileProblem(source)] : findAliasProblems(source)
   return { source, problems: [...problems, ...fatal], readable: fatal.length === 0 }
 }
 
@@ -125,11 +125,11 @@ export function plainValue({ document }: Source): unknown {
   return document.toJS({ maxAliasCount })
 }
 
-const emptiness = (source: Source): Problem =>
-  problemAt(source, 0, 'the file is empty; begin with version: 1 and space: <name>')
+const createEmptyFileProblem = (source: Source): Problem =>
+  createProblem(source, 0, 'the file is empty; begin with version: 1 and space: <name>')
 
 /** Aliases of nothing, or of so much that they can only be meant to exhaust us. */
-function aliasProblems(source: Source): Problem[] {
+function findAliasProblems(source: Source): Problem[] {
   const offsets: number[] = []
   const problems: Problem[] = []
   visit(source.document, {
@@ -138,7 +138,7 @@ function aliasProblems(source: Source): Problem[] {
       offsets.push(offset)
       if (alias.resolve(source.document) !== undefined) return
       const message = `there is no anchor &${alias.source} above; put text that begins with * in quotes`
-      problems.push(problemAt(source, offset, message))
+      problems.push(createProblem(source, offset, message))
     },
   })
   if (problems.length > 0) return problems
@@ -147,17 +147,17 @@ function aliasProblems(source: Source): Problem[] {
     return []
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error
-    return [problemAt(source, offsets.at(-1) ?? 0, 'aliases repeat too much of the file; write it out')]
+    return [createProblem(source, offsets.at(-1) ?? 0, 'aliases repeat too much of the file; write it out')]
   }
 }
 
-function problemAt({ lines }: Source, offset: number, message: string): Problem {
+function createProblem({ lines }: Source, offset: number, message: string): Problem {
   const { line, col } = lines.linePos(offset)
   return { line, column: col, path: '', message }
 }
 
 /** The parser stumbles over what follows a mistake, in its line or in the same way. */
-function withoutEchoes(problems: readonly Problem[]): Problem[] {
+function removeRepeated(problems: readonly Problem[]): Problem[] {
   return problems.filter(({ line, message }, i) => {
     const before = problems[i - 1]
     return before?.line !== line && before?.message !== message
@@ -166,7 +166,7 @@ function withoutEchoes(problems: readonly Problem[]): Problem[] {
 
 /** `$${`, `${…}`, and a `${` that is never closed. */
 const variableReference = /\$\$\{|\$\{([^}]*)\}|\$\{/g
-const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
+const variableContent = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
 /**
  * Replaces in every text below this node, in place, `${NAME}` by what the environment holds, and `${NAME:-default}`
@@ -175,7 +175,7 @@ const inside = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
  */
 export function expandVariables(node: unknown, env: NodeJS.ProcessEnv, path: Path = []): Finding[] {
   if (isMap(node)) {
-    return node.items.flatMap(({ key, value }) => expandVariables(value, env, [...path, keyOf(key)]))
+    return node.items.flatMap(({ key, value }) => expandVariables(value, env, [...path, getKeyText(key)]))
   }
   if (isSeq(node)) return node.items.flatMap((item, i) => expandVariables(item, env, [...path, String(i)]))
   if (!isScalar(node) || typeof node.value !== 'string') return []
@@ -187,7 +187,7 @@ export function expandVariables(node: unknown, env: NodeJS.ProcessEnv, path: Pat
 function expandText(text: string, env: NodeJS.ProcessEnv, problems: string[]): string {
   return text.replace(variableReference, (match: string, content: string | undefined) => {
     if (match === '$${') return '${'
-    const [, name, fallback] = inside.exec(content ?? '') ?? []
+    const [, name, fallback] = variableContent.exec(content ?? '') ?? []
     if (name === undefined) {
       problems.push(`write \${NAME} or \${NAME:-default}, not ${match}; $\${ stands for a literal \${`)
       return ''
@@ -202,7 +202,7 @@ function expandText(text: string, env: NodeJS.ProcessEnv, problems: string[]): s
 }
 
 /** Where a setting stands in the file. */
-interface Origin {
+interface SettingOrigin {
   readonly line: number
   /** Environment variables that it is made of. */
   readonly variables: readonly string[]
@@ -211,7 +211,7 @@ interface Origin {
 const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)/g
 
 /** `undefined` = the file does not say it. */
-export function originOf(source: Source, path: Path): Origin | undefined {
+export function findOrigin(source: Source, path: Path): SettingOrigin | undefined {
   const found = find(source, path)
   if (found === undefined) return undefined
   const names = textsIn(found.value).flatMap((text) => [...text.matchAll(reference)])
@@ -222,7 +222,7 @@ export function originOf(source: Source, path: Path): Origin | undefined {
 }
 
 /** The words of a setting as the file has them: `${NAME}` is not replaced, so that no secret shows. */
-export function asWritten(source: Source, path: Path): string {
+export function readWrittenText(source: Source, path: Path): string {
   return textsIn(find(source, path)?.value).join(' ')
 }
 

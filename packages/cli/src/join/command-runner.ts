@@ -1,51 +1,51 @@
 import type { DialRequest, Run, Space } from '@meup/agent-sdk'
 import { onOneLine, reasoningCommand, type Style } from '@meup/folds'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
-import { capabilitiesText, readCapabilities } from '../lib/capabilities.js'
-import { type ConnectionFlags, destination } from '../lib/connection.js'
+import { formatCapabilities, parseCapabilities } from '../lib/capabilities.js'
+import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { readLog, threadOf } from '../lib/http-client.js'
-import { endOf, spanOf } from '../lib/options.js'
+import { getThreadId, readLog } from '../lib/http-client.js'
+import { parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { table } from '../lib/output.js'
-import { styleOfStdout } from '../lib/style.js'
-import { latestAnswerer, noAnswerer, turnsAsked } from '../lib/turns.js'
-import type { Lines } from '../render/conversation.js'
-import { fit } from '../render/width.js'
+import { getStdoutStyle } from '../lib/style.js'
+import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
+import type { LineRenderer } from '../render/conversation.js'
+import { truncate } from '../render/width.js'
 import { readFilter } from '../view/filter.js'
 import type { View, ViewFilter } from '../view/view.js'
-import type { Interrupting } from './interruptions.js'
+import type { RunInterrupter } from './interruptions.js'
 import type { LiveTurns } from './live-turns.js'
-import { Decisions, type Pending } from './pending-proposals.js'
+import { type PendingProposals, ProposalDecider } from './pending-proposals.js'
 import { type CommandName, helpLines } from './slash-commands.js'
 
 /** What the commands work on. */
-interface Room {
+interface CommandContext {
   readonly space: Space
   readonly flags: ConnectionFlags
   readonly view: View
   readonly live: LiveTurns
-  readonly pending: Pending
-  readonly interrupting: Interrupting
+  readonly pending: PendingProposals
+  readonly interrupting: RunInterrupter
 }
 
 /** Does what was typed in place of something to say. Rejects with what a person is to read. */
-export class Commands {
-  readonly #room: Room
+export class CommandRunner {
+  readonly #context: CommandContext
   readonly #at: DialRequest
-  readonly #decisions: Decisions
+  readonly #decisions: ProposalDecider
 
-  constructor(room: Room) {
-    this.#room = room
-    this.#at = destination(room.flags)
-    this.#decisions = new Decisions(room.space, room.flags, this.#at)
+  constructor(context: CommandContext) {
+    this.#context = context
+    this.#at = resolveTarget(context.flags)
+    this.#decisions = new ProposalDecider(context.space, context.flags, this.#at)
   }
 
-  async obey(command: CommandName, argument: string): Promise<void> {
-    const { space, view, live, pending } = this.#room
+  async runCommand(command: CommandName, argument: string): Promise<void> {
+    const { space, view, live, pending } = this.#context
     const words = argument.split(/\s+/).filter((word) => word !== '')
     switch (command) {
       case '/reasoning':
-        return view.print(await inspect(argument, this.#at, live, styleOfStdout()))
+        return view.print(await inspect(argument, this.#at, live, getStdoutStyle()))
       case '/participants':
         return view.print(participantLines(space, argument))
       case '/replay':
@@ -69,7 +69,7 @@ export class Commands {
       case '/pause':
         return this.#pause(words)
       case '/resume':
-        await space.resume(some(words, '/resume <participant…>'))
+        await space.resume(requireSome(words, '/resume <participant…>'))
         return
       case '/help':
         return view.print(helpLines())
@@ -78,9 +78,9 @@ export class Commands {
 
   /** Stops the run that answers whoever types, or the one chosen; `number` = of those that were listed, from 1. */
   async interrupt(number?: string): Promise<void> {
-    const { view, interrupting } = this.#room
+    const { view, interrupting } = this.#context
     const { runs, areMine } = interrupting.choices()
-    if (runs.length === 0) return view.tell('nobody thinks at present')
+    if (runs.length === 0) return view.notify('nobody thinks at present')
     const latest = runs.slice(-9)
     const at = await this.#choice(
       number,
@@ -88,7 +88,7 @@ export class Commands {
       areMine,
     )
     const run = at === undefined ? undefined : latest[at]
-    if (run !== undefined) view.tell(await interrupting.stop(run))
+    if (run !== undefined) view.notify(await interrupting.stop(run))
   }
 
   /** One that answers whoever types is meant without a question; those of others never are. */
@@ -100,33 +100,33 @@ export class Commands {
     }
     if (areMine && names.length === 1) return 0
     const question = areMine ? 'interrupt which?' : 'nobody answers you at present; interrupt which?'
-    return this.#room.view.ask(question, names)
+    return this.#context.view.ask(question, names)
   }
 
   async #filter(words: readonly string[]): Promise<void> {
-    const { view } = this.#room
+    const { view } = this.#context
     if (words.length === 0) {
       const { filter } = view
-      const welcome = await view.choose(filter ?? filterOf([]))
-      return view.tell(
-        `${filter?.name === undefined ? 'you see everything' : `you see ${filter.name} alone`} · ${heldBackText(welcome)}`,
+      const welcome = await view.choose(filter ?? parseFilter([]))
+      return view.notify(
+        `${filter?.name === undefined ? 'you see everything' : `you see ${filter.name} alone`} · ${formatSuppressed(welcome)}`,
       )
     }
     const isOff = words.length === 1 && words[0] === 'off'
-    const welcome = await view.choose(filterOf(isOff ? [] : words))
-    view.tell(
-      `${isOff ? 'you see everything' : `you see ${words.join(' ')} alone`} · ${heldBackText(welcome)}`,
+    const welcome = await view.choose(parseFilter(isOff ? [] : words))
+    view.notify(
+      `${isOff ? 'you see everything' : `you see ${words.join(' ')} alone`} · ${formatSuppressed(welcome)}`,
     )
   }
 
   async #approve([start = '', always]: readonly string[]): Promise<void> {
     if (start === '') throw new UsageError('/approve <proposal> [always]; /pending lists them')
-    this.#room.view.tell(await this.#decisions.approve(start, always === 'always'))
+    this.#context.view.notify(await this.#decisions.approve(start, always === 'always'))
   }
 
   async #reject([start = '', ...why]: readonly string[]): Promise<void> {
     if (start === '') throw new UsageError('/reject <proposal> [why]; /pending lists them')
-    this.#room.view.tell(await this.#decisions.reject(start, why.join(' ')))
+    this.#context.view.notify(await this.#decisions.reject(start, why.join(' ')))
   }
 
   async #grant(argument: string): Promise<void> {
@@ -134,32 +134,32 @@ export class Commands {
     const words: string[] = argument.match(/\{.*\}|\S+/g) ?? []
     const span = words.find((word) => /^for:/.test(word))?.slice('for:'.length)
     const [recipient = '', ...named] = words.filter((word) => !/^for:/.test(word))
-    const capabilities = readCapabilities(some(named, '/grant <participant> <capability…> [for:1h]'))
-    const expiresAt = endOf({ ...(span !== undefined && { for: span }) })
+    const capabilities = parseCapabilities(requireSome(named, '/grant <participant> <capability…> [for:1h]'))
+    const expiresAt = parseExpiry({ ...(span !== undefined && { for: span }) })
     const terms = { ...(expiresAt !== undefined && { expiresAt }) }
-    const { id } = await this.#room.space.grant(recipient, capabilities, terms)
-    this.#room.view.tell(`✓ ${recipient} may ${capabilitiesText(capabilities)} (grant ${id})`)
+    const { id } = await this.#context.space.grant(recipient, capabilities, terms)
+    this.#context.view.notify(`✓ ${recipient} may ${formatCapabilities(capabilities)} (grant ${id})`)
   }
 
   async #pause(words: readonly string[]): Promise<void> {
     const span = words.find((word) => /^\d+[smhd]$/.test(word))
-    const ids = some(
+    const ids = requireSome(
       words.filter((word) => word !== span),
       '/pause <participant…> [10m]',
     )
-    const timeout = span === undefined ? {} : { timeoutSeconds: spanOf(span, '/pause') / 1000 }
-    await this.#room.space.pause(ids, timeout)
+    const timeout = span === undefined ? {} : { timeoutSeconds: parseTimeSpan(span, '/pause') / 1000 }
+    await this.#context.space.pause(ids, timeout)
   }
 }
 
 /** Throws `UsageError` where there are none. */
-function some<Item>(items: readonly Item[], form: string): readonly Item[] {
+function requireSome<Item>(items: readonly Item[], form: string): readonly Item[] {
   if (items.length === 0) throw new UsageError(form)
   return items
 }
 
 /** The filter that `/filter <words>` means. Throws `UsageError`. */
-function filterOf(words: readonly string[]): ViewFilter {
+function parseFilter(words: readonly string[]): ViewFilter {
   const named = (name: string): string | undefined =>
     words.find((word) => word.startsWith(`${name}:`))?.slice(name.length + 1)
   const agent = words.filter((word) => word.startsWith('@')).map((word) => word.slice(1))
@@ -175,7 +175,7 @@ function filterOf(words: readonly string[]): ViewFilter {
 }
 
 /** What the gateway has kept back from this connection. */
-function heldBackText({ subscription }: WelcomePayload): string {
+function formatSuppressed({ subscription }: WelcomePayload): string {
   const { envelopes, bytes } = subscription.suppressed
   const size = bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
   return `${envelopes.toLocaleString('en')} envelopes (${size}) kept back so far`
@@ -186,20 +186,20 @@ async function inspect(argument: string, at: DialRequest, live: LiveTurns, style
   const words = argument.split(/\s+/)
   const named = words.find((word) => word.startsWith('@'))?.slice(1)
   const asked = words.filter((word) => !word.startsWith('@')).join(' ')
-  const answerer = live.answerer ?? (await latestAnswerer(at))
+  const answerer = live.answerer ?? (await findLatestAnswerer(at))
   const agent = named ?? answerer
-  if (agent === undefined) throw noAnswerer('@<agent>')
-  const thread = threadOf(at.space, agent)
-  const turns = await turnsAsked(at, thread, asked)
-  const isActive = answerer !== undefined && thread === threadOf(at.space, answerer)
+  if (agent === undefined) throw createNoAnswererError('@<agent>')
+  const thread = getThreadId(at.space, agent)
+  const turns = await readRequestedTurns(at, thread, asked)
+  const isActive = answerer !== undefined && thread === getThreadId(at.space, answerer)
   return reasoningCommand(asked, { turns, isActive }, style)
 }
 
 /** Envelopes that are shown where nobody says how many, and at most. */
-const [usual, maxReplayed] = [50, 1000]
+const [defaultReplayed, maxReplayed] = [50, 1000]
 
 /** The lines of `/replay <argument>`: the last of the log, or `<from>-<to>`. Throws `UsageError`. */
-async function replayLines(argument: string, at: DialRequest, lines: Lines): Promise<string[]> {
+async function replayLines(argument: string, at: DialRequest, lines: LineRenderer): Promise<string[]> {
   const envelopes = await readPart(argument, at)
   const [first, last] = [envelopes[0]?.seq, envelopes.at(-1)?.seq]
   if (first === undefined) return ['there is nothing in the log there']
@@ -217,7 +217,7 @@ async function readPart(argument: string, at: DialRequest): Promise<AnyEnvelope[
   if (argument !== '' && !/^[1-9]\d{0,5}$/.test(argument)) {
     throw new UsageError(`/replay takes how many, or <from>-<to>, not ${argument}`)
   }
-  const count = Math.min(argument === '' ? usual : Number(argument), maxReplayed)
+  const count = Math.min(argument === '' ? defaultReplayed : Number(argument), maxReplayed)
   for await (const envelope of readLog(at, {}, 'desc')) if (found.push(envelope) === count) break
   return found.reverse()
 }
@@ -225,7 +225,7 @@ async function readPart(argument: string, at: DialRequest): Promise<AnyEnvelope[
 /** Participants that are listed at once. */
 const maxListed = 50
 /** Columns of a name, and of what somebody may do. */
-const [longestName, longestList] = [30, 60]
+const [maxNameColumns, maxListColumns] = [30, 60]
 
 /** The lines of `/participants`: who is here first. `start` = how their names begin. */
 function participantLines(
@@ -241,9 +241,9 @@ function participantLines(
     .slice(0, maxListed)
     .map(({ id, status, capabilities }) => [
       isHere(status) ? '●' : '○',
-      fit(onOneLine(id), longestName),
-      isHere(status) ? loadOf(id, runs) : 'away',
-      fit(capabilitiesText(capabilities), longestList),
+      truncate(onOneLine(id), maxNameColumns),
+      isHere(status) ? formatLoad(id, runs) : 'away',
+      truncate(formatCapabilities(capabilities), maxListColumns),
     ])
   const more = sorted.length - rows.length
   return [
@@ -252,7 +252,7 @@ function participantLines(
   ]
 }
 
-function loadOf(id: string, runs: readonly Run[]): string {
+function formatLoad(id: string, runs: readonly Run[]): string {
   const own = runs.filter(({ owner }) => owner === id).length
   return own === 0 ? 'here' : own === 1 ? 'thinks' : `thinks ${own} times`
 }

@@ -3,7 +3,7 @@ import { Bounded, brief, payloadText } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 
 /** Questions, and the runs that answer them, past this many are forgotten. */
-const remembered = 1000
+const maxRemembered = 1000
 
 interface Interruptible {
   readonly context: string
@@ -11,17 +11,17 @@ interface Interruptible {
 }
 
 /** Which runs answer what one has asked, and asks them to stop. */
-export class Interrupting {
+export class RunInterrupter {
   readonly #space: Pick<Space, 'id' | 'runs' | 'send'>
-  readonly #asked = new Bounded<true>(remembered)
-  readonly #answering = new Bounded<true>(remembered)
-  readonly #titles = new Bounded<string>(remembered)
+  readonly #asked = new Bounded<true>(maxRemembered)
+  readonly #answering = new Bounded<true>(maxRemembered)
+  readonly #titles = new Bounded<string>(maxRemembered)
 
   constructor(space: Pick<Space, 'id' | 'runs' | 'send'>) {
     this.#space = space
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     const { kind, id, from, context, payload } = envelope
     const isQuestion = kind === Kind.chat || kind === Kind.mcpRequest
     if (isQuestion && from === this.#space.id) this.#asked.set(id, true)

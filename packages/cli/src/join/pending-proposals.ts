@@ -1,23 +1,23 @@
 import type { DialRequest, Space } from '@meup/agent-sdk'
 import { brief, createProposalFold, type ProposalView, reasonText } from '@meup/folds'
 import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
-import { type ConnectionFlags, enter } from '../lib/connection.js'
+import { type ConnectionFlags, enterSpace } from '../lib/connection.js'
 import { readLog } from '../lib/http-client.js'
-import { chosen } from '../lib/options.js'
+import { findByPrefix } from '../lib/options.js'
 import {
-  argumentsText,
-  isOpen,
-  openProposal,
-  outcomeText,
+  findOpenProposal,
+  formatArguments,
+  formatOutcome,
+  isOpenProposal,
+  proposalKinds,
   readProposals,
-  settling,
 } from '../lib/proposals.js'
 
 /** Characters of the arguments and of a text. */
-const longest = 2000
+const maxArgumentChars = 2000
 
 /** What waits for a decision: what the log has of before, and what comes. */
-export class Pending {
+export class PendingProposals {
   readonly #self: string
   #fold = createProposalFold()
   readonly #proposals = new Map<string, ProposalView>()
@@ -31,7 +31,7 @@ export class Pending {
   /** Reads what was proposed before; what comes meanwhile counts as well, once. */
   async read(at: DialRequest): Promise<void> {
     try {
-      for await (const envelope of readLog(at, { kind: settling.join() })) this.#apply(envelope)
+      for await (const envelope of readLog(at, { kind: proposalKinds.join() })) this.#apply(envelope)
     } finally {
       const early = this.#early ?? []
       this.#early = undefined
@@ -39,8 +39,8 @@ export class Pending {
     }
   }
 
-  take(envelope: AnyEnvelope): void {
-    if (!settling.includes(envelope.kind)) return
+  onEnvelope(envelope: AnyEnvelope): void {
+    if (!proposalKinds.includes(envelope.kind)) return
     if (this.#early === undefined) this.#apply(envelope)
     else this.#early.push(envelope)
   }
@@ -54,7 +54,7 @@ export class Pending {
   /** What one may still decide, oldest first. */
   list(now = Date.now()): ProposalView[] {
     const own = (each: ProposalView): boolean => each.rejections.some(({ by }) => by === this.#self)
-    return [...this.#proposals.values()].filter((each) => isOpen(each, now) && !own(each))
+    return [...this.#proposals.values()].filter((each) => isOpenProposal(each, now) && !own(each))
   }
 
   /** On a line, for who looks on; `undefined` = nothing waits. */
@@ -63,7 +63,7 @@ export class Pending {
     const latest = open.at(-1)
     if (latest === undefined) return undefined
     const { source, rationale } = latest
-    return `⚠ ${open.length} pending · ${source.from}: ${targetOf(latest)} — ${brief(reasonText(rationale), 60)} · Ctrl+P`
+    return `⚠ ${open.length} pending · ${source.from}: ${formatTarget(latest)} — ${brief(reasonText(rationale), 60)} · Ctrl+P`
   }
 
   /** In full: what is to be done, why, what it takes, and how it stands. */
@@ -71,10 +71,10 @@ export class Pending {
     const open = this.list(now)
     if (open.length === 0) return ['no proposal waits for a decision']
     return open.flatMap((each) => [
-      `⚠ ${each.source.from} proposes ${targetOf(each)}`,
-      `    ${argumentsText(each.parameters, longest)}`,
-      `    why: ${brief(reasonText(each.rationale), longest)}`,
-      `    takes: mcp.request to ${each.source.to?.join(', ') ?? 'everyone'}, ${brief(each.tool, 128)} · ${outcomeText(each, now)}`,
+      `⚠ ${each.source.from} proposes ${formatTarget(each)}`,
+      `    ${formatArguments(each.parameters, maxArgumentChars)}`,
+      `    why: ${brief(reasonText(each.rationale), maxArgumentChars)}`,
+      `    takes: mcp.request to ${each.source.to?.join(', ') ?? 'everyone'}, ${brief(each.tool, 128)} · ${formatOutcome(each, now)}`,
       `    /approve ${each.id} · /reject ${each.id} <why>`,
     ])
   }
@@ -87,14 +87,14 @@ export class Pending {
   }
 }
 
-const targetOf = ({ source, tool }: ProposalView): string =>
+const formatTarget = ({ source, tool }: ProposalView): string =>
   [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
 
 /** Milliseconds that a tool may take for what was approved. */
-const patienceMs = 60_000
+const approvalTimeoutMs = 60_000
 
 /** Decides proposals in the place of whoever types. `flags` and `at` say where. */
-export class Decisions {
+export class ProposalDecider {
   readonly #space: Space
   readonly #flags: ConnectionFlags
   readonly #at: DialRequest
@@ -112,7 +112,7 @@ export class Decisions {
         const { recipient, id: grant } = await space.proposals.allowAlways(id)
         return `✓ approved; ${recipient} may do the same from now on (grant ${grant})`
       }
-      const { content, isError } = await space.proposals.approve(id, { timeoutMs: patienceMs })
+      const { content, isError } = await space.proposals.approve(id, { timeoutMs: approvalTimeoutMs })
       const blocks = Array.isArray(content) ? (content as ({ text?: unknown } | null)[]) : []
       const text = blocks.flatMap((block) => (typeof block?.text === 'string' ? block.text : [])).join(' ')
       return isError === true
@@ -130,10 +130,10 @@ export class Decisions {
 
   /** Where the proposal is older than this connection, another one is shown it to the letter. */
   async #with(start: string, act: (space: Space, id: string) => Promise<string>): Promise<string> {
-    const known = chosen(this.#space.proposals.list(), start, 'proposal')
+    const known = findByPrefix(this.#space.proposals.list(), start, 'proposal')
     if (known !== undefined) return act(this.#space, known.id)
-    const { id, source } = openProposal(await readProposals(this.#at), start, Date.now())
-    const space = await enter(this.#flags, { after: source.seq - 1 })
+    const { id, source } = findOpenProposal(await readProposals(this.#at), start, Date.now())
+    const space = await enterSpace(this.#flags, { after: source.seq - 1 })
     try {
       if (space.welcome.resume.from > source.seq)
         throw new ProtocolError('proposal_not_found', `${id} is pruned`)

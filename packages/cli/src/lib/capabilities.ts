@@ -3,24 +3,24 @@ import type { Capability, PayloadPattern } from '@meup/protocol'
 import { parseObject } from './options.js'
 
 /** Capabilities of a command line: each a kind, or JSON. Whether they make sense the gateway says. */
-export const readCapabilities = (words: readonly string[]): Capability[] =>
+export const parseCapabilities = (words: readonly string[]): Capability[] =>
   words.map((word) => (word.startsWith('{') ? (parseObject(word, 'a capability') as Capability) : word))
 
-export const capabilitiesText = (capabilities: readonly Capability[]): string =>
-  onOneLine(capabilities.map(wordsOf).join(' ')) || 'nothing'
+export const formatCapabilities = (capabilities: readonly Capability[]): string =>
+  onOneLine(capabilities.map(formatCapability).join(' ')) || 'nothing'
 
 /** Arguments that tools run as a command of a shell. */
 const commandArguments = ['command', 'cmd', 'script']
 
 /** What a capability allows beyond what its writer has in mind: a glob over a command also allows what follows `;`. */
-export const capabilityWarnings = (capabilities: readonly Capability[]): string[] =>
+export const findCapabilityWarnings = (capabilities: readonly Capability[]): string[] =>
   capabilities.flatMap((capability) =>
     commandPatterns(capability)
       .filter(isGlob)
       .map((pattern) => {
         const also = `${pattern.replace(/\*+|\?/g, '')}; rm -rf .`
         return onOneLine(
-          `${wordsOf(capability)}: "${pattern}" also allows "${also}"; give whole commands, or "re:" and a regular expression`,
+          `${formatCapability(capability)}: "${pattern}" also allows "${also}"; give whole commands, or "re:" and a regular expression`,
         )
       }),
   )
@@ -28,13 +28,15 @@ export const capabilityWarnings = (capabilities: readonly Capability[]): string[
 function commandPatterns(capability: Capability): string[] {
   if (typeof capability === 'string') return []
   const asked =
-    'kind' in capability ? fieldOf(fieldOf(capability.payload, 'params'), 'arguments') : capability.arguments
+    'kind' in capability
+      ? getField(getField(capability.payload, 'params'), 'arguments')
+      : capability.arguments
   return commandArguments
-    .flatMap((name) => fieldOf(asked, name) ?? [])
+    .flatMap((name) => getField(asked, name) ?? [])
     .filter((pattern) => typeof pattern === 'string')
 }
 
-const fieldOf = (pattern: PayloadPattern | undefined, name: string): PayloadPattern | undefined =>
+const getField = (pattern: PayloadPattern | undefined, name: string): PayloadPattern | undefined =>
   typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern) ? pattern[name] : undefined
 
 /** Exclusions and regular expressions are none. */
@@ -42,5 +44,5 @@ const isGlob = (pattern: string): boolean =>
   !/^(?:!|re:|\/\^)|^\/.*\$\/$/s.test(pattern) && /(?<!\\)(?:\\\\)*[*?]/.test(pattern)
 
 /** A kind, or JSON. */
-export const wordsOf = (capability: Capability): string =>
+export const formatCapability = (capability: Capability): string =>
   typeof capability === 'string' ? capability : JSON.stringify(capability)

@@ -23,21 +23,26 @@ export const withConnection = (command: Command, json = 'print envelopes as JSON
     .option('--json', json)
 
 /** Enters the space the flags name: `after` a place in the log that it has at present, if asked. */
-export async function enter(
+export async function enterSpace(
   flags: ConnectionFlags,
   resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
 ): Promise<Space> {
-  const epoch = resume.after === undefined ? undefined : await readEpoch(destination(flags))
-  const space = await connect({ ...resume, ...(epoch !== undefined && { epoch }), ...optionsOf(flags) })
+  const epoch = resume.after === undefined ? undefined : await readEpoch(resolveTarget(flags))
+  const space = await connect({
+    ...resume,
+    ...(epoch !== undefined && { epoch }),
+    ...buildConnectOptions(flags),
+  })
   // What was once asked of its participant is shown anew then, and is not this command's to answer.
   if (Object.keys(resume).length > 0) space.serve(() => new Promise(() => {}))
   return space
 }
 
 /** Where the flags lead, and with which token. */
-export const destination = (flags: ConnectionFlags): DialRequest => readEnvironment(optionsOf(flags))
+export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
+  readEnvironment(buildConnectOptions(flags))
 
-function optionsOf(flags: ConnectionFlags): ConnectOptions {
+function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   const { url, space, tokenFile } = flags
   const as = flags.as ?? defaultPerson(space)
   return {
@@ -66,8 +71,8 @@ function readToken(file: string): string {
 }
 
 /** Enters the space that the flags name for as long as it takes. */
-export async function inside(flags: ConnectionFlags, act: (space: Space) => Promise<void>): Promise<void> {
-  const space = await enter(flags)
+export async function withSpace(flags: ConnectionFlags, act: (space: Space) => Promise<void>): Promise<void> {
+  const space = await enterSpace(flags)
   try {
     await act(space)
   } finally {

@@ -46,7 +46,7 @@ const byOutcome: Record<ProposalError['outcome']['state'], number> = {
   withdrawn: exitCodes.error,
 }
 
-export function exitCodeOf(error: unknown): number {
+export function getExitCode(error: unknown): number {
   const isUsage = [UsageError, ConfigError, TokenError].some((type) => error instanceof type)
   if (isUsage) return exitCodes.usage
   if (error instanceof ProtocolError) return byProtocolCode[error.code] ?? exitCodes.error
@@ -56,7 +56,7 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /** One line for people: what is wrong and what to do. */
-export function explain(error: unknown): string {
+export function formatError(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
   if (error instanceof ProposalError) return brief(error.message, 500)
   if (error instanceof ToolError) return `the tool failed: ${error.message}`

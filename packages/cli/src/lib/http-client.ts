@@ -2,13 +2,13 @@ import { ConnectionError, type DialRequest } from '@meup/agent-sdk'
 import { type AnyEnvelope, type ErrorCode, errors, type ParticipantInfo, ProtocolError } from '@meup/protocol'
 
 /** Milliseconds that the gateway may take for one answer. */
-const patienceMs = 30_000
+const defaultTimeoutMs = 30_000
 /** Envelopes in one answer; the most that a gateway gives. */
 const pageSize = 1000
 
 /** Who belongs to a space, and what each may do. Nobody sees whoever reads over HTTP come and go. */
 export async function readParticipants(at: DialRequest): Promise<readonly ParticipantInfo[]> {
-  const { participants } = await ask<{ participants: ParticipantInfo[] }>(at, 'participants')
+  const { participants } = await getJson<{ participants: ParticipantInfo[] }>(at, 'participants')
   return participants
 }
 
@@ -33,7 +33,7 @@ export async function* readLog(
   let place: Query = {}
   for (;;) {
     const query = { order, limit: `${pageSize}`, ...asked, ...place }
-    const { envelopes, head, next } = await ask<Page>(at, 'envelopes', query)
+    const { envelopes, head, next } = await getJson<Page>(at, 'envelopes', query)
     yield* envelopes
     if (next === undefined) return
     place = order === 'desc' ? { before: `${next}` } : { before: `${head + 1}`, ...place, after: `${next}` }
@@ -43,13 +43,13 @@ export async function* readLog(
 /** The last envelopes after a place in the log, as far as one answer goes; oldest first. */
 export async function readTail(at: DialRequest, after: number): Promise<readonly AnyEnvelope[]> {
   const query = { after: `${after}`, order: 'desc', limit: `${pageSize}` }
-  const { envelopes } = await ask<Page>(at, 'envelopes', query)
+  const { envelopes } = await getJson<Page>(at, 'envelopes', query)
   return envelopes.toReversed()
 }
 
 /** Which log the space has at present: places in it are counted in that. */
 export async function readEpoch(at: DialRequest): Promise<string> {
-  const { epoch } = await ask<Page>(at, 'envelopes', { limit: '1' })
+  const { epoch } = await getJson<Page>(at, 'envelopes', { limit: '1' })
   return epoch
 }
 
@@ -59,36 +59,36 @@ export type Query = Readonly<Record<string, string>>
  * Asks the space for what is at this path; waits for `timeoutMs` milliseconds. Rejects with `ProtocolError` when the
  * gateway refuses, `ConnectionError` when none answers.
  */
-export async function ask<Answer>(
+export async function getJson<Answer>(
   at: DialRequest,
   path: string,
   query: Query = {},
-  timeoutMs = patienceMs,
+  timeoutMs = defaultTimeoutMs,
 ): Promise<Answer> {
   try {
     const response = await request(at, path, query, AbortSignal.timeout(timeoutMs))
     return (await response.json()) as Answer
   } catch (error) {
-    throw failureOf(error as Error, at.url, timeoutMs)
+    throw toConnectionError(error as Error, at.url, timeoutMs)
   }
 }
 
 /** Has the space make something at this path. Rejects as `ask` does. */
-export async function post<Answer>(at: DialRequest, path: string): Promise<Answer> {
+export async function postJson<Answer>(at: DialRequest, path: string): Promise<Answer> {
   try {
-    const response = await request(at, path, {}, AbortSignal.timeout(patienceMs), 'POST')
+    const response = await request(at, path, {}, AbortSignal.timeout(defaultTimeoutMs), 'POST')
     return (await response.json()) as Answer
   } catch (error) {
-    throw failureOf(error as Error, at.url, patienceMs)
+    throw toConnectionError(error as Error, at.url, defaultTimeoutMs)
   }
 }
 
 /** What may take as long as it needs, for whoever reads it as it comes. Rejects as `readParticipants` does. */
-export async function openStream(at: DialRequest, path: string, query: Query = {}): Promise<Response> {
+export async function openResponse(at: DialRequest, path: string, query: Query = {}): Promise<Response> {
   try {
     return await request(at, path, query)
   } catch (error) {
-    throw failureOf(error as Error, at.url)
+    throw toConnectionError(error as Error, at.url)
   }
 }
 
@@ -99,7 +99,7 @@ async function request(
   signal?: AbortSignal,
   method = 'GET',
 ): Promise<Response> {
-  const address = addressOf(url, `spaces/${encodeURIComponent(space)}/${path}`)
+  const address = buildUrl(url, `spaces/${encodeURIComponent(space)}/${path}`)
   for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value)
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const send = (): Promise<Response> => fetch(address, { method, headers, ...(signal && { signal }) })
@@ -108,14 +108,14 @@ async function request(
     throw error
   })
   if (response.ok) return response
-  throw refusalOf(response.status, await response.json())
+  throw toProtocolError(response.status, await response.json())
 }
 
 /** The connection was kept from an earlier request, and the gateway closed it just now. */
 const wasDropped = ({ cause }: Error): boolean => Object(cause).code === 'UND_ERR_SOCKET'
 
 /** Whoever gives the address of a socket means the same gateway. */
-export function addressOf(url: string, path: string): URL {
+export function buildUrl(url: string, path: string): URL {
   if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`)
   }
@@ -124,13 +124,13 @@ export function addressOf(url: string, path: string): URL {
   return address
 }
 
-function refusalOf(status: number, body: unknown): Error {
+function toProtocolError(status: number, body: unknown): Error {
   const { code = '', detail = '' } = Object(body) as { code?: string; detail?: string }
   if (Object.hasOwn(errors, code)) return new ProtocolError(code as ErrorCode, detail)
   return new Error(`HTTP ${status}; is this a gateway?`)
 }
 
-function failureOf(cause: Error, url: string, timeoutMs?: number): Error {
+function toConnectionError(cause: Error, url: string, timeoutMs?: number): Error {
   if (cause instanceof ProtocolError || cause instanceof ConnectionError) return cause
   if (cause.name === 'TimeoutError') {
     return new ConnectionError('timeout', `${url} did not answer within ${timeoutMs} ms`, { cause })
@@ -140,7 +140,7 @@ function failureOf(cause: Error, url: string, timeoutMs?: number): Error {
 }
 
 /** The thread of an agent, who may be named by its thread as well. */
-export const threadOf = (space: string, agent: string): string =>
+export const getThreadId = (space: string, agent: string): string =>
   agent.includes('/') ? agent : `${space}/${agent}`
 
 /** What part of the log is exported, and in which format. */
@@ -157,18 +157,18 @@ export async function openExport(
   { format = 'jsonl', thread, turn, context }: ExportSelection = {},
 ): Promise<AsyncIterable<Uint8Array>> {
   const path = context === undefined ? 'audit/export' : `contexts/${encodePath(context)}`
-  const { body } = await openStream(at, path, {
+  const { body } = await openResponse(at, path, {
     format,
-    ...(thread !== undefined && { thread_id: threadOf(at.space, thread) }),
+    ...(thread !== undefined && { thread_id: getThreadId(at.space, thread) }),
     ...(turn !== undefined && { turn }),
   })
   if (body === null) throw new ConnectionError('closed', 'the gateway sent no export; is this a gateway?')
-  return whole(body)
+  return failIfTruncated(body)
 }
 
 const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
-async function* whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+async function* failIfTruncated(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   try {
     yield* body
   } catch (cause) {

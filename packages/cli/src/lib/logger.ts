@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { brief, colourStyle, onOneLine, plainStyle, printable } from '@meup/folds'
 import type { Logger } from '@meup/gateway'
-import { highlighting } from './style.js'
+import { createHighlighter } from './style.js'
 
 /** A line that a participant has printed. */
 export interface OutputLine {
@@ -34,20 +34,20 @@ export function operatorLog(
 ): OperatorLog {
   if (level === 'silent') return silent
   let width = nameWidth
-  const tell = (mark: string) => (fields: object, message: string) => {
+  const writeLine = (mark: string) => (fields: object, message: string) => {
     process.stderr.write(`${mark}${messageLine(fields, message, level)}\n`)
   }
   return {
-    info: level === 'info' ? tell('') : () => {},
-    notice: tell(''),
-    warn: tell('! '),
-    error: tell('✗ '),
+    info: level === 'info' ? writeLine('') : () => {},
+    notice: writeLine(''),
+    warn: writeLine('! '),
+    error: writeLine('✗ '),
     output({ participant, kind, stream, text }) {
       if (output === 'errors' && (kind !== 'process' || stream !== 'stderr')) return
       width = Math.max(width, participant.length)
       const to = process[stream]
       const style = to.isTTY && to.hasColors() ? colourStyle : plainStyle
-      const name = highlighting(style)(participant.padEnd(width), participant)
+      const name = createHighlighter(style)(participant.padEnd(width), participant)
       to.write(`${name} | ${printable(stripVTControlCharacters(text))}`.trimEnd().concat('\n'))
     },
   }
@@ -68,7 +68,7 @@ export const secretNames = ['token', 'authorization', 'headers', 'env', 'jwks'] 
 function messageLine(fields: object, message: string, level: LogLevel): string {
   const { err, ...others } = fields as { readonly err?: unknown }
   const details = Object.entries(others).flatMap(([name, value]) => {
-    const text = detailOf(value)
+    const text = formatDetail(value)
     const isTold = text === undefined || message.includes(text)
     return isTold || secretNames.some((secret) => secret === name) ? [] : [`${name} ${text}`]
   })
@@ -78,14 +78,14 @@ function messageLine(fields: object, message: string, level: LogLevel): string {
   return stack === undefined ? line : `${line}\n${printable(stack)}`
 }
 
-const mostCharacters = 200
+const maxDetailChars = 200
 
-function detailOf(value: unknown): string | undefined {
+function formatDetail(value: unknown): string | undefined {
   if (Array.isArray(value)) {
-    const texts = value.flatMap((each) => detailOf(each) ?? [])
-    return texts.length === 0 ? undefined : brief(texts.join(' '), mostCharacters)
+    const texts = value.flatMap((each) => formatDetail(each) ?? [])
+    return texts.length === 0 ? undefined : brief(texts.join(' '), maxDetailChars)
   }
   return typeof value === 'string' || typeof value === 'number'
-    ? brief(String(value), mostCharacters)
+    ? brief(String(value), maxDetailChars)
     : undefined
 }

@@ -1,16 +1,16 @@
 import { Timestamp } from '@meup/protocol'
 import type { Config } from '../config/config.js'
-import { parseListen } from '../config/notation.js'
+import { parseDuration, parseListen } from '../config/notation.js'
 import { UsageError } from './exit.js'
 
 /** A whole number from 1 that was given to an option. */
-export function count(text: string, flag: string): number {
+export function parseCount(text: string, flag: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new UsageError(`${flag} takes a whole number, not ${text}`)
 }
 
 /** A number of seconds that was given to an option. */
-export function seconds(text: string, flag: string): number {
+export function parseSeconds(text: string, flag: string): number {
   const value = Number(text)
   if (value > 0) return value
   throw new UsageError(`${flag} takes seconds, not ${text}`)
@@ -31,7 +31,7 @@ export function parseObject(json: string, flag: string): object {
 }
 
 /** The one with this id, or else whose id begins so; `undefined` = none does. Throws `UsageError` where several do. */
-export function chosen<Item extends { readonly id: string }>(
+export function findByPrefix<Item extends { readonly id: string }>(
   items: readonly Item[],
   start: string,
   what: string,
@@ -44,45 +44,42 @@ export function chosen<Item extends { readonly id: string }>(
   throw new UsageError(`${start} may be any ${what} of ${ids.join(', ')}${others.length > 9 ? ', …' : ''}`)
 }
 
-const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-const isUnit = (text: string): text is keyof typeof units => Object.hasOwn(units, text)
-
 /** Reads `30s`, `5m`, `2h` or `7d` and gives milliseconds; `flag` is where it was written. */
-export function spanOf(text: string, flag: string): number {
-  const [, amount, unit = ''] = /^([1-9]\d{0,5})([a-z])$/.exec(text) ?? []
-  if (isUnit(unit)) return Number(amount) * units[unit]
+export function parseTimeSpan(text: string, flag: string): number {
+  const ms = /^[1-9]/.test(text) ? tryParseDuration(text) : undefined
+  if (ms !== undefined) return ms
   throw new UsageError(`${flag} takes how long, such as 30s, 5m, 2h or 7d, not ${text}`)
 }
 
+function tryParseDuration(text: string): number | undefined {
+  try {
+    return parseDuration(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** When something ends that was limited by `--for` or by `--until`, RFC 3339; `undefined` = by none of them. */
-export function endOf(
+export function parseExpiry(
   { for: span, until }: { readonly for?: string; readonly until?: string },
   now = Date.now(),
 ): string | undefined {
   if (span !== undefined && until !== undefined) throw new UsageError('give --for or --until, not both')
-  if (span !== undefined) return new Date(now + spanOf(span, '--for')).toISOString()
-  return until === undefined ? undefined : new Date(timeOf(until, '--until')).toISOString()
+  if (span !== undefined) return new Date(now + parseTimeSpan(span, '--for')).toISOString()
+  return until === undefined ? undefined : new Date(parseTimestamp(until, '--until')).toISOString()
 }
 
 /** A time, or how long ago it was: in milliseconds since the epoch. */
-export function pastOf(text: string, flag: string, now = Date.now()): number {
-  return /^\d+[a-z]$/.test(text) ? now - spanOf(text, flag) : timeOf(text, flag)
+export function parsePastTime(text: string, flag: string, now = Date.now()): number {
+  return /^\d+[a-z]$/.test(text) ? now - parseTimeSpan(text, flag) : parseTimestamp(text, flag)
 }
 
 const timestamp = new RegExp(Timestamp.pattern ?? '')
 
-function timeOf(text: string, flag: string): number {
+function parseTimestamp(text: string, flag: string): number {
   const time = timestamp.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(time)) return time
   throw new UsageError(`${flag} takes a time, such as 2026-01-02T03:04:05Z, not ${text}`)
-}
-
-/** `90 s`, `10 min`, `36 h` or `3 d`, rounded up; `ms` in milliseconds. */
-export function spanText(ms: number): string {
-  if (ms <= 2 * units.m) return `${Math.ceil(ms / units.s)} s`
-  if (ms <= 2 * units.h) return `${Math.ceil(ms / units.m)} min`
-  if (ms <= 2 * units.d) return `${Math.ceil(ms / units.h)} h`
-  return `${Math.ceil(ms / units.d)} d`
 }
 
 export function withListen(config: Config, listen: string | undefined): Config {

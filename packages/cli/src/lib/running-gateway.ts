@@ -2,20 +2,20 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 
 /** Milliseconds that a gateway on this machine may take to answer. */
-const patienceMs = 2000
+const localTimeoutMs = 2000
 
 /** The gateway that runs for this folder. The file of one that was killed is no proof: it has to answer. */
 export async function findGateway(directory: string): Promise<GatewayFile | undefined> {
   const file = readGatewayFile(directory)
   if (file === undefined || !isAlive(file.pid)) return undefined
-  const answer = await askHealth(file.url)
+  const answer = await fetchHealth(file.url)
   return answer instanceof Response && answer.ok ? file : undefined
 }
 
 /** What `/healthz` answers; an error where nothing does. */
-export async function askHealth(url: string): Promise<Response | Error> {
+export async function fetchHealth(url: string): Promise<Response | Error> {
   try {
-    return await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(patienceMs) })
+    return await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(localTimeoutMs) })
   } catch (error) {
     if (!(error instanceof Error)) throw error
     return error.cause instanceof Error ? error.cause : error
@@ -23,12 +23,12 @@ export async function askHealth(url: string): Promise<Response | Error> {
 }
 
 /** Whether a gateway lets this token in: a post of nothing tells, and changes nothing. Rejects when none answers. */
-export async function letsIn(url: string, space: string, token: string): Promise<boolean> {
+export async function acceptsToken(url: string, space: string, token: string): Promise<boolean> {
   const { ok } = await fetch(new URL(`/spaces/${space}/envelopes`, url), {
     method: 'POST',
     headers: { authorization: `Bearer ${token}` },
     body: '[]',
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(localTimeoutMs),
   })
   return ok
 }

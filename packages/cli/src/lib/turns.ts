@@ -1,7 +1,7 @@
 import type { DialRequest } from '@meup/agent-sdk'
 import type { DetailedDecision, TurnInfo } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { ask, readLog } from './http-client.js'
+import { getJson, readLog } from './http-client.js'
 
 /** A turn, with how much each of its tools gave back. */
 type Turn = TurnInfo<DetailedDecision>
@@ -22,7 +22,7 @@ interface Part {
 }
 
 /** Messages that are looked through for the latest answer. */
-const mostMessages = 1000
+const maxMessagesSearched = 1000
 
 /** The turns of a thread that this reader may see, newest first. Rejects with `not_found` for an unknown one. */
 export async function* readTurns(
@@ -38,14 +38,14 @@ export async function* readTurns(
       sizes: 'true',
       ...(place !== undefined && { before: `${place}` }),
     }
-    const page = await ask<Page>(at, 'turns', query, timeoutMs)
+    const page = await getJson<Page>(at, 'turns', query, timeoutMs)
     yield* page.turns.toReversed()
     place = page.next
   } while (place !== undefined)
 }
 
 /** The turns of a thread that `/reasoning <argument>` is about, in the order of their numbers. */
-export async function turnsAsked(at: DialRequest, thread: string, argument: string): Promise<Turn[]> {
+export async function readRequestedTurns(at: DialRequest, thread: string, argument: string): Promise<Turn[]> {
   if (argument === 'all') {
     const all: Turn[] = []
     for await (const turn of readTurns(at, thread)) all.push(turn)
@@ -63,15 +63,15 @@ export async function turnsAsked(at: DialRequest, thread: string, argument: stri
 }
 
 /** Who has given the latest answer to somebody; `undefined` = nobody has, as far back as anyone would look. */
-export async function latestAnswerer(at: DialRequest): Promise<string | undefined> {
+export async function findLatestAnswerer(at: DialRequest): Promise<string | undefined> {
   let looked = 0
   for await (const { context, correlationId, from } of readLog(at, { kind: Kind.chat }, 'desc')) {
     if (context === undefined && correlationId !== undefined) return from
-    if (++looked === mostMessages) break
+    if (++looked === maxMessagesSearched) break
   }
   return undefined
 }
 
 /** `naming` is how one says which agent is meant. */
-export const noAnswerer = (naming: string): Error =>
+export const createNoAnswererError = (naming: string): Error =>
   new Error(`nobody has answered anybody here yet; ${naming} says whose reasoning you mean`)

@@ -5,9 +5,9 @@ import { inspectJetStream, inspectLog, type JetStreamReport, LogError, type LogR
 import type { Config } from '../config/config.js'
 import { isOpenToOthers, readTokenFile } from '../config/tokens.js'
 import { findCommand } from '../lib/executables.js'
-import { askHealth, type GatewayFile, letsIn } from '../lib/running-gateway.js'
-import type { Address } from './doctor.js'
-import { listenOf } from './settings.js'
+import { acceptsToken, fetchHealth, type GatewayFile } from '../lib/running-gateway.js'
+import type { Address } from './settings.js'
+import { formatListen } from './settings.js'
 import { type TokenEntry, tokenEntries } from './tokens.js'
 
 /** Something that was looked at. */
@@ -37,7 +37,7 @@ export async function gatewayChecks(
   if (url.value === undefined) {
     return { checks: [pass('gateway', 'none runs here; meup up starts one')] }
   }
-  const health = await askHealth(url.value)
+  const health = await fetchHealth(url.value)
   if (health instanceof Error) {
     const isRecorded = recorded?.url === url.value
     const advice = isRecorded
@@ -53,7 +53,7 @@ export async function gatewayChecks(
   const checks = [pass('gateway', `${url.value} answers`)]
   if (space.value !== undefined && token.value !== undefined) {
     const who = participant.value ?? 'whoever has the token'
-    const isIn = await letsIn(url.value, space.value, token.value)
+    const isIn = await acceptsToken(url.value, space.value, token.value)
     const refused = `the token of ${who} does not open the space ${space.value} (${token.from})`
     const advice = 'check the space and the token; meup token list shows what is here'
     checks.push(isIn ? pass('entry', `${who} may enter ${space.value}`) : fail('entry', refused, advice))
@@ -89,7 +89,7 @@ function lockCheck(path: string, report: LogReport, running: GatewayFile | undef
     report.schema < report.currentSchema ? `; the next start brings it to ${report.currentSchema}` : ''
   const content = `${path} (schema ${report.schema}${upgrade}; envelopes: ${spaces || 'none'})`
   if (!report.isLocked) return pass('log', `${content} is free`)
-  const holder = holderOf(`${path}.lock`) ?? running?.pid
+  const holder = findLockHolder(`${path}.lock`) ?? running?.pid
   if (holder !== undefined && holder === running?.pid) {
     return pass('log', `${content} is held by the gateway that runs here (pid ${holder})`)
   }
@@ -98,7 +98,7 @@ function lockCheck(path: string, report: LogReport, running: GatewayFile | undef
 }
 
 /** Which process has locked a file; only Linux tells. */
-function holderOf(file: string): number | undefined {
+function findLockHolder(file: string): number | undefined {
   if (process.platform !== 'linux') return undefined
   const place = new RegExp(`POSIX +ADVISORY +WRITE +(\\d+) +[0-9a-f]+:[0-9a-f]+:${statSync(file).ino} `)
   const [, pid] = place.exec(readFileSync('/proc/locks', 'utf8')) ?? []
@@ -201,7 +201,7 @@ function streamCheck({ stream, spaces, found }: JetStreamReport['streams'][numbe
 /** Whether the gateway could listen where it is to, or does already. */
 export async function portCheck(config: Config, running: GatewayFile | undefined): Promise<Check> {
   const { host, port } = config.gateway
-  const address = listenOf(config)
+  const address = formatListen(config)
   if (running !== undefined && Number(new URL(running.url).port) === port) {
     return pass('port', `${address} is held by the gateway that runs here (pid ${running.pid})`)
   }

@@ -15,8 +15,8 @@ import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { loadConfig, parseConfig } from '../config/load.js'
 import { UsageError } from '../lib/exit.js'
-import { print, printJson, tell } from '../lib/output.js'
-import { namesFor } from './space.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { deriveNames } from './space.js'
 import { changeTokens } from './tokens.js'
 
 export interface InitFlags {
@@ -34,28 +34,30 @@ export async function init(folder: string, { yes, json, ...given }: InitFlags): 
   mustBeFree(directory)
   const packages = findPackages()
   const names = await resolveNames(directory, given, !yes && !json && process.stdin.isTTY === true)
-  const files = filesOf(names, packages)
+  const files = createFiles(names, packages)
   write(directory, files)
   linkPackages(packages, directory)
   const tokens = changeTokens(loadConfig(join(directory, 'space.yaml')), 'create', {})
   const written = [...Object.keys(files), ...tokens.map(({ entry }) => relative(directory, entry.file))]
   const commands = commandsFor(directory)
   if (json) return void printJson({ directory, ...names, files: written, commands })
-  for (const file of written) tell(`✓ ${join(relative(process.cwd(), directory), file)}`)
-  tell(`the space ${names.space}, with you as ${names.person} and an agent, ${names.agent}; now run:`)
+  for (const file of written) printNotice(`✓ ${join(relative(process.cwd(), directory), file)}`)
+  printNotice(`the space ${names.space}, with you as ${names.person} and an agent, ${names.agent}; now run:`)
   for (const command of commands) print(command)
-  tell('the last one in another terminal there, or npx meup open for the page; then ask: Can we deploy?')
+  printNotice(
+    'the last one in another terminal there, or npx meup open for the page; then ask: Can we deploy?',
+  )
 }
 
 async function resolveNames(directory: string, given: Partial<Names>, mayAsk: boolean): Promise<Names> {
-  const proposed = { ...(await usualNames(directory)), ...given }
-  const names = mayAsk ? await askFor(proposed) : proposed
-  const problem = problemWith(names)
+  const proposed = { ...(await proposeNames(directory)), ...given }
+  const names = mayAsk ? await askNames(proposed) : proposed
+  const problem = validateNames(names)
   if (problem !== undefined) throw new UsageError(problem)
   return names
 }
 
-const filesOf = (names: Names, packages: readonly FoundPackage[]): Readonly<Record<string, string>> => ({
+const createFiles = (names: Names, packages: readonly FoundPackage[]): Readonly<Record<string, string>> => ({
   'space.yaml': spaceYaml(names),
   'agent.ts': agentFile,
   'files/report.txt': reportFile,
@@ -112,8 +114,8 @@ const quoted = (path: string): string =>
 const [firstPort, ports] = [8080, 20]
 
 /** What is proposed for this folder: its name, whoever is logged in, and a port that is free. */
-export async function usualNames(folder: string): Promise<Names> {
-  const { space, human } = namesFor(folder)
+export async function proposeNames(folder: string): Promise<Names> {
+  const { space, human } = deriveNames(folder)
   return {
     space,
     person: human,
@@ -123,7 +125,7 @@ export async function usualNames(folder: string): Promise<Names> {
 }
 
 /** What is wrong with these, in words for people; `undefined` = nothing. */
-export function problemWith(names: Names): string | undefined {
+export function validateNames(names: Names): string | undefined {
   const { person, agent } = names
   if (person === agent || [person, agent].includes('files')) {
     return `you, the agent and "files" need different names: ${person}, ${agent}`
@@ -161,22 +163,27 @@ const questions: readonly (readonly [name: keyof Names, question: string])[] = [
 ]
 
 /** Asks for each of these, until it is right; Enter takes what is proposed. */
-async function askFor(proposed: Names): Promise<Names> {
+async function askNames(proposed: Names): Promise<Names> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     let names = proposed
-    for (const [name, question] of questions) names = await ask(terminal, names, name, question)
+    for (const [name, question] of questions) names = await askName(terminal, names, name, question)
     return names
   } finally {
     terminal.close()
   }
 }
 
-async function ask(terminal: Interface, names: Names, name: keyof Names, question: string): Promise<Names> {
+async function askName(
+  terminal: Interface,
+  names: Names,
+  name: keyof Names,
+  question: string,
+): Promise<Names> {
   for (;;) {
     const typed = (await terminal.question(`${question} (${names[name]}): `)).trim()
     const answered = typed === '' ? names : { ...names, [name]: typed }
-    const problem = problemWith(answered)
+    const problem = validateNames(answered)
     if (problem === undefined) return answered
     process.stderr.write(`✗ ${problem}\n`)
   }

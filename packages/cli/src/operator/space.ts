@@ -5,13 +5,13 @@ import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { readConfig } from '../config/load.js'
 import { exitCodes, UsageError } from '../lib/exit.js'
-import { print, tell } from '../lib/output.js'
-import { summaryLines, summaryOf } from './settings.js'
+import { print, printNotice } from '../lib/output.js'
+import { summarize, summaryLines } from './settings.js'
 
 /** `meup space init`: writes a first `space.yaml`; never over another one. */
 export function initSpace(folder: string, { json }: { json?: boolean }): void {
   const file = join(resolve(folder), 'space.yaml')
-  const names = namesFor(folder)
+  const names = deriveNames(folder)
   mkdirSync(dirname(file), { recursive: true })
   try {
     writeFileSync(file, spaceTemplate(names), { flag: 'wx' })
@@ -23,8 +23,8 @@ export function initSpace(folder: string, { json }: { json?: boolean }): void {
   const elsewhere = relative(process.cwd(), dirname(file))
   const meup = elsewhere === '' ? 'meup' : `meup -C ${elsewhere}`
   print(file)
-  tell(`the space ${names.space}, with ${names.human} (you) and an agent, ${names.agent}`)
-  tell(`run it with: ${meup} up · join it from another terminal: ${meup} join`)
+  printNotice(`the space ${names.space}, with ${names.human} (you) and an agent, ${names.agent}`)
+  printNotice(`run it with: ${meup} up · join it from another terminal: ${meup} join`)
 }
 
 /** `meup space validate`: every mistake, or what would run. */
@@ -32,7 +32,7 @@ export function validateSpace({ config: path, json }: { config: string; json?: b
   const file = resolve(path)
   try {
     const read = readConfig(path)
-    const summary = summaryOf(read)
+    const summary = summarize(read)
     if (json) print(JSON.stringify({ valid: true, file, ...summary }))
     else for (const line of summaryLines(path, summary)) print(line)
   } catch (error) {
@@ -49,7 +49,7 @@ interface SpaceNames {
 }
 
 /** Names for a space in this folder: of the folder, and of whoever is logged in. */
-export function namesFor(folder: string, login: string = loginName()): SpaceNames {
+export function deriveNames(folder: string, login: string = loginName()): SpaceNames {
   const space = basename(resolve(folder))
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

@@ -4,17 +4,17 @@ import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import {
   createToken,
+  getTokenPath,
   makeTokenFolder,
   readTokenFile,
   replaceToken,
   revokeToken,
   type TokenState,
-  tokenFile,
   tokenWarnings,
 } from '../config/tokens.js'
 import { UsageError } from '../lib/exit.js'
-import { print, table, tell } from '../lib/output.js'
-import { findGateway, letsIn } from '../lib/running-gateway.js'
+import { print, printNotice, table } from '../lib/output.js'
+import { acceptsToken, findGateway } from '../lib/running-gateway.js'
 
 export interface TokenFlags {
   readonly config: string
@@ -25,14 +25,14 @@ export interface TokenFlags {
 
 /** `meup token list` */
 export function listTokens(participant: string | undefined, flags: TokenFlags): void {
-  const entries = tokenEntries(loadConfig(resolve(flags.config)), selectionOf(participant, flags))
+  const entries = tokenEntries(loadConfig(resolve(flags.config)), toSelection(participant, flags))
   if (flags.json) return void print(JSON.stringify({ tokens: entries }))
   const several = new Set(entries.map(({ space }) => space)).size > 1
   const rows = entries.map(({ space, participant, kind, state, file }) => {
     return [...(several ? [space] : []), participant, kind, state, shortPath(file)]
   })
   for (const line of table(rows)) print(line)
-  for (const warning of entries.flatMap(({ warnings }) => warnings)) tell(`✗ ${warning}`)
+  for (const warning of entries.flatMap(({ warnings }) => warnings)) printNotice(`✗ ${warning}`)
 }
 
 /** `meup token create`, `rotate` and `revoke`: changes the files, then has the gateway that runs here follow. */
@@ -42,48 +42,54 @@ export async function runTokenChange(
   flags: TokenFlags,
 ): Promise<void> {
   const config = loadConfig(resolve(flags.config))
-  const changed = changeTokens(config, verb, selectionOf(participant, flags))
+  const changed = changeTokens(config, verb, toSelection(participant, flags))
   const gateway = await announce(config, changed)
-  if (flags.json) print(JSON.stringify({ tokens: changed.map((each) => jsonOf(each, flags)), gateway }))
+  if (flags.json) print(JSON.stringify({ tokens: changed.map((each) => toTokenJson(each, flags)), gateway }))
   else {
-    for (const each of changed) print(lineOf(each, verb, flags))
-    tell(changed.length === 0 ? 'everybody has a token already' : remarks[gateway])
+    for (const each of changed) print(formatChange(each, verb, flags))
+    printNotice(changed.length === 0 ? 'everybody has a token already' : gatewayMessages[gateway])
   }
   if (gateway === 'silent') process.exitCode = 1
 }
 
-const remarks = {
+const gatewayMessages = {
   none: 'no gateway runs here; it counts from the next start',
   applied: 'the running gateway has taken it over',
   silent: 'the running gateway does not follow: look at what it says, or start it again',
 }
 
-async function announce(config: Config, changed: readonly ChangedToken[]): Promise<keyof typeof remarks> {
+async function announce(
+  config: Config,
+  changed: readonly ChangedToken[],
+): Promise<keyof typeof gatewayMessages> {
   const spaces = [...new Set(changed.map(({ entry }) => entry.space))]
   const outcomes = await Promise.all(
     spaces.map((space) => {
       const ofSpace = changed.filter(({ entry }) => entry.space === space)
-      const opens = ofSpace.flatMap(({ after }) => after ?? [])
-      const shuts = ofSpace.flatMap(({ before }) => before ?? [])
-      return tellGateway(config.directory, { space, opens, shuts })
+      const accepted = ofSpace.flatMap(({ after }) => after ?? [])
+      const rejected = ofSpace.flatMap(({ before }) => before ?? [])
+      return notifyGateway(config.directory, { space, accepted, rejected })
     }),
   )
   return outcomes.find((outcome) => outcome !== 'applied') ?? 'applied'
 }
 
-const selectionOf = (participant: string | undefined, { space }: TokenFlags) => ({
+const toSelection = (participant: string | undefined, { space }: TokenFlags) => ({
   ...(participant !== undefined && { participant }),
   ...(space !== undefined && { space }),
 })
 
-const jsonOf = ({ entry, after }: ChangedToken, { show }: TokenFlags): TokenEntry & { token?: string } => ({
+const toTokenJson = (
+  { entry, after }: ChangedToken,
+  { show }: TokenFlags,
+): TokenEntry & { token?: string } => ({
   ...entry,
   ...(show && after !== undefined && { token: after }),
 })
 
 const done: Record<TokenVerb, string> = { create: 'made', rotate: 'replaced', revoke: 'revoked' }
 
-function lineOf({ entry, after }: ChangedToken, verb: TokenVerb, { show }: TokenFlags): string {
+function formatChange({ entry, after }: ChangedToken, verb: TokenVerb, { show }: TokenFlags): string {
   if (show && after !== undefined) return after
   return `${entry.participant}: ${done[verb]} · ${shortPath(entry.file)}`
 }
@@ -118,19 +124,19 @@ export function changeTokens(config: Config, verb: TokenVerb, selection: Selecti
 
 function change(config: Config, verb: TokenVerb, entry: TokenEntry): ChangedToken {
   const { file, space } = entry
-  const before = contentOf(file)
-  const misfit = misfits[verb](entry)
-  if (misfit !== undefined) throw new UsageError(misfit)
+  const before = readValidToken(file)
+  const problem = preconditions[verb](entry)
+  if (problem !== undefined) throw new UsageError(problem)
   makeTokenFolder(config.directory, config.several ? space : '')
   if (verb === 'revoke') revokeToken(file)
   else if (entry.state === 'missing') createToken(file)
   else replaceToken(file)
   const [now = entry] = tokenEntries(config, { space, participant: entry.participant })
-  return { entry: now, before, after: contentOf(file) }
+  return { entry: now, before, after: readValidToken(file) }
 }
 
 /** Why a token cannot be changed so. */
-const misfits: Record<TokenVerb, (entry: TokenEntry) => string | undefined> = {
+const preconditions: Record<TokenVerb, (entry: TokenEntry) => string | undefined> = {
   create: ({ participant, state, file }) =>
     state === 'valid' || state === 'unusable'
       ? `${participant} has a token in ${file}; meup token rotate ${participant} replaces it`
@@ -143,7 +149,7 @@ const misfits: Record<TokenVerb, (entry: TokenEntry) => string | undefined> = {
     state === 'revoked' ? `the token of ${participant} is revoked already` : undefined,
 }
 
-function contentOf(file: string): string | undefined {
+function readValidToken(file: string): string | undefined {
   const read = readTokenFile(file)
   return read.state === 'valid' ? read.token : undefined
 }
@@ -177,8 +183,8 @@ export function tokenEntries(config: Config, { space, participant }: Selection):
     .filter((entry) => space === undefined || entry.config.name === space)
     .flatMap(({ config: { name, participants } }) =>
       Object.entries(participants).map(([id, { kind }]) => {
-        const file = tokenFile(config.directory, id, config.several ? name : '')
-        return { space: name, participant: id, kind, file, ...stateOf(file) }
+        const file = getTokenPath(config.directory, id, config.several ? name : '')
+        return { space: name, participant: id, kind, file, ...readTokenState(file) }
       }),
     )
   if (participant === undefined) return entries
@@ -199,7 +205,7 @@ function tokenEntry(config: Config, selection: Required<Pick<Selection, 'partici
   return entry
 }
 
-function stateOf(file: string): Pick<TokenEntry, 'state' | 'warnings'> {
+function readTokenState(file: string): Pick<TokenEntry, 'state' | 'warnings'> {
   const read = readTokenFile(file)
   if (read.state === 'valid') return { state: 'valid', warnings: tokenWarnings(file, read.token) }
   return { state: read.state, warnings: read.state === 'unusable' ? [read.problem] : [] }
@@ -208,12 +214,12 @@ function stateOf(file: string): Pick<TokenEntry, 'state' | 'warnings'> {
 /** What a change of tokens comes to: which of them open the space afterwards, and which no longer do. */
 interface TokenChange {
   readonly space: string
-  readonly opens: readonly string[]
-  readonly shuts: readonly string[]
+  readonly accepted: readonly string[]
+  readonly rejected: readonly string[]
 }
 
 /** Milliseconds; far more than a reload takes, and how long it is given before the first look. */
-const [patienceMs, firstLookMs] = [5000, 25]
+const [applyTimeoutMs, firstLookMs] = [5000, 25]
 
 /**
  * Has the gateway that runs for this folder read its files again, and waits until it does as they say.
@@ -221,12 +227,12 @@ const [patienceMs, firstLookMs] = [5000, 25]
  * - `applied`: it has taken the change over
  * - `silent`: it has not, in the time that it was given
  */
-async function tellGateway(directory: string, change: TokenChange): Promise<'none' | 'applied' | 'silent'> {
+async function notifyGateway(directory: string, change: TokenChange): Promise<'none' | 'applied' | 'silent'> {
   const gateway = await findGateway(directory)
   if (gateway === undefined || !gateway.spaces.includes(change.space)) return 'none'
   // Where there are no such signals, this would end it; there, it may be watching.
   if (process.platform !== 'win32') process.kill(gateway.pid, 'SIGHUP')
-  const deadline = Date.now() + patienceMs
+  const deadline = Date.now() + applyTimeoutMs
   // Ever more seldom: a token that does not open yet is a failed login, and gateways take only so many of those.
   for (let wait = firstLookMs; Date.now() < deadline; wait *= 2) {
     await pause(wait)
@@ -235,8 +241,8 @@ async function tellGateway(directory: string, change: TokenChange): Promise<'non
   return 'silent'
 }
 
-async function isApplied(url: string, { space, opens, shuts }: TokenChange): Promise<boolean> {
-  for (const token of shuts) if (await letsIn(url, space, token)) return false
-  for (const token of opens) if (!(await letsIn(url, space, token))) return false
+async function isApplied(url: string, { space, accepted, rejected }: TokenChange): Promise<boolean> {
+  for (const token of rejected) if (await acceptsToken(url, space, token)) return false
+  for (const token of accepted) if (!(await acceptsToken(url, space, token))) return false
   return true
 }

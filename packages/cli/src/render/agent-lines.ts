@@ -20,9 +20,9 @@ import {
   Kind,
   namespaceOf,
 } from '@meup/protocol'
-import { spanText } from '../lib/options.js'
-import { type Lines, LiveConversation } from './conversation.js'
-import { fit, widthOf, wrap } from './width.js'
+import { formatDuration } from '../config/notation.js'
+import { type LineRenderer, LiveConversation } from './conversation.js'
+import { measureWidth, truncate, wrapLine } from './width.js'
 
 interface AgentLinesOptions {
   readonly style: Style
@@ -35,11 +35,11 @@ interface AgentLinesOptions {
 }
 
 /** Contexts below each other that are set in; from then on their names say where one is. */
-const deepest = 3
+const maxIndentDepth = 3
 /** Characters of one text, and lines of what a tool gave back. */
-const [longest, mostLines] = [20_000, 200]
+const [maxTextChars, maxOutputLines] = [20_000, 200]
 /** Calls whose responses may still come. */
-const remembered = 1000
+const maxOpenCalls = 1000
 const spoken: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
@@ -50,12 +50,12 @@ interface Caller {
 }
 
 /** A conversation at a terminal. Each row begins with whom it is about, but for the block below an answer. */
-export class AgentLines implements Lines {
+export class AgentLines implements LineRenderer {
   /** Whether all that a tool gives back is shown. */
   showsOutput = false
   readonly #options: AgentLinesOptions
   readonly #conversation: LiveConversation
-  readonly #callers = new Bounded<Caller>(remembered)
+  readonly #callers = new Bounded<Caller>(maxOpenCalls)
   #latestOutput: () => string[] = () => []
 
   constructor(options: AgentLinesOptions) {
@@ -67,7 +67,7 @@ export class AgentLines implements Lines {
     const { from, kind, context } = envelope
     const lines = this.#conversation.lines(shortened(envelope))
     if (!spoken.has(namespaceOf(kind))) {
-      return lines.flatMap((line) => wrap(line, this.#options.columns(), 2))
+      return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
     }
     const [first = '', ...rest] = this.#askedToStop(envelope) ?? lines
     const said = first.trimStart()
@@ -76,7 +76,7 @@ export class AgentLines implements Lines {
     // What goes on is told of whoever called, not of the tool.
     if (!said.startsWith(from)) return [...this.#status(lines, caller ?? { agent: from, context }), ...output]
     const depth = context === undefined ? 0 : contextDepth(context)
-    const inset = '  '.repeat(Math.min(isEnd(kind) ? depth - 1 : depth, deepest))
+    const inset = '  '.repeat(Math.min(isEnd(kind) ? depth - 1 : depth, maxIndentDepth))
     const head = `${said.slice(from.length)}${this.#closing(envelope)}`
     const placed = head.startsWith(' ') ? `${inset || ' '}${this.#crumbs(context)}${head.slice(1)}` : head
     const below = rest.map((line) => `${inset}${line.slice(2 * depth)}`)
@@ -113,7 +113,7 @@ export class AgentLines implements Lines {
   }
 
   #status(lines: readonly string[], { agent, context }: Caller): string[] {
-    const inset = insetOf(context).slice(2)
+    const inset = getIndent(context).slice(2)
     return this.#block(
       agent,
       lines.map((line) => `${inset}${line}`),
@@ -123,8 +123,8 @@ export class AgentLines implements Lines {
   /** A row begins with the name; what of the line does not fit follows below it, set in. */
   #under(agent: string, line: string): string[] {
     const columns = this.#options.columns()
-    const name = fit(agent, Math.max(8, Math.floor(columns / 3)))
-    const rows = wrapHanging(line, columns - widthOf(name))
+    const name = truncate(agent, Math.max(8, Math.floor(columns / 3)))
+    const rows = wrapHanging(line, columns - measureWidth(name))
     return rows.map((row) => `${this.#options.highlight(name, agent)}${row}`)
   }
 
@@ -144,9 +144,9 @@ export class AgentLines implements Lines {
 
   #output(response: Parameters<typeof resultText>[0], agent: string): string[] {
     this.#latestOutput = () => {
-      const lines = cut(resultText(response), longest).split('\n')
-      const shown = lines.slice(0, mostLines).map((line) => `    │ ${line}`)
-      const more = lines.length - mostLines
+      const lines = cut(resultText(response), maxTextChars).split('\n')
+      const shown = lines.slice(0, maxOutputLines).map((line) => `    │ ${line}`)
+      const more = lines.length - maxOutputLines
       return this.#block(agent, more > 0 ? [...shown, `    │ … ${more} more lines`] : shown)
     }
     return this.showsOutput ? this.#latestOutput() : []
@@ -154,11 +154,11 @@ export class AgentLines implements Lines {
 
   /** The names of the contexts that are too deep to be set in, but the outer ones. */
   #crumbs(context: string | undefined): string {
-    if (context === undefined || contextDepth(context) <= deepest) return ''
+    if (context === undefined || contextDepth(context) <= maxIndentDepth) return ''
     const names: string[] = []
     for (
       let at: string | undefined = context;
-      at !== undefined && contextDepth(at) > deepest;
+      at !== undefined && contextDepth(at) > maxIndentDepth;
       at = contextParent(at)
     ) {
       const title = this.#options.contexts().get(at)?.opening?.text
@@ -185,29 +185,29 @@ export class AgentLines implements Lines {
     if (duration === null) return ''
     const { calls = 0 } = counts ?? {}
     const tools = calls === 0 ? '' : calls === 1 ? ' · 1 tool' : ` · ${calls} tools`
-    return ` · ${spanText(duration)}${tools}`
+    return ` · ${formatDuration(duration)}${tools}`
   }
 }
 
 /** What does not fit follows, set in by two more. */
 function wrapHanging(line: string, columns: number): string[] {
   const hang = Math.min(/^[: ]*/.exec(line)?.[0].length ?? 0, 8) + 2
-  return wrap(line.replaceAll('\t', '  '), columns, hang).map((row) => row.trimEnd())
+  return wrapLine(line.replaceAll('\t', '  '), columns, hang).map((row) => row.trimEnd())
 }
 
 const isEnd = (kind: string): boolean => kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel
 
-const insetOf = (context: string | undefined): string =>
-  '  '.repeat(context === undefined ? 0 : Math.min(contextDepth(context), deepest))
+const getIndent = (context: string | undefined): string =>
+  '  '.repeat(context === undefined ? 0 : Math.min(contextDepth(context), maxIndentDepth))
 
 /** Nobody reads a message of a megabyte at a terminal. */
 function shortened(envelope: AnyEnvelope): AnyEnvelope {
   const payload: Readonly<Record<string, unknown>> = { ...envelope.payload }
-  const isLong = (value: unknown): value is string => typeof value === 'string' && value.length > longest
+  const isLong = (value: unknown): value is string => typeof value === 'string' && value.length > maxTextChars
   if (!Object.values(payload).some(isLong)) return envelope
   const short = Object.entries(payload).map(([key, value]) => [
     key,
-    isLong(value) ? cut(value, longest) : value,
+    isLong(value) ? cut(value, maxTextChars) : value,
   ])
   return { ...envelope, payload: Object.fromEntries(short) } as AnyEnvelope
 }

@@ -27,8 +27,8 @@ import {
   namespaceOf,
   reservedNamespaces,
 } from '@meup/protocol'
-import { capabilitiesText } from '../lib/capabilities.js'
-import { spanText } from '../lib/options.js'
+import { formatDuration } from '../config/notation.js'
+import { formatCapabilities } from '../lib/capabilities.js'
 import { print, printJson } from '../lib/output.js'
 
 /** Requests whose responses may still come. */
@@ -38,13 +38,13 @@ const maxOpenCalls = 1000
 const continuation = '│ '
 
 /** Whatever makes lines for people of envelopes, told in their order. */
-export interface Lines {
+export interface LineRenderer {
   /** No line for what people need not see. */
   lines(envelope: AnyEnvelope): string[]
 }
 
 /** Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. */
-export class Conversation implements Lines {
+export class Conversation implements LineRenderer {
   readonly #tools = new Map<string, string>()
   readonly #contexts = createContextFold()
 
@@ -90,7 +90,7 @@ export class Conversation implements Lines {
       case Kind.systemError:
         return `✗ ${envelope.payload.message} (${envelope.payload.code})`
     }
-    const deed = deedOf(envelope)
+    const deed = describeTrustEvent(envelope)
     if (deed !== undefined) return `· ${deed}`
     const { kind, payload } = envelope as AnyEnvelope
     if (isThought(kind)) return thoughtLine(from, kind, { ...payload })
@@ -174,7 +174,7 @@ const maxAnsweringRuns = 1000
  * A conversation at a terminal. While an agent works on an answer, its calls are told by what goes on, `○ tool` and
  * `● tool`: with what and why they were called follows the answer.
  */
-export class LiveConversation implements Lines {
+export class LiveConversation implements LineRenderer {
   readonly #conversation = new Conversation()
   readonly #status: (envelope: AnyEnvelope) => string[]
   readonly #answering = new Set<string>()
@@ -206,28 +206,28 @@ export class LiveConversation implements Lines {
 }
 
 /** Something that was decided about a participant, on one line. */
-export const trustText = (envelope: AnyEnvelope): string =>
-  `${envelope.ts}  ${onOneLine(deedOf(envelope) ?? `${envelope.from} ${envelope.kind}`)}`
+export const formatTrustEvent = (envelope: AnyEnvelope): string =>
+  `${envelope.ts}  ${onOneLine(describeTrustEvent(envelope) ?? `${envelope.from} ${envelope.kind}`)}`
 
 /** What somebody decided about a participant; `undefined` for everything else. */
-function deedOf(envelope: AnyEnvelope): string | undefined {
+function describeTrustEvent(envelope: AnyEnvelope): string | undefined {
   const { from, to = [] } = envelope
   switch (envelope.kind) {
     case Kind.systemDecision:
       return `${to.join(', ')}: ${decisionText(envelope.payload)}`
     case Kind.capabilityGrant: {
       const { recipient, capabilities, expiresAt, reason } = envelope.payload
-      return `${from} granted ${recipient} ${capabilitiesText(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
+      return `${from} granted ${recipient} ${formatCapabilities(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
     }
     case Kind.capabilityRevoke: {
       const { recipient, grantId, capabilities = [], reason } = envelope.payload
-      return `${from} revoked ${grantId ?? capabilitiesText(capabilities)} of ${recipient}${formatReason(reason)}`
+      return `${from} revoked ${grantId ?? formatCapabilities(capabilities)} of ${recipient}${formatReason(reason)}`
     }
     case Kind.capabilityGrantAck:
       return `${from} ${envelope.payload.status} ${[envelope.correlationId ?? []].flat().join(', ')}`
     case Kind.spaceInvite: {
       const { participantId, capabilities, expiresAt, reason } = envelope.payload
-      return `${from} invited ${participantId} with ${capabilitiesText(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
+      return `${from} invited ${participantId} with ${formatCapabilities(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
     }
     case Kind.spaceKick: {
       const { participantId, reason, untilTs } = envelope.payload
@@ -235,7 +235,7 @@ function deedOf(envelope: AnyEnvelope): string | undefined {
     }
     case Kind.participantPause: {
       const { reason, timeoutSeconds } = envelope.payload
-      const span = timeoutSeconds === undefined ? '' : ` for ${spanText(timeoutSeconds * 1000)}`
+      const span = timeoutSeconds === undefined ? '' : ` for ${formatDuration(timeoutSeconds * 1000)}`
       return `${from} paused ${to.join(', ')}${span}${formatReason(reason)}`
     }
     case Kind.participantResume:
@@ -256,7 +256,7 @@ const formatUntil = (time: string | undefined): string => (time === undefined ? 
 const formatReason = (reason: string | undefined): string => (reason ? ` — ${brief(reason, 200)}` : '')
 
 /** Prints envelopes: NDJSON, or lines for people. */
-export function printer(json: boolean | undefined): (envelope: AnyEnvelope) => void {
+export function createPrinter(json: boolean | undefined): (envelope: AnyEnvelope) => void {
   if (json) return (envelope) => void printJson(envelope)
   const conversation = new Conversation()
   return (envelope) => {

@@ -14,19 +14,19 @@ import {
   withThoughtName,
 } from '@meup/folds'
 import { type AnyEnvelope, contextParent, correlations, isThought, isToolCall, Kind } from '@meup/protocol'
-import { spanText } from '../lib/options.js'
-import { Conversation, type Lines } from './conversation.js'
+import { formatDuration } from '../config/notation.js'
+import { Conversation, type LineRenderer } from './conversation.js'
 
 /** Calls whose responses may still come. */
-const remembered = 1000
+const maxOpenCalls = 1000
 /** Characters of a text that is not a message. */
-const longest = 300
+const maxTextChars = 300
 
 /** A conversation that is read aloud: sentences, each with its speaker, without signs and without indentation. */
-export class WordLines implements Lines {
+export class SpokenLines implements LineRenderer {
   readonly #contexts: () => ContextFold
   readonly #others = new Conversation()
-  readonly #tools = new Bounded<string>(remembered)
+  readonly #tools = new Bounded<string>(maxOpenCalls)
 
   constructor(contexts: () => ContextFold) {
     this.#contexts = contexts
@@ -34,7 +34,7 @@ export class WordLines implements Lines {
 
   lines(envelope: AnyEnvelope): string[] {
     const { from, kind, id, context } = envelope
-    const text = brief(payloadText({ ...envelope.payload }), longest)
+    const text = brief(payloadText({ ...envelope.payload }), maxTextChars)
     switch (envelope.kind) {
       case Kind.chat:
         return spoken(from, envelope.payload.message)
@@ -50,7 +50,7 @@ export class WordLines implements Lines {
         if (isNotification(envelope.payload)) return []
         const tool = onOneLine(shownToolName(envelope.payload))
         this.#tools.set(id, tool)
-        return [`${from} calls ${tool}${why(envelope)}`]
+        return [`${from} calls ${tool}${formatWhy(envelope)}`]
       }
       case Kind.mcpResponse: {
         const tool = correlations(envelope).flatMap((about) => this.#tools.get(about) ?? [])[0]
@@ -58,8 +58,10 @@ export class WordLines implements Lines {
       }
       case Kind.mcpProposal: {
         const tool = [onOneLine(shownToolName(envelope.payload)), envelope.to?.join(' and ')]
-        const asked = `${tool.filter(Boolean).join(' of ')} may be called${argumentsOf(envelope.payload.params)}`
-        return [`${from} asks whether ${asked}${why(envelope)}. To decide: /approve ${id} or /reject ${id}`]
+        const asked = `${tool.filter(Boolean).join(' of ')} may be called${formatSpokenArguments(envelope.payload.params)}`
+        return [
+          `${from} asks whether ${asked}${formatWhy(envelope)}. To decide: /approve ${id} or /reject ${id}`,
+        ]
       }
     }
     if (isThought(kind)) return [...this.#thought(envelope)]
@@ -72,19 +74,21 @@ export class WordLines implements Lines {
     if (onOneLine(text) === '') return []
     const isNamed = withThoughtName(kind, text) !== text
     const late = isLate(envelope, (each) => this.#contexts().get(each)) ? ', late' : ''
-    return [`${from} thinks${late}${isNamed ? ', ' : ': '}${brief(withThoughtName(kind, text), longest)}`]
+    return [
+      `${from} thinks${late}${isNamed ? ', ' : ': '}${brief(withThoughtName(kind, text), maxTextChars)}`,
+    ]
   }
 
   #spent(context: string | undefined): string {
     if (context === undefined || contextParent(context) !== undefined) return ''
     const view = this.#contexts().get(context)
     if (view?.duration == null) return ''
-    return `. It took ${spanText(view.duration)} and ${view.counts.calls === 1 ? '1 tool' : `${view.counts.calls} tools`}`
+    return `. It took ${formatDuration(view.duration)} and ${view.counts.calls === 1 ? '1 tool' : `${view.counts.calls} tools`}`
   }
 }
 
-function why(call: AnyEnvelope): string {
-  if (call.rationale) return `, because: ${brief(call.rationale, longest)}`
+function formatWhy(call: AnyEnvelope): string {
+  if (call.rationale) return `, because: ${brief(call.rationale, maxTextChars)}`
   return isToolCall(call) ? ', no reason given' : ''
 }
 
@@ -95,8 +99,8 @@ const spoken = (from: string, message: string): string[] =>
     .map((line, at) => `${from} ${at === 0 ? 'says' : 'goes on'}: ${line}`)
 
 /** Nobody is to decide on what was not heard. */
-function argumentsOf(params: Readonly<Record<string, unknown>> | undefined): string {
+function formatSpokenArguments(params: Readonly<Record<string, unknown>> | undefined): string {
   const given = params?.arguments
   if (given === undefined) return ''
-  return ` with ${brief(JSON.stringify(redact(given, defaultGuard).value), longest)}`
+  return ` with ${brief(JSON.stringify(redact(given, defaultGuard).value), maxTextChars)}`
 }

@@ -4,16 +4,16 @@ import wrapAnsi from 'wrap-ansi'
 const graphemes = new Intl.Segmenter()
 
 /** The columns of a terminal that a line takes: wide characters two, colours none. */
-export const widthOf = (text: string): number => stringWidth(text)
+export const measureWidth = (text: string): number => stringWidth(text)
 
 /** The beginning of a plain line, as far as it fits into so many columns; what is cut is marked. */
-export function fit(text: string, columns: number): string {
+export function truncate(text: string, columns: number): string {
   if (columns <= 0) return ''
   const start = text.slice(0, 20 * columns)
-  if (start.length === text.length && widthOf(text) <= columns) return text
+  if (start.length === text.length && measureWidth(text) <= columns) return text
   let [fitting, width] = ['', 0]
   for (const { segment } of graphemes.segment(start)) {
-    width += widthOf(segment)
+    width += measureWidth(segment)
     if (width > columns - 1) break
     fitting += segment
   }
@@ -21,11 +21,11 @@ export function fit(text: string, columns: number): string {
 }
 
 /** The end of a plain line, as far as it fits; what is cut is marked. */
-export function fitEnd(text: string, columns: number): string {
-  if (widthOf(text) <= columns) return text
+export function truncateStart(text: string, columns: number): string {
+  if (measureWidth(text) <= columns) return text
   let [fitting, width] = ['', 0]
   for (const { segment } of [...graphemes.segment(text)].reverse()) {
-    width += widthOf(segment)
+    width += measureWidth(segment)
     if (width > columns - 1) break
     fitting = segment + fitting
   }
@@ -33,8 +33,8 @@ export function fitEnd(text: string, columns: number): string {
 }
 
 /** A line, perhaps with colours, as rows of so many columns; `hang` = columns by which the later ones are set in. */
-export function wrap(line: string, columns: number, hang: number): string[] {
-  if (columns === Number.POSITIVE_INFINITY || widthOf(line) <= columns) return [line]
+export function wrapLine(line: string, columns: number, hang: number): string[] {
+  if (columns === Number.POSITIVE_INFINITY || measureWidth(line) <= columns) return [line]
   const indent = Math.min(hang, Math.floor(columns / 2))
   const rows = wrapAnsi(line, Math.max(columns - indent, 1), { hard: true, trim: false }).split('\n')
   return rows.map((row, at) =>

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Config, SpaceEntry } from '../config/config.js'
-import { print, tell } from '../lib/output.js'
+import { print, printNotice } from '../lib/output.js'
 import type { Terminal } from './run.js'
 import type { RunningGateway, Tokens } from './start-gateway.js'
 
@@ -19,13 +19,13 @@ export function reloadOnDemand(
 } {
   const started = starting.catch(() => undefined) // Whoever started it has been told.
   let isAwaited = false // A signal is answered even where nothing has changed; and so is the end of mistakes.
-  const reloads = oneAtATime(async () => {
+  const reloads = createSerialTask(async () => {
     const isAnswer = isAwaited
     isAwaited = false
     const running = await started
     if (running === undefined) return
     const report = await reload(running, read)
-    if (isAnswer || Object.values(report).some((lines) => lines.length > 0)) tellAbout(report, json)
+    if (isAnswer || Object.values(report).some((lines) => lines.length > 0)) printReload(report, json)
     isAwaited ||= report.problems.length > 0
   })
   process.on('SIGHUP', () => {
@@ -35,14 +35,15 @@ export function reloadOnDemand(
       return
     }
     isAwaited = true
-    reloads.ask()
+    reloads.request()
   })
   let watching: { close(): Promise<void> } | undefined
   return {
     async watch(config) {
       watching = await watchFiles(config, {
-        changed: reloads.ask,
-        failed: (error) => tell(`✗ the files cannot be watched: ${String(error)}; SIGHUP still reloads`),
+        changed: reloads.request,
+        failed: (error) =>
+          printNotice(`✗ the files cannot be watched: ${String(error)}; SIGHUP still reloads`),
       })
     },
     async stop() {
@@ -52,16 +53,16 @@ export function reloadOnDemand(
   }
 }
 
-function tellAbout(report: ReloadReport, json: boolean): void {
+function printReload(report: ReloadReport, json: boolean): void {
   const { changes, later, problems } = report
   if (json) {
     print(JSON.stringify({ event: 'reloaded', ok: problems.length === 0, ...report }))
     return
   }
-  for (const problem of problems) tell(`✗ ${problem}`)
-  if (problems.length > 0) tell('what has mistakes was left as it was')
-  if (later.length > 0) tell(`takes effect at the next start: ${later.join(', ')}`)
-  tell(changes.length > 0 ? `reloaded: ${changes.join(', ')}` : 'reloaded: nothing has changed')
+  for (const problem of problems) printNotice(`✗ ${problem}`)
+  if (problems.length > 0) printNotice('what has mistakes was left as it was')
+  if (later.length > 0) printNotice(`takes effect at the next start: ${later.join(', ')}`)
+  printNotice(changes.length > 0 ? `reloaded: ${changes.join(', ')}` : 'reloaded: nothing has changed')
 }
 
 /** What became of a reload, in words for people. */
@@ -80,26 +81,26 @@ async function reload(running: RunningGateway, read: () => Config): Promise<Relo
   try {
     const problems = await running.reload(next)
     const changes = [
-      ...changesBetween(config, running.config),
+      ...describeChanges(config, running.config),
       ...tokenChanges(tokens, running.tokens, running.config),
       ...(JSON.stringify(jwt) === JSON.stringify(running.jwt) ? [] : ['auth.jwt or its keys changed']),
     ]
     return { changes, later, problems: [...mistakes, ...problems] }
   } catch (error) {
-    return { changes: [], later, problems: [...mistakes, messageOf(error)] }
+    return { changes: [], later, problems: [...mistakes, getErrorMessage(error)] }
   }
 }
 
 function attempt(current: Config, read: () => Config) {
   try {
-    const { config, later } = applicable(current, read())
+    const { config, later } = selectApplicable(current, read())
     return { next: config, later, mistakes: [] }
   } catch (error) {
-    return { next: current, later: [], mistakes: messageOf(error).split('\n') }
+    return { next: current, later: [], mistakes: getErrorMessage(error).split('\n') }
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const getErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function tokenChanges(before: Tokens, after: Tokens, { spaces }: Config): string[] {
   return spaces.flatMap(({ config: { name, participants } }) => {
@@ -119,7 +120,7 @@ interface Applicable {
 }
 
 /** Who may enter and do what changes while a gateway runs; its address, its log and its spaces do not. */
-export function applicable(current: Config, next: Config): Applicable {
+export function selectApplicable(current: Config, next: Config): Applicable {
   const later = (['gateway', 'storage', 'several'] as const).filter((key) => !isSame(current[key], next[key]))
   const named = new Map(next.spaces.map((entry) => [entry.config.name, entry]))
   const running = current.spaces.map(({ config }) => config.name)
@@ -143,7 +144,7 @@ const labels = {
 } as const
 
 /** What differs between two versions, in words for people. */
-export function changesBetween(current: Config, next: Config): string[] {
+export function describeChanges(current: Config, next: Config): string[] {
   return next.spaces.flatMap((entry) => {
     const { name } = entry.config
     const before = current.spaces.find(({ config }) => config.name === name)
@@ -181,8 +182,8 @@ const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.s
  * Runs a task never twice at once: whoever asks while it runs is answered by one more run. The task handles its own
  * errors.
  */
-export function oneAtATime(task: () => Promise<void>): {
-  ask(): void
+export function createSerialTask(task: () => Promise<void>): {
+  request(): void
   /** No run begins any more; resolves when the present one is over. */
   stop(): Promise<void>
 } {
@@ -199,7 +200,7 @@ export function oneAtATime(task: () => Promise<void>): {
   }
 
   return {
-    ask() {
+    request() {
       asked = true
       running ??= run()
     },

@@ -7,7 +7,7 @@ import { ownCommand } from '../lib/executables.js'
 import { exitCodes } from '../lib/exit.js'
 import { type LogLevel, type OperatorLog, operatorLog } from '../lib/logger.js'
 import { withListen } from '../lib/options.js'
-import { print, tell } from '../lib/output.js'
+import { print, printNotice } from '../lib/output.js'
 import { reloadOnDemand } from './reload.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
 import { launch, type Member, type RunningSpaces } from './up.js'
@@ -40,12 +40,12 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   }
   const ended = untilSignal(close)
   if (flags.watch) await reloading.watch(running.config)
-  tellListening(running, json) // A reader of this line may end the process at once.
+  announceListening(running, json) // A reader of this line may end the process at once.
   const spaces = await launching
   if (spaces === undefined) running.warmUp()
   else {
     try {
-      await tellStarting(spaces, { json, signal: stopping.signal })
+      await announceStarting(spaces, { json, signal: stopping.signal })
     } catch (error) {
       await close()
       throw error
@@ -66,29 +66,29 @@ async function logFor(config: Config, { json, verbose }: RunFlags): Promise<Oper
 }
 
 /** Says that the gateway can be reached, in lines for people or as an event on stdout. */
-function tellListening({ url, spaces }: RunningGateway, json: boolean): void {
+function announceListening({ url, spaces }: RunningGateway, json: boolean): void {
   if (json) {
     event('listening', { url, spaces, pid: process.pid })
     return
   }
-  tell(`listening on ${url} · ${spaces.length === 1 ? 'space' : 'spaces'} ${spaces.join(', ')}`)
+  printNotice(`listening on ${url} · ${spaces.length === 1 ? 'space' : 'spaces'} ${spaces.join(', ')}`)
   const meup = ownCommand(process.cwd(), process.env.PATH ?? '')
   const ways = [`${meup} join`, `see it: ${meup} open`, `watch it: ${meup} watch --from 1`]
-  tell(`join it from this folder in another terminal: ${ways.join(' · ')}`)
+  printNotice(`join it from this folder in another terminal: ${ways.join(' · ')}`)
 }
 
 /** Milliseconds between two looks at who has joined, and until those who have not are named. */
 const [lookMs, lateMs] = [50, 10_000]
 
 /** Says who is still starting, and when all are there. Rejects with what keeps one from starting. */
-async function tellStarting(
+async function announceStarting(
   { programs, started, isPresent }: RunningSpaces,
   { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },
 ): Promise<void> {
-  const participants = namesOf(programs)
+  const participants = getNames(programs)
   const say = (name: string, text: string): void => {
     if (json) event(name, { participants })
-    else if (participants.length > 0) tell(text)
+    else if (participants.length > 0) printNotice(text)
   }
   say('starting', `starting ${list(participants)}`)
   await started
@@ -105,12 +105,14 @@ async function tellStarting(
   if (missing.length === 0)
     say('ready', `${list(participants)} ${participants.length === 1 ? 'is' : 'are'} up`)
   else if (!json)
-    tell(`${list(namesOf(missing))} ${missing.length === 1 ? 'has' : 'have'} not joined the space yet`)
+    printNotice(
+      `${list(getNames(missing))} ${missing.length === 1 ? 'has' : 'have'} not joined the space yet`,
+    )
 }
 
 const event = (name: string, fields: object): void => void print(JSON.stringify({ event: name, ...fields }))
 
-const namesOf = (members: readonly Member[]): string[] => members.map(({ participant }) => participant)
+const getNames = (members: readonly Member[]): string[] => members.map(({ participant }) => participant)
 
 const list = (names: readonly string[]): string => new Intl.ListFormat('en').format(names)
 

@@ -103,17 +103,17 @@ const written: Readonly<Record<string, readonly string[]>> = {
 }
 const extensions = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs', '.json']
 /** So many files are looked at; of one of more bytes, such as a compiled program, only when it was written. */
-const [mostFiles, largestRead] = [2000, 4 * 1024 * 1024]
+const [maxFiles, largestRead] = [2000, 4 * 1024 * 1024]
 
 /**
  * The files that a program is made of, as far as they tell: those that its command line names, and what these import by a
  * relative path, as Node.js and TypeScript do. Nothing of `node_modules`, and nothing that a program only reads or writes.
  */
-export function sourcesOf({ command, args }: ProcessProgram, directory: string): Sources {
+export function findSources({ command, args }: ProcessProgram, directory: string): Sources {
   const found = new Map<string, Version>()
   const waiting = namedIn(command, args, directory)
   for (const file of waiting) {
-    if (found.has(file) || file.split(sep).includes('node_modules') || found.size >= mostFiles) continue
+    if (found.has(file) || file.split(sep).includes('node_modules') || found.size >= maxFiles) continue
     const { version, text } = read(file)
     found.set(file, version)
     if (text === undefined || !importing.test(file)) continue

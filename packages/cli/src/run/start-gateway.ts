@@ -6,9 +6,9 @@ import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
 import type { AuthSettings, Config, StorageSettings } from '../config/config.js'
 import { isAddress } from '../config/notation.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
-import { explain, UsageError } from '../lib/exit.js'
+import { formatError, UsageError } from '../lib/exit.js'
 import { removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
-import { traced } from './tracing.js'
+import { traceStore } from './tracing.js'
 
 /** space → participant → token */
 export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -39,16 +39,16 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   let tokens = readTokens(config, logger)
   const jwt = new IssuerTokens(logger)
   await jwt.replace(config)
-  const openStore = await storeOf(config.storage, logger)
+  const openStore = await loadStore(config.storage, logger)
   // Its threads start while the gateway is loaded.
   const [opened, loaded] = await Promise.allSettled([openStore(), import('@meup/gateway/server')])
   if (opened.status === 'rejected') throw opened.reason
   if (loaded.status === 'rejected') throw loaded.reason
   const { createGateway, firstOf, serve, tokenAuthenticator } = loaded.value
-  const tracing = await traced(opened.value, logger)
+  const tracing = await traceStore(opened.value, logger)
   const files = tokenAuthenticator(tokens)
   const authenticator = firstOf([files, jwt])
-  const spaces = configsOf(config)
+  const spaces = getSpaceConfigs(config)
   const gateway = await createGateway({ spaces, store: tracing.store, authenticator, logger })
   let served: Served
   try {
@@ -59,7 +59,10 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   }
   const { url } = served
   const announce = (): void => {
-    const people = current.spaces.map(({ config: { name, participants } }) => [name, peopleOf(participants)])
+    const people = current.spaces.map(({ config: { name, participants } }) => [
+      name,
+      listPeople(participants),
+    ])
     writeGatewayFile(config.directory, {
       url,
       spaces: gateway.spaces,
@@ -91,9 +94,9 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       try {
         await jwt.replace(next)
       } catch (error) {
-        problems.push(explain(error))
+        problems.push(formatError(error))
       }
-      await gateway.reconfigure(configsOf(next))
+      await gateway.reconfigure(getSpaceConfigs(next))
       current = next
       announce()
       return problems
@@ -112,7 +115,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
 }
 
 /** What opens the logs; no more is loaded than that takes. */
-async function storeOf(storage: StorageSettings, logger: Logger): Promise<() => Promise<LogStore>> {
+async function loadStore(storage: StorageSettings, logger: Logger): Promise<() => Promise<LogStore>> {
   switch (storage.kind) {
     case 'memory': {
       const { memoryStore } = await import('@meup/gateway/server')
@@ -145,9 +148,9 @@ function readTokens(
   return Object.fromEntries(tokens)
 }
 
-const configsOf = ({ spaces }: Config) => spaces.map(({ config }) => config)
+const getSpaceConfigs = ({ spaces }: Config) => spaces.map(({ config }) => config)
 
-const peopleOf = (participants: Config['spaces'][number]['config']['participants']): string[] =>
+const listPeople = (participants: Config['spaces'][number]['config']['participants']): string[] =>
   Object.entries(participants)
     .filter(([, { kind }]) => kind === 'human')
     .map(([id]) => id)

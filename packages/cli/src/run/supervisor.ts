@@ -5,13 +5,13 @@ import { bridgeMcpServer, CannotStartError, linesOf, spawnChild } from '@meup/mc
 import type { McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
 import type { OperatorLog, OutputLine } from '../lib/logger.js'
 import { type Keeper, keepRunning, type Running } from './keep-running.js'
-import { SourceWatch, sourcesOf } from './sources.js'
+import { findSources, SourceWatch } from './sources.js'
 import type { RunningGateway } from './start-gateway.js'
 
 /** A program and the seat it takes in its space. */
-export interface Assignment {
+export interface ProgramAssignment {
   readonly program: Program
-  readonly seat: Seat
+  readonly connection: ProgramConnection
 }
 
 interface Runner {
@@ -20,7 +20,7 @@ interface Runner {
 }
 
 /** The programs that run beside a gateway. */
-export class Fleet {
+export class Supervisor {
   readonly #log: OperatorLog
   readonly #runners = new Map<string, Runner>()
   /** When the last one to leave a seat is gone. */
@@ -31,8 +31,8 @@ export class Fleet {
   }
 
   /** Stops what is no longer wanted, or not in the way that it runs. */
-  stopOthers(wanted: readonly Assignment[]): void {
-    const orders = new Map(wanted.map((each) => [placeOf(each.seat), ordersOf(each)]))
+  stopOthers(wanted: readonly ProgramAssignment[]): void {
+    const orders = new Map(wanted.map((each) => [placeOf(each.connection), fingerprint(each)]))
     for (const [place, runner] of this.#runners) {
       if (orders.get(place) === runner.orders) continue
       this.#runners.delete(place)
@@ -44,13 +44,13 @@ export class Fleet {
   }
 
   /** Starts what does not run yet, where need be after its predecessor has left. A promise for each. */
-  start(wanted: readonly Assignment[]): Promise<void>[] {
-    const missing = wanted.filter(({ seat }) => !this.#runners.has(placeOf(seat)))
+  start(wanted: readonly ProgramAssignment[]): Promise<void>[] {
+    const missing = wanted.filter(({ connection }) => !this.#runners.has(placeOf(connection)))
     return missing.map(async (assignment) => {
-      const { program, seat } = assignment
-      const place = placeOf(seat)
-      const { started, close } = startProgram(program, seat, this.#left.get(place))
-      const runner = { orders: ordersOf(assignment), close }
+      const { program, connection } = assignment
+      const place = placeOf(connection)
+      const { started, close } = startProgram(program, connection, this.#left.get(place))
+      const runner = { orders: fingerprint(assignment), close }
       this.#runners.set(place, runner)
       try {
         await started
@@ -68,24 +68,25 @@ export class Fleet {
 }
 
 /** What is to run beside a gateway. Whoever has no token, because it was revoked, cannot take its seat. */
-export function assignmentsOf(
+export function listAssignments(
   { config, tokens, url }: Pick<RunningGateway, 'config' | 'tokens' | 'url'>,
   log: OperatorLog,
-): Assignment[] {
+): ProgramAssignment[] {
   const { directory } = config
   return config.spaces.flatMap(({ config: { name: space }, programs }) =>
     Object.entries(programs).flatMap(([participant, program]) => {
       const token = tokens[space]?.[participant]
       if (token === undefined) return []
-      return [{ program, seat: { url, space, participant, token, directory, log } }]
+      return [{ program, connection: { url, space, participant, token, directory, log } }]
     }),
   )
 }
 
-const placeOf = ({ space, participant }: Seat): string => `${space}/${participant}`
-const ordersOf = ({ program, seat }: Assignment): string => JSON.stringify([program, seat.token])
+const placeOf = ({ space, participant }: ProgramConnection): string => `${space}/${participant}`
+const fingerprint = ({ program, connection }: ProgramAssignment): string =>
+  JSON.stringify([program, connection.token])
 
-interface Seat {
+interface ProgramConnection {
   readonly url: string
   readonly space: string
   readonly participant: string
@@ -103,39 +104,47 @@ interface StartedProgram {
 /** Starts a participant that is a program, once its seat is free, and keeps it running. */
 export function startProgram(
   program: Program,
-  seat: Seat,
+  connection: ProgramConnection,
   free: Promise<void> = Promise.resolve(),
 ): StartedProgram {
   const { started, close } =
-    program.kind === 'process' ? keepProcess(program, seat, free) : keepMcp(program, seat, free)
+    program.kind === 'process' ? keepProcess(program, connection, free) : keepMcp(program, connection, free)
   return {
     started: started.catch((error: unknown) => {
       if (!(error instanceof CannotStartError)) throw error
-      throw new Error(`${seat.participant}: ${error.message}`, { cause: error })
+      throw new Error(`${connection.participant}: ${error.message}`, { cause: error })
     }),
     close,
   }
 }
 
-function keepMcp(program: McpProgram | RemoteProgram, seat: Seat, free: Promise<void>): StartedProgram {
+function keepMcp(
+  program: McpProgram | RemoteProgram,
+  connection: ProgramConnection,
+  free: Promise<void>,
+): StartedProgram {
   return keepRunning({
-    name: seat.participant,
-    log: seat.log,
+    name: connection.participant,
+    log: connection.log,
     restart: 'on-failure',
     isWatched: () => false,
     async start(signal) {
       await free
-      return startMcp(program, seat, signal)
+      return startMcp(program, connection, signal)
     },
   })
 }
 
 /** Unless it is not to be watched, it is started again when its files change. */
-function keepProcess(program: ProcessProgram, seat: Seat, free: Promise<void>): StartedProgram {
-  const { participant, directory, log } = seat
+function keepProcess(
+  program: ProcessProgram,
+  connection: ProgramConnection,
+  free: Promise<void>,
+): StartedProgram {
+  const { participant, directory, log } = connection
   const files = program.watch
     ? new SourceWatch({
-        read: () => sourcesOf(program, directory),
+        read: () => findSources(program, directory),
         isWaiting: () => keeper.isWaiting,
         changed(paths) {
           const names = paths.map((path) => relative(directory, path))
@@ -153,7 +162,7 @@ function keepProcess(program: ProcessProgram, seat: Seat, free: Promise<void>): 
     async start() {
       await free
       files?.mark()
-      return startProcess(program, seat)
+      return startProcess(program, connection)
     },
   })
   return {
@@ -171,24 +180,24 @@ function keepProcess(program: ProcessProgram, seat: Seat, free: Promise<void>): 
 /** What every program gets to see of this process's environment. */
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ'] as const
 
-function environmentOf({ env }: McpProgram | ProcessProgram): Record<string, string> {
+function buildEnvironment({ env }: McpProgram | ProcessProgram): Record<string, string> {
   const kept = inherited.map((name) => [name, process.env[name]])
   return { ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)), ...env }
 }
 
 async function startMcp(
   program: McpProgram | RemoteProgram,
-  seat: Seat,
+  connection: ProgramConnection,
   signal: AbortSignal,
 ): Promise<Running> {
-  const { url, space: name, token, participant, directory, log } = seat
+  const { url, space: name, token, participant, directory, log } = connection
   const bridge = await bridgeMcpServer({
     connect: () => connect({ url, space: name, token }),
     name: participant,
     signal,
     ...('url' in program
       ? { url: program.url, headers: program.headers }
-      : { command: program.command, args: program.args, env: environmentOf(program), cwd: directory }),
+      : { command: program.command, args: program.args, env: buildEnvironment(program), cwd: directory }),
     log: (text) => log.output({ participant, kind: 'mcp', stream: 'stderr', text }),
   })
   return {
@@ -202,14 +211,14 @@ const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
 /** Milliseconds that are waited for what a program has printed last. */
 const lastWordsMs = 500
 
-async function startProcess(program: ProcessProgram, seat: Seat): Promise<Running> {
-  const { url, space, token, participant, directory, log } = seat
+async function startProcess(program: ProcessProgram, connection: ProgramConnection): Promise<Running> {
+  const { url, space, token, participant, directory, log } = connection
   const child = await spawnChild({
     command: program.command,
     args: program.args,
     cwd: directory,
     env: {
-      ...environmentOf(program),
+      ...buildEnvironment(program),
       MEUP_URL: url,
       MEUP_SPACE: space,
       MEUP_TOKEN: token,
@@ -217,7 +226,7 @@ async function startProcess(program: ProcessProgram, seat: Seat): Promise<Runnin
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const tell = async (stream: OutputLine['stream']): Promise<void> => {
+  const forwardOutput = async (stream: OutputLine['stream']): Promise<void> => {
     const lines: Readable | null = child[stream]
     if (lines === null) return
     for await (const line of linesOf(lines, lineLimit)) {
@@ -225,10 +234,10 @@ async function startProcess(program: ProcessProgram, seat: Seat): Promise<Runnin
       log.output({ participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
     }
   }
-  const told = Promise.allSettled([tell('stdout'), tell('stderr')])
+  const forwarded = Promise.allSettled([forwardOutput('stdout'), forwardOutput('stderr')])
   return {
     ended: child.exited.then(async ({ code, signal }) => {
-      await Promise.race([told, new Promise((resolve) => setTimeout(resolve, lastWordsMs).unref())])
+      await Promise.race([forwarded, new Promise((resolve) => setTimeout(resolve, lastWordsMs).unref())])
       return { failed: code !== 0, reason: signal === null ? `exit ${code}` : `killed by ${signal}` }
     }),
     close: async (termGraceMs) => {

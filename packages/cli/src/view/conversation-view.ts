@@ -2,30 +2,30 @@ import type { Interface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import type { Space } from '@meup/agent-sdk'
 import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
-import { destination } from '../lib/connection.js'
+import { resolveTarget } from '../lib/connection.js'
 import { readTail } from '../lib/http-client.js'
-import { print, tell } from '../lib/output.js'
-import { dimming, highlighting, isAtTerminal, styleOfStdout } from '../lib/style.js'
+import { print, printNotice } from '../lib/output.js'
+import { createDimmer, createHighlighter, getStdoutStyle, isAtTerminal } from '../lib/style.js'
 import { AgentLines } from '../render/agent-lines.js'
-import { Conversation, type Lines, printer } from '../render/conversation.js'
-import { WordLines } from '../render/spoken-lines.js'
+import { Conversation, createPrinter, type LineRenderer } from '../render/conversation.js'
+import { SpokenLines } from '../render/spoken-lines.js'
 import { Activity } from './activity.js'
 import { Screen } from './screen.js'
 import { liveSurface, plainSurface, type Surface } from './surface.js'
-import { Thinking } from './thinking.js'
+import { ThoughtVisibility } from './thinking.js'
 import type { View, ViewFilter, ViewFlags, ViewOptions } from './view.js'
 
 /** Lines, one below the other; at a terminal above a footer that says what goes on. With `--json`, envelopes alone. */
 export const openView = (space: Space, flags: ViewFlags, options: ViewOptions): View =>
-  flags.json ? jsonView(options) : new Conversing(space, flags, options)
+  flags.json ? jsonView(options) : new ConversationView(space, flags, options)
 
 const nothing = (): void => {}
 
 const jsonView = ({ filter }: ViewOptions): View => ({
-  show: (envelope) => filter?.includes(envelope) !== false && printer(true)(envelope),
+  show: (envelope) => filter?.includes(envelope) !== false && createPrinter(true)(envelope),
   append: nothing,
   print: (lines) => lines.forEach(print),
-  tell,
+  notify: printNotice,
   toggleThoughts: nothing,
   toggleOutput: nothing,
   past: () => new Conversation(),
@@ -38,16 +38,16 @@ const jsonView = ({ filter }: ViewOptions): View => ({
 })
 
 /** A conversation for people: live at a terminal, else lines alone. */
-class Conversing implements View {
+class ConversationView implements View {
   readonly #space: Space
   readonly #flags: ViewFlags
   readonly #options: ViewOptions
   readonly #isLive: boolean
-  readonly #style = styleOfStdout()
+  readonly #style = getStdoutStyle()
   readonly #activity = new Activity()
   readonly #subscription: Subscription
-  readonly #thinking: Thinking
-  readonly #lines: Lines
+  readonly #thinking: ThoughtVisibility
+  readonly #lines: LineRenderer
   readonly #screen: Screen
   readonly #surface: Surface
   #filter: ViewFilter | undefined
@@ -77,8 +77,8 @@ class Conversing implements View {
   }
 
   show(envelope: AnyEnvelope): void {
-    this.#thinking.take(envelope)
-    this.#activity.take(envelope)
+    this.#thinking.onEnvelope(envelope)
+    this.#activity.onEnvelope(envelope)
     if (this.#includes(envelope)) this.#screen.show(envelope)
     this.#surface.refresh()
   }
@@ -92,8 +92,8 @@ class Conversing implements View {
     this.#surface.print(lines)
   }
 
-  tell(line: string): void {
-    this.#surface.say(line)
+  notify(line: string): void {
+    this.#surface.notify(line)
   }
 
   toggleThoughts(): void {
@@ -103,20 +103,20 @@ class Conversing implements View {
   toggleOutput(): void {
     const lines = this.#lines
     if (!(lines instanceof AgentLines)) {
-      this.tell('… tools are told in one line each here; meup watch --json has all that they give back')
+      this.notify('… tools are told in one line each here; meup watch --json has all that they give back')
       return
     }
     lines.showsOutput = !lines.showsOutput
-    this.tell(lines.showsOutput ? 'tool output in full' : 'tool output in brief')
+    this.notify(lines.showsOutput ? 'tool output in full' : 'tool output in brief')
     if (lines.showsOutput) this.#surface.print(lines.latestOutput())
   }
 
-  past(): Lines {
+  past(): LineRenderer {
     const activity = new Activity()
     const lines = this.#linesOf(activity)
     return {
       lines: (envelope) => {
-        activity.take(envelope)
+        activity.onEnvelope(envelope)
         return lines.lines(envelope)
       },
     }
@@ -145,12 +145,17 @@ class Conversing implements View {
     return this.#filter?.includes(envelope) ?? true
   }
 
-  #linesOf(activity: Activity): Lines {
+  #linesOf(activity: Activity): LineRenderer {
     const contexts = () => activity.contexts
-    if (this.#flags.screenReader) return new WordLines(contexts)
+    if (this.#flags.screenReader) return new SpokenLines(contexts)
     if (!this.#isLive) return new Conversation()
     const columns = (): number => this.#surface.columns
-    return new AgentLines({ style: this.#style, highlight: highlighting(this.#style), columns, contexts })
+    return new AgentLines({
+      style: this.#style,
+      highlight: createHighlighter(this.#style),
+      columns,
+      contexts,
+    })
   }
 
   #live(): Surface {
@@ -164,7 +169,7 @@ class Conversing implements View {
         showsThoughts: this.#thinking.isShown,
         pending: this.#options.pending?.(),
       }),
-      dim: dimming(this.#style),
+      dim: createDimmer(this.#style),
       echoes,
       completer,
       keys: {
@@ -192,13 +197,13 @@ class Conversing implements View {
   }
 
   /** `since`: the last seq that was there before this view. */
-  #think(since: number): Thinking {
-    return new Thinking({
+  #think(since: number): ThoughtVisibility {
+    return new ThoughtVisibility({
       space: this.#space,
       isConnected: () => this.#isConnected,
       changed: () => {
         if (!this.#thinking.isShown) this.#screen.hide()
-        this.tell(this.#thinking.status)
+        this.notify(this.#thinking.status)
       },
       reread: () => {
         if (this.#thinking.isShown) void this.#reread(since)
@@ -209,14 +214,14 @@ class Conversing implements View {
       },
       cut: async (isCut) => {
         await this.#subscription.cutThoughts(isCut)
-        if (isCut) this.tell('… you may not hide them for others; the gateway sends you none')
+        if (isCut) this.notify('… you may not hide them for others; the gateway sends you none')
       },
     })
   }
 
   async #reread(since: number): Promise<void> {
     try {
-      const logged = await readTail(destination(this.#flags), since)
+      const logged = await readTail(resolveTarget(this.#flags), since)
       this.#screen.catchUp(
         logged.filter((each) => this.#includes(each)),
         true,
@@ -228,7 +233,7 @@ class Conversing implements View {
   }
 
   #complain(what: string, error: unknown): void {
-    if (this.#flags.verbose) this.tell(`${what}: ${error}`)
+    if (this.#flags.verbose) this.notify(`${what}: ${error}`)
   }
 
   #listen(): void {
@@ -244,7 +249,7 @@ class Conversing implements View {
     })
     // Where nobody sits, lines do not depend on how far they are behind.
     const isWatched = this.#isLive || this.#flags.screenReader === true
-    if (isWatched) space.on('visibility', (change) => this.#thinking.follow(change))
+    if (isWatched) space.on('visibility', (change) => this.#thinking.onVisibility(change))
     space.on('reconnecting', connected(false))
     space.on('connected', connected(true))
   }

@@ -4,10 +4,10 @@ import type { ReadStream } from 'node:tty'
 import { stripVTControlCharacters } from 'node:util'
 
 /** What Tab makes of a line: what the last part of it may become, and that part. */
-export type Completing = (line: string) => [candidates: string[], part: string]
+export type Completer = (line: string) => [candidates: string[], part: string]
 
 interface KeyboardOptions {
-  readonly completer?: Completing
+  readonly completer?: Completer
   /** What is typed, or what may be typed, is another one now. */
   changed(): void
   /** The program is about to be stopped by Ctrl+Z, or goes on. */
@@ -71,8 +71,8 @@ export class Keyboard {
   }
 
   /** Gives every key but Ctrl+C to somebody else, until it is called without one. */
-  capture(captor?: (key: string) => void): void {
-    this.#captor = captor
+  capture(keyCapture?: (key: string) => void): void {
+    this.#captor = keyCapture
   }
 
   #press(text: string | undefined, key: Key): void {
@@ -94,7 +94,7 @@ export class Keyboard {
       this.#paste = undefined
       return false
     } else if (name === 'paste-end') {
-      if (this.#captor === undefined) this.lines.write(pasted(this.#paste))
+      if (this.#captor === undefined) this.lines.write(encodePaste(this.#paste))
       this.#paste = undefined
       this.#options.changed()
     } else this.#paste += sequence
@@ -128,13 +128,13 @@ const lineEnd = '\uFDD0'
 const controls = /[^\P{Cc}\t]/gu
 
 /** What was pasted, as part of the one line that is edited. */
-const pasted = (text: string): string =>
+const encodePaste = (text: string): string =>
   stripVTControlCharacters(text)
     .replace(/\r\n?|\n|\u2028|\u2029/g, lineEnd)
     .replace(controls, '')
 
 /** An edited line as it is drawn: of the same length, on one row. */
-export const onOneRow = (line: string): string => line.replaceAll(lineEnd, '↵').replaceAll('\t', ' ')
+export const toOneRow = (line: string): string => line.replaceAll(lineEnd, '↵').replaceAll('\t', ' ')
 
 /** An edited line as it is sent, with the line ends that were pasted, but for those behind everything. */
-export const withLineEnds = (line: string): string => line.replaceAll(lineEnd, '\n').replace(/\n+$/, '')
+export const decodeLineEnds = (line: string): string => line.replaceAll(lineEnd, '\n').replace(/\n+$/, '')

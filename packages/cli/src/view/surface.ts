@@ -1,16 +1,16 @@
 import type { Interface } from 'node:readline'
 import { printable } from '@meup/folds'
 import { exitCodes } from '../lib/exit.js'
-import { print, tell } from '../lib/output.js'
-import { type FooterParts, footerOf } from './footer.js'
-import { type Completing, Keyboard, pasteOff, pasteOn } from './keyboard.js'
+import { print, printNotice } from '../lib/output.js'
+import { type FooterParts, renderFooter } from './footer.js'
+import { type Completer, Keyboard, pasteOff, pasteOn } from './keyboard.js'
 import { Terminal } from './terminal.js'
 
 /** Where a view shows its lines, and where somebody types. */
 export interface Surface {
   print(lines: readonly string[]): void
   /** Says something beside the conversation; it may repeat what others have said. */
-  say(line: string): void
+  notify(line: string): void
   /** What goes on at present is something else now. */
   refresh(): void
   /** Lets one of these be chosen, by its place; `undefined` = none, or it cannot be asked here. */
@@ -25,11 +25,11 @@ export interface Surface {
 /** Lines, one below the other, where nobody sits or nothing is to be drawn. */
 export const plainSurface: Surface = {
   print: (lines) => lines.forEach(print),
-  say: tell,
+  notify: printNotice,
   refresh: () => {},
   choose: async (question, choices) => {
-    tell(question)
-    choices.forEach((choice, at) => void tell(`${at + 1}  ${choice}`))
+    printNotice(question)
+    choices.forEach((choice, at) => void printNotice(`${at + 1}  ${choice}`))
     return undefined
   },
   columns: Number.POSITIVE_INFINITY,
@@ -43,7 +43,7 @@ interface LiveOptions {
   readonly dim: (text: string) => string
   /** Whether one may type. */
   readonly echoes: boolean
-  readonly completer: Completing | undefined
+  readonly completer: Completer | undefined
   readonly keys: Readonly<Record<string, () => void>>
 }
 
@@ -56,7 +56,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
   const terminal: Terminal = new Terminal(process.stdout, () => {
     const { candidates, text, before } = keyboard
     const offered = candidates.length === 0 ? [] : [candidates.join('  ')]
-    return footerOf(
+    return renderFooter(
       {
         ...parts(),
         notices: choices.length > 0 ? choices : offered,
@@ -76,7 +76,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
   })
   for (const [key, pressed] of Object.entries(keys)) keyboard.on(key, pressed)
   const timer = setInterval(() => terminal.refresh(), tickMs).unref()
-  const endBeside = besideWarnings((write) => terminal.aside(write))
+  const endBeside = stderrGuard((write) => terminal.aside(write))
   const close = (): void => {
     clearInterval(timer)
     endBeside()
@@ -106,7 +106,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
 
   return {
     print: (lines) => terminal.append(lines),
-    say: (line) => terminal.append(printable(line).split('\n')),
+    notify: (line) => terminal.append(printable(line).split('\n')),
     refresh: () => terminal.refresh(),
     choose,
     get columns() {
@@ -121,12 +121,13 @@ export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions
  * Lets Node and libraries write to stderr while something is drawn on the terminal: `aside` has it taken away, calls back,
  * and draws it again. Gives what ends that.
  */
-function besideWarnings(aside: (write: () => void) => void): () => void {
+function stderrGuard(aside: (write: () => void) => void): () => void {
   const { stderr } = process
   const write = stderr.write
   // Node writes its warnings past the stream.
-  const tellers = process.listeners('warning')
-  const warn = (warning: Error): void => aside(() => tellers.forEach((listener) => void listener(warning)))
+  const warningListeners = process.listeners('warning')
+  const warn = (warning: Error): void =>
+    aside(() => warningListeners.forEach((listener) => void listener(warning)))
   stderr.write = (...said: unknown[]): boolean => {
     let isTaken = true
     aside(() => {
@@ -138,6 +139,6 @@ function besideWarnings(aside: (write: () => void) => void): () => void {
   return () => {
     stderr.write = write
     process.off('warning', warn)
-    for (const listener of tellers) process.on('warning', listener)
+    for (const listener of warningListeners) process.on('warning', listener)
   }
 }
