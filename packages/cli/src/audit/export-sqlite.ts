@@ -3,7 +3,7 @@ import { ConnectionError, type DialRequest } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
 import { exitCodes, formatError, UsageError } from '../lib/exit.js'
-import { getJson, type Query } from '../lib/http-client.js'
+import { getJson, type Query, readPages } from '../lib/http-client.js'
 import { printJson, printNotice } from '../lib/output.js'
 import { type Added, AuditFile, type ReadStep, type RunningTurn } from './audit-file.js'
 
@@ -65,7 +65,7 @@ class AuditExport {
   /** Everything, since older steps may have become readable. */
   async readAll(): Promise<Added> {
     this.#hidden = await readHiddenRuns(this.#at)
-    for await (const steps of readPages(this.#at, this.#since)) this.#file.stage(steps)
+    for await (const steps of readSteps(this.#at, this.#since)) this.#file.stage(steps)
     return this.#write()
   }
 
@@ -103,7 +103,7 @@ class AuditExport {
     const hidden = await readHiddenRuns(this.#at)
     const shown = [...before].filter(([context]) => !hidden.has(context)).map(([, startedAt]) => startedAt)
     const [from = '~'] = shown.sort()
-    for await (const steps of readPages(this.#at, this.#since)) {
+    for await (const steps of readSteps(this.#at, this.#since)) {
       const isNew = this.#file.stage(steps) > 0
       if (!isNew && (steps.at(-1)?.created_at ?? '') < from) break
     }
@@ -198,18 +198,13 @@ async function readPlace(at: DialRequest): Promise<LogPlace> {
 }
 
 /** Pages of steps that were created from `since` on, the newest first. */
-async function* readPages(
+async function* readSteps(
   at: DialRequest,
   since: string | undefined,
 ): AsyncGenerator<readonly ReadStep[], void> {
   const query = { limit: `${pageSize}`, ...(since !== undefined && { since }) }
-  let before: number | undefined
-  do {
-    const place = before === undefined ? {} : { before: `${before}` }
-    const page: Page = await askPatiently<Page>(at, 'audit', { ...query, ...place })
-    if (page.steps.length > 0) yield page.steps
-    before = page.next
-  } while (before !== undefined)
+  const pages = readPages((place) => askPatiently<Page>(at, 'audit', { ...query, ...place }))
+  for await (const { steps } of pages) if (steps.length > 0) yield steps
 }
 
 /** The last steps of a turn, with what has become of the turn. */

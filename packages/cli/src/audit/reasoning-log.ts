@@ -161,13 +161,17 @@ function turnMarkdown(id: string, startedAt: string, steps: readonly ToldStep[])
   return `${[`## Turn ${id} (${startedAt})`, ...paragraphs].join('\n\n')}\n`
 }
 
-function formatStep(step: ToldStep): string {
+const formatStep = (step: ToldStep): string =>
+  `${phaseLabels[step.phase]} ${quoted(step.content)}${formatLinks(step)}`
+
+/** What a step is about: a tool call, a decision of the gateway, a proposal. */
+export function formatLinks(step: Pick<StepRow, `linked_${string}` & keyof StepRow>): string {
   const links = [
-    step.linked_tool_call === null ? '' : ` (tool_call: ${step.linked_tool_call})`,
-    step.linked_policy_decision === null ? '' : ` (policy: ${step.linked_policy_decision})`,
-    step.linked_approval_request === null ? '' : ` (approval: ${step.linked_approval_request})`,
+    ['tool_call', step.linked_tool_call],
+    ['policy', step.linked_policy_decision],
+    ['approval', step.linked_approval_request],
   ]
-  return `${phaseLabels[step.phase]} ${quoted(step.content)}${links.join('')}`
+  return links.map(([label, id]) => (id === null ? '' : ` (${label}: ${id})`)).join('')
 }
 
 /** A line of a text may not look like the next turn or the next step. */

@@ -14,9 +14,10 @@ import {
 } from '@meup/protocol'
 import { type Command, Option } from 'commander'
 import type { SqliteFlags } from '../audit/export-sqlite.js'
+import { formatLinks } from '../audit/reasoning-log.js'
 import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
 import { exitCodes, UsageError } from '../lib/exit.js'
-import { getJson, getThreadId, openExport, openResponse } from '../lib/http-client.js'
+import { getJson, getThreadId, openExport, openResponse, readPages } from '../lib/http-client.js'
 import { parseCount, parsePastTime } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { readRequestedTurns } from '../lib/turns.js'
@@ -164,13 +165,10 @@ async function readSteps(at: DialRequest, limit: number, flags: TrailFlags): Pro
     limit: `${Math.min(limit, pageSize)}`,
   }
   const found: TrailStep[] = []
-  let before: number | undefined
-  do {
-    const place = before === undefined ? {} : { before: `${before}` }
-    const page: Page = await getJson<Page>(at, 'audit', { ...query, ...place })
-    found.push(...page.steps)
-    before = page.next
-  } while (before !== undefined && found.length < limit)
+  for await (const { steps } of readPages((place) => getJson<Page>(at, 'audit', { ...query, ...place }))) {
+    found.push(...steps)
+    if (found.length >= limit) break
+  }
   return found.slice(0, limit)
 }
 
@@ -181,12 +179,7 @@ export function trailLine(step: TrailStep): string {
   const { created_at, thread_id, turn_number, phase, content } = step
   const agent = onOneLine(thread_id.slice(thread_id.indexOf('/') + 1))
   const turn = turn_number === null ? 'job' : `turn ${turn_number}`
-  const links = [
-    step.linked_tool_call === null ? '' : ` (tool_call: ${step.linked_tool_call})`,
-    step.linked_policy_decision === null ? '' : ` (policy: ${step.linked_policy_decision})`,
-    step.linked_approval_request === null ? '' : ` (approval: ${step.linked_approval_request})`,
-  ]
-  return `${created_at}  ${agent} ${turn}  ${phase}: ${brief(content, maxContentChars)}${links.join('')}`
+  return `${created_at}  ${agent} ${turn}  ${phase}: ${brief(content, maxContentChars)}${formatLinks(step)}`
 }
 
 export interface ExportFlags extends ConnectionFlags {

@@ -13,8 +13,5 @@ export function addJoin(program: Command): void {
       'after',
       '\nCtrl+T thoughts · Ctrl+O tool output · Ctrl+P what waits · Esc interrupt · Ctrl+D leave',
     )
-    .action(async (flags: JoinFlags) => {
-      const { join } = await import('../join/join.js')
-      await join(flags)
-    })
+    .action(async (flags: JoinFlags) => (await import('../join/join.js')).join(flags))
 }

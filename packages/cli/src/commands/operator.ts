@@ -21,10 +21,7 @@ export function addRunCommands(program: Command): void {
       .option('--json', 'print events and the log as JSON, one object a line')
       .option('--watch', 'reload when the configuration or a token changes, not only on SIGHUP')
       .option('--verbose', 'log everything, not only what goes wrong')
-      .action(async (flags: RunFlags) => {
-        const { run } = await import('../run/run.js')
-        await run(name, flags)
-      })
+      .action(async (flags: RunFlags) => (await import('../run/run.js')).run(name, flags))
   }
 }
 
@@ -40,10 +37,9 @@ export function addInit(program: Command): void {
     .option('--listen <host:port>', 'where it listens (default: 127.0.0.1, the first free port from 8080 on)')
     .option('--yes', 'ask nothing; so it is where nobody sits at a terminal')
     .option('--json', 'print one JSON object, and ask nothing')
-    .action(async (folder: string, flags: InitFlags) => {
-      const { init } = await import('../operator/init.js')
-      await init(folder, flags)
-    })
+    .action(async (folder: string, flags: InitFlags) =>
+      (await import('../operator/init.js')).init(folder, flags),
+    )
 }
 
 /** `meup space …`. What they need is loaded when they run. */
@@ -54,19 +50,17 @@ export function addSpace(program: Command): void {
     .description('write a first space.yaml, with you and an agent in it; never over another one')
     .argument('[folder]', 'where; it is made if need be', '.')
     .option('--json', 'print one JSON object')
-    .action(async (folder: string, flags: { json?: boolean }) => {
-      const { initSpace } = await import('../operator/space.js')
-      initSpace(folder, flags)
-    })
+    .action(async (folder: string, flags: { json?: boolean }) =>
+      (await import('../operator/space.js')).initSpace(folder, flags),
+    )
   group
     .command('validate')
     .description('check a configuration: every mistake with its line and column, or what would run')
     .option('--config <file>', 'configuration', 'space.yaml')
     .option('--json', 'print one JSON object')
-    .action(async (flags: { config: string; json?: boolean }) => {
-      const { validateSpace } = await import('../operator/space.js')
-      validateSpace(flags)
-    })
+    .action(async (flags: { config: string; json?: boolean }) =>
+      (await import('../operator/space.js')).validateSpace(flags),
+    )
 }
 
 const verbs: Record<TokenVerb, { readonly argument: string; readonly description: string }> = {
@@ -99,18 +93,16 @@ export function addToken(program: Command): void {
     command
       .description(verbs[verb].description)
       .argument(verbs[verb].argument, 'whose token')
-      .action(async (participant: string | undefined, flags: TokenFlags) => {
-        const { runTokenChange } = await import('../operator/tokens.js')
-        await runTokenChange(verb, participant, flags)
-      })
+      .action(async (participant: string | undefined, flags: TokenFlags) =>
+        (await import('../operator/tokens.js')).runTokenChange(verb, participant, flags),
+      )
   }
   withFlags(group.command('list').alias('ls'), true)
     .description('show who has a token, where it lies, and what is wrong with it')
     .argument('[participant]', 'whose token')
-    .action(async (participant: string | undefined, flags: TokenFlags) => {
-      const { listTokens } = await import('../operator/tokens.js')
-      listTokens(participant, flags)
-    })
+    .action(async (participant: string | undefined, flags: TokenFlags) =>
+      (await import('../operator/tokens.js')).listTokens(participant, flags),
+    )
 }
 
 function withFlags(command: Command, isMute: boolean): Command {
@@ -129,8 +121,5 @@ export function addDoctor(program: Command): void {
     .option('--config <file>', 'configuration (default: space.yaml)')
     .option('--listen <host:port>', 'address to listen on instead of the configured one')
     .addHelpText('after', '\nIt changes nothing. Exits with 1 when something is wrong.')
-    .action(async (flags: DoctorFlags) => {
-      const { doctor } = await import('../operator/doctor.js')
-      await doctor(flags)
-    })
+    .action(async (flags: DoctorFlags) => (await import('../operator/doctor.js')).doctor(flags))
 }

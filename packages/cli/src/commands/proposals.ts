@@ -8,6 +8,7 @@ import { print, printJson, printNotice } from '../lib/output.js'
 import {
   findOpenProposal,
   formatProposal,
+  getContentText,
   isOpenProposal,
   readProposals,
   toProposalJson,
@@ -184,8 +185,7 @@ function printResult(
   beside: object = {},
 ): void {
   const { content, isError } = result
-  const blocks = Array.isArray(content) ? (content as ({ text?: unknown } | null)[]) : undefined
-  const text = blocks?.flatMap((block) => (typeof block?.text === 'string' ? block.text : [])).join('\n')
+  const text = getContentText(content, '\n')
   if (isError === true) throw new ToolError(text || 'the tool failed without saying why')
   if (json || text === undefined) printJson({ ...result, ...beside })
   else print(printable(text))

@@ -8,6 +8,8 @@ import {
   findOpenProposal,
   formatArguments,
   formatOutcome,
+  formatTarget,
+  getContentText,
   isOpenProposal,
   proposalKinds,
   readProposals,
@@ -87,9 +89,6 @@ export class PendingProposals {
   }
 }
 
-const formatTarget = ({ source, tool }: ProposalView): string =>
-  [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
-
 /** Milliseconds that a tool may take for what was approved. */
 const approvalTimeoutMs = 60_000
 
@@ -113,8 +112,7 @@ export class ProposalDecider {
         return `✓ approved; ${recipient} may do the same from now on (grant ${grant})`
       }
       const { content, isError } = await space.proposals.approve(id, { timeoutMs: approvalTimeoutMs })
-      const blocks = Array.isArray(content) ? (content as ({ text?: unknown } | null)[]) : []
-      const text = blocks.flatMap((block) => (typeof block?.text === 'string' ? block.text : [])).join(' ')
+      const text = getContentText(content, ' ') ?? ''
       return isError === true
         ? `✗ the tool failed: ${brief(text, 200)}`
         : `✓ approved: ${brief(text || 'done', 200)}`

@@ -64,23 +64,31 @@ export async function getJson<Answer>(
   path: string,
   query: Query = {},
   timeoutMs = defaultTimeoutMs,
+  method: 'GET' | 'POST' = 'GET',
 ): Promise<Answer> {
   try {
-    const response = await request(at, path, query, AbortSignal.timeout(timeoutMs))
+    const response = await request(at, path, query, AbortSignal.timeout(timeoutMs), method)
     return (await response.json()) as Answer
   } catch (error) {
     throw toConnectionError(error as Error, at.url, timeoutMs)
   }
 }
 
-/** Has the space make something at this path. Rejects as `ask` does. */
-export async function postJson<Answer>(at: DialRequest, path: string): Promise<Answer> {
-  try {
-    const response = await request(at, path, {}, AbortSignal.timeout(defaultTimeoutMs), 'POST')
-    return (await response.json()) as Answer
-  } catch (error) {
-    throw toConnectionError(error as Error, at.url, defaultTimeoutMs)
-  }
+/** Posts an empty request. Rejects as `getJson` does. */
+export const postJson = <Answer>(at: DialRequest, path: string): Promise<Answer> =>
+  getJson<Answer>(at, path, {}, defaultTimeoutMs, 'POST')
+
+/** Pages of an answer that names the place of its next one in `next`. */
+export async function* readPages<Page extends { readonly next?: number }>(
+  getPage: (place: Query) => Promise<Page>,
+  before?: number,
+): AsyncGenerator<Page, void> {
+  let next = before
+  do {
+    const page = await getPage(next === undefined ? {} : { before: `${next}` })
+    yield page
+    next = page.next
+  } while (next !== undefined)
 }
 
 /** What may take as long as it needs, for whoever reads it as it comes. Rejects as `readParticipants` does. */

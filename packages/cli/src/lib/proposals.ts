@@ -52,10 +52,9 @@ const maxTextChars = 200
 
 /** A proposal for people: what is asked for, then why and how it stands. `now` in milliseconds since the epoch. */
 export function formatProposal(proposal: ProposalView, now: number): string[] {
-  const { id, source, tool, parameters, rationale } = proposal
-  const target = [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
+  const { id, source, parameters, rationale } = proposal
   return [
-    `${id}  ${source.from} proposes ${target} ${formatArguments(parameters, maxTextChars)}`,
+    `${id}  ${source.from} proposes ${formatTarget(proposal)} ${formatArguments(parameters, maxTextChars)}`,
     `  ${brief(reasonText(rationale), maxTextChars)} · ${formatOutcome(proposal, now)}`,
   ]
 }
@@ -102,4 +101,15 @@ export function toProposalJson({ source, ...proposal }: ProposalView, now: numbe
   const { seq, from, to, context } = source
   const isOver = state === 'open' && expiresAt !== null && Date.parse(expiresAt) <= now
   return { seq, from, to, context, ...proposal, ...(isOver && { state: 'expired' }) }
+}
+
+/** `participant/tool` */
+export const formatTarget = ({ source, tool }: ProposalView): string =>
+  [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
+
+/** The texts of what a tool gave back; `undefined` = it is not the content of a tool. */
+export function getContentText(content: unknown, separator: string): string | undefined {
+  if (!Array.isArray(content)) return undefined
+  const blocks: readonly ({ text?: unknown } | null)[] = content
+  return blocks.flatMap((block) => (typeof block?.text === 'string' ? block.text : [])).join(separator)
 }

@@ -1,7 +1,7 @@
 import type { DialRequest } from '@meup/agent-sdk'
 import type { DetailedDecision, TurnInfo } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { getJson, readLog } from './http-client.js'
+import { getJson, readLog, readPages } from './http-client.js'
 
 /** A turn, with how much each of its tools gave back. */
 type Turn = TurnInfo<DetailedDecision>
@@ -30,18 +30,9 @@ export async function* readTurns(
   thread: string,
   { before, limit = 100, timeoutMs }: Part = {},
 ): AsyncGenerator<Turn, void> {
-  let place = before
-  do {
-    const query = {
-      thread_id: thread,
-      limit: `${limit}`,
-      sizes: 'true',
-      ...(place !== undefined && { before: `${place}` }),
-    }
-    const page = await getJson<Page>(at, 'turns', query, timeoutMs)
-    yield* page.turns.toReversed()
-    place = page.next
-  } while (place !== undefined)
+  const query = { thread_id: thread, limit: `${limit}`, sizes: 'true' }
+  const pages = readPages((place) => getJson<Page>(at, 'turns', { ...query, ...place }, timeoutMs), before)
+  for await (const { turns } of pages) yield* turns.toReversed()
 }
 
 /** The turns of a thread that `/reasoning <argument>` is about, in the order of their numbers. */

@@ -1,4 +1,3 @@
-
 import { dirname, resolve } from 'node:path'
 import { ConfigError } from '../config/config-error.js'
 import { type ConfigFile, readConfig } from '../config/load.js'

@@ -21,7 +21,7 @@ import {
   namespaceOf,
 } from '@meup/protocol'
 import { formatDuration } from '../config/notation.js'
-import { type LineRenderer, LiveConversation } from './conversation.js'
+import { Conversation, type LineRenderer } from './conversation.js'
 import { measureWidth, truncate, wrapLine } from './width.js'
 
 interface AgentLinesOptions {
@@ -54,13 +54,13 @@ export class AgentLines implements LineRenderer {
   /** Whether all that a tool gives back is shown. */
   showsOutput = false
   readonly #options: AgentLinesOptions
-  readonly #conversation: LiveConversation
+  readonly #conversation: Conversation
   readonly #callers = new Bounded<Caller>(maxOpenCalls)
   #latestOutput: () => string[] = () => []
 
   constructor(options: AgentLinesOptions) {
     this.#options = options
-    this.#conversation = new LiveConversation(options.style)
+    this.#conversation = new Conversation(options.style)
   }
 
   lines(envelope: AnyEnvelope): string[] {

@@ -1,5 +1,6 @@
 import {
   attemptText,
+  Bounded,
   brief,
   createContextFold,
   createStatusLines,
@@ -31,8 +32,8 @@ import { formatDuration } from '../config/notation.js'
 import { formatCapabilities } from '../lib/capabilities.js'
 import { print, printJson } from '../lib/output.js'
 
-/** Requests whose responses may still come. */
-const maxOpenCalls = 1000
+/** Calls whose responses may still come, and runs that answer somebody. */
+const maxOpen = 1000
 
 /** Before each further line of a text: none is to pass for one that somebody else has said. */
 const continuation = '│ '
@@ -43,12 +44,36 @@ export interface LineRenderer {
   lines(envelope: AnyEnvelope): string[]
 }
 
-/** Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. */
+/**
+ * Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. With a
+ * `style`, as at a terminal, calls of a run that answers somebody are one status line each, `○ tool` and `● tool`: what
+ * they were called with, and why, follows the answer.
+ */
 export class Conversation implements LineRenderer {
-  readonly #tools = new Map<string, string>()
+  readonly #tools = new Bounded<string>(maxOpen)
   readonly #contexts = createContextFold()
+  readonly #answeringRuns = new Bounded<true>(maxOpen)
+  readonly #status: ((envelope: AnyEnvelope) => string[]) | undefined
+
+  constructor(style?: Style) {
+    this.#status = style && createStatusLines(style)
+  }
 
   lines(envelope: AnyEnvelope): string[] {
+    const said = this.#said(envelope)
+    if (this.#status === undefined) return said
+    const { kind, context, id, correlationId } = envelope
+    if (kind === Kind.reasoningStart && context === undefined) {
+      if (correlationId !== undefined) this.#answeringRuns.set(id, true)
+      return [...said, ...this.#status(envelope)]
+    }
+    const isOfAnswer = context !== undefined && this.#answeringRuns.get(contextRoot(context)) === true
+    if (kind === Kind.mcpRequest && !isOfAnswer) return said
+    const status = this.#status(envelope)
+    return status.length === 0 ? said : status
+  }
+
+  #said(envelope: AnyEnvelope): string[] {
     const said = this.#text(envelope)
     const { isLate } = this.#contexts.apply(envelope)
     if (said === undefined) return []
@@ -72,16 +97,16 @@ export class Conversation implements LineRenderer {
       case Kind.reasoningCancel:
         return `${from} ✗ cancelled${because(envelope.payload.reason)}`
       case Kind.mcpRequest:
-        return this.#request(envelope.id, from, envelope.to, envelope.rationale, envelope.payload)
+        if (envelope.payload.method.startsWith('notifications/')) return undefined
+        return `${from} → ${this.#call(envelope, envelope.payload)}`
       case Kind.mcpProposal:
-        return this.#proposal(envelope.id, from, envelope.to, envelope.rationale, envelope.payload)
-      case Kind.mcpReject: {
-        const { reason, message } = envelope.payload
-        return `${from} ✗ rejects ${this.#toolOf(envelope)}${safe(message ?? reason)}`
-      }
+        // The id at the end is what decides on it: `meup proposals approve <id>`.
+        return `${from} proposes ${this.#call(envelope, envelope.payload)} (${envelope.id})`
+      case Kind.mcpReject:
       case Kind.mcpWithdraw: {
         const { reason, message } = envelope.payload
-        return `${from} ✗ withdraws ${this.#toolOf(envelope)}${safe(message ?? reason)}`
+        const verb = envelope.kind === Kind.mcpReject ? 'rejects' : 'withdraws'
+        return `${from} ✗ ${verb} ${this.#toolOf(envelope)}${safe(message ?? reason)}`
       }
       case Kind.mcpResponse:
         return `${from} ← ${this.#toolOf(envelope)}${outcomeOf(envelope.payload)}`
@@ -99,26 +124,9 @@ export class Conversation implements LineRenderer {
     return `${from} sends ${kind}${text && `: ${text}`}`
   }
 
-  #request(
-    id: string,
-    from: string,
-    to: readonly string[] | undefined,
-    rationale: string | undefined,
-    payload: Call,
-  ) {
-    if (payload.method.startsWith('notifications/')) return undefined
-    return `${from} → ${this.#named(id, to, payload)} ${callArguments(payload)}${formatRationale(payload, rationale)}`
-  }
-
-  /** The id at the end is what decides on it: `meup proposals approve <id>`. */
-  #proposal(
-    id: string,
-    from: string,
-    to: readonly string[] | undefined,
-    rationale: string | undefined,
-    payload: Call,
-  ) {
-    return `${from} proposes ${this.#named(id, to, payload)} ${callArguments(payload)}${formatRationale(payload, rationale)} (${id})`
+  /** What is called, with which arguments, and why. */
+  #call({ id, to, rationale }: AnyEnvelope, payload: Call): string {
+    return `${this.#named(id, to, payload)} ${callArguments(payload)}${formatRationale(payload, rationale)}`
   }
 
   /** `participant/tool`; remembered for what answers it. */
@@ -126,7 +134,6 @@ export class Conversation implements LineRenderer {
     const tool = shownToolName({ method, ...(params && { params }) })
     const name = [to?.join(','), tool].filter(Boolean).join('/')
     this.#tools.set(id, name)
-    if (this.#tools.size > maxOpenCalls) this.#tools.delete(this.#tools.keys().next().value ?? '')
     return name
   }
 
@@ -165,44 +172,6 @@ function outcomeOf(payload: Record<string, unknown>): string {
   if (outcome === 'error') return `error: ${brief(text, 120)}`
   if (size === null) return 'done'
   return `${size.count.toLocaleString('en')} ${size.unit === 'chars' ? 'characters' : size.unit}`
-}
-
-/** Bounds the runs known to answer somebody. */
-const maxAnsweringRuns = 1000
-
-/**
- * A conversation at a terminal. While an agent works on an answer, its calls are told by what goes on, `○ tool` and
- * `● tool`: with what and why they were called follows the answer.
- */
-export class LiveConversation implements LineRenderer {
-  readonly #conversation = new Conversation()
-  readonly #status: (envelope: AnyEnvelope) => string[]
-  readonly #answering = new Set<string>()
-
-  constructor(style: Style) {
-    this.#status = createStatusLines(style)
-  }
-
-  lines(envelope: AnyEnvelope): string[] {
-    const said = this.#conversation.lines(envelope)
-    const { kind, context, id, correlationId } = envelope
-    if (kind === Kind.reasoningStart && context === undefined) {
-      if (correlationId !== undefined) this.#remember(id)
-      return [...said, ...this.#status(envelope)]
-    }
-    const isOfAnswer = context !== undefined && this.#answering.has(contextRoot(context))
-    if (kind === Kind.mcpRequest && !isOfAnswer) return said
-    const status = this.#status(envelope)
-    return status.length === 0 ? said : status
-  }
-
-  #remember(run: string): void {
-    this.#answering.add(run)
-    if (this.#answering.size > maxAnsweringRuns) {
-      const [oldest = ''] = this.#answering
-      this.#answering.delete(oldest)
-    }
-  }
 }
 
 /** Something that was decided about a participant, on one line. */

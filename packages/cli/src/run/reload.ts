@@ -1,8 +1,40 @@
+import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config, SpaceEntry } from '../config/config.js'
 import { print, printNotice } from '../lib/output.js'
-import type { Terminal } from './run.js'
 import type { RunningGateway, Tokens } from './start-gateway.js'
+
+/**
+ * The terminal that this process was started in, if it was. SIGHUP means "read your files again" to a service and "the
+ * window was closed" to a command; only the second takes the terminal away.
+ */
+interface Terminal {
+  readonly isGone: boolean
+}
+
+export function findTerminal(): Terminal {
+  const isThere = process.stderr.isTTY === true
+  return {
+    get isGone() {
+      return isThere && !canOpen('/dev/tty')
+    },
+  }
+}
+
+/** Ends this process at once, as a command without a terminal does: Node would fail to restore it, and abort. */
+export function endHungUp(): void {
+  process.removeAllListeners('SIGHUP')
+  process.kill(process.pid, 'SIGHUP')
+}
+
+function canOpen(file: string): boolean {
+  try {
+    closeSync(openSync(file, 'r'))
+    return true
+  } catch {
+    return false
+  }
+}
 
 /**
  * Reloads on SIGHUP, even one that comes before everything has started, and says what came of it: in lines on stderr, or

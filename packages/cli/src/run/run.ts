@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config/config.js'
@@ -8,7 +7,7 @@ import { exitCodes } from '../lib/exit.js'
 import { type LogLevel, type OperatorLog, operatorLog } from '../lib/logger.js'
 import { withListen } from '../lib/options.js'
 import { print, printNotice } from '../lib/output.js'
-import { reloadOnDemand } from './reload.js'
+import { endHungUp, findTerminal, reloadOnDemand } from './reload.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
 import { launch, type Member, type RunningSpaces } from './up.js'
 
@@ -115,38 +114,6 @@ const event = (name: string, fields: object): void => void print(JSON.stringify(
 const getNames = (members: readonly Member[]): string[] => members.map(({ participant }) => participant)
 
 const list = (names: readonly string[]): string => new Intl.ListFormat('en').format(names)
-
-/**
- * The terminal that this process was started in, if it was. SIGHUP means "read your files again" to a service and "the
- * window was closed" to a command; only the second takes the terminal away.
- */
-export interface Terminal {
-  readonly isGone: boolean
-}
-
-function findTerminal(): Terminal {
-  const isThere = process.stderr.isTTY === true
-  return {
-    get isGone() {
-      return isThere && !canOpen('/dev/tty')
-    },
-  }
-}
-
-/** Ends this process at once, as a command without a terminal does: Node would fail to restore it, and abort. */
-function endHungUp(): void {
-  process.removeAllListeners('SIGHUP')
-  process.kill(process.pid, 'SIGHUP')
-}
-
-function canOpen(file: string): boolean {
-  try {
-    closeSync(openSync(file, 'r'))
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** Milliseconds a drain may take before the process ends all the same. */
 const drainMs = 4500
