@@ -18,7 +18,7 @@ import { formatLinks } from '../audit/reasoning-log.js'
 import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
 import { exitCodes, UsageError } from '../lib/exit.js'
 import { getJson, getThreadId, openExport, openResponse, readPages } from '../lib/http-client.js'
-import { parseCount, parsePastTime } from '../lib/options.js'
+import { omitUndefined, parseCount, parsePastTime } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { readRequestedTurns } from '../lib/turns.js'
 
@@ -155,15 +155,15 @@ async function isThere(at: DialRequest, { thread, turn }: TrailFlags): Promise<b
 /** The newest first. */
 async function readSteps(at: DialRequest, limit: number, flags: TrailFlags): Promise<TrailStep[]> {
   const { thread, turn, phase, from, since, until } = flags
-  const query = {
-    ...(thread !== undefined && { thread_id: getThreadId(at.space, thread) }),
-    ...(turn !== undefined && { turn }),
-    ...(phase !== undefined && { phase }),
-    ...(from !== undefined && { from: from.join() }),
-    ...(since !== undefined && { since: timeText(since, '--since') }),
-    ...(until !== undefined && { until: timeText(until, '--until') }),
+  const query = omitUndefined({
+    thread_id: thread === undefined ? undefined : getThreadId(at.space, thread),
+    turn,
+    phase,
+    from: from?.join(),
+    since: since === undefined ? undefined : timeText(since, '--since'),
+    until: until === undefined ? undefined : timeText(until, '--until'),
     limit: `${Math.min(limit, pageSize)}`,
-  }
+  })
   const found: TrailStep[] = []
   for await (const { steps } of readPages((place) => getJson<Page>(at, 'audit', { ...query, ...place }))) {
     found.push(...steps)

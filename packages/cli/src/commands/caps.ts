@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { findCapabilityWarnings, formatCapabilities, parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, resolveTarget, withConnection, withSpace } from '../lib/connection.js'
 import { readLog, readParticipants } from '../lib/http-client.js'
-import { findByPrefix, parseCount, parseExpiry, parsePastTime } from '../lib/options.js'
+import { findByPrefix, omitUndefined, parseCount, parseExpiry, parsePastTime } from '../lib/options.js'
 import { print, printJson, printNotice, table } from '../lib/output.js'
 import { formatTrustEvent } from '../render/conversation.js'
 
@@ -114,7 +114,7 @@ export async function revokeCapabilities(
 /** What a gift is limited to. */
 export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof ConnectionFlags>) => {
   const expiresAt = parseExpiry(flags)
-  return { ...(expiresAt !== undefined && { expiresAt }), ...(reason !== undefined && { reason }) }
+  return omitUndefined({ expiresAt, reason })
 }
 
 async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {

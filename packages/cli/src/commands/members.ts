@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { resolveTarget, withConnection, withSpace } from '../lib/connection.js'
-import { parseExpiry, parseTimeSpan } from '../lib/options.js'
+import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { buildTerms, type GrantFlags, type ReasonFlags } from './caps.js'
 
@@ -55,12 +55,9 @@ export function inviteParticipant(id: string, words: readonly string[], flags: G
 
 /** `meup kick` */
 export function kickParticipant(id: string, { for: span, reason, ...flags }: SpanFlags): Promise<void> {
-  const untilTs = parseExpiry({ ...(span !== undefined && { for: span }) })
+  const untilTs = parseExpiry({ for: span })
   return withSpace(flags, async (space) => {
-    const kick = await space.kick(id, {
-      ...(reason !== undefined && { reason }),
-      ...(untilTs !== undefined && { untilTs }),
-    })
+    const kick = await space.kick(id, omitUndefined({ reason, untilTs }))
     if (flags.json) return void printJson(kick)
     printNotice(`${id} is kept out until ${untilTs ?? 'it is invited again'}`)
   })
@@ -73,11 +70,7 @@ export function pauseParticipants(
 ): Promise<void> {
   const timeoutSeconds = span === undefined ? undefined : parseTimeSpan(span, '--for') / 1000
   return withSpace(flags, async (space) => {
-    const terms = {
-      ...(reason !== undefined && { reason }),
-      ...(timeoutSeconds !== undefined && { timeoutSeconds }),
-    }
-    const pause = await space.pause(ids, terms)
+    const pause = await space.pause(ids, omitUndefined({ reason, timeoutSeconds }))
     if (flags.json) printJson(pause)
     else printNotice(`paused; meup resume ${ids.join(' ')} lets go on`)
   })

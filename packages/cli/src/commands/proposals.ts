@@ -3,7 +3,7 @@ import { type ProposalView, printable } from '@meup/folds'
 import { correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { type ConnectionFlags, enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
-import { parseSeconds } from '../lib/options.js'
+import { omitUndefined, parseSeconds } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import {
   findOpenProposal,
@@ -80,7 +80,7 @@ export async function listProposals({
 export function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Promise<void> {
   return decide(id, flags, async (space, proposal) => {
     mustNotBeRejected(proposal, space.id)
-    const options = { ...(flags.why !== undefined && { why: flags.why }) }
+    const options = omitUndefined({ why: flags.why })
     if (!flags.always) {
       printResult(await space.proposals.approve(proposal.id, { ...options, timeoutMs }), flags.json)
       return
@@ -97,7 +97,7 @@ export function rejectProposal(id: string, { reason, message, ...flags }: Refuse
   return decide(id, flags, async (space, proposal) => {
     mustNotBeRejected(proposal, space.id)
     const { id, source } = proposal
-    const reasons = { reason, ...(message !== undefined && { message }) }
+    const reasons = omitUndefined({ reason, message })
     await space.proposals.reject(id, reasons)
     if (flags.json) printJson({ id, state: 'rejected', by: space.id, ...reasons })
     else printNotice(`${id} is rejected; ${source.from} is told why`)
@@ -107,7 +107,7 @@ export function rejectProposal(id: string, { reason, message, ...flags }: Refuse
 /** `meup proposals withdraw`: of one's own. */
 export function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
   return decide(id, flags, async (space, { id }) => {
-    const payload = { reason, ...(message !== undefined && { message }) }
+    const payload = omitUndefined({ reason, message })
     await space.send({ kind: Kind.mcpWithdraw, correlationId: id, payload })
     if (flags.json) printJson({ id, state: 'withdrawn', by: space.id, ...payload })
     else printNotice(`${id} is withdrawn`)

@@ -5,7 +5,7 @@ import { formatCapabilities, parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { getThreadId, readLog } from '../lib/http-client.js'
-import { parseExpiry, parseTimeSpan } from '../lib/options.js'
+import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { table } from '../lib/output.js'
 import { getStdoutStyle } from '../lib/style.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
@@ -105,18 +105,12 @@ export class CommandRunner {
 
   async #filter(words: readonly string[]): Promise<void> {
     const { view } = this.#context
-    if (words.length === 0) {
-      const { filter } = view
-      const welcome = await view.choose(filter ?? parseFilter([]))
-      return view.notify(
-        `${filter?.name === undefined ? 'you see everything' : `you see ${filter.name} alone`} · ${formatSuppressed(welcome)}`,
-      )
-    }
     const isOff = words.length === 1 && words[0] === 'off'
-    const welcome = await view.choose(parseFilter(isOff ? [] : words))
-    view.notify(
-      `${isOff ? 'you see everything' : `you see ${words.join(' ')} alone`} · ${formatSuppressed(welcome)}`,
-    )
+    const asked = isOff ? [] : words
+    const filter = words.length === 0 && view.filter !== undefined ? view.filter : parseFilter(asked)
+    const welcome = await view.choose(filter)
+    const shown = filter.name === undefined ? 'you see everything' : `you see ${filter.name} alone`
+    view.notify(`${shown} · ${formatSuppressed(welcome)}`)
   }
 
   async #approve([start = '', always]: readonly string[]): Promise<void> {
@@ -135,9 +129,8 @@ export class CommandRunner {
     const span = words.find((word) => /^for:/.test(word))?.slice('for:'.length)
     const [recipient = '', ...named] = words.filter((word) => !/^for:/.test(word))
     const capabilities = parseCapabilities(requireSome(named, '/grant <participant> <capability…> [for:1h]'))
-    const expiresAt = parseExpiry({ ...(span !== undefined && { for: span }) })
-    const terms = { ...(expiresAt !== undefined && { expiresAt }) }
-    const { id } = await this.#context.space.grant(recipient, capabilities, terms)
+    const expiresAt = parseExpiry({ for: span })
+    const { id } = await this.#context.space.grant(recipient, capabilities, omitUndefined({ expiresAt }))
     this.#context.view.notify(`✓ ${recipient} may ${formatCapabilities(capabilities)} (grant ${id})`)
   }
 
@@ -168,8 +161,7 @@ function parseFilter(words: readonly string[]): ViewFilter {
   const filter = readFilter({
     ...(agent.length > 0 && { agent }),
     ...(kind.length > 0 && { kind }),
-    ...(context !== undefined && { context }),
-    ...(reasoning !== undefined && { reasoning }),
+    ...omitUndefined({ context, reasoning }),
   })
   return words.length === 0 ? filter : { ...filter, name: words.join(' ') }
 }

@@ -3,6 +3,7 @@ import { type ConnectOptions, connect, type DialRequest, readEnvironment, type S
 import type { Command } from 'commander'
 import { UsageError } from './exit.js'
 import { readEpoch } from './http-client.js'
+import { omitUndefined } from './options.js'
 import { readGatewayFile } from './running-gateway.js'
 
 export interface ConnectionFlags {
@@ -28,11 +29,7 @@ export async function enterSpace(
   resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
 ): Promise<Space> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(resolveTarget(flags))
-  const space = await connect({
-    ...resume,
-    ...(epoch !== undefined && { epoch }),
-    ...buildConnectOptions(flags),
-  })
+  const space = await connect({ ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) })
   // What was once asked of its participant is shown anew then, and is not this command's to answer.
   if (Object.keys(resume).length > 0) space.serve(() => new Promise(() => {}))
   return space
@@ -45,12 +42,8 @@ export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
 function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   const { url, space, tokenFile } = flags
   const as = flags.as ?? defaultPerson(space)
-  return {
-    ...(url !== undefined && { url }),
-    ...(space !== undefined && { space }),
-    ...(as !== undefined && { as }),
-    ...(tokenFile !== undefined && { token: readToken(tokenFile) }),
-  }
+  const token = tokenFile === undefined ? undefined : readToken(tokenFile)
+  return omitUndefined({ url, space, as, token })
 }
 
 /** Whoever says who he is, by name or token, is not guessed. */

@@ -61,7 +61,7 @@ function tryParseDuration(text: string): number | undefined {
 
 /** When something ends that was limited by `--for` or by `--until`, RFC 3339; `undefined` = by none of them. */
 export function parseExpiry(
-  { for: span, until }: { readonly for?: string; readonly until?: string },
+  { for: span, until }: { readonly for?: string | undefined; readonly until?: string | undefined },
   now = Date.now(),
 ): string | undefined {
   if (span !== undefined && until !== undefined) throw new UsageError('give --for or --until, not both')
@@ -90,3 +90,13 @@ export function withListen(config: Config, listen: string | undefined): Config {
     throw new UsageError(`--listen: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
+
+type Defined<Fields> = {
+  [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key]
+} & {
+  [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined>
+}
+
+/** Without the fields that are `undefined`: options that were not given keep their defaults. */
+export const omitUndefined = <Fields extends object>(fields: Fields): Defined<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>

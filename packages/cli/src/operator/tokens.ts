@@ -13,6 +13,7 @@ import {
   tokenWarnings,
 } from '../config/tokens.js'
 import { UsageError } from '../lib/exit.js'
+import { omitUndefined } from '../lib/options.js'
 import { print, printNotice, table } from '../lib/output.js'
 import { acceptsToken, findGateway } from '../lib/running-gateway.js'
 
@@ -74,10 +75,8 @@ async function announce(
   return outcomes.find((outcome) => outcome !== 'applied') ?? 'applied'
 }
 
-const toSelection = (participant: string | undefined, { space }: TokenFlags) => ({
-  ...(participant !== undefined && { participant }),
-  ...(space !== undefined && { space }),
-})
+const toSelection = (participant: string | undefined, { space }: TokenFlags) =>
+  omitUndefined({ participant, space })
 
 const toTokenJson = (
   { entry, after }: ChangedToken,

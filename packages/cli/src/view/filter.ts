@@ -8,6 +8,7 @@ import {
 } from '@meup/protocol'
 import { UsageError } from '../lib/exit.js'
 import type { Query } from '../lib/http-client.js'
+import { omitUndefined } from '../lib/options.js'
 
 export interface FilterFlags {
   readonly context?: string
@@ -33,20 +34,15 @@ export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterF
   if (!isDetail(reasoning)) throw new UsageError(`--reasoning is full, boundaries or none, not ${reasoning}`)
   if (context !== undefined && parseContext(context, anyContext) === undefined)
     throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
-  const subscription = {
-    ...(reasoning !== 'full' && { reasoning }),
-    ...(context !== undefined && { contexts: [context] }),
-    ...(agent && { from: [...agent] }),
-    ...(kind && { kinds: [...kind] }),
-  }
+  const subscription = omitUndefined({
+    reasoning: reasoning === 'full' ? undefined : reasoning,
+    contexts: context === undefined ? undefined : [context],
+    from: agent && [...agent],
+    kinds: kind && [...kind],
+  })
   return {
     subscription: Object.keys(subscription).length === 0 ? undefined : subscription,
-    query: {
-      reasoning,
-      ...(context !== undefined && { context }),
-      ...(agent && { from: agent.join() }),
-      ...(kind && { kind: kind.join() }),
-    },
+    query: omitUndefined({ reasoning, context, from: agent?.join(), kind: kind?.join() }),
     includes: (envelope) =>
       isShown(reasoning, envelope) &&
       (context === undefined || isWithin(envelope.context, context)) &&
