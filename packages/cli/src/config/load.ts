@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { imitationsIn } from '@meup/protocol'
-import type { Config } from './config.js'
+import { type Config, toAuth, toGateway, toSpaceEntry, toStorage } from './config.js'
 import { ConfigError } from './config-error.js'
-import { expandVariables } from './expand.js'
-import { plainValue, readYaml } from './read-yaml.js'
 import { type FileShared, type FileSpace, OneSpaceFile, SeveralSpacesFile } from './schema.js'
-import { type Finding, locate, type Source } from './source.js'
-import { toAuth, toGateway, toSpaceEntry, toStorage } from './to-config.js'
 import { isMapValue, validate } from './validate.js'
+import { expandVariables, type Finding, locate, plainValue, readYaml, type Source } from './yaml-source.js'
 
 /** What a file says, and where it says it. */
 export interface ConfigFile {

@@ -51,7 +51,7 @@ interface OpenContext {
 }
 
 /** Tools past this many are forgotten, oldest first. */
-const mostTools = 1000
+const maxTools = 1000
 
 /** Who thinks and which tools run, as far as one has seen. */
 export class Activity {
@@ -72,7 +72,7 @@ export class Activity {
   /** What goes on is told anew. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#contexts = createContextFold()
-    this.#contexts.apply(welcomeOf(welcome)) // Else nothing is known of how they end.
+    this.#contexts.apply(toWelcomeEnvelope(welcome)) // Else nothing is known of how they end.
     const before = new Map(this.#open)
     this.#open.clear()
     for (const { context, owner, startedAt } of welcome.contexts) {
@@ -83,7 +83,7 @@ export class Activity {
     if (isAnotherLog) this.#tools.clear()
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     for (const view of this.#contexts.apply(envelope).contexts) {
       const { context, state } = view
       const owner = view.owner ?? envelope.from
@@ -133,7 +133,7 @@ export class Activity {
     if (!isNotification(payload)) {
       const tool = onOneLine(shownToolName(payload))
       this.#tools.set(id, { caller: from, tool, since: this.#now() })
-      if (this.#tools.size > mostTools) this.#tools.delete(this.#tools.keys().next().value ?? '')
+      if (this.#tools.size > maxTools) this.#tools.delete(this.#tools.keys().next().value ?? '')
       return
     }
     const cancelled = cancellationOf(payload)
@@ -157,7 +157,7 @@ export class Activity {
 
 const isRun = (context: string): boolean => !context.includes('/')
 
-const welcomeOf = (payload: WelcomePayload): Envelope => ({
+const toWelcomeEnvelope = (payload: WelcomePayload): Envelope => ({
   protocol: PROTOCOL,
   id: '',
   ts: '',

@@ -1,13 +1,13 @@
 import { createInterface, emitKeypressEvents, type Interface, type Key } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
-import { pasted } from './pasting.js'
+import { stripVTControlCharacters } from 'node:util'
 
 /** What Tab makes of a line: what the last part of it may become, and that part. */
-export type Completing = (line: string) => [candidates: string[], part: string]
+export type Completer = (line: string) => [candidates: string[], part: string]
 
-export interface KeyboardOptions {
-  readonly completer?: Completing
+interface KeyboardOptions {
+  readonly completer?: Completer
   /** What is typed, or what may be typed, is another one now. */
   changed(): void
   /** The program is about to be stopped by Ctrl+Z, or goes on. */
@@ -71,8 +71,8 @@ export class Keyboard {
   }
 
   /** Gives every key but Ctrl+C to somebody else, until it is called without one. */
-  capture(captor?: (key: string) => void): void {
-    this.#captor = captor
+  capture(keyCapture?: (key: string) => void): void {
+    this.#captor = keyCapture
   }
 
   #press(text: string | undefined, key: Key): void {
@@ -94,7 +94,7 @@ export class Keyboard {
       this.#paste = undefined
       return false
     } else if (name === 'paste-end') {
-      if (this.#captor === undefined) this.lines.write(pasted(this.#paste))
+      if (this.#captor === undefined) this.lines.write(encodePaste(this.#paste))
       this.#paste = undefined
       this.#options.changed()
     } else this.#paste += sequence
@@ -119,3 +119,22 @@ export class Keyboard {
     process.kill(process.pid, 'SIGTSTP')
   }
 }
+
+/** A terminal that knows it says where what is pasted begins and ends. */
+export const [pasteOn, pasteOff] = ['\u001B[?2004h', '\u001B[?2004l']
+
+/** Stands for a line's end within a line that is being edited; Unicode keeps it for use within a program. */
+const lineEnd = '\uFDD0'
+const controls = /[^\P{Cc}\t]/gu
+
+/** What was pasted, as part of the one line that is edited. */
+const encodePaste = (text: string): string =>
+  stripVTControlCharacters(text)
+    .replace(/\r\n?|\n|\u2028|\u2029/g, lineEnd)
+    .replace(controls, '')
+
+/** An edited line as it is drawn: of the same length, on one row. */
+export const toOneRow = (line: string): string => line.replaceAll(lineEnd, '↵').replaceAll('\t', ' ')
+
+/** An edited line as it is sent, with the line ends that were pasted, but for those behind everything. */
+export const decodeLineEnds = (line: string): string => line.replaceAll(lineEnd, '\n').replace(/\n+$/, '')

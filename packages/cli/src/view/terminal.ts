@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:tty'
-import { widthOf } from './width.js'
+import { measureWidth } from '../render/width.js'
 
 /** What stands below everything else, and is drawn again and again. */
 export interface Footer {
@@ -115,7 +115,7 @@ export class Terminal {
   #erasing(): string {
     const { lines, cursor } = this.#drawn
     if (lines.length === 0) return '\r'
-    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#rowsOf(widthOf(line)), 0)
+    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#rowsOf(measureWidth(line)), 0)
     const rows = above + this.#rowsOf(cursor + 1) - 1
     return `\r${clearLine}${`${up}${clearLine}`.repeat(rows)}`
   }

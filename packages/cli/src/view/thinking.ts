@@ -1,7 +1,7 @@
 import type { Run, Space, VisibilityChange } from '@meup/agent-sdk'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
-export interface ThinkingOptions {
+export interface ThoughtVisibilityOptions {
   readonly space: Pick<Space, 'runs' | 'setVisibility'>
   /** Whether the gateway can be told anything at present. */
   isConnected(): boolean
@@ -16,14 +16,14 @@ export interface ThinkingOptions {
 }
 
 /** Whether this view shows thoughts. While a run goes on, it hides and shows them for everybody, and follows others. */
-export class Thinking {
+export class ThoughtVisibility {
   isShown = true
-  readonly #options: ThinkingOptions
+  readonly #options: ThoughtVisibilityOptions
   #isTelling = false
   /** The gateway cuts thoughts for this connection alone. */
   #isCut = false
 
-  constructor(options: ThinkingOptions) {
+  constructor(options: ThoughtVisibilityOptions) {
     this.#options = options
   }
 
@@ -38,13 +38,13 @@ export class Thinking {
   }
 
   /** Somebody has hidden or shown a run, or it has ended. */
-  follow({ context, reasoningVisible }: VisibilityChange): void {
+  onVisibility({ context, reasoningVisible }: VisibilityChange): void {
     if (this.#isTelling || this.#isCut || context !== this.#active?.context) return
     if (this.#set(reasoningVisible)) this.#options.reread()
   }
 
   /** A run begins visible. */
-  take({ kind, context }: AnyEnvelope): void {
+  onEnvelope({ kind, context }: AnyEnvelope): void {
     if (kind !== Kind.reasoningStart || context !== undefined || this.#isTelling) return
     this.#set(true)
     if (this.#isCut) this.#cut(false).catch(this.#options.failed)

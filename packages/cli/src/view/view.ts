@@ -1,8 +1,8 @@
 import type { Interface } from 'node:readline'
 import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
-import type { ConnectionFlags } from '../connection.js'
-import type { Lines } from '../render/conversation.js'
-import type { Completing } from './keyboard.js'
+import type { ConnectionFlags } from '../lib/connection.js'
+import type { LineRenderer } from '../render/conversation.js'
+import type { Completer } from './keyboard.js'
 
 export interface ViewFlags extends ConnectionFlags {
   readonly verbose?: boolean
@@ -17,11 +17,11 @@ export interface View {
   /** Prints lines that were asked for. */
   print(lines: readonly string[]): void
   /** Says something beside it. */
-  tell(line: string): void
+  notify(line: string): void
   toggleThoughts(): void
   toggleOutput(): void
   /** What shows envelopes of the past as this view shows those of now. */
-  past(): Lines
+  past(): LineRenderer
   /** Shows less from now on, or all again; resolves with what the gateway says to that. */
   choose(filter: ViewFilter): Promise<WelcomePayload>
   /** What it shows at present; absent = everything. */
@@ -46,7 +46,7 @@ export interface ViewFilter {
 export interface ViewOptions {
   /** One may type. */
   readonly echoes: boolean
-  readonly completer?: Completing
+  readonly completer?: Completer
   /** On a line: what waits for a decision. */
   readonly pending?: () => string | undefined
   /** What else keys do. */

@@ -1,0 +1,144 @@
+import type { DialRequest, Space } from '@meup/agent-sdk'
+import { brief, createProposalFold, type ProposalView, reasonText } from '@meup/folds'
+import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+import { type ConnectionFlags, enterSpace } from '../lib/connection.js'
+import { readLog } from '../lib/http-client.js'
+import { findByPrefix } from '../lib/options.js'
+import {
+  findOpenProposal,
+  formatArguments,
+  formatOutcome,
+  formatTarget,
+  getContentText,
+  isOpenProposal,
+  proposalKinds,
+  readProposals,
+} from '../lib/proposals.js'
+
+/** Characters of the arguments and of a text. */
+const maxArgumentChars = 2000
+
+/** What waits for a decision: what the log has of before, and what comes. */
+export class PendingProposals {
+  readonly #self: string
+  #fold = createProposalFold()
+  readonly #proposals = new Map<string, ProposalView>()
+  /** What came before the log was read. */
+  #early: AnyEnvelope[] | undefined = []
+
+  constructor(self: string) {
+    this.#self = self
+  }
+
+  /** Reads what was proposed before; what comes meanwhile counts as well, once. */
+  async read(at: DialRequest): Promise<void> {
+    try {
+      for await (const envelope of readLog(at, { kind: proposalKinds.join() })) this.#apply(envelope)
+    } finally {
+      const early = this.#early ?? []
+      this.#early = undefined
+      for (const envelope of early) this.#apply(envelope)
+    }
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    if (!proposalKinds.includes(envelope.kind)) return
+    if (this.#early === undefined) this.#apply(envelope)
+    else this.#early.push(envelope)
+  }
+
+  /** The log is another one now. */
+  restart(): void {
+    this.#fold = createProposalFold()
+    this.#proposals.clear()
+  }
+
+  /** What one may still decide, oldest first. */
+  list(now = Date.now()): ProposalView[] {
+    const own = (each: ProposalView): boolean => each.rejections.some(({ by }) => by === this.#self)
+    return [...this.#proposals.values()].filter((each) => isOpenProposal(each, now) && !own(each))
+  }
+
+  /** On a line, for who looks on; `undefined` = nothing waits. */
+  summary(): string | undefined {
+    const open = this.list()
+    const latest = open.at(-1)
+    if (latest === undefined) return undefined
+    const { source, rationale } = latest
+    return `⚠ ${open.length} pending · ${source.from}: ${formatTarget(latest)} — ${brief(reasonText(rationale), 60)} · Ctrl+P`
+  }
+
+  /** In full: what is to be done, why, what it takes, and how it stands. */
+  lines(now = Date.now()): string[] {
+    const open = this.list(now)
+    if (open.length === 0) return ['no proposal waits for a decision']
+    return open.flatMap((each) => [
+      `⚠ ${each.source.from} proposes ${formatTarget(each)}`,
+      `    ${formatArguments(each.parameters, maxArgumentChars)}`,
+      `    why: ${brief(reasonText(each.rationale), maxArgumentChars)}`,
+      `    takes: mcp.request to ${each.source.to?.join(', ') ?? 'everyone'}, ${brief(each.tool, 128)} · ${formatOutcome(each, now)}`,
+      `    /approve ${each.id} · /reject ${each.id} <why>`,
+    ])
+  }
+
+  #apply(envelope: AnyEnvelope): void {
+    for (const changed of this.#fold.apply(envelope)) {
+      if (changed.usesLeft > 0 && changed.withdrawal === null) this.#proposals.set(changed.id, changed)
+      else this.#proposals.delete(changed.id)
+    }
+  }
+}
+
+/** Milliseconds that a tool may take for what was approved. */
+const approvalTimeoutMs = 60_000
+
+/** Decides proposals in the place of whoever types. `flags` and `at` say where. */
+export class ProposalDecider {
+  readonly #space: Space
+  readonly #flags: ConnectionFlags
+  readonly #at: DialRequest
+
+  constructor(space: Space, flags: ConnectionFlags, at: DialRequest) {
+    this.#space = space
+    this.#flags = flags
+    this.#at = at
+  }
+
+  /** Does what was proposed; `isAlways`: and lets its proposer do the same from now on. Gives a line for people. */
+  approve(start: string, isAlways: boolean): Promise<string> {
+    return this.#with(start, async (space, id) => {
+      if (isAlways) {
+        const { recipient, id: grant } = await space.proposals.allowAlways(id)
+        return `✓ approved; ${recipient} may do the same from now on (grant ${grant})`
+      }
+      const { content, isError } = await space.proposals.approve(id, { timeoutMs: approvalTimeoutMs })
+      const text = getContentText(content, ' ') ?? ''
+      return isError === true
+        ? `✗ the tool failed: ${brief(text, 200)}`
+        : `✓ approved: ${brief(text || 'done', 200)}`
+    })
+  }
+
+  reject(start: string, why: string): Promise<string> {
+    return this.#with(start, async (space, id) => {
+      await space.proposals.reject(id, { reason: 'disagree', ...(why !== '' && { message: why }) })
+      return '✓ rejected'
+    })
+  }
+
+  /** Where the proposal is older than this connection, another one is shown it to the letter. */
+  async #with(start: string, act: (space: Space, id: string) => Promise<string>): Promise<string> {
+    const known = findByPrefix(this.#space.proposals.list(), start, 'proposal')
+    if (known !== undefined) return act(this.#space, known.id)
+    const { id, source } = findOpenProposal(await readProposals(this.#at), start, Date.now())
+    const space = await enterSpace(this.#flags, { after: source.seq - 1 })
+    try {
+      if (space.welcome.resume.from > source.seq)
+        throw new ProtocolError('proposal_not_found', `${id} is pruned`)
+      for await (const envelope of space.envelopes()) if (envelope.id === id) break
+      return await act(space, id)
+    } finally {
+      space.close()
+    }
+  }
+}
