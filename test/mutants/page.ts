@@ -31,7 +31,7 @@ export const page: readonly Mutant[] = [
   {
     package: observer,
     function: 'ChainCheck.#compare',
-    replace: "if (!isSame(body, shown)) throw new BrokenChain('it is not what was shown here', seq)",
+    replace: "if (!isSameEnvelope(body, shown)) throw new BrokenChain('it is not what was shown here', seq)",
     by: '',
     tests: ['packages/observer/test/chain.test.ts'],
   },

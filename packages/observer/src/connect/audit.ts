@@ -2,10 +2,10 @@ import { ProtocolError } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { BrokenChain, ChainCheck, type Checked, type Log } from '../model/index.js'
 import { ask, piecesOf } from './http.js'
-import type { Place } from './place.js'
+import type { Place } from './storage.js'
 
 /** How far the check of a log has come. */
-export type AuditState =
+type AuditState =
   /** `isLong`: it is not begun by itself. */
   | { readonly at: 'waiting'; readonly isLong: boolean }
   | { readonly at: 'checking' }
@@ -16,9 +16,9 @@ export type AuditState =
   | { readonly at: 'unknown'; readonly problem: string }
 
 /** Milliseconds: between two looks whether there is more, between two checks, and of work in one go. */
-const [everyMs, betweenMs, sliceMs] = [1000, 8000, 10]
+const [pollMs, minPauseMs, sliceMs] = [1000, 8000, 10]
 /** Envelopes: that are checked without being asked to, and that come between two looks where history is loaded. */
-const [mostByItself, mostBetween] = [200_000, 1500]
+const [maxUnaskedEnvelopes, maxLoadingEnvelopes] = [200_000, 1500]
 
 /**
  * Computes the hash chain of a space's log in this page, from the export that the gateway makes for its reader, and
@@ -77,7 +77,7 @@ export class Audit {
       this.state = { at: 'waiting', isLong: false }
     }
     ;[this.#epoch, this.#head] = [epoch, head]
-    this.#timer ??= setInterval(() => this.#look(), everyMs)
+    this.#timer ??= setInterval(() => this.#look(), pollMs)
   }
 
   /** What was found stays. */
@@ -117,10 +117,10 @@ export class Audit {
     const { at } = this.state
     if (document.hidden || at === 'checking' || at === 'broken' || this.rest === 0) return
     const { last } = this.#log()
-    const isLoading = last - this.#looked > mostBetween
+    const isLoading = last - this.#looked > maxLoadingEnvelopes
     this.#looked = last
-    if (isLoading || Date.now() - this.#last < betweenMs) return
-    if (Math.max(this.#head, last) - Math.max(this.#chain.hashes.last, 0) > mostByItself) {
+    if (isLoading || Date.now() - this.#last < minPauseMs) return
+    if (Math.max(this.#head, last) - Math.max(this.#chain.hashes.last, 0) > maxUnaskedEnvelopes) {
       if (at === 'waiting' && !this.state.isLong) this.#turn({ at: 'waiting', isLong: true })
     } else void this.check()
   }

@@ -1,24 +1,23 @@
 import type { AnyEnvelope } from '@meup/agent-sdk/watch'
 import type { SpaceModel } from '../model/index.js'
+import { nextFrame } from './frames.js'
 import { type Asked, readHistory } from './http.js'
-import type { Place } from './place.js'
+import type { Place } from './storage.js'
 
 /** Envelopes of a log that come first, over the socket: enough to look at. */
-export const atFirst = 1000
+export const initialTail = 1000
 /** Envelopes before them that come by themselves: some soon, then all that the page keeps. */
-const byThemselves = [9000, 90_000]
+const backgroundEnvelopes = [9000, 90_000]
 /** Envelopes that come at once when a reader asks for still earlier ones. */
-const onDemand = 10_000
-const perRequest = 1000
+const envelopesOnDemand = 10_000
+const envelopesPerRequest = 1000
 /** Milliseconds of each frame in which rows are made of them. */
-const perFrame = 8
+const frameBudgetMs = 8
 /** Envelopes or blocks between two looks at the clock. */
-const portion = 20
-/** Milliseconds between two turns while nobody sees the page. */
-const unseen = 50
+const stepsPerCheck = 20
 
 /** What it needs of the session. */
-export interface HistoryPorts {
+interface HistoryPorts {
   readonly place: Place
   /** The space as it is now; another one when the log is another one. */
   model(): SpaceModel
@@ -46,12 +45,12 @@ export class History {
     if (this.#isFilled) return
     this.#isFilled = true
     await nextFrame()
-    for (const envelopes of byThemselves) if (!this.isWhole) await this.#bring(envelopes)
+    for (const envelopes of backgroundEnvelopes) if (!this.isWhole) await this.#bring(envelopes)
   }
 
   /** Brings some more, as the reader asks. */
   async loadEarlier(): Promise<void> {
-    if (!this.isLoading && !this.isWhole) await this.#bring(onDemand)
+    if (!this.isLoading && !this.isWhole) await this.#bring(envelopesOnDemand)
   }
 
   /** Adds envelopes where they belong, a few at a time. */
@@ -72,7 +71,7 @@ export class History {
     this.#load(true)
     try {
       const asked: Asked = { before: first, order: 'desc' }
-      const earlier = await readHistory(this.#ports.place, asked, envelopes / perRequest)
+      const earlier = await readHistory(this.#ports.place, asked, envelopes / envelopesPerRequest)
       if (model !== this.#ports.model()) return
       await this.merge(earlier.envelopes)
       this.isWhole = earlier.isAll
@@ -89,9 +88,9 @@ export class History {
   }
 
   async #merge(model: SpaceModel, envelopes: readonly AnyEnvelope[]): Promise<void> {
-    const steps = model.mergeInSteps(envelopes, portion)
+    const steps = model.mergeInSteps(envelopes, stepsPerCheck)
     while (!this.#isOver && model === this.#ports.model()) {
-      const until = performance.now() + perFrame
+      const until = performance.now() + frameBudgetMs
       let isDone = false
       while (!isDone && performance.now() < until) isDone = steps.next().done === true
       if (isDone) break
@@ -100,9 +99,3 @@ export class History {
     this.#ports.changed()
   }
 }
-
-const nextFrame = (): Promise<unknown> =>
-  new Promise((resolve) => {
-    if (document.hidden) setTimeout(resolve, unseen)
-    else requestAnimationFrame(resolve)
-  })

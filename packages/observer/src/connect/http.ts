@@ -1,7 +1,7 @@
-import type { AnyEnvelope } from '@meup/agent-sdk/watch'
-import { ProtocolError } from '@meup/agent-sdk/watch'
+import { type AnyEnvelope, ProtocolError } from '@meup/agent-sdk/watch'
+import { grantKinds } from '@meup/folds'
 import { type Detail, type ErrorCode, errors } from '@meup/protocol'
-import type { Place } from './place.js'
+import type { Place } from './storage.js'
 
 /** What of the log is asked for. */
 export interface Asked {
@@ -21,7 +21,7 @@ interface Page {
   readonly next?: number
 }
 
-const perRequest = 1000
+const envelopesPerRequest = 1000
 
 /**
  * Reads what this participant may see of the log, so many requests at most; `isAll` tells whether that was all.
@@ -30,12 +30,12 @@ const perRequest = 1000
 export async function readHistory(
   place: Place,
   asked: Asked,
-  most = 100,
+  maxRequests = 100,
 ): Promise<{ envelopes: AnyEnvelope[]; isAll: boolean }> {
   const envelopes: AnyEnvelope[] = []
   const order = asked.order ?? 'asc'
   let next: number | undefined
-  for (let request = 0; request < most; request++) {
+  for (let request = 0; request < maxRequests; request++) {
     const from = next === undefined ? {} : order === 'asc' ? { after: next } : { before: next }
     const page = await readPage(place, { ...asked, ...from, order })
     envelopes.push(...page.envelopes)
@@ -53,7 +53,7 @@ export async function readOne(place: Place, seq: number): Promise<AnyEnvelope> {
   return envelopes[0]
 }
 
-async function readPage(place: Place, asked: Asked, limit = perRequest): Promise<Page> {
+async function readPage(place: Place, asked: Asked, limit = envelopesPerRequest): Promise<Page> {
   const parameters = Object.entries({ ...asked, limit }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],
   )
@@ -104,4 +104,19 @@ export async function* piecesOf(body: ReadableStream<Uint8Array> | null): AsyncG
   } finally {
     await reader.cancel()
   }
+}
+
+/** All that the log tells of who was given what. Rejects as `readHistory` does. */
+export async function readGrants(place: Place): Promise<readonly AnyEnvelope[]> {
+  const { envelopes } = await readHistory(place, { kind: grantKinds.join() })
+  return envelopes
+}
+
+/** The spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `exchange` does. */
+export async function spacesOf(url: string, token: string | undefined): Promise<readonly string[]> {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const response = await fetch(new URL('spaces', `${url}/`), { headers })
+  if (!response.ok) throw await problemOf(response)
+  const { spaces } = (await response.json()) as { spaces: string[] }
+  return spaces
 }

@@ -1,5 +1,5 @@
 import { problemOf } from './http.js'
-import type { Place } from './place.js'
+import type { Place } from './storage.js'
 
 const pattern = /^#\/open\/([\w-]{1,128})$/
 
@@ -30,13 +30,4 @@ export async function exchange(url: string, code: string): Promise<Invitation> {
     string
   >
   return { place: { url, space, token }, participant }
-}
-
-/** The spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `exchange` does. */
-export async function spacesOf(url: string, token: string | undefined): Promise<readonly string[]> {
-  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const response = await fetch(new URL('spaces', `${url}/`), { headers })
-  if (!response.ok) throw await problemOf(response)
-  const { spaces } = (await response.json()) as { spaces: string[] }
-  return spaces
 }

@@ -1,18 +1,25 @@
-import { type AnyEnvelope, ConnectionError, type Draft, ProtocolError, Watcher } from '@meup/agent-sdk/watch'
+import {
+  type AnyEnvelope,
+  ConnectionError,
+  type Dial,
+  type Draft,
+  dialBrowser,
+  ProtocolError,
+  Watcher,
+} from '@meup/agent-sdk/watch'
 import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
-import { Batches } from './batches.js'
-import { Cutting } from './cutting.js'
-import { dialAt } from './dial.js'
-import { atFirst, History } from './history.js'
-import { type Asked, readHistory } from './http.js'
-import type { Place } from './place.js'
+import { Batches } from './frames.js'
+import { History, initialTail } from './history.js'
+import { type Asked, readHistory, refusalOf } from './http.js'
 import { isReady, makeReady } from './regular-expressions.js'
+import type { Place } from './storage.js'
+import { Cutting } from './subscription.js'
 import { TimeTravel } from './time-travel.js'
 
 /** How it stands with the space. */
-export type Stage =
+type Stage =
   | { readonly at: 'connecting' }
   | { readonly at: 'live' }
   /** `until` = when the next try begins, in milliseconds by the clock of this machine. */
@@ -23,7 +30,7 @@ export type Stage =
 export type Detail = NonNullable<SubscribePayload['reasoning']>
 
 /** Milliseconds between two looks at how much the gateway keeps back. */
-const lookAgain = 10_000
+const suppressedPollMs = 10_000
 
 /** One visit to a space: what is known of it, and what its reader does in it. */
 export class Session {
@@ -154,7 +161,7 @@ export class Session {
   #resume(): { readonly tail: number } | { readonly after: number; readonly epoch: string } {
     const { last } = this.present.log
     return last === 0 || this.welcome === undefined
-      ? { tail: atFirst }
+      ? { tail: initialTail }
       : { after: last, epoch: this.welcome.space.epoch }
   }
 
@@ -166,7 +173,7 @@ export class Session {
     }
     this.#watcher = watcher
     this.#welcomed(watcher, watcher.welcome)
-    const looking = setInterval(() => void this.cutting.look(), lookAgain)
+    const looking = setInterval(() => void this.cutting.look(), suppressedPollMs)
     watcher
       .on('envelope', (envelope) => this.#batches.add(envelope))
       .on('welcome', (welcome) => this.#welcomed(watcher, welcome))
@@ -250,3 +257,14 @@ export function reasonOf(error: unknown): string {
   }
   return error instanceof Error ? error.message : String(error ?? 'the connection was closed')
 }
+
+/** Dials as browsers do, which are not told why there is no socket; then the gateway is asked over HTTP. */
+const dialAt =
+  (place: Place): Dial =>
+  async (request, events) => {
+    try {
+      return await dialBrowser(request, events)
+    } catch (error) {
+      throw (await refusalOf(place)) ?? error
+    }
+  }

@@ -3,9 +3,9 @@ import { Past, type SpaceModel } from '../model/index.js'
 /** How many times as fast as it was. */
 export const speeds = [1, 4, 16, 64] as const
 /** Milliseconds of each frame that the past may take, while it plays and while its reader waits for it. */
-const perFrame = { playing: 12, seeking: 24 }
+const frameBudgetMs = { playing: 12, seeking: 24 }
 /** Milliseconds: between two looks while nobody sees the page, and between two words on how far it is. */
-const [unseen, tellEvery] = [250, 100]
+const [hiddenFrameMs, progressEveryMs] = [250, 100]
 
 /** Where in time the reader of a space is: in the present, or at a moment of the past that stands still or goes on. */
 export class TimeTravel {
@@ -110,7 +110,7 @@ export class TimeTravel {
       }
       const now = performance.now()
       const [before, shown] = [past.wanted, past.model]
-      const most = this.isPlaying ? perFrame.playing : perFrame.seeking
+      const most = this.isPlaying ? frameBudgetMs.playing : frameBudgetMs.seeking
       const isThere = past.work(() => performance.now() - now > most)
       if (isThere && this.isPlaying) past.play((now - last) * this.speed, this.speed)
       past.model?.live.announcer.tell()
@@ -120,14 +120,14 @@ export class TimeTravel {
         !this.#isMoving ||
         past.wanted !== before ||
         past.model !== shown ||
-        now - this.#told > tellEvery
+        now - this.#told > progressEveryMs
       ) {
         this.#told = now
         this.#changed()
       }
       if (this.#isMoving) this.#next(isThere ? now : performance.now())
     }
-    if (document.hidden) setTimeout(step, unseen)
+    if (document.hidden) setTimeout(step, hiddenFrameMs)
     else requestAnimationFrame(step)
   }
 }

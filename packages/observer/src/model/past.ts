@@ -1,13 +1,12 @@
 import type { Envelope } from '@meup/protocol'
-import type { Checkpoint } from './checkpoint.js'
-import type { SpaceModel } from './space-model.js'
+import type { Checkpoint, SpaceModel } from './space-model.js'
 
 /** Envelopes between two looks at the clock. */
-const portion = 50
+const envelopesPerStep = 50
 /** Envelopes between two checkpoints: what it takes at most to go back. */
-const between = 5000
+const checkpointEnvelopes = 5000
 /** Milliseconds that a reader waits for the next envelope, at most, however long that took. */
-const longestPause = 2000
+const maxPauseMs = 2000
 
 /** A space as it was at the moment that its reader chooses: the log up to there, folded from the last checkpoint before. */
 export class Past {
@@ -24,7 +23,7 @@ export class Past {
   /** Milliseconds that were played since the last envelope. */
   #passed = 0
 
-  constructor(present: SpaceModel, checkpointEvery = between) {
+  constructor(present: SpaceModel, checkpointEvery = checkpointEnvelopes) {
     this.#present = present
     this.#between = checkpointEvery
     this.#growing = present.atItsBeginning()
@@ -61,7 +60,7 @@ export class Past {
     this.#passed += ms
     for (let index = log.countThrough(this.#wanted); index < log.envelopes.length; index++) {
       const [last, next] = [log.envelopes[index - 1], log.envelopes[index]]
-      const gap = Math.min(timeOf(next) - timeOf(last), longestPause * speed)
+      const gap = Math.min(timeOf(next) - timeOf(last), maxPauseMs * speed)
       if (next?.seq === undefined || gap > this.#passed) break
       this.#passed -= Math.max(gap, 0)
       this.#wanted = next.seq
@@ -77,7 +76,7 @@ export class Past {
     let index = log.countThrough(this.#growing.log.last)
     while (index < end) {
       if (isTimeUp()) return false
-      const next = Math.min(index + portion, end, index + this.#between - this.#since)
+      const next = Math.min(index + envelopesPerStep, end, index + this.#between - this.#since)
       this.#growing.take(log.envelopes.slice(index, next), 0)
       void this.#growing.lists.stream.slots
       this.#took(next - index)

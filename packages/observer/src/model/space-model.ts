@@ -1,19 +1,15 @@
-import { createPresenceFold, type PresenceFold, type ProposalView } from '@meup/folds'
+import { createPresenceFold, type PresenceFold, type PresenceSnapshot, type ProposalView } from '@meup/folds'
 import { contextParent, type Envelope, type WelcomePayload } from '@meup/protocol'
-import { beginningOf } from './beginning.js'
-import type { Checkpoint } from './checkpoint.js'
-import type { Filter } from './filter.js'
-import { Folding, type Level } from './folding.js'
-import { lighten } from './heavy.js'
-import { Lens } from './lens.js'
-import { Lists, type Prepared } from './lists.js'
-import { Live } from './live.js'
-import { Log } from './log.js'
-import { People, type Person } from './people.js'
-import type { Sources } from './rows.js'
-import { Sieve } from './sieve.js'
-import { type HiddenRun, readInSteps, sourcesOf, Views } from './views.js'
-import { welcomeEnvelope } from './welcome.js'
+import { type Filter, Lens, Sieve } from './filter/log-filter.js'
+import { Live } from './log/live.js'
+import { Log } from './log/log.js'
+import { People, type Person } from './log/people.js'
+import { lighten } from './log/truncate.js'
+import { beginningOf, welcomeEnvelope } from './log/welcome.js'
+import { Folding, type FoldingMark, type Level } from './rows/folding.js'
+import { Lists, type Prepared } from './rows/lists.js'
+import type { Sources } from './rows/row.js'
+import { type HiddenRun, readInSteps, sourcesOf, Views, type ViewsMark } from './space-folds.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
 interface Capacity {
@@ -24,7 +20,7 @@ interface Capacity {
 const defaultCapacity: Capacity = { most: 100_000, slack: 20_000 }
 
 /** How often rows are made once more because their reader has chosen something meanwhile. */
-const mostAgain = 3
+const maxPrepareRetries = 3
 
 /** Everything a page shows of one space. It knows nothing but the log, and what its reader has chosen. */
 export class SpaceModel {
@@ -120,7 +116,7 @@ export class SpaceModel {
     yield* readInSteps([...this.log.envelopes, ...missing], log, views, perStep)
     views.blocks.flush()
     let [choices, prepared] = yield* this.#prepare(views, perStep)
-    for (let again = 0; choices !== this.#choices && again < mostAgain; again++) {
+    for (let again = 0; choices !== this.#choices && again < maxPrepareRetries; again++) {
       ;[choices, prepared] = yield* this.#prepare(views, perStep)
     }
     for (const envelope of this.log.envelopes.slice(this.log.countThrough(through))) {
@@ -296,4 +292,10 @@ export class SpaceModel {
   #sources(views: () => Views): Sources {
     return sourcesOf(views, this.folding, this.sieve)
   }
+}
+
+/** What a space was at an envelope, as far as the log does not tell at once. */
+export interface Checkpoint extends ViewsMark {
+  readonly presence: PresenceSnapshot
+  readonly folding: FoldingMark
 }

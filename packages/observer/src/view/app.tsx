@@ -1,11 +1,11 @@
 import type { VNode } from 'preact'
 import { useEffect, useReducer, useState } from 'preact/hooks'
 import { firstCode, takeCode } from '../connect/one-time-link.js'
-import { forgetToken, keepToken, keptToken, latestSpace, type Place } from '../connect/place.js'
 import { Session } from '../connect/session.js'
+import { forgetToken, keepToken, keptToken, latestSpace, type Place } from '../connect/storage.js'
 import { readRoute, writeRoute } from '../model/index.js'
-import { Entrance, url } from './entrance.js'
-import { useKept } from './hooks.js'
+import { useKept } from './shared/hooks.js'
+import { Entrance, url } from './sign-in.js'
 import { SpacePage } from './space-page.js'
 
 /** The page: asks who somebody is, then shows the space. */

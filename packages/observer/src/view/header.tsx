@@ -1,12 +1,14 @@
 import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { spacesOf } from '../connect/http.js'
 import type { Detail, Session } from '../connect/session.js'
-import { sizeText } from '../model/index.js'
-import { AuditBadge } from './audit-badge.js'
-import { useNow } from './hooks.js'
-import { Icon } from './icon.js'
-import { SpaceSwitch } from './space-switch.js'
+import { keepToken } from '../connect/storage.js'
+import { sizeText, writeRoute } from '../model/index.js'
+import { AuditBadge } from './audit/audit-badge.js'
+import { useNow } from './shared/hooks.js'
+import { Icon } from './shared/parts.js'
 
-export interface HeaderProps {
+interface HeaderProps {
   readonly session: Session
   readonly theme: string
   readonly setTheme: (theme: string) => void
@@ -90,5 +92,37 @@ function Hidden({ session }: { session: Session }): VNode | null {
     <span class="dim" title="What the gateway kept back from this connection">
       hidden {envelopes.toLocaleString('en')} · {sizeText(bytes)} saved
     </span>
+  )
+}
+
+/** The name of the space, and the way to others that the same token opens. */
+function SpaceSwitch({ session }: { session: Session }): VNode {
+  const { place, stage } = session
+  const [spaces, setSpaces] = useState<readonly string[]>([])
+  const isLive = stage.at === 'live'
+  useEffect(() => {
+    if (!isLive) return
+    spacesOf(place.url, place.token).then(setSpaces, (error: unknown) =>
+      console.info('the spaces of this token are not known:', error),
+    )
+  }, [place, isLive])
+  if (spaces.length < 2) return <strong class="space">{place.space}</strong>
+  return (
+    <select
+      class="space"
+      aria-label="Space"
+      value={place.space}
+      onChange={(event) => {
+        const space = event.currentTarget.value
+        keepToken({ ...place, space })
+        location.hash = writeRoute({ space })
+      }}
+    >
+      {spaces.map((space) => (
+        <option key={space} value={space}>
+          {space}
+        </option>
+      ))}
+    </select>
   )
 }

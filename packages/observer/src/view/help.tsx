@@ -18,7 +18,7 @@ const keys = [
   ['Escape', 'close what is open'],
 ] as const
 
-export interface HelpProps {
+interface HelpProps {
   readonly hasKeys: boolean
   readonly setKeys: (hasKeys: boolean) => void
   readonly close: () => void

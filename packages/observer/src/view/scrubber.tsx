@@ -2,14 +2,14 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { speeds } from '../connect/time-travel.js'
 import { countText, momentText } from '../model/index.js'
-import { amendAddress } from './address.js'
-import { useDesk } from './desk.js'
-import { Icon } from './icon.js'
+import { amendAddress } from './shared/hooks.js'
+import { Icon } from './shared/parts.js'
+import { useDesk } from './shared/use-space.js'
 
 /** Milliseconds that a moment is looked at before the address names it: browsers take only so many changes. */
-const settledMs = 400
+const addressDelayMs = 400
 
-export interface ScrubberProps {
+interface ScrubberProps {
   /** Seq of the moment that the address names; absent = the present. */
   readonly linked: number | undefined
 }
@@ -113,7 +113,7 @@ function useMoment(linked: number | undefined): void {
   useEffect(() => {
     if (isPast) wanted.current = undefined
     if (wanted.current !== undefined) return
-    const timer = setTimeout(() => amendAddress({ moment: isPast ? seq : undefined }), settledMs)
+    const timer = setTimeout(() => amendAddress({ moment: isPast ? seq : undefined }), addressDelayMs)
     return () => clearTimeout(timer)
   }, [isPast, seq])
 }

@@ -3,31 +3,29 @@ import type { ComponentType, VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Detail, reasonOf, type Session } from '../connect/session.js'
 import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
-import { amendAddress } from './address.js'
-import { Announcements } from './announcements.js'
-import { type Desk, DeskProvider } from './desk.js'
-import { Empty, NothingPasses } from './empty.js'
+import { Inspector } from './audit/inspector.js'
+import { Lanes } from './conversation/lanes.js'
+import { MessageBox } from './conversation/message-box.js'
+import { Stream } from './conversation/stream.js'
+import { Waterfall } from './conversation/waterfall.js'
+import { Filters } from './filters/filters.js'
+import { HiddenList } from './filters/hidden-list.js'
+import { SearchBar } from './filters/search-bar.js'
 import { Header } from './header.js'
 import { Help } from './help.js'
-import { useCatchingUp, useKept } from './hooks.js'
-import { Inspector } from './inspector.js'
-import { keymapOf } from './keymap.js'
-import { type Keymap, listenToKeys } from './keys.js'
-import { Lanes } from './lanes.js'
-import { useLens } from './lens.js'
-import { MessageBox } from './message-box.js'
-import { PersonPanel } from './person.js'
-import { useKeptPlace } from './place.js'
+import { type Keymap, keymapOf, listenToKeys } from './keymap.js'
+import { People } from './participants/people.js'
+import { PersonPanel } from './participants/person.js'
+import { useKeptPlace } from './scroll-position.js'
 import { Scrubber } from './scrubber.js'
-import { SearchBar } from './search-bar.js'
-import { Side, toFilters } from './side.js'
-import { StatusLine } from './status-line.js'
-import { Stream } from './stream.js'
-import type { ViewHandle, ViewName, ViewProps } from './view.js'
-import { panelId, tabId, useView, ViewTabs } from './view-tabs.js'
-import { Waterfall } from './waterfall.js'
+import { amendAddress, useCatchingUp, useKept } from './shared/hooks.js'
+import { type Desk, DeskProvider } from './shared/use-space.js'
+import { useLens } from './shared/view-filter.js'
+import type { ViewHandle, ViewProps } from './shared/virtual-rows.js'
+import { Announcements, StatusLine } from './status-line.js'
+import { panelId, tabId, useView, type ViewName, ViewTabs } from './view-tabs.js'
 
-export interface SpacePageProps {
+interface SpacePageProps {
   readonly session: Session
   readonly theme: string
   readonly setTheme: (theme: string) => void
@@ -233,3 +231,63 @@ export function SpacePage({
     </DeskProvider>
   )
 }
+
+/** Who is there, what is shown alone, and what is hidden. */
+const Side = ({ met }: { met: string | undefined }): VNode => (
+  <div class="side">
+    <People met={met} />
+    <Filters />
+    <HiddenList />
+  </div>
+)
+
+/** Puts the focus on the first filter. */
+const toFilters = (): void => document.querySelector<HTMLElement>('.filters button')?.focus()
+
+/** What there is to do where there is nothing to see. */
+function Empty({ session }: { session: Session }): VNode {
+  const { stage, place } = session
+  if (stage.at === 'connecting') {
+    return (
+      <p class="empty dim" role="status">
+        Connecting to {place.space}…
+      </p>
+    )
+  }
+  if (stage.at === 'ended') {
+    return (
+      <div class="empty">
+        <h2>The space cannot be reached</h2>
+        <p>
+          Look whether the gateway runs, and whether this machine reaches it. What you have written is kept.
+        </p>
+        <button type="button" class="primary" onClick={() => void session.again()}>
+          Try again
+        </button>
+      </div>
+    )
+  }
+  return (
+    <div class="empty">
+      <h2>Nothing has happened here yet</h2>
+      <p>Say something below, or join from a terminal, in the folder of the space:</p>
+      <pre>meup join</pre>
+      <p>From another machine, with a token of your own:</p>
+      <pre>
+        MEUP_TOKEN=… meup join --url {place.url} --space {place.space}
+      </pre>
+      <p class="dim">Whatever is said, thought and done in {place.space} shows here as it happens.</p>
+    </div>
+  )
+}
+
+/** Where a reader's own filter lets nothing through. */
+const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
+  <div class="empty">
+    <h2>Nothing of it passes your filter</h2>
+    <p>What comes and passes shows here.</p>
+    <button type="button" class="primary" onClick={widen}>
+      Show everything
+    </button>
+  </div>
+)

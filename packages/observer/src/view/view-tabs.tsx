@@ -1,8 +1,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { readRoute } from '../model/index.js'
-import { amendAddress } from './address.js'
-import { type ViewName, viewNamed, views } from './view.js'
+import { amendAddress } from './shared/hooks.js'
 
 const labels: Readonly<Record<ViewName, { readonly mark: string; readonly title: string }>> = {
   stream: { mark: '≡', title: 'Everything in its order' },
@@ -58,3 +57,10 @@ export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName
     ))}
   </div>
 )
+
+/** The ways to look at a space. */
+export const views = ['stream', 'lanes', 'waterfall'] as const
+export type ViewName = (typeof views)[number]
+
+/** What the address names; the stream where it names nothing that there is. */
+const viewNamed = (name: string | undefined): ViewName => views.find((each) => each === name) ?? 'stream'

@@ -1,0 +1,64 @@
+import { type Cut, isCutting, type Level, nothingCut } from '../model/index.js'
+
+/** A space at a gateway, and whoever enters it. */
+export interface Place {
+  /** Base address of the gateway. */
+  readonly url: string
+  readonly space: string
+  /** Absent = a guest, where the space lets guests in. */
+  readonly token?: string
+}
+
+const tokenKey = (space: string): string => `meup-token:${space}`
+const lastSpace = 'meup-space'
+
+/** A token stays in this tab, and goes with it. */
+export const keptToken = (space: string): string | undefined =>
+  sessionStorage.getItem(tokenKey(space)) ?? undefined
+export function keepToken({ space, token }: Place): void {
+  if (token !== undefined) sessionStorage.setItem(tokenKey(space), token)
+  localStorage.setItem(lastSpace, space)
+}
+export const forgetToken = (space: string): void => sessionStorage.removeItem(tokenKey(space))
+/** Whether whoever uses this tab has come in somewhere already, with another token. */
+export const isElse = ({ token }: Place): boolean =>
+  Object.entries(sessionStorage).some(([key, kept]) => key.startsWith(tokenKey('')) && kept !== token)
+export const latestSpace = (): string => localStorage.getItem(lastSpace) ?? ''
+
+/** What a reader has chosen not to see. It stays in this tab, as the token does. */
+export interface Choices {
+  /** Those whose thoughts are not shown. */
+  readonly muted: readonly string[]
+  readonly cut: Cut
+  /** Whether only what is searched for is shown. */
+  readonly isHitsOnly: boolean
+  /** Contexts that were folded or unfolded, the latest of them. */
+  readonly folds: readonly (readonly [context: string, level: Level])[]
+  /** Id of the line at the top, where that is not the live end. */
+  readonly top: string | undefined
+}
+
+const noChoices: Choices = { muted: [], cut: nothingCut, isHitsOnly: false, folds: [], top: undefined }
+const choicesKey = (space: string): string => `meup-choices:${space}`
+
+export function keptChoices(space: string): Choices {
+  const kept = sessionStorage.getItem(choicesKey(space))
+  return kept === null ? noChoices : { ...noChoices, ...(JSON.parse(kept) as Partial<Choices>) }
+}
+
+export function keepChoices(space: string, choices: Choices): void {
+  const { muted, cut, isHitsOnly, folds, top } = choices
+  const isNothing = muted.length + folds.length === 0 && !isCutting(cut) && !isHitsOnly && top === undefined
+  if (isNothing) sessionStorage.removeItem(choicesKey(space))
+  else sessionStorage.setItem(choicesKey(space), JSON.stringify(choices))
+}
+
+const draftKey = (space: string): string => `meup-draft:${space}`
+
+/** What somebody has written and not said yet. It stays in this tab, whatever becomes of the session. */
+export const keptDraft = (space: string): string => sessionStorage.getItem(draftKey(space)) ?? ''
+
+export function keepDraft(space: string, text: string): void {
+  if (text === '') sessionStorage.removeItem(draftKey(space))
+  else sessionStorage.setItem(draftKey(space), text)
+}

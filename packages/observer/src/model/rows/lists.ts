@@ -1,0 +1,141 @@
+import type { Block } from './blocks.js'
+import { Lanes } from './lanes.js'
+import type { Slot, Sources } from './row.js'
+import { RowList } from './row-list.js'
+import { slotsOf } from './slots.js'
+import { timedSlotsOf } from './waterfall.js'
+
+/** Rows that are known before the blocks are shown, by the list that they are for. */
+export type Prepared = ReadonlyMap<RowList | Lanes, Map<Block, readonly Slot[]>>
+
+/** The rows of so many blocks are made at once. */
+const maxBlocksAtOnce = 2000
+/** Blocks between two looks at the clock. */
+const blocksPerStep = 16
+
+/** The rows of each view. Those of views that nobody looks at are not kept up. */
+export class Lists {
+  readonly stream: RowList
+  readonly #blocks: () => readonly Block[]
+  readonly #sources: Sources
+  #lanes: Lanes | undefined
+  #waterfall: RowList | undefined
+  readonly #renewal = new Renewal<Prepared>()
+
+  /** `blocks`: in the order of the log. */
+  constructor(blocks: () => readonly Block[], sources: Sources) {
+    this.#blocks = blocks
+    this.#sources = sources
+    this.stream = new RowList(blocks, sources, slotsOf)
+  }
+
+  /** From when it is first asked for. */
+  get lanes(): Lanes {
+    this.#lanes ??= new Lanes(this.#blocks, this.#sources)
+    return this.#lanes
+  }
+
+  /** From when it is first asked for. */
+  get waterfall(): RowList {
+    this.#waterfall ??= new RowList(this.#blocks, this.#sources, timedSlotsOf)
+    return this.#waterfall
+  }
+
+  /** Those that are not asked for any more take no room. */
+  drop(view: 'lanes' | 'waterfall'): void {
+    if (view === 'lanes') this.#lanes = undefined
+    else this.#waterfall = undefined
+  }
+
+  /** These blocks are new or different. */
+  touch(blocks: readonly Block[]): void {
+    this.#renewal.touch(blocks)
+    for (const list of this.#kept) list.touch(blocks)
+  }
+
+  /** Some of the blocks are gone; the others are as they were. */
+  shorten(): void {
+    for (const list of this.#kept) list.shorten()
+    if (this.isBehind) this.renew()
+  }
+
+  /** All rows are different. Where there are many, those of before show until `work` has made the others. */
+  renew(): void {
+    const blocks = this.#blocks()
+    if (blocks.length <= maxBlocksAtOnce) this.clear()
+    else this.#renewal.begin(this.prepare([...blocks], this.#sources, blocksPerStep))
+  }
+
+  /** Whether rows still show that are not as they are to be. */
+  get isBehind(): boolean {
+    return this.#renewal.isOn
+  }
+
+  /** Makes the rows that are to be until its time is up. Whether all of them show. */
+  work(isTimeUp: () => boolean): boolean {
+    const prepared = this.#renewal.work(isTimeUp)
+    if (prepared !== undefined) this.clear(prepared)
+    return !this.isBehind
+  }
+
+  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
+  clear(prepared?: Prepared): void {
+    this.#renewal.end()
+    for (const list of this.#kept) list.clear(prepared?.get(list))
+  }
+
+  /** The rows of these blocks by what these sources say, so many blocks at each step. */
+  *prepare(blocks: readonly Block[], sources: Sources, perStep: number): Generator<undefined, Prepared> {
+    const prepared = new Map(this.#kept.map((list) => [list, new Map<Block, readonly Slot[]>()]))
+    for (const [list, known] of prepared) {
+      for (const [index, block] of blocks.entries()) {
+        known.set(block, list.slotsFor(block, sources))
+        if (index % perStep === 0) yield
+      }
+    }
+    return prepared
+  }
+
+  get #kept(): readonly (RowList | Lanes)[] {
+    return [this.stream, this.#lanes ?? [], this.#waterfall ?? []].flat()
+  }
+}
+
+/** Rows that are made anew a few at a time, while those of before still show. */
+class Renewal<Prepared extends ReadonlyMap<unknown, Map<Block, unknown>>> {
+  #steps: Generator<undefined, Prepared> | undefined
+  /** Blocks that became different meanwhile. */
+  readonly #different = new Set<Block>()
+
+  get isOn(): boolean {
+    return this.#steps !== undefined
+  }
+
+  /** Drops what was prepared so far. */
+  begin(steps: Generator<undefined, Prepared>): void {
+    this.#different.clear()
+    this.#steps = steps
+  }
+
+  end(): void {
+    this.#steps = undefined
+  }
+
+  touch(blocks: readonly Block[]): void {
+    if (this.isOn) for (const block of blocks) this.#different.add(block)
+  }
+
+  /** Goes on until its time is up. What was prepared, once that is all. */
+  work(isTimeUp: () => boolean): Prepared | undefined {
+    while (this.#steps !== undefined) {
+      const { done, value } = this.#steps.next()
+      if (done === true) {
+        for (const known of value.values()) for (const block of this.#different) known.delete(block)
+        this.end()
+        return value
+      }
+      if (isTimeUp()) break
+    }
+    return undefined
+  }
+}

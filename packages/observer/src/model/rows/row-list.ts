@@ -1,0 +1,218 @@
+import type { Block } from './blocks.js'
+import type { Row, Slot, Sources } from './row.js'
+import { rowOf } from './row-content.js'
+
+/** The rows of a block; `heightOf`: pixels, where a row of this key was measured already. */
+type SlotsOf = (
+  block: Block,
+  sources: Sources,
+  heightOf: (key: string) => number | undefined,
+) => readonly Slot[]
+
+/** Rows one below the other, and where each is. Only those that are looked at are made. */
+export class RowList {
+  readonly #blocks: () => readonly Block[]
+  readonly #sources: Sources
+  readonly #slotsOf: SlotsOf
+  readonly #flat = new FlatRows()
+  readonly #layout = new Layout()
+  /** Pixels, by the keys of rows that were on the screen. */
+  readonly #heights = new Map<string, number>()
+  /** Index of the first row whose height the layout does not know. */
+  #resized = 0
+  #rows = new WeakMap<Slot, Row>()
+
+  /** `blocks`: in the order of the log. */
+  constructor(blocks: () => readonly Block[], sources: Sources, slotsOf: SlotsOf) {
+    this.#blocks = blocks
+    this.#sources = sources
+    this.#slotsOf = slotsOf
+  }
+
+  /** The same array each time, brought up to date. */
+  get slots(): readonly Slot[] {
+    const first = this.#flat.update(this.#blocks(), (block) => this.slotsFor(block))
+    this.#layout.update(this.#flat.slots, Math.min(first, this.#resized))
+    this.#resized = Number.POSITIVE_INFINITY
+    return this.#flat.slots
+  }
+
+  /** What stands in all of them, made whether anybody looks at it or not. */
+  get rows(): readonly Row[] {
+    return this.slots.map((slot) => this.rowOf(slot))
+  }
+
+  /** Index of the row that shows this envelope; -1 = none does. */
+  indexOf(id: string): number {
+    return this.slots.findIndex(
+      ({ envelope, calls }) => envelope.id === id || calls?.some((call) => call.envelope.id === id) === true,
+    )
+  }
+
+  /** Where the rows are, from the top. Ask for the slots first. */
+  get layout(): Layout {
+    return this.#layout
+  }
+
+  /** What stands there; the same object until it is different. */
+  rowOf(slot: Slot): Row {
+    const known = this.#rows.get(slot)
+    if (known !== undefined) return known
+    const row = rowOf(slot, this.#sources)
+    this.#rows.set(slot, row)
+    return row
+  }
+
+  /** A row turned out to be so many pixels high. */
+  measured(index: number, height: number): void {
+    const slot = this.#flat.slots[index]
+    if (slot === undefined || slot.height === height) return
+    slot.height = height
+    this.#heights.set(slot.key, height)
+    this.#resized = Math.min(this.#resized, index)
+  }
+
+  /** The rows of a block by what these sources say; default: those of the list. */
+  slotsFor(block: Block, sources = this.#sources): readonly Slot[] {
+    return this.#slotsOf(block, sources, (key) => this.#heights.get(key))
+  }
+
+  /** The rows of a block that was touched, where they are known already. */
+  know(block: Block, slots: readonly Slot[]): void {
+    this.#flat.know(block, slots)
+  }
+
+  /** These blocks are new or different. */
+  touch(blocks: readonly Block[]): void {
+    this.#flat.touch(blocks)
+  }
+
+  /** Some of the blocks are gone; the others are as they were. */
+  shorten(): void {
+    this.#flat.keep(this.#blocks())
+  }
+
+  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
+  clear(prepared?: Map<Block, readonly Slot[]>): void {
+    this.#flat.clear(prepared)
+  }
+}
+
+/** The rows of some blocks, one after the other. What stands before a change is left as it is. */
+class FlatRows {
+  readonly slots: Slot[] = []
+  #cached = new Map<Block, readonly Slot[]>()
+  /** Index of the first row of each block. */
+  readonly #starts: number[] = []
+  /** Place of the first block in the log whose rows are not as they are here. */
+  #from = 0
+
+  /** These blocks are new or different. */
+  touch(blocks: readonly Block[]): void {
+    for (const block of blocks) {
+      this.#cached.delete(block)
+      this.#from = Math.min(this.#from, block.index)
+    }
+  }
+
+  /** There are these blocks alone; they are as they were. */
+  keep(blocks: readonly Block[]): void {
+    const kept = new Map<Block, readonly Slot[]>()
+    for (const block of blocks) {
+      const slots = this.#cached.get(block)
+      if (slots !== undefined) kept.set(block, slots)
+    }
+    this.clear(kept)
+  }
+
+  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
+  clear(prepared = new Map<Block, readonly Slot[]>()): void {
+    this.#cached = prepared
+    this.#from = 0
+  }
+
+  /** The rows of a block that was touched, where they are known already. */
+  know(block: Block, slots: readonly Slot[]): void {
+    this.#cached.set(block, slots)
+  }
+
+  /** Gives the index of the first row that may be another one than before; the number of rows where none is. */
+  update(blocks: readonly Block[], slotsOf: (block: Block) => readonly Slot[]): number {
+    const from = firstFrom(blocks, this.#from)
+    this.#from = (blocks.at(-1)?.index ?? -1) + 1
+    if (from >= blocks.length && this.#starts.length <= blocks.length) return this.slots.length
+    const first = this.#starts[from] ?? this.slots.length
+    this.slots.length = first
+    this.#starts.length = Math.min(from, this.#starts.length)
+    for (let at = from; at < blocks.length; at++) {
+      const block = blocks[at]
+      if (block === undefined) break
+      this.#starts.push(this.slots.length)
+      let slots = this.#cached.get(block)
+      if (slots === undefined) {
+        slots = slotsOf(block)
+        this.#cached.set(block, slots)
+      }
+      for (const slot of slots) this.slots.push(slot)
+    }
+    return first
+  }
+}
+
+/** Index of the first block that stands at this place in the log, or after it. */
+function firstFrom(blocks: readonly Block[], place: number): number {
+  let [low, high] = [0, blocks.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((blocks[middle]?.index ?? 0) < place) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Where rows of different heights are, from the top. */
+export class Layout {
+  /** Pixels above each row, and above where the next would be. */
+  #tops = new Float64Array(1024)
+  #count = 0
+
+  /** To be called when rows or heights have changed, with the index of the first that has. */
+  update(rows: readonly { readonly height: number }[], from = 0): void {
+    this.#count = rows.length
+    if (this.#tops.length <= rows.length) this.#grow(rows.length * 2)
+    for (let index = from; index < rows.length; index++) {
+      this.#tops[index + 1] = this.topOf(index) + (rows[index]?.height ?? 0)
+    }
+  }
+
+  get height(): number {
+    return this.topOf(this.#count)
+  }
+
+  topOf(index: number): number {
+    return this.#tops[index] ?? 0
+  }
+
+  /** The row at so many pixels from the top; the last one beyond the end, -1 where there is none. */
+  indexAt(offset: number): number {
+    let [low, high] = [0, this.#count]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.topOf(middle + 1) <= offset) low = middle + 1
+      else high = middle
+    }
+    return Math.min(low, this.#count - 1)
+  }
+
+  /** The rows within `margin` pixels of what is seen: from the first to before the end. */
+  near(offset: number, seen: number, margin: number): { readonly start: number; readonly end: number } {
+    const start = Math.max(this.indexAt(Math.max(offset - margin, 0)), 0)
+    return { start, end: this.indexAt(offset + seen + margin) + 1 }
+  }
+
+  #grow(length: number): void {
+    const before = this.#tops
+    this.#tops = new Float64Array(length)
+    this.#tops.set(before)
+  }
+}

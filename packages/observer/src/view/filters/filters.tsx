@@ -1,0 +1,77 @@
+import type { VNode } from 'preact'
+import { isFiltering, type Sort, sorts, toggled } from '../../model/index.js'
+import { useDesk } from '../shared/use-space.js'
+
+const names: Readonly<Record<Sort, string>> = {
+  chat: 'messages',
+  thoughts: 'thoughts',
+  tools: 'tools',
+  proposals: 'proposals',
+  events: 'events',
+}
+
+/** What a reader wants to see alone, and what takes that back. */
+export function Filters(): VNode {
+  const { session, lens } = useDesk()
+  const { filter, query } = session.model.lens
+  const { from, context } = filter
+  const chosen: readonly string[] = filter.sorts
+  return (
+    <section class="filters" aria-label="Filters">
+      <h2>Show only</h2>
+      <p class="sorts">
+        {sorts.map((sort) => (
+          <button
+            type="button"
+            class="toggle"
+            key={sort}
+            data-sort={sort}
+            aria-pressed={chosen.includes(sort)}
+            onClick={() => lens.narrow({ sorts: toggled(chosen, sort) as readonly Sort[] })}
+          >
+            {chosen.includes(sort) ? '✓ ' : ''}
+            {names[sort]}
+          </button>
+        ))}
+      </p>
+      {from.map((id) => (
+        <Only key={id} what={`from ${id}`} drop={() => lens.narrow({ from: toggled(from, id) })} />
+      ))}
+      {context !== undefined && (
+        <Only what={`in ${context}`} drop={() => lens.narrow({ context: undefined })} />
+      )}
+      {query !== '' && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={filter.isHitsOnly}
+            onChange={(event) => lens.narrow({ isHitsOnly: event.currentTarget.checked })}
+          />
+          <span class="said">lines with “{query}”</span>
+        </label>
+      )}
+      {isFiltering(filter) && (
+        <button type="button" class="widen" onClick={() => lens.widen()}>
+          Show everything
+        </button>
+      )}
+    </section>
+  )
+}
+
+const Only = ({ what, drop }: { what: string; drop: () => void }): VNode => (
+  <p class="only">
+    <span class="said" title={what}>
+      {what}
+    </span>
+    <button
+      type="button"
+      class="quiet"
+      aria-label={`No longer only ${what}`}
+      title="Show others too"
+      onClick={drop}
+    >
+      ✕
+    </button>
+  </p>
+)
