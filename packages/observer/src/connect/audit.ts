@@ -1,7 +1,7 @@
 import { ProtocolError } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { BrokenChain, ChainCheck, type Checked, type Log } from '../model/index.js'
-import { ask, piecesOf } from './http.js'
+import { BrokenChain, ChainCheck, type CheckResult, type Log } from '../model/index.js'
+import { ask, readChunks } from './http.js'
 import type { Place } from './storage.js'
 
 /** How far the check of a log has come. */
@@ -28,7 +28,7 @@ export class Audit {
   state: AuditState = { at: 'waiting', isLong: false }
   readonly #place: Place
   readonly #log: () => Log
-  readonly #changed: () => void
+  readonly #onChange: () => void
   #timer: ReturnType<typeof setInterval> | undefined
   #epoch: string | undefined
   #head = 0
@@ -36,18 +36,18 @@ export class Audit {
   /** When the last check ended. */
   #last = 0
   /** Seq of the last envelope at the last look. */
-  #looked = 0
+  #polledSeq = 0
   #stopped = new AbortController()
   /** When the work began that goes on without a pause. */
   #began = 0
 
-  constructor(place: Place, log: () => Log, changed: () => void) {
+  constructor(place: Place, log: () => Log, onChange: () => void) {
     this.#place = place
     this.#log = log
-    this.#changed = changed
+    this.#onChange = onChange
   }
 
-  get checked(): Checked | undefined {
+  get checked(): CheckResult | undefined {
     return this.#chain.checked
   }
 
@@ -63,10 +63,10 @@ export class Audit {
   }
 
   /** What the chain comes to at a seq, hexadecimal, as far as it holds. */
-  hashOf(seq: number): string | undefined {
+  getHash(seq: number): string | undefined {
     const { state, checked } = this
     const wrong = state.at === 'broken' ? (state.seq ?? 0) : Number.POSITIVE_INFINITY
-    return seq < wrong && seq <= (checked?.head ?? -1) ? this.#chain.hashes.of(seq) : undefined
+    return seq < wrong && seq <= (checked?.head ?? -1) ? this.#chain.hashes.get(seq) : undefined
   }
 
   /** Checks from now on whatever there is. `epoch`, `head`: of the log, as the gateway says. */
@@ -77,7 +77,7 @@ export class Audit {
       this.state = { at: 'waiting', isLong: false }
     }
     ;[this.#epoch, this.#head] = [epoch, head]
-    this.#timer ??= setInterval(() => this.#look(), pollMs)
+    this.#timer ??= setInterval(() => this.#poll(), pollMs)
   }
 
   /** What was found stays. */
@@ -89,9 +89,9 @@ export class Audit {
   }
 
   /** Checks all of it, whatever was found before. */
-  async again(): Promise<void> {
+  async recheck(): Promise<void> {
     if (this.state.at === 'checking') return
-    this.#chain.again()
+    this.#chain.reset()
     await this.check()
   }
 
@@ -100,28 +100,28 @@ export class Audit {
     if (this.state.at === 'checking') return
     this.#stopped = new AbortController()
     const { signal } = this.#stopped
-    this.#turn({ at: 'checking' })
+    this.#setState({ at: 'checking' })
     this.#began = performance.now()
     try {
-      await this.#chain.readOn()
-      if (!signal.aborted) this.#turn({ at: 'whole' })
+      await this.#chain.check()
+      if (!signal.aborted) this.#setState({ at: 'whole' })
     } catch (error) {
       if (signal.aborted) return
-      const state = error instanceof BrokenChain ? brokenBy(error) : await this.#explain(error)
-      if (!signal.aborted) this.#turn(state)
+      const state = error instanceof BrokenChain ? toBrokenState(error) : await this.#explain(error)
+      if (!signal.aborted) this.#setState(state)
     }
     this.#last = Date.now()
   }
 
-  #look(): void {
+  #poll(): void {
     const { at } = this.state
     if (document.hidden || at === 'checking' || at === 'broken' || this.rest === 0) return
     const { last } = this.#log()
-    const isLoading = last - this.#looked > maxLoadingEnvelopes
-    this.#looked = last
+    const isLoading = last - this.#polledSeq > maxLoadingEnvelopes
+    this.#polledSeq = last
     if (isLoading || Date.now() - this.#last < minPauseMs) return
     if (Math.max(this.#head, last) - Math.max(this.#chain.hashes.last, 0) > maxUnaskedEnvelopes) {
-      if (at === 'waiting' && !this.state.isLong) this.#turn({ at: 'waiting', isLong: true })
+      if (at === 'waiting' && !this.state.isLong) this.#setState({ at: 'waiting', isLong: true })
     } else void this.check()
   }
 
@@ -134,7 +134,7 @@ export class Audit {
   async *#export(after: number): AsyncGenerator<Uint8Array, void> {
     const path = `audit/export${after < 1 ? '' : `?after=${after}`}`
     const { body } = await ask(this.#place, path, this.#stopped.signal)
-    yield* piecesOf(body)
+    yield* readChunks(body)
   }
 
   #pause(): Promise<void> | undefined {
@@ -142,7 +142,7 @@ export class Audit {
     const { signal } = this.#stopped
     return new Promise((resolve) => setTimeout(resolve)).then(() => {
       signal.throwIfAborted()
-      this.#changed()
+      this.#onChange()
       this.#began = performance.now()
     })
   }
@@ -161,13 +161,13 @@ export class Audit {
     }
   }
 
-  #turn(state: AuditState): void {
+  #setState(state: AuditState): void {
     this.state = state
-    this.#changed()
+    this.#onChange()
   }
 }
 
-const brokenBy = ({ message: problem, seq }: BrokenChain): AuditState => ({
+const toBrokenState = ({ message: problem, seq }: BrokenChain): AuditState => ({
   at: 'broken',
   problem,
   ...(seq !== undefined && { seq }),

@@ -21,8 +21,8 @@ interface HistoryPorts {
   readonly place: Place
   /** The space as it is now; another one when the log is another one. */
   model(): SpaceModel
-  changed(): void
-  failed(error: unknown): void
+  onChange(): void
+  onError(error: unknown): void
 }
 
 /** What was before the envelopes that the page has: brings it without holding up the page. */
@@ -76,7 +76,7 @@ export class History {
       await this.merge(earlier.envelopes)
       this.isWhole = earlier.isAll
     } catch (error) {
-      this.#ports.failed(error)
+      this.#ports.onError(error)
     } finally {
       this.#load(false)
     }
@@ -84,7 +84,7 @@ export class History {
 
   #load(isLoading: boolean): void {
     this.isLoading = isLoading
-    this.#ports.changed()
+    this.#ports.onChange()
   }
 
   async #merge(model: SpaceModel, envelopes: readonly AnyEnvelope[]): Promise<void> {
@@ -96,6 +96,6 @@ export class History {
       if (isDone) break
       await nextFrame()
     }
-    this.#ports.changed()
+    this.#ports.onChange()
   }
 }

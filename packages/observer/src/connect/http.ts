@@ -62,7 +62,7 @@ async function readPage(place: Place, asked: Asked, limit = envelopesPerRequest)
 }
 
 /** Why the gateway does not let somebody in; `undefined` where it would, or where it cannot be reached. */
-export async function refusalOf(place: Place): Promise<ProtocolError | undefined> {
+export async function probeRefusal(place: Place): Promise<ProtocolError | undefined> {
   try {
     await ask(place, 'participants')
     return undefined
@@ -81,18 +81,18 @@ export async function ask(
   const address = new URL(`spaces/${encodeURIComponent(space)}/${what}`, `${url}/`)
   const response = await fetch(address, { headers, ...(signal && { signal }) })
   if (response.ok) return response
-  throw await problemOf(response)
+  throw await readProblem(response)
 }
 
 /** What the gateway says in a response that refuses. */
-export async function problemOf(response: Response): Promise<ProtocolError> {
+export async function readProblem(response: Response): Promise<ProtocolError> {
   const problem = (await response.json().catch(() => ({}))) as { code?: string; detail?: string }
   const code = Object.hasOwn(errors, problem.code ?? '') ? (problem.code as ErrorCode) : 'unavailable'
   return new ProtocolError(code, problem.detail ?? `HTTP ${response.status}`)
 }
 
 /** What comes of a response, piece by piece; whoever stops reading ends it. */
-export async function* piecesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+export async function* readChunks(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
   const reader = body?.getReader()
   if (reader === undefined) return
   try {
@@ -113,10 +113,10 @@ export async function readGrants(place: Place): Promise<readonly AnyEnvelope[]> 
 }
 
 /** The spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `exchange` does. */
-export async function spacesOf(url: string, token: string | undefined): Promise<readonly string[]> {
+export async function listSpaces(url: string, token: string | undefined): Promise<readonly string[]> {
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const response = await fetch(new URL('spaces', `${url}/`), { headers })
-  if (!response.ok) throw await problemOf(response)
+  if (!response.ok) throw await readProblem(response)
   const { spaces } = (await response.json()) as { spaces: string[] }
   return spaces
 }

@@ -1,10 +1,10 @@
-import { problemOf } from './http.js'
+import { readProblem } from './http.js'
 import type { Place } from './storage.js'
 
 const pattern = /^#\/open\/([\w-]{1,128})$/
 
 /** The code that the address holds, and no longer does afterwards: neither the history of the browser nor anybody who looks on. */
-export function takeCode(): string | undefined {
+export function consumeCode(): string | undefined {
   if (!location.hash.startsWith('#/open/')) return undefined
   const [, code] = pattern.exec(location.hash) ?? []
   history.replaceState(null, '', location.pathname)
@@ -12,7 +12,7 @@ export function takeCode(): string | undefined {
 }
 
 /** Before anything else of the page runs. */
-export const firstCode = takeCode()
+export const firstCode = consumeCode()
 
 /** Where a link leads, and as whom. */
 export interface Invitation {
@@ -24,7 +24,7 @@ export interface Invitation {
 export async function exchange(url: string, code: string): Promise<Invitation> {
   const headers = { authorization: `Bearer ${code}` }
   const response = await fetch(new URL('links/exchange', `${url}/`), { method: 'POST', headers })
-  if (!response.ok) throw await problemOf(response)
+  if (!response.ok) throw await readProblem(response)
   const { space, participant, token } = (await response.json()) as Record<
     'space' | 'participant' | 'token',
     string

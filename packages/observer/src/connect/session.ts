@@ -12,10 +12,10 @@ import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
 import { Batches } from './frames.js'
 import { History, initialTail } from './history.js'
-import { type Asked, readHistory, refusalOf } from './http.js'
+import { type Asked, probeRefusal, readHistory } from './http.js'
 import { isReady, makeReady } from './regular-expressions.js'
 import type { Place } from './storage.js'
-import { Cutting } from './subscription.js'
+import { Subscription } from './subscription.js'
 import { TimeTravel } from './time-travel.js'
 
 /** How it stands with the space. */
@@ -47,36 +47,36 @@ export class Session {
   /** Changes whenever what this reader may do does. */
   rights = 0
   /** What this reader does not want to be sent. */
-  readonly cutting: Cutting
+  readonly subscription: Subscription
   #watcher: Watcher | undefined
   #isOver = false
-  readonly #changed: () => void
+  readonly #onChange: () => void
   readonly #batches = new Batches<AnyEnvelope>((batch) => {
-    this.present.take(batch, Date.now())
-    this.#changed()
+    this.present.append(batch, Date.now())
+    this.#onChange()
     void this.#history.fill()
   })
   readonly #history: History
 
-  constructor(place: Place, changed: () => void) {
+  constructor(place: Place, onChange: () => void) {
     this.place = place
-    this.#changed = changed
-    this.time = new TimeTravel(() => this.present, changed)
-    this.audit = new Audit(place, () => this.present.log, changed)
+    this.#onChange = onChange
+    this.time = new TimeTravel(() => this.present, onChange)
+    this.audit = new Audit(place, () => this.present.log, onChange)
     this.#history = new History({
       place,
       model: () => this.present,
-      changed,
-      failed: (error) => this.#tell(`Earlier envelopes could not be loaded: ${reasonOf(error)}`),
+      onChange,
+      onError: (error) => this.#setNotice(`Earlier envelopes could not be loaded: ${formatError(error)}`),
     })
-    this.cutting = new Cutting({
-      desk: () => this.desk,
+    this.subscription = new Subscription({
+      client: () => this.client,
       last: () => this.present.log.last,
       missing: () => this.present.log.missing,
       runs: () => [...this.present.runs.keys()],
       fetch: (asked, isWanted) => this.#fetch(() => asked, isWanted),
-      changed,
-      tell: (reason) => this.#tell(reasonOf(reason)),
+      onChange,
+      onError: (reason) => this.#setNotice(formatError(reason)),
     })
   }
 
@@ -103,18 +103,18 @@ export class Session {
     try {
       const watcher = await Watcher.open(dialAt(this.place), { ...this.place, ...this.#resume() })
       if (this.#isOver) watcher.close()
-      else this.#follow(watcher)
+      else this.#attach(watcher)
     } catch (error) {
-      this.#end(error)
+      this.#onEnd(error)
     }
   }
 
   /** After it has ended: tries to go on from where it was. */
-  async again(): Promise<void> {
+  async reconnect(): Promise<void> {
     if (this.stage.at !== 'ended') return
     this.#isOver = false
     this.stage = { at: 'connecting' }
-    this.#changed()
+    this.#onChange()
     await this.open()
   }
 
@@ -133,24 +133,24 @@ export class Session {
     if (watcher === undefined) return false
     if (isReady(watcher.capabilities)) return watcher.can(draft)
     makeReady(watcher.capabilities).then(
-      () => this.#changedRights(),
-      (error: unknown) => this.#tell(reasonOf(error)),
+      () => this.#onRightsChange(),
+      (error: unknown) => this.#setNotice(formatError(error)),
     )
     return false
   }
 
   /** What this reader does; `undefined` while the space cannot be reached, or is looked at as it was. */
-  get desk(): Watcher | undefined {
+  get client(): Watcher | undefined {
     return this.stage.at === 'live' && !this.time.isPast ? this.#watcher : undefined
   }
 
   get detail(): Detail {
-    return this.cutting.cut.detail
+    return this.subscription.cut.detail
   }
 
   /** Changes how much of others' thoughts this connection is shown; what was missed is fetched when it is all again. */
-  show(detail: Detail): Promise<void> {
-    return this.cutting.to({ ...this.cutting.cut, detail })
+  setDetail(detail: Detail): Promise<void> {
+    return this.subscription.change({ ...this.subscription.cut, detail })
   }
 
   loadEarlier(): Promise<void> {
@@ -165,22 +165,22 @@ export class Session {
       : { after: last, epoch: this.welcome.space.epoch }
   }
 
-  #follow(watcher: Watcher): void {
+  #attach(watcher: Watcher): void {
     const isReturn = this.present.log.last > 0
     if (isReturn) {
       this.stage = { at: 'reconnecting', until: 0, reason: '' }
-      if (watcher.welcome.resume.status === 'lost') this.#lost()
+      if (watcher.welcome.resume.status === 'lost') this.#onLogLost()
     }
     this.#watcher = watcher
-    this.#welcomed(watcher, watcher.welcome)
-    const looking = setInterval(() => void this.cutting.look(), suppressedPollMs)
+    this.#onWelcome(watcher, watcher.welcome)
+    const looking = setInterval(() => void this.subscription.poll(), suppressedPollMs)
     watcher
       .on('envelope', (envelope) => this.#batches.add(envelope))
-      .on('welcome', (welcome) => this.#welcomed(watcher, welcome))
-      .on('lost', () => this.#lost())
+      .on('welcome', (welcome) => this.#onWelcome(watcher, welcome))
+      .on('lost', () => this.#onLogLost())
       .on('reconnecting', (inMs, reason) => {
         this.stage = { at: 'reconnecting', until: Date.now() + inMs, reason }
-        this.#changed()
+        this.#onChange()
       })
       .on('visibility', ({ context, hiddenBy = [], by = '' }) => {
         if (hiddenBy.includes(by)) return
@@ -188,31 +188,31 @@ export class Session {
       })
       .on('closed', (error) => {
         clearInterval(looking)
-        this.#end(error)
+        this.#onEnd(error)
       })
   }
 
-  #welcomed(watcher: Watcher, welcome: WelcomePayload): void {
+  #onWelcome(watcher: Watcher, welcome: WelcomePayload): void {
     const isBack = this.stage.at === 'reconnecting'
     const { status, from, to } = welcome.resume
     this.stage = { at: 'live' }
-    this.cutting.welcomed(welcome, isBack)
-    this.present.enter(welcome, Date.now(), watcher.gatewayTime())
+    this.subscription.onWelcome(welcome, isBack)
+    this.present.onWelcome(welcome, Date.now(), watcher.gatewayTime())
     this.rights++
     this.audit.watch(welcome.space.epoch, welcome.space.head)
     if (isBack && status !== 'lost')
       this.notice = to < from ? 'back, nothing missed' : `replayed ${from}–${to}`
-    this.#changed()
+    this.#onChange()
   }
 
   /** Everything that is shown is of a log that is no more. */
-  #lost(): void {
+  #onLogLost(): void {
     this.#batches.clear()
     this.time.toPresent()
     this.present = new SpaceModel(undefined, this.present)
     this.#history.isWhole = true
-    this.cutting.lost()
-    this.#tell('The log that was shown here is gone; this is what the space has now.')
+    this.subscription.onLogLost()
+    this.#setNotice('The log that was shown here is gone; this is what the space has now.')
   }
 
   /** Adds what was kept back: nothing that is still on its way over the socket. */
@@ -223,34 +223,34 @@ export class Session {
       // What is earlier than all that was loaded comes when that is asked for, without a gap.
       const { first } = this.present.log
       await this.#history.merge(envelopes.filter((each) => (each.seq ?? 0) >= first && isWanted(each)))
-      this.#changed()
+      this.#onChange()
     } catch (error) {
-      this.#tell(`What was hidden could not be loaded: ${reasonOf(error)}`)
+      this.#setNotice(`What was hidden could not be loaded: ${formatError(error)}`)
     }
   }
 
-  #changedRights(): void {
+  #onRightsChange(): void {
     this.rights++
-    this.#changed()
+    this.#onChange()
   }
 
-  #tell(notice: string): void {
+  #setNotice(notice: string): void {
     this.notice = notice
-    this.#changed()
+    this.#onChange()
   }
 
-  #end(error: unknown): void {
+  #onEnd(error: unknown): void {
     if (this.#isOver) return
     this.#isOver = true
     this.audit.stop()
     const isRefused = error instanceof ProtocolError && !error.retryable
-    this.stage = { at: 'ended', isRefused, reason: reasonOf(error) }
-    this.#changed()
+    this.stage = { at: 'ended', isRefused, reason: formatError(error) }
+    this.#onChange()
   }
 }
 
 /** In words, with what to do about it where that is known. */
-export function reasonOf(error: unknown): string {
+export function formatError(error: unknown): string {
   if (error instanceof ConnectionError) return `${error.message} — ${error.hint}`
   if (error instanceof ProtocolError && error.code === 'unauthorized') {
     return 'The gateway does not take this token here. Check it, and the name of the space.'
@@ -265,6 +265,6 @@ const dialAt =
     try {
       return await dialBrowser(request, events)
     } catch (error) {
-      throw (await refusalOf(place)) ?? error
+      throw (await probeRefusal(place)) ?? error
     }
   }

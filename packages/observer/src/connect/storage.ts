@@ -13,17 +13,17 @@ const tokenKey = (space: string): string => `meup-token:${space}`
 const lastSpace = 'meup-space'
 
 /** A token stays in this tab, and goes with it. */
-export const keptToken = (space: string): string | undefined =>
+export const loadToken = (space: string): string | undefined =>
   sessionStorage.getItem(tokenKey(space)) ?? undefined
-export function keepToken({ space, token }: Place): void {
+export function saveToken({ space, token }: Place): void {
   if (token !== undefined) sessionStorage.setItem(tokenKey(space), token)
   localStorage.setItem(lastSpace, space)
 }
-export const forgetToken = (space: string): void => sessionStorage.removeItem(tokenKey(space))
+export const removeToken = (space: string): void => sessionStorage.removeItem(tokenKey(space))
 /** Whether whoever uses this tab has come in somewhere already, with another token. */
-export const isElse = ({ token }: Place): boolean =>
+export const hasOtherToken = ({ token }: Place): boolean =>
   Object.entries(sessionStorage).some(([key, kept]) => key.startsWith(tokenKey('')) && kept !== token)
-export const latestSpace = (): string => localStorage.getItem(lastSpace) ?? ''
+export const loadLastSpace = (): string => localStorage.getItem(lastSpace) ?? ''
 
 /** What a reader has chosen not to see. It stays in this tab, as the token does. */
 export interface Choices {
@@ -41,12 +41,12 @@ export interface Choices {
 const noChoices: Choices = { muted: [], cut: nothingCut, isHitsOnly: false, folds: [], top: undefined }
 const choicesKey = (space: string): string => `meup-choices:${space}`
 
-export function keptChoices(space: string): Choices {
+export function loadChoices(space: string): Choices {
   const kept = sessionStorage.getItem(choicesKey(space))
   return kept === null ? noChoices : { ...noChoices, ...(JSON.parse(kept) as Partial<Choices>) }
 }
 
-export function keepChoices(space: string, choices: Choices): void {
+export function saveChoices(space: string, choices: Choices): void {
   const { muted, cut, isHitsOnly, folds, top } = choices
   const isNothing = muted.length + folds.length === 0 && !isCutting(cut) && !isHitsOnly && top === undefined
   if (isNothing) sessionStorage.removeItem(choicesKey(space))
@@ -56,9 +56,9 @@ export function keepChoices(space: string, choices: Choices): void {
 const draftKey = (space: string): string => `meup-draft:${space}`
 
 /** What somebody has written and not said yet. It stays in this tab, whatever becomes of the session. */
-export const keptDraft = (space: string): string => sessionStorage.getItem(draftKey(space)) ?? ''
+export const loadDraft = (space: string): string => sessionStorage.getItem(draftKey(space)) ?? ''
 
-export function keepDraft(space: string, text: string): void {
+export function saveDraft(space: string, text: string): void {
   if (text === '') sessionStorage.removeItem(draftKey(space))
   else sessionStorage.setItem(draftKey(space), text)
 }

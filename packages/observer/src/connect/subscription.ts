@@ -1,11 +1,11 @@
 import type { AnyEnvelope, Watcher } from '@meup/agent-sdk/watch'
 import type { WelcomePayload } from '@meup/protocol'
-import { type Cut, isCutAway, isCutting, nothingCut, subscriptionOf } from '../model/index.js'
+import { type Cut, isCutAway, isCutting, nothingCut, toSubscribePayload } from '../model/index.js'
 import type { Asked } from './http.js'
 
 /** What it needs of the session. */
-interface CuttingPorts {
-  desk(): Watcher | undefined
+interface SubscriptionPorts {
+  client(): Watcher | undefined
   /** Seq of the last envelope that was received. */
   last(): number
   /** How many envelopes between the first and the last were not received. */
@@ -14,17 +14,17 @@ interface CuttingPorts {
   runs(): Iterable<string>
   /** Adds to the log what it does not have and this takes. */
   fetch(asked: Asked, isWanted: (envelope: AnyEnvelope) => boolean): Promise<void>
-  changed(): void
-  tell(reason: unknown): void
+  onChange(): void
+  onError(reason: unknown): void
 }
 
 /** What the gateway keeps from this reader by their own wish, and brings back [MEUP-9.1]. */
-export class Cutting {
+export class Subscription {
   cut: Cut = nothingCut
-  readonly #ports: CuttingPorts
+  readonly #ports: SubscriptionPorts
   /** Last seq before anything was cut that still may be missing. */
   #wholeUntil = 0
-  /** What the gateway had counted when the cutting began, and what it counted on connections before this one. */
+  /** What the gateway had counted when the subscription began, and what it counted on connections before this one. */
   #before = { envelopes: 0, bytes: 0 }
   #carried = { envelopes: 0, bytes: 0 }
   #counted = { envelopes: 0, bytes: 0 }
@@ -32,11 +32,11 @@ export class Cutting {
   /** What this reader had not received anyway. */
   #notPermitted = 0
 
-  constructor(ports: CuttingPorts) {
+  constructor(ports: SubscriptionPorts) {
     this.#ports = ports
   }
 
-  /** Envelopes and bytes that were kept back since the cutting began [MEUP-9.4]. */
+  /** Envelopes and bytes that were kept back since the subscription began [MEUP-9.4]. */
   get saved(): { readonly envelopes: number; readonly bytes: number } {
     const sum = (name: 'envelopes' | 'bytes'): number =>
       this.#carried[name] + this.#counted[name] - this.#before[name]
@@ -52,32 +52,32 @@ export class Cutting {
   }
 
   /** What was missed is fetched when it is wanted again. Rejects with what the gateway refuses. */
-  async to(next: Cut): Promise<void> {
-    const desk = this.#ports.desk()
-    if (desk === undefined || JSON.stringify(next) === JSON.stringify(this.cut)) return
+  async change(next: Cut): Promise<void> {
+    const client = this.#ports.client()
+    if (client === undefined || JSON.stringify(next) === JSON.stringify(this.cut)) return
     if (!isCutting(this.cut)) this.#begin()
-    const { space } = await desk.subscribe(subscriptionOf(next))
+    const { space } = await client.subscribe(toSubscribePayload(next))
     this.cut = next
-    this.#ports.changed()
+    this.#ports.onChange()
     const asked = { after: this.#wholeUntil, before: space.head + 1 }
-    await this.#ports.fetch(asked, (envelope) => !isCutAway(envelope, next, desk.id))
+    await this.#ports.fetch(asked, (envelope) => !isCutAway(envelope, next, client.id))
     if (!isCutting(this.cut)) this.#begin()
-    this.#ports.changed()
+    this.#ports.onChange()
   }
 
   /** The gateway tells how much it kept back whenever it is asked for the same again. */
-  async look(): Promise<void> {
-    const desk = this.#ports.desk()
-    if (desk === undefined || !isCutting(this.cut)) return
+  async poll(): Promise<void> {
+    const client = this.#ports.client()
+    if (client === undefined || !isCutting(this.cut)) return
     try {
-      await this.#hearOfEnds(await desk.subscribe(subscriptionOf(this.cut)))
+      await this.#fetchEnds(await client.subscribe(toSubscribePayload(this.cut)))
     } catch (error) {
-      this.#ports.tell(error)
+      this.#ports.onError(error)
     }
   }
 
   /** `isFresh`: of a new connection, whose counts begin anew. */
-  welcomed({ subscription }: WelcomePayload, isFresh: boolean): void {
+  onWelcome({ subscription }: WelcomePayload, isFresh: boolean): void {
     if (isFresh) {
       this.#carried = this.saved
       this.#before = { envelopes: 0, bytes: 0 }
@@ -86,7 +86,7 @@ export class Cutting {
   }
 
   /** Another log than before. */
-  lost(): void {
+  onLogLost(): void {
     this.#begin()
     this.#wholeUntil = 0
   }
@@ -99,7 +99,7 @@ export class Cutting {
   }
 
   /** A run whose end was cut still ends: that much is asked for. */
-  async #hearOfEnds({ contexts }: WelcomePayload): Promise<void> {
+  async #fetchEnds({ contexts }: WelcomePayload): Promise<void> {
     const open = new Set(contexts.map(({ context }) => context))
     for (const context of this.#ports.runs()) {
       if (open.has(context)) continue

@@ -12,17 +12,17 @@ export class TimeTravel {
   speed: (typeof speeds)[number] = 1
   isPlaying = false
   readonly #present: () => SpaceModel
-  readonly #changed: () => void
+  readonly #onChange: () => void
   #past: Past | undefined
   /** Seq of the last envelope when the present was left. */
   #left = 0
   #isMoving = false
   /** When it was last said how far it is. */
-  #told = 0
+  #notifiedAt = 0
 
-  constructor(present: () => SpaceModel, changed: () => void) {
+  constructor(present: () => SpaceModel, onChange: () => void) {
     this.#present = present
-    this.#changed = changed
+    this.#onChange = onChange
   }
 
   get isPast(): boolean {
@@ -36,7 +36,7 @@ export class TimeTravel {
 
   /** Seq of the last envelope that is shown, or will be. */
   get seq(): number {
-    return this.#past?.wanted ?? this.#present().log.last
+    return this.#past?.target ?? this.#present().log.last
   }
 
   /** From 0 to 1 while the moment is looked for; 1 = it is shown. */
@@ -64,20 +64,20 @@ export class TimeTravel {
   }
 
   /** From the present it stops; in the past it goes on, or stops. */
-  turn(): void {
+  togglePlay(): void {
     if (this.#past === undefined) {
       this.toMoment(this.#present().log.last)
       return
     }
     this.isPlaying = !this.isPlaying
     if (this.isPlaying) this.#move()
-    this.#changed()
+    this.#onChange()
   }
 
   /** How fast it goes from now on. */
-  pace(speed: number): void {
+  setSpeed(speed: number): void {
     this.speed = speeds.find((each) => each === speed) ?? 1
-    this.#changed()
+    this.#onChange()
   }
 
   toPresent(): void {
@@ -85,8 +85,8 @@ export class TimeTravel {
     this.#past = undefined
     this.isPlaying = false
     this.#present().redrawAll()
-    this.#present().live.announcer.tell()
-    this.#changed()
+    this.#present().live.announcer.drain()
+    this.#onChange()
   }
 
   /** After envelopes were added where they belong. */
@@ -95,7 +95,7 @@ export class TimeTravel {
   }
 
   #move(): void {
-    this.#changed()
+    this.#onChange()
     if (this.#isMoving) return
     this.#isMoving = true
     this.#next(performance.now())
@@ -109,21 +109,21 @@ export class TimeTravel {
         return
       }
       const now = performance.now()
-      const [before, shown] = [past.wanted, past.model]
+      const [before, shown] = [past.target, past.model]
       const most = this.isPlaying ? frameBudgetMs.playing : frameBudgetMs.seeking
       const isThere = past.work(() => performance.now() - now > most)
       if (isThere && this.isPlaying) past.play((now - last) * this.speed, this.speed)
-      past.model?.live.announcer.tell()
+      past.model?.live.announcer.drain()
       this.#isMoving = this.isPlaying || !isThere
-      if (this.isPlaying && isThere && past.wanted >= this.#present().log.last) this.toPresent()
+      if (this.isPlaying && isThere && past.target >= this.#present().log.last) this.toPresent()
       else if (
         !this.#isMoving ||
-        past.wanted !== before ||
+        past.target !== before ||
         past.model !== shown ||
-        now - this.#told > progressEveryMs
+        now - this.#notifiedAt > progressEveryMs
       ) {
-        this.#told = now
-        this.#changed()
+        this.#notifiedAt = now
+        this.#onChange()
       }
       if (this.#isMoving) this.#next(isThere ? now : performance.now())
     }

@@ -7,14 +7,14 @@ export {
   isCutAway,
   isCutting,
   nothingCut,
-  subscriptionOf,
   toggled,
+  toSubscribePayload,
 } from './filter/visibility.js'
-export { BrokenChain, ChainCheck, type Checked } from './log/chain-check.js'
-export { capabilityText, readCapabilities, Trust } from './log/grants.js'
+export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
+export { capabilityText, GrantIndex, readCapabilities } from './log/grants.js'
 export type { Log } from './log/log.js'
 export type { Person, Status } from './log/people.js'
-export { sizeOf } from './log/truncate.js'
+export { getFullSize } from './log/truncate.js'
 export { Past } from './past.js'
 export { type Route, readRoute, writeRoute } from './route.js'
 export type { Level } from './rows/folding.js'
@@ -32,13 +32,13 @@ export type {
   Slot,
 } from './rows/row.js'
 export { Layout, type RowList } from './rows/row-list.js'
-export { type Span, spanOf, type TimeScale, timeScale } from './rows/waterfall.js'
+export { getSpan, type Span, type TimeScale, timeScale } from './rows/waterfall.js'
 export { SpaceModel } from './space-model.js'
 export {
-  bucketOf,
   clockText,
   countText,
   durationText,
+  hashToBucket,
   indentJson,
   momentText,
   sizeText,

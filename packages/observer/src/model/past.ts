@@ -19,7 +19,7 @@ export class Past {
   #checkpoints: Checkpoint[]
   /** Envelopes that were taken since the checkpoint before. */
   #since = 0
-  #wanted = 0
+  #target = 0
   /** Milliseconds that were played since the last envelope. */
   #passed = 0
 
@@ -27,7 +27,7 @@ export class Past {
     this.#present = present
     this.#between = checkpointEvery
     this.#growing = present.atItsBeginning()
-    this.#checkpoints = [this.#growing.mark(undefined)]
+    this.#checkpoints = [this.#growing.checkpoint(undefined)]
     this.#source = present.log.envelopes
   }
 
@@ -37,20 +37,20 @@ export class Past {
   }
 
   /** Seq of the last envelope that is shown when it is there. */
-  get wanted(): number {
-    return this.#wanted
+  get target(): number {
+    return this.#target
   }
 
   /** How much of the way is done: from 0 to 1. */
   get progress(): number {
     const { log } = this.#present
-    const count = log.countThrough(this.#wanted)
+    const count = log.countThrough(this.#target)
     return count === 0 ? 1 : Math.min(log.countThrough(this.#growing.log.last) / count, 1)
   }
 
   /** From now on `work` goes there. */
   seek(seq: number): void {
-    this.#wanted = Math.max(seq, this.#present.log.first)
+    this.#target = Math.max(seq, this.#present.log.first)
     this.#passed = 0
   }
 
@@ -58,58 +58,58 @@ export class Past {
   play(ms: number, speed: number): void {
     const { log } = this.#present
     this.#passed += ms
-    for (let index = log.countThrough(this.#wanted); index < log.envelopes.length; index++) {
+    for (let index = log.countThrough(this.#target); index < log.envelopes.length; index++) {
       const [last, next] = [log.envelopes[index - 1], log.envelopes[index]]
-      const gap = Math.min(timeOf(next) - timeOf(last), maxPauseMs * speed)
+      const gap = Math.min(getTime(next) - getTime(last), maxPauseMs * speed)
       if (next?.seq === undefined || gap > this.#passed) break
       this.#passed -= Math.max(gap, 0)
-      this.#wanted = next.seq
+      this.#target = next.seq
     }
   }
 
   /** Goes towards what is wanted until its time is up. Whether it is there. */
   work(isTimeUp: () => boolean): boolean {
     const { log } = this.#present
-    if (log.envelopes !== this.#source) this.#beginAgain()
-    if (this.#growing.log.last > this.#wanted) this.#goBack()
-    const end = log.countThrough(this.#wanted)
+    if (log.envelopes !== this.#source) this.#restart()
+    if (this.#growing.log.last > this.#target) this.#rewind()
+    const end = log.countThrough(this.#target)
     let index = log.countThrough(this.#growing.log.last)
     while (index < end) {
       if (isTimeUp()) return false
       const next = Math.min(index + envelopesPerStep, end, index + this.#between - this.#since)
-      this.#growing.take(log.envelopes.slice(index, next), 0)
+      this.#growing.append(log.envelopes.slice(index, next), 0)
       void this.#growing.lists.stream.slots
-      this.#took(next - index)
+      this.#onApplied(next - index)
       index = next
     }
-    this.#growing.moment = timeOf(log.envelopes[end - 1]) + this.#passed
+    this.#growing.moment = getTime(log.envelopes[end - 1]) + this.#passed
     this.#model = this.#growing
     return true
   }
 
-  #took(count: number): void {
+  #onApplied(count: number): void {
     this.#since += count
     if (this.#since < this.#between) return
     this.#since = 0
     const last = this.#checkpoints.at(-1)
     if (last === undefined || last.seq < this.#growing.log.last) {
-      this.#checkpoints.push(this.#growing.mark(last))
+      this.#checkpoints.push(this.#growing.checkpoint(last))
     }
   }
 
-  #goBack(): void {
-    const then = this.#checkpoints.findLast(({ seq }) => seq <= this.#wanted)
+  #rewind(): void {
+    const then = this.#checkpoints.findLast(({ seq }) => seq <= this.#target)
     if (then === undefined) return
-    this.#growing.goBack(then)
+    this.#growing.restore(then)
     this.#since = 0
   }
 
-  #beginAgain(): void {
+  #restart(): void {
     this.#source = this.#present.log.envelopes
     this.#growing = this.#present.atItsBeginning()
-    this.#checkpoints = [this.#growing.mark(undefined)]
+    this.#checkpoints = [this.#growing.checkpoint(undefined)]
     this.#since = 0
   }
 }
 
-const timeOf = (envelope: Envelope | undefined): number => Date.parse(envelope?.ts ?? '') || 0
+const getTime = (envelope: Envelope | undefined): number => Date.parse(envelope?.ts ?? '') || 0

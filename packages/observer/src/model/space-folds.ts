@@ -9,13 +9,13 @@ import {
   type Transcript,
 } from '@meup/folds'
 import { contextRoot, type Envelope } from '@meup/protocol'
-import type { Sieve } from './filter/log-filter.js'
+import type { LogFilter } from './filter/log-filter.js'
 import type { Log } from './log/log.js'
-import { lighten } from './log/truncate.js'
+import { truncateEnvelope } from './log/truncate.js'
 import { type Block, Blocks } from './rows/blocks.js'
 import type { Folding } from './rows/folding.js'
 import type { Sources } from './rows/row.js'
-import { asSaid } from './text/text.js'
+import { noRedaction } from './text/text.js'
 
 /** Characters of messages that the conversation may still be told about. */
 const maxTranscriptChars = 16e6
@@ -37,18 +37,18 @@ export interface HiddenRun extends Run {
 
 /** Is told which contexts begin and end. */
 interface Listener {
-  began(context: string): void
-  ended(context: string): unknown
+  onOpened(context: string): void
+  onEnded(context: string): unknown
 }
 
 /** What is known of a part of the log: folds over it, and the blocks in which it shows. */
-export class Views {
+export class SpaceFolds {
   readonly #log: Log
-  readonly #isShown: (views: Views) => boolean
+  readonly #isShown: (views: SpaceFolds) => boolean
   #contexts: ContextFold
   /** The fold forgets contexts that are long over; their runs may still be shown. */
   readonly #known = new Map<string, ContextView>()
-  #proposals: ProposalFold = createProposalFoldWith(asSaid)
+  #proposals: ProposalFold = createProposalFoldWith(noRedaction)
   readonly blocks = new Blocks()
   /** Runs that go on, and whose they are. */
   readonly runs = new Map<string, string>()
@@ -56,7 +56,7 @@ export class Views {
   readonly #folding: Listener
 
   /** Of what is in this log. `isShown`: whether these are the views that are looked at; others open and close nothing. */
-  constructor(log: Log, folding: Listener, isShown: (views: Views) => boolean) {
+  constructor(log: Log, folding: Listener, isShown: (views: SpaceFolds) => boolean) {
     this.#log = log
     this.#isShown = isShown
     this.#contexts = this.#newContexts()
@@ -72,22 +72,22 @@ export class Views {
     for (const view of this.#contexts.apply(envelope).contexts) {
       const { context, state, owner } = view
       if (!isForgotten(view, this.#known.get(context))) this.#known.set(context, view)
-      this.#turn(context, state, owner)
+      this.#onStateChange(context, state, owner)
       this.blocks.touchContext(context)
     }
     for (const { id } of this.#proposals.apply(envelope)) this.blocks.touchProposal(id)
     const messages = this.#transcript.apply(envelope)
-    if (envelope.seq !== undefined) this.blocks.take(envelope, messages)
+    if (envelope.seq !== undefined) this.blocks.apply(envelope, messages)
   }
 
-  contextOf(context: string): ContextView | undefined {
+  getContext(context: string): ContextView | undefined {
     return this.#known.get(context)
   }
 
   /** Those of the runs whose thoughts are hidden from everybody. */
   hiddenRuns(): readonly HiddenRun[] {
     return [...this.runs].flatMap(([context, owner]) => {
-      const { hiddenBy = [] } = this.contextOf(context) ?? {}
+      const { hiddenBy = [] } = this.getContext(context) ?? {}
       return hiddenBy.length === 0 ? [] : [{ context, owner, hiddenBy }]
     })
   }
@@ -98,10 +98,10 @@ export class Views {
   }
 
   /** What is known now, to come back to. `before`: what was known at an earlier envelope. */
-  mark(before: ViewsMark | undefined): ViewsMark {
+  checkpoint(before: FoldsCheckpoint | undefined): FoldsCheckpoint {
     return {
       seq: this.#contexts.seq,
-      contexts: markContexts(this.#contexts, before?.contexts),
+      contexts: snapshotContexts(this.#contexts, before?.contexts),
       proposals: this.#proposals.snapshot(),
       transcript: this.#transcript.snapshot(),
       runs: [...this.runs],
@@ -109,24 +109,24 @@ export class Views {
   }
 
   /** Knows again what it knew then, and nothing of what came behind. */
-  goBack({ seq, contexts, proposals, transcript, runs }: ViewsMark): void {
+  restore({ seq, contexts, proposals, transcript, runs }: FoldsCheckpoint): void {
     this.#contexts = this.#newContexts()
-    this.#contexts.restore(contextsAt(contexts))
+    this.#contexts.restore(copyContexts(contexts))
     const later = this.#proposals
-    this.#proposals = createProposalFoldWith(asSaid)
+    this.#proposals = createProposalFoldWith(noRedaction)
     this.#proposals.restore(proposals)
     this.#transcript = createTranscript(maxTranscriptChars)
     this.#transcript.restore(transcript)
     this.runs.clear()
     for (const [context, owner] of runs) this.runs.set(context, owner)
-    this.blocks.goBack(seq, new Map(transcript.messages))
+    this.blocks.rewind(seq, new Map(transcript.messages))
     for (const id of this.blocks.proposals)
       if (later.get(id) !== this.#proposals.get(id)) this.blocks.touchProposal(id)
-    for (const [context, view] of this.#known) this.#remember(context, view, seq)
+    for (const [context, view] of this.#known) this.#restoreContext(context, view, seq)
   }
 
   /** A context that was over, and forgotten, then is as it was. */
-  #remember(context: string, view: ContextView, seq: number): void {
+  #restoreContext(context: string, view: ContextView, seq: number): void {
     const then = this.#contexts.get(context)
     if (then !== undefined) this.#known.set(context, then)
     else if (view.firstSeq > seq) this.#known.delete(context)
@@ -148,44 +148,44 @@ export class Views {
     return createContextFold({ isKnown: (id) => this.#log.get(id) !== undefined })
   }
 
-  #turn(context: string, state: string, owner: string | null): void {
+  #onStateChange(context: string, state: string, owner: string | null): void {
     const isRun = contextRoot(context) === context
     if (state === 'open') {
-      if (this.#isShown(this)) this.#folding.began(context)
+      if (this.#isShown(this)) this.#folding.onOpened(context)
       if (isRun && owner !== null) this.runs.set(context, owner)
     } else {
-      if (this.#isShown(this)) this.#folding.ended(context)
+      if (this.#isShown(this)) this.#folding.onEnded(context)
       this.runs.delete(context)
     }
   }
 }
 
 /** Reads these, in whatever order they are, so many at each step. */
-export function* readInSteps(
+export function* foldInSteps(
   envelopes: readonly Envelope[],
   log: Log,
-  views: Views,
+  views: SpaceFolds,
   perStep: number,
 ): Generator<undefined, void> {
   const inOrder = [...envelopes].sort((one, other) => (one.seq ?? 0) - (other.seq ?? 0))
   for (const [index, each] of inOrder.entries()) {
-    const envelope = lighten(each)
+    const envelope = truncateEnvelope(each)
     if (log.append(envelope)) views.apply(envelope)
     if (index % perStep === 0) yield
   }
 }
 
 /** What rows are made from: what these views know, and what their reader has chosen. */
-export const sourcesOf = (views: () => Views, folding: Folding, sieve: Sieve): Sources => ({
+export const createSources = (views: () => SpaceFolds, folding: Folding, logFilter: LogFilter): Sources => ({
   folding,
-  contextOf: (context) => views().contextOf(context),
-  proposalOf: (id) => views().proposals.get(id),
-  isMuted: (participant) => sieve.lens.muted.has(participant),
-  sieve,
+  getContext: (context) => views().getContext(context),
+  getProposal: (id) => views().proposals.get(id),
+  isMuted: (participant) => logFilter.viewFilter.muted.has(participant),
+  logFilter,
 })
 
 /** What was known of a part of the log when it had come so far. */
-export interface ViewsMark {
+export interface FoldsCheckpoint {
   readonly seq: number
   readonly contexts: ContextSnapshot
   readonly proposals: ReturnType<ProposalFold['snapshot']>
@@ -197,23 +197,23 @@ export interface ViewsMark {
 type Draft = ContextSnapshot['contexts'][number][1]
 
 /** The contexts as they are now. What has not changed since `before` is kept once. */
-function markContexts(fold: ContextFold, before: ContextSnapshot | undefined): ContextSnapshot {
+function snapshotContexts(fold: ContextFold, before: ContextSnapshot | undefined): ContextSnapshot {
   const snapshot = fold.snapshot()
   const known = new Map(before?.contexts)
   const contexts = snapshot.contexts.map(([context, draft]): [string, Draft] => {
     const earlier = known.get(context)
-    return [context, earlier !== undefined && isSameContext(earlier, draft) ? earlier : copyOf(draft)]
+    return [context, earlier !== undefined && isSameContext(earlier, draft) ? earlier : copyDraft(draft)]
   })
   return { ...snapshot, contexts, ids: [] }
 }
 
 /** The fold goes on changing what it is given. */
-const contextsAt = (mark: ContextSnapshot): ContextSnapshot => ({
+const copyContexts = (mark: ContextSnapshot): ContextSnapshot => ({
   ...mark,
-  contexts: mark.contexts.map(([context, draft]) => [context, copyOf(draft)]),
+  contexts: mark.contexts.map(([context, draft]) => [context, copyDraft(draft)]),
 })
 
-const copyOf = (draft: Draft): Draft => ({
+const copyDraft = (draft: Draft): Draft => ({
   ...draft,
   contributors: [...draft.contributors],
   counts: { ...draft.counts },

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { spacesOf } from '../connect/http.js'
+import { listSpaces } from '../connect/http.js'
 import type { Detail, Session } from '../connect/session.js'
-import { keepToken } from '../connect/storage.js'
+import { saveToken } from '../connect/storage.js'
 import { sizeText, writeRoute } from '../model/index.js'
 import { AuditBadge } from './audit/audit-badge.js'
 import { useNow } from './shared/hooks.js'
@@ -37,7 +37,7 @@ export function Header({ session, theme, setTheme, show, leave, help }: HeaderPr
         <span class="dim">Thoughts</span>
         <select
           value={session.detail}
-          disabled={session.desk === undefined}
+          disabled={session.client === undefined}
           onChange={(event) => show(event.currentTarget.value as Detail)}
         >
           <option value="full">all</option>
@@ -102,7 +102,7 @@ function SpaceSwitch({ session }: { session: Session }): VNode {
   const isLive = stage.at === 'live'
   useEffect(() => {
     if (!isLive) return
-    spacesOf(place.url, place.token).then(setSpaces, (error: unknown) =>
+    listSpaces(place.url, place.token).then(setSpaces, (error: unknown) =>
       console.info('the spaces of this token are not known:', error),
     )
   }, [place, isLive])
@@ -114,7 +114,7 @@ function SpaceSwitch({ session }: { session: Session }): VNode {
       value={place.space}
       onChange={(event) => {
         const space = event.currentTarget.value
-        keepToken({ ...place, space })
+        saveToken({ ...place, space })
         location.hash = writeRoute({ space })
       }}
     >

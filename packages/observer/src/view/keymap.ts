@@ -1,6 +1,6 @@
 import { contextParent } from '@meup/protocol'
 import type { Level, RowList, Slot, SpaceModel } from '../model/index.js'
-import { amendAddress } from './shared/hooks.js'
+import { updateAddress } from './shared/hooks.js'
 import { type ViewName, views } from './view-tabs.js'
 
 /** What keys can do on the page of a space. */
@@ -30,7 +30,7 @@ interface Actions {
   redraw(): void
 }
 
-export function keymapOf(actions: Actions): Keymap {
+export function createKeymap(actions: Actions): Keymap {
   const { list, at, goTo } = actions
   const { slots } = list
   const move = (by: number): void => goTo(Math.min(Math.max(at + by, 0), slots.length - 1))
@@ -63,7 +63,7 @@ const press = (key: string): void =>
 
 /** The address bar has it in any case; some browsers keep the clipboard to themselves. */
 function copyLink(slot: Slot | undefined): void {
-  amendAddress({ seq: slot?.envelope.seq })
+  updateAddress({ seq: slot?.envelope.seq })
   navigator.clipboard?.writeText(location.href).catch((error: unknown) => console.info('not copied:', error))
 }
 
@@ -90,7 +90,7 @@ function foldKeys({ model, list, at, goTo, redraw }: Folds): Keymap {
   }
   const close = (): void => {
     if (context === undefined) return
-    if (slot?.type === 'heading' && model.levelOf(context) === 'closed') {
+    if (slot?.type === 'heading' && model.getLevel(context) === 'closed') {
       const outer = contextParent(context)
       if (outer !== undefined) toHeading(outer)
       return
@@ -103,7 +103,7 @@ function foldKeys({ model, list, at, goTo, redraw }: Folds): Keymap {
     redraw()
   }
   return {
-    l: () => choose(context !== undefined && model.levelOf(context) === 'closed' ? 'some' : 'all'),
+    l: () => choose(context !== undefined && model.getLevel(context) === 'closed' ? 'some' : 'all'),
     h: close,
     ']': () => all('all'),
     '[': () => all('closed'),

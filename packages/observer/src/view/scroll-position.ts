@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Session } from '../connect/session.js'
-import { keepChoices, keptChoices } from '../connect/storage.js'
+import { loadChoices, saveChoices } from '../connect/storage.js'
 import type { ViewHandle } from './shared/virtual-rows.js'
 
 /** So many folds are remembered. */
@@ -9,16 +9,19 @@ const maxFolds = 1000
 const nearEndPx = 24
 
 /** Leaves a reader who loads the page again where they were, and what they had unfolded unfolded. */
-export function useKeptPlace(session: Session, shown: { readonly current: ViewHandle | undefined }): void {
+export function useScrollPosition(
+  session: Session,
+  shown: { readonly current: ViewHandle | undefined },
+): void {
   const { space } = session.place
   const wanted = useRef<string | undefined>(undefined)
   useEffect(() => {
-    wanted.current = keptChoices(space).top
+    wanted.current = loadChoices(space).top
     const keep = (): void => {
       if (session.present.log.last === 0) return
       const folds = [...session.present.folding.choices].slice(-maxFolds)
-      const top = wanted.current ?? topOf(shown.current)
-      keepChoices(space, { ...keptChoices(space), folds, top })
+      const top = wanted.current ?? getTopRowId(shown.current)
+      saveChoices(space, { ...loadChoices(space), folds, top })
     }
     const give = (): void => {
       wanted.current = undefined
@@ -38,7 +41,7 @@ export function useKeptPlace(session: Session, shown: { readonly current: ViewHa
     const go = (): void => {
       const id = wanted.current
       if (id === undefined) return
-      if (topOf(shown.current) === id || left-- === 0) wanted.current = undefined
+      if (getTopRowId(shown.current) === id || left-- === 0) wanted.current = undefined
       else {
         shown.current?.reveal(id, false)
         frame = requestAnimationFrame(go)
@@ -56,7 +59,7 @@ const maxFrames = 60
 const moveEvents = ['wheel', 'keydown', 'pointerdown'] as const
 
 /** Id of the first line that is seen; `undefined` at the live end. */
-function topOf(handle: ViewHandle | undefined): string | undefined {
+function getTopRowId(handle: ViewHandle | undefined): string | undefined {
   const box = document.querySelector('.scroller')
   if (handle === undefined || box === null) return undefined
   if (box.scrollTop + box.clientHeight >= box.scrollHeight - nearEndPx) return undefined

@@ -2,9 +2,9 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { speeds } from '../connect/time-travel.js'
 import { countText, momentText } from '../model/index.js'
-import { amendAddress } from './shared/hooks.js'
+import { updateAddress } from './shared/hooks.js'
 import { Icon } from './shared/parts.js'
-import { useDesk } from './shared/use-space.js'
+import { useSpace } from './shared/use-space.js'
 
 /** Milliseconds that a moment is looked at before the address names it: browsers take only so many changes. */
 const addressDelayMs = 400
@@ -16,7 +16,7 @@ interface ScrubberProps {
 
 /** Where in time the reader is, and the way to any other moment. */
 export function Scrubber({ linked }: ScrubberProps): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { time, present } = session
   const { first, last } = present.log
   const { seq, isPast, isPlaying } = time
@@ -42,14 +42,14 @@ export function Scrubber({ linked }: ScrubberProps): VNode {
         title={isRunning ? 'Stop (space)' : 'Play (space)'}
         aria-label={isRunning ? 'Stop' : 'Play'}
         disabled={last === 0}
-        onClick={() => time.turn()}
+        onClick={() => time.togglePlay()}
       >
         <Icon sign={isRunning ? 'stop' : 'play'} />
       </button>
       <select
         aria-label="Speed"
         value={time.speed}
-        onChange={(event) => time.pace(Number(event.currentTarget.value))}
+        onChange={(event) => time.setSpeed(Number(event.currentTarget.value))}
       >
         {speeds.map((speed) => (
           <option key={speed} value={speed}>
@@ -89,7 +89,7 @@ export function Scrubber({ linked }: ScrubberProps): VNode {
 
 /** The moment that the address names is shown when it is loaded; then the address names the one that is. */
 function useMoment(linked: number | undefined): void {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { time, present } = session
   const wanted = useRef<number | undefined>(undefined)
   useEffect(() => {
@@ -113,7 +113,7 @@ function useMoment(linked: number | undefined): void {
   useEffect(() => {
     if (isPast) wanted.current = undefined
     if (wanted.current !== undefined) return
-    const timer = setTimeout(() => amendAddress({ moment: isPast ? seq : undefined }), addressDelayMs)
+    const timer = setTimeout(() => updateAddress({ moment: isPast ? seq : undefined }), addressDelayMs)
     return () => clearTimeout(timer)
   }, [isPast, seq])
 }

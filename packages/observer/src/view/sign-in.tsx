@@ -1,8 +1,8 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { spacesOf } from '../connect/http.js'
+import { listSpaces } from '../connect/http.js'
 import { exchange, type Invitation } from '../connect/one-time-link.js'
-import { isElse, keptToken, latestSpace, type Place } from '../connect/storage.js'
+import { hasOtherToken, loadLastSpace, loadToken, type Place } from '../connect/storage.js'
 
 /** The gateway that has served the page. */
 export const url = location.origin
@@ -22,22 +22,22 @@ interface EntranceProps {
 /** How somebody comes in: with a link, with a token, or as a guest. */
 export function Entrance({ code, space, problem, enter, stay }: EntranceProps): VNode {
   const [isBusy, setBusy] = useState(code !== undefined)
-  const [trouble, setTrouble] = useState<string | undefined>()
+  const [requestError, setRequestError] = useState<string | undefined>()
   const [invitation, setInvitation] = useState<Invitation | undefined>()
   const [offer, setOffer] = useState<{ readonly spaces: readonly string[]; readonly token?: string }>()
 
   const during = (what: string, work: () => Promise<void>): void => {
     setBusy(true)
-    setTrouble(undefined)
+    setRequestError(undefined)
     work()
-      .catch((error: unknown) => setTrouble(`${what}: ${whyNot(error)}`))
+      .catch((error: unknown) => setRequestError(`${what}: ${formatLoginError(error)}`))
       .finally(() => setBusy(false))
   }
   useEffect(() => {
     if (code === undefined) return
     during('The link does not open', async () => {
       const opened = await exchange(url, code)
-      if (isElse(opened.place)) setInvitation(opened)
+      if (hasOtherToken(opened.place)) setInvitation(opened)
       else enter(opened.place)
     })
   }, [code])
@@ -60,18 +60,18 @@ export function Entrance({ code, space, problem, enter, stay }: EntranceProps): 
   return (
     <SignIn
       key={space}
-      space={space ?? latestSpace()}
-      problem={trouble ?? problem}
+      space={space ?? loadLastSpace()}
+      problem={requestError ?? problem}
       isBusy={isBusy}
       enter={(given) => {
-        const { space: named, token = named && keptToken(named) } = given
+        const { space: named, token = named && loadToken(named) } = given
         const known = token === undefined ? {} : { token }
         if (named !== undefined) {
           enter({ url, space: named, ...known })
           return
         }
         during('No space is open to you', async () => {
-          const spaces = await spacesOf(url, token)
+          const spaces = await listSpaces(url, token)
           const [only] = spaces
           if (spaces.length === 1 && only !== undefined) enter({ url, space: only, ...known })
           else setOffer({ spaces, ...known })
@@ -82,10 +82,10 @@ export function Entrance({ code, space, problem, enter, stay }: EntranceProps): 
 }
 
 /** `fetch` says nothing that helps where there is no gateway. */
-const whyNot = (error: unknown): string =>
-  error instanceof TypeError ? 'the gateway cannot be reached; is it running?' : messageOf(error)
+const formatLoginError = (error: unknown): string =>
+  error instanceof TypeError ? 'the gateway cannot be reached; is it running?' : getMessage(error)
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 interface SignInProps {
   readonly space: string

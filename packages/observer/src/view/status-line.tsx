@@ -11,14 +11,14 @@ const noticeMs = 8000
 interface StatusLineProps {
   readonly session: Session
   /** What did not work. */
-  readonly trouble: string | undefined
+  readonly requestError: string | undefined
   readonly toPending: () => void
   readonly leave: () => void
   readonly redraw: () => void
 }
 
 /** What waits for a decision, what went wrong, and what the connection has just done. */
-export function StatusLine({ session, trouble, toPending, leave, redraw }: StatusLineProps): VNode {
+export function StatusLine({ session, requestError, toPending, leave, redraw }: StatusLineProps): VNode {
   const { notice, stage } = session
   useEffect(() => {
     if (notice === undefined) return
@@ -37,9 +37,9 @@ export function StatusLine({ session, trouble, toPending, leave, redraw }: Statu
           ⚠ {pending} pending
         </button>
       )}
-      {trouble !== undefined && (
+      {requestError !== undefined && (
         <span class="problem" role="alert">
-          {trouble}
+          {requestError}
         </span>
       )}
       {stage.at === 'ended' && (
@@ -52,7 +52,7 @@ export function StatusLine({ session, trouble, toPending, leave, redraw }: Statu
               Sign in again
             </button>
           ) : (
-            <button type="button" onClick={() => void session.again()}>
+            <button type="button" onClick={() => void session.reconnect()}>
               Try again
             </button>
           )}
@@ -74,7 +74,7 @@ export const Announcements = memo(({ model }: { model: SpaceModel }): VNode => {
   const [text, setText] = useState('')
   useEffect(() => {
     const timer = setInterval(() => {
-      const news = model.live.announcer.tell()
+      const news = model.live.announcer.drain()
       if (news !== '') setText(news)
     }, announceMs)
     return () => clearInterval(timer)

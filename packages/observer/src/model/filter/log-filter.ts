@@ -9,14 +9,14 @@ import {
   type PresencePayload,
 } from '@meup/protocol'
 import type { Log } from '../log/log.js'
-import { holderOf, Search } from './search.js'
+import { getLineId, Search } from './search.js'
 
 /** Envelopes between two looks at the clock, and how many times as many are counted at once. */
 const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
 
 /** What of a log a reader wants to see. */
-export class Sieve {
-  readonly lens: Lens
+export class LogFilter {
+  readonly viewFilter: ViewFilter
   readonly search = new Search()
   /** Changes whenever a search begins. */
   round = 0
@@ -25,26 +25,26 @@ export class Sieve {
   #counted = 0
   #dropped = 0
 
-  constructor(lens: Lens, log: Log) {
-    this.lens = lens
+  constructor(viewFilter: ViewFilter, log: Log) {
+    this.viewFilter = viewFilter
     this.#log = log
-    this.search.ask(lens.query)
+    this.search.start(viewFilter.query)
   }
 
   filter(filter: Filter): void {
-    this.lens.filter = filter
+    this.viewFilter.filter = filter
     this.#recount()
   }
 
   find(query: string): void {
-    this.lens.query = query
-    this.search.ask(query)
+    this.viewFilter.query = query
+    this.search.start(query)
     this.round++
     this.#recount()
   }
 
   /** There are more envelopes at the end than so many. What is new in a search that goes on waits for its turn. */
-  grew(before: number): void {
+  onAppend(before: number): void {
     if (this.search.isThrough(before)) this.search.work(this.#log.envelopes)
   }
 
@@ -56,26 +56,26 @@ export class Sieve {
   }
 
   /** Other envelopes than before. */
-  again(): void {
-    this.search.again()
+  reset(): void {
+    this.search.reset()
     this.round++
     this.#recount()
   }
 
   isShown(envelope: Envelope): boolean {
-    const { filter } = this.lens
-    return passes(envelope, filter) && (!filter.isHitsOnly || this.isSought(envelope))
+    const { filter } = this.viewFilter
+    return matchesFilter(envelope, filter) && (!filter.isHitsOnly || this.isSearchHit(envelope))
   }
 
   /** Whether it is one of the lines that alone are asked for, which then show in folded runs as well. */
-  isSought(envelope: Envelope): boolean {
-    const { filter } = this.lens
-    return filter.isHitsOnly && this.search.isOn && this.search.has(holderOf(envelope) ?? '')
+  isSearchHit(envelope: Envelope): boolean {
+    const { filter } = this.viewFilter
+    return filter.isHitsOnly && this.search.isOn && this.search.has(getLineId(envelope) ?? '')
   }
 
   /** Whether the heading of a run is asked for by name. */
-  leadsTo(root: string): boolean {
-    return leadsTo(root, this.lens.filter)
+  isHeadingOf(root: string): boolean {
+    return isHeadingOf(root, this.viewFilter.filter)
   }
 
   /** Envelopes that the filter keeps from the reader, of those that were counted. */
@@ -87,7 +87,7 @@ export class Sieve {
 
   /** Whether envelopes are still to be counted. */
   get isBehind(): boolean {
-    return isFiltering(this.lens.filter) && this.#counted < this.#log.envelopes.length
+    return isFiltering(this.viewFilter.filter) && this.#counted < this.#log.envelopes.length
   }
 
   /** Counts what the filter keeps from the reader until its time is up. Whether that is through. */
@@ -108,7 +108,7 @@ export class Sieve {
 }
 
 /** What a reader has chosen to see, now and at any moment that they look at. */
-export class Lens {
+export class ViewFilter {
   /** Those whose thoughts are not shown. */
   readonly muted = new Set<string>()
   filter: Filter = everything
@@ -141,7 +141,7 @@ export const isFiltering = ({ from, sorts, context, isHitsOnly }: Filter): boole
 
 const proposals: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.mcpReject, Kind.mcpWithdraw])
 
-function sortOf({ kind }: Pick<Envelope, 'kind'>): Sort {
+function getSort({ kind }: Pick<Envelope, 'kind'>): Sort {
   if (proposals.has(kind)) return 'proposals'
   const namespace = namespaceOf(kind)
   if (namespace === 'mcp') return 'tools'
@@ -150,21 +150,21 @@ function sortOf({ kind }: Pick<Envelope, 'kind'>): Sort {
 }
 
 /** Whether it passes; what was searched for is another matter. */
-function passes(envelope: Envelope, { from, sorts, context }: Filter): boolean {
-  if (sorts.length > 0 && !sorts.includes(sortOf(envelope))) return false
-  if (from.length > 0 && !concerns(envelope).some((id) => from.includes(id))) return false
-  return context === undefined || isUnder(contextOf(envelope), context)
+function matchesFilter(envelope: Envelope, { from, sorts, context }: Filter): boolean {
+  if (sorts.length > 0 && !sorts.includes(getSort(envelope))) return false
+  if (from.length > 0 && !getParticipants(envelope).some((id) => from.includes(id))) return false
+  return context === undefined || isUnder(getContext(envelope), context)
 }
 
 /** Whose envelope it is; of what the gateway says, whom it is about. */
-function concerns({ from, to, kind, payload }: Envelope): readonly string[] {
+function getParticipants({ from, to, kind, payload }: Envelope): readonly string[] {
   if (from !== GATEWAY) return [from]
   const { participant } = payload as Partial<PresencePayload>
   return [from, ...(to ?? []), ...(kind === Kind.systemPresence && participant ? [participant.id] : [])]
 }
 
 /** The context that it opens or stands in, or that the gateway decided something about. */
-function contextOf(envelope: Envelope): string | undefined {
+function getContext(envelope: Envelope): string | undefined {
   const { kind, context, payload } = envelope
   if (kind === Kind.reasoningStart) return openedContext(envelope)
   const about = kind === Kind.systemDecision ? payload.context : context
@@ -177,5 +177,5 @@ function isUnder(path: string | undefined, context: string): boolean {
 }
 
 /** Whether the heading of a run stands above something that passes, or above what is asked for. */
-const leadsTo = (root: string, { context }: Filter): boolean =>
+const isHeadingOf = (root: string, { context }: Filter): boolean =>
   context !== undefined && contextRoot(context) === root

@@ -1,6 +1,6 @@
 import { printable } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { sizeOf } from '../log/truncate.js'
+import { getFullSize } from '../log/truncate.js'
 
 /** A line that has what was searched for. */
 export interface Hit {
@@ -20,13 +20,13 @@ export class Search {
   beginnings = 0
 
   /** Begins anew. */
-  ask(query: string): void {
-    this.#needle = smallLetters(query).trim()
-    this.again()
+  start(query: string): void {
+    this.#needle = normalizeText(query).trim()
+    this.reset()
   }
 
   /** Other envelopes than before. */
-  again(): void {
+  reset(): void {
     this.#hits = []
     this.#ids.clear()
     this.#next = 0
@@ -75,8 +75,8 @@ export class Search {
   }
 
   #look(envelope: Envelope): void {
-    if (sizeOf(envelope) !== undefined) this.beginnings++
-    const id = holderOf(envelope)
+    if (getFullSize(envelope) !== undefined) this.beginnings++
+    const id = getLineId(envelope)
     if (id === undefined || this.#ids.has(id) || !searchedText(envelope).includes(this.#needle)) return
     this.#ids.add(id)
     this.#hits.push({ seq: envelope.seq ?? 0, id })
@@ -105,11 +105,11 @@ function searchedText({ from, kind, context = '', rationale = '', payload }: Env
     }
   }
   gather(payload)
-  return smallLetters(parts.join('\n'))
+  return normalizeText(parts.join('\n'))
 }
 
 /** As it shows: without what cannot be seen. */
-const smallLetters = (text: string): string => (plain.test(text) ? text : printable(text)).toLowerCase()
+const normalizeText = (text: string): string => (plain.test(text) ? text : printable(text)).toLowerCase()
 
 /** Kinds that show nowhere by themselves. */
 const lineless: ReadonlySet<string> = new Set([
@@ -121,7 +121,7 @@ const lineless: ReadonlySet<string> = new Set([
 ])
 
 /** Id of the envelope in whose line this one shows; `undefined`: it shows in none. */
-export function holderOf(envelope: Envelope): string | undefined {
+export function getLineId(envelope: Envelope): string | undefined {
   const { id, kind } = envelope
   if (lineless.has(kind)) return undefined
   const isAnswer = kind === Kind.mcpResponse || kind === Kind.mcpReject || kind === Kind.mcpWithdraw

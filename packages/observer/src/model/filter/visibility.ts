@@ -25,7 +25,7 @@ export const isCutting = ({ detail, from, contexts }: Cut): boolean =>
   detail !== 'full' || from.length > 0 || contexts.length > 0
 
 /** The subscription that makes the gateway cut it [MEUP-9.1]. */
-export const subscriptionOf = ({ detail, from, contexts }: Cut): SubscribePayload => ({
+export const toSubscribePayload = ({ detail, from, contexts }: Cut): SubscribePayload => ({
   reasoning: detail,
   ...(from.length > 0 && { from: from.map((id) => `!${id}`) }),
   ...(contexts.length > 0 && { excludeContexts: [...contexts] }),

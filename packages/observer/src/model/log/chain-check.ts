@@ -7,10 +7,10 @@ import {
   readExportLine,
   type Sha256,
 } from '@meup/protocol'
-import { lighten, sizeOf } from './truncate.js'
+import { getFullSize, truncateEnvelope } from './truncate.js'
 
 /** What was checked, when all of it holds. */
-export interface Checked {
+export interface CheckResult {
   /** Seqs of the first and the last envelope. */
   readonly first: number
   readonly head: number
@@ -32,7 +32,7 @@ export class BrokenChain extends Error {
 }
 
 /** An export that ended too soon: that proves nothing. */
-class LackingExport extends Error {}
+class IncompleteExport extends Error {}
 
 /** What a check needs. */
 interface ChainPorts {
@@ -50,7 +50,7 @@ const nothing: KnownHead = { seq: -1, hash: '' }
 /** Computes the chain of a log from its exports, each from where the last one ended [MEUP-10.1, MEUP-10.4]. */
 export class ChainCheck {
   readonly hashes = new Hashes()
-  checked: Checked | undefined
+  checked: CheckResult | undefined
   readonly #ports: ChainPorts
   readonly #epoch: string
   /** The last head that held: whatever is read later has to lead through it. */
@@ -62,26 +62,26 @@ export class ChainCheck {
   }
 
   /** The next check is one of the whole log. */
-  again(): void {
-    this.hashes.shorten(-1)
+  reset(): void {
+    this.hashes.truncateAfter(-1)
     this.checked = undefined
   }
 
   /** Goes on to the end of the log. Throws `BrokenChain`, `LackingExport`, and what the ports throw; then nothing new holds. */
-  async readOn(): Promise<Checked> {
+  async check(): Promise<CheckResult> {
     const from = this.hashes.last
     try {
       this.checked = await this.#read(from)
     } catch (error) {
-      this.hashes.shorten(from)
+      this.hashes.truncateAfter(from)
       throw error
     }
     const { head: seq } = this.checked
-    this.#kept = { seq, hash: this.hashes.of(seq) ?? '' }
+    this.#kept = { seq, hash: this.hashes.get(seq) ?? '' }
     return this.checked
   }
 
-  async #read(from: number): Promise<Checked> {
+  async #read(from: number): Promise<CheckResult> {
     const { sha256, open, pause } = this.#ports
     const chain = new ExportChain(sha256)
     let { first, read, compared } = this.checked ?? { first: 1, read: 0, compared: 0 }
@@ -89,7 +89,8 @@ export class ChainCheck {
       const record = readExportLine(line)
       if (record === undefined)
         throw new BrokenChain('this line of the export is damaged', this.hashes.last + 1)
-      if ('first' in record && (await this.#begins(record))) [first, read, compared] = [record.first, 0, 0]
+      if ('first' in record && (await this.#onFirstRecord(record)))
+        [first, read, compared] = [record.first, 0, 0]
       const problem = await chain.take(record)
       if (problem !== undefined) throw await this.#broken(problem, record, chain.last)
       if (!('seq' in record)) continue
@@ -100,27 +101,31 @@ export class ChainCheck {
       }
       await pause()
     }
-    if (chain.verdict === undefined) throw new LackingExport(chain.lack)
+    if (chain.verdict === undefined) throw new IncompleteExport(chain.lack)
     return { first, head: chain.verdict.head, read, compared }
   }
 
   /** Whether the chain begins here; else it has to go on from where it was. */
-  async #begins({ epoch, first, previous }: Extract<ExportRecord, { first: number }>): Promise<boolean> {
+  async #onFirstRecord({
+    epoch,
+    first,
+    previous,
+  }: Extract<ExportRecord, { first: number }>): Promise<boolean> {
     if (epoch !== this.#epoch) throw new BrokenChain('the export is of another log')
     const { last } = this.hashes
     if (first <= last) throw new BrokenChain('the export does not begin where it was asked to')
     if (last < 0 || first > last + 1) {
-      this.hashes.begin(first - 1, bytesOf(previous))
+      this.hashes.begin(first - 1, decodeHex(previous))
       return true
     }
-    if (previous === this.hashes.of(last)) return false
-    throw new BrokenChain('it is not what was checked here before', await this.#part(last))
+    if (previous === this.hashes.get(last)) return false
+    throw new BrokenChain('it is not what was checked here before', await this.#findMismatch(last))
   }
 
   #add(seq: number, hash: Uint8Array): void {
     this.hashes.add(hash)
     const { seq: kept, hash: known } = this.#kept
-    if (seq !== kept || this.hashes.of(seq) === known) return
+    if (seq !== kept || this.hashes.get(seq) === known) return
     throw new BrokenChain(`what comes up to #${seq} is not what was checked here before`)
   }
 
@@ -135,22 +140,22 @@ export class ChainCheck {
   async #broken(problem: string, record: ExportRecord, last: number): Promise<BrokenChain> {
     if (!('head' in record)) return new BrokenChain(problem, 'seq' in record ? last + 1 : undefined)
     if (record.head !== last) return new BrokenChain(problem, last + 1)
-    return new BrokenChain('it does not have the hash that was chained', await this.#part(last))
+    return new BrokenChain('it does not have the hash that was chained', await this.#findMismatch(last))
   }
 
   /** The first envelope whose hash is another one here than in the log: an export tells the hash that it begins behind. */
-  #part(bad: number): Promise<number> {
+  #findMismatch(bad: number): Promise<number> {
     return firstMismatch(this.hashes.first, bad, async (seq) => {
       for await (const line of linesOf(this.#ports.open(seq))) {
         const record = readExportLine(line)
-        return record !== undefined && 'first' in record && record.previous === this.hashes.of(seq)
+        return record !== undefined && 'first' in record && record.previous === this.hashes.get(seq)
       }
       return false
     })
   }
 }
 
-const bytesOf = (hex: string): Uint8Array =>
+const decodeHex = (hex: string): Uint8Array =>
   Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 
 /** Bytes of a hash. */
@@ -183,7 +188,7 @@ class Hashes {
   }
 
   /** Forgets those of later envelopes. */
-  shorten(seq: number): void {
+  truncateAfter(seq: number): void {
     this.#count = Math.min(Math.max(seq - this.#first + 1, 0), this.#count)
   }
 
@@ -198,7 +203,7 @@ class Hashes {
   }
 
   /** Hexadecimal; `undefined` where it is not known. */
-  of(seq: number): string | undefined {
+  get(seq: number): string | undefined {
     const start = (seq - this.#first) * hashBytes
     if (seq < this.#first || seq > this.last) return undefined
     const bytes = this.#bytes.subarray(start, start + hashBytes)
@@ -230,7 +235,7 @@ function isSameEnvelope(body: string, shown: { readonly seq?: number }): boolean
     const { seq, ...rest } = shown
     const logged = JSON.parse(body) as Envelope
     return (
-      JSON.stringify(sizeOf(shown as Envelope) === undefined ? logged : lighten(logged)) ===
+      JSON.stringify(getFullSize(shown as Envelope) === undefined ? logged : truncateEnvelope(logged)) ===
       JSON.stringify(rest)
     )
   } catch {

@@ -5,47 +5,47 @@ import type { Log } from './log.js'
 const kinds: ReadonlySet<string> = new Set(grantKinds)
 
 /** Who was given what by whom, as far as the log tells. */
-export class Trust {
+export class GrantIndex {
   readonly #log: Log
   #grants = new GrantLog()
   #earlier: readonly Envelope[] = []
   #source: readonly Envelope[] | undefined
   #first = 0
-  #taken = 0
+  #applied = 0
 
   constructor(log: Log) {
     this.#log = log
   }
 
   /** What came before all that was loaded. */
-  learn(earlier: readonly Envelope[]): void {
+  setEarlier(earlier: readonly Envelope[]): void {
     this.#earlier = earlier
     this.#source = undefined
   }
 
   /** What somebody holds, and where it has it from. `people`: everybody; `now` in milliseconds since the epoch. */
-  holdingsOf(id: string, people: readonly ParticipantInfo[], now: number): Holdings | undefined {
-    this.#follow()
+  getCapabilities(id: string, people: readonly ParticipantInfo[], now: number): Holdings | undefined {
+    this.#update()
     const grantors = new Set(this.#grants.list().map(({ grantor }) => grantor))
     const concerned = people.filter((each) => each.id === id || grantors.has(each.id))
     return holdingsOf(concerned, this.#grants, now).find((each) => each.id === id)
   }
 
   /** Takes what is new; all of it where the log is another one. */
-  #follow(): void {
+  #update(): void {
     const { envelopes, first } = this.#log
     if (envelopes !== this.#source || first !== this.#first) {
       this.#grants = new GrantLog()
-      this.#taken = 0
+      this.#applied = 0
       this.#source = envelopes
       this.#first = first
-      this.#tell(this.#earlier.filter(({ seq = 0 }) => first === 0 || seq < first))
+      this.#apply(this.#earlier.filter(({ seq = 0 }) => first === 0 || seq < first))
     }
-    this.#tell(envelopes.slice(this.#taken))
-    this.#taken = envelopes.length
+    this.#apply(envelopes.slice(this.#applied))
+    this.#applied = envelopes.length
   }
 
-  #tell(envelopes: readonly Envelope[]): void {
+  #apply(envelopes: readonly Envelope[]): void {
     for (const each of envelopes) if (kinds.has(each.kind)) this.#grants.apply(each as AnyEnvelope)
   }
 }

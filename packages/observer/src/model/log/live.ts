@@ -1,6 +1,6 @@
 import { cut, onOneLine, toolNameOf } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
-import { nameText, textOf, withoutMarks } from '../text/text.js'
+import { getText, nameText, stripMarkdown } from '../text/text.js'
 
 /** What is told and measured while envelopes come. */
 export class Live {
@@ -15,11 +15,11 @@ export class Live {
   }
 
   /** It came at `now`, in milliseconds by the clock of this machine. */
-  hear(envelope: Envelope, now: number): void {
+  onEnvelope(envelope: Envelope, now: number): void {
     const { from, kind, ts } = envelope
-    if (!this.#muted.has(from) || kind === Kind.mcpProposal) this.announcer.take(envelope)
+    if (!this.#muted.has(from) || kind === Kind.mcpProposal) this.announcer.onEnvelope(envelope)
     this.#rate.add(now)
-    this.clock.hear(Date.parse(ts), now)
+    this.clock.addSample(Date.parse(ts), now)
   }
 
   /** Envelopes a second, lately. */
@@ -35,25 +35,25 @@ const maxAnnouncements = 3
 
 /** What somebody who does not see the page is told: starts and ends of runs, and proposals; never what is thought. */
 class Announcer {
-  #news: string[] = []
+  #texts: string[] = []
 
-  take(envelope: Envelope): void {
-    const text = newsOf(envelope)
-    if (text !== undefined) this.#news.push(text)
+  onEnvelope(envelope: Envelope): void {
+    const text = formatAnnouncement(envelope)
+    if (text !== undefined) this.#texts.push(text)
   }
 
   /** All there is to tell since the last time; `''`: nothing. */
-  tell(): string {
-    const news = this.#news
-    this.#news = []
-    const rest = news.length - maxAnnouncements
-    return [...news.slice(0, maxAnnouncements), ...(rest > 0 ? [`and ${rest} more`] : [])].join('. ')
+  drain(): string {
+    const texts = this.#texts
+    this.#texts = []
+    const rest = texts.length - maxAnnouncements
+    return [...texts.slice(0, maxAnnouncements), ...(rest > 0 ? [`and ${rest} more`] : [])].join('. ')
   }
 }
 
-function newsOf(envelope: Envelope): string | undefined {
+function formatAnnouncement(envelope: Envelope): string | undefined {
   const { kind, from, context } = envelope
-  const said = cut(onOneLine(withoutMarks(textOf(envelope))), maxAnnouncementChars)
+  const said = cut(onOneLine(stripMarkdown(getText(envelope))), maxAnnouncementChars)
   if (kind === Kind.reasoningStart && context === undefined) return `${from} began to think`
   if (kind === Kind.reasoningConclusion) return `${from} concluded${said === '' ? '' : `: ${said}`}`
   if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(toolNameOf(envelope.payload))}`
@@ -72,7 +72,7 @@ class GatewayClock {
    * `said`, by the gateway's clock, came at `now` by that of this machine, both in milliseconds since 1970. A clock that was
    * set is believed after a while.
    */
-  hear(said: number, now: number): void {
+  addSample(said: number, now: number): void {
     const ahead = said - now
     if (Number.isFinite(ahead)) this.#ahead = [...this.#ahead.slice(1 - maxClockSamples), ahead]
   }

@@ -58,19 +58,19 @@ export class Log {
   append(envelope: Envelope): boolean {
     if (envelope.seq === undefined || envelope.seq <= this.last) return false
     this.#envelopes.push(envelope)
-    this.#know(envelope)
+    this.#addToIndexes(envelope)
     return true
   }
 
   /** Holds what the other one holds, which is not to be used any more. */
-  become(other: Log): void {
+  replaceWith(other: Log): void {
     this.#envelopes = other.#envelopes
     this.#byId = other.#byId
     this.#answers = other.#answers
   }
 
   /** Keeps the latest so many. */
-  shorten(most: number): void {
+  keepLast(most: number): void {
     const dropped = this.#envelopes.splice(0, Math.max(this.#envelopes.length - most, 0))
     for (const { id } of dropped) {
       this.#byId.delete(id)
@@ -79,7 +79,7 @@ export class Log {
   }
 
   /** Drops what comes behind this seq. */
-  goBack(seq: number): void {
+  truncateAfter(seq: number): void {
     const count = this.countThrough(seq)
     const dropped = this.#envelopes.slice(count)
     this.#envelopes = this.#envelopes.slice(0, count)
@@ -91,7 +91,7 @@ export class Log {
     }
   }
 
-  #know(envelope: Envelope): void {
+  #addToIndexes(envelope: Envelope): void {
     this.#byId.set(envelope.id, envelope)
     for (const id of correlations(envelope)) {
       const answers = this.#answers.get(id)

@@ -37,28 +37,28 @@ export class People {
   }
 
   /** Presence has changed. */
-  changed(): void {
+  onPresenceChange(): void {
     this.#version++
   }
 
-  take({ kind, from, payload }: Envelope): void {
+  apply({ kind, from, payload }: Envelope): void {
     if (kind === Kind.participantStatus) this.#statuses.renew(from, payload)
-    if (isThought(kind)) this.#thoughts.set(from, this.thoughtsOf(from) + 1)
+    if (isThought(kind)) this.#thoughts.set(from, this.countThoughts(from) + 1)
     if (isWithheld(payload)) this.withheld++
   }
 
   /** It is these that were taken. */
-  again(envelopes: readonly Envelope[]): void {
+  reset(envelopes: readonly Envelope[]): void {
     this.#thoughts.clear()
     this.withheld = 0
-    for (const envelope of envelopes) this.take(envelope)
+    for (const envelope of envelopes) this.apply(envelope)
   }
 
-  thoughtsOf(id: string): number {
+  countThoughts(id: string): number {
     return this.#thoughts.get(id) ?? 0
   }
 
-  statusOf(id: string): Status | undefined {
+  getStatus(id: string): Status | undefined {
     return this.#statuses.get(id)
   }
 

@@ -6,26 +6,26 @@ const maxPayloadChars = 16_384
 const maxTextChars = 2000
 
 /** What may be cut: nothing that says who may do what, and nothing that somebody has to decide about. */
-const cuttable: ReadonlySet<string> = new Set([Kind.chat, Kind.mcpRequest, Kind.mcpResponse])
+const truncatable: ReadonlySet<string> = new Set([Kind.chat, Kind.mcpRequest, Kind.mcpResponse])
 const exact: ReadonlySet<string> = new Set(['system', 'capability', 'space', 'participant', 'observe', 'mcp'])
-const mayCut = (kind: string): boolean => cuttable.has(kind) || !exact.has(namespaceOf(kind))
+const mayTruncate = (kind: string): boolean => truncatable.has(kind) || !exact.has(namespaceOf(kind))
 
 /** Bytes of what was cut, as JSON. */
 const sizes = new WeakMap<Envelope, number>()
 
 /** How many bytes an envelope has of which only the beginning is kept; `undefined`: it is all there. */
-export const sizeOf = (envelope: Envelope): number | undefined => sizes.get(envelope)
+export const getFullSize = (envelope: Envelope): number | undefined => sizes.get(envelope)
 
 /** The same envelope; where its payload is heavy one that keeps the beginning of its texts. */
-export function lighten(envelope: Envelope): Envelope {
+export function truncateEnvelope(envelope: Envelope): Envelope {
   const { kind, payload } = envelope
-  if (!mayCut(kind) || !isHeavier(payload)) return envelope
-  const light: Envelope = { ...envelope, payload: cutObject(payload, { left: maxPayloadChars }) }
+  if (!mayTruncate(kind) || !isTooLarge(payload)) return envelope
+  const light: Envelope = { ...envelope, payload: truncateObject(payload, { left: maxPayloadChars }) }
   sizes.set(light, new TextEncoder().encode(JSON.stringify(envelope)).length)
   return light
 }
 
-const isHeavier = (payload: unknown): boolean => spend(payload, maxPayloadChars) < 0
+const isTooLarge = (payload: unknown): boolean => spend(payload, maxPayloadChars) < 0
 
 /** What of so many characters is left; less than none: it is too much. */
 function spend(value: unknown, left: number): number {
@@ -43,32 +43,32 @@ interface Budget {
   left: number
 }
 
-function cut(value: unknown, budget: Budget): unknown {
+function truncateValue(value: unknown, budget: Budget): unknown {
   if (typeof value === 'string') {
     const most = Math.max(Math.min(maxTextChars, budget.left), 0)
     budget.left -= Math.min(value.length, most)
     return value.length <= most ? value : `${value.slice(0, most).replace(/[\uD800-\uDBFF]$/, '')}…`
   }
   budget.left -= 4
-  if (Array.isArray(value)) return cutArray(value, budget)
-  return typeof value === 'object' && value !== null ? cutObject(value, budget) : value
+  if (Array.isArray(value)) return truncateArray(value, budget)
+  return typeof value === 'object' && value !== null ? truncateObject(value, budget) : value
 }
 
-function cutArray(array: readonly unknown[], budget: Budget): unknown[] {
+function truncateArray(array: readonly unknown[], budget: Budget): unknown[] {
   const kept: unknown[] = []
   for (const each of array) {
     if (budget.left <= 0) break
-    kept.push(cut(each, budget))
+    kept.push(truncateValue(each, budget))
   }
   return kept
 }
 
-function cutObject(object: object, budget: Budget): Record<string, unknown> {
+function truncateObject(object: object, budget: Budget): Record<string, unknown> {
   const kept: [string, unknown][] = []
   for (const [name, each] of Object.entries(object)) {
     if (budget.left <= 0) break
     budget.left -= name.length
-    kept.push([name.slice(0, maxTextChars), cut(each, budget)])
+    kept.push([name.slice(0, maxTextChars), truncateValue(each, budget)])
   }
   return Object.fromEntries(kept)
 }

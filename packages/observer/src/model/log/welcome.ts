@@ -21,7 +21,7 @@ export const welcomeEnvelope = (payload: WelcomePayload, now: number): Envelope 
  * What the gateway would have said before the first of these envelopes: `welcome` is what it has said since, and what they
  * tell of who came and went is taken back. Of a log that is there from its start, it is nothing.
  */
-export function beginningOf(welcome: WelcomePayload, envelopes: readonly Envelope[]): WelcomePayload {
+export function welcomeBefore(welcome: WelcomePayload, envelopes: readonly Envelope[]): WelcomePayload {
   const [first] = envelopes
   const isWhole = first?.seq === 1
   return {

@@ -93,15 +93,15 @@ export class Blocks {
   }
 
   /** `messages` = what the envelope did to the main conversation. */
-  take(envelope: Envelope, messages: readonly Message[]): void {
-    for (const message of messages) this.#tell(envelope, message)
-    if (messages.length > 0 || isElsewhere(envelope)) return
+  apply(envelope: Envelope, messages: readonly Message[]): void {
+    for (const message of messages) this.#placeMessage(envelope, message)
+    if (messages.length > 0 || hasNoLine(envelope)) return
     if (envelope.kind === Kind.systemPresence) {
-      this.#arrive(envelope)
+      this.#placeArrival(envelope)
       return
     }
-    if (envelope.kind === Kind.mcpResponse && this.#answer(envelope)) return
-    const entry = entryOf(envelope)
+    if (envelope.kind === Kind.mcpResponse && this.#placeResponse(envelope)) return
+    const entry = createEntry(envelope)
     const block = this.#place(envelope, entry)
     if (entry.type === 'call') this.#calls.set(envelope.id, { block, entry })
     if (entry.type === 'proposal') this.#proposals.set(envelope.id, block)
@@ -149,7 +149,7 @@ export class Blocks {
   }
 
   /** Drops what came behind this envelope. `messages`: the conversation as it was then, as far as it is remembered. */
-  goBack(seq: number, messages: ReadonlyMap<string, Message>): void {
+  rewind(seq: number, messages: ReadonlyMap<string, Message>): void {
     while ((this.#blocks.at(-1)?.envelope.seq ?? 0) > seq) this.#blocks.pop()
     const { length } = this.#blocks
     for (const known of [this.#contexts, this.#messages, this.#proposals]) {
@@ -167,10 +167,10 @@ export class Blocks {
       block.message = message
       return isOther
     }
-    if (block.type === 'arrivals') return dropBehind(block.envelopes, ({ seq: at = 0 }) => at > seq)
+    if (block.type === 'arrivals') return truncateFrom(block.envelopes, ({ seq: at = 0 }) => at > seq)
     const entries = block.type === 'event' ? [block.entry] : block.entries
     const isShorter =
-      block.type === 'context' && dropBehind(block.entries, ({ envelope }) => (envelope.seq ?? 0) > seq)
+      block.type === 'context' && truncateFrom(block.entries, ({ envelope }) => (envelope.seq ?? 0) > seq)
     let isOther = false
     for (const entry of entries)
       if (entry.type === 'call' && this.#unanswer(block, entry, seq)) isOther = true
@@ -187,7 +187,7 @@ export class Blocks {
     return true
   }
 
-  #tell(envelope: Envelope, message: Message): void {
+  #placeMessage(envelope: Envelope, message: Message): void {
     const known = this.#messages.get(message.source.id)
     if (known !== undefined) known.message = message
     const block = known ?? this.#add<MessageBlock>({ type: 'message', envelope, index: 0, message })
@@ -195,7 +195,7 @@ export class Blocks {
     this.#different.add(block)
   }
 
-  #arrive(envelope: Envelope): void {
+  #placeArrival(envelope: Envelope): void {
     const last = this.#blocks.at(-1)
     if (last?.type !== 'arrivals' || last.envelopes.length >= maxArrivalsPerBlock) {
       this.#add<ArrivalsBlock>({ type: 'arrivals', envelope, index: 0, envelopes: [envelope] })
@@ -205,7 +205,7 @@ export class Blocks {
     this.#different.add(last)
   }
 
-  #answer(response: Envelope): boolean {
+  #placeResponse(response: Envelope): boolean {
     const answered = correlations(response).flatMap((id) => this.#calls.get(id) ?? [])
     for (const { block, entry } of answered) {
       entry.response = response
@@ -217,7 +217,7 @@ export class Blocks {
   }
 
   #place(envelope: Envelope, entry: Entry): Block {
-    const root = rootOf(envelope) ?? this.#runOf(envelope)
+    const root = getRoot(envelope) ?? this.#findRun(envelope)
     if (root === undefined) return this.#add({ type: 'event', envelope, index: 0, entry })
     const known = this.#contexts.get(root)
     const block = known ?? this.#add<ContextBlock>({ type: 'context', envelope, index: 0, root, entries: [] })
@@ -230,7 +230,7 @@ export class Blocks {
   }
 
   /** The run about what the refused envelope was about. */
-  #runOf({ kind, to = [], payload }: Envelope): string | undefined {
+  #findRun({ kind, to = [], payload }: Envelope): string | undefined {
     if (kind !== Kind.systemDecision) return undefined
     const { attemptedCorrelation } = payload as Partial<DecisionPayload>
     const causes = correlations(
@@ -248,13 +248,13 @@ export class Blocks {
 }
 
 /** Drops the last ones. Whether there were any. */
-function dropBehind<Each>(list: Each[], isBehind: (each: Each) => boolean): boolean {
+function truncateFrom<Each>(list: Each[], isBehind: (each: Each) => boolean): boolean {
   const first = list.findIndex(isBehind)
   if (first !== -1) list.length = first
   return first !== -1
 }
 
-function entryOf(envelope: Envelope): Entry {
+function createEntry(envelope: Envelope): Entry {
   const { kind, context, payload } = envelope
   if (kind === Kind.mcpRequest && !isNotification(payload)) return { type: 'call', envelope }
   if (kind === Kind.mcpProposal) return { type: 'proposal', envelope }
@@ -265,14 +265,14 @@ function entryOf(envelope: Envelope): Entry {
 }
 
 /** The run that an envelope belongs to: its own, or the one in which the gateway decided something. */
-function rootOf(envelope: Envelope): string | undefined {
+function getRoot(envelope: Envelope): string | undefined {
   const { kind, context, payload } = envelope
   if (kind === Kind.reasoningStart) return contextRoot(openedContext(envelope))
   const about = kind === Kind.systemDecision ? payload.context : context
   return typeof about === 'string' ? contextRoot(about) : undefined
 }
 
-const elsewhere: ReadonlySet<string> = new Set([
+const kindsWithoutLine: ReadonlySet<string> = new Set([
   Kind.mcpReject,
   Kind.mcpWithdraw,
   Kind.chatAcknowledge,
@@ -282,9 +282,9 @@ const elsewhere: ReadonlySet<string> = new Set([
 ])
 
 /** What shows in the line of something else, or in no line at all. */
-function isElsewhere({ kind, payload }: Envelope): boolean {
+function hasNoLine({ kind, payload }: Envelope): boolean {
   if (kind === Kind.systemPresence) return payload.event === 'update'
-  return elsewhere.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
+  return kindsWithoutLine.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
 }
 
 /** A start that the block begins with is its heading. */

@@ -6,20 +6,21 @@ const maxValueChars = 300
 const maxEventChars = 2000
 
 type Payload = Readonly<Record<string, unknown>>
-type Tell = (payload: Payload, envelope: Envelope) => string
+type FormatEvent = (payload: Payload, envelope: Envelope) => string
 
-const listed = (values: unknown): string => (Array.isArray(values) ? values.map(nameOf).join(', ') : '')
-const nameOf = (value: unknown): string =>
-  typeof value === 'string' ? value : kindOf(value) || inlineJson(value, maxValueChars)
-const kindOf = (value: unknown): string =>
+const joinCapabilities = (values: unknown): string =>
+  Array.isArray(values) ? values.map(formatCapability).join(', ') : ''
+const formatCapability = (value: unknown): string =>
+  typeof value === 'string' ? value : getOnlyKind(value) || inlineJson(value, maxValueChars)
+const getOnlyKind = (value: unknown): string =>
   typeof value === 'object' && value !== null && 'kind' in value && Object.keys(value).length === 1
     ? String(value.kind)
     : ''
-const why = ({ reason }: Payload): string => (typeof reason === 'string' ? `: ${reason}` : '')
+const formatReason = ({ reason }: Payload): string => (typeof reason === 'string' ? `: ${reason}` : '')
 const to = ({ to }: Envelope): string => (to ?? []).join(', ')
 
 /** What happened, after the name of whom it is from. */
-const texts: Readonly<Record<string, Tell>> = {
+const texts: Readonly<Record<string, FormatEvent>> = {
   [Kind.systemDecision]: (payload, envelope) => {
     const { decision, attemptedTool = '', reasonCode, message, count } = payload
     const what = [decision, to(envelope), attemptedTool].filter(Boolean).join(' ')
@@ -32,15 +33,15 @@ const texts: Readonly<Record<string, Tell>> = {
   [Kind.observeVisibility]: ({ reasoningVisible }) =>
     reasoningVisible === false ? 'hid the thoughts of a run' : 'showed the thoughts of a run again',
   [Kind.capabilityGrant]: (payload) =>
-    `gave ${payload.recipient} ${listed(payload.capabilities)}${why(payload)}`,
+    `gave ${payload.recipient} ${joinCapabilities(payload.capabilities)}${formatReason(payload)}`,
   [Kind.capabilityRevoke]: (payload) =>
-    `took back from ${payload.recipient} ${payload.grantId ?? listed(payload.capabilities)}${why(payload)}`,
+    `took back from ${payload.recipient} ${payload.grantId ?? joinCapabilities(payload.capabilities)}${formatReason(payload)}`,
   [Kind.capabilityGrantAck]: ({ status }) => `${status} what was given`,
-  [Kind.spaceInvite]: (payload) => `invited ${payload.participantId}${why(payload)}`,
-  [Kind.spaceKick]: (payload) => `closed ${payload.participantId} out${why(payload)}`,
-  [Kind.participantPause]: (payload, envelope) => `paused ${to(envelope)}${why(payload)}`,
-  [Kind.participantResume]: (payload, envelope) => `let ${to(envelope)} go on${why(payload)}`,
-  [Kind.reasoningCancel]: (payload) => `asked to stop${why(payload)}`,
+  [Kind.spaceInvite]: (payload) => `invited ${payload.participantId}${formatReason(payload)}`,
+  [Kind.spaceKick]: (payload) => `closed ${payload.participantId} out${formatReason(payload)}`,
+  [Kind.participantPause]: (payload, envelope) => `paused ${to(envelope)}${formatReason(payload)}`,
+  [Kind.participantResume]: (payload, envelope) => `let ${to(envelope)} go on${formatReason(payload)}`,
+  [Kind.reasoningCancel]: (payload) => `asked to stop${formatReason(payload)}`,
 }
 
 /** Who came and who went: `ana, bot joined · eve left`. */
@@ -59,7 +60,8 @@ export function arrivalsText(envelopes: readonly Envelope[]): string {
 /** An event that is no message, on one line. */
 export function eventText(envelope: Envelope): string {
   const { kind, payload } = envelope
-  const tell = texts[kind]
-  const text = tell === undefined ? `${kind} ${inlineJson(payload, maxValueChars)}` : tell(payload, envelope)
+  const format = texts[kind]
+  const text =
+    format === undefined ? `${kind} ${inlineJson(payload, maxValueChars)}` : format(payload, envelope)
   return onOneLine(cut(text, maxEventChars))
 }

@@ -26,11 +26,11 @@ export class Folding {
   }
 
   /** What is open by itself, to come back to. */
-  mark(): FoldingMark {
+  checkpoint(): FoldingCheckpoint {
     return { live: [...this.#live], ending: [...this.#ending] }
   }
 
-  goBack({ live, ending }: FoldingMark): void {
+  restore({ live, ending }: FoldingCheckpoint): void {
     for (const [now, then] of [
       [this.#live, live],
       [this.#ending, ending],
@@ -40,7 +40,7 @@ export class Folding {
     }
   }
 
-  levelOf(context: string): Level {
+  getLevel(context: string): Level {
     return this.#choices.get(context) ?? (this.#live.has(context) ? 'some' : 'closed')
   }
 
@@ -50,15 +50,15 @@ export class Folding {
 
   /** The next level, after the last the first again. */
   cycle(context: string): void {
-    this.choose(context, cycle[this.levelOf(context)])
+    this.choose(context, cycle[this.getLevel(context)])
   }
 
-  began(context: string): void {
+  onOpened(context: string): void {
     if (this.#isFollowing) this.#live.add(context)
   }
 
   /** Whether that closed something. */
-  ended(context: string): boolean {
+  onEnded(context: string): boolean {
     if (!this.#live.has(context)) return false
     if (this.#isFollowing) return this.#live.delete(context)
     this.#ending.add(context)
@@ -77,7 +77,7 @@ export class Folding {
 }
 
 /** Contexts that were open by themselves, and those of them that were over. */
-export interface FoldingMark {
+export interface FoldingCheckpoint {
   readonly live: readonly string[]
   readonly ending: readonly string[]
 }

@@ -2,7 +2,7 @@ import { GATEWAY } from '@meup/protocol'
 import type { Block } from './blocks.js'
 import type { Slot, Sources } from './row.js'
 import { RowList } from './row-list.js'
-import { slotsOf } from './slots.js'
+import { createSlots } from './slots.js'
 
 /** What one participant thinks and does, in its order. */
 export interface Lane {
@@ -53,7 +53,7 @@ export class Lanes {
 
   /** The rows of a block by what these sources say. */
   slotsFor(block: Block, sources: Sources): readonly Slot[] {
-    const owner = ownerOf(block, sources)
+    const owner = getOwner(block, sources)
     return owner === undefined
       ? []
       : (this.#lanes.get(owner) ?? this.#open(owner)).list.slotsFor(block, sources)
@@ -83,7 +83,7 @@ export class Lanes {
   }
 
   #assign(block: Block): void {
-    const owner = ownerOf(block, this.#sources)
+    const owner = getOwner(block, this.#sources)
     if (owner === undefined) {
       this.#laneOf.set(block, undefined)
       return
@@ -100,7 +100,7 @@ export class Lanes {
     const list = new RowList(
       () => lane.blocks,
       this.#sources,
-      (...given) => inBatches(slotsOf(...given)),
+      (...given) => inBatches(createSlots(...given)),
     )
     const lane: Filled = {
       owner,
@@ -121,12 +121,12 @@ function isThere({ blocks: [first], list }: Filled): boolean {
 }
 
 /** Whose lane it is in; `undefined`: in none, such as the lines of the gateway, and who came and went. */
-function ownerOf(block: Block, { contextOf }: Sources): string | null | undefined {
+function getOwner(block: Block, { getContext }: Sources): string | null | undefined {
   const { type, envelope } = block
   if (type === 'message') return null
   if (type === 'arrivals') return undefined
   if (type === 'event') return envelope.from === GATEWAY ? undefined : envelope.from
-  const view = contextOf(block.root)
+  const view = getContext(block.root)
   return view?.owner ?? view?.contributors[0] ?? envelope.from
 }
 

@@ -2,8 +2,8 @@ import type { Block } from './blocks.js'
 import { Lanes } from './lanes.js'
 import type { Slot, Sources } from './row.js'
 import { RowList } from './row-list.js'
-import { slotsOf } from './slots.js'
-import { timedSlotsOf } from './waterfall.js'
+import { createSlots } from './slots.js'
+import { createTimedSlots } from './waterfall.js'
 
 /** Rows that are known before the blocks are shown, by the list that they are for. */
 export type Prepared = ReadonlyMap<RowList | Lanes, Map<Block, readonly Slot[]>>
@@ -26,7 +26,7 @@ export class Lists {
   constructor(blocks: () => readonly Block[], sources: Sources) {
     this.#blocks = blocks
     this.#sources = sources
-    this.stream = new RowList(blocks, sources, slotsOf)
+    this.stream = new RowList(blocks, sources, createSlots)
   }
 
   /** From when it is first asked for. */
@@ -37,7 +37,7 @@ export class Lists {
 
   /** From when it is first asked for. */
   get waterfall(): RowList {
-    this.#waterfall ??= new RowList(this.#blocks, this.#sources, timedSlotsOf)
+    this.#waterfall ??= new RowList(this.#blocks, this.#sources, createTimedSlots)
     return this.#waterfall
   }
 

@@ -26,8 +26,8 @@ import {
   namespaceOf,
   reservedNamespaces,
 } from '@meup/protocol'
-import { sizeOf } from '../log/truncate.js'
-import { asSaid, nameText, parametersText, textOf, withoutMarks } from '../text/text.js'
+import { getFullSize } from '../log/truncate.js'
+import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text/text.js'
 import type { Block, CallEntry, Entry } from './blocks.js'
 import { arrivalsText, eventText } from './event-text.js'
 import type { Level } from './folding.js'
@@ -37,40 +37,40 @@ type Content = Row extends infer Each ? (Each extends Row ? Omit<Each, keyof Pla
 type Placed = Pick<Row, 'key' | 'envelope' | 'depth' | 'height'>
 
 /** What a row shows, at this moment. */
-export function rowOf(slot: Slot, sources: Sources): Row {
+export function getRow(slot: Slot, sources: Sources): Row {
   const { key, envelope, depth, height, calls } = slot
   if (calls !== undefined) {
-    const rows = calls.map((call) => rowOf(call, sources)).filter((row) => row.type === 'call')
+    const rows = calls.map((call) => getRow(call, sources)).filter((row) => row.type === 'call')
     return { type: 'batch', calls: rows, key, envelope, depth, height }
   }
-  return { ...contentOf(slot, sources), key, envelope, depth, height } as Row
+  return { ...createContent(slot, sources), key, envelope, depth, height } as Row
 }
 
-function contentOf(slot: Slot, sources: Sources): Content {
+function createContent(slot: Slot, sources: Sources): Content {
   const { type, of, envelope, context = '' } = slot
-  const { contextOf, proposalOf, isMuted } = sources
+  const { getContext, getProposal, isMuted } = sources
   if (type === 'more') return { type, context, count: slot.count ?? 0 }
   if (type === 'heading') {
-    const view = contextOf(context)
-    if (view !== undefined) return { type, ...headingFor(view, sources) }
+    const view = getContext(context)
+    if (view !== undefined) return { type, ...getHeading(view, sources) }
   }
   if (type === 'proposal') {
-    const proposal = proposalOf(envelope.id)
+    const proposal = getProposal(envelope.id)
     if (proposal !== undefined) return { type, proposal }
   }
   if (type === 'end') {
-    const view = contextOf(envelope.context ?? '')
-    if (view !== undefined) return { type, text: textOfEnd(view), isCancelled: view.state === 'cancelled' }
+    const view = getContext(envelope.context ?? '')
+    if (view !== undefined) return { type, text: getEndText(view), isCancelled: view.state === 'cancelled' }
   }
-  if (of.type === 'call') return callLine(of, proposalOf, isMuted(envelope.from))
+  if (of.type === 'call') return callLine(of, getProposal, isMuted(envelope.from))
   if (of.type === 'message') {
-    const text = isWithheld(envelope.payload) ? '' : textOf(envelope)
+    const text = isWithheld(envelope.payload) ? '' : getText(envelope)
     return { type: 'message', message: of.message, text }
   }
-  return saidBy(of, envelope, sources)
+  return createSaid(of, envelope, sources)
 }
 
-function saidBy(of: Block | Entry, envelope: Envelope, { contextOf }: Sources): Content {
+function createSaid(of: Block | Entry, envelope: Envelope, { getContext }: Sources): Content {
   if (of.type === 'arrivals') {
     return {
       type: 'said',
@@ -83,16 +83,16 @@ function saidBy(of: Block | Entry, envelope: Envelope, { contextOf }: Sources): 
   }
   const { context } = envelope
   if (context === undefined) return saidLine(envelope, null, false)
-  return saidLine(envelope, contextOf(contextRoot(context))?.owner ?? null, isLate(envelope, contextOf))
+  return saidLine(envelope, getContext(contextRoot(context))?.owner ?? null, isLate(envelope, getContext))
 }
 
-const headingFor = (view: ContextView, { folding, isMuted }: Sources): Heading =>
-  headingOf(view, folding.levelOf(view.context), isMuted(view.owner ?? ''))
+const getHeading = (view: ContextView, { folding, isMuted }: Sources): Heading =>
+  createHeading(view, folding.getLevel(view.context), isMuted(view.owner ?? ''))
 
-const textOfEnd = ({ ending }: ContextView): string => printable(ending?.text ?? '')
+const getEndText = ({ ending }: ContextView): string => printable(ending?.text ?? '')
 
 /** The heading of a context, at this moment. */
-function headingOf(view: ContextView, level: Level, isMuted: boolean): Heading {
+function createHeading(view: ContextView, level: Level, isMuted: boolean): Heading {
   const { context, state, owner, counts, contributors, references, proposals, answer, metadata } = view
   const confidence = metadata?.confidence
   return {
@@ -124,7 +124,7 @@ function headingOf(view: ContextView, level: Level, isMuted: boolean): Heading {
 }
 
 /** Nothing where nothing was said. */
-const shown = (quoted: Quoted | null): string | null => withoutMarks(printable(quoted?.text ?? '')) || null
+const shown = (quoted: Quoted | null): string | null => stripMarkdown(printable(quoted?.text ?? '')) || null
 
 const isQuoteWithheld = (quoted: Quoted | null): boolean => quoted !== null && quoted.text === null
 
@@ -142,7 +142,7 @@ function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Un
     type: 'said',
     name: isFree(kind) ? kind : thoughtName(kind),
     text,
-    tone: toneOf(envelope),
+    tone: getTone(envelope),
     isByAnother,
     isLate,
   }
@@ -154,13 +154,13 @@ const isFree = (kind: string): boolean => !reservedNamespaces.has(namespaceOf(ki
 function said(envelope: Envelope): string {
   const { kind, payload } = envelope
   if (isThought(kind)) return printable(withoutThoughtName(kind, thoughtText(payload)))
-  if (isFree(kind)) return printable(payloadText(payload, asSaid))
+  if (isFree(kind)) return printable(payloadText(payload, noRedaction))
   return (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel) || kind === Kind.chat
-    ? textOf(envelope)
+    ? getText(envelope)
     : eventText(envelope)
 }
 
-function toneOf(envelope: Envelope): SaidRow['tone'] {
+function getTone(envelope: Envelope): SaidRow['tone'] {
   if (isProblem(envelope)) return 'problem'
   if (!isThought(envelope.kind)) return 'event'
   return envelope.payload.phase === 'plan' ? 'plan' : 'thought'
@@ -168,28 +168,28 @@ function toneOf(envelope: Envelope): SaidRow['tone'] {
 
 function callLine(
   { envelope, response }: CallEntry,
-  proposalOf: (id: string) => ProposalView | undefined,
+  getProposal: (id: string) => ProposalView | undefined,
   isMuted: boolean,
 ): Unplaced<CallRow> {
-  const isApproval = correlations(envelope).some((id) => isBySomebodyElse(proposalOf(id), envelope))
+  const isApproval = correlations(envelope).some((id) => isBySomebodyElse(getProposal(id), envelope))
   return {
     type: 'call',
     tool: nameText(toolNameOf(envelope.payload)),
     parameters: parametersText(envelope),
-    rationale: isMuted ? null : reasonOf(envelope),
-    result: response === undefined ? null : resultOf(response),
+    rationale: isMuted ? null : formatRationale(envelope),
+    result: response === undefined ? null : formatResult(response),
     answeredAt: response?.ts ?? null,
     approvedBy: isApproval ? envelope.from : null,
   }
 }
 
-const reasonOf = ({ rationale, payload }: Envelope): string | null =>
+const formatRationale = ({ rationale, payload }: Envelope): string | null =>
   rationale === undefined && !isToolCall(payload) ? null : printable(reasonText(rationale ?? null))
 
 /** What a call came to; of a long text the beginning, with the size of all of it. */
-function resultOf(response: Envelope): Result {
-  const result = readResult(response.payload, asSaid)
-  const bytes = sizeOf(response)
+function formatResult(response: Envelope): Result {
+  const result = readResult(response.payload, noRedaction)
+  const bytes = getFullSize(response)
   const size = bytes === undefined ? result.size : { count: bytes, unit: 'bytes' }
   return { ...result, size, text: printable(cut(result.text, maxResultChars)) }
 }
@@ -198,10 +198,10 @@ const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope)
   proposal !== undefined && proposal.source.from !== request.from
 
 /** What shows whether its context is open or not: what failed, what was refused, and what waits for a decision. */
-export function isPressing(entry: Entry, proposalOf: (id: string) => ProposalView | undefined): boolean {
+export function isPressing(entry: Entry, getProposal: (id: string) => ProposalView | undefined): boolean {
   switch (entry.type) {
     case 'proposal':
-      return proposalOf(entry.envelope.id)?.state === 'open'
+      return getProposal(entry.envelope.id)?.state === 'open'
     case 'call':
       return entry.isError === true
     case 'said':

@@ -1,19 +1,19 @@
 import type { Block } from './blocks.js'
 import type { Row, Slot, Sources } from './row.js'
-import { rowOf } from './row-content.js'
+import { getRow } from './row-content.js'
 
 /** The rows of a block; `heightOf`: pixels, where a row of this key was measured already. */
-type SlotsOf = (
+type CreateSlots = (
   block: Block,
   sources: Sources,
-  heightOf: (key: string) => number | undefined,
+  getHeight: (key: string) => number | undefined,
 ) => readonly Slot[]
 
 /** Rows one below the other, and where each is. Only those that are looked at are made. */
 export class RowList {
   readonly #blocks: () => readonly Block[]
   readonly #sources: Sources
-  readonly #slotsOf: SlotsOf
+  readonly #createSlots: CreateSlots
   readonly #flat = new FlatRows()
   readonly #layout = new Layout()
   /** Pixels, by the keys of rows that were on the screen. */
@@ -23,10 +23,10 @@ export class RowList {
   #rows = new WeakMap<Slot, Row>()
 
   /** `blocks`: in the order of the log. */
-  constructor(blocks: () => readonly Block[], sources: Sources, slotsOf: SlotsOf) {
+  constructor(blocks: () => readonly Block[], sources: Sources, createSlots: CreateSlots) {
     this.#blocks = blocks
     this.#sources = sources
-    this.#slotsOf = slotsOf
+    this.#createSlots = createSlots
   }
 
   /** The same array each time, brought up to date. */
@@ -39,7 +39,7 @@ export class RowList {
 
   /** What stands in all of them, made whether anybody looks at it or not. */
   get rows(): readonly Row[] {
-    return this.slots.map((slot) => this.rowOf(slot))
+    return this.slots.map((slot) => this.getRow(slot))
   }
 
   /** Index of the row that shows this envelope; -1 = none does. */
@@ -55,10 +55,10 @@ export class RowList {
   }
 
   /** What stands there; the same object until it is different. */
-  rowOf(slot: Slot): Row {
+  getRow(slot: Slot): Row {
     const known = this.#rows.get(slot)
     if (known !== undefined) return known
-    const row = rowOf(slot, this.#sources)
+    const row = getRow(slot, this.#sources)
     this.#rows.set(slot, row)
     return row
   }
@@ -74,7 +74,7 @@ export class RowList {
 
   /** The rows of a block by what these sources say; default: those of the list. */
   slotsFor(block: Block, sources = this.#sources): readonly Slot[] {
-    return this.#slotsOf(block, sources, (key) => this.#heights.get(key))
+    return this.#createSlots(block, sources, (key) => this.#heights.get(key))
   }
 
   /** The rows of a block that was touched, where they are known already. */
@@ -137,7 +137,7 @@ class FlatRows {
   }
 
   /** Gives the index of the first row that may be another one than before; the number of rows where none is. */
-  update(blocks: readonly Block[], slotsOf: (block: Block) => readonly Slot[]): number {
+  update(blocks: readonly Block[], createSlots: (block: Block) => readonly Slot[]): number {
     const from = firstFrom(blocks, this.#from)
     this.#from = (blocks.at(-1)?.index ?? -1) + 1
     if (from >= blocks.length && this.#starts.length <= blocks.length) return this.slots.length
@@ -150,7 +150,7 @@ class FlatRows {
       this.#starts.push(this.slots.length)
       let slots = this.#cached.get(block)
       if (slots === undefined) {
-        slots = slotsOf(block)
+        slots = createSlots(block)
         this.#cached.set(block, slots)
       }
       for (const slot of slots) this.slots.push(slot)
@@ -181,15 +181,15 @@ export class Layout {
     this.#count = rows.length
     if (this.#tops.length <= rows.length) this.#grow(rows.length * 2)
     for (let index = from; index < rows.length; index++) {
-      this.#tops[index + 1] = this.topOf(index) + (rows[index]?.height ?? 0)
+      this.#tops[index + 1] = this.getTop(index) + (rows[index]?.height ?? 0)
     }
   }
 
   get height(): number {
-    return this.topOf(this.#count)
+    return this.getTop(this.#count)
   }
 
-  topOf(index: number): number {
+  getTop(index: number): number {
     return this.#tops[index] ?? 0
   }
 
@@ -198,7 +198,7 @@ export class Layout {
     let [low, high] = [0, this.#count]
     while (low < high) {
       const middle = (low + high) >> 1
-      if (this.topOf(middle + 1) <= offset) low = middle + 1
+      if (this.getTop(middle + 1) <= offset) low = middle + 1
       else high = middle
     }
     return Math.min(low, this.#count - 1)

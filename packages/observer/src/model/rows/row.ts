@@ -1,6 +1,6 @@
 import type { ContextView, Message, ProposalView, Reference, Result } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
-import type { Sieve } from '../filter/log-filter.js'
+import type { LogFilter } from '../filter/log-filter.js'
 import type { Block, Entry } from './blocks.js'
 import type { Folding, Level } from './folding.js'
 
@@ -131,10 +131,10 @@ export interface Slot {
 /** What rows are made from. */
 export interface Sources {
   readonly folding: Folding
-  contextOf(context: string): ContextView | undefined
-  proposalOf(id: string): ProposalView | undefined
+  getContext(context: string): ContextView | undefined
+  getProposal(id: string): ProposalView | undefined
   /** Whether this reader does not want to see what a participant thinks. */
   isMuted(participant: string): boolean
   /** What of the log this reader wants to see. */
-  readonly sieve: Pick<Sieve, 'isShown' | 'isSought' | 'leadsTo'>
+  readonly logFilter: Pick<LogFilter, 'isShown' | 'isSearchHit' | 'isHeadingOf'>
 }

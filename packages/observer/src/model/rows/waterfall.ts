@@ -1,6 +1,6 @@
 import type { Block, Entry } from './blocks.js'
 import type { Row, Slot, Sources } from './row.js'
-import { slotsOf } from './slots.js'
+import { createSlots } from './slots.js'
 
 /** Pixels of a row with a bar. */
 const height = 28
@@ -9,15 +9,15 @@ const height = 28
 const isTimed = (entry: Entry): boolean => entry.type !== 'said'
 
 /** The rows of a block in which something takes time. */
-export function timedSlotsOf(
+export function createTimedSlots(
   block: Block,
   sources: Sources,
-  heightOf: (key: string) => number | undefined,
+  getHeight: (key: string) => number | undefined,
 ): readonly Slot[] {
-  const known = (key: string): number => heightOf(key) ?? height
-  if (block.type === 'event') return isTimed(block.entry) ? slotsOf(block, sources, known) : []
+  const known = (key: string): number => getHeight(key) ?? height
+  if (block.type === 'event') return isTimed(block.entry) ? createSlots(block, sources, known) : []
   if (block.type !== 'context') return []
-  return slotsOf({ ...block, entries: block.entries.filter(isTimed) }, sources, known)
+  return createSlots({ ...block, entries: block.entries.filter(isTimed) }, sources, known)
 }
 
 /** When something began and ended, in milliseconds by the gateway's clock; no end: it goes on. */
@@ -27,7 +27,7 @@ export interface Span {
 }
 
 /** `undefined`: the row stands for nothing that takes time. */
-export function spanOf(row: Row): Span | undefined {
+export function getSpan(row: Row): Span | undefined {
   const from = Date.parse(row.type === 'heading' ? row.startedAt : row.envelope.ts)
   switch (row.type) {
     case 'heading':

@@ -11,13 +11,13 @@ import {
 import type { Envelope } from '@meup/protocol'
 
 /** The gateway has guarded what is thought aloud, and MCP is shown as it was said: only names of secrets are heeded. */
-export const asSaid: Guard = (text) => ({ text, isWithheld: false })
+export const noRedaction: Guard = (text) => ({ text, isWithheld: false })
 
 /** Characters of a text that a line has room for, and more. */
 const maxLineChars = 1000
 
 /** A text on one line, without the marks of Markdown. Names such as `__init__` and `snake_case` stay. */
-export const withoutMarks = (text: string): string =>
+export const stripMarkdown = (text: string): string =>
   cut(text, maxLineChars)
     .replace(/^ {0,3}(```|~~~).*$/gm, '')
     .replace(/^ {0,3}(?:#{1,6} +|> ?|[-*+] +(?:\[[ xX]\] +)?|\d{1,3}[.)] +)/gm, '')
@@ -35,7 +35,7 @@ export const namesHost = (text: string, { host, origin }: URL): boolean =>
 const maxParametersChars = 200
 
 /** What an envelope says, safe to show. */
-export const textOf = ({ payload }: Pick<Envelope, 'payload'>): string => printable(payloadText(payload))
+export const getText = ({ payload }: Pick<Envelope, 'payload'>): string => printable(payloadText(payload))
 
 const maxNameChars = 200
 
@@ -44,7 +44,7 @@ export const nameText = (name: string): string => onOneLine(cut(name, maxNameCha
 
 /** The parameters of a request or proposal on one line; `''` where there are none. */
 export function parametersText({ payload }: Envelope): string {
-  const { value } = redact(parametersOf(payload), asSaid)
+  const { value } = redact(parametersOf(payload), noRedaction)
   const text = inlineJson(value, maxParametersChars)
   return text === '{}' ? '' : onOneLine(text)
 }

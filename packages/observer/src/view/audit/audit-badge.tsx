@@ -6,7 +6,7 @@ import { countText } from '../../model/index.js'
 /** Whether the log is what was chained, as far as this page has found out by itself. */
 export function AuditBadge({ audit, space }: { audit: Audit; space: string }): VNode {
   const [isOpen, setOpen] = useState(false)
-  const { mark, text, tone } = badgeOf(audit)
+  const { mark, text, tone } = getBadge(audit)
   return (
     <>
       <button
@@ -30,7 +30,7 @@ interface Badge {
   readonly tone: 'good' | 'bad' | 'warn' | ''
 }
 
-function badgeOf(audit: Audit): Badge {
+function getBadge(audit: Audit): Badge {
   const { state, checked, progress, rest } = audit
   switch (state.at) {
     case 'broken':
@@ -48,7 +48,7 @@ function badgeOf(audit: Audit): Badge {
       if (checked === undefined) return { mark: '', tone: '', text: `${Math.floor(progress * 100)} %` }
   }
   const { head = 0 } = checked ?? {}
-  const end = `#${audit.hashOf(head)?.slice(0, 4) ?? ''}`
+  const end = `#${audit.getHash(head)?.slice(0, 4) ?? ''}`
   return { mark: '✓', tone: 'good', text: rest > 0 ? `${end}, ${rest.toLocaleString('en')} to go` : end }
 }
 
@@ -69,14 +69,14 @@ function AuditDetails({ audit, space, close }: { audit: Audit; space: string; cl
       {state.at === 'waiting' && state.isLong && (
         <p>This log is long: checking it takes a while, so it is done only when you ask for it.</p>
       )}
-      {checked !== undefined && <Checks {...{ checked, head: audit.hashOf(checked.head) ?? '' }} />}
+      {checked !== undefined && <Checks {...{ checked, head: audit.getHash(checked.head) ?? '' }} />}
       <p class="dim">
         This page asks the gateway for the export of the log, computes each hash itself, and compares what the
         log has with what you were shown. It cannot tell whether this log is the only one: keep a head
         elsewhere.
       </p>
       <footer>
-        <button type="button" disabled={state.at === 'checking'} onClick={() => void audit.again()}>
+        <button type="button" disabled={state.at === 'checking'} onClick={() => void audit.recheck()}>
           {state.at === 'checking' ? `Checking… ${Math.floor(audit.progress * 100)} %` : 'Check again'}
         </button>
         <button type="button" onClick={() => dialog.current?.close()}>

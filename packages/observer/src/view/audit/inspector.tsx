@@ -3,14 +3,14 @@ import { correlations, type Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { readOne } from '../../connect/http.js'
-import { reasonOf } from '../../connect/session.js'
-import { indentJson, sizeOf, sizeText } from '../../model/index.js'
+import { formatError } from '../../connect/session.js'
+import { getFullSize, indentJson, sizeText } from '../../model/index.js'
 import { Name, Said } from '../shared/parts.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 
 /** Everything about one envelope. */
 export function Inspector({ envelope, close }: { envelope: Envelope; close: () => void }): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { seq, id, from, to, kind, ts, context, rationale } = envelope
   return (
     <aside class="inspector" aria-label="Envelope">
@@ -61,7 +61,7 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
 const maxLinks = 20
 
 function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode | null {
-  const { session, look } = useDesk()
+  const { session, inspect } = useSpace()
   if (ids.length === 0) return null
   return (
     <>
@@ -71,7 +71,7 @@ function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode |
           const known = session.model.log.get(id)
           if (known === undefined) return <code key={id}>{id} (not loaded)</code>
           return (
-            <button type="button" class="link" key={id} onClick={() => look(id)}>
+            <button type="button" class="link" key={id} onClick={() => inspect(id)}>
               #{known.seq} {known.kind}
             </button>
           )
@@ -84,11 +84,11 @@ function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode |
 
 /** Where an envelope stands in the chain, as far as this page has computed it. */
 function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { audit } = session
   if (seq === undefined) return null
   const isWrong = audit.state.at === 'broken' && seq >= (audit.state.seq ?? 0)
-  const isChecked = audit.hashOf(seq) !== undefined
+  const isChecked = audit.getHash(seq) !== undefined
   const links = [
     ['previous hash', seq - 1],
     ['hash', seq],
@@ -101,7 +101,7 @@ function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
         {isWrong ? '✗ does not match' : isChecked ? '✓ checked here' : '○ not checked yet'}
       </dd>
       {links.map(([name, at]) => {
-        const hash = isChecked ? audit.hashOf(at) : undefined
+        const hash = isChecked ? audit.getHash(at) : undefined
         if (hash === undefined) return null
         return [
           <dt key={name}>{name}</dt>,
@@ -119,16 +119,18 @@ const maxShownChars = 200_000
 
 /** An envelope as JSON. What is heavy is loaded when that is asked for. */
 function Exact({ envelope }: { envelope: Envelope }): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const [whole, setWhole] = useState<Envelope | undefined>()
   const [problem, setProblem] = useState<string | undefined>()
   useEffect(() => {
     setWhole(undefined)
     setProblem(undefined)
   }, [envelope])
-  const size = sizeOf(envelope)
+  const size = getFullSize(envelope)
   const load = (): void => {
-    readOne(session.place, envelope.seq ?? 0).then(setWhole, (error: unknown) => setProblem(reasonOf(error)))
+    readOne(session.place, envelope.seq ?? 0).then(setWhole, (error: unknown) =>
+      setProblem(formatError(error)),
+    )
   }
   const json = useMemo(() => indentJson(JSON.stringify(whole ?? envelope)), [whole, envelope])
   return (
@@ -153,7 +155,7 @@ function Exact({ envelope }: { envelope: Envelope }): VNode {
           <button
             type="button"
             onClick={() => {
-              navigator.clipboard?.writeText(json).catch((error: unknown) => setProblem(reasonOf(error)))
+              navigator.clipboard?.writeText(json).catch((error: unknown) => setProblem(formatError(error)))
             }}
           >
             Copy all of it, also the {sizeText(json.length - maxShownChars)} that are not shown

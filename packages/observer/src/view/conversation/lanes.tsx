@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { countText, type Lane, type RowList } from '../../model/index.js'
 import { memo, Name, Newer, Time } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 import {
   type RowProps,
   type RowsHandle,
@@ -21,7 +21,7 @@ const overscanLanes = 1
 
 /** What each participant thinks and does, side by side. Only the lanes near the view are in the document. */
 export function Lanes({ current, handle }: ViewProps): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { model } = session
   const lanes = model.lists.lanes.all
   const box = useRef<HTMLDivElement>(null)
@@ -158,7 +158,7 @@ function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode 
 }
 
 function Load({ owner }: { owner: string }): VNode | null {
-  const { model } = useDesk().session
+  const { model } = useSpace().session
   const load = model.people.find(({ id }) => id === owner)?.load ?? 0
   return load === 0 ? null : <span class="load">◐ {countText(load, 'run')}</span>
 }

@@ -1,27 +1,27 @@
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { keepDraft, keptDraft } from '../../connect/storage.js'
-import { useDesk } from '../shared/use-space.js'
+import { loadDraft, saveDraft } from '../../connect/storage.js'
+import { useSpace } from '../shared/use-space.js'
 
 /** Where a reader says something, to everybody or to one participant. */
 export function MessageBox(): VNode {
-  const { session, isLive, can, act } = useDesk()
+  const { session, isLive, can, act } = useSpace()
   const { space } = session.place
-  const [text, write] = useState(() => keptDraft(space))
+  const [text, write] = useState(() => loadDraft(space))
   const [to, setTo] = useState('')
   const addressed = to === '' ? {} : { to: [to] }
   const mayChat = can({ kind: Kind.chat, payload: { message: text }, ...addressed })
   const setText = (next: string): void => {
-    keepDraft(space, next)
+    saveDraft(space, next)
     write(next)
   }
   const say = (): void => {
     const message = text.trim()
     if (message === '' || !isLive || !mayChat) return
     act('It was not said', async () => {
-      await session.desk?.chat(message, addressed)
-      if (keptDraft(space).trim() === message) setText('')
+      await session.client?.chat(message, addressed)
+      if (loadDraft(space).trim() === message) setText('')
     })
   }
   const placeholder = session.time.isPast
@@ -68,7 +68,7 @@ interface AddresseesProps {
 
 /** To whom a message goes: everybody, or one. */
 function Addressees({ to, choose }: AddresseesProps): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { people } = session.model
   const me = session.welcome?.you.id
   if (people.length <= maxListed + 1) {

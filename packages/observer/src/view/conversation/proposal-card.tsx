@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks'
 import { durationText, indentJson, nameText, type ProposalRow, sizeText } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { Chip, Name, Said } from '../shared/parts.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 
 /** A proposal: a card while somebody has to decide, then the line of what was decided. */
 export const ProposalCard = ({ row }: { row: ProposalRow }): VNode =>
@@ -30,7 +30,7 @@ function Decided({ proposal }: { proposal: ProposalView }): VNode {
 }
 
 function OpenCard({ row }: { row: ProposalRow }): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { proposal, envelope } = row
   const [isWhole, setWhole] = useState(false)
   const { expiresAt } = proposal
@@ -39,7 +39,7 @@ function OpenCard({ row }: { row: ProposalRow }): VNode {
   const isOver = left !== undefined && left <= 0
   const { id, source, tool } = proposal
   const { params = {} } = envelope.payload
-  const exact = session.desk?.proposals.get(id)?.paramsJson ?? JSON.stringify(params)
+  const exact = session.client?.proposals.get(id)?.paramsJson ?? JSON.stringify(params)
   return (
     <section class="card" aria-label={`${source.from} proposes ${nameText(tool)}`}>
       <header>
@@ -63,7 +63,7 @@ function OpenCard({ row }: { row: ProposalRow }): VNode {
 }
 
 /** The request that carries it out. */
-const requestOf = ({ envelope: { to, context, payload } }: ProposalRow) => ({
+const toRequest = ({ envelope: { to, context, payload } }: ProposalRow) => ({
   kind: Kind.mcpRequest,
   payload,
   ...(to && { to }),
@@ -106,12 +106,12 @@ interface DecisionProps {
 }
 
 function Decision({ row, isSeen }: DecisionProps): VNode {
-  const { session, isLive, can, act } = useDesk()
+  const { session, isLive, can, act } = useSpace()
   const [reason, setReason] = useState<string | undefined>()
   const [isDeciding, setDeciding] = useState(false)
   const { id, source } = row.proposal
   const me = session.welcome?.you.id
-  const mayApprove = source.from !== me && can(requestOf(row))
+  const mayApprove = source.from !== me && can(toRequest(row))
   // Those reject who could approve [MEUP-3.11].
   const mayReject = mayApprove && can({ kind: Kind.mcpReject, to: [source.from], correlationId: id })
   const mayGrant = mayApprove && row.envelope.to !== undefined && can({ kind: Kind.capabilityGrant })
@@ -124,7 +124,7 @@ function Decision({ row, isSeen }: DecisionProps): VNode {
   const reject = (): void => {
     const message = reason?.trim() ?? ''
     const why = { reason: 'declined', ...(message !== '' && { message }) }
-    decide(() => session.desk?.proposals.reject(id, why))
+    decide(() => session.client?.proposals.reject(id, why))
   }
   if (reason !== undefined) {
     return (
@@ -160,7 +160,7 @@ function Decision({ row, isSeen }: DecisionProps): VNode {
           class="primary"
           data-key-press="a"
           disabled={isClosed || !isSeen}
-          onClick={() => decide(() => session.desk?.proposals.approve(id))}
+          onClick={() => decide(() => session.client?.proposals.approve(id))}
         >
           Approve <kbd>a</kbd>
         </button>
@@ -175,7 +175,7 @@ function Decision({ row, isSeen }: DecisionProps): VNode {
           type="button"
           disabled={isClosed || !isSeen}
           title="Approve it, and let the proposer do the same from now on, with whatever arguments"
-          onClick={() => decide(() => session.desk?.proposals.allowAlways(id))}
+          onClick={() => decide(() => session.client?.proposals.allowAlways(id))}
         >
           Always allow
         </button>

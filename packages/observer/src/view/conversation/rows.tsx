@@ -6,16 +6,16 @@ import {
   type CallRow,
   countText,
   type EndRow,
+  getFullSize,
   type MessageRow,
   type MoreRow,
   type Row,
   type SaidRow,
-  sizeOf,
   sizeText,
 } from '../../model/index.js'
 import { Markdown } from '../shared/markdown.js'
 import { Chip, Name, Said } from '../shared/parts.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 import { ProposalCard } from './proposal-card.js'
 import { RunHeading } from './run-heading.js'
 
@@ -47,7 +47,7 @@ function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }):
     <div class={`message-text ${message.isTakenBack ? 'taken-back' : ''}`}>
       {to !== undefined && <Chip>to {to.join(', ')}</Chip>}
       {message.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />}
-      <HeavyChip envelope={envelope} />
+      <FullSizeChip envelope={envelope} />
       {message.isTakenBack && <Chip>taken back</Chip>}
       {message.acknowledgedBy.length > 0 && <Chip>✓ {message.acknowledgedBy.join(', ')}</Chip>}
     </div>
@@ -62,7 +62,7 @@ function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: 
       {name !== '' && <b class="kind">{name}</b>}
       {text === null ? <Chip kind="warn">withheld</Chip> : <Text text={text} of={envelope} />}
       {isLate && <Chip>late</Chip>}
-      <HeavyChip envelope={envelope} />
+      <FullSizeChip envelope={envelope} />
     </div>
   )
 }
@@ -96,7 +96,7 @@ function CallLine({
 
 /** Calls that were sent off together, side by side. */
 function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
-  const { look } = useDesk()
+  const { inspect } = useSpace()
   return (
     <div class="batch">
       {calls.map((row) => (
@@ -107,7 +107,7 @@ function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
           class="batched"
           onClick={(event) => {
             event.stopPropagation()
-            if (getSelection()?.isCollapsed !== false) look(row.envelope.id)
+            if (getSelection()?.isCollapsed !== false) inspect(row.envelope.id)
           }}
         >
           <CallLine row={row} />
@@ -131,7 +131,7 @@ const EndLine = ({ row: { text, isCancelled, envelope } }: { row: EndRow }): VNo
 )
 
 function MoreLine({ row: { context, count } }: { row: MoreRow }): VNode {
-  const { open } = useDesk()
+  const { open } = useSpace()
   return (
     <button type="button" class="more" onClick={() => open(context)}>
       {countText(count, 'earlier line')}
@@ -140,12 +140,12 @@ function MoreLine({ row: { context, count } }: { row: MoreRow }): VNode {
 }
 
 /** That only the beginning of something is shown, and the way to the rest. */
-function HeavyChip({ envelope }: { envelope: Envelope }): VNode | null {
-  const { look } = useDesk()
-  const size = sizeOf(envelope)
+function FullSizeChip({ envelope }: { envelope: Envelope }): VNode | null {
+  const { inspect } = useSpace()
+  const size = getFullSize(envelope)
   if (size === undefined) return null
   return (
-    <button type="button" class="chip link" onClick={() => look(envelope.id)}>
+    <button type="button" class="chip link" onClick={() => inspect(envelope.id)}>
       {sizeText(size)} in all
     </button>
   )

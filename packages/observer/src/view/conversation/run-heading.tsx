@@ -13,15 +13,15 @@ import {
 } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { Chip, Said } from '../shared/parts.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 
 /** The line of a run or of a nested context: `Thought 8 s · 3 tools · what it came to`. */
 export function RunHeading({ row }: { row: HeadingRow }): VNode {
-  const desk = useDesk()
+  const space = useSpace()
   const isOpen = row.level !== 'closed'
   return (
     <div class={`heading ${row.isLive ? 'live' : row.state}`}>
-      <button type="button" class="fold" aria-expanded={isOpen} onClick={() => desk.cycle(row.context)}>
+      <button type="button" class="fold" aria-expanded={isOpen} onClick={() => space.cycle(row.context)}>
         <span class="unseen">{`${isOpen ? 'Fold' : 'Unfold'} what ${row.owner} thinks: `}</span>
         <span class="mark" aria-hidden="true">
           {isOpen ? '▾' : '▸'}
@@ -38,7 +38,7 @@ export function RunHeading({ row }: { row: HeadingRow }): VNode {
 }
 
 function StateText({ row }: { row: HeadingRow }): VNode {
-  const { model } = useDesk().session
+  const { model } = useSpace().session
   const now = useNow(row.isLive)
   const verb = row.isNested
     ? 'sub-context'
@@ -71,8 +71,8 @@ function Summary({ row }: { row: HeadingRow }): VNode | null {
 const maxLinks = 5
 
 function Chips({ row }: { row: HeadingRow }): VNode {
-  const { look, session } = useDesk()
-  const { from, contexts } = session.cutting.cut
+  const { inspect, session } = useSpace()
+  const { from, contexts } = session.subscription.cut
   const isCut = from.includes(row.owner) || contexts.includes(row.context)
   return (
     <>
@@ -105,7 +105,7 @@ function Chips({ row }: { row: HeadingRow }): VNode {
             {nameText(id)}
           </span>
         ) : (
-          <button type="button" class="chip link" key={id} onClick={() => look(known.id)}>
+          <button type="button" class="chip link" key={id} onClick={() => inspect(known.id)}>
             ↩ #{known.seq}
           </button>
         )
@@ -120,13 +120,13 @@ function Chips({ row }: { row: HeadingRow }): VNode {
 
 /** What was proposed on the ground of a context, the latest last. */
 function Proposals({ ids }: { ids: readonly string[] }): VNode {
-  const { look, session } = useDesk()
+  const { inspect, session } = useSpace()
   const known = ids.flatMap((id) => session.model.log.get(id) ?? [])
   return (
     <>
       {known.length > maxLinks && <Chip>{countText(known.length - maxLinks, 'earlier proposal')}</Chip>}
       {known.slice(-maxLinks).map(({ id, seq, payload }) => (
-        <button type="button" class="chip link" key={id} onClick={() => look(id)}>
+        <button type="button" class="chip link" key={id} onClick={() => inspect(id)}>
           proposed #{seq} <code class="tool">{nameText(toolNameOf(payload))}</code>
         </button>
       ))}
@@ -144,9 +144,9 @@ const Actions = ({ row }: { row: HeadingRow }): VNode => (
 
 /** What nobody else notices. */
 function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
-  const { session, lens, isLive } = useDesk()
-  const { cut } = session.cutting
-  const isOnly = session.model.lens.filter.context === context
+  const { session, viewFilter, isLive } = useSpace()
+  const { cut } = session.subscription
+  const isOnly = session.model.viewFilter.filter.context === context
   const isCut = cut.contexts.includes(context)
   return (
     <>
@@ -154,7 +154,7 @@ function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
         type="button"
         class="seldom"
         title="Show this context alone, for you"
-        onClick={() => lens.narrow({ context: isOnly ? undefined : context })}
+        onClick={() => viewFilter.narrow({ context: isOnly ? undefined : context })}
       >
         {isOnly ? 'Show others too' : 'Only this'}
       </button>
@@ -163,7 +163,7 @@ function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
         class="seldom"
         disabled={!isLive}
         title="What is said in it is not sent to you; nobody else notices"
-        onClick={() => lens.cut({ ...cut, contexts: toggled(cut.contexts, context) })}
+        onClick={() => viewFilter.cut({ ...cut, contexts: toggled(cut.contexts, context) })}
       >
         {isCut ? 'Send it again' : 'Cut'}
       </button>
@@ -172,7 +172,7 @@ function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
 }
 
 function RunActions({ row }: { row: HeadingRow }): VNode {
-  const { session, isLive, can, act } = useDesk()
+  const { session, isLive, can, act } = useSpace()
   const { context, owner } = row
   const me = session.welcome?.you.id ?? ''
   const isHiding = hasHidden(row, me)
@@ -187,7 +187,7 @@ function RunActions({ row }: { row: HeadingRow }): VNode {
           type="button"
           disabled={!isLive}
           onClick={() =>
-            act('The run could not be changed', async () => session.desk?.setVisibility(context, isHiding))
+            act('The run could not be changed', async () => session.client?.setVisibility(context, isHiding))
           }
         >
           {isHiding ? 'Show again' : 'Hide for all'}
@@ -198,7 +198,7 @@ function RunActions({ row }: { row: HeadingRow }): VNode {
           type="button"
           disabled={!isLive}
           onClick={() =>
-            act('The run could not be interrupted', async () => session.desk?.interrupt(context))
+            act('The run could not be interrupted', async () => session.client?.interrupt(context))
           }
         >
           Interrupt

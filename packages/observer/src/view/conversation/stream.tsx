@@ -3,13 +3,13 @@ import type { VNode } from 'preact'
 import type { Row } from '../../model/index.js'
 import { memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
-import { useDesk } from '../shared/use-space.js'
-import { type RowProps, type ViewProps, VirtualRows, viewOf } from '../shared/virtual-rows.js'
+import { useSpace } from '../shared/use-space.js'
+import { createViewHandle, type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { RowContent } from './rows.js'
 
 /** The conversation with what is thought in it. Only what is near the view is in the document. */
 export function Stream({ current, handle }: ViewProps): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { model } = session
   return (
     <div class="stream">
@@ -22,7 +22,7 @@ export function Stream({ current, handle }: ViewProps): VNode {
           'aria-label': 'What happens in the space',
           'aria-busy': session.isLoading || model.isBehind,
         }}
-        handle={(rows) => handle(viewOf(rows))}
+        handle={(rows) => handle(createViewHandle(rows))}
         follow={(isFollowing) => model.follow(isFollowing)}
         over={(isFollowing, start, toEnd) => (
           <>
@@ -59,7 +59,7 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry }: RowProps): VN
       {...actions}
     >
       {depth === 0 ? <Time ts={envelope.ts} /> : <span />}
-      {depth === 0 && ownerOf(row) !== GATEWAY ? <Name id={ownerOf(row)} /> : <span />}
+      {depth === 0 && getOwner(row) !== GATEWAY ? <Name id={getOwner(row)} /> : <span />}
       <div class={`content depth-${Math.min(depth, 5)}`}>
         <RowContent row={row} />
       </div>
@@ -67,4 +67,4 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry }: RowProps): VN
   )
 })
 
-const ownerOf = (row: Row): string => (row.type === 'heading' ? row.owner : row.envelope.from)
+const getOwner = (row: Row): string => (row.type === 'heading' ? row.owner : row.envelope.from)

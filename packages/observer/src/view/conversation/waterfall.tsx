@@ -2,9 +2,9 @@ import { createContext, type VNode } from 'preact'
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
 import {
   durationText,
+  getSpan,
   nameText,
   type Row,
-  spanOf,
   type TimeScale,
   tickText,
   timeScale,
@@ -12,20 +12,20 @@ import {
 import { useNow } from '../shared/hooks.js'
 import { Name, Newer, Said } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
-import { useDesk } from '../shared/use-space.js'
-import { type RowProps, type ViewProps, VirtualRows, viewOf } from '../shared/virtual-rows.js'
+import { useSpace } from '../shared/use-space.js'
+import { createViewHandle, type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { ProposalCard } from './proposal-card.js'
 import { RowContent } from './rows.js'
 
 /** Contexts and tool calls on a time axis, which shows the time of the rows that are seen. */
 export function Waterfall({ current, handle }: ViewProps): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { model } = session
   const list = model.lists.waterfall
   const { slots } = list
   const [seen, setSeen] = useState({ start: 0, end: 0 })
   useEffect(() => () => model.lists.drop('waterfall'), [model])
-  const spans = slots.slice(seen.start, seen.end).flatMap((slot) => spanOf(list.rowOf(slot)) ?? [])
+  const spans = slots.slice(seen.start, seen.end).flatMap((slot) => getSpan(list.getRow(slot)) ?? [])
   const isGoingOn = spans.some(({ to }) => to === undefined)
   const now = model.gatewayTime(useNow(isGoingOn, 500))
   const extent = spans.map(({ from, to }) => `${from}-${to ?? now}`).join()
@@ -40,7 +40,7 @@ export function Waterfall({ current, handle }: ViewProps): VNode {
             current={current}
             component={WaterfallRow}
             group={grid.group}
-            handle={(rows) => handle(viewOf(rows))}
+            handle={(rows) => handle(createViewHandle(rows))}
             follow={(isFollowing) => model.follow(isFollowing)}
             seen={(start, end) =>
               setSeen((before) => (before.start === start && before.end === end ? before : { start, end }))
@@ -78,7 +78,7 @@ function WaterfallRow(props: RowProps): VNode {
 }
 
 function What({ row }: { row: Row }): VNode {
-  const { cycle } = useDesk()
+  const { cycle } = useSpace()
   switch (row.type) {
     case 'heading': {
       const isOpen = row.level !== 'closed'
@@ -130,7 +130,7 @@ const [farRight, short] = [0.85, 0.15]
 
 function Bar({ row }: { row: Row }): VNode | null {
   const scale = useScale()
-  const span = spanOf(row)
+  const span = getSpan(row)
   if (span === undefined) return null
   const { from, to } = span
   const [left, right] = [scale.at(from), scale.at(to ?? scale.now)]
@@ -141,16 +141,16 @@ function Bar({ row }: { row: Row }): VNode | null {
       : { right: percent(1 - (right - left < short ? left : right)) }
   return (
     <>
-      <span class={`bar ${kindOf(row)}`} style={{ left: percent(left), width: percent(right - left) }} />
+      <span class={`bar ${getBarClass(row)}`} style={{ left: percent(left), width: percent(right - left) }} />
       <span class="spent" style={place}>
         {to === undefined ? `${text}…` : text}
-        <span class="unseen"> {kindOf(row)}</span>
+        <span class="unseen"> {getBarClass(row)}</span>
       </span>
     </>
   )
 }
 
-function kindOf(row: Row): string {
+function getBarClass(row: Row): string {
   if (row.type === 'heading') return row.isLive ? 'run live' : `run ${row.state}`
   if (row.type === 'proposal') return `wait ${row.proposal.state}`
   if (row.type === 'call') return `call ${row.result?.outcome ?? 'pending'}`

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { isFiltering, type Sort, sorts, toggled } from '../../model/index.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 
 const names: Readonly<Record<Sort, string>> = {
   chat: 'messages',
@@ -12,8 +12,8 @@ const names: Readonly<Record<Sort, string>> = {
 
 /** What a reader wants to see alone, and what takes that back. */
 export function Filters(): VNode {
-  const { session, lens } = useDesk()
-  const { filter, query } = session.model.lens
+  const { session, viewFilter } = useSpace()
+  const { filter, query } = session.model.viewFilter
   const { from, context } = filter
   const chosen: readonly string[] = filter.sorts
   return (
@@ -27,7 +27,7 @@ export function Filters(): VNode {
             key={sort}
             data-sort={sort}
             aria-pressed={chosen.includes(sort)}
-            onClick={() => lens.narrow({ sorts: toggled(chosen, sort) as readonly Sort[] })}
+            onClick={() => viewFilter.narrow({ sorts: toggled(chosen, sort) as readonly Sort[] })}
           >
             {chosen.includes(sort) ? '✓ ' : ''}
             {names[sort]}
@@ -35,23 +35,23 @@ export function Filters(): VNode {
         ))}
       </p>
       {from.map((id) => (
-        <Only key={id} what={`from ${id}`} drop={() => lens.narrow({ from: toggled(from, id) })} />
+        <Only key={id} what={`from ${id}`} drop={() => viewFilter.narrow({ from: toggled(from, id) })} />
       ))}
       {context !== undefined && (
-        <Only what={`in ${context}`} drop={() => lens.narrow({ context: undefined })} />
+        <Only what={`in ${context}`} drop={() => viewFilter.narrow({ context: undefined })} />
       )}
       {query !== '' && (
         <label class="check">
           <input
             type="checkbox"
             checked={filter.isHitsOnly}
-            onChange={(event) => lens.narrow({ isHitsOnly: event.currentTarget.checked })}
+            onChange={(event) => viewFilter.narrow({ isHitsOnly: event.currentTarget.checked })}
           />
           <span class="said">lines with “{query}”</span>
         </label>
       )}
       {isFiltering(filter) && (
-        <button type="button" class="widen" onClick={() => lens.widen()}>
+        <button type="button" class="widen" onClick={() => viewFilter.widen()}>
           Show everything
         </button>
       )}

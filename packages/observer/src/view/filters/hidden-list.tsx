@@ -11,7 +11,7 @@ import {
   sizeText,
   toggled,
 } from '../../model/index.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 
 interface Part {
   readonly key: string
@@ -60,23 +60,26 @@ const details: Readonly<Record<Detail, string>> = {
 }
 
 function useOwnChoices(): Part[] {
-  const { session, lens } = useDesk()
-  const { model, cutting } = session
+  const { session, viewFilter } = useSpace()
+  const { model, subscription } = session
   const placeOf = placesIn(model)
-  const { cut, saved, missing } = cutting
+  const { cut, saved, missing } = subscription
   const by = 'by you'
   const atGateway = `${by}, at the gateway`
-  const muted = [...model.lens.muted].map((id): Part => {
-    const count = model.members.thoughtsOf(id)
-    const undo = { label: 'show', act: () => lens.mute(id, false) }
+  const muted = [...model.viewFilter.muted].map((id): Part => {
+    const count = model.members.countThoughts(id)
+    const undo = { label: 'show', act: () => viewFilter.mute(id, false) }
     return { key: `mute ${id}`, what: `${countText(count, 'thought')} of ${id}`, why: by, undo }
   })
   const from = cut.from.map((id): Part => {
-    const undo = { label: 'show', act: () => lens.cut({ ...cut, from: toggled(cut.from, id) }) }
+    const undo = { label: 'show', act: () => viewFilter.cut({ ...cut, from: toggled(cut.from, id) }) }
     return { key: `from ${id}`, what: `all but messages and tools of ${id}`, why: atGateway, undo }
   })
   const contexts = cut.contexts.map((context): Part => {
-    const undo = { label: 'show', act: () => lens.cut({ ...cut, contexts: toggled(cut.contexts, context) }) }
+    const undo = {
+      label: 'show',
+      act: () => viewFilter.cut({ ...cut, contexts: toggled(cut.contexts, context) }),
+    }
     return { key: `in ${context}`, what: `what is in run ${placeOf(context)}`, why: atGateway, undo }
   })
   const detail: Part[] =
@@ -87,7 +90,7 @@ function useOwnChoices(): Part[] {
             key: 'detail',
             what: details[cut.detail],
             why: atGateway,
-            undo: { label: 'show', act: () => lens.cut({ ...cut, detail: nothingCut.detail }) },
+            undo: { label: 'show', act: () => viewFilter.cut({ ...cut, detail: nothingCut.detail }) },
           },
         ]
   const notSent = Math.max(missing.cut, isCutting(cut) ? saved.envelopes : 0)
@@ -101,7 +104,7 @@ function useOwnChoices(): Part[] {
             why: saved.bytes === 0 ? by : `${by}: ${sizeText(saved.bytes)} saved`,
           },
         ]
-  const { dropped } = model.sieve
+  const { dropped } = model.logFilter
   const filtered: Part[] =
     dropped === 0
       ? []
@@ -110,15 +113,15 @@ function useOwnChoices(): Part[] {
             key: 'filter',
             what: countText(dropped, 'envelope'),
             why: 'by your filter',
-            undo: { label: 'show', act: () => lens.widen() },
+            undo: { label: 'show', act: () => viewFilter.widen() },
           },
         ]
   return [...muted, ...from, ...contexts, ...detail, ...savings, ...filtered]
 }
 
 function useOthersChoices(): Part[] {
-  const { session, can, act, isLive } = useDesk()
-  const { model, cutting } = session
+  const { session, can, act, isLive } = useSpace()
+  const { model, subscription } = session
   const placeOf = placesIn(model)
   const me = session.welcome?.you.id ?? ''
   const runs = model.hiddenRuns().map((run): Part => {
@@ -127,7 +130,7 @@ function useOthersChoices(): Part[] {
     const mayShow =
       isLive && hasHidden(run, me) && (owner === me || can({ kind: Kind.observeVisibility, payload }))
     const show = (): void =>
-      act('The run could not be changed', async () => session.desk?.setVisibility(context, true))
+      act('The run could not be changed', async () => session.client?.setVisibility(context, true))
     return {
       key: `run ${context}`,
       what: `${isAllHidden(run) ? 'all thoughts' : `thoughts of ${owner}`} in run ${placeOf(context)}`,
@@ -135,7 +138,7 @@ function useOthersChoices(): Part[] {
       ...(mayShow && { undo: { label: 'show to all', act: show } }),
     }
   })
-  const missing = cutting.missing.notPermitted
+  const missing = subscription.missing.notPermitted
   const isUnsure = runs.length > 0
   const absent: Part[] =
     missing === 0

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { countText, type Hit, type SpaceModel } from '../../model/index.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 
 interface SearchBarProps {
   /** Seq of the line that the reader is at; `undefined` = at the live end. */
@@ -13,9 +13,9 @@ interface SearchBarProps {
 
 /** Finds lines, one after the other. */
 export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
-  const { session, lens } = useDesk()
+  const { session, viewFilter } = useSpace()
   const { model } = session
-  const { sieve } = model
+  const { logFilter } = model
   const [at, setAt] = useState<Hit | undefined>()
   const field = useRef<HTMLInputElement>(null)
   const isThrough = useSearching(model)
@@ -24,7 +24,7 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
   const step = (by: 1 | -1): void => {
     ask(undefined)
     const from = at?.seq ?? seq ?? Number.POSITIVE_INFINITY
-    const hit = sieve.search.step(from, by)
+    const hit = logFilter.search.step(from, by)
     setAt(hit)
     if (hit !== undefined) show(hit.id)
   }
@@ -32,8 +32,8 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
   useEffect(() => {
     if (isThrough && asked !== undefined) step(asked)
   }, [isThrough, asked])
-  const { count, beginnings } = sieve.search
-  const { query } = model.lens
+  const { count, beginnings } = logFilter.search
+  const { query } = model.viewFilter
   return (
     <search class="search">
       <input
@@ -48,7 +48,7 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
         onInput={(event) => {
           setAt(undefined)
           ask(undefined)
-          lens.find(event.currentTarget.value)
+          viewFilter.find(event.currentTarget.value)
         }}
         onKeyDown={(event) => {
           if (event.key === 'Enter') {
@@ -64,7 +64,7 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
         {query === ''
           ? ''
           : at !== undefined
-            ? `${sieve.search.ordinal(at.seq)} of ${found(count, isThrough)}`
+            ? `${logFilter.search.ordinal(at.seq)} of ${found(count, isThrough)}`
             : found(count, isThrough)}
       </output>
       {query !== '' && beginnings > 0 && (
@@ -106,17 +106,17 @@ const searchBudgetMs = 12
 /** Searches a little at a time, as long as there is something to search. Whether that is through. */
 function useSearching(model: SpaceModel): boolean {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
-  const { sieve, log } = model
+  const { logFilter, log } = model
   useEffect(() => {
     let timer = 0
     const work = (): void => {
-      const isThrough = sieve.work(performance.now() + searchBudgetMs)
-      if (isThrough && model.lens.filter.isHitsOnly) model.redrawAll()
+      const isThrough = logFilter.work(performance.now() + searchBudgetMs)
+      if (isThrough && model.viewFilter.filter.isHitsOnly) model.redrawAll()
       redraw()
       if (!isThrough) timer = window.setTimeout(work, 0)
     }
     timer = window.setTimeout(work, 0)
     return () => clearTimeout(timer)
-  }, [model, sieve.round])
-  return sieve.search.isThrough(log.envelopes.length)
+  }, [model, logFilter.round])
+  return logFilter.search.isThrough(log.envelopes.length)
 }

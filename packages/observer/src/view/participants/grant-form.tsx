@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { readCapabilities } from '../../model/index.js'
 import { Problem } from '../shared/parts.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 
 /** How long a grant lasts, in minutes. */
 const terms = [
@@ -16,11 +16,11 @@ const terms = [
 
 /** Gives somebody what this reader holds, where that is permitted. */
 export function GrantForm({ recipient }: { recipient: string }): VNode | null {
-  const { session, isLive, can } = useDesk()
+  const { session, isLive, can } = useSpace()
   const [text, setText] = useState('')
   const [minutes, setMinutes] = useState('60')
   const [reason, setReason] = useState('')
-  const [trouble, setTrouble] = useState<unknown>()
+  const [requestError, setRequestError] = useState<unknown>()
   const mayGrant =
     recipient !== session.welcome?.you.id && can({ kind: Kind.capabilityGrant, payload: { recipient } })
   if (!mayGrant)
@@ -39,7 +39,7 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
       ...(expiresAt !== undefined && { expiresAt }),
       ...(why !== '' && { reason: why }),
     }
-    await session.desk?.send({ kind: Kind.capabilityGrant, payload })
+    await session.client?.send({ kind: Kind.capabilityGrant, payload })
     setText('')
     setReason('')
   }
@@ -49,8 +49,8 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
       aria-label={`Give ${recipient} capabilities`}
       onSubmit={(event) => {
         event.preventDefault()
-        setTrouble(undefined)
-        give().catch(setTrouble)
+        setRequestError(undefined)
+        give().catch(setRequestError)
       }}
     >
       <h3>Give more</h3>
@@ -89,7 +89,7 @@ export function GrantForm({ recipient }: { recipient: string }): VNode | null {
       <button type="submit" class="primary" disabled={!isLive || text.trim() === ''}>
         Give
       </button>
-      <Problem error={trouble} />
+      <Problem error={requestError} />
     </form>
   )
 }

@@ -1,16 +1,20 @@
-import { type Holdings as Held, type LoggedGrant, printable } from '@meup/folds'
+import { type Holdings, type LoggedGrant, printable } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { capabilityText, clockText } from '../../model/index.js'
 import { Problem, Said } from '../shared/parts.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 
 /** So many capabilities are listed at first. */
 const maxListed = 20
 
 /** What somebody may do, by whom it has it, and what takes it back. */
-export function Holdings({ holdings: { configured, grants, others } }: { holdings: Held }): VNode {
+export function GrantedCapabilities({
+  granted: { configured, grants, others },
+}: {
+  granted: Holdings
+}): VNode {
   const isEmpty = configured.length + grants.length + others.length === 0
   return (
     <ul class="holdings">
@@ -36,7 +40,7 @@ export function Holdings({ holdings: { configured, grants, others } }: { holding
 
 const Source = ({ text }: { text: string }): VNode => <span class="source dim">{text}</span>
 
-function Capabilities({ list }: { list: Held['configured'] }): VNode {
+function Capabilities({ list }: { list: Holdings['configured'] }): VNode {
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? list : list.slice(0, maxListed)
   return (
@@ -56,9 +60,9 @@ function Capabilities({ list }: { list: Held['configured'] }): VNode {
 }
 
 function Granted({ grant }: { grant: LoggedGrant }): VNode {
-  const { session, isLive, can, look } = useDesk()
+  const { session, isLive, can, inspect } = useSpace()
   const { id, grantor, recipient, capabilities, expiresAt, reason, ts } = grant
-  const [trouble, setTrouble] = useState<unknown>()
+  const [requestError, setRequestError] = useState<unknown>()
   const payload = { recipient, grantId: id }
   const mayRevoke = grantor === session.welcome?.you.id || can({ kind: Kind.capabilityRevoke, payload })
   const seq = session.model.log.get(id)?.seq
@@ -68,7 +72,7 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
         text={`granted by ${grantor}, ${clockText(ts)}${expiresAt ? `, until ${untilText(expiresAt)}` : ''}`}
       />
       {seq !== undefined && (
-        <button type="button" class="link" onClick={() => look(id)}>
+        <button type="button" class="link" onClick={() => inspect(id)}>
           #{seq}
         </button>
       )}
@@ -81,14 +85,14 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
           disabled={!isLive}
           aria-label={`Take back from ${recipient}: ${capabilities.map(capabilityText).join(', ')}`}
           onClick={() => {
-            setTrouble(undefined)
-            session.desk?.send({ kind: Kind.capabilityRevoke, payload }).catch(setTrouble)
+            setRequestError(undefined)
+            session.client?.send({ kind: Kind.capabilityRevoke, payload }).catch(setRequestError)
           }}
         >
           Take back
         </button>
       )}
-      <Problem error={trouble} />
+      <Problem error={requestError} />
     </li>
   )
 }

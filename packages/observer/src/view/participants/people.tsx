@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Person, Status } from '../../model/index.js'
 import { Name } from '../shared/parts.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 
 /** So many are listed; the others are found by their names. */
 const maxListed = 100
@@ -10,8 +10,8 @@ const maxListed = 100
 const minForSearch = 12
 
 /** Who is in the space, what each is at, and whose thoughts are shown. */
-export function People({ met }: { met: string | undefined }): VNode {
-  const { session } = useDesk()
+export function People({ shownParticipant }: { shownParticipant: string | undefined }): VNode {
+  const { session } = useSpace()
   const { people } = session.model
   const [sought, setSought] = useState('')
   const found = sought === '' ? people : people.filter(({ id }) => id.includes(sought.trim()))
@@ -35,7 +35,7 @@ export function People({ met }: { met: string | undefined }): VNode {
       )}
       <ul>
         {found.slice(0, maxListed).map((person) => (
-          <PersonLine key={person.id} person={person} isMet={person.id === met} />
+          <PersonLine key={person.id} person={person} isShown={person.id === shownParticipant} />
         ))}
       </ul>
       {found.length > maxListed && (
@@ -46,17 +46,17 @@ export function People({ met }: { met: string | undefined }): VNode {
   )
 }
 
-const presenceOf = ({ isPresent, load }: Person): { readonly mark: string; readonly text: string } => {
+const getPresence = ({ isPresent, load }: Person): { readonly mark: string; readonly text: string } => {
   if (load > 0) return { mark: '◐', text: 'thinking' }
   return isPresent ? { mark: '●', text: 'here' } : { mark: '○', text: 'away' }
 }
 
-function PersonLine({ person, isMet }: { person: Person; isMet: boolean }): VNode {
-  const { session, lens, meet } = useDesk()
+function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): VNode {
+  const { session, viewFilter, showParticipant } = useSpace()
   const { id, isPresent, load, isMuted } = person
-  const { mark, text } = presenceOf(person)
-  const isCut = session.cutting.cut.from.includes(id)
-  const used = fillOf(session.model.members.statusOf(id))
+  const { mark, text } = getPresence(person)
+  const isCut = session.subscription.cut.from.includes(id)
+  const used = getContextUsage(session.model.members.getStatus(id))
   const isMe = id === session.welcome?.you.id
   return (
     <li class={isPresent ? '' : 'away'}>
@@ -66,9 +66,9 @@ function PersonLine({ person, isMet }: { person: Person; isMet: boolean }): VNod
       <button
         type="button"
         class="link who"
-        aria-expanded={isMet}
+        aria-expanded={isShown}
         title={`${id}: what it may do, and more`}
-        onClick={() => meet(isMet ? undefined : id)}
+        onClick={() => showParticipant(isShown ? undefined : id)}
       >
         <Name id={id} />
       </button>
@@ -90,7 +90,7 @@ function PersonLine({ person, isMet }: { person: Person; isMet: boolean }): VNod
           aria-pressed={isMuted}
           title={isMuted ? `Show what ${id} thinks` : `Hide what ${id} thinks, for you alone`}
           aria-label={isMuted ? `Show the thoughts of ${id}` : `Hide the thoughts of ${id}`}
-          onClick={() => lens.mute(id, !isMuted)}
+          onClick={() => viewFilter.mute(id, !isMuted)}
         >
           {isMuted ? 'show' : 'hide'}
         </button>
@@ -110,7 +110,7 @@ function PersonLine({ person, isMet }: { person: Person; isMet: boolean }): VNod
 }
 
 /** How much of its context an agent says to have used, in per cent. */
-function fillOf(status: Status | undefined): number | undefined {
+function getContextUsage(status: Status | undefined): number | undefined {
   const { tokens, maxTokens } = status ?? {}
   if (typeof tokens !== 'number' || typeof maxTokens !== 'number' || maxTokens <= 0) return undefined
   return Math.min(Math.round((100 * tokens) / maxTokens), 100)

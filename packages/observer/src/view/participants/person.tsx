@@ -1,15 +1,15 @@
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useReducer } from 'preact/hooks'
 import { readGrants } from '../../connect/http.js'
-import { clockText, countText, nameText, type Person, Trust, toggled } from '../../model/index.js'
+import { clockText, countText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
 import { Name } from '../shared/parts.js'
-import { useDesk } from '../shared/use-space.js'
+import { useSpace } from '../shared/use-space.js'
 import { GrantForm } from './grant-form.js'
-import { Holdings } from './granted-capabilities.js'
+import { GrantedCapabilities } from './granted-capabilities.js'
 
 /** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
 export function PersonPanel({ id, close }: { id: string; close: () => void }): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { model } = session
   const person = model.people.find((each) => each.id === id)
   return (
@@ -34,10 +34,10 @@ export function PersonPanel({ id, close }: { id: string; close: () => void }): V
 }
 
 function State({ person: { id, isPresent, since, load } }: { person: Person }): VNode {
-  const { session, look } = useDesk()
+  const { session, inspect } = useSpace()
   const { model } = session
   const runs = [...model.runs].flatMap(([context, owner]) => (owner === id ? [context] : []))
-  const status = Object.entries(model.members.statusOf(id) ?? {}).filter(
+  const status = Object.entries(model.members.getStatus(id) ?? {}).filter(
     ([, value]) => typeof value === 'number',
   )
   return (
@@ -51,7 +51,7 @@ function State({ person: { id, isPresent, since, load } }: { person: Person }): 
       <dd>
         {load === 0 && <span class="dim">nothing goes on</span>}
         {runs.slice(0, maxRuns).map((context) => (
-          <button type="button" class="link" key={context} onClick={() => look(context)}>
+          <button type="button" class="link" key={context} onClick={() => inspect(context)}>
             ◐ #{model.log.get(context)?.seq ?? context}
           </button>
         ))}
@@ -61,7 +61,7 @@ function State({ person: { id, isPresent, since, load } }: { person: Person }): 
         <StatusItem key={name} name={name} value={Number(value)} />
       ))}
       <dt>thought</dt>
-      <dd>{countText(model.members.thoughtsOf(id), 'thought')} seen here</dd>
+      <dd>{countText(model.members.countThoughts(id), 'thought')} seen here</dd>
     </dl>
   )
 }
@@ -77,9 +77,9 @@ const StatusItem = ({ name, value }: { name: string; value: number }): VNode => 
 
 /** What this reader sees of it; nobody else notices. */
 function Seen({ id }: { id: string }): VNode {
-  const { session, lens, isLive } = useDesk()
-  const { filter, muted } = session.model.lens
-  const { cut } = session.cutting
+  const { session, viewFilter, isLive } = useSpace()
+  const { filter, muted } = session.model.viewFilter
+  const { cut } = session.subscription
   return (
     <fieldset class="seen">
       <legend>For you alone</legend>
@@ -87,12 +87,12 @@ function Seen({ id }: { id: string }): VNode {
         <input
           type="checkbox"
           checked={filter.from.includes(id)}
-          onChange={() => lens.narrow({ from: toggled(filter.from, id) })}
+          onChange={() => viewFilter.narrow({ from: toggled(filter.from, id) })}
         />
         Show only {id}
       </label>
       <label class="check">
-        <input type="checkbox" checked={muted.has(id)} onChange={() => lens.mute(id, !muted.has(id))} />
+        <input type="checkbox" checked={muted.has(id)} onChange={() => viewFilter.mute(id, !muted.has(id))} />
         Hide its thoughts
       </label>
       <label class="check">
@@ -100,7 +100,7 @@ function Seen({ id }: { id: string }): VNode {
           type="checkbox"
           disabled={!isLive || id === session.welcome?.you.id}
           checked={cut.from.includes(id)}
-          onChange={() => lens.cut({ ...cut, from: toggled(cut.from, id) })}
+          onChange={() => viewFilter.cut({ ...cut, from: toggled(cut.from, id) })}
         />
         Cut it at the gateway: nothing but messages and tools is sent
       </label>
@@ -110,22 +110,22 @@ function Seen({ id }: { id: string }): VNode {
 
 /** What it may do and by whom; with what gives it more. */
 function Rights({ id }: { id: string }): VNode {
-  const { session, act } = useDesk()
+  const { session, act } = useSpace()
   const { model, place } = session
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
-  const trust = useMemo(() => new Trust(model.log), [model])
+  const grants = useMemo(() => new GrantIndex(model.log), [model])
   useEffect(() => {
     act('What was granted before could not be read', async () => {
-      trust.learn(await readGrants(place))
+      grants.setEarlier(await readGrants(place))
       redraw()
     })
-  }, [trust])
+  }, [grants])
   const people = model.members.infos()
-  const holdings = trust.holdingsOf(id, people, model.gatewayTime(Date.now()))
+  const granted = grants.getCapabilities(id, people, model.gatewayTime(Date.now()))
   return (
     <section class="rights" aria-label={`What ${id} may do`}>
       <h3>May do</h3>
-      {holdings === undefined ? <p class="dim">nothing</p> : <Holdings holdings={holdings} />}
+      {granted === undefined ? <p class="dim">nothing</p> : <GrantedCapabilities granted={granted} />}
       <GrantForm key={id} recipient={id} />
     </section>
   )

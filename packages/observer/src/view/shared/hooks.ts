@@ -14,7 +14,7 @@ export function useNow(isNeeded: boolean, everyMs = 1000): number {
 }
 
 /** A value that is kept in this browser. */
-export function useKept(name: string, otherwise: string): [string, (value: string) => void] {
+export function useStored(name: string, otherwise: string): [string, (value: string) => void] {
   const [value, setValue] = useState(() => localStorage.getItem(name) ?? otherwise)
   const keep = (next: string): void => {
     localStorage.setItem(name, next)
@@ -43,10 +43,10 @@ export function useCatchingUp(model: SpaceModel, redraw: () => void): void {
 }
 
 /** Parts of the address that are other ones now; `undefined` = there is none any more. */
-type Amendment = { readonly [Name in keyof Route]?: Route[Name] | undefined }
+type AddressChange = { readonly [Name in keyof Route]?: Route[Name] | undefined }
 
 /** Changes these parts of the address, and leaves the others and the history of the browser as they are. */
-export function amendAddress(parts: Amendment): void {
+export function updateAddress(parts: AddressChange): void {
   const given = Object.entries({ ...readRoute(location.hash), ...parts }).filter(
     ([, value]) => value !== undefined,
   )

@@ -9,12 +9,12 @@ import {
   createElement,
   type VNode,
 } from 'preact'
-import { reasonOf } from '../../connect/session.js'
-import { bucketOf, clockText } from '../../model/index.js'
+import { formatError } from '../../connect/session.js'
+import { clockText, hashToBucket } from '../../model/index.js'
 
 /** The name of a participant, always in the same colour. */
 export const Name = ({ id }: { id: string }): VNode => (
-  <bdi class="name" style={{ '--hue': bucketOf(id, 360) }} title={id}>
+  <bdi class="name" style={{ '--hue': hashToBucket(id, 360) }} title={id}>
     {id}
   </bdi>
 )
@@ -69,7 +69,7 @@ export function Problem({ error }: { error: unknown }): VNode | null {
   if (!(error instanceof ProtocolError)) {
     return (
       <p class="problem" role="alert">
-        {reasonOf(error)}
+        {formatError(error)}
       </p>
     )
   }

@@ -86,7 +86,7 @@ export class Scroll {
     const box = this.#box
     if (box === undefined) return
     const { layout } = this.#scrolled().list
-    const [top, bottom] = [layout.topOf(index), layout.topOf(index + 1)]
+    const [top, bottom] = [layout.getTop(index), layout.getTop(index + 1)]
     if (top < box.scrollTop) box.scrollTop = top - 8
     else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight + 8
     else return
@@ -101,7 +101,7 @@ export class Scroll {
     if (this.isFollowing) box.scrollTop = box.scrollHeight
     else if (this.#anchor !== undefined) {
       const index = this.#indexOf(this.#anchor)
-      if (index !== -1) box.scrollTop = layout.topOf(index) + this.#anchor.above
+      if (index !== -1) box.scrollTop = layout.getTop(index) + this.#anchor.above
     }
     this.#expected = box.scrollTop
     this.#remember()
@@ -128,7 +128,7 @@ export class Scroll {
     const top = this.#box?.scrollTop ?? 0
     const index = layout.indexAt(top)
     const slot = slots[index]
-    this.#anchor = slot && { key: slot.key, index, above: top - layout.topOf(index) }
+    this.#anchor = slot && { key: slot.key, index, above: top - layout.getTop(index) }
   }
 
   /** Rows may have come before it. */

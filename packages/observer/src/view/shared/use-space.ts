@@ -2,10 +2,10 @@ import type { Draft } from '@meup/agent-sdk/watch'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
-import type { LensControl } from './view-filter.js'
+import type { ViewFilterActions } from './view-filter.js'
 
 /** What a reader can do wherever something of a space is shown. */
-export interface Desk {
+export interface SpaceActions {
   readonly session: Session
   /** Whether the space can be reached. */
   readonly isLive: boolean
@@ -13,11 +13,11 @@ export interface Desk {
   /** Makes the row of this key the one that the keys are for. */
   select(key: string): void
   /** Looks at an envelope. */
-  look(id: string): void
+  inspect(id: string): void
   /** Looks at a participant; `undefined` = no longer. */
-  meet(participant: string | undefined): void
+  showParticipant(participant: string | undefined): void
   /** Chooses what is seen. */
-  readonly lens: LensControl
+  readonly viewFilter: ViewFilterActions
   /** Opens the next level of a context. */
   cycle(context: string): void
   open(context: string): void
@@ -25,11 +25,11 @@ export interface Desk {
   act(what: string, work: () => Promise<unknown>): void
 }
 
-const DeskContext = createContext<Desk | undefined>(undefined)
-export const DeskProvider = DeskContext.Provider
+const SpaceContext = createContext<SpaceActions | undefined>(undefined)
+export const SpaceProvider = SpaceContext.Provider
 
-export function useDesk(): Desk {
-  const desk = useContext(DeskContext)
-  if (desk === undefined) throw new Error('there is no desk around this')
-  return desk
+export function useSpace(): SpaceActions {
+  const space = useContext(SpaceContext)
+  if (space === undefined) throw new Error('useSpace() must be called inside <SpaceProvider>.')
+  return space
 }

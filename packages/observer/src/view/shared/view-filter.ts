@@ -1,11 +1,11 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
-import { type Choices, keepChoices, keptChoices } from '../../connect/storage.js'
+import { type Choices, loadChoices, saveChoices } from '../../connect/storage.js'
 import { type Cut, everything, type Filter, isSort, readRoute } from '../../model/index.js'
-import { amendAddress } from './hooks.js'
+import { updateAddress } from './hooks.js'
 
 /** How a reader chooses what they see. */
-export interface LensControl {
+export interface ViewFilterActions {
   /** Shows something else alone; what is not named stays as it is. */
   narrow(part: Partial<Filter>): void
   /** Shows everything again that this reader's filter hides. */
@@ -16,40 +16,40 @@ export interface LensControl {
 }
 
 /** Keeps what a reader chooses in the address and in this tab, so that it outlives a reload. */
-export function useLens(
+export function useViewFilter(
   session: Session,
   act: (what: string, work: () => Promise<unknown>) => void,
   redraw: () => void,
-): LensControl {
-  const control = useMemo(() => controlOf(session, act, redraw), [session])
+): ViewFilterActions {
+  const control = useMemo(() => createViewFilterActions(session, act, redraw), [session])
   useEffect(() => {
     const { context, query = '', from = [], sorts = [] } = readRoute(location.hash)
-    const { muted, isHitsOnly, folds } = keptChoices(session.place.space)
+    const { muted, isHitsOnly, folds } = loadChoices(session.place.space)
     for (const [context, level] of folds) session.present.choose(context, level)
     for (const id of muted) session.present.mute(id, true)
     if (query !== '') control.find(query)
     control.narrow({ context, from, sorts: sorts.filter(isSort), isHitsOnly: isHitsOnly && query !== '' })
   }, [session])
-  const isLive = session.desk !== undefined
+  const isLive = session.client !== undefined
   useEffect(() => {
-    if (isLive) control.cut(keptChoices(session.place.space).cut)
+    if (isLive) control.cut(loadChoices(session.place.space).cut)
   }, [session, isLive])
   return control
 }
 
-function controlOf(
+function createViewFilterActions(
   session: Session,
   act: (what: string, work: () => Promise<unknown>) => void,
   redraw: () => void,
-): LensControl {
+): ViewFilterActions {
   const { space } = session.place
   const models = () => new Set([session.present, session.model])
-  const keep = (part: Partial<Choices>): void => keepChoices(space, { ...keptChoices(space), ...part })
+  const keep = (part: Partial<Choices>): void => saveChoices(space, { ...loadChoices(space), ...part })
   const narrow = (part: Partial<Filter>): void => {
-    const filter = { ...session.model.lens.filter, ...part }
+    const filter = { ...session.model.viewFilter.filter, ...part }
     for (const model of models()) model.filter(filter)
     const { context, from, sorts, isHitsOnly } = filter
-    amendAddress({
+    updateAddress({
       context,
       from: from.length === 0 ? undefined : from,
       sorts: sorts.length === 0 ? undefined : sorts,
@@ -63,18 +63,18 @@ function controlOf(
     find(query) {
       for (const model of models()) model.find(query)
       if (query === '') narrow({ isHitsOnly: false })
-      amendAddress({ query: query === '' ? undefined : query })
+      updateAddress({ query: query === '' ? undefined : query })
       redraw()
     },
     mute(participant, isMuted) {
       for (const model of models()) model.mute(participant, isMuted)
-      keep({ muted: [...session.model.lens.muted] })
+      keep({ muted: [...session.model.viewFilter.muted] })
       redraw()
     },
     cut(next) {
       act('What is sent here could not be changed', async () => {
-        await session.cutting.to(next)
-        keep({ cut: session.cutting.cut })
+        await session.subscription.change(next)
+        keep({ cut: session.subscription.cut })
         for (const model of models()) model.redrawAll()
         redraw()
       })

@@ -131,12 +131,12 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
           else tellSeen()
         }}
       >
-        <div style={{ height: layout.topOf(start) }} />
+        <div style={{ height: layout.getTop(start) }} />
         <div {...props.group} ref={inner}>
           {drawn.map((slot, at) => (
             <Component
               key={slot.key}
-              row={list.rowOf(slot)}
+              row={list.getRow(slot)}
               index={start + at}
               count={slots.length}
               isCurrent={slot.key === current}
@@ -144,7 +144,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
             />
           ))}
         </div>
-        <div style={{ height: Math.max(layout.height - layout.topOf(end), 0) }} />
+        <div style={{ height: Math.max(layout.height - layout.getTop(end), 0) }} />
       </div>
     </>
   )
@@ -168,7 +168,7 @@ export interface ViewProps {
 }
 
 /** A view that is one list of rows. */
-export const viewOf = (rows: RowsHandle): ViewHandle => ({
+export const createViewHandle = (rows: RowsHandle): ViewHandle => ({
   list: rows.list,
   toEnd: rows.toEnd,
   focus: rows.focus,

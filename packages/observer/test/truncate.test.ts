@@ -1,4 +1,4 @@
-import { SpaceModel, sizeOf } from '@meup/observer/model'
+import { getFullSize, SpaceModel } from '@meup/observer/model'
 import { expect, test } from 'vitest'
 import { Script } from './support.js'
 
@@ -10,10 +10,10 @@ test('of a heavy payload the page keeps the beginning of its texts, and how much
   script.chat('ana', `${long(20_000)}the end`)
   const [light, heavy] = script.read().log.envelopes
   expect(light).toBe(script.envelopes[0])
-  expect(sizeOf(light ?? script.chat('', ''))).toBeUndefined()
+  expect(getFullSize(light ?? script.chat('', ''))).toBeUndefined()
   expect(JSON.stringify(heavy).length).toBeLessThan(3000)
   expect(heavy?.payload.message).toMatch(/^words and words .*…$/)
-  expect(sizeOf(heavy ?? script.chat('', ''))).toBe(JSON.stringify(script.envelopes[1]).length)
+  expect(getFullSize(heavy ?? script.chat('', ''))).toBe(JSON.stringify(script.envelopes[1]).length)
 })
 
 test('a heavy result says how much all of it is', () => {
@@ -53,9 +53,9 @@ test('a heavy envelope is the same when history is loaded', () => {
   const script = new Script()
   for (let count = 0; count < 4; count++) script.chat('ana', long(20_000))
   const model = new SpaceModel()
-  model.take(script.envelopes.slice(2), 0)
+  model.append(script.envelopes.slice(2), 0)
   model.merge(script.envelopes.slice(0, 2))
-  expect(model.log.envelopes.map((each) => sizeOf(each))).toEqual(
+  expect(model.log.envelopes.map((each) => getFullSize(each))).toEqual(
     script.envelopes.map((each) => JSON.stringify(each).length),
   )
 })

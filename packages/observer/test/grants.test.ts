@@ -1,4 +1,4 @@
-import { capabilityText, readCapabilities, Trust } from '@meup/observer/model'
+import { capabilityText, GrantIndex, readCapabilities } from '@meup/observer/model'
 import type { Capability, Envelope, ParticipantInfo } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { Script } from './support.js'
@@ -26,16 +26,19 @@ describe('who was given what', () => {
   test('is read from the log, and followed', () => {
     const script = given()
     const model = script.read()
-    const trust = new Trust(model.log)
-    expect(trust.holdingsOf('bot', people, now)).toMatchObject({
+    const trust = new GrantIndex(model.log)
+    expect(trust.getCapabilities('bot', people, now)).toMatchObject({
       configured: ['chat'],
       grants: [{ id: 'e2', grantor: 'ana', reason: 'for today' }],
       others: [],
     })
     script.say({ from: 'ana', kind: 'capability.revoke', payload: { recipient: 'bot', grantId: 'e2' } })
-    model.take(script.envelopes, 0)
-    expect(trust.holdingsOf('bot', held({ bot: ['chat'] }), now)).toMatchObject({ grants: [], others: [] })
-    expect(trust.holdingsOf('nobody', people, now)).toBeUndefined()
+    model.append(script.envelopes, 0)
+    expect(trust.getCapabilities('bot', held({ bot: ['chat'] }), now)).toMatchObject({
+      grants: [],
+      others: [],
+    })
+    expect(trust.getCapabilities('nobody', people, now)).toBeUndefined()
   })
 
   test('may have been told before all that was loaded, and is told once', () => {
@@ -45,12 +48,12 @@ describe('who was given what', () => {
     const later = new Script()
     later.envelopes.push(...envelopes.slice(5))
     const model = later.read()
-    const trust = new Trust(model.log)
-    expect(trust.holdingsOf('bot', people, now)).toMatchObject({ grants: [] })
-    trust.learn(envelopes.filter(({ kind }: Envelope) => kind !== 'chat'))
-    expect(trust.holdingsOf('bot', people, now)?.grants).toHaveLength(1)
+    const trust = new GrantIndex(model.log)
+    expect(trust.getCapabilities('bot', people, now)).toMatchObject({ grants: [] })
+    trust.setEarlier(envelopes.filter(({ kind }: Envelope) => kind !== 'chat'))
+    expect(trust.getCapabilities('bot', people, now)?.grants).toHaveLength(1)
     model.merge(envelopes.slice(0, 5))
-    expect(trust.holdingsOf('bot', people, now)?.grants).toHaveLength(1)
+    expect(trust.getCapabilities('bot', people, now)?.grants).toHaveLength(1)
   })
 })
 
