@@ -57,7 +57,7 @@ test('a height that was measured stays with its row when others come before it',
   model.append(script.envelopes.slice(2), 0)
   const { stream } = model.lists
   expect(stream.slots).toHaveLength(2)
-  stream.measured(1, 333)
+  stream.setHeight(1, 333)
   void stream.slots
   expect(stream.layout.height).toBe(stream.layout.getTop(1) + 333)
   model.merge(script.envelopes.slice(0, 2))

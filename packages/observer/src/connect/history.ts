@@ -1,8 +1,8 @@
 import type { AnyEnvelope } from '@meup/agent-sdk/watch'
 import type { SpaceModel } from '../model/index.js'
 import { nextFrame } from './frames.js'
-import { type Asked, readHistory } from './http.js'
-import type { Place } from './storage.js'
+import { type Asked, formatError, readHistory } from './http.js'
+import type { Session } from './session.js'
 
 /** Envelopes of a log that come first, over the socket: enough to look at. */
 export const initialTail = 1000
@@ -16,18 +16,9 @@ const frameBudgetMs = 8
 /** Envelopes or blocks between two looks at the clock. */
 const stepsPerCheck = 20
 
-/** What it needs of the session. */
-interface HistoryPorts {
-  readonly place: Place
-  /** The space as it is now; another one when the log is another one. */
-  model(): SpaceModel
-  onChange(): void
-  onError(error: unknown): void
-}
-
 /** What was before the envelopes that the page has: brings it without holding up the page. */
 export class History {
-  readonly #ports: HistoryPorts
+  readonly #session: Session
   /** Whether the log has nothing before what was loaded. */
   isWhole = false
   isLoading = false
@@ -36,8 +27,8 @@ export class History {
   #isFilled = false
   #isOver = false
 
-  constructor(ports: HistoryPorts) {
-    this.#ports = ports
+  constructor(session: Session) {
+    this.#session = session
   }
 
   /** Brings what comes by itself, once there is something that it comes before. */
@@ -55,7 +46,7 @@ export class History {
 
   /** Adds envelopes where they belong, a few at a time. */
   merge(envelopes: readonly AnyEnvelope[]): Promise<void> {
-    const model = this.#ports.model()
+    const model = this.#session.present
     this.#merging = this.#merging.then(() => this.#merge(model, envelopes))
     return this.#merging
   }
@@ -65,18 +56,18 @@ export class History {
   }
 
   async #bring(envelopes: number): Promise<void> {
-    const model = this.#ports.model()
+    const model = this.#session.present
     const { first } = model.log
     if (first === 0) return
     this.#load(true)
     try {
       const asked: Asked = { before: first, order: 'desc' }
-      const earlier = await readHistory(this.#ports.place, asked, envelopes / envelopesPerRequest)
-      if (model !== this.#ports.model()) return
+      const earlier = await readHistory(this.#session.place, asked, envelopes / envelopesPerRequest)
+      if (model !== this.#session.present) return
       await this.merge(earlier.envelopes)
       this.isWhole = earlier.isAll
     } catch (error) {
-      this.#ports.onError(error)
+      this.#session.setNotice(`Earlier envelopes could not be loaded: ${formatError(error)}`)
     } finally {
       this.#load(false)
     }
@@ -84,18 +75,18 @@ export class History {
 
   #load(isLoading: boolean): void {
     this.isLoading = isLoading
-    this.#ports.onChange()
+    this.#session.onChange()
   }
 
   async #merge(model: SpaceModel, envelopes: readonly AnyEnvelope[]): Promise<void> {
     const steps = model.mergeInSteps(envelopes, stepsPerCheck)
-    while (!this.#isOver && model === this.#ports.model()) {
+    while (!this.#isOver && model === this.#session.present) {
       const until = performance.now() + frameBudgetMs
       let isDone = false
       while (!isDone && performance.now() < until) isDone = steps.next().done === true
       if (isDone) break
       await nextFrame()
     }
-    this.#ports.onChange()
+    this.#session.onChange()
   }
 }

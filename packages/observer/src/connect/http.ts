@@ -1,4 +1,4 @@
-import { type AnyEnvelope, ProtocolError } from '@meup/agent-sdk/watch'
+import { type AnyEnvelope, ConnectionError, ProtocolError } from '@meup/agent-sdk/watch'
 import { grantKinds } from '@meup/folds'
 import { type Detail, type ErrorCode, errors } from '@meup/protocol'
 import type { Place } from './storage.js'
@@ -71,24 +71,23 @@ export async function probeRefusal(place: Place): Promise<ProtocolError | undefi
   }
 }
 
-/** Asks the space for what is at this path. Rejects as `readHistory` does. */
-export async function ask(
-  { url, space, token }: Place,
-  what: string,
-  signal?: AbortSignal,
+/** Requests this path of the space. Rejects as `readHistory` does. */
+export const ask = ({ url, space, token }: Place, path: string, signal?: AbortSignal): Promise<Response> =>
+  request(url, `spaces/${encodeURIComponent(space)}/${path}`, token, signal && { signal })
+
+/** Requests a path of the gateway. Rejects with `ProtocolError` if it refuses, `TypeError` if it cannot be reached. */
+export async function request(
+  url: string,
+  path: string,
+  token?: string,
+  init?: RequestInit,
 ): Promise<Response> {
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const address = new URL(`spaces/${encodeURIComponent(space)}/${what}`, `${url}/`)
-  const response = await fetch(address, { headers, ...(signal && { signal }) })
+  const response = await fetch(new URL(path, `${url}/`), { headers, ...init })
   if (response.ok) return response
-  throw await readProblem(response)
-}
-
-/** What the gateway says in a response that refuses. */
-export async function readProblem(response: Response): Promise<ProtocolError> {
   const problem = (await response.json().catch(() => ({}))) as { code?: string; detail?: string }
   const code = Object.hasOwn(errors, problem.code ?? '') ? (problem.code as ErrorCode) : 'unavailable'
-  return new ProtocolError(code, problem.detail ?? `HTTP ${response.status}`)
+  throw new ProtocolError(code, problem.detail ?? `HTTP ${response.status}`)
 }
 
 /** What comes of a response, piece by piece; whoever stops reading ends it. */
@@ -112,11 +111,17 @@ export async function readGrants(place: Place): Promise<readonly AnyEnvelope[]> 
   return envelopes
 }
 
-/** The spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `exchange` does. */
+/** The spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `request` does. */
 export async function listSpaces(url: string, token: string | undefined): Promise<readonly string[]> {
-  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const response = await fetch(new URL('spaces', `${url}/`), { headers })
-  if (!response.ok) throw await readProblem(response)
-  const { spaces } = (await response.json()) as { spaces: string[] }
-  return spaces
+  const response = await request(url, 'spaces', token)
+  return ((await response.json()) as { spaces: string[] }).spaces
+}
+
+/** In words, with what to do about it where that is known. */
+export function formatError(error: unknown): string {
+  if (error instanceof ConnectionError) return `${error.message} — ${error.hint}`
+  if (error instanceof ProtocolError && error.code === 'unauthorized') {
+    return 'The gateway does not take this token here. Check it, and the name of the space.'
+  }
+  return error instanceof Error ? error.message : String(error ?? 'the connection was closed')
 }

@@ -1,4 +1,4 @@
-import { readProblem } from './http.js'
+import { request } from './http.js'
 import type { Place } from './storage.js'
 
 const pattern = /^#\/open\/([\w-]{1,128})$/
@@ -20,14 +20,10 @@ export interface Invitation {
   readonly participant: string
 }
 
-/** What a code stands for. It is good once [MEUP-11.13]. Rejects with `ProtocolError`, or `TypeError` without a gateway. */
+/** Exchanges a one-time code for its token [MEUP-11.13]. Rejects as `request` does. */
 export async function exchange(url: string, code: string): Promise<Invitation> {
-  const headers = { authorization: `Bearer ${code}` }
-  const response = await fetch(new URL('links/exchange', `${url}/`), { method: 'POST', headers })
-  if (!response.ok) throw await readProblem(response)
-  const { space, participant, token } = (await response.json()) as Record<
-    'space' | 'participant' | 'token',
-    string
-  >
+  const response = await request(url, 'links/exchange', code, { method: 'POST' })
+  const answer = (await response.json()) as { space: string; participant: string; token: string }
+  const { space, participant, token } = answer
   return { place: { url, space, token }, participant }
 }

@@ -1,6 +1,5 @@
 import {
   type AnyEnvelope,
-  ConnectionError,
   type Dial,
   type Draft,
   dialBrowser,
@@ -12,7 +11,7 @@ import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
 import { Batches } from './frames.js'
 import { History, initialTail } from './history.js'
-import { type Asked, probeRefusal, readHistory } from './http.js'
+import { type Asked, formatError, probeRefusal, readHistory } from './http.js'
 import { isReady, makeReady } from './regular-expressions.js'
 import type { Place } from './storage.js'
 import { Subscription } from './subscription.js'
@@ -47,37 +46,22 @@ export class Session {
   /** Changes whenever what this reader may do does. */
   rights = 0
   /** What this reader does not want to be sent. */
-  readonly subscription: Subscription
+  readonly subscription = new Subscription(this)
   #watcher: Watcher | undefined
   #isOver = false
-  readonly #onChange: () => void
+  readonly onChange: () => void
   readonly #batches = new Batches<AnyEnvelope>((batch) => {
     this.present.append(batch, Date.now())
-    this.#onChange()
+    this.onChange()
     void this.#history.fill()
   })
-  readonly #history: History
+  readonly #history = new History(this)
 
   constructor(place: Place, onChange: () => void) {
     this.place = place
-    this.#onChange = onChange
+    this.onChange = onChange
     this.time = new TimeTravel(() => this.present, onChange)
     this.audit = new Audit(place, () => this.present.log, onChange)
-    this.#history = new History({
-      place,
-      model: () => this.present,
-      onChange,
-      onError: (error) => this.#setNotice(`Earlier envelopes could not be loaded: ${formatError(error)}`),
-    })
-    this.subscription = new Subscription({
-      client: () => this.client,
-      last: () => this.present.log.last,
-      missing: () => this.present.log.missing,
-      runs: () => [...this.present.runs.keys()],
-      fetch: (asked, isWanted) => this.#fetch(() => asked, isWanted),
-      onChange,
-      onError: (reason) => this.#setNotice(formatError(reason)),
-    })
   }
 
   /** What is shown: the space as it is, or as it was at the moment that its reader looks at. */
@@ -114,7 +98,7 @@ export class Session {
     if (this.stage.at !== 'ended') return
     this.#isOver = false
     this.stage = { at: 'connecting' }
-    this.#onChange()
+    this.onChange()
     await this.open()
   }
 
@@ -133,8 +117,11 @@ export class Session {
     if (watcher === undefined) return false
     if (isReady(watcher.capabilities)) return watcher.can(draft)
     makeReady(watcher.capabilities).then(
-      () => this.#onRightsChange(),
-      (error: unknown) => this.#setNotice(formatError(error)),
+      () => {
+        this.rights++
+        this.onChange()
+      },
+      (error: unknown) => this.setNotice(formatError(error)),
     )
     return false
   }
@@ -180,11 +167,11 @@ export class Session {
       .on('lost', () => this.#onLogLost())
       .on('reconnecting', (inMs, reason) => {
         this.stage = { at: 'reconnecting', until: Date.now() + inMs, reason }
-        this.#onChange()
+        this.onChange()
       })
       .on('visibility', ({ context, hiddenBy = [], by = '' }) => {
         if (hiddenBy.includes(by)) return
-        void this.#fetch(() => ({ context, before: this.present.log.last + 1 }))
+        void this.fetchMissing(() => ({ context, before: this.present.log.last + 1 }))
       })
       .on('closed', (error) => {
         clearInterval(looking)
@@ -202,7 +189,7 @@ export class Session {
     this.audit.watch(welcome.space.epoch, welcome.space.head)
     if (isBack && status !== 'lost')
       this.notice = to < from ? 'back, nothing missed' : `replayed ${from}–${to}`
-    this.#onChange()
+    this.onChange()
   }
 
   /** Everything that is shown is of a log that is no more. */
@@ -212,31 +199,26 @@ export class Session {
     this.present = new SpaceModel(undefined, this.present)
     this.#history.isWhole = true
     this.subscription.onLogLost()
-    this.#setNotice('The log that was shown here is gone; this is what the space has now.')
+    this.setNotice('The log that was shown here is gone; this is what the space has now.')
   }
 
   /** Adds what was kept back: nothing that is still on its way over the socket. */
-  async #fetch(asked: () => Asked, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
+  async fetchMissing(asked: () => Asked, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
     try {
       await this.#batches.drained()
       const { envelopes } = await readHistory(this.place, asked())
       // What is earlier than all that was loaded comes when that is asked for, without a gap.
       const { first } = this.present.log
       await this.#history.merge(envelopes.filter((each) => (each.seq ?? 0) >= first && isWanted(each)))
-      this.#onChange()
+      this.onChange()
     } catch (error) {
-      this.#setNotice(`What was hidden could not be loaded: ${formatError(error)}`)
+      this.setNotice(`What was hidden could not be loaded: ${formatError(error)}`)
     }
   }
 
-  #onRightsChange(): void {
-    this.rights++
-    this.#onChange()
-  }
-
-  #setNotice(notice: string): void {
+  setNotice(notice: string): void {
     this.notice = notice
-    this.#onChange()
+    this.onChange()
   }
 
   #onEnd(error: unknown): void {
@@ -245,17 +227,8 @@ export class Session {
     this.audit.stop()
     const isRefused = error instanceof ProtocolError && !error.retryable
     this.stage = { at: 'ended', isRefused, reason: formatError(error) }
-    this.#onChange()
+    this.onChange()
   }
-}
-
-/** In words, with what to do about it where that is known. */
-export function formatError(error: unknown): string {
-  if (error instanceof ConnectionError) return `${error.message} — ${error.hint}`
-  if (error instanceof ProtocolError && error.code === 'unauthorized') {
-    return 'The gateway does not take this token here. Check it, and the name of the space.'
-  }
-  return error instanceof Error ? error.message : String(error ?? 'the connection was closed')
 }
 
 /** Dials as browsers do, which are not told why there is no socket; then the gateway is asked over HTTP. */

@@ -1,42 +1,26 @@
-import type { AnyEnvelope, Watcher } from '@meup/agent-sdk/watch'
 import type { WelcomePayload } from '@meup/protocol'
 import { type Cut, isCutAway, isCutting, nothingCut, toSubscribePayload } from '../model/index.js'
-import type { Asked } from './http.js'
-
-/** What it needs of the session. */
-interface SubscriptionPorts {
-  client(): Watcher | undefined
-  /** Seq of the last envelope that was received. */
-  last(): number
-  /** How many envelopes between the first and the last were not received. */
-  missing(): number
-  /** Runs that go on, as far as was heard. */
-  runs(): Iterable<string>
-  /** Adds to the log what it does not have and this takes. */
-  fetch(asked: Asked, isWanted: (envelope: AnyEnvelope) => boolean): Promise<void>
-  onChange(): void
-  onError(reason: unknown): void
-}
+import { formatError } from './http.js'
+import type { Session } from './session.js'
 
 /** What the gateway keeps from this reader by their own wish, and brings back [MEUP-9.1]. */
 export class Subscription {
   cut: Cut = nothingCut
-  readonly #ports: SubscriptionPorts
+  readonly #session: Session
   /** Last seq before anything was cut that still may be missing. */
   #wholeUntil = 0
-  /** What the gateway had counted when the subscription began, and what it counted on connections before this one. */
+  /** What the gateway had counted when the cut began, and what it counted on connections before this one. */
   #before = { envelopes: 0, bytes: 0 }
   #carried = { envelopes: 0, bytes: 0 }
   #counted = { envelopes: 0, bytes: 0 }
-
   /** What this reader had not received anyway. */
   #notPermitted = 0
 
-  constructor(ports: SubscriptionPorts) {
-    this.#ports = ports
+  constructor(session: Session) {
+    this.#session = session
   }
 
-  /** Envelopes and bytes that were kept back since the subscription began [MEUP-9.4]. */
+  /** Envelopes and bytes that were kept back since the cut began [MEUP-9.4]. */
   get saved(): { readonly envelopes: number; readonly bytes: number } {
     const sum = (name: 'envelopes' | 'bytes'): number =>
       this.#carried[name] + this.#counted[name] - this.#before[name]
@@ -45,7 +29,7 @@ export class Subscription {
 
   /** Of the envelopes that were not received, how many this reader does not want, and how many are for others. */
   get missing(): { readonly cut: number; readonly notPermitted: number } {
-    const missing = this.#ports.missing()
+    const missing = this.#session.present.log.missing
     if (!isCutting(this.cut)) return { cut: 0, notPermitted: missing }
     const notPermitted = Math.min(this.#notPermitted, missing)
     return { cut: missing - notPermitted, notPermitted }
@@ -53,26 +37,29 @@ export class Subscription {
 
   /** What was missed is fetched when it is wanted again. Rejects with what the gateway refuses. */
   async change(next: Cut): Promise<void> {
-    const client = this.#ports.client()
+    const client = this.#session.client
     if (client === undefined || JSON.stringify(next) === JSON.stringify(this.cut)) return
     if (!isCutting(this.cut)) this.#begin()
     const { space } = await client.subscribe(toSubscribePayload(next))
     this.cut = next
-    this.#ports.onChange()
+    this.#session.onChange()
     const asked = { after: this.#wholeUntil, before: space.head + 1 }
-    await this.#ports.fetch(asked, (envelope) => !isCutAway(envelope, next, client.id))
+    await this.#session.fetchMissing(
+      () => asked,
+      (envelope) => !isCutAway(envelope, next, client.id),
+    )
     if (!isCutting(this.cut)) this.#begin()
-    this.#ports.onChange()
+    this.#session.onChange()
   }
 
   /** The gateway tells how much it kept back whenever it is asked for the same again. */
   async poll(): Promise<void> {
-    const client = this.#ports.client()
+    const client = this.#session.client
     if (client === undefined || !isCutting(this.cut)) return
     try {
       await this.#fetchEnds(await client.subscribe(toSubscribePayload(this.cut)))
     } catch (error) {
-      this.#ports.onError(error)
+      this.#session.setNotice(formatError(error))
     }
   }
 
@@ -92,8 +79,8 @@ export class Subscription {
   }
 
   #begin(): void {
-    this.#wholeUntil = this.#ports.last()
-    this.#notPermitted = this.#ports.missing()
+    this.#wholeUntil = this.#session.present.log.last
+    this.#notPermitted = this.#session.present.log.missing
     this.#carried = { envelopes: 0, bytes: 0 }
     this.#before = this.#counted
   }
@@ -101,9 +88,9 @@ export class Subscription {
   /** A run whose end was cut still ends: that much is asked for. */
   async #fetchEnds({ contexts }: WelcomePayload): Promise<void> {
     const open = new Set(contexts.map(({ context }) => context))
-    for (const context of this.#ports.runs()) {
+    for (const context of [...this.#session.present.runs.keys()]) {
       if (open.has(context)) continue
-      await this.#ports.fetch({ context, reasoning: 'boundaries' }, () => true)
+      await this.#session.fetchMissing(() => ({ context, reasoning: 'boundaries' }))
     }
   }
 }

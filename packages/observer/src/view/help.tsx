@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { CloseDialog, Dialog } from './shared/parts.js'
 
 const keys = [
   ['j k', 'next, previous line'],
@@ -25,10 +25,8 @@ interface HelpProps {
 }
 
 export function Help({ hasKeys, setKeys, close }: HelpProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
   return (
-    <dialog class="help" ref={dialog} onClose={close} aria-label="Keys">
+    <Dialog label="Keys" close={close}>
       <h2>Keys</h2>
       <dl>
         {keys.map(([key, meaning]) => (
@@ -46,9 +44,7 @@ export function Help({ hasKeys, setKeys, close }: HelpProps): VNode {
         <input type="checkbox" checked={hasKeys} onChange={(event) => setKeys(event.currentTarget.checked)} />
         Use these keys
       </label>
-      <button type="button" onClick={() => dialog.current?.close()}>
-        Close
-      </button>
-    </dialog>
+      <CloseDialog />
+    </Dialog>
   )
 }

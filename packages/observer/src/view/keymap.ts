@@ -5,7 +5,6 @@ import { type ViewName, views } from './view-tabs.js'
 
 /** What keys can do on the page of a space. */
 interface Actions {
-  readonly space: string
   readonly model: SpaceModel
   /** The lines that the keys move through. */
   readonly list: RowList
@@ -67,18 +66,8 @@ function copyLink(slot: Slot | undefined): void {
   navigator.clipboard?.writeText(location.href).catch((error: unknown) => console.info('not copied:', error))
 }
 
-/** What folding by keys needs. */
-interface Folds {
-  readonly model: SpaceModel
-  readonly list: RowList
-  /** Index of the current line; -1 = there is none. */
-  readonly at: number
-  goTo(index: number): void
-  redraw(): void
-}
-
 /** `l` opens a context step by step, `h` closes it, and goes from a closed one to the one around it. */
-function foldKeys({ model, list, at, goTo, redraw }: Folds): Keymap {
+function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
   const slot = list.slots[at]
   const context = slot?.context ?? slot?.envelope.context
   const toHeading = (of: string): void =>

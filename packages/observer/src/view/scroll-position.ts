@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Session } from '../connect/session.js'
 import { loadChoices, saveChoices } from '../connect/storage.js'
-import type { ViewHandle } from './shared/virtual-rows.js'
+import type { RowsHandle } from './shared/virtual-rows.js'
 
 /** So many folds are remembered. */
 const maxFolds = 1000
@@ -11,7 +11,7 @@ const nearEndPx = 24
 /** Leaves a reader who loads the page again where they were, and what they had unfolded unfolded. */
 export function useScrollPosition(
   session: Session,
-  shown: { readonly current: ViewHandle | undefined },
+  shown: { readonly current: RowsHandle | undefined },
 ): void {
   const { space } = session.place
   const wanted = useRef<string | undefined>(undefined)
@@ -59,7 +59,7 @@ const maxFrames = 60
 const moveEvents = ['wheel', 'keydown', 'pointerdown'] as const
 
 /** Id of the first line that is seen; `undefined` at the live end. */
-function getTopRowId(handle: ViewHandle | undefined): string | undefined {
+function getTopRowId(handle: RowsHandle | undefined): string | undefined {
   const box = document.querySelector('.scroller')
   if (handle === undefined || box === null) return undefined
   if (box.scrollTop + box.clientHeight >= box.scrollHeight - nearEndPx) return undefined

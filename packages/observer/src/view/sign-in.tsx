@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { listSpaces } from '../connect/http.js'
 import { exchange, type Invitation } from '../connect/one-time-link.js'
 import { hasOtherToken, loadLastSpace, loadToken, type Place } from '../connect/storage.js'
+import { Alert } from './shared/parts.js'
 
 /** The gateway that has served the page. */
 export const url = location.origin
@@ -111,11 +112,7 @@ function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
         }}
       >
         <h1>Enter a space</h1>
-        {problem !== undefined && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        {problem !== undefined && <Alert>{problem}</Alert>}
         <label>
           Token
           <input

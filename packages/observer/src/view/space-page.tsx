@@ -1,7 +1,8 @@
 import { ToolError } from '@meup/agent-sdk/watch'
 import type { ComponentType, VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type Detail, formatError, type Session } from '../connect/session.js'
+import { formatError } from '../connect/http.js'
+import type { Detail, Session } from '../connect/session.js'
 import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
 import { Inspector } from './audit/inspector.js'
 import { Lanes } from './conversation/lanes.js'
@@ -21,7 +22,7 @@ import { Scrubber } from './scrubber.js'
 import { updateAddress, useCatchingUp, useStored } from './shared/hooks.js'
 import { type SpaceActions, SpaceProvider } from './shared/use-space.js'
 import { useViewFilter } from './shared/view-filter.js'
-import type { ViewHandle, ViewProps } from './shared/virtual-rows.js'
+import type { RowsHandle, ViewProps } from './shared/virtual-rows.js'
 import { Announcements, StatusLine } from './status-line.js'
 import { panelId, tabId, useView, type ViewName, ViewTabs } from './view-tabs.js'
 
@@ -72,7 +73,7 @@ export function SpacePage({
   const [requestError, setRequestError] = useState<string | undefined>()
   const [isHelpOpen, setHelpOpen] = useState(false)
   const [keys, setKeys] = useStored('meup-keys', 'on')
-  const shown = useRef<ViewHandle | undefined>(undefined)
+  const shown = useRef<RowsHandle | undefined>(undefined)
   const [view, turn] = useView()
   const View = viewComponents[view]
   const isLive = session.client !== undefined
@@ -151,7 +152,7 @@ export function SpacePage({
     const { slots } = list
     const at = slots.findIndex(({ key }) => key === current)
     const actions = {
-      ...{ space: session.place.space, model, list, view, at, goTo, toPending, redraw },
+      ...{ model, list, view, at, goTo, toPending, redraw },
       inspect: () => {
         const id = slots[at]?.envelope.id
         if (id !== undefined) space.inspect(id)

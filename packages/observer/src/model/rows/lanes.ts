@@ -92,7 +92,7 @@ export class Lanes {
     lane.blocks.push(block)
     lane.list.touch([block])
     const known = this.#prepared?.get(block)
-    if (known !== undefined) lane.list.know(block, known)
+    if (known !== undefined) lane.list.setSlots(block, known)
     this.#laneOf.set(block, lane)
   }
 

@@ -20,7 +20,10 @@ export class Lists {
   readonly #sources: Sources
   #lanes: Lanes | undefined
   #waterfall: RowList | undefined
-  readonly #renewal = new Renewal<Prepared>()
+  /** Makes all rows again, a few at a time, while the previous ones still show. */
+  #renewal: Generator<undefined, Prepared> | undefined
+  /** Blocks that changed during the renewal. */
+  readonly #touched = new Set<Block>()
 
   /** `blocks`: in the order of the log. */
   constructor(blocks: () => readonly Block[], sources: Sources) {
@@ -49,7 +52,7 @@ export class Lists {
 
   /** These blocks are new or different. */
   touch(blocks: readonly Block[]): void {
-    this.#renewal.touch(blocks)
+    if (this.isBehind) for (const block of blocks) this.#touched.add(block)
     for (const list of this.#kept) list.touch(blocks)
   }
 
@@ -63,24 +66,32 @@ export class Lists {
   renew(): void {
     const blocks = this.#blocks()
     if (blocks.length <= maxBlocksAtOnce) this.clear()
-    else this.#renewal.begin(this.prepare([...blocks], this.#sources, blocksPerStep))
+    else {
+      this.#touched.clear()
+      this.#renewal = this.prepare([...blocks], this.#sources, blocksPerStep)
+    }
   }
 
   /** Whether rows still show that are not as they are to be. */
   get isBehind(): boolean {
-    return this.#renewal.isOn
+    return this.#renewal !== undefined
   }
 
   /** Makes the rows that are to be until its time is up. Whether all of them show. */
   work(isTimeUp: () => boolean): boolean {
-    const prepared = this.#renewal.work(isTimeUp)
-    if (prepared !== undefined) this.clear(prepared)
+    while (this.#renewal !== undefined) {
+      const { done, value } = this.#renewal.next()
+      if (done === true) {
+        for (const known of value.values()) for (const block of this.#touched) known.delete(block)
+        this.clear(value)
+      } else if (isTimeUp()) break
+    }
     return !this.isBehind
   }
 
   /** Other blocks, or all of them different. `prepared`: rows that are known already. */
   clear(prepared?: Prepared): void {
-    this.#renewal.end()
+    this.#renewal = undefined
     for (const list of this.#kept) list.clear(prepared?.get(list))
   }
 
@@ -98,44 +109,5 @@ export class Lists {
 
   get #kept(): readonly (RowList | Lanes)[] {
     return [this.stream, this.#lanes ?? [], this.#waterfall ?? []].flat()
-  }
-}
-
-/** Rows that are made anew a few at a time, while those of before still show. */
-class Renewal<Prepared extends ReadonlyMap<unknown, Map<Block, unknown>>> {
-  #steps: Generator<undefined, Prepared> | undefined
-  /** Blocks that became different meanwhile. */
-  readonly #different = new Set<Block>()
-
-  get isOn(): boolean {
-    return this.#steps !== undefined
-  }
-
-  /** Drops what was prepared so far. */
-  begin(steps: Generator<undefined, Prepared>): void {
-    this.#different.clear()
-    this.#steps = steps
-  }
-
-  end(): void {
-    this.#steps = undefined
-  }
-
-  touch(blocks: readonly Block[]): void {
-    if (this.isOn) for (const block of blocks) this.#different.add(block)
-  }
-
-  /** Goes on until its time is up. What was prepared, once that is all. */
-  work(isTimeUp: () => boolean): Prepared | undefined {
-    while (this.#steps !== undefined) {
-      const { done, value } = this.#steps.next()
-      if (done === true) {
-        for (const known of value.values()) for (const block of this.#different) known.delete(block)
-        this.end()
-        return value
-      }
-      if (isTimeUp()) break
-    }
-    return undefined
   }
 }

@@ -2,7 +2,7 @@ import type { Block } from './blocks.js'
 import type { Row, Slot, Sources } from './row.js'
 import { getRow } from './row-content.js'
 
-/** The rows of a block; `heightOf`: pixels, where a row of this key was measured already. */
+/** The rows of a block; `getHeight`: pixels, where a row of this key was measured already. */
 type CreateSlots = (
   block: Block,
   sources: Sources,
@@ -14,8 +14,14 @@ export class RowList {
   readonly #blocks: () => readonly Block[]
   readonly #sources: Sources
   readonly #createSlots: CreateSlots
-  readonly #flat = new FlatRows()
-  readonly #layout = new Layout()
+  readonly #slots: Slot[] = []
+  #slotsByBlock = new Map<Block, readonly Slot[]>()
+  /** Index of the first row of each block. */
+  readonly #starts: number[] = []
+  /** Index in the log of the first block whose rows are out of date. */
+  #staleFrom = 0
+  /** Where the rows are, from the top. Read `slots` first: that brings it up to date. */
+  readonly layout = new Layout()
   /** Pixels, by the keys of rows that were on the screen. */
   readonly #heights = new Map<string, number>()
   /** Index of the first row whose height the layout does not know. */
@@ -31,10 +37,10 @@ export class RowList {
 
   /** The same array each time, brought up to date. */
   get slots(): readonly Slot[] {
-    const first = this.#flat.update(this.#blocks(), (block) => this.slotsFor(block))
-    this.#layout.update(this.#flat.slots, Math.min(first, this.#resized))
+    const first = this.#updateSlots()
+    this.layout.update(this.#slots, Math.min(first, this.#resized))
     this.#resized = Number.POSITIVE_INFINITY
-    return this.#flat.slots
+    return this.#slots
   }
 
   /** What stands in all of them, made whether anybody looks at it or not. */
@@ -49,11 +55,6 @@ export class RowList {
     )
   }
 
-  /** Where the rows are, from the top. Ask for the slots first. */
-  get layout(): Layout {
-    return this.#layout
-  }
-
   /** What stands there; the same object until it is different. */
   getRow(slot: Slot): Row {
     const known = this.#rows.get(slot)
@@ -64,8 +65,8 @@ export class RowList {
   }
 
   /** A row turned out to be so many pixels high. */
-  measured(index: number, height: number): void {
-    const slot = this.#flat.slots[index]
+  setHeight(index: number, height: number): void {
+    const slot = this.#slots[index]
     if (slot === undefined || slot.height === height) return
     slot.height = height
     this.#heights.set(slot.key, height)
@@ -77,49 +78,24 @@ export class RowList {
     return this.#createSlots(block, sources, (key) => this.#heights.get(key))
   }
 
-  /** The rows of a block that was touched, where they are known already. */
-  know(block: Block, slots: readonly Slot[]): void {
-    this.#flat.know(block, slots)
+  /** Caches the rows of a block that was touched. */
+  setSlots(block: Block, slots: readonly Slot[]): void {
+    this.#slotsByBlock.set(block, slots)
   }
-
-  /** These blocks are new or different. */
-  touch(blocks: readonly Block[]): void {
-    this.#flat.touch(blocks)
-  }
-
-  /** Some of the blocks are gone; the others are as they were. */
-  shorten(): void {
-    this.#flat.keep(this.#blocks())
-  }
-
-  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
-  clear(prepared?: Map<Block, readonly Slot[]>): void {
-    this.#flat.clear(prepared)
-  }
-}
-
-/** The rows of some blocks, one after the other. What stands before a change is left as it is. */
-class FlatRows {
-  readonly slots: Slot[] = []
-  #cached = new Map<Block, readonly Slot[]>()
-  /** Index of the first row of each block. */
-  readonly #starts: number[] = []
-  /** Place of the first block in the log whose rows are not as they are here. */
-  #from = 0
 
   /** These blocks are new or different. */
   touch(blocks: readonly Block[]): void {
     for (const block of blocks) {
-      this.#cached.delete(block)
-      this.#from = Math.min(this.#from, block.index)
+      this.#slotsByBlock.delete(block)
+      this.#staleFrom = Math.min(this.#staleFrom, block.index)
     }
   }
 
-  /** There are these blocks alone; they are as they were. */
-  keep(blocks: readonly Block[]): void {
+  /** Some blocks are gone; the others are unchanged. */
+  shorten(): void {
     const kept = new Map<Block, readonly Slot[]>()
-    for (const block of blocks) {
-      const slots = this.#cached.get(block)
+    for (const block of this.#blocks()) {
+      const slots = this.#slotsByBlock.get(block)
       if (slots !== undefined) kept.set(block, slots)
     }
     this.clear(kept)
@@ -127,33 +103,24 @@ class FlatRows {
 
   /** Other blocks, or all of them different. `prepared`: rows that are known already. */
   clear(prepared = new Map<Block, readonly Slot[]>()): void {
-    this.#cached = prepared
-    this.#from = 0
+    this.#slotsByBlock = prepared
+    this.#staleFrom = 0
   }
 
-  /** The rows of a block that was touched, where they are known already. */
-  know(block: Block, slots: readonly Slot[]): void {
-    this.#cached.set(block, slots)
-  }
-
-  /** Gives the index of the first row that may be another one than before; the number of rows where none is. */
-  update(blocks: readonly Block[], createSlots: (block: Block) => readonly Slot[]): number {
-    const from = firstFrom(blocks, this.#from)
-    this.#from = (blocks.at(-1)?.index ?? -1) + 1
-    if (from >= blocks.length && this.#starts.length <= blocks.length) return this.slots.length
-    const first = this.#starts[from] ?? this.slots.length
-    this.slots.length = first
-    this.#starts.length = Math.min(from, this.#starts.length)
-    for (let at = from; at < blocks.length; at++) {
-      const block = blocks[at]
-      if (block === undefined) break
-      this.#starts.push(this.slots.length)
-      let slots = this.#cached.get(block)
-      if (slots === undefined) {
-        slots = createSlots(block)
-        this.#cached.set(block, slots)
-      }
-      for (const slot of slots) this.slots.push(slot)
+  /** Returns the index of the first row that may have changed; the number of rows if none has. */
+  #updateSlots(): number {
+    const [blocks, slots, starts] = [this.#blocks(), this.#slots, this.#starts]
+    const from = firstFrom(blocks, this.#staleFrom)
+    this.#staleFrom = (blocks.at(-1)?.index ?? -1) + 1
+    if (from >= blocks.length && starts.length <= blocks.length) return slots.length
+    const first = starts[from] ?? slots.length
+    slots.length = first
+    starts.length = Math.min(from, starts.length)
+    for (const block of blocks.slice(from)) {
+      starts.push(slots.length)
+      const known = this.#slotsByBlock.get(block) ?? this.slotsFor(block)
+      this.#slotsByBlock.set(block, known)
+      for (const slot of known) slots.push(slot)
     }
     return first
   }

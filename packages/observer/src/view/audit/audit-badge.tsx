@@ -1,7 +1,8 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Audit } from '../../connect/audit.js'
 import { countText } from '../../model/index.js'
+import { Alert, CloseDialog, Dialog } from '../shared/parts.js'
 
 /** Whether the log is what was chained, as far as this page has found out by itself. */
 export function AuditBadge({ audit, space }: { audit: Audit; space: string }): VNode {
@@ -53,17 +54,15 @@ function getBadge(audit: Audit): Badge {
 }
 
 function AuditDetails({ audit, space, close }: { audit: Audit; space: string; close: () => void }): VNode {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
   const { state, checked } = audit
   return (
-    <dialog class="help audit-details" ref={dialog} onClose={close} aria-label="Audit">
+    <Dialog kind="audit-details" label="Audit" close={close}>
       <h2>Audit of {space}</h2>
       {state.at === 'broken' && (
-        <p class="problem" role="alert">
+        <Alert>
           {state.seq !== undefined && `#${state.seq}: `}
           {state.problem}. Export the log, and ask the operator: <code>meup audit verify</code>
-        </p>
+        </Alert>
       )}
       {state.at === 'unknown' && <p class="warn">It could not be checked: {state.problem}</p>}
       {state.at === 'waiting' && state.isLong && (
@@ -79,11 +78,9 @@ function AuditDetails({ audit, space, close }: { audit: Audit; space: string; cl
         <button type="button" disabled={state.at === 'checking'} onClick={() => void audit.recheck()}>
           {state.at === 'checking' ? `Checking… ${Math.floor(audit.progress * 100)} %` : 'Check again'}
         </button>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
+        <CloseDialog />
       </footer>
-    </dialog>
+    </Dialog>
   )
 }
 

@@ -2,10 +2,9 @@ import { printable } from '@meup/folds'
 import { correlations, type Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { readOne } from '../../connect/http.js'
-import { formatError } from '../../connect/session.js'
+import { formatError, readOne } from '../../connect/http.js'
 import { getFullSize, indentJson, sizeText } from '../../model/index.js'
-import { Name, Said } from '../shared/parts.js'
+import { Alert, CloseButton, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Everything about one envelope. */
@@ -18,9 +17,7 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
         <h2>
           #{seq} <code>{kind}</code>
         </h2>
-        <button type="button" aria-label="Close" title="Close (Escape)" onClick={close}>
-          ✕
-        </button>
+        <CloseButton close={close} />
       </header>
       <dl>
         <dt>from</dt>
@@ -142,11 +139,7 @@ function Exact({ envelope }: { envelope: Envelope }): VNode {
           </button>
         </p>
       )}
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem !== undefined && <Alert>{problem}</Alert>}
       <pre class="exact" dir="ltr">
         {json.slice(0, maxShownChars)}
       </pre>

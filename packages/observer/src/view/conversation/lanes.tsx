@@ -4,14 +4,7 @@ import { countText, type Lane, type RowList } from '../../model/index.js'
 import { memo, Name, Newer, Time } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
-import {
-  type RowProps,
-  type RowsHandle,
-  revealIn,
-  type ViewHandle,
-  type ViewProps,
-  VirtualRows,
-} from '../shared/virtual-rows.js'
+import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { RowContent } from './rows.js'
 
 /** Pixels of a lane, at least. */
@@ -58,7 +51,7 @@ export function Lanes({ current, handle }: ViewProps): VNode {
     if (left < scrollLeft) box.current?.scrollTo({ left })
     else if (right > scrollLeft + clientWidth) box.current?.scrollTo({ left: right - clientWidth })
     const rows = shown.current.get(lane.owner)
-    if (rows !== undefined) return revealIn(rows, id)
+    if (rows !== undefined) return rows.reveal(id)
     wanted.current = id
     return lane.list.slots[lane.list.indexOf(id)]?.key
   }
@@ -69,7 +62,7 @@ export function Lanes({ current, handle }: ViewProps): VNode {
     return shown.current.get(latest.current) ?? all[0]?.[1]
   }
   useLayoutEffect(() => {
-    const view: ViewHandle = {
+    handle({
       get list() {
         return currentRows()?.list ?? model.lists.stream
       },
@@ -78,14 +71,13 @@ export function Lanes({ current, handle }: ViewProps): VNode {
       },
       focus: (index) => currentRows()?.focus(index),
       reveal,
-    }
-    handle(view)
+    })
     if (wanted.current === undefined) return
     const id = wanted.current
     const rows = [...shown.current.values()].find(({ list }) => list.indexOf(id) !== -1)
     if (rows === undefined) return
     wanted.current = undefined
-    revealIn(rows, id)
+    rows.reveal(id)
   })
 
   return (

@@ -4,7 +4,7 @@ import type { Row } from '../../model/index.js'
 import { memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
-import { createViewHandle, type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
+import { type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { RowContent } from './rows.js'
 
 /** The conversation with what is thought in it. Only what is near the view is in the document. */
@@ -22,7 +22,7 @@ export function Stream({ current, handle }: ViewProps): VNode {
           'aria-label': 'What happens in the space',
           'aria-busy': session.isLoading || model.isBehind,
         }}
-        handle={(rows) => handle(createViewHandle(rows))}
+        handle={handle}
         follow={(isFollowing) => model.follow(isFollowing)}
         over={(isFollowing, start, toEnd) => (
           <>

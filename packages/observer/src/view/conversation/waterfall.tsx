@@ -13,7 +13,7 @@ import { useNow } from '../shared/hooks.js'
 import { Name, Newer, Said } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
-import { createViewHandle, type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
+import { type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { ProposalCard } from './proposal-card.js'
 import { RowContent } from './rows.js'
 
@@ -40,7 +40,7 @@ export function Waterfall({ current, handle }: ViewProps): VNode {
             current={current}
             component={WaterfallRow}
             group={grid.group}
-            handle={(rows) => handle(createViewHandle(rows))}
+            handle={handle}
             follow={(isFollowing) => model.follow(isFollowing)}
             seen={(start, end) =>
               setSeen((before) => (before.start === start && before.end === end ? before : { start, end }))

@@ -66,57 +66,33 @@ function useOwnChoices(): Part[] {
   const { cut, saved, missing } = subscription
   const by = 'by you'
   const atGateway = `${by}, at the gateway`
-  const muted = [...model.viewFilter.muted].map((id): Part => {
-    const count = model.members.countThoughts(id)
-    const undo = { label: 'show', act: () => viewFilter.mute(id, false) }
-    return { key: `mute ${id}`, what: `${countText(count, 'thought')} of ${id}`, why: by, undo }
-  })
-  const from = cut.from.map((id): Part => {
-    const undo = { label: 'show', act: () => viewFilter.cut({ ...cut, from: toggled(cut.from, id) }) }
-    return { key: `from ${id}`, what: `all but messages and tools of ${id}`, why: atGateway, undo }
-  })
-  const contexts = cut.contexts.map((context): Part => {
-    const undo = {
-      label: 'show',
-      act: () => viewFilter.cut({ ...cut, contexts: toggled(cut.contexts, context) }),
-    }
-    return { key: `in ${context}`, what: `what is in run ${placeOf(context)}`, why: atGateway, undo }
-  })
-  const detail: Part[] =
-    cut.detail === 'full'
-      ? []
-      : [
-          {
-            key: 'detail',
-            what: details[cut.detail],
-            why: atGateway,
-            undo: { label: 'show', act: () => viewFilter.cut({ ...cut, detail: nothingCut.detail }) },
-          },
-        ]
+  const parts: Part[] = []
+  const add = (key: string, what: string, why: string, show?: () => void): void => {
+    parts.push({ key, what, why, ...(show && { undo: { label: 'show', act: show } }) })
+  }
+  for (const id of model.viewFilter.muted) {
+    const what = `${countText(model.members.countThoughts(id), 'thought')} of ${id}`
+    add(`mute ${id}`, what, by, () => viewFilter.mute(id, false))
+  }
+  for (const id of cut.from) {
+    const show = (): void => viewFilter.cut({ ...cut, from: toggled(cut.from, id) })
+    add(`from ${id}`, `all but messages and tools of ${id}`, atGateway, show)
+  }
+  for (const context of cut.contexts) {
+    const show = (): void => viewFilter.cut({ ...cut, contexts: toggled(cut.contexts, context) })
+    add(`in ${context}`, `what is in run ${placeOf(context)}`, atGateway, show)
+  }
+  if (cut.detail !== 'full') {
+    add('detail', details[cut.detail], atGateway, () => viewFilter.cut({ ...cut, detail: nothingCut.detail }))
+  }
   const notSent = Math.max(missing.cut, isCutting(cut) ? saved.envelopes : 0)
-  const savings: Part[] =
-    notSent === 0
-      ? []
-      : [
-          {
-            key: 'saved',
-            what: `${countText(notSent, 'envelope')} not sent`,
-            why: saved.bytes === 0 ? by : `${by}: ${sizeText(saved.bytes)} saved`,
-          },
-        ]
+  if (notSent > 0) {
+    const why = saved.bytes === 0 ? by : `${by}: ${sizeText(saved.bytes)} saved`
+    add('saved', `${countText(notSent, 'envelope')} not sent`, why)
+  }
   const { dropped } = model.logFilter
-  const filtered: Part[] =
-    dropped === 0
-      ? []
-      : [
-          {
-            key: 'filter',
-            what: countText(dropped, 'envelope'),
-            why: 'by your filter',
-            undo: { label: 'show', act: () => viewFilter.widen() },
-          },
-        ]
-  return [...muted, ...from, ...contexts, ...detail, ...savings, ...filtered]
+  if (dropped > 0) add('filter', countText(dropped, 'envelope'), 'by your filter', () => viewFilter.widen())
+  return parts
 }
 
 function useOthersChoices(): Part[] {
@@ -124,7 +100,7 @@ function useOthersChoices(): Part[] {
   const { model, subscription } = session
   const placeOf = placesIn(model)
   const me = session.welcome?.you.id ?? ''
-  const runs = model.hiddenRuns().map((run): Part => {
+  const parts = model.hiddenRuns().map((run): Part => {
     const { context, owner, hiddenBy } = run
     const payload = { context, reasoningVisible: true }
     const mayShow =
@@ -139,27 +115,14 @@ function useOthersChoices(): Part[] {
     }
   })
   const missing = subscription.missing.notPermitted
-  const isUnsure = runs.length > 0
-  const absent: Part[] =
-    missing === 0
-      ? []
-      : [
-          {
-            key: 'missing',
-            what: countText(missing, 'envelope'),
-            why: isUnsure ? 'of a hidden run, or for others' : 'not permitted: for others',
-          },
-        ]
+  if (missing > 0) {
+    const why = parts.length > 0 ? 'of a hidden run, or for others' : 'not permitted: for others'
+    parts.push({ key: 'missing', what: countText(missing, 'envelope'), why })
+  }
   const { withheld } = model.members
-  const kept: Part[] =
-    withheld === 0
-      ? []
-      : [
-          {
-            key: 'withheld',
-            what: countText(withheld, 'text'),
-            why: 'withheld: the guard of the space kept them back',
-          },
-        ]
-  return [...runs, ...absent, ...kept]
+  if (withheld > 0) {
+    const why = 'withheld: the guard of the space kept them back'
+    parts.push({ key: 'withheld', what: countText(withheld, 'text'), why })
+  }
+  return parts
 }

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { countText, type Hit, type SpaceModel } from '../../model/index.js'
+import { CloseButton } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 interface SearchBarProps {
@@ -90,9 +91,7 @@ export function SearchBar({ seq, show, close }: SearchBarProps): VNode {
       >
         ↓
       </button>
-      <button type="button" aria-label="Close the search" title="Close (Escape)" onClick={close}>
-        ✕
-      </button>
+      <CloseButton label="Close the search" close={close} />
     </search>
   )
 }

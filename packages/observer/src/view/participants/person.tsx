@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useEffect, useMemo, useReducer } from 'preact/hooks'
 import { readGrants } from '../../connect/http.js'
 import { clockText, countText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
-import { Name } from '../shared/parts.js'
+import { CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { GrantForm } from './grant-form.js'
 import { GrantedCapabilities } from './granted-capabilities.js'
@@ -18,9 +18,7 @@ export function PersonPanel({ id, close }: { id: string; close: () => void }): V
         <h2>
           <Name id={id} />
         </h2>
-        <button type="button" aria-label="Close" title="Close (Escape)" onClick={close}>
-          ✕
-        </button>
+        <CloseButton close={close} />
       </header>
       {person === undefined ? (
         <p class="dim">The space does not know {id} any more.</p>

@@ -9,7 +9,8 @@ import {
   createElement,
   type VNode,
 } from 'preact'
-import { formatError } from '../../connect/session.js'
+import { useEffect, useRef } from 'preact/hooks'
+import { formatError } from '../../connect/http.js'
 import { clockText, hashToBucket } from '../../model/index.js'
 
 /** The name of a participant, always in the same colour. */
@@ -63,25 +64,58 @@ export const Newer = ({ count, toEnd }: { count: number; toEnd: () => void }): V
   </button>
 )
 
+export const Alert = ({ children }: { children: ComponentChildren }): VNode => (
+  <p class="problem" role="alert">
+    {children}
+  </p>
+)
+
+/** Closes a panel, as Escape does. */
+export const CloseButton = ({ label = 'Close', close }: { label?: string; close: () => void }): VNode => (
+  <button type="button" aria-label={label} title="Close (Escape)" onClick={close}>
+    ✕
+  </button>
+)
+
+interface DialogProps {
+  readonly label: string
+  readonly kind?: string
+  readonly close: () => void
+  readonly children: ComponentChildren
+}
+
+/** A modal dialog. `close` is called once the browser has closed it and given the focus back. */
+export function Dialog({ label, kind = '', close, children }: DialogProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog class={`help ${kind}`} ref={dialog} onClose={close} aria-label={label}>
+      {children}
+    </dialog>
+  )
+}
+
+export const CloseDialog = (): VNode => (
+  <button type="button" onClick={({ currentTarget }) => currentTarget.closest('dialog')?.close()}>
+    Close
+  </button>
+)
+
 /** What was refused: by which code, where in the envelope, why, and what to do about it. */
 export function Problem({ error }: { error: unknown }): VNode | null {
   if (error === undefined) return null
   if (!(error instanceof ProtocolError)) {
-    return (
-      <p class="problem" role="alert">
-        {formatError(error)}
-      </p>
-    )
+    return <Alert>{formatError(error)}</Alert>
   }
   const { code, message, details } = error
   const path = typeof details?.path === 'string' ? details.path : ''
   const text = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
   return (
-    <p class="problem" role="alert">
+    <Alert>
       <code>{code}</code> {typeof path === 'string' && <code>{path}</code>}{' '}
       <span class="said">{printable(text)}</span>
       <span class="hint dim">{errors[code].hint}</span>
-    </p>
+    </Alert>
   )
 }
 

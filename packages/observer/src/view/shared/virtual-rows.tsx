@@ -14,14 +14,24 @@ export interface RowProps {
   readonly isEntry: boolean
 }
 
-/** What others may ask of rows that are scrolled. */
+/** Moves through the rows of a view. */
 export interface RowsHandle {
+  /** The rows that the keys move through. */
   readonly list: RowList
   toEnd(): void
   /** Brings a row into view and gives it the focus. */
   focus(index: number): void
-  /** Brings a row into view. */
-  show(index: number): void
+  /**
+   * Brings the row of an envelope into view, with the focus unless `isFocused` is false. Returns its key, `undefined` if no
+   * row shows the envelope.
+   */
+  reveal(id: string, isFocused?: boolean): string | undefined
+}
+
+export interface ViewProps {
+  /** Key of the row that the keys are for. */
+  readonly current: string | undefined
+  readonly handle: (handle: RowsHandle) => void
 }
 
 interface VirtualRowsProps {
@@ -65,14 +75,21 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
     scroll.toRow(index)
     redraw()
   }
+  const focus = (index: number): void => {
+    wanted.current = list.slots[index]?.key
+    show(index)
+  }
   useLayoutEffect(() =>
     handle({
       list,
       toEnd,
-      show,
-      focus(index) {
-        wanted.current = slots[index]?.key
-        show(index)
+      focus,
+      reveal(id, isFocused = true) {
+        const index = list.indexOf(id)
+        if (index === -1) return undefined
+        if (isFocused) focus(index)
+        else show(index)
+        return list.slots[index]?.key
       },
     }),
   )
@@ -80,7 +97,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   const measure = (): void => {
     const { children } = inner.current ?? { children: [] }
     for (const [at, child] of [...children].entries()) {
-      list.measured(start + at, child.getBoundingClientRect().height)
+      list.setHeight(start + at, child.getBoundingClientRect().height)
     }
     void list.slots
     scroll.settle()
@@ -148,41 +165,4 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
       </div>
     </>
   )
-}
-
-/** What the page may ask of the view that is shown. */
-export interface ViewHandle {
-  /** The rows that the keys move through. */
-  readonly list: RowList
-  toEnd(): void
-  /** Brings a row of the list into view and gives it the focus. */
-  focus(index: number): void
-  /** Brings the row of an envelope into view, with the focus unless that is to stay where it is. Gives its key; `undefined` = no row shows it. */
-  reveal(id: string, isFocused?: boolean): string | undefined
-}
-
-export interface ViewProps {
-  /** Key of the row that the keys are for. */
-  readonly current: string | undefined
-  readonly handle: (handle: ViewHandle) => void
-}
-
-/** A view that is one list of rows. */
-export const createViewHandle = (rows: RowsHandle): ViewHandle => ({
-  list: rows.list,
-  toEnd: rows.toEnd,
-  focus: rows.focus,
-  reveal: (id, isFocused) => revealIn(rows, id, isFocused),
-})
-
-export function revealIn(
-  { list, focus, show }: RowsHandle,
-  id: string,
-  isFocused = true,
-): string | undefined {
-  const index = list.indexOf(id)
-  if (index === -1) return undefined
-  if (isFocused) focus(index)
-  else show(index)
-  return list.slots[index]?.key
 }
