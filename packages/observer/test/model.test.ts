@@ -170,7 +170,7 @@ describe('what is live', () => {
     model.onWelcome(welcome([], script.envelopes.length), 0)
     model.append(script.envelopes, 1000)
     expect(model.live.rate(1000)).toBe(0)
-    expect(model.live.announcer.drain()).toBe('')
+    expect(model.live.drainAnnouncements()).toBe('')
     const run = script.start('bot', 'Looking')
     script.thought('bot', run.id, 'not announced')
     script.conclude('bot', run.id, 'It is\nready.')
@@ -178,10 +178,10 @@ describe('what is live', () => {
     model.append(script.envelopes, 2000)
     expect(model.live.rate(2000)).toBeCloseTo(6 / 5)
     expect(model.live.rate(9000)).toBe(0)
-    expect(model.live.announcer.drain()).toBe(
+    expect(model.live.drainAnnouncements()).toBe(
       'bot began to think. bot concluded: It is ready.. ana says: message 1. and 2 more',
     )
-    expect(model.live.announcer.drain()).toBe('')
+    expect(model.live.drainAnnouncements()).toBe('')
   })
 
   test('tells how far the clocks are apart', () => {

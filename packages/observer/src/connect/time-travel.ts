@@ -85,7 +85,7 @@ export class TimeTravel {
     this.#past = undefined
     this.isPlaying = false
     this.#present().redrawAll()
-    this.#present().live.announcer.drain()
+    this.#present().live.drainAnnouncements()
     this.#onChange()
   }
 
@@ -113,7 +113,7 @@ export class TimeTravel {
       const most = this.isPlaying ? frameBudgetMs.playing : frameBudgetMs.seeking
       const isThere = past.work(() => performance.now() - now > most)
       if (isThere && this.isPlaying) past.play((now - last) * this.speed, this.speed)
-      past.model?.live.announcer.drain()
+      past.model?.live.drainAnnouncements()
       this.#isMoving = this.isPlaying || !isThere
       if (this.isPlaying && isThere && past.target >= this.#present().log.last) this.toPresent()
       else if (

@@ -9,12 +9,10 @@ import {
   type Transcript,
 } from '@meup/folds'
 import { contextRoot, type Envelope } from '@meup/protocol'
-import type { LogFilter } from './filter/log-filter.js'
 import type { Log } from './log/log.js'
 import { truncateEnvelope } from './log/truncate.js'
 import { type Block, Blocks } from './rows/blocks.js'
 import type { Folding } from './rows/folding.js'
-import type { Sources } from './rows/row.js'
 import { noRedaction } from './text/text.js'
 
 /** Characters of messages that the conversation may still be told about. */
@@ -24,21 +22,11 @@ const maxTranscriptChars = 16e6
 const isForgotten = (view: ContextView, known: ContextView | undefined): boolean =>
   view.state === 'free' && known !== undefined && known.state !== 'free'
 
-/** A run, and whose it is. */
-interface Run {
+/** An open run whose reasoning is hidden, and by whom. */
+export interface HiddenRun {
   readonly context: string
   readonly owner: string
-}
-
-/** A run and who hides it. */
-export interface HiddenRun extends Run {
   readonly hiddenBy: readonly string[]
-}
-
-/** Is told which contexts begin and end. */
-interface Listener {
-  onOpened(context: string): void
-  onEnded(context: string): unknown
 }
 
 /** What is known of a part of the log: folds over it, and the blocks in which it shows. */
@@ -53,10 +41,10 @@ export class SpaceFolds {
   /** Runs that go on, and whose they are. */
   readonly runs = new Map<string, string>()
   #transcript = createTranscript(maxTranscriptChars)
-  readonly #folding: Listener
+  readonly #folding: Folding
 
   /** Of what is in this log. `isShown`: whether these are the views that are looked at; others open and close nothing. */
-  constructor(log: Log, folding: Listener, isShown: (views: SpaceFolds) => boolean) {
+  constructor(log: Log, folding: Folding, isShown: (views: SpaceFolds) => boolean) {
     this.#log = log
     this.#isShown = isShown
     this.#contexts = this.#newContexts()
@@ -174,15 +162,6 @@ export function* foldInSteps(
     if (index % perStep === 0) yield
   }
 }
-
-/** What rows are made from: what these views know, and what their reader has chosen. */
-export const createSources = (views: () => SpaceFolds, folding: Folding, logFilter: LogFilter): Sources => ({
-  folding,
-  getContext: (context) => views().getContext(context),
-  getProposal: (id) => views().proposals.get(id),
-  isMuted: (participant) => logFilter.viewFilter.muted.has(participant),
-  logFilter,
-})
 
 /** What was known of a part of the log when it had come so far. */
 export interface FoldsCheckpoint {

@@ -9,13 +9,7 @@ import { welcomeBefore, welcomeEnvelope } from './log/welcome.js'
 import { Folding, type FoldingCheckpoint, type Level } from './rows/folding.js'
 import { Lists, type Prepared } from './rows/lists.js'
 import type { Sources } from './rows/row.js'
-import {
-  createSources,
-  type FoldsCheckpoint,
-  foldInSteps,
-  type HiddenRun,
-  SpaceFolds,
-} from './space-folds.js'
+import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from './space-folds.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
 interface Capacity {
@@ -81,7 +75,7 @@ export class SpaceModel {
   /** What the gateway says of the space. `now`, here and below: milliseconds by the clock of this machine. */
   onWelcome(welcome: WelcomePayload, now: number, gatewayNow = now): void {
     const envelope = welcomeEnvelope(welcome, gatewayNow)
-    this.live.clock.addSample(gatewayNow, now)
+    this.live.addClockSample(gatewayNow, now)
     this.#head = welcome.space.head
     this.#presence.apply(envelope)
     this.members.onPresenceChange()
@@ -243,7 +237,7 @@ export class SpaceModel {
 
   /** What the gateway's clock says, as far as it is known. */
   gatewayTime(now: number): number {
-    return this.moment ?? this.live.clock.at(now)
+    return this.moment ?? this.live.gatewayTime(now)
   }
 
   #onLiveEnvelope(envelope: Envelope, now: number): void {
@@ -296,7 +290,14 @@ export class SpaceModel {
   }
 
   #sources(views: () => SpaceFolds): Sources {
-    return createSources(views, this.folding, this.logFilter)
+    const { folding, logFilter } = this
+    return {
+      folding,
+      logFilter,
+      getContext: (context) => views().getContext(context),
+      getProposal: (id) => views().proposals.get(id),
+      isMuted: (participant) => this.viewFilter.muted.has(participant),
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import { saveToken } from '../connect/storage.js'
 import { sizeText, writeRoute } from '../model/index.js'
 import { AuditBadge } from './audit/audit-badge.js'
 import { useNow } from './shared/hooks.js'
-import { Icon } from './shared/parts.js'
+import { IconButton } from './shared/parts.js'
 
 interface HeaderProps {
   readonly session: Session
@@ -45,14 +45,7 @@ export function Header({ session, theme, setTheme, show, leave, help }: HeaderPr
           <option value="none">none</option>
         </select>
       </label>
-      <button
-        type="button"
-        title={`Theme: ${name}`}
-        aria-label={`Theme: ${name}`}
-        onClick={() => setTheme(next)}
-      >
-        <Icon sign={name} />
-      </button>
+      <IconButton sign={name} label={`Theme: ${name}`} onClick={() => setTheme(next)} />
       <button type="button" title="Keys" aria-label="Help" onClick={help}>
         ?
       </button>

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { CloseDialog, Dialog } from './shared/parts.js'
+import { Checkbox, CloseDialog, Dialog } from './shared/parts.js'
 
 const keys = [
   ['j k', 'next, previous line'],
@@ -40,10 +40,9 @@ export function Help({ hasKeys, setKeys, close }: HelpProps): VNode {
           </div>
         ))}
       </dl>
-      <label class="check">
-        <input type="checkbox" checked={hasKeys} onChange={(event) => setKeys(event.currentTarget.checked)} />
+      <Checkbox checked={hasKeys} set={setKeys}>
         Use these keys
-      </label>
+      </Checkbox>
       <CloseDialog />
     </Dialog>
   )

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { speeds } from '../connect/time-travel.js'
 import { countText, momentText } from '../model/index.js'
 import { updateAddress } from './shared/hooks.js'
-import { Icon } from './shared/parts.js'
+import { IconButton } from './shared/parts.js'
 import { useSpace } from './shared/use-space.js'
 
 /** Milliseconds that a moment is looked at before the address names it: browsers take only so many changes. */
@@ -28,24 +28,19 @@ export function Scrubber({ linked }: ScrubberProps): VNode {
   const moment = shown === undefined ? '' : momentText(shown.ts)
   return (
     <fieldset class={`scrubber ${isPast ? 'past' : ''}`} aria-label="Time">
-      <button
-        type="button"
-        title="To the beginning"
-        aria-label="To the beginning"
+      <IconButton
+        sign="start"
+        label="To the beginning"
         disabled={last === 0}
         onClick={() => time.toStart()}
-      >
-        <Icon sign="start" />
-      </button>
-      <button
-        type="button"
+      />
+      <IconButton
+        sign={isRunning ? 'stop' : 'play'}
+        label={isRunning ? 'Stop' : 'Play'}
         title={isRunning ? 'Stop (space)' : 'Play (space)'}
-        aria-label={isRunning ? 'Stop' : 'Play'}
         disabled={last === 0}
         onClick={() => time.togglePlay()}
-      >
-        <Icon sign={isRunning ? 'stop' : 'play'} />
-      </button>
+      />
       <select
         aria-label="Speed"
         value={time.speed}

@@ -180,7 +180,11 @@ export function SpacePage({
         class={`page ${envelope === undefined && shownParticipant === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'}`}
       >
         <Header {...{ session, theme, setTheme, show, leave }} help={() => setHelpOpen(true)} />
-        <Side shownParticipant={shownParticipant} />
+        <div class="side">
+          <People shownParticipant={shownParticipant} />
+          <Filters />
+          <HiddenList />
+        </div>
         <main>
           <ViewTabs view={view} turn={turn} />
           <div class="view" role="tabpanel" id={panelId} aria-labelledby={tabId(view)}>
@@ -241,15 +245,6 @@ export function SpacePage({
     </SpaceProvider>
   )
 }
-
-/** Who is there, what is shown alone, and what is hidden. */
-const Side = ({ shownParticipant }: { shownParticipant: string | undefined }): VNode => (
-  <div class="side">
-    <People shownParticipant={shownParticipant} />
-    <Filters />
-    <HiddenList />
-  </div>
-)
 
 /** Puts the focus on the first filter. */
 const toFilters = (): void => document.querySelector<HTMLElement>('.filters button')?.focus()

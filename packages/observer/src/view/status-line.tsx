@@ -74,7 +74,7 @@ export const Announcements = memo(({ model }: { model: SpaceModel }): VNode => {
   const [text, setText] = useState('')
   useEffect(() => {
     const timer = setInterval(() => {
-      const news = model.live.announcer.drain()
+      const news = model.live.drainAnnouncements()
       if (news !== '') setText(news)
     }, announceMs)
     return () => clearInterval(timer)

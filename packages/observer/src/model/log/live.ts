@@ -2,52 +2,62 @@ import { cut, onOneLine, toolNameOf } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import { getText, nameText, stripMarkdown } from '../text/text.js'
 
-/** What is told and measured while envelopes come. */
-export class Live {
-  readonly announcer = new Announcer()
-  readonly clock = new GatewayClock()
-  readonly #rate = new Rate()
-  readonly #muted: ReadonlySet<string>
+const maxAnnouncementChars = 120
+/** Announcements that are read out at once; of the others only the number. */
+const maxAnnouncements = 3
+/** Envelopes by which the clocks are compared. */
+const maxClockSamples = 32
+const rateWindowMs = 5000
 
-  /** `muted`: those whose thoughts are not to be told. */
+/** Announcements, the envelope rate and the gateway's clock, updated as envelopes arrive. Times are milliseconds since 1970. */
+export class Live {
+  readonly #muted: ReadonlySet<string>
+  #announcements: string[] = []
+  /** Arrival times, for the rate. */
+  readonly #times: number[] = []
+  /** Milliseconds by which the gateway's clock was at least ahead of this one. */
+  #clockOffsets: number[] = []
+
+  /** `muted`: participants whose reasoning is not announced. */
   constructor(muted: ReadonlySet<string>) {
     this.#muted = muted
   }
 
-  /** It came at `now`, in milliseconds by the clock of this machine. */
+  /** `now`: when it arrived, by the clock of this machine; never less than before. */
   onEnvelope(envelope: Envelope, now: number): void {
     const { from, kind, ts } = envelope
-    if (!this.#muted.has(from) || kind === Kind.mcpProposal) this.announcer.onEnvelope(envelope)
-    this.#rate.add(now)
-    this.clock.addSample(Date.parse(ts), now)
+    const text = this.#muted.has(from) && kind !== Kind.mcpProposal ? undefined : formatAnnouncement(envelope)
+    if (text !== undefined) this.#announcements.push(text)
+    this.#times.push(now)
+    if (this.#times.length > 20_000) this.#times.splice(0, 10_000)
+    this.addClockSample(Date.parse(ts), now)
   }
 
-  /** Envelopes a second, lately. */
-  rate(now: number): number {
-    return this.#rate.perSecond(now)
-  }
-}
-
-/** What is told of one envelope. */
-const maxAnnouncementChars = 120
-/** What is told at once; of more only how many. */
-const maxAnnouncements = 3
-
-/** What somebody who does not see the page is told: starts and ends of runs, and proposals; never what is thought. */
-class Announcer {
-  #texts: string[] = []
-
-  onEnvelope(envelope: Envelope): void {
-    const text = formatAnnouncement(envelope)
-    if (text !== undefined) this.#texts.push(text)
-  }
-
-  /** All there is to tell since the last time; `''`: nothing. */
-  drain(): string {
-    const texts = this.#texts
-    this.#texts = []
+  /** Returns what a screen reader is told since the last call: starts and ends of runs, messages and proposals; `''` if nothing. */
+  drainAnnouncements(): string {
+    const texts = this.#announcements
+    this.#announcements = []
     const rest = texts.length - maxAnnouncements
     return [...texts.slice(0, maxAnnouncements), ...(rest > 0 ? [`and ${rest} more`] : [])].join('. ')
+  }
+
+  /** Recent envelopes per second. */
+  rate(now: number): number {
+    const first = this.#times.findIndex((time) => time > now - rateWindowMs)
+    this.#times.splice(0, first === -1 ? this.#times.length : first)
+    return this.#times.length / (rateWindowMs / 1000)
+  }
+
+  /** A time by the gateway's clock arrived at `now`. Only the latest samples count, so that a clock that was set is followed. */
+  addClockSample(gatewayTime: number, now: number): void {
+    const offset = gatewayTime - now
+    if (Number.isFinite(offset))
+      this.#clockOffsets = [...this.#clockOffsets.slice(1 - maxClockSamples), offset]
+  }
+
+  /** The gateway's time at `now`, by the sample that arrived fastest; `now` itself without samples. */
+  gatewayTime(now: number): number {
+    return this.#clockOffsets.length === 0 ? now : now + Math.max(...this.#clockOffsets)
   }
 }
 
@@ -58,47 +68,4 @@ function formatAnnouncement(envelope: Envelope): string | undefined {
   if (kind === Kind.reasoningConclusion) return `${from} concluded${said === '' ? '' : `: ${said}`}`
   if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(toolNameOf(envelope.payload))}`
   return kind === Kind.chat && context === undefined ? `${from} says: ${said}` : undefined
-}
-
-/** Envelopes by which the clocks are compared. */
-const maxClockSamples = 32
-
-/** What the gateway's clock says. Envelopes take a moment to come, so that the one that came fastest tells best. */
-class GatewayClock {
-  /** Milliseconds that the gateway's clock was ahead of this one, at least. */
-  #ahead: number[] = []
-
-  /**
-   * `said`, by the gateway's clock, came at `now` by that of this machine, both in milliseconds since 1970. A clock that was
-   * set is believed after a while.
-   */
-  addSample(said: number, now: number): void {
-    const ahead = said - now
-    if (Number.isFinite(ahead)) this.#ahead = [...this.#ahead.slice(1 - maxClockSamples), ahead]
-  }
-
-  /** What it says at `now`; where nothing is known, the clock of this machine. */
-  at(now: number): number {
-    return this.#ahead.length === 0 ? now : now + Math.max(...this.#ahead)
-  }
-}
-
-/** Milliseconds over which it is counted. */
-const rateWindowMs = 5000
-
-/** How many a second, lately. */
-class Rate {
-  readonly #times: number[] = []
-
-  /** `now` in milliseconds, never less than before. */
-  add(now: number): void {
-    this.#times.push(now)
-    if (this.#times.length > 20_000) this.#times.splice(0, 10_000)
-  }
-
-  perSecond(now: number): number {
-    const first = this.#times.findIndex((time) => time > now - rateWindowMs)
-    this.#times.splice(0, first === -1 ? this.#times.length : first)
-    return this.#times.length / (rateWindowMs / 1000)
-  }
 }

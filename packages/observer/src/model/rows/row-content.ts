@@ -48,11 +48,12 @@ export function getRow(slot: Slot, sources: Sources): Row {
 
 function createContent(slot: Slot, sources: Sources): Content {
   const { type, of, envelope, context = '' } = slot
-  const { getContext, getProposal, isMuted } = sources
+  const { getContext, getProposal, isMuted, folding } = sources
   if (type === 'more') return { type, context, count: slot.count ?? 0 }
   if (type === 'heading') {
     const view = getContext(context)
-    if (view !== undefined) return { type, ...getHeading(view, sources) }
+    if (view !== undefined)
+      return { type, ...createHeading(view, folding.getLevel(context), isMuted(view.owner ?? '')) }
   }
   if (type === 'proposal') {
     const proposal = getProposal(envelope.id)
@@ -60,7 +61,8 @@ function createContent(slot: Slot, sources: Sources): Content {
   }
   if (type === 'end') {
     const view = getContext(envelope.context ?? '')
-    if (view !== undefined) return { type, text: getEndText(view), isCancelled: view.state === 'cancelled' }
+    if (view !== undefined)
+      return { type, text: printable(view.ending?.text ?? ''), isCancelled: view.state === 'cancelled' }
   }
   if (of.type === 'call') return callLine(of, getProposal, isMuted(envelope.from))
   if (of.type === 'message') {
@@ -85,11 +87,6 @@ function createSaid(of: Block | Entry, envelope: Envelope, { getContext }: Sourc
   if (context === undefined) return saidLine(envelope, null, false)
   return saidLine(envelope, getContext(contextRoot(context))?.owner ?? null, isLate(envelope, getContext))
 }
-
-const getHeading = (view: ContextView, { folding, isMuted }: Sources): Heading =>
-  createHeading(view, folding.getLevel(view.context), isMuted(view.owner ?? ''))
-
-const getEndText = ({ ending }: ContextView): string => printable(ending?.text ?? '')
 
 /** The heading of a context, at this moment. */
 function createHeading(view: ContextView, level: Level, isMuted: boolean): Heading {

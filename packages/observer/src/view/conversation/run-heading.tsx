@@ -37,18 +37,12 @@ export function RunHeading({ row }: { row: HeadingRow }): VNode {
   )
 }
 
+const verbs = { open: 'Thinking', cancelled: 'Stopped', free: 'Context', concluded: 'Thought' } as const
+
 function StateText({ row }: { row: HeadingRow }): VNode {
   const { model } = useSpace().session
   const now = useNow(row.isLive)
-  const verb = row.isNested
-    ? 'sub-context'
-    : row.isLive
-      ? 'Thinking'
-      : row.state === 'cancelled'
-        ? 'Stopped'
-        : row.state === 'free'
-          ? 'Context'
-          : 'Thought'
+  const verb = row.isNested ? 'sub-context' : verbs[row.state]
   const spent = row.duration ?? (row.isLive ? model.gatewayTime(now) - Date.parse(row.startedAt) : null)
   const time = spent === null || (row.isLive && spent < 1000) ? '' : ` ${durationText(spent)}`
   const parts = [

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { isFiltering, type Sort, sorts, toggled } from '../../model/index.js'
+import { Checkbox } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 const names: Readonly<Record<Sort, string>> = {
@@ -41,14 +42,9 @@ export function Filters(): VNode {
         <Only what={`in ${context}`} drop={() => viewFilter.narrow({ context: undefined })} />
       )}
       {query !== '' && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={filter.isHitsOnly}
-            onChange={(event) => viewFilter.narrow({ isHitsOnly: event.currentTarget.checked })}
-          />
+        <Checkbox checked={filter.isHitsOnly} set={(isHitsOnly) => viewFilter.narrow({ isHitsOnly })}>
           <span class="said">lines with “{query}”</span>
-        </label>
+        </Checkbox>
       )}
       {isFiltering(filter) && (
         <button type="button" class="widen" onClick={() => viewFilter.widen()}>

@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useEffect, useMemo, useReducer } from 'preact/hooks'
 import { readGrants } from '../../connect/http.js'
 import { clockText, countText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
-import { CloseButton, Name } from '../shared/parts.js'
+import { Checkbox, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { GrantForm } from './grant-form.js'
 import { GrantedCapabilities } from './granted-capabilities.js'
@@ -81,27 +81,22 @@ function Seen({ id }: { id: string }): VNode {
   return (
     <fieldset class="seen">
       <legend>For you alone</legend>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={filter.from.includes(id)}
-          onChange={() => viewFilter.narrow({ from: toggled(filter.from, id) })}
-        />
+      <Checkbox
+        checked={filter.from.includes(id)}
+        set={() => viewFilter.narrow({ from: toggled(filter.from, id) })}
+      >
         Show only {id}
-      </label>
-      <label class="check">
-        <input type="checkbox" checked={muted.has(id)} onChange={() => viewFilter.mute(id, !muted.has(id))} />
+      </Checkbox>
+      <Checkbox checked={muted.has(id)} set={() => viewFilter.mute(id, !muted.has(id))}>
         Hide its thoughts
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          disabled={!isLive || id === session.welcome?.you.id}
-          checked={cut.from.includes(id)}
-          onChange={() => viewFilter.cut({ ...cut, from: toggled(cut.from, id) })}
-        />
+      </Checkbox>
+      <Checkbox
+        disabled={!isLive || id === session.welcome?.you.id}
+        checked={cut.from.includes(id)}
+        set={() => viewFilter.cut({ ...cut, from: toggled(cut.from, id) })}
+      >
         Cut it at the gateway: nothing but messages and tools is sent
-      </label>
+      </Checkbox>
     </fieldset>
   )
 }

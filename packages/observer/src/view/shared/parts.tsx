@@ -51,7 +51,7 @@ const shapes = {
 type Sign = keyof typeof shapes
 
 /** A sign that stands for no text: whatever holds it has a label. */
-export const Icon = ({ sign }: { sign: Sign }): VNode => (
+const Icon = ({ sign }: { sign: Sign }): VNode => (
   <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
     <path d={shapes[sign]} />
   </svg>
@@ -74,6 +74,45 @@ export const Alert = ({ children }: { children: ComponentChildren }): VNode => (
 export const CloseButton = ({ label = 'Close', close }: { label?: string; close: () => void }): VNode => (
   <button type="button" aria-label={label} title="Close (Escape)" onClick={close}>
     ✕
+  </button>
+)
+
+interface CheckboxProps {
+  readonly checked: boolean
+  readonly disabled?: boolean
+  readonly set: (checked: boolean) => void
+  readonly children: ComponentChildren
+}
+
+export const Checkbox = ({ checked, disabled = false, set, children }: CheckboxProps): VNode => (
+  <label class="check">
+    <input
+      type="checkbox"
+      checked={checked}
+      disabled={disabled}
+      onChange={(event) => set(event.currentTarget.checked)}
+    />
+    {children}
+  </label>
+)
+
+interface IconButtonProps {
+  readonly sign: Sign
+  readonly label: string
+  readonly title?: string
+  readonly disabled?: boolean
+  readonly onClick: () => void
+}
+
+export const IconButton = ({
+  sign,
+  label,
+  title = label,
+  disabled = false,
+  onClick,
+}: IconButtonProps): VNode => (
+  <button type="button" title={title} aria-label={label} disabled={disabled} onClick={onClick}>
+    <Icon sign={sign} />
   </button>
 )
 
