@@ -51,7 +51,7 @@ export class Audit {
     return this.#chain.checked
   }
 
-  /** Envelopes of those that are known here which are not checked yet. */
+  /** Loaded envelopes that are not checked yet. */
   get rest(): number {
     return Math.max(this.#log().last - (this.checked?.head ?? 0), 0)
   }
@@ -69,7 +69,7 @@ export class Audit {
     return seq < wrong && seq <= (checked?.head ?? -1) ? this.#chain.hashes.get(seq) : undefined
   }
 
-  /** Checks from now on whatever there is. `epoch`, `head`: of the log, as the gateway says. */
+  /** Starts checking in the background. `epoch`, `head`: from the gateway's welcome. */
   watch(epoch: string, head: number): void {
     if (epoch !== this.#epoch) {
       this.stop()
@@ -88,14 +88,14 @@ export class Audit {
     if (this.state.at === 'checking') this.state = { at: 'waiting', isLong: false }
   }
 
-  /** Checks all of it, whatever was found before. */
+  /** Checks the whole log again. */
   async recheck(): Promise<void> {
     if (this.state.at === 'checking') return
     this.#chain.reset()
     await this.check()
   }
 
-  /** Checks what was not checked yet. */
+  /** Checks the part that was not checked yet. */
   async check(): Promise<void> {
     if (this.state.at === 'checking') return
     this.#stopped = new AbortController()
@@ -147,7 +147,7 @@ export class Audit {
     })
   }
 
-  /** Why there was no whole export: the gateway may know of a gap itself. */
+  /** Explains an incomplete export: the gateway may have found a gap itself. */
   async #explain(error: unknown): Promise<AuditState> {
     const problem = error instanceof Error ? error.message : String(error)
     if (error instanceof ProtocolError) return { at: 'unknown', problem }

@@ -1,9 +1,9 @@
 /** Milliseconds: a page that nobody sees has no frames. */
 const hiddenPageMs = 250
-/** Values that are given at once, so that the page stays awake while much is replayed. */
+/** Values per delivery, so that a long replay does not block the page. */
 const maxBatch = 2000
 
-/** Gathers what comes, and gives it once for each frame. */
+/** Collects values and delivers them once per frame. */
 export class Batches<Value> {
   readonly #give: (batch: readonly Value[]) => void
   #waiting: Value[] = []
@@ -23,7 +23,7 @@ export class Batches<Value> {
     this.#waiting = []
   }
 
-  /** Resolves when all that has come by the next turn was given. */
+  /** Resolves when everything added so far has been delivered. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
       this.#drained.push(resolve)

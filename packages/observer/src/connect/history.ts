@@ -16,7 +16,7 @@ const frameBudgetMs = 8
 /** Envelopes or blocks between two looks at the clock. */
 const stepsPerCheck = 20
 
-/** What was before the envelopes that the page has: brings it without holding up the page. */
+/** Loads earlier envelopes without blocking the page. */
 export class History {
   readonly #session: Session
   /** Whether the log has nothing before what was loaded. */
@@ -31,7 +31,7 @@ export class History {
     this.#session = session
   }
 
-  /** Brings what comes by itself, once there is something that it comes before. */
+  /** Loads recent history in the background, once, after the first envelopes. */
   async fill(): Promise<void> {
     if (this.#isFilled) return
     this.#isFilled = true
@@ -39,12 +39,12 @@ export class History {
     for (const envelopes of backgroundEnvelopes) if (!this.isWhole) await this.#bring(envelopes)
   }
 
-  /** Brings some more, as the reader asks. */
+  /** Loads more history when the reader asks for it. */
   async loadEarlier(): Promise<void> {
     if (!this.isLoading && !this.isWhole) await this.#bring(envelopesOnDemand)
   }
 
-  /** Adds envelopes where they belong, a few at a time. */
+  /** Merges envelopes into the log, a few per frame. */
   merge(envelopes: readonly AnyEnvelope[]): Promise<void> {
     const model = this.#session.present
     this.#merging = this.#merging.then(() => this.#merge(model, envelopes))

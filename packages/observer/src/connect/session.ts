@@ -31,7 +31,7 @@ export type Detail = NonNullable<SubscribePayload['reasoning']>
 /** Milliseconds between two looks at how much the gateway keeps back. */
 const suppressedPollMs = 10_000
 
-/** One visit to a space: what is known of it, and what its reader does in it. */
+/** One visit to a space: its connection, its model, and what the reader does in it. */
 export class Session {
   readonly place: Place
   /** The space as it is now. */
@@ -93,7 +93,7 @@ export class Session {
     }
   }
 
-  /** After it has ended: tries to go on from where it was. */
+  /** Connects again after the session has ended, and resumes from the last envelope. */
   async reconnect(): Promise<void> {
     if (this.stage.at !== 'ended') return
     this.#isOver = false
@@ -111,7 +111,7 @@ export class Session {
     this.#watcher?.close()
   }
 
-  /** Whether this reader may do it, as far as is known. */
+  /** Whether the reader's capabilities allow this envelope. */
   can(draft: Draft): boolean {
     const watcher = this.#watcher
     if (watcher === undefined) return false
@@ -126,7 +126,7 @@ export class Session {
     return false
   }
 
-  /** What this reader does; `undefined` while the space cannot be reached, or is looked at as it was. */
+  /** The client to act with; `undefined` while disconnected or looking at the past. */
   get client(): Watcher | undefined {
     return this.stage.at === 'live' && !this.time.isPast ? this.#watcher : undefined
   }
@@ -192,7 +192,7 @@ export class Session {
     this.onChange()
   }
 
-  /** Everything that is shown is of a log that is no more. */
+  /** Starts over: the log that was shown was replaced. */
   #onLogLost(): void {
     this.#batches.clear()
     this.time.toPresent()
@@ -202,7 +202,7 @@ export class Session {
     this.setNotice('The log that was shown here is gone; this is what the space has now.')
   }
 
-  /** Adds what was kept back: nothing that is still on its way over the socket. */
+  /** Loads envelopes that were suppressed, after what is still on its way over the socket. */
   async fetchMissing(asked: () => Asked, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
     try {
       await this.#batches.drained()

@@ -1,6 +1,6 @@
 import { type Cut, isCutting, type Level, nothingCut } from '../model/index.js'
 
-/** A space at a gateway, and whoever enters it. */
+/** A space at a gateway, and the token to enter with. */
 export interface Place {
   /** Base address of the gateway. */
   readonly url: string
@@ -20,12 +20,12 @@ export function saveToken({ space, token }: Place): void {
   localStorage.setItem(lastSpace, space)
 }
 export const removeToken = (space: string): void => sessionStorage.removeItem(tokenKey(space))
-/** Whether whoever uses this tab has come in somewhere already, with another token. */
+/** Whether this tab is signed in with another token. */
 export const hasOtherToken = ({ token }: Place): boolean =>
   Object.entries(sessionStorage).some(([key, kept]) => key.startsWith(tokenKey('')) && kept !== token)
 export const loadLastSpace = (): string => localStorage.getItem(lastSpace) ?? ''
 
-/** What a reader has chosen not to see. It stays in this tab, as the token does. */
+/** The reader's choices. They are kept per tab, as the token is. */
 export interface Choices {
   /** Those whose thoughts are not shown. */
   readonly muted: readonly string[]
@@ -55,7 +55,7 @@ export function saveChoices(space: string, choices: Choices): void {
 
 const draftKey = (space: string): string => `meup-draft:${space}`
 
-/** What somebody has written and not said yet. It stays in this tab, whatever becomes of the session. */
+/** The unsent message. It is kept per tab, even if the session ends. */
 export const loadDraft = (space: string): string => sessionStorage.getItem(draftKey(space)) ?? ''
 
 export function saveDraft(space: string, text: string): void {

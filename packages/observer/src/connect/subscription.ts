@@ -3,7 +3,7 @@ import { type Cut, isCutAway, isCutting, nothingCut, toSubscribePayload } from '
 import { formatError } from './http.js'
 import type { Session } from './session.js'
 
-/** What the gateway keeps from this reader by their own wish, and brings back [MEUP-9.1]. */
+/** What the gateway suppresses at the reader's request, and how it is fetched again [MEUP-9.1]. */
 export class Subscription {
   cut: Cut = nothingCut
   readonly #session: Session
@@ -35,7 +35,7 @@ export class Subscription {
     return { cut: missing - notPermitted, notPermitted }
   }
 
-  /** What was missed is fetched when it is wanted again. Rejects with what the gateway refuses. */
+  /** Changes the subscription and fetches what is no longer suppressed. Rejects if the gateway refuses. */
   async change(next: Cut): Promise<void> {
     const client = this.#session.client
     if (client === undefined || JSON.stringify(next) === JSON.stringify(this.cut)) return
@@ -52,7 +52,7 @@ export class Subscription {
     this.#session.onChange()
   }
 
-  /** The gateway tells how much it kept back whenever it is asked for the same again. */
+  /** Subscribes again without a change: the gateway answers with how much it has suppressed. */
   async poll(): Promise<void> {
     const client = this.#session.client
     if (client === undefined || !isCutting(this.cut)) return
@@ -85,7 +85,7 @@ export class Subscription {
     this.#before = this.#counted
   }
 
-  /** A run whose end was cut still ends: that much is asked for. */
+  /** Fetches the ends of runs whose conclusions were suppressed. */
   async #fetchEnds({ contexts }: WelcomePayload): Promise<void> {
     const open = new Set(contexts.map(({ context }) => context))
     for (const context of [...this.#session.present.runs.keys()]) {

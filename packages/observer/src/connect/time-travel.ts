@@ -7,7 +7,7 @@ const frameBudgetMs = { playing: 12, seeking: 24 }
 /** Milliseconds: between two looks while nobody sees the page, and between two words on how far it is. */
 const [hiddenFrameMs, progressEveryMs] = [250, 100]
 
-/** Where in time the reader of a space is: in the present, or at a moment of the past that stands still or goes on. */
+/** The moment the reader looks at: the present, or the past, paused or playing. */
 export class TimeTravel {
   speed: (typeof speeds)[number] = 1
   isPlaying = false
@@ -63,7 +63,7 @@ export class TimeTravel {
     this.toMoment(this.#present().log.first)
   }
 
-  /** From the present it stops; in the past it goes on, or stops. */
+  /** Pauses the present; in the past, plays or pauses. */
   togglePlay(): void {
     if (this.#past === undefined) {
       this.toMoment(this.#present().log.last)
@@ -74,7 +74,7 @@ export class TimeTravel {
     this.#onChange()
   }
 
-  /** How fast it goes from now on. */
+  /** Sets the playback speed. */
   setSpeed(speed: number): void {
     this.speed = speeds.find((each) => each === speed) ?? 1
     this.#onChange()
@@ -89,7 +89,7 @@ export class TimeTravel {
     this.#onChange()
   }
 
-  /** After envelopes were added where they belong. */
+  /** Updates the past after earlier envelopes were loaded. */
   refresh(): void {
     if (this.#past !== undefined) this.#move()
   }

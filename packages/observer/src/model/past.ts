@@ -8,7 +8,7 @@ const checkpointEnvelopes = 5000
 /** Milliseconds that a reader waits for the next envelope, at most, however long that took. */
 const maxPauseMs = 2000
 
-/** A space as it was at the moment that its reader chooses: the log up to there, folded from the last checkpoint before. */
+/** A space as it was at a chosen moment: the log up to there, folded from the last checkpoint before it. */
 export class Past {
   readonly #present: SpaceModel
   readonly #between: number
@@ -31,7 +31,7 @@ export class Past {
     this.#source = present.log.envelopes
   }
 
-  /** What there was then; `undefined` until that is known for the first time. On its way there it shows what was before. */
+  /** The space at that moment; `undefined` until it is first reached. While seeking, the previous moment. */
   get model(): SpaceModel | undefined {
     return this.#model
   }
@@ -41,14 +41,14 @@ export class Past {
     return this.#target
   }
 
-  /** How much of the way is done: from 0 to 1. */
+  /** Progress of seeking, from 0 to 1. */
   get progress(): number {
     const { log } = this.#present
     const count = log.countThrough(this.#target)
     return count === 0 ? 1 : Math.min(log.countThrough(this.#growing.log.last) / count, 1)
   }
 
-  /** From now on `work` goes there. */
+  /** Makes `work` go to this seq. */
   seek(seq: number): void {
     this.#target = Math.max(seq, this.#present.log.first)
     this.#passed = 0
@@ -67,7 +67,7 @@ export class Past {
     }
   }
 
-  /** Goes towards what is wanted until its time is up. Whether it is there. */
+  /** Moves towards the target until the time is up. Returns whether it was reached. */
   work(isTimeUp: () => boolean): boolean {
     const { log } = this.#present
     if (log.envelopes !== this.#source) this.#restart()

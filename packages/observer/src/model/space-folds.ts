@@ -29,7 +29,7 @@ export interface HiddenRun {
   readonly hiddenBy: readonly string[]
 }
 
-/** What is known of a part of the log: folds over it, and the blocks in which it shows. */
+/** The folds over the loaded part of a log, and the blocks that show it. */
 export class SpaceFolds {
   readonly #log: Log
   readonly #isShown: (views: SpaceFolds) => boolean
@@ -43,7 +43,7 @@ export class SpaceFolds {
   #transcript = createTranscript(maxTranscriptChars)
   readonly #folding: Folding
 
-  /** Of what is in this log. `isShown`: whether these are the views that are looked at; others open and close nothing. */
+  /** `isShown`: whether these folds are on screen. Others open and close no contexts. */
   constructor(log: Log, folding: Folding, isShown: (views: SpaceFolds) => boolean) {
     this.#log = log
     this.#isShown = isShown
@@ -85,7 +85,7 @@ export class SpaceFolds {
     return this.#known.keys()
   }
 
-  /** What is known now, to come back to. `before`: what was known at an earlier envelope. */
+  /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
   checkpoint(before: FoldsCheckpoint | undefined): FoldsCheckpoint {
     return {
       seq: this.#contexts.seq,
@@ -96,7 +96,7 @@ export class SpaceFolds {
     }
   }
 
-  /** Knows again what it knew then, and nothing of what came behind. */
+  /** Restores a checkpoint and drops everything after it. */
   restore({ seq, contexts, proposals, transcript, runs }: FoldsCheckpoint): void {
     this.#contexts = this.#newContexts()
     this.#contexts.restore(copyContexts(contexts))
@@ -121,7 +121,7 @@ export class SpaceFolds {
     if (then !== undefined && !isSameContext(then, view)) this.blocks.touchContext(context)
   }
 
-  /** Drops what began before this envelope, but for what goes on and these. */
+  /** Drops what began before this envelope, except open runs and needed blocks. */
   forget(seq: number, isNeeded: (block: Block) => boolean): void {
     this.blocks.forget(seq, (block) =>
       block.type === 'context' ? this.runs.has(block.root) : isNeeded(block),
@@ -148,7 +148,7 @@ export class SpaceFolds {
   }
 }
 
-/** Reads these, in whatever order they are, so many at each step. */
+/** Folds envelopes in the order of the log, `perStep` at a time. */
 export function* foldInSteps(
   envelopes: readonly Envelope[],
   log: Log,

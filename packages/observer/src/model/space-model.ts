@@ -19,10 +19,10 @@ interface Capacity {
 
 const defaultCapacity: Capacity = { most: 100_000, slack: 20_000 }
 
-/** How often rows are made once more because their reader has chosen something meanwhile. */
+/** Limits how often rows are prepared again because the reader's choices changed during a merge. */
 const maxPrepareRetries = 3
 
-/** Everything a page shows of one space. It knows nothing but the log, and what its reader has chosen. */
+/** Everything the page shows of one space, computed from the log and the reader's choices. */
 export class SpaceModel {
   readonly #capacity: Capacity
   readonly log = new Log()
@@ -44,7 +44,7 @@ export class SpaceModel {
   readonly lists: Lists
   /** Changes whenever the reader has chosen something. */
   #choices = 0
-  /** Blocks that are not new to the reader, such as it came to; at the live end nothing is. */
+  /** Number of blocks the reader has seen; `Infinity` at the live end. */
   #seen = Infinity
   /** Milliseconds by the gateway's clock: when this is what there was; `undefined` = it is what there is now. */
   moment: number | undefined
@@ -62,7 +62,7 @@ export class SpaceModel {
     this.members = this.#newPeople()
   }
 
-  /** As the space was before the first envelope that was loaded; its reader has chosen there what was chosen here. */
+  /** Returns the space as it was before the first loaded envelope, with the same choices. */
   atItsBeginning(): SpaceModel {
     const model = new SpaceModel(this.#capacity, this)
     const [welcome] = this.#welcomes
@@ -72,7 +72,7 @@ export class SpaceModel {
     return model
   }
 
-  /** What the gateway says of the space. `now`, here and below: milliseconds by the clock of this machine. */
+  /** Applies a welcome. `now`, here and below: milliseconds by the clock of this machine. */
   onWelcome(welcome: WelcomePayload, now: number, gatewayNow = now): void {
     const envelope = welcomeEnvelope(welcome, gatewayNow)
     this.live.addClockSample(gatewayNow, now)
@@ -84,7 +84,7 @@ export class SpaceModel {
     this.#refresh()
   }
 
-  /** The next envelopes of the log. */
+  /** Appends the next envelopes of the log. */
   append(envelopes: readonly Envelope[], now: number): void {
     const before = this.log.envelopes.length
     for (const each of envelopes) {
@@ -100,12 +100,12 @@ export class SpaceModel {
     this.#refresh()
   }
 
-  /** Envelopes that were not loaded before: earlier ones, or such as were withheld at the time. */
+  /** Adds envelopes that were not loaded before: earlier ones, or ones that were suppressed. */
   merge(envelopes: readonly Envelope[]): void {
     for (const _ of this.mergeInSteps(envelopes));
   }
 
-  /** The same, so many envelopes at each step. What comes meanwhile is taken as well; no two at a time. */
+  /** Like `merge`, `perStep` envelopes at a time. Envelopes may be appended between steps; do not run two merges at once. */
   *mergeInSteps(envelopes: readonly Envelope[], perStep = 1000): Generator<undefined, void> {
     const missing = envelopes.filter(({ id, seq }) => seq !== undefined && this.log.get(id) === undefined)
     if (missing.length === 0) return
@@ -137,13 +137,13 @@ export class SpaceModel {
     return [choices, yield* this.lists.prepare([...views.blocks.list], sources, perStep)]
   }
 
-  /** What it is now, to come back to. `before`: what it was at an earlier envelope. */
+  /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
   checkpoint(before: Checkpoint | undefined): Checkpoint {
     const [presence, folding] = [this.#presence.snapshot(), this.folding.checkpoint()]
     return { ...this.#views.checkpoint(before), presence, folding }
   }
 
-  /** Is again what it was then; what its reader has chosen since stays chosen. */
+  /** Restores a checkpoint. The reader's choices since then stay. */
   restore(then: Checkpoint): void {
     this.log.truncateAfter(then.seq)
     this.#views.restore(then)
@@ -259,19 +259,19 @@ export class SpaceModel {
     this.#refresh()
   }
 
-  /** After its reader has chosen something, perhaps at another moment of the same space. */
+  /** Redraws all rows after the reader's choices changed, perhaps at another moment of the same space. */
   redrawAll(): void {
     this.#choices++
     this.#refresh()
     this.lists.renew()
   }
 
-  /** Whether something that its reader has chosen does not show yet: in a long log that takes a while. */
+  /** Whether a choice of the reader does not show everywhere yet. In a long log that takes a while. */
   get isBehind(): boolean {
     return this.lists.isBehind || this.logFilter.isBehind
   }
 
-  /** Goes on with that until its time is up. Whether all of it shows. */
+  /** Continues until the time is up. Returns whether everything is up to date. */
   catchUp(isTimeUp: () => boolean): boolean {
     return this.lists.work(isTimeUp) && this.logFilter.count(isTimeUp)
   }
@@ -280,7 +280,7 @@ export class SpaceModel {
     this.lists.touch(this.#views.blocks.flush())
   }
 
-  /** The oldest go; what is still under way, or waits for a decision, stays. */
+  /** Drops the oldest envelopes. Open runs and open proposals stay. */
   #shorten(now: number): void {
     this.log.keepLast(this.#capacity.most)
     this.logFilter.reset()

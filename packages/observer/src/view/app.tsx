@@ -8,7 +8,7 @@ import { useStored } from './shared/hooks.js'
 import { Entrance, url } from './sign-in.js'
 import { SpacePage } from './space-page.js'
 
-/** The page: asks who somebody is, then shows the space. */
+/** The root component: the sign-in, then the space. */
 export function App(): VNode {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   const [session, setSession] = useState<Session | undefined>()

@@ -3,7 +3,7 @@ import type { Level, RowList, Slot, SpaceModel } from '../model/index.js'
 import { updateAddress } from './shared/hooks.js'
 import { type ViewName, views } from './view-tabs.js'
 
-/** What keys can do on the page of a space. */
+/** What the keys of the page act on. */
 interface Actions {
   readonly model: SpaceModel
   /** The lines that the keys move through. */
@@ -118,7 +118,7 @@ const isElsewhere = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest('input:not([type=range], [type=checkbox]), textarea, select, dialog') !== null
 
-/** Listens to keys that are pressed alone. Gives what ends that. */
+/** Listens to keys without modifiers. Returns a function that stops listening. */
 export function listenToKeys(keymap: () => Keymap): () => void {
   const pressed = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return

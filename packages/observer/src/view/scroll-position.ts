@@ -8,7 +8,7 @@ const maxFolds = 1000
 /** Pixels from the end within which a reader is at the live end. */
 const nearEndPx = 24
 
-/** Leaves a reader who loads the page again where they were, and what they had unfolded unfolded. */
+/** Restores the scroll position and the unfolded contexts after a reload. */
 export function useScrollPosition(
   session: Session,
   shown: { readonly current: RowsHandle | undefined },

@@ -20,7 +20,7 @@ interface EntranceProps {
   readonly stay: () => void
 }
 
-/** How somebody comes in: with a link, with a token, or as a guest. */
+/** Signs in: with a link, with a token, or as a guest. */
 export function Entrance({ code, space, problem, enter, stay }: EntranceProps): VNode {
   const [isBusy, setBusy] = useState(code !== undefined)
   const [requestError, setRequestError] = useState<string | undefined>()

@@ -52,7 +52,7 @@ const viewComponents: Readonly<Record<ViewName, ComponentType<ViewProps>>> = {
 
 const nextDetail: Readonly<Record<Detail, Detail>> = { full: 'boundaries', boundaries: 'none', none: 'full' }
 
-/** A space: who is in it, what happens, and what there is to decide. */
+/** The page of a space: participants, stream, proposals, and the panels beside them. */
 export function SpacePage({
   session,
   theme,

@@ -14,7 +14,7 @@ import { getLineId, Search } from './search.js'
 /** Envelopes between two looks at the clock, and how many times as many are counted at once. */
 const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
 
-/** What of a log a reader wants to see. */
+/** Decides which envelopes of a log the reader sees, and counts the others. */
 export class LogFilter {
   readonly viewFilter: ViewFilter
   readonly search = new Search()
@@ -43,12 +43,12 @@ export class LogFilter {
     this.#recount()
   }
 
-  /** There are more envelopes at the end than so many. What is new in a search that goes on waits for its turn. */
+  /** Searches new envelopes, if the earlier ones have been searched. */
   onAppend(before: number): void {
     if (this.search.isThrough(before)) this.search.work(this.#log.envelopes)
   }
 
-  /** Goes on searching until this time, in milliseconds of `performance.now()`. Whether the search is through. */
+  /** Continues the search until `until` (`performance.now()`). Returns whether it is complete. */
   work(until: number): boolean {
     const isThrough = this.search.work(this.#log.envelopes, () => performance.now() >= until)
     if (isThrough) this.#recount()
@@ -107,7 +107,7 @@ export class LogFilter {
   }
 }
 
-/** What a reader has chosen to see, now and at any moment that they look at. */
+/** What a reader has chosen to see, in the present and in the past. */
 export class ViewFilter {
   /** Those whose thoughts are not shown. */
   readonly muted = new Set<string>()

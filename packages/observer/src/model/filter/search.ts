@@ -9,7 +9,7 @@ export interface Hit {
   readonly id: string
 }
 
-/** Looks for a text in a log that grows, a piece at a time. */
+/** Incremental text search over a growing log. */
 export class Search {
   #needle = ''
   #hits: Hit[] = []
@@ -57,19 +57,19 @@ export class Search {
     return true
   }
 
-  /** Whether so many envelopes were looked at. */
+  /** Whether the first `count` envelopes have been searched. */
   isThrough(count: number): boolean {
     return !this.isOn || this.#next >= count
   }
 
-  /** The next line behind this seq, or before it; behind the last the first again. */
+  /** Returns the next hit after (1) or before (-1) this seq, wrapping around. */
   step(seq: number, by: 1 | -1): Hit | undefined {
     const hits = this.#hits
     if (by === 1) return hits.find((hit) => hit.seq > seq) ?? hits[0]
     return hits.findLast((hit) => hit.seq < seq) ?? hits.at(-1)
   }
 
-  /** Which one of them has this seq, from 1; 0 = none has. */
+  /** Position of the hit with this seq, from 1; 0 if there is none. */
   ordinal(seq: number): number {
     return this.#hits.findIndex((hit) => hit.seq === seq) + 1
   }

@@ -9,7 +9,7 @@ import {
   type SubscribePayload,
 } from '@meup/protocol'
 
-/** What a reader does not want to be sent. */
+/** What the gateway is asked not to send. */
 export interface Cut {
   /** How much of others' thoughts is sent. */
   readonly detail: Detail
@@ -34,7 +34,7 @@ export const toSubscribePayload = ({ detail, from, contexts }: Cut): SubscribePa
 /** Namespaces that no subscription cuts [MEUP-8.3]. */
 const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
 
-/** Whether the gateway cuts this envelope for the reader `me`. */
+/** Whether the gateway suppresses this envelope for the reader `me`. */
 export function isCutAway(envelope: Envelope, { detail, from, contexts }: Cut, me: string): boolean {
   const { kind, context, to } = envelope
   if (uncut.has(namespaceOf(kind)) || envelope.from === me || to?.includes(me)) return false

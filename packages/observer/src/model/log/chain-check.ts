@@ -9,7 +9,7 @@ import {
 } from '@meup/protocol'
 import { getFullSize, truncateEnvelope } from './truncate.js'
 
-/** What was checked, when all of it holds. */
+/** What a successful check covered. */
 export interface CheckResult {
   /** Seqs of the first and the last envelope. */
   readonly first: number
@@ -20,7 +20,7 @@ export interface CheckResult {
   readonly compared: number
 }
 
-/** A log that is not what it was. */
+/** The log was changed. */
 export class BrokenChain extends Error {
   /** Seq of the first envelope that is changed or missing; `undefined` where that is not known. */
   readonly seq: number | undefined
@@ -31,7 +31,7 @@ export class BrokenChain extends Error {
   }
 }
 
-/** An export that ended too soon: that proves nothing. */
+/** An export that ended early proves nothing. */
 class IncompleteExport extends Error {}
 
 /** What a check needs. */
@@ -47,13 +47,13 @@ interface ChainPorts {
 
 const nothing: KnownHead = { seq: -1, hash: '' }
 
-/** Computes the chain of a log from its exports, each from where the last one ended [MEUP-10.1, MEUP-10.4]. */
+/** Verifies the hash chain of a log from its exports, each continuing where the last one ended [MEUP-10.1, MEUP-10.4]. */
 export class ChainCheck {
   readonly hashes = new Hashes()
   checked: CheckResult | undefined
   readonly #ports: ChainPorts
   readonly #epoch: string
-  /** The last head that held: whatever is read later has to lead through it. */
+  /** The last verified head. Later exports must contain it. */
   #kept = nothing
 
   constructor(epoch: string, ports: ChainPorts) {
@@ -61,7 +61,7 @@ export class ChainCheck {
     this.#ports = ports
   }
 
-  /** The next check is one of the whole log. */
+  /** Makes the next check cover the whole log. */
   reset(): void {
     this.hashes.truncateAfter(-1)
     this.checked = undefined

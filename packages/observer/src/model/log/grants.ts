@@ -4,7 +4,7 @@ import type { Log } from './log.js'
 
 const kinds: ReadonlySet<string> = new Set(grantKinds)
 
-/** Who was given what by whom, as far as the log tells. */
+/** Grants of the space by recipient, folded from the log. */
 export class GrantIndex {
   readonly #log: Log
   #grants = new GrantLog()
@@ -17,13 +17,13 @@ export class GrantIndex {
     this.#log = log
   }
 
-  /** What came before all that was loaded. */
+  /** Sets the grants that are older than the loaded log. */
   setEarlier(earlier: readonly Envelope[]): void {
     this.#earlier = earlier
     this.#source = undefined
   }
 
-  /** What somebody holds, and where it has it from. `people`: everybody; `now` in milliseconds since the epoch. */
+  /** Returns a participant's capabilities and their origin. `people`: all participants; `now`: milliseconds since 1970. */
   getCapabilities(id: string, people: readonly ParticipantInfo[], now: number): Holdings | undefined {
     this.#update()
     const grantors = new Set(this.#grants.list().map(({ grantor }) => grantor))
@@ -31,7 +31,7 @@ export class GrantIndex {
     return holdingsOf(concerned, this.#grants, now).find((each) => each.id === id)
   }
 
-  /** Takes what is new; all of it where the log is another one. */
+  /** Applies new envelopes; all of them if the log was replaced. */
   #update(): void {
     const { envelopes, first } = this.#log
     if (envelopes !== this.#source || first !== this.#first) {

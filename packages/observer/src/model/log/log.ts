@@ -1,6 +1,6 @@
 import { correlations, type Envelope } from '@meup/protocol'
 
-/** What was loaded of a space's log, in its order. */
+/** The loaded part of a space's log, in order. */
 export class Log {
   #envelopes: Envelope[] = []
   #byId = new Map<string, Envelope>()
@@ -54,7 +54,7 @@ export class Log {
     return this.#answers.get(id) ?? []
   }
 
-  /** Whether it is new. It has to come after all others. */
+  /** Returns false for an envelope that is not newer than the last one. */
   append(envelope: Envelope): boolean {
     if (envelope.seq === undefined || envelope.seq <= this.last) return false
     this.#envelopes.push(envelope)
@@ -62,14 +62,14 @@ export class Log {
     return true
   }
 
-  /** Holds what the other one holds, which is not to be used any more. */
+  /** Takes over the contents of another log, which must not be used afterwards. */
   replaceWith(other: Log): void {
     this.#envelopes = other.#envelopes
     this.#byId = other.#byId
     this.#answers = other.#answers
   }
 
-  /** Keeps the latest so many. */
+  /** Drops all but the latest `most` envelopes. */
   keepLast(most: number): void {
     const dropped = this.#envelopes.splice(0, Math.max(this.#envelopes.length - most, 0))
     for (const { id } of dropped) {

@@ -1,11 +1,11 @@
 import { type Envelope, Kind, namespaceOf } from '@meup/protocol'
 
-/** Characters of a payload that the page keeps; of more it keeps the beginning of each text. */
+/** Larger payloads are truncated: the page keeps the beginning of each text. */
 const maxPayloadChars = 16_384
 /** Characters that stay of a text. */
 const maxTextChars = 2000
 
-/** What may be cut: nothing that says who may do what, and nothing that somebody has to decide about. */
+/** Kinds that may be truncated. Never those that carry rights or await a decision. */
 const truncatable: ReadonlySet<string> = new Set([Kind.chat, Kind.mcpRequest, Kind.mcpResponse])
 const exact: ReadonlySet<string> = new Set(['system', 'capability', 'space', 'participant', 'observe', 'mcp'])
 const mayTruncate = (kind: string): boolean => truncatable.has(kind) || !exact.has(namespaceOf(kind))
@@ -13,10 +13,10 @@ const mayTruncate = (kind: string): boolean => truncatable.has(kind) || !exact.h
 /** Bytes of what was cut, as JSON. */
 const sizes = new WeakMap<Envelope, number>()
 
-/** How many bytes an envelope has of which only the beginning is kept; `undefined`: it is all there. */
+/** Size of a truncated envelope in bytes; `undefined` if it is complete. */
 export const getFullSize = (envelope: Envelope): number | undefined => sizes.get(envelope)
 
-/** The same envelope; where its payload is heavy one that keeps the beginning of its texts. */
+/** Returns the envelope, with its texts shortened if the payload is too large. */
 export function truncateEnvelope(envelope: Envelope): Envelope {
   const { kind, payload } = envelope
   if (!mayTruncate(kind) || !isTooLarge(payload)) return envelope

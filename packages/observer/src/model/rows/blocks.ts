@@ -8,7 +8,7 @@ import {
   openedContext,
 } from '@meup/protocol'
 
-/** What stands on its own inside of a block, in log order. */
+/** One item of a block, in log order. */
 export type Entry = SaidEntry | NestedEntry | CallEntry | ProposalEntry
 
 /** A thought, a chat in a context, a decision about it, or anything else that has a line of its own. */
@@ -38,7 +38,7 @@ interface ProposalEntry {
   readonly envelope: Envelope
 }
 
-/** What follows each other in the stream: a message, all of one run, or a single event outside of any. */
+/** One item of the stream: a message, a whole run, or a single event outside of any run. */
 export type Block = MessageBlock | ContextBlock | EventBlock | ArrivalsBlock
 
 interface Placed {
@@ -71,17 +71,17 @@ interface ArrivalsBlock extends Placed {
   readonly envelopes: Envelope[]
 }
 
-/** Arrivals that share a line. */
+/** Joins and leaves that share one line. */
 const maxArrivalsPerBlock = 20
 
-/** The envelopes as people follow them: each at its place, what belongs together in one block. */
+/** Groups envelopes into blocks as a reader follows them: a message, a run with what is nested in it, or a single event. */
 export class Blocks {
   #blocks: Block[] = []
   readonly #contexts = new Map<string, ContextBlock>()
   readonly #messages = new Map<string, MessageBlock>()
   /** Requests that await their response. */
   readonly #calls = new Map<string, { readonly block: Block; readonly entry: CallEntry }>()
-  /** Runs by who began them about what, for what the gateway refused outside any context. */
+  /** Runs by owner and trigger, to place decisions about envelopes that were refused outside any context. */
   readonly #runs = new Map<string, string>()
   /** Where proposals stand. */
   readonly #proposals = new Map<string, Block>()
@@ -92,7 +92,7 @@ export class Blocks {
     return this.#blocks
   }
 
-  /** `messages` = what the envelope did to the main conversation. */
+  /** `messages`: what the envelope changed in the main conversation. */
   apply(envelope: Envelope, messages: readonly Message[]): void {
     for (const message of messages) this.#placeMessage(envelope, message)
     if (messages.length > 0 || hasNoLine(envelope)) return
@@ -124,14 +124,14 @@ export class Blocks {
     return this.#contexts.has(root)
   }
 
-  /** The blocks that are new or different since the last time. */
+  /** Returns the blocks that changed since the last call. */
   flush(): readonly Block[] {
     const different = [...this.#different]
     this.#different.clear()
     return different
   }
 
-  /** Drops the blocks that began before this envelope, but for those that are still needed. */
+  /** Drops the blocks that began before this envelope, except those that are still needed. */
   forget(seq: number, isNeeded: (block: Block) => boolean): void {
     this.#blocks = this.#blocks.filter((block) => (block.envelope.seq ?? 0) >= seq || isNeeded(block))
     for (const [index, block] of this.#blocks.entries()) block.index = index
@@ -148,7 +148,7 @@ export class Blocks {
     return this.#proposals.keys()
   }
 
-  /** Drops what came behind this envelope. `messages`: the conversation as it was then, as far as it is remembered. */
+  /** Drops everything after this envelope. `messages`: the conversation at that point, as far as it is kept. */
   rewind(seq: number, messages: ReadonlyMap<string, Message>): void {
     while ((this.#blocks.at(-1)?.envelope.seq ?? 0) > seq) this.#blocks.pop()
     const { length } = this.#blocks
@@ -177,7 +177,7 @@ export class Blocks {
     return isShorter || isOther
   }
 
-  /** Takes back an answer that came behind this envelope; what has none waits for it. */
+  /** Removes a response that came after this envelope, so that the call waits for it again. */
   #unanswer(block: Block, entry: CallEntry, seq: number): boolean {
     if (entry.response !== undefined && (entry.response.seq ?? 0) <= seq) return false
     this.#calls.set(entry.envelope.id, { block, entry })
@@ -229,7 +229,7 @@ export class Blocks {
     return block
   }
 
-  /** The run about what the refused envelope was about. */
+  /** The run that the refused envelope was about. */
   #findRun({ kind, to = [], payload }: Envelope): string | undefined {
     if (kind !== Kind.systemDecision) return undefined
     const { attemptedCorrelation } = payload as Partial<DecisionPayload>
@@ -281,7 +281,7 @@ const kindsWithoutLine: ReadonlySet<string> = new Set([
   Kind.participantRequestStatus,
 ])
 
-/** What shows in the line of something else, or in no line at all. */
+/** Whether an envelope has no line of its own. */
 function hasNoLine({ kind, payload }: Envelope): boolean {
   if (kind === Kind.systemPresence) return payload.event === 'update'
   return kindsWithoutLine.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))

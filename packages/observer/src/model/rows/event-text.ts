@@ -19,7 +19,7 @@ const getOnlyKind = (value: unknown): string =>
 const formatReason = ({ reason }: Payload): string => (typeof reason === 'string' ? `: ${reason}` : '')
 const to = ({ to }: Envelope): string => (to ?? []).join(', ')
 
-/** What happened, after the name of whom it is from. */
+/** The text of each kind, which follows the sender's name. */
 const texts: Readonly<Record<string, FormatEvent>> = {
   [Kind.systemDecision]: (payload, envelope) => {
     const { decision, attemptedTool = '', reasonCode, message, count } = payload
@@ -57,7 +57,7 @@ export function arrivalsText(envelopes: readonly Envelope[]): string {
   return onOneLine(parts.map(({ verb, ids }) => `${ids.join(', ')} ${verb}`).join(' · '))
 }
 
-/** An event that is no message, on one line. */
+/** Formats an event that is not a message, on one line. */
 export function eventText(envelope: Envelope): string {
   const { kind, payload } = envelope
   const format = texts[kind]

@@ -4,7 +4,7 @@ export type Level = 'closed' | 'some' | 'all'
 const cycle: Readonly<Record<Level, Level>> = { closed: 'some', some: 'all', all: 'closed' }
 
 /**
- * Which contexts are open. A reader's choice stands, whatever happens; without one a context is open while it is live,
+ * Which contexts are unfolded. A reader's choice always wins; without one a context is unfolded while it is live,
  * if it began in view. What a reader who looks back has before them is neither opened nor closed.
  */
 export class Folding {
@@ -25,7 +25,7 @@ export class Folding {
     return this.#choices
   }
 
-  /** What is open by itself, to come back to. */
+  /** Returns which contexts are unfolded by themselves, to restore later. */
   checkpoint(): FoldingCheckpoint {
     return { live: [...this.#live], ending: [...this.#ending] }
   }
@@ -57,7 +57,7 @@ export class Folding {
     if (this.#isFollowing) this.#live.add(context)
   }
 
-  /** Whether that closed something. */
+  /** Returns whether a context was folded. */
   onEnded(context: string): boolean {
     if (!this.#live.has(context)) return false
     if (this.#isFollowing) return this.#live.delete(context)
@@ -65,7 +65,7 @@ export class Folding {
     return false
   }
 
-  /** Whether the reader is at the live end. Gives the contexts that closed by that. */
+  /** Sets whether the reader is at the live end. Returns the contexts that were folded. */
   follow(isFollowing: boolean): readonly string[] {
     this.#isFollowing = isFollowing
     if (!isFollowing) return []

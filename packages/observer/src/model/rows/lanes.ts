@@ -17,7 +17,7 @@ interface Filled extends Lane {
   blocks: Block[]
 }
 
-/** A lane for each participant that thinks or calls tools, and one for the conversation before them. */
+/** One lane per participant that reasons or calls tools, after one for the conversation. */
 export class Lanes {
   readonly #blocks: () => readonly Block[]
   readonly #sources: Sources
@@ -130,7 +130,7 @@ function getOwner(block: Block, { getContext }: Sources): string | null | undefi
   return view?.owner ?? view?.contributors[0] ?? envelope.from
 }
 
-/** Calls that were sent off together stand side by side. */
+/** Groups parallel calls, so that they show side by side. */
 function inBatches(slots: readonly Slot[]): readonly Slot[] {
   const arranged: Slot[] = []
   for (const slot of slots) {

@@ -13,7 +13,7 @@ const maxBlocksAtOnce = 2000
 /** Blocks between two looks at the clock. */
 const blocksPerStep = 16
 
-/** The rows of each view. Those of views that nobody looks at are not kept up. */
+/** The rows of each view. Hidden views are not kept up to date. */
 export class Lists {
   readonly stream: RowList
   readonly #blocks: () => readonly Block[]
@@ -44,7 +44,7 @@ export class Lists {
     return this.#waterfall
   }
 
-  /** Those that are not asked for any more take no room. */
+  /** Frees the rows of a view that is no longer shown. */
   drop(view: 'lanes' | 'waterfall'): void {
     if (view === 'lanes') this.#lanes = undefined
     else this.#waterfall = undefined
@@ -62,7 +62,7 @@ export class Lists {
     if (this.isBehind) this.renew()
   }
 
-  /** All rows are different. Where there are many, those of before show until `work` has made the others. */
+  /** Invalidates all rows. If there are many, the previous rows show until `work` has replaced them. */
   renew(): void {
     const blocks = this.#blocks()
     if (blocks.length <= maxBlocksAtOnce) this.clear()
@@ -77,7 +77,7 @@ export class Lists {
     return this.#renewal !== undefined
   }
 
-  /** Makes the rows that are to be until its time is up. Whether all of them show. */
+  /** Continues the renewal until the time is up. Returns whether it is complete. */
   work(isTimeUp: () => boolean): boolean {
     while (this.#renewal !== undefined) {
       const { done, value } = this.#renewal.next()

@@ -9,7 +9,7 @@ type CreateSlots = (
   getHeight: (key: string) => number | undefined,
 ) => readonly Slot[]
 
-/** Rows one below the other, and where each is. Only those that are looked at are made. */
+/** The rows of a view and their positions. A row's content is created when it is first drawn. */
 export class RowList {
   readonly #blocks: () => readonly Block[]
   readonly #sources: Sources
@@ -64,7 +64,7 @@ export class RowList {
     return row
   }
 
-  /** A row turned out to be so many pixels high. */
+  /** Sets the measured height of a row, in pixels. */
   setHeight(index: number, height: number): void {
     const slot = this.#slots[index]
     if (slot === undefined || slot.height === height) return

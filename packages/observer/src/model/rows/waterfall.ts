@@ -87,7 +87,7 @@ const tickSeconds = [
 /** Ticks on an axis, about. */
 const targetTicks = 6
 
-/** The axis that shows these spans, those that go on until now. Long times without any take little room. */
+/** Returns a time axis for these spans; open spans last until `now`. Long gaps are shortened. */
 export function timeScale(spans: readonly Span[], now: number): TimeScale {
   const busy = busyTimes(spans, now)
   const total = busy.reduce((sum, { from, to }) => sum + to - from, 0)

@@ -26,7 +26,7 @@ export function useStored(name: string, otherwise: string): [string, (value: str
 /** Milliseconds of each frame in which rows are made anew. */
 const frameBudgetMs = 12
 
-/** What the reader has chosen comes to show in all of a long log, a little in each frame. */
+/** Applies the reader's choices to a long log, a little per frame. */
 export function useCatchingUp(model: SpaceModel, redraw: () => void): void {
   const { isBehind } = model
   useEffect(() => {

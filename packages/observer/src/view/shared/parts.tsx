@@ -26,7 +26,7 @@ export const Time = ({ ts }: { ts: string }): VNode => (
   </time>
 )
 
-/** Text from others. It is never anything but text, and its direction is its own affair. */
+/** Text from others, never interpreted as HTML. */
 export const Said = ({ text, kind = '' }: { text: string; kind?: string }): VNode => (
   <span class={`said ${kind}`} dir="auto">
     {text}
@@ -140,7 +140,7 @@ export const CloseDialog = (): VNode => (
   </button>
 )
 
-/** What was refused: by which code, where in the envelope, why, and what to do about it. */
+/** Shows an error: for a refusal its code, the path in the envelope, the reason and the hint. */
 export function Problem({ error }: { error: unknown }): VNode | null {
   if (error === undefined) return null
   if (!(error instanceof ProtocolError)) {
@@ -158,7 +158,7 @@ export function Problem({ error }: { error: unknown }): VNode | null {
   )
 }
 
-/** The same component, drawn again only when one of its properties is another one. */
+/** Memoizes a component: it is drawn again only if one of its properties changed. */
 export function memo<Props extends object>(Inner: ComponentType<Props>): ComponentType<Props> {
   return class Memo extends Component<Props> {
     override shouldComponentUpdate(next: Props): boolean {

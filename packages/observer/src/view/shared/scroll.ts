@@ -19,7 +19,7 @@ interface Scrolled {
   follow(isFollowing: boolean): void
 }
 
-/** Which rows are drawn, and where the reader is: nothing but the reader's own scrolling leaves the live end. */
+/** Scroll position and range of drawn rows. Only the reader's own scrolling leaves the live end. */
 export class Scroll {
   readonly #scrolled: () => Scrolled
   #box: HTMLElement | undefined
@@ -45,7 +45,7 @@ export class Scroll {
     return { ...layout.near(Math.max(layout.height - seen, 0), seen, around), end: length }
   }
 
-  /** For the `scroll` event. Whether the reader has come to the live end, or left it. */
+  /** Handles `scroll`. Returns whether the reader reached or left the live end. */
   scrolled(): boolean {
     const box = this.#box
     if (box === undefined || Math.abs(box.scrollTop - this.#expected) <= 1) return false
@@ -54,7 +54,7 @@ export class Scroll {
   }
 
   /**
-   * Before other rows are drawn: takes over where the reader has scrolled to, of which the `scroll` event may be still to
+   * Call before other rows are drawn: records the reader's scrolling whose `scroll` event may be still to
    * come. Afterwards nobody could tell it from what the change itself has moved.
    */
   look(): void {
@@ -67,7 +67,7 @@ export class Scroll {
     this.#moved(box, by)
   }
 
-  /** For the `wheel` event: who turns it up leaves at once, whatever comes at the end meanwhile. */
+  /** Handles `wheel`: scrolling up leaves the live end at once, even while rows are appended. */
   turned(by: number, over: EventTarget | null): boolean {
     const box = this.#box
     if (box === undefined || by >= 0 || box.scrollTop === 0 || isScrolledInside(over, box)) return false
@@ -93,7 +93,7 @@ export class Scroll {
     this.scrolled()
   }
 
-  /** After rows or heights have changed: what the reader looks at stays where it is. */
+  /** Call after rows or heights have changed: keeps the rows the reader looks at in place. */
   settle(): void {
     const box = this.#box
     if (box === undefined) return

@@ -4,7 +4,7 @@ import { useContext } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
 import type { ViewFilterActions } from './view-filter.js'
 
-/** What a reader can do wherever something of a space is shown. */
+/** What components can read and do in the current space. See `useSpace`. */
 export interface SpaceActions {
   readonly session: Session
   /** Whether the space can be reached. */
@@ -12,16 +12,16 @@ export interface SpaceActions {
   can(draft: Draft): boolean
   /** Makes the row of this key the one that the keys are for. */
   select(key: string): void
-  /** Looks at an envelope. */
+  /** Opens an envelope in the inspector. */
   inspect(id: string): void
-  /** Looks at a participant; `undefined` = no longer. */
+  /** Opens the panel of a participant; `undefined` closes it. */
   showParticipant(participant: string | undefined): void
   /** Chooses what is seen. */
   readonly viewFilter: ViewFilterActions
   /** Opens the next level of a context. */
   cycle(context: string): void
   open(context: string): void
-  /** Does something in the space; what goes wrong is told. */
+  /** Runs an action; an error is shown in the status line, after `what`. */
   act(what: string, work: () => Promise<unknown>): void
 }
 

@@ -4,7 +4,7 @@ import { type Choices, loadChoices, saveChoices } from '../../connect/storage.js
 import { type Cut, everything, type Filter, isSort, readRoute } from '../../model/index.js'
 import { updateAddress } from './hooks.js'
 
-/** How a reader chooses what they see. */
+/** Changes what the reader sees. */
 export interface ViewFilterActions {
   /** Shows something else alone; what is not named stays as it is. */
   narrow(part: Partial<Filter>): void
@@ -15,7 +15,7 @@ export interface ViewFilterActions {
   cut(next: Cut): void
 }
 
-/** Keeps what a reader chooses in the address and in this tab, so that it outlives a reload. */
+/** Stores the reader's choices in the address and in this tab, so that they survive a reload. */
 export function useViewFilter(
   session: Session,
   act: (what: string, work: () => Promise<unknown>) => void,

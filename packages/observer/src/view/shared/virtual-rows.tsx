@@ -50,7 +50,7 @@ interface VirtualRowsProps {
   readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
 }
 
-/** Rows of which only those near the view are in the document. */
+/** A virtual list: only rows near the viewport are in the document. */
 export function VirtualRows(props: VirtualRowsProps): VNode {
   const { list, current, component: Component, handle, over, seen } = props
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
