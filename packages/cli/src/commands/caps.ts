@@ -91,7 +91,7 @@ export function grantCapabilities(
   })
 }
 
-/** `meup caps revoke`: a grant by its id, or by whom it was given to and what it gives. */
+/** `meup caps revoke`: a grant by its id, or by recipient and capabilities. */
 export async function revokeCapabilities(
   idOrRecipient: string,
   words: readonly string[],
@@ -111,7 +111,7 @@ export async function revokeCapabilities(
   })
 }
 
-/** What a gift is limited to. */
+/** Expiry and reason of a grant. */
 export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof ConnectionFlags>) => {
   const expiresAt = parseExpiry(flags)
   return omitUndefined({ expiresAt, reason })
@@ -162,7 +162,7 @@ const kinds: readonly string[] = [
   Kind.participantResume,
 ]
 
-/** `meup caps log`: what was decided about participants, and by whom; the last `limit` of it, in log order. */
+/** `meup caps log`: prints the last `limit` decisions about participants, in log order. */
 export async function printTrustLog(
   limit: number,
   { participant, since, until, ...flags }: LogFlags,

@@ -68,7 +68,7 @@ async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Prom
     oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 },
   )
   const { head } = space.welcome.space
-  // It offers nothing. What was asked before it came was answered, or not, by whoever sat here then.
+  // This connection offers no tools. Earlier requests were meant for an earlier connection.
   space.serve(({ seq = 0 }) => (seq <= head ? new Promise(() => {}) : Promise.resolve(undefined)))
   return space
 }

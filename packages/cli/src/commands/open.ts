@@ -33,7 +33,7 @@ export async function open({ browser, json, ...flags }: OpenFlags): Promise<void
   printNotice(`${isOpened ? 'your browser opens it; it' : 'it'} works once, until ${expiresAt}`)
 }
 
-/** What opens a file as its user would, by the system. */
+/** Commands that open a file in the default application. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
   darwin: 'open',
   linux: 'xdg-open',

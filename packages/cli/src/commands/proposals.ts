@@ -76,7 +76,7 @@ export async function listProposals({
   if (!flags.json && shown.length === 0) printNotice(all ? 'nothing was proposed' : 'no proposal is open')
 }
 
-/** `meup proposals approve`: does what was proposed, and prints what came of it. */
+/** `meup proposals approve`: sends the proposed request and prints its result. */
 export function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Promise<void> {
   return decide(id, flags, async (space, proposal) => {
     mustNotBeRejected(proposal, space.id)

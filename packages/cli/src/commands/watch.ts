@@ -34,7 +34,7 @@ export function addWatch(program: Command): void {
 export interface WatchFlags extends ViewFlags, FilterFlags {
   /** First seq. */
   readonly from?: number
-  /** So many of the last ones. */
+  /** Number of latest envelopes to begin with. */
   readonly tail?: number
   readonly follow: boolean
 }
@@ -66,7 +66,7 @@ async function follow(flags: WatchFlags): Promise<void> {
   }
 }
 
-/** What the log has; nobody sees whoever reads it come and go. */
+/** Prints the log over HTTP, without appearing as present. */
 async function printLog(flags: WatchFlags): Promise<void> {
   const { from, tail, json } = flags
   const { query } = readFilter(flags)
