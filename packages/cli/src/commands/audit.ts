@@ -103,7 +103,7 @@ function checkFormat(flags: ExportFlags & SqliteFlags): void {
   throw new UsageError(`${flag} does not go with --format sqlite, which has every turn that you may read`)
 }
 
-export interface TrailFlags extends ConnectionFlags {
+interface TrailFlags extends ConnectionFlags {
   readonly thread?: string
   readonly turn?: string
   readonly phase?: string
@@ -132,7 +132,7 @@ const pageSize = 1000
 const maxContentChars = 200
 
 /** `meup audit trail`: prints the last `limit` steps of the audit, oldest first. */
-export async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
+async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
   const at = resolveTarget(flags)
   const steps = await readSteps(at, limit, flags)
   if (steps.length === 0 && !(await isThere(at, flags))) {

@@ -58,10 +58,7 @@ export interface GrantFlags extends ReasonFlags {
 }
 
 /** `meup caps ls` */
-export async function listCapabilities(
-  participant: string | undefined,
-  flags: ConnectionFlags,
-): Promise<void> {
+async function listCapabilities(participant: string | undefined, flags: ConnectionFlags): Promise<void> {
   const at = resolveTarget(flags)
   const log = await readGrants(flags)
   const all = holdingsOf(await readParticipants(at), log, Date.now())
@@ -75,11 +72,7 @@ export async function listCapabilities(
 }
 
 /** `meup caps grant` */
-export function grantCapabilities(
-  recipient: string,
-  words: readonly string[],
-  flags: GrantFlags,
-): Promise<void> {
+function grantCapabilities(recipient: string, words: readonly string[], flags: GrantFlags): Promise<void> {
   const capabilities = parseCapabilities(words)
   const terms = buildTerms(flags)
   for (const warning of findCapabilityWarnings(capabilities)) printNotice(`warning: ${warning}`)
@@ -92,7 +85,7 @@ export function grantCapabilities(
 }
 
 /** `meup caps revoke`: a grant by its id, or by recipient and capabilities. */
-export async function revokeCapabilities(
+async function revokeCapabilities(
   idOrRecipient: string,
   words: readonly string[],
   flags: ReasonFlags,
@@ -145,7 +138,7 @@ function grantText({ capabilities, expiresAt, reason }: LoggedGrant): string {
   return `${formatCapabilities(capabilities)}${until}${reason ? ` — ${brief(reason, 200)}` : ''}`
 }
 
-export interface LogFlags extends ConnectionFlags {
+interface LogFlags extends ConnectionFlags {
   readonly participant?: string
   readonly since?: string
   readonly until?: string
@@ -163,7 +156,7 @@ const kinds: readonly string[] = [
 ]
 
 /** `meup caps log`: prints the last `limit` decisions about participants, in log order. */
-export async function printTrustLog(
+async function printTrustLog(
   limit: number,
   { participant, since, until, ...flags }: LogFlags,
 ): Promise<void> {

@@ -15,12 +15,12 @@ export function addOpen(program: Command): void {
     .action(open)
 }
 
-export interface OpenFlags extends ConnectionFlags {
+interface OpenFlags extends ConnectionFlags {
   readonly browser: boolean
 }
 
 /** `meup open`: has the gateway make a one-time code, and opens the page with it, or prints where that is. */
-export async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
+async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
   const at = resolveTarget(flags)
   const { code, expiresAt } = await postJson<{ code: string; expiresAt: string }>(at, 'links')
   const url = `${buildUrl(at.url, '')}#/open/${code}`

@@ -31,7 +31,7 @@ export function addWatch(program: Command): void {
     })
 }
 
-export interface WatchFlags extends ViewFlags, FilterFlags {
+interface WatchFlags extends ViewFlags, FilterFlags {
   /** First seq. */
   readonly from?: number
   /** Number of latest envelopes to begin with. */
@@ -40,7 +40,7 @@ export interface WatchFlags extends ViewFlags, FilterFlags {
 }
 
 /** `meup watch`: prints what happens, from a place in the log if asked, and goes on. */
-export const watch = (flags: WatchFlags): Promise<void> => (flags.follow ? follow(flags) : printLog(flags))
+const watch = (flags: WatchFlags): Promise<void> => (flags.follow ? follow(flags) : printLog(flags))
 
 async function follow(flags: WatchFlags): Promise<void> {
   const { openView } = await import('../view/conversation-view.js')
