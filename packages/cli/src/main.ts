@@ -55,7 +55,7 @@ addCompletion(program)
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.error)
 })
-// A gateway goes on when nobody reads its stderr any more, and ends in order when its terminal goes.
+// A gateway keeps running when its stderr is closed, and shuts down in order when its terminal is.
 process.stderr.on('error', () => {})
 
 try {

@@ -5,7 +5,7 @@ import type Database from 'better-sqlite3'
 import { ReasoningLog, type StepRow } from './reasoning-log.js'
 import { migrate } from './schema.js'
 
-/** A step with its turn, as the gateway tells it. */
+/** A step with its turn, as returned by the gateway. */
 export interface ReadStep extends StepRow {
   readonly thread_id: string
   /** `null` for a job. */
@@ -15,7 +15,7 @@ export interface ReadStep extends StepRow {
   readonly input_source: string
 }
 
-/** What was written. */
+/** Numbers of turns and steps written. */
 export interface Added {
   readonly turns: number
   readonly steps: number
@@ -105,7 +105,7 @@ export class AuditFile {
     })()
   }
 
-  /** Writes what was staged. */
+  /** Writes the staged steps. */
   async write(): Promise<Added> {
     let [turns, steps, last] = [0, 0, '']
     for (;;) {

@@ -69,14 +69,14 @@ class AuditExport {
     return this.#write()
   }
 
-  /** Removes what is old; how many steps that were. */
+  /** Removes old steps and returns their number. */
   prune(now = Date.now()): number {
     if (this.#keepDays === undefined || now - this.#prunedAt < pruneMs) return 0
     this.#prunedAt = now
     return this.#file.log.prune(this.#keepDays, now)
   }
 
-  /** Goes on with what is logged after `head`. Ends with the process, or where the log is replaced. */
+  /** Exports what is logged after `head`, until the process ends or the log is replaced. */
   async follow(head: number, report: Report): Promise<never> {
     let last = head
     let isReported = false
@@ -132,7 +132,7 @@ class AuditExport {
   }
 }
 
-/** Says what was done; while the export goes on, only where something was. */
+/** Reports progress: always the first time, later only if something changed. */
 function reporter(file: string, sessionId: string, json: boolean | undefined): Report {
   let isFirst = true
   return ({ turns, steps }, pruned) => {
@@ -183,7 +183,7 @@ interface LogPlace {
   readonly head: number
 }
 
-/** A context, as the gateway tells it. */
+/** A context as returned by the gateway. */
 interface Context {
   readonly context: string
   readonly state: string
@@ -207,7 +207,7 @@ async function* readSteps(
   for await (const { steps } of pages) if (steps.length > 0) yield steps
 }
 
-/** The last steps of a turn, with what has become of the turn. */
+/** Reads the last step of a turn, which carries the turn's current state. */
 async function readTurn(at: DialRequest, { thread_id, seq }: RunningTurn): Promise<readonly ReadStep[]> {
   const { steps } = await askPatiently<Page>(at, 'audit', { thread_id, before: `${seq + 1}`, limit: '1' })
   return steps

@@ -12,10 +12,10 @@ import type Database from 'better-sqlite3'
 /** A row of `reasoning_steps`. */
 export type StepRow = Omit<ReasoningStep, 'source'>
 
-/** A step to record; what it lacks is filled in. */
+/** A step to record. Missing fields are filled in. */
 type NewStep = ParsedStep & Partial<Omit<StepRow, keyof ParsedStep>>
 
-/** A step with what the audit tells of its turn. */
+/** A step with the audit's fields of its turn. */
 export interface AuditEntry extends StepRow {
   /** When the turn began: RFC 3339 UTC. */
   readonly timestamp: string
@@ -120,7 +120,7 @@ export class ReasoningLog {
     return turnMarkdown(turnId, startedAt, this.find({ turnId }))
   }
 
-  /** Removes the steps that are older than so many days, records that, and gives how many there were. */
+  /** Removes steps older than `keepDays`, records the pruning, and returns the number of steps. */
   prune(keepDays = defaultKeepDays, now = Date.now()): number {
     const before = new Date(now - keepDays * dayMs).toISOString()
     const run = this.#db.transaction(() => {
@@ -150,7 +150,7 @@ export class ReasoningLog {
   }
 }
 
-/** What is told of a step. */
+/** The fields of a step that are printed. */
 type ToldStep = Omit<ReasoningStep, 'source'>
 
 const emptyTurn = 'No reasoning steps were recorded in this turn.'
@@ -164,7 +164,7 @@ function turnMarkdown(id: string, startedAt: string, steps: readonly ToldStep[])
 const formatStep = (step: ToldStep): string =>
   `${phaseLabels[step.phase]} ${quoted(step.content)}${formatLinks(step)}`
 
-/** What a step is about: a tool call, a decision of the gateway, a proposal. */
+/** Links of a step to its tool call, policy decision and approval request. */
 export function formatLinks(step: Pick<StepRow, `linked_${string}` & keyof StepRow>): string {
   const links = [
     ['tool_call', step.linked_tool_call],

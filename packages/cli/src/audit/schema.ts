@@ -6,7 +6,7 @@ const schemaVersion = 9
 /** What every trigger says first. */
 const appendOnly = 'the audit is append-only'
 
-/** Tables that the steps refer to: what a file of the version before has. */
+/** Tables that steps refer to. A file of the previous version has these only. */
 const turnTables = `
   -- the log that the file is of: one row
   CREATE TABLE IF NOT EXISTS exported_log (

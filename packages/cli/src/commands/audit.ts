@@ -103,7 +103,7 @@ function checkFormat(flags: ExportFlags & SqliteFlags): void {
   throw new UsageError(`${flag} does not go with --format sqlite, which has every turn that you may read`)
 }
 
-export interface TrailFlags extends ConnectionFlags {
+interface TrailFlags extends ConnectionFlags {
   readonly thread?: string
   readonly turn?: string
   readonly phase?: string
@@ -112,7 +112,7 @@ export interface TrailFlags extends ConnectionFlags {
   readonly until?: string
 }
 
-/** A step of the audit with its turn, as the HTTP API tells it. */
+/** A step of the audit with its turn, as returned by the HTTP API. */
 export interface TrailStep extends Omit<ReasoningStep, 'source'> {
   readonly seq: number
   readonly thread_id: string
@@ -131,8 +131,8 @@ const pageSize = 1000
 /** Characters of a step that people are shown. */
 const maxContentChars = 200
 
-/** `meup audit trail`: what agents thought, did and were refused; the last `limit` steps of it, oldest first. */
-export async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
+/** `meup audit trail`: prints the last `limit` steps of the audit, oldest first. */
+async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
   const at = resolveTarget(flags)
   const steps = await readSteps(at, limit, flags)
   if (steps.length === 0 && !(await isThere(at, flags))) {
@@ -174,7 +174,7 @@ async function readSteps(at: DialRequest, limit: number, flags: TrailFlags): Pro
 
 const timeText = (text: string, flag: string): string => new Date(parsePastTime(text, flag)).toISOString()
 
-/** One step on a line: when, whose turn, what kind of step, what it says, and what it is about. */
+/** Formats a step: time, turn, phase, content, links. */
 export function trailLine(step: TrailStep): string {
   const { created_at, thread_id, turn_number, phase, content } = step
   const agent = onOneLine(thread_id.slice(thread_id.indexOf('/') + 1))
@@ -294,7 +294,7 @@ function ofSpace(verification: Verification): string[] {
   ]
 }
 
-/** What is worth keeping elsewhere. */
+/** Epoch and head: worth keeping outside the gateway. */
 const placeOf = ({ epoch, head, hash }: { epoch: string; head: number; hash: string }): string[] => [
   `epoch ${epoch}`,
   `head ${head}:${hash}`,

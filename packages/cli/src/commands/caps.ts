@@ -58,10 +58,7 @@ export interface GrantFlags extends ReasonFlags {
 }
 
 /** `meup caps ls` */
-export async function listCapabilities(
-  participant: string | undefined,
-  flags: ConnectionFlags,
-): Promise<void> {
+async function listCapabilities(participant: string | undefined, flags: ConnectionFlags): Promise<void> {
   const at = resolveTarget(flags)
   const log = await readGrants(flags)
   const all = holdingsOf(await readParticipants(at), log, Date.now())
@@ -75,11 +72,7 @@ export async function listCapabilities(
 }
 
 /** `meup caps grant` */
-export function grantCapabilities(
-  recipient: string,
-  words: readonly string[],
-  flags: GrantFlags,
-): Promise<void> {
+function grantCapabilities(recipient: string, words: readonly string[], flags: GrantFlags): Promise<void> {
   const capabilities = parseCapabilities(words)
   const terms = buildTerms(flags)
   for (const warning of findCapabilityWarnings(capabilities)) printNotice(`warning: ${warning}`)
@@ -91,8 +84,8 @@ export function grantCapabilities(
   })
 }
 
-/** `meup caps revoke`: a grant by its id, or by whom it was given to and what it gives. */
-export async function revokeCapabilities(
+/** `meup caps revoke`: a grant by its id, or by recipient and capabilities. */
+async function revokeCapabilities(
   idOrRecipient: string,
   words: readonly string[],
   flags: ReasonFlags,
@@ -111,7 +104,7 @@ export async function revokeCapabilities(
   })
 }
 
-/** What a gift is limited to. */
+/** Expiry and reason of a grant. */
 export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof ConnectionFlags>) => {
   const expiresAt = parseExpiry(flags)
   return omitUndefined({ expiresAt, reason })
@@ -145,7 +138,7 @@ function grantText({ capabilities, expiresAt, reason }: LoggedGrant): string {
   return `${formatCapabilities(capabilities)}${until}${reason ? ` — ${brief(reason, 200)}` : ''}`
 }
 
-export interface LogFlags extends ConnectionFlags {
+interface LogFlags extends ConnectionFlags {
   readonly participant?: string
   readonly since?: string
   readonly until?: string
@@ -162,8 +155,8 @@ const kinds: readonly string[] = [
   Kind.participantResume,
 ]
 
-/** `meup caps log`: what was decided about participants, and by whom; the last `limit` of it, in log order. */
-export async function printTrustLog(
+/** `meup caps log`: prints the last `limit` decisions about participants, in log order. */
+async function printTrustLog(
   limit: number,
   { participant, since, until, ...flags }: LogFlags,
 ): Promise<void> {

@@ -87,7 +87,7 @@ function fishLine(path: string, { text, about }: Word, valued: readonly string[]
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** What may stand after the words of a command. */
+/** Words that can follow a command. */
 interface Place {
   /** The command, such as `meup token create`. */
   readonly path: string
@@ -99,7 +99,7 @@ interface Word {
   readonly about: string
 }
 
-/** Every command of the tree with what may follow it, as commander knows it. */
+/** Lists every command with its subcommands, choices and options. */
 function placesOf(command: Command, path = command.name()): Place[] {
   const options = command
     .createHelp()

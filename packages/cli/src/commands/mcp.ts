@@ -36,7 +36,7 @@ function parsePort(text: string): number {
   throw new UsageError(`--http takes a port, not ${text}`)
 }
 
-export interface ServeFlags extends ConnectionFlags {
+interface ServeFlags extends ConnectionFlags {
   readonly accessTokenFile?: string
 }
 
@@ -44,7 +44,7 @@ export interface ServeFlags extends ConnectionFlags {
 const margin = 100
 
 /** Serves a space over stdin and stdout, or on a port. Resolves when the client has gone, or on SIGINT or SIGTERM. */
-export async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
+async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
   const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
   const at = resolveTarget(flags)
   const space = await enterWithProposals(at, flags)
@@ -68,7 +68,7 @@ async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Prom
     oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 },
   )
   const { head } = space.welcome.space
-  // It offers nothing. What was asked before it came was answered, or not, by whoever sat here then.
+  // This connection offers no tools. Earlier requests were meant for an earlier connection.
   space.serve(({ seq = 0 }) => (seq <= head ? new Promise(() => {}) : Promise.resolve(undefined)))
   return space
 }

@@ -32,12 +32,12 @@ export function addMembers(program: Command): void {
     .action(resumeParticipants)
 }
 
-export interface SpanFlags extends ReasonFlags {
+interface SpanFlags extends ReasonFlags {
   readonly for?: string
 }
 
 /** `meup invite` */
-export function inviteParticipant(id: string, words: readonly string[], flags: GrantFlags): Promise<void> {
+function inviteParticipant(id: string, words: readonly string[], flags: GrantFlags): Promise<void> {
   const capabilities = parseCapabilities(words)
   const terms = buildTerms(flags)
   const { url, space: name } = resolveTarget(flags)
@@ -54,7 +54,7 @@ export function inviteParticipant(id: string, words: readonly string[], flags: G
 }
 
 /** `meup kick` */
-export function kickParticipant(id: string, { for: span, reason, ...flags }: SpanFlags): Promise<void> {
+function kickParticipant(id: string, { for: span, reason, ...flags }: SpanFlags): Promise<void> {
   const untilTs = parseExpiry({ for: span })
   return withSpace(flags, async (space) => {
     const kick = await space.kick(id, omitUndefined({ reason, untilTs }))
@@ -64,7 +64,7 @@ export function kickParticipant(id: string, { for: span, reason, ...flags }: Spa
 }
 
 /** `meup pause` */
-export function pauseParticipants(
+function pauseParticipants(
   ids: readonly string[],
   { for: span, reason, ...flags }: SpanFlags,
 ): Promise<void> {
@@ -77,7 +77,7 @@ export function pauseParticipants(
 }
 
 /** `meup resume` */
-export function resumeParticipants(ids: readonly string[], { reason, ...flags }: ReasonFlags): Promise<void> {
+function resumeParticipants(ids: readonly string[], { reason, ...flags }: ReasonFlags): Promise<void> {
   return withSpace(flags, async (space) => {
     const resumption = await space.resume(ids, reason)
     if (flags.json) printJson(resumption)

@@ -15,12 +15,12 @@ export function addOpen(program: Command): void {
     .action(open)
 }
 
-export interface OpenFlags extends ConnectionFlags {
+interface OpenFlags extends ConnectionFlags {
   readonly browser: boolean
 }
 
 /** `meup open`: has the gateway make a one-time code, and opens the page with it, or prints where that is. */
-export async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
+async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
   const at = resolveTarget(flags)
   const { code, expiresAt } = await postJson<{ code: string; expiresAt: string }>(at, 'links')
   const url = `${buildUrl(at.url, '')}#/open/${code}`
@@ -33,7 +33,7 @@ export async function open({ browser, json, ...flags }: OpenFlags): Promise<void
   printNotice(`${isOpened ? 'your browser opens it; it' : 'it'} works once, until ${expiresAt}`)
 }
 
-/** What opens a file as its user would, by the system. */
+/** Commands that open a file in the default application. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
   darwin: 'open',
   linux: 'xdg-open',

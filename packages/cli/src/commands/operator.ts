@@ -25,7 +25,7 @@ export function addRunCommands(program: Command): void {
   }
 }
 
-/** `meup init`: from an empty folder to a space with a first agent. What it needs is loaded when it runs. */
+/** `meup init`: from an empty folder to a space with a first agent. Its work is loaded when it runs. */
 export function addInit(program: Command): void {
   program
     .command('init')
@@ -42,7 +42,7 @@ export function addInit(program: Command): void {
     )
 }
 
-/** `meup space …`. What they need is loaded when they run. */
+/** `meup space …`. Its work is loaded when it runs. */
 export function addSpace(program: Command): void {
   const group = program.command('space').description('write and check the configuration of a space')
   group
@@ -78,7 +78,7 @@ const verbs: Record<TokenVerb, { readonly argument: string; readonly description
   },
 }
 
-/** `meup token …`. What they need is loaded when they run. */
+/** `meup token …`. Its work is loaded when it runs. */
 export function addToken(program: Command): void {
   const group = program
     .command('token')
@@ -114,7 +114,7 @@ function withFlags(command: Command, isMute: boolean): Command {
   return command
 }
 
-/** `meup doctor`. What it needs is loaded when it runs. */
+/** `meup doctor`. Its work is loaded when it runs. */
 export function addDoctor(program: Command): void {
   withConnection(program.command('doctor'), 'print one JSON object')
     .description('show every setting and where it comes from, then find what is wrong here')

@@ -51,21 +51,18 @@ const withId = (command: Command): Command =>
     .argument('<id>', 'of the proposal, or how it begins')
     .allowUnknownOption()
 
-export interface ApproveFlags extends ConnectionFlags {
+interface ApproveFlags extends ConnectionFlags {
   readonly why?: string
   readonly always?: boolean
 }
 
-export interface RefuseFlags extends ConnectionFlags {
+interface RefuseFlags extends ConnectionFlags {
   readonly reason: string
   readonly message?: string
 }
 
 /** `meup proposals ls` */
-export async function listProposals({
-  all = false,
-  ...flags
-}: ConnectionFlags & { all?: boolean }): Promise<void> {
+async function listProposals({ all = false, ...flags }: ConnectionFlags & { all?: boolean }): Promise<void> {
   const proposals = await readProposals(resolveTarget(flags), { answers: all })
   const now = Date.now()
   const shown = all ? proposals : proposals.filter((each) => isOpenProposal(each, now))
@@ -76,8 +73,8 @@ export async function listProposals({
   if (!flags.json && shown.length === 0) printNotice(all ? 'nothing was proposed' : 'no proposal is open')
 }
 
-/** `meup proposals approve`: does what was proposed, and prints what came of it. */
-export function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Promise<void> {
+/** `meup proposals approve`: sends the proposed request and prints its result. */
+function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Promise<void> {
   return decide(id, flags, async (space, proposal) => {
     mustNotBeRejected(proposal, space.id)
     const options = omitUndefined({ why: flags.why })
@@ -93,7 +90,7 @@ export function approveProposal(id: string, timeoutMs: number, flags: ApproveFla
 }
 
 /** `meup proposals reject` */
-export function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
+function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
   return decide(id, flags, async (space, proposal) => {
     mustNotBeRejected(proposal, space.id)
     const { id, source } = proposal
@@ -105,7 +102,7 @@ export function rejectProposal(id: string, { reason, message, ...flags }: Refuse
 }
 
 /** `meup proposals withdraw`: of one's own. */
-export function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
+function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
   return decide(id, flags, async (space, { id }) => {
     const payload = omitUndefined({ reason, message })
     await space.send({ kind: Kind.mcpWithdraw, correlationId: id, payload })

@@ -16,12 +16,12 @@ export function addReasoning(program: Command): void {
     .action(printReasoning)
 }
 
-export interface ReasoningFlags extends ConnectionFlags {
+interface ReasoningFlags extends ConnectionFlags {
   readonly thread?: string
 }
 
 /** `meup reasoning [number|all]`: why an agent used its tools. */
-export async function printReasoning(argument: string, { thread, ...flags }: ReasoningFlags): Promise<void> {
+async function printReasoning(argument: string, { thread, ...flags }: ReasoningFlags): Promise<void> {
   const at = resolveTarget(flags)
   const agent = thread ?? (await findLatestAnswerer(at))
   if (agent === undefined) throw createNoAnswererError('--thread <agent>')

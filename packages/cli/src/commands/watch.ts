@@ -31,16 +31,16 @@ export function addWatch(program: Command): void {
     })
 }
 
-export interface WatchFlags extends ViewFlags, FilterFlags {
+interface WatchFlags extends ViewFlags, FilterFlags {
   /** First seq. */
   readonly from?: number
-  /** So many of the last ones. */
+  /** Number of latest envelopes to begin with. */
   readonly tail?: number
   readonly follow: boolean
 }
 
 /** `meup watch`: prints what happens, from a place in the log if asked, and goes on. */
-export const watch = (flags: WatchFlags): Promise<void> => (flags.follow ? follow(flags) : printLog(flags))
+const watch = (flags: WatchFlags): Promise<void> => (flags.follow ? follow(flags) : printLog(flags))
 
 async function follow(flags: WatchFlags): Promise<void> {
   const { openView } = await import('../view/conversation-view.js')
@@ -66,7 +66,7 @@ async function follow(flags: WatchFlags): Promise<void> {
   }
 }
 
-/** What the log has; nobody sees whoever reads it come and go. */
+/** Prints the log over HTTP, without appearing as present. */
 async function printLog(flags: WatchFlags): Promise<void> {
   const { from, tail, json } = flags
   const { query } = readFilter(flags)

@@ -61,7 +61,7 @@ export interface AuthSettings {
 
 export interface SpaceEntry {
   readonly config: SpaceConfig
-  /** What is to be run, by the participant that it is. */
+  /** Programs to run, by participant id. */
   readonly programs: Readonly<Record<string, Program>>
 }
 
@@ -97,7 +97,7 @@ export interface ProcessProgram extends Command {
 }
 
 const defaultCapabilities: readonly Capability[] = [Kind.chat]
-/** What an MCP server says: results, and notifications about the work [MEUP-3]. */
+/** Capabilities of an MCP server: results, and notifications about its work [MEUP-3]. */
 const mcpCapabilities: readonly Capability[] = [
   Kind.mcpResponse,
   { kind: Kind.mcpRequest, payload: { method: 'notifications/**' } },

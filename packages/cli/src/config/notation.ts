@@ -5,7 +5,7 @@ export const listenPattern =
 /** An absolute address that fetch takes, and that holds no secret but perhaps in its query. */
 export const addressPattern = '^https?://[^/?#@\\s]+([/?][^#\\s]*)?$'
 
-/** Where public keys are: an address that nobody on the way can answer for, or a path. */
+/** Location of public keys: an HTTPS or loopback address, which cannot be intercepted, or a path. */
 export const keysPattern =
   '^(https://[^/?#@\\s]+([/?][^#\\s]*)?|http://(localhost|127(\\.\\d{1,3}){3}|\\[::1\\])(:\\d+)?([/?][^#\\s]*)?|(?![A-Za-z][\\w+.-]*://).+)$'
 

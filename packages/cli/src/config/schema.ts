@@ -19,17 +19,17 @@ import {
 import { Value } from '@sinclair/typebox/value'
 import { addressPattern, durationPattern, headerPattern, keysPattern, listenPattern } from './notation.js'
 
-/** What is wrong inside a value, beyond its shape. */
+/** A mistake inside a value of the right shape. */
 export interface ProblemInside {
   /** JSON pointer into the value. */
   readonly pointer: string
   readonly message: string
 }
 
-/** An interface so that what is inferred from the schemas can name it. */
+/** An interface, so that types inferred from the schemas can refer to it by name. */
 interface CapabilityList extends ReadonlyArray<Capability> {}
 
-/** What is wrong with a list of capabilities: the first mistake of each, or else of them together. */
+/** Mistakes in a list of capabilities: the first one in each, otherwise the first in their combination. */
 function capabilityProblems(value: unknown): ProblemInside[] {
   if (!Array.isArray(value)) return [{ pointer: '', message: 'must be a list' }]
   const each = value.flatMap((capability: Capability, i) =>
@@ -51,7 +51,7 @@ function compileCapabilityList(list: readonly Capability[]): ProblemInside[] {
   }
 }
 
-/** What is wrong with rules that have the right shape: the first mistake of each, or else of them together. */
+/** Mistakes in well-formed rules: the first one in each, otherwise the first in their combination. */
 function safetyProblems({ rules, policy }: Pick<SafetySettings, 'rules' | 'policy'>): ProblemInside[] {
   const each = [
     ...rules.flatMap((rule, index) => inOne({ rules: [rule] }, `/rules/${index}`)),
@@ -112,7 +112,7 @@ const byKind = <T extends TSchema[]>(kinds: string, variants: [...T]) =>
 /** A key that may not be there; the description is all that there is to say. */
 const refused = (description: string) => Type.Optional(Type.Never({ description }))
 
-/** A schema of a kind of its own: `problemsIn` says what is wrong with a value. */
+/** Defines a custom schema; `problemsIn` lists the mistakes in a value. */
 function checked<T>(name: string, problemsIn: (value: unknown) => ProblemInside[]) {
   TypeRegistry.Set(name, (_schema, value) => problemsIn(value).length === 0)
   return Type.Unsafe<T>({ [Kind]: name, problemsIn })
@@ -145,7 +145,7 @@ const usable = checked('meup.safety', (value) =>
 )
 const safety = Type.Intersect([shape, usable])
 
-/** With what a file may leave out. */
+/** Fills in the defaults. */
 export const toRules = ({
   rules = [],
   policy = [],
@@ -300,7 +300,7 @@ const duration = Type.String({
 })
 const capabilityHolder = Type.Optional(map({ capabilities: Type.Optional(capabilities) }))
 
-/** What is said of each space. */
+/** Settings of one space. */
 const space = {
   retention: Type.Optional(map({ days: Type.Optional(atLeast(0)) })),
   limits: Type.Optional(limits),
@@ -316,7 +316,7 @@ const space = {
 const oneSpace = map(space)
 export type FileSpace = Static<typeof oneSpace>
 
-/** What is said of all of them together. */
+/** Settings shared by all spaces. */
 const shared = { version: Type.Literal(1, { description: '1' }), gateway, storage, auth }
 
 export const OneSpaceFile = map({

@@ -10,7 +10,7 @@ export class TokenError extends Error {
 export interface TokenOptions {
   /** Where a file has several spaces, the tokens of each lie in a folder of its name. */
   readonly space?: string
-  /** Told of what works but should not stay so. */
+  /** Called for tokens that work but are weak or exposed. */
   readonly warn?: (message: string) => void
   /** Asked for a token to go on with where one cannot be used; without it that is an error. */
   readonly instead?: (participant: string, error: Error) => string | undefined
@@ -45,7 +45,7 @@ export function ensureTokens(
     const shared = `${owners.join(' and ')} have the same token in ${folder}: give each its own`
     put(id, instead(id, new TokenError(shared)))
   }
-  // What is shared even so would identify nobody.
+  // A shared token cannot identify a participant.
   for (const { id } of findSharedTokens(tokens)) tokens.delete(id)
   return Object.fromEntries(tokens)
 }
@@ -63,7 +63,7 @@ function ensureToken(file: string, warn: (message: string) => void): string | un
   return read.token
 }
 
-/** A token says who somebody is. Where case does not tell files apart, `ana` and `Ana` would share one. */
+/** A token identifies one participant. On case-insensitive file systems `ana` and `Ana` would share a file. */
 function findSharedTokens(tokens: ReadonlyMap<string, string>): { id: string; owners: string[] }[] {
   const owners = new Map<string, string[]>()
   for (const [id, token] of tokens) owners.set(token, [...(owners.get(token) ?? []), id])
@@ -72,7 +72,7 @@ function findSharedTokens(tokens: ReadonlyMap<string, string>): { id: string; ow
     .flatMap((ids) => ids.map((id) => ({ id, owners: ids })))
 }
 
-/** What the file of a participant comes to. A revoked one stays in its place, so that nobody makes a new token for it. */
+/** State of a participant's token file. A revoked file is kept, so that no new token is created for it. */
 export type TokenState =
   | { readonly state: 'valid'; readonly token: string }
   | { readonly state: 'missing' | 'revoked' }
@@ -81,7 +81,7 @@ export type TokenState =
 const minTokenChars = 16
 /** Stands in the file of a revoked token; too short for a token, so that it opens nothing anywhere. */
 const revokedMarker = 'revoked'
-/** What an HTTP header takes, and what the name of a WebSocket subprotocol takes [MEUP-5.1]. */
+/** Characters allowed in an HTTP header, and in the name of a WebSocket subprotocol [MEUP-5.1]. */
 const headerSafe = /^[\x21-\x7e]+$/
 const subprotocolSafe = /^[\w!#$%&'*+.^`|~-]+$/
 
@@ -105,7 +105,7 @@ export function readTokenFile(file: string): TokenState {
 
 const unusable = (problem: string): TokenState => ({ state: 'unusable', problem })
 
-/** What works but should not stay so. */
+/** Problems that do not prevent the token from being used. */
 export function tokenWarnings(file: string, token: string): string[] {
   const warnings: string[] = []
   if (!subprotocolSafe.test(token)) {
@@ -128,7 +128,7 @@ export function makeTokenFolder(directory: string, space = ''): void {
 /** Makes a token unless the file is there. */
 export const createToken = (file: string): void => createOnce(file, freshToken(), 0o600)
 
-/** Puts a new token in the place of the old one; whoever reads the file sees one of the two. */
+/** Replaces the token atomically: a reader sees either the old or the new one. */
 export const replaceToken = (file: string): void => replace(file, freshToken())
 
 /** Leaves a token that opens nothing. */
@@ -140,7 +140,7 @@ function replace(file: string, content: string): void {
   renameSync(writeDraft(file, content, 0o600), file)
 }
 
-/** Linking, unlike renaming, leaves alone what is there: of two that start at the same time, both read one token. */
+/** Links instead of renaming, because a link never overwrites: two concurrent starts read the same token. */
 function createOnce(file: string, content: string, mode: number): void {
   if (statSync(file, { throwIfNoEntry: false }) !== undefined) return
   const draft = writeDraft(file, content, mode)

@@ -45,7 +45,7 @@ function toFinding(error: ValueError): Finding[] {
   return [{ path, message: `must be ${description}`, at: 'value' }]
 }
 
-/** A mistake in the variant that `kind` names, or in `kind` itself and in what it does not change. */
+/** Reports the mistakes in the variant that `kind` names, or in `kind` itself and the keys common to all variants. */
 function explainVariants(error: ValueError, value: Record<string, unknown>, path: Path): Finding[] {
   const variants: readonly TObject[] = error.schema.anyOf
   const chosen = variants.flatMap(({ properties: { kind } }, i) =>

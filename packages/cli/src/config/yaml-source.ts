@@ -21,11 +21,11 @@ export interface Source {
 /** Keys and indexes from the root. */
 export type Path = readonly string[]
 
-/** What is wrong with a value, or with its key. */
+/** A mistake in a value or in its key. */
 export interface Finding {
   readonly path: Path
   readonly message: string
-  /** What to point at; what is missing is shown at the map that lacks it. */
+  /** Which of the two to point at. A missing key is reported at its map. */
   readonly at: 'key' | 'value'
 }
 
@@ -95,7 +95,7 @@ const advice: Readonly<Record<string, string>> = {
   UNEXPECTED_TOKEN: 'this does not belong here; put text that holds { } [ ] , : or # in quotes',
 }
 
-/** All in all, what an anchor names may be repeated so often: enough to share a list, too little for a bomb. */
+/** Limits how often aliases may be expanded: enough to share a list, too few for a YAML bomb. */
 const maxAliasCount = 1000
 
 /** Parses YAML 1.2. Values are left as they are written. */
@@ -128,7 +128,7 @@ export function plainValue({ document }: Source): unknown {
 const createEmptyFileProblem = (source: Source): Problem =>
   createProblem(source, 0, 'the file is empty; begin with version: 1 and space: <name>')
 
-/** Aliases of nothing, or of so much that they can only be meant to exhaust us. */
+/** Unresolved aliases, and aliases that would expand to an excessive size. */
 function findAliasProblems(source: Source): Problem[] {
   const offsets: number[] = []
   const problems: Problem[] = []

@@ -28,7 +28,7 @@ interface CommandContext {
   readonly interrupting: RunInterrupter
 }
 
-/** Does what was typed in place of something to say. Rejects with what a person is to read. */
+/** Runs slash commands. Rejects with errors for people. */
 export class CommandRunner {
   readonly #context: CommandContext
   readonly #at: DialRequest
@@ -76,7 +76,7 @@ export class CommandRunner {
     }
   }
 
-  /** Stops the run that answers whoever types, or the one chosen; `number` = of those that were listed, from 1. */
+  /** Interrupts the run that answers this participant, or a chosen one; `number` counts from 1. */
   async interrupt(number?: string): Promise<void> {
     const { view, interrupting } = this.#context
     const { runs, areMine } = interrupting.choices()
@@ -91,7 +91,7 @@ export class CommandRunner {
     if (run !== undefined) view.notify(await interrupting.stop(run))
   }
 
-  /** One that answers whoever types is meant without a question; those of others never are. */
+  /** A single run that answers this participant is chosen without asking; a run of others never is. */
   async #choice(number: string | undefined, names: string[], areMine: boolean): Promise<number | undefined> {
     if (number !== undefined) {
       const at = Number(number) - 1
@@ -187,7 +187,7 @@ async function inspect(argument: string, at: DialRequest, live: LiveTurns, style
   return reasoningCommand(asked, { turns, isActive }, style)
 }
 
-/** Envelopes that are shown where nobody says how many, and at most. */
+/** Default and maximum number of envelopes. */
 const [defaultReplayed, maxReplayed] = [50, 1000]
 
 /** The lines of `/replay <argument>`: the last of the log, or `<from>-<to>`. Throws `UsageError`. */
@@ -216,7 +216,7 @@ async function readPart(argument: string, at: DialRequest): Promise<AnyEnvelope[
 
 /** Participants that are listed at once. */
 const maxListed = 50
-/** Columns of a name, and of what somebody may do. */
+/** Columns of a name, and of capabilities. */
 const [maxNameColumns, maxListColumns] = [30, 60]
 
 /** The lines of `/participants`: who is here first. `start` = how their names begin. */

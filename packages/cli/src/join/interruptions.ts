@@ -30,7 +30,7 @@ export class RunInterrupter {
     if (correlations(envelope).some((about) => this.#asked.get(about))) this.#answering.set(id, true)
   }
 
-  /** The runs that one may mean: those that answer one; where there are none, all that go on. */
+  /** Runs that can be interrupted: those that answer this participant, otherwise all. */
   choices(): { readonly runs: readonly Interruptible[]; readonly areMine: boolean } {
     const { runs } = this.#space
     const mine = runs.filter(({ context }) => this.#answering.get(context))

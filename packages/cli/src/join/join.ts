@@ -59,7 +59,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     space.close()
   }
 
-  /** What is said goes out at once; commands answer in the order in which they were typed. */
+  /** Chats are sent at once; commands run in the order in which they were typed. */
   function onTyped(typed: Typed): Promise<void> {
     if ('say' in typed) return runTyped(typed)
     lastCommand = lastCommand.then(() => runTyped(typed))
@@ -72,14 +72,14 @@ export async function join(flags: JoinFlags): Promise<void> {
       else if ('unknown' in typed) view.notify(`✗ there is no ${typed.unknown}; /help says what there is`)
       else await commands.runCommand(typed.command, typed.argument)
     } catch (error) {
-      // What could not be said must not pass for said.
+      // A chat that could not be sent must not look as if it was sent.
       if ('say' in typed && !(error instanceof ProtocolError)) throw error
       view.notify(`✗ ${formatError(error)}`)
     }
   }
 }
 
-/** Says what has been waiting for a decision since before one came. */
+/** Announces proposals that were open before joining. */
 async function announcePending(
   pending: PendingProposals,
   view: View,
@@ -129,7 +129,7 @@ async function readTypedLines(
   await Promise.all(taken)
 }
 
-/** What is to follow an envelope, as soon as it is known; `undefined` = nothing. */
+/** Lines that follow an envelope, once known; `undefined` = none. */
 type Follow = (envelope: AnyEnvelope) => Promise<readonly string[]> | undefined
 
 /** Shows envelopes in their order; what follows one comes before the next. */

@@ -13,9 +13,9 @@ import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@m
 import { getJson, getThreadId } from '../lib/http-client.js'
 import { readTurns } from '../lib/turns.js'
 
-/** Milliseconds that the conversation waits for what is to follow an envelope. */
+/** Time to wait for the lines that follow an envelope. */
 const followTimeoutMs = 10_000
-/** Turns among which one that has ended is looked for: so many more may have begun since. */
+/** Number of recent turns searched for one that has ended. */
 const maxTurnsSearched = 100
 
 interface LiveTurnOptions {
@@ -23,18 +23,18 @@ interface LiveTurnOptions {
   readonly style: Style
   /** Owners of the runs that go on as one comes. */
   readonly atWork: readonly string[]
-  /** Whether the beginning of what a tool gave back follows its result. */
+  /** Whether tool results are followed by a preview. */
   readonly previews: boolean
 }
 
-/** Turns that end while one looks on, as the gateway tells them. */
+/** Reports the reasoning of turns that end while the conversation is open. */
 export class LiveTurns {
   readonly #at: DialRequest
   readonly #style: Style
   readonly #previews: Previews | undefined
-  /** Who calls tools: nobody else's results end turns with tools. */
+  /** Participants that have called tools: only their responses can end a turn with tools. */
   readonly #callers = new Bounded<true>(1000)
-  /** Of each turn that was told of, how many tools it had. */
+  /** Number of tools of each reported turn. */
   readonly #told = new Bounded<number>(1000)
   #answerer: string | undefined
 
@@ -81,7 +81,7 @@ export class LiveTurns {
     return from === GATEWAY ? known(this.#ownerOf(context)) : Promise.resolve([from])
   }
 
-  /** Whoever has begun to answer one of these. */
+  /** Agents that have begun to answer one of these chats. */
   async #answering(chats: readonly string[], asker: string): Promise<string[]> {
     const answers = await Promise.all(
       chats.map((correlationId) => this.#ask<{ envelopes: AnyEnvelope[] }>('envelopes', { correlationId })),
@@ -134,7 +134,7 @@ async function known(asked: Promise<string[]>): Promise<string[]> {
   }
 }
 
-/** That are asked for at the same time; where it goes faster, nobody reads them. */
+/** Limits concurrent requests; with more results than that, previews are skipped. */
 const maxConcurrentPreviews = 16
 
 type Step = Pick<ReasoningStep, 'phase' | 'content'> & {
@@ -168,7 +168,7 @@ class Previews {
   async #read(seq: number, timeoutMs: number): Promise<string[]> {
     const query = { before: `${seq + 1}`, limit: '1' }
     const { steps } = await getJson<{ steps: readonly Step[] }>(this.#at, 'audit', query, timeoutMs)
-    // Of work that nobody asked for, the result is told otherwise.
+    // Results of jobs are shown elsewhere.
     const step = steps.find((each) => each.seq === seq && each.turn_number !== null)
     return step === undefined ? [] : previewLines(step, this.#style)
   }

@@ -18,7 +18,7 @@ import {
 /** Characters of the arguments and of a text. */
 const maxArgumentChars = 2000
 
-/** What waits for a decision: what the log has of before, and what comes. */
+/** Open proposals: those in the log, and those that arrive. */
 export class PendingProposals {
   readonly #self: string
   #fold = createProposalFold()
@@ -30,7 +30,7 @@ export class PendingProposals {
     this.#self = self
   }
 
-  /** Reads what was proposed before; what comes meanwhile counts as well, once. */
+  /** Reads earlier proposals from the log. Envelopes that arrive meanwhile are applied once. */
   async read(at: DialRequest): Promise<void> {
     try {
       for await (const envelope of readLog(at, { kind: proposalKinds.join() })) this.#apply(envelope)
@@ -47,13 +47,13 @@ export class PendingProposals {
     else this.#early.push(envelope)
   }
 
-  /** The log is another one now. */
+  /** The log was replaced. */
   restart(): void {
     this.#fold = createProposalFold()
     this.#proposals.clear()
   }
 
-  /** What one may still decide, oldest first. */
+  /** Proposals that this participant can still decide, oldest first. */
   list(now = Date.now()): ProposalView[] {
     const own = (each: ProposalView): boolean => each.rejections.some(({ by }) => by === this.#self)
     return [...this.#proposals.values()].filter((each) => isOpenProposal(each, now) && !own(each))
@@ -68,7 +68,7 @@ export class PendingProposals {
     return `⚠ ${open.length} pending · ${source.from}: ${formatTarget(latest)} — ${brief(reasonText(rationale), 60)} · Ctrl+P`
   }
 
-  /** In full: what is to be done, why, what it takes, and how it stands. */
+  /** Formats each proposal in full, with the commands that decide it. */
   lines(now = Date.now()): string[] {
     const open = this.list(now)
     if (open.length === 0) return ['no proposal waits for a decision']
@@ -89,10 +89,10 @@ export class PendingProposals {
   }
 }
 
-/** Milliseconds that a tool may take for what was approved. */
+/** Time allowed for the tool call of an approved proposal. */
 const approvalTimeoutMs = 60_000
 
-/** Decides proposals in the place of whoever types. `flags` and `at` say where. */
+/** Approves and rejects proposals for this participant. */
 export class ProposalDecider {
   readonly #space: Space
   readonly #flags: ConnectionFlags
@@ -104,7 +104,7 @@ export class ProposalDecider {
     this.#at = at
   }
 
-  /** Does what was proposed; `isAlways`: and lets its proposer do the same from now on. Gives a line for people. */
+  /** Approves a proposal; `isAlways`: also grants its proposer the same from now on. Returns a line for people. */
   approve(start: string, isAlways: boolean): Promise<string> {
     return this.#with(start, async (space, id) => {
       if (isAlways) {
@@ -126,7 +126,7 @@ export class ProposalDecider {
     })
   }
 
-  /** Where the proposal is older than this connection, another one is shown it to the letter. */
+  /** A proposal older than this connection is decided on a second one, which is resumed before it. */
   async #with(start: string, act: (space: Space, id: string) => Promise<string>): Promise<string> {
     const known = findByPrefix(this.#space.proposals.list(), start, 'proposal')
     if (known !== undefined) return act(this.#space, known.id)

@@ -7,7 +7,7 @@ interface SlashCommand {
   readonly forms: readonly (readonly [takes: string, about: string])[]
 }
 
-/** What may be typed in place of something to say. */
+/** The slash commands. */
 export const slashCommands = [
   {
     name: '/reasoning',
@@ -80,7 +80,7 @@ export const slashCommands = [
 
 export type CommandName = (typeof slashCommands)[number]['name']
 
-/** What a line that was typed means. */
+/** The meaning of a typed line. */
 export type Typed =
   | { readonly say: string }
   | { readonly command: CommandName; readonly argument: string }
@@ -108,7 +108,7 @@ export function helpLines(): string[] {
   return ['What you type is said; // says what begins with a slash. Ctrl+D leaves.', ...titled]
 }
 
-/** What a line may name. */
+/** Candidates for completion. */
 interface Known {
   readonly participants: readonly string[]
   /** Ids of what waits for a decision. */

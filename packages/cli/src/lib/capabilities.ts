@@ -12,7 +12,7 @@ export const formatCapabilities = (capabilities: readonly Capability[]): string 
 /** Arguments that tools run as a command of a shell. */
 const commandArguments = ['command', 'cmd', 'script']
 
-/** What a capability allows beyond what its writer has in mind: a glob over a command also allows what follows `;`. */
+/** Warns about globs over shell commands: they also match what follows `;`. */
 export const findCapabilityWarnings = (capabilities: readonly Capability[]): string[] =>
   capabilities.flatMap((capability) =>
     commandPatterns(capability)

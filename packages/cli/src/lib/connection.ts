@@ -30,7 +30,7 @@ export async function enterSpace(
 ): Promise<Space> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(resolveTarget(flags))
   const space = await connect({ ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) })
-  // What was once asked of its participant is shown anew then, and is not this command's to answer.
+  // Requests in the replayed part were meant for an earlier connection: do not answer them.
   if (Object.keys(resume).length > 0) space.serve(() => new Promise(() => {}))
   return space
 }
@@ -46,7 +46,7 @@ function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   return omitUndefined({ url, space, as, token })
 }
 
-/** Whoever says who he is, by name or token, is not guessed. */
+/** Used only if neither a participant nor a token is given. */
 function defaultPerson(space: string | undefined): string | undefined {
   if (process.env.MEUP_PARTICIPANT !== undefined || process.env.MEUP_TOKEN !== undefined) return undefined
   const running = readGatewayFile(process.cwd())

@@ -4,7 +4,7 @@ import { ProtocolError } from '@meup/protocol'
 import { ConfigError } from '../config/config-error.js'
 import { TokenError } from '../config/tokens.js'
 
-/** What a shell learns from a command. */
+/** Exit codes. */
 export const exitCodes = {
   ok: 0,
   error: 1,
@@ -55,7 +55,7 @@ export function getExitCode(error: unknown): number {
   return exitCodes.error
 }
 
-/** One line for people: what is wrong and what to do. */
+/** Formats an error as one line: what happened, and what to do. */
 export function formatError(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
   if (error instanceof ProposalError) return brief(error.message, 500)

@@ -6,7 +6,7 @@ const defaultTimeoutMs = 30_000
 /** Envelopes in one answer; the most that a gateway gives. */
 const pageSize = 1000
 
-/** Who belongs to a space, and what each may do. Nobody sees whoever reads over HTTP come and go. */
+/** Reads the participants and their capabilities. Readers over HTTP do not appear as present. */
 export async function readParticipants(at: DialRequest): Promise<readonly ParticipantInfo[]> {
   const { participants } = await getJson<{ participants: ParticipantInfo[] }>(at, 'participants')
   return participants
@@ -91,7 +91,7 @@ export async function* readPages<Page extends { readonly next?: number }>(
   } while (next !== undefined)
 }
 
-/** What may take as long as it needs, for whoever reads it as it comes. Rejects as `readParticipants` does. */
+/** Opens a response without a timeout, for streaming. Rejects as `getJson` does. */
 export async function openResponse(at: DialRequest, path: string, query: Query = {}): Promise<Response> {
   try {
     return await request(at, path, query)
@@ -122,7 +122,7 @@ async function request(
 /** The connection was kept from an earlier request, and the gateway closed it just now. */
 const wasDropped = ({ cause }: Error): boolean => Object(cause).code === 'UND_ERR_SOCKET'
 
-/** Whoever gives the address of a socket means the same gateway. */
+/** Builds an HTTP URL. A WebSocket address refers to the same gateway. */
 export function buildUrl(url: string, path: string): URL {
   if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`)

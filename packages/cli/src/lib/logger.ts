@@ -11,9 +11,9 @@ export interface OutputLine {
   readonly text: string
 }
 
-/** What a gateway and the participants beside it tell their operator. */
+/** The operator's log of a gateway and its programs. */
 export interface OperatorLog extends Logger {
-  /** Told at every level but `silent`. */
+  /** Logged at every level except `silent`. */
   notice(fields: object, message: string): void
   output(line: OutputLine): void
 }
@@ -61,7 +61,7 @@ const silent: OperatorLog = {
   output: () => {},
 }
 
-/** Names of what may hold a token or a key; nothing logs them, and should something do so, they are left out. */
+/** Fields that may hold a token or a key. They are never printed, even if something logs them. */
 export const secretNames = ['token', 'authorization', 'headers', 'env', 'jwks'] as const
 
 /** The message, with the error and with the fields that it does not name itself; with the stack where all is told. */

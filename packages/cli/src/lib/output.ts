@@ -1,6 +1,6 @@
 import { printable, printableJson } from '@meup/folds'
 
-/** Data for stdout; everything else a command says goes to stderr, and may repeat what others have said. */
+/** Data goes to stdout; notices go to stderr, escaped, because they may quote participants. */
 export const print = (line: string): boolean => process.stdout.write(`${line}\n`)
 export const printNotice = (line: string): boolean => process.stderr.write(`${printable(line)}\n`)
 

@@ -5,7 +5,7 @@ import { formatDuration } from '../config/notation.js'
 import { readLog } from './http-client.js'
 import { findByPrefix } from './options.js'
 
-/** Kinds of what opens and settles proposals. */
+/** Kinds that open and settle proposals. */
 export const proposalKinds: readonly string[] = [
   Kind.mcpProposal,
   Kind.mcpRequest,
@@ -15,7 +15,7 @@ export const proposalKinds: readonly string[] = [
   Kind.systemSpace,
 ]
 
-/** The proposals of a space, oldest first, as far as its log tells this reader. `answers`: also how what was done ended. */
+/** Reads the proposals of a space, oldest first. `answers`: with the outcome of approved ones. */
 export async function readProposals(at: DialRequest, { answers = false } = {}): Promise<ProposalView[]> {
   const fold = createProposalFold()
   const proposals = new Map<string, ProposalView>()
@@ -26,7 +26,7 @@ export async function readProposals(at: DialRequest, { answers = false } = {}): 
   return [...proposals.values()]
 }
 
-/** Whether somebody may still carry it out: others than who has rejected it, until its proposer takes it back. */
+/** Whether it can still be approved. A rejection binds only its author; a withdrawal closes it. */
 export const isOpenProposal = ({ usesLeft, withdrawal, expiresAt }: ProposalView, now: number): boolean =>
   usesLeft > 0 && withdrawal === null && (expiresAt === null || Date.parse(expiresAt) > now)
 
@@ -47,10 +47,10 @@ export function findOpenProposal(
   throw new ProtocolError('proposal_not_found', message)
 }
 
-/** Characters of the arguments, and of each text that somebody wrote. */
+/** Limit of the arguments, and of each text. */
 const maxTextChars = 200
 
-/** A proposal for people: what is asked for, then why and how it stands. `now` in milliseconds since the epoch. */
+/** Formats a proposal: what is asked for, then the rationale and the state. */
 export function formatProposal(proposal: ProposalView, now: number): string[] {
   const { id, source, parameters, rationale } = proposal
   return [
@@ -59,14 +59,14 @@ export function formatProposal(proposal: ProposalView, now: number): string[] {
   ]
 }
 
-/** What it is to be done with. Nobody approves unawares what was cut. */
+/** Formats the arguments, and says so if they are truncated: nobody should approve what they cannot see. */
 export function formatArguments(parameters: unknown, maxChars: number): string {
   const text = printableJson(parameters)
   const isCut = text.length > maxChars || text.includes('"…":"…"')
   return `${brief(text, maxChars)}${isCut ? ' (cut; `meup open` shows all)' : ''}`
 }
 
-/** What has become of a proposal, and by whom. */
+/** Formats the outcome of a proposal, and who decided. */
 export function formatOutcome(proposal: ProposalView, now: number): string {
   const { fulfilments, rejections } = proposal
   return [
@@ -107,7 +107,7 @@ export function toProposalJson({ source, ...proposal }: ProposalView, now: numbe
 export const formatTarget = ({ source, tool }: ProposalView): string =>
   [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
 
-/** The texts of what a tool gave back; `undefined` = it is not the content of a tool. */
+/** Joins the texts of a tool result; `undefined` = the result has no content blocks. */
 export function getContentText(content: unknown, separator: string): string | undefined {
   if (!Array.isArray(content)) return undefined
   const blocks: readonly ({ text?: unknown } | null)[] = content

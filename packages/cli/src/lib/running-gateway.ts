@@ -22,7 +22,7 @@ export async function fetchHealth(url: string): Promise<Response | Error> {
   }
 }
 
-/** Whether a gateway lets this token in: a post of nothing tells, and changes nothing. Rejects when none answers. */
+/** Whether a gateway accepts this token: tests it with an empty post. Rejects if no gateway answers. */
 export async function acceptsToken(url: string, space: string, token: string): Promise<boolean> {
   const { ok } = await fetch(new URL(`/spaces/${space}/envelopes`, url), {
     method: 'POST',
@@ -38,12 +38,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Somebody else's process lives, too.
+    // The process of another user is alive, too.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
-/** What a running gateway tells the commands started in its folder. */
+/** Written by a running gateway for commands in the same folder. */
 export interface GatewayFile {
   readonly url: string
   readonly spaces: readonly string[]

@@ -14,7 +14,7 @@ export const createHighlighter =
   (name: string, id: string): string =>
     style === colourStyle ? `\u001B[1;${colours[hashText(id) % colours.length]}m${name}\u001B[0m` : name
 
-/** Makes what is not being typed stand back, where there are colours. */
+/** Dims text, if the terminal has colours. */
 export const createDimmer =
   (style: Style) =>
   (text: string): string =>
@@ -28,11 +28,11 @@ function hashText(text: string): number {
 
 const { stdin, stdout, env } = process
 
-/** Whether somebody sits in front of this command, and it may take each key as it is pressed. */
+/** Whether stdin and stdout are an interactive terminal whose keys can be read one by one. */
 export const isAtTerminal = (): boolean =>
   stdin.isTTY === true && stdout.isTTY === true && env.TERM !== 'dumb' && isInForeground()
 
-/** A command behind `&` would be stopped as soon as it touched the terminal. Where nobody can say, it is in front. */
+/** A background process would be stopped on terminal access. Assumes the foreground if unknown. */
 function isInForeground(): boolean {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8')

@@ -53,7 +53,7 @@ export async function readRequestedTurns(at: DialRequest, thread: string, argume
   return turn?.turn_number === number ? [turn] : []
 }
 
-/** Who has given the latest answer to somebody; `undefined` = nobody has, as far back as anyone would look. */
+/** Finds the author of the latest answer among the last messages. */
 export async function findLatestAnswerer(at: DialRequest): Promise<string | undefined> {
   let looked = 0
   for await (const { context, correlationId, from } of readLog(at, { kind: Kind.chat }, 'desc')) {

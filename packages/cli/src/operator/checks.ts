@@ -97,7 +97,7 @@ function lockCheck(path: string, report: LogReport, running: GatewayFile | undef
   return fail('log', `${content} is held by ${who}`, 'stop it, or give the gateway another storage.path')
 }
 
-/** Which process has locked a file; only Linux tells. */
+/** Returns the process that holds the lock of a file. Linux only. */
 function findLockHolder(file: string): number | undefined {
   if (process.platform !== 'linux') return undefined
   const place = new RegExp(`POSIX +ADVISORY +WRITE +(\\d+) +[0-9a-f]+:[0-9a-f]+:${statSync(file).ino} `)
@@ -137,7 +137,7 @@ export function clockCheck(
   return pass('clock', time(now))
 }
 
-/** Whether what is in `.meup`, and the log, is for the eyes of its owner alone. */
+/** Checks that `.meup` and the log are readable by their owner only. */
 export function modeChecks(directory: string, logFile: string | undefined): Check[] {
   const folder = join(directory, '.meup')
   const log = logFile === undefined ? [] : ['', '-wal', '-shm', '.lock'].map((end) => `${logFile}${end}`)

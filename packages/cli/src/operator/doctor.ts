@@ -28,7 +28,7 @@ export interface DoctorFlags extends ConnectionFlags {
   readonly listen?: string
 }
 
-/** `meup doctor`: what counts and why, then what is wrong and what to do. */
+/** `meup doctor`: prints the effective settings with their origin, then problems with advice. */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const path = flags.config ?? 'space.yaml'
   const directory = dirname(resolve(path))

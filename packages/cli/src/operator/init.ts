@@ -113,7 +113,7 @@ const quoted = (path: string): string =>
 /** Ports that are tried, from the first one on. */
 const [firstPort, ports] = [8080, 20]
 
-/** What is proposed for this folder: its name, whoever is logged in, and a port that is free. */
+/** Proposes names for this folder, and a free port. */
 export async function proposeNames(folder: string): Promise<Names> {
   const { space, human } = deriveNames(folder)
   return {
@@ -124,7 +124,7 @@ export async function proposeNames(folder: string): Promise<Names> {
   }
 }
 
-/** What is wrong with these, in words for people; `undefined` = nothing. */
+/** Returns the problem with these names, or `undefined`. */
 export function validateNames(names: Names): string | undefined {
   const { person, agent } = names
   if (person === agent || [person, agent].includes('files')) {
@@ -162,7 +162,7 @@ const questions: readonly (readonly [name: keyof Names, question: string])[] = [
   ['listen', 'Where it listens'],
 ]
 
-/** Asks for each of these, until it is right; Enter takes what is proposed. */
+/** Asks for each name until it is valid. Enter accepts the proposal. */
 async function askNames(proposed: Names): Promise<Names> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
@@ -189,7 +189,7 @@ async function askName(
   }
 }
 
-/** What a new space is called, who is in it, and where it listens. */
+/** Names and address of a new space. */
 interface Names {
   readonly space: string
   /** You. */
@@ -310,7 +310,7 @@ for await (const turn of space.turns()) {
 }
 `
 
-/** What it reads. */
+/** The file that the agent reads. */
 const reportFile = `\
 ok 1 signs in
 FAIL 2 token expires

@@ -108,7 +108,7 @@ function placeOf({ config, source }: ConfigFile, path: Path, env: NodeJS.Process
   return [`${basename(config.file)}:${origin.line}`, ...variables].join(', ')
 }
 
-/** What a configuration would run. */
+/** A configuration in short: address, log, and participants. */
 interface Summary {
   readonly listen: string
   readonly storage: string
@@ -194,7 +194,7 @@ export interface Sourced {
 export interface Address {
   readonly url: Sourced
   readonly space: Sourced
-  /** Absent = whoever the token is of. */
+  /** Absent = the owner of the token. */
   readonly participant: Sourced
   readonly token: Sourced
 }

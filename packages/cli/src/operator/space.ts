@@ -8,7 +8,7 @@ import { exitCodes, UsageError } from '../lib/exit.js'
 import { print, printNotice } from '../lib/output.js'
 import { summarize, summaryLines } from './settings.js'
 
-/** `meup space init`: writes a first `space.yaml`; never over another one. */
+/** `meup space init`: writes a first `space.yaml`. Never overwrites a file. */
 export function initSpace(folder: string, { json }: { json?: boolean }): void {
   const file = join(resolve(folder), 'space.yaml')
   const names = deriveNames(folder)
@@ -48,7 +48,7 @@ interface SpaceNames {
   readonly agent: string
 }
 
-/** Names for a space in this folder: of the folder, and of whoever is logged in. */
+/** Derives names for a new space from the folder and the login name. */
 export function deriveNames(folder: string, login: string = loginName()): SpaceNames {
   const space = basename(resolve(folder))
     .toLowerCase()
@@ -62,7 +62,7 @@ export function deriveNames(folder: string, login: string = loginName()): SpaceN
   return { space: space || 'demo', human: human || 'me', agent: human === 'helper' ? 'agent' : 'helper' }
 }
 
-/** A container may run as a user that nobody has named. */
+/** Containers may run as a user without a name. */
 function loginName(): string {
   try {
     return userInfo().username

@@ -100,7 +100,7 @@ const shortPath = (file: string): string => {
 
 export type TokenVerb = 'create' | 'rotate' | 'revoke'
 
-/** What was done to one token, with the tokens themselves. */
+/** A changed token file, with the tokens before and after. */
 interface ChangedToken {
   readonly entry: TokenEntry
   readonly before: string | undefined
@@ -161,7 +161,7 @@ export interface TokenEntry {
   /** Absolute path. */
   readonly file: string
   readonly state: TokenState['state']
-  /** What works but should not stay so, or what keeps it from being used. */
+  /** Warnings about a valid token, or the reason why it is unusable. */
   readonly warnings: readonly string[]
 }
 
@@ -172,7 +172,7 @@ interface Selection {
   readonly participant?: string
 }
 
-/** The tokens of a configuration. Throws `UsageError` where the selection is of nothing. */
+/** Lists the tokens of a configuration. Throws `UsageError` if the selection matches nothing. */
 export function tokenEntries(config: Config, { space, participant }: Selection): TokenEntry[] {
   const names = config.spaces.map((entry) => entry.config.name)
   if (space !== undefined && !names.includes(space)) {
@@ -210,7 +210,7 @@ function readTokenState(file: string): Pick<TokenEntry, 'state' | 'warnings'> {
   return { state: read.state, warnings: read.state === 'unusable' ? [read.problem] : [] }
 }
 
-/** What a change of tokens comes to: which of them open the space afterwards, and which no longer do. */
+/** Which tokens the space must accept and reject after a change. */
 interface TokenChange {
   readonly space: string
   readonly accepted: readonly string[]
@@ -232,7 +232,7 @@ async function notifyGateway(directory: string, change: TokenChange): Promise<'n
   // Where there are no such signals, this would end it; there, it may be watching.
   if (process.platform !== 'win32') process.kill(gateway.pid, 'SIGHUP')
   const deadline = Date.now() + applyTimeoutMs
-  // Ever more seldom: a token that does not open yet is a failed login, and gateways take only so many of those.
+  // Backs off, because each rejected token counts as a failed login, which gateways limit.
   for (let wait = firstLookMs; Date.now() < deadline; wait *= 2) {
     await pause(wait)
     if (await isApplied(gateway.url, change)) return 'applied'

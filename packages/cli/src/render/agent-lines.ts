@@ -36,7 +36,7 @@ interface AgentLinesOptions {
 
 /** Contexts below each other that are set in; from then on their names say where one is. */
 const maxIndentDepth = 3
-/** Characters of one text, and lines of what a tool gave back. */
+/** Limits of one text in characters and of a tool's output in lines. */
 const [maxTextChars, maxOutputLines] = [20_000, 200]
 /** Calls whose responses may still come. */
 const maxOpenCalls = 1000
@@ -73,7 +73,7 @@ export class AgentLines implements LineRenderer {
     const said = first.trimStart()
     const caller = this.#callerOf(envelope)
     const output = kind === Kind.mcpResponse ? this.#output(envelope, caller?.agent ?? from) : []
-    // What goes on is told of whoever called, not of the tool.
+    // Status lines belong to the caller, not to the tool.
     if (!said.startsWith(from)) return [...this.#status(lines, caller ?? { agent: from, context }), ...output]
     const depth = context === undefined ? 0 : contextDepth(context)
     const inset = '  '.repeat(Math.min(isEnd(kind) ? depth - 1 : depth, maxIndentDepth))
@@ -83,7 +83,7 @@ export class AgentLines implements LineRenderer {
     return [...this.#block(from, [placed, ...below]), ...output]
   }
 
-  /** Lines that follow an envelope: what a tool gave back, then, from an empty line on, why tools were called. */
+  /** Renders the lines that follow an envelope: a preview of the tool output, then, after an empty line, the reasoning. */
   after(envelope: AnyEnvelope, lines: readonly string[]): string[] {
     const blank = lines.indexOf('')
     const end = blank === -1 ? lines.length : blank
@@ -102,7 +102,7 @@ export class AgentLines implements LineRenderer {
     return (context && this.#options.contexts().get(context)?.owner) || from
   }
 
-  /** An empty line is about nobody. */
+  /** Empty lines have no name. */
   #block(agent: string, lines: readonly string[]): string[] {
     return lines.flatMap((line) => (line === '' ? [''] : this.#under(agent, line)))
   }
@@ -132,7 +132,7 @@ export class AgentLines implements LineRenderer {
     return lines.flatMap((line) => wrapHanging(line, this.#options.columns()))
   }
 
-  /** Whoever made the call that this is, or answers. */
+  /** The caller of this call, or of the call that this answers. */
   #callerOf(envelope: AnyEnvelope): Caller | undefined {
     const { id, from, context, kind } = envelope
     if (kind === Kind.mcpRequest && !isNotification(envelope.payload)) {
@@ -167,7 +167,7 @@ export class AgentLines implements LineRenderer {
     return `… › ${names.join(' › ')} `
   }
 
-  /** Whoever cancels what another has begun closes nothing [MEUP-2.4]. */
+  /** A cancellation by another participant is a request and closes nothing [MEUP-2.4]. */
   #askedToStop(envelope: AnyEnvelope): string[] | undefined {
     const { from, context = '' } = envelope
     if (envelope.kind !== Kind.reasoningCancel || from === GATEWAY) return undefined
@@ -200,7 +200,7 @@ const isEnd = (kind: string): boolean => kind === Kind.reasoningConclusion || ki
 const getIndent = (context: string | undefined): string =>
   '  '.repeat(context === undefined ? 0 : Math.min(contextDepth(context), maxIndentDepth))
 
-/** Nobody reads a message of a megabyte at a terminal. */
+/** Truncates long texts: nobody reads a megabyte at a terminal. */
 function shortened(envelope: AnyEnvelope): AnyEnvelope {
   const payload: Readonly<Record<string, unknown>> = { ...envelope.payload }
   const isLong = (value: unknown): value is string => typeof value === 'string' && value.length > maxTextChars
@@ -212,6 +212,6 @@ function shortened(envelope: AnyEnvelope): AnyEnvelope {
   return { ...envelope, payload: Object.fromEntries(short) } as AnyEnvelope
 }
 
-/** What a tool gave back, for a terminal, without the usual secrets. */
+/** Formats a tool result for a terminal, with secrets redacted. */
 const resultText = ({ payload }: EnvelopeOf<typeof Kind.mcpResponse>): string =>
   printable(readResult(payload, defaultGuard).text)

@@ -35,12 +35,12 @@ import { print, printJson } from '../lib/output.js'
 /** Calls whose responses may still come, and runs that answer somebody. */
 const maxOpen = 1000
 
-/** Before each further line of a text: none is to pass for one that somebody else has said. */
+/** Prefixes continuation lines, so that none can be mistaken for a message of somebody else. */
 const continuation = '│ '
 
-/** Whatever makes lines for people of envelopes, told in their order. */
+/** Renders envelopes, in log order, as lines for people. */
 export interface LineRenderer {
-  /** No line for what people need not see. */
+  /** Returns no lines for envelopes that people need not see. */
   lines(envelope: AnyEnvelope): string[]
 }
 
@@ -129,7 +129,7 @@ export class Conversation implements LineRenderer {
     return `${this.#named(id, to, payload)} ${callArguments(payload)}${formatRationale(payload, rationale)}`
   }
 
-  /** `participant/tool`; remembered for what answers it. */
+  /** `participant/tool`, remembered for its response. */
   #named(id: string, to: readonly string[] | undefined, { method, params }: Call): string {
     const tool = shownToolName({ method, ...(params && { params }) })
     const name = [to?.join(','), tool].filter(Boolean).join('/')
@@ -161,7 +161,7 @@ function thoughtLine(from: string, kind: string, payload: Readonly<Record<string
   return text === '' ? undefined : `${from} · ${withThoughtName(kind, text)}`
 }
 
-/** Without the usual secrets, as in the views; the gateway leaves what tools are told and say as it is [MEUP-6.9]. */
+/** Redacts secrets: the gateway delivers tool calls and results unchanged [MEUP-6.9]. */
 const safe = (text: string): string => guarded(text, defaultGuard)
 
 const callArguments = ({ params }: Call): string =>
@@ -178,7 +178,7 @@ function outcomeOf(payload: Record<string, unknown>): string {
 export const formatTrustEvent = (envelope: AnyEnvelope): string =>
   `${envelope.ts}  ${onOneLine(describeTrustEvent(envelope) ?? `${envelope.from} ${envelope.kind}`)}`
 
-/** What somebody decided about a participant; `undefined` for everything else. */
+/** Describes a decision about a participant. `undefined` for other kinds. */
 function describeTrustEvent(envelope: AnyEnvelope): string | undefined {
   const { from, to = [] } = envelope
   switch (envelope.kind) {

@@ -92,13 +92,13 @@ function formatWhy(call: AnyEnvelope): string {
   return isToolCall(call) ? ', no reason given' : ''
 }
 
-/** Each line of it with its speaker: none is to pass for one that somebody else has said. */
+/** Repeats the speaker on each line, so that no line can be attributed to somebody else. */
 const spoken = (from: string, message: string): string[] =>
   printable(message)
     .split('\n')
     .map((line, at) => `${from} ${at === 0 ? 'says' : 'goes on'}: ${line}`)
 
-/** Nobody is to decide on what was not heard. */
+/** Arguments are read out, because a listener has to decide on them. */
 function formatSpokenArguments(params: Readonly<Record<string, unknown>> | undefined): string {
   const given = params?.arguments
   if (given === undefined) return ''

@@ -6,7 +6,7 @@ const graphemes = new Intl.Segmenter()
 /** The columns of a terminal that a line takes: wide characters two, colours none. */
 export const measureWidth = (text: string): number => stringWidth(text)
 
-/** The beginning of a plain line, as far as it fits into so many columns; what is cut is marked. */
+/** Truncates a plain line to a number of columns, and marks the cut. */
 export function truncate(text: string, columns: number): string {
   if (columns <= 0) return ''
   const start = text.slice(0, 20 * columns)
@@ -20,7 +20,7 @@ export function truncate(text: string, columns: number): string {
   return `${fitting}…`
 }
 
-/** The end of a plain line, as far as it fits; what is cut is marked. */
+/** Keeps the end of a plain line that fits, and marks the cut. */
 export function truncateStart(text: string, columns: number): string {
   if (measureWidth(text) <= columns) return text
   let [fitting, width] = ['', 0]
@@ -32,7 +32,7 @@ export function truncateStart(text: string, columns: number): string {
   return `…${fitting}`
 }
 
-/** A line, perhaps with colours, as rows of so many columns; `hang` = columns by which the later ones are set in. */
+/** Wraps a line, which may contain colours; later rows are indented by `hang` columns. */
 export function wrapLine(line: string, columns: number, hang: number): string[] {
   if (columns === Number.POSITIVE_INFINITY || measureWidth(line) <= columns) return [line]
   const indent = Math.min(hang, Math.floor(columns / 2))

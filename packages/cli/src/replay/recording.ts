@@ -13,16 +13,16 @@ import { openExport } from '../lib/http-client.js'
 export type RecordedItem =
   /** `row` = as a log has it; absent for what is in none, such as an error. */
   | { readonly envelope: AnyEnvelope; readonly row?: ImportedRow }
-  /** Seq of an envelope that whoever exported this may not read. */
+  /** Seq of an envelope that the exporter was not allowed to read. */
   | { readonly withheld: number }
 
-/** What a recording has that is whole. */
+/** The extent of an undamaged recording. */
 export interface RecordingExtent {
   readonly ok: true
   /** First and last seq; 0 = it has none. */
   readonly first: number
   readonly head: number
-  /** Envelopes that whoever exported it may not read. */
+  /** Envelopes that the exporter was not allowed to read. */
   readonly withheld: number
   /** Of plain envelopes: the first seq from 1 on that is missing, though later ones are there. */
   readonly gap?: number
@@ -34,7 +34,7 @@ export type RecordingDamage = Extract<ExportVerdict, { ok: false }>
 
 /** A log, or a part of one, that can be read as often as needed. */
 export interface Recording {
-  /** What people call it. */
+  /** Name for messages. */
   readonly name: string
   /** Its bytes, from the beginning: those that it had when it was opened. */
   pieces(): AsyncIterable<Uint8Array>
@@ -160,7 +160,7 @@ async function* readEnvelopes(
   return { ok: true, first, head: last, withheld: 0, ...(gap !== undefined && { gap }) }
 }
 
-/** A text = what is wrong with it. */
+/** Returns a text if the line is invalid. */
 function readLine(bytes: Uint8Array): { readonly envelope: Envelope; readonly json: string } | string {
   let json: string
   try {

@@ -27,7 +27,7 @@ export interface ReplayFlags extends ConnectionFlags {
   readonly name?: string
 }
 
-/** `meup replay`: plays a log, at the terminal or into a space of its own. What is damaged is not played at all. */
+/** `meup replay`: plays a log at the terminal or into a new space. Refuses a damaged log before playing any of it. */
 export async function replay(file: string | undefined, flags: ReplayFlags): Promise<void> {
   const speed = parseSpeed(flags.speed ?? '1')
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
@@ -44,7 +44,7 @@ export async function replay(file: string | undefined, flags: ReplayFlags): Prom
   }
 }
 
-/** `undefined` = it is damaged, which has been told. */
+/** Returns `undefined` after reporting damage. */
 async function examine(
   recording: Recording,
 ): Promise<{ extent: RecordingExtent; name?: string } | undefined> {
@@ -72,7 +72,7 @@ function readSpaceName(item: RecordedItem): string | undefined {
   return event === 'opened' && typeof space === 'string' ? space : undefined
 }
 
-/** Reads once more what was found whole. */
+/** Reads a verified recording again. */
 async function* again(recording: Recording): AsyncGenerator<RecordedItem, void> {
   const end = yield* readRecording(recording)
   if (!end.ok) throw new Error(`${recording.name} was changed while it was played; play it again`)
@@ -180,9 +180,9 @@ function createLiveScreen(): ReplayScreen {
   }
 }
 
-/** Milliseconds that nobody waits longer than, whatever passed between two envelopes. */
+/** Longest pause between two envelopes. */
 const maxPauseMs = 2000
-/** Who is late by less than this makes up for it; what was stopped for longer does not hurry afterwards. */
+/** A delay below this is caught up; after a longer stop, playback continues at normal speed. */
 const slackMs = 250
 
 interface Playing {
@@ -194,7 +194,7 @@ interface Playing {
   notify(line: string): void
 }
 
-/** Shows envelopes with the pauses that were between them. What a pause is cut short by is told. */
+/** Shows envelopes with their original pauses, and reports where a pause is cut short. */
 export async function play(
   envelopes: Iterable<AnyEnvelope> | AsyncIterable<AnyEnvelope>,
   { clock, speed, show, notify }: Playing,

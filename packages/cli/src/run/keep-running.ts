@@ -16,7 +16,7 @@ export interface Running {
 export interface KeepOptions {
   readonly name: string
   readonly restart: 'never' | 'on-failure' | 'always'
-  /** Whether `restart` is to be expected when what it consists of changes. */
+  /** Whether its files are watched, so that it restarts when they change. */
   readonly isWatched: () => boolean
   /** Gives up, and rejects, when the signal is aborted. */
   readonly start: (signal: AbortSignal) => Promise<Running>
@@ -124,7 +124,7 @@ const failedToStart = (error: unknown): Ending => ({
   reason: error instanceof Error ? error.message : String(error),
 })
 
-/** For ever unless told for how long. */
+/** Waits until aborted if `ms` is undefined. */
 function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()

@@ -102,7 +102,7 @@ interface ReloadReport {
   readonly changes: readonly string[]
   /** What the file changes, but only a new start applies. */
   readonly later: readonly string[]
-  /** Mistakes; what has one is left as it was. */
+  /** Mistakes. Invalid changes are ignored. */
   readonly problems: readonly string[]
 }
 
@@ -147,7 +147,7 @@ function tokenChanges(before: Tokens, after: Tokens, { spaces }: Config): string
 /** Another version of a configuration, as far as what runs can go over to it. */
 interface Applicable {
   readonly config: Config
-  /** What else it changes: that takes a new start. */
+  /** Changes that require a restart. */
   readonly later: readonly string[]
 }
 
@@ -175,7 +175,7 @@ const labels = {
   several: 'space or spaces',
 } as const
 
-/** What differs between two versions, in words for people. */
+/** Describes the differences between two versions. */
 export function describeChanges(current: Config, next: Config): string[] {
   return next.spaces.flatMap((entry) => {
     const { name } = entry.config
@@ -248,7 +248,7 @@ const settleMs = 100
 
 interface WatchEvents {
   changed(): void
-  /** What is watched may have changed unseen from now on. */
+  /** Watching failed; changes may be missed from now on. */
   failed(error: unknown): void
 }
 

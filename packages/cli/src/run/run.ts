@@ -79,7 +79,7 @@ function announceListening({ url, spaces }: RunningGateway, json: boolean): void
 /** Milliseconds between two looks at who has joined, and until those who have not are named. */
 const [lookMs, lateMs] = [50, 10_000]
 
-/** Says who is still starting, and when all are there. Rejects with what keeps one from starting. */
+/** Reports which programs are starting, and when all have joined. Rejects if one cannot start. */
 async function announceStarting(
   { programs, started, isPresent }: RunningSpaces,
   { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },

@@ -14,7 +14,7 @@ interface SourceWatchOptions {
   readonly isWaiting: () => boolean
   /** Called with what has changed since `mark`. */
   readonly changed: (files: readonly string[]) => void
-  /** What is watched may change unseen from now on. */
+  /** Watching failed; changes may be missed from now on. */
   readonly failed: (error: unknown) => void
 }
 
@@ -35,7 +35,7 @@ export class SourceWatch {
     return this.#marked.size > 0
   }
 
-  /** From now on what differs from the files as they are now is a change: the program is about to be started. */
+  /** Takes the current files as the baseline, because the program is about to start. */
   mark(): void {
     const before = this.#marked
     this.#marked = this.#options.read()
@@ -102,7 +102,7 @@ const written: Readonly<Record<string, readonly string[]>> = {
   '.cjs': ['.cts'],
 }
 const extensions = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs', '.json']
-/** So many files are looked at; of one of more bytes, such as a compiled program, only when it was written. */
+/** Limits: number of files, and size up to which a file is read. Of a larger one only the time counts. */
 const [maxFiles, largestRead] = [2000, 4 * 1024 * 1024]
 
 /**

@@ -19,7 +19,7 @@ export interface RunningGateway {
   /** What runs at present. */
   readonly config: Config
   readonly tokens: Tokens
-  /** Whose tokens are taken beside those; absent = nobody's. */
+  /** Issuer whose tokens are accepted too; absent = none. */
   readonly jwt: JwtSettings | undefined
   /**
    * Goes over to another version of its configuration, as `applicable` gives it, and reads tokens and keys again. Gives
@@ -114,7 +114,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   }
 }
 
-/** What opens the logs; no more is loaded than that takes. */
+/** Loads only the storage backend in use. */
 async function loadStore(storage: StorageSettings, logger: Logger): Promise<() => Promise<LogStore>> {
   switch (storage.kind) {
     case 'memory': {

@@ -30,7 +30,7 @@ export class Supervisor {
     this.#log = log
   }
 
-  /** Stops what is no longer wanted, or not in the way that it runs. */
+  /** Stops programs that are no longer configured, or configured differently. */
   stopOthers(wanted: readonly ProgramAssignment[]): void {
     const orders = new Map(wanted.map((each) => [placeOf(each.connection), fingerprint(each)]))
     for (const [place, runner] of this.#runners) {
@@ -67,7 +67,7 @@ export class Supervisor {
   }
 }
 
-/** What is to run beside a gateway. Whoever has no token, because it was revoked, cannot take its seat. */
+/** Lists the programs to run beside a gateway. A program whose token is revoked cannot connect. */
 export function listAssignments(
   { config, tokens, url }: Pick<RunningGateway, 'config' | 'tokens' | 'url'>,
   log: OperatorLog,
@@ -206,9 +206,9 @@ async function startMcp(
   }
 }
 
-/** Bytes of a line that is told as one. */
+/** Longest line that is logged as one. */
 const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
-/** Milliseconds that are waited for what a program has printed last. */
+/** Time to wait for the last output of a program. */
 const lastWordsMs = 500
 
 async function startProcess(program: ProcessProgram, connection: ProgramConnection): Promise<Running> {

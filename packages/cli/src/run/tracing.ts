@@ -5,7 +5,7 @@ import type { TraceFold, TraceSpan } from '@meup/telemetry'
 export interface Tracing {
   /** What the gateway is to keep its logs in. */
   readonly store: LogStore
-  /** Sends what is left, once the store is closed. */
+  /** Sends the remaining spans, once the store is closed. */
   close(): Promise<void>
 }
 

@@ -28,9 +28,9 @@ export interface Thinker {
   readonly since: number
   /** Runs of it that go on. */
   readonly runs: number
-  /** What it has thought last; `''` = nothing yet. */
+  /** The latest thought; `''` = none yet. */
   readonly last: string
-  /** Whether others may see what it thinks. */
+  /** Whether its thoughts are visible to others. */
   readonly isVisible: boolean
 }
 
@@ -64,12 +64,12 @@ export class Activity {
     this.#now = now
   }
 
-  /** The contexts, as of what was taken last. */
+  /** The contexts as of the latest envelope. */
   get contexts(): ContextFold {
     return this.#contexts
   }
 
-  /** What goes on is told anew. */
+  /** Resets to the state in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#contexts = createContextFold()
     this.#contexts.apply(toWelcomeEnvelope(welcome)) // Else nothing is known of how they end.

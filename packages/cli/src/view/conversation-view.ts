@@ -163,7 +163,7 @@ class ConversationView implements View {
     return liveSurface({
       parts: () => ({
         heading: this.#heading(),
-        // Where nobody tells of ends, nobody knows what goes on.
+        // Without the ends of runs the activity is unknown.
         thinkers: this.#tellsEnds() ? this.#activity.thinkers() : [],
         tools: this.#tellsEnds() ? this.#activity.tools() : [],
         showsThoughts: this.#thinking.isShown,
@@ -247,7 +247,7 @@ class ConversationView implements View {
       this.#activity.reset(welcome, welcome.resume.status === 'lost')
       this.#surface.refresh()
     })
-    // Where nobody sits, lines do not depend on how far they are behind.
+    // In pipes, the lines must not depend on how far the reader is behind.
     const isWatched = this.#isLive || this.#flags.screenReader === true
     if (isWatched) space.on('visibility', (change) => this.#thinking.onVisibility(change))
     space.on('reconnecting', connected(false))
@@ -257,7 +257,7 @@ class ConversationView implements View {
 
 const isNarrative = (line: string): boolean => stripVTControlCharacters(line).startsWith('  Narrative: ')
 
-/** What this connection asks the gateway for: what was chosen, and thoughts only while it wants them [MEUP-9.1]. */
+/** The subscription of this connection: the chosen filter, without thoughts while they are hidden [MEUP-9.1]. */
 class Subscription {
   readonly #space: Pick<Space, 'subscribe'>
   #chosen: SubscribePayload

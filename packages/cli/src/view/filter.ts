@@ -17,7 +17,7 @@ export interface FilterFlags {
   readonly reasoning?: string
 }
 
-/** What of a space somebody wants to see. */
+/** A filter for the envelopes of a space. */
 export interface Filter {
   /** Asked of the gateway, which then sends less: but tools, answers, and what is told to all come all the same. */
   readonly subscription: SubscribePayload | undefined

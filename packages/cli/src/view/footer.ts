@@ -7,7 +7,7 @@ import type { Footer } from './terminal.js'
 /** Lines at most. */
 const maxLines = 8
 
-/** What the footer tells. */
+/** Contents of the footer. */
 export interface FooterParts {
   /** Who this is, and where. */
   readonly heading: string
@@ -16,9 +16,9 @@ export interface FooterParts {
   readonly showsThoughts: boolean
   /** Proposals that wait: how many, and the latest. */
   readonly pending: string | undefined
-  /** What is to be read before anything else: choices, what Tab offers. */
+  /** Choices, and completions offered by Tab. */
   readonly notices: readonly string[]
-  /** What is being typed, and what of it stands before the cursor; absent = nothing can be typed. */
+  /** The input line, and its part before the cursor; absent = no input. */
   readonly typed?: { readonly text: string; readonly before: string }
 }
 
@@ -27,7 +27,7 @@ export interface FooterLayout {
   readonly rows: number
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** Makes what is not being typed stand back. */
+  /** Dims text that is not input. */
   dim(text: string): string
 }
 

@@ -8,7 +8,7 @@ export type Completer = (line: string) => [candidates: string[], part: string]
 
 interface KeyboardOptions {
   readonly completer?: Completer
-  /** What is typed, or what may be typed, is another one now. */
+  /** The input line or its completions have changed. */
   changed(): void
   /** The program is about to be stopped by Ctrl+Z, or goes on. */
   suspending?(isStopped: boolean): void
@@ -17,7 +17,7 @@ interface KeyboardOptions {
 /** Milliseconds after which an Esc is no beginning of another key. */
 const escapeMs = 50
 
-/** What is typed at a terminal: edited by readline, which draws nothing itself. */
+/** The input line of a terminal, edited by readline, which draws nothing itself. */
 export class Keyboard {
   readonly lines: Interface
   /** What Tab offered last, until the next key. */
@@ -26,7 +26,7 @@ export class Keyboard {
   readonly #options: KeyboardOptions
   readonly #keys = new Map<string, () => void>()
   #captor: ((key: string) => void) | undefined
-  /** What has been pasted so far; `undefined` = it is typed. */
+  /** The text pasted so far; `undefined` = not pasting. */
   #paste: string | undefined
 
   constructor(input: ReadStream, options: KeyboardOptions) {
@@ -70,7 +70,7 @@ export class Keyboard {
     this.#keys.set(key, pressed)
   }
 
-  /** Gives every key but Ctrl+C to somebody else, until it is called without one. */
+  /** Sends every key except Ctrl+C to `keyCapture`, until called without one. */
   capture(keyCapture?: (key: string) => void): void {
     this.#captor = keyCapture
   }
@@ -120,14 +120,14 @@ export class Keyboard {
   }
 }
 
-/** A terminal that knows it says where what is pasted begins and ends. */
+/** Bracketed paste: the terminal marks the start and end of pasted text. */
 export const [pasteOn, pasteOff] = ['\u001B[?2004h', '\u001B[?2004l']
 
 /** Stands for a line's end within a line that is being edited; Unicode keeps it for use within a program. */
 const lineEnd = '\uFDD0'
 const controls = /[^\P{Cc}\t]/gu
 
-/** What was pasted, as part of the one line that is edited. */
+/** Encodes pasted text as part of one edited line. */
 const encodePaste = (text: string): string =>
   stripVTControlCharacters(text)
     .replace(/\r\n?|\n|\u2028|\u2029/g, lineEnd)

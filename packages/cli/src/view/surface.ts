@@ -6,23 +6,23 @@ import { type FooterParts, renderFooter } from './footer.js'
 import { type Completer, Keyboard, pasteOff, pasteOn } from './keyboard.js'
 import { Terminal } from './terminal.js'
 
-/** Where a view shows its lines, and where somebody types. */
+/** The output of a view, and its input line. */
 export interface Surface {
   print(lines: readonly string[]): void
-  /** Says something beside the conversation; it may repeat what others have said. */
+  /** Prints a notice. It is escaped, because it may quote participants. */
   notify(line: string): void
-  /** What goes on at present is something else now. */
+  /** Redraws the status. */
   refresh(): void
   /** Lets one of these be chosen, by its place; `undefined` = none, or it cannot be asked here. */
   choose(question: string, choices: readonly string[]): Promise<number | undefined>
   /** Columns of a line, perhaps without end. */
   readonly columns: number
-  /** What is typed, where keys are taken one by one. */
+  /** Typed lines, if keys are read one by one. */
   readonly lines: Interface | undefined
   close(): void
 }
 
-/** Lines, one below the other, where nobody sits or nothing is to be drawn. */
+/** Plain lines, for output that is not a terminal and for screen readers. */
 export const plainSurface: Surface = {
   print: (lines) => lines.forEach(print),
   notify: printNotice,
@@ -38,10 +38,10 @@ export const plainSurface: Surface = {
 }
 
 interface LiveOptions {
-  /** What the footer tells, but for what is typed. */
+  /** Contents of the footer, except for the input line. */
   readonly parts: () => Omit<FooterParts, 'typed' | 'notices'>
   readonly dim: (text: string) => string
-  /** Whether one may type. */
+  /** Whether there is an input line. */
   readonly echoes: boolean
   readonly completer: Completer | undefined
   readonly keys: Readonly<Record<string, () => void>>

@@ -3,13 +3,13 @@ import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
 export interface ThoughtVisibilityOptions {
   readonly space: Pick<Space, 'runs' | 'setVisibility'>
-  /** Whether the gateway can be told anything at present. */
+  /** Whether the gateway is connected. */
   isConnected(): boolean
-  /** The view is another one now. */
+  /** The visibility has changed. */
   changed(): void
   /** The log may have other thoughts to show than were seen so far. */
   reread(): void
-  /** The gateway did not do what it was asked; the view has changed all the same. */
+  /** The request failed. The view has changed nevertheless. */
   failed(error: unknown): void
   /** Others may not be kept from seeing them: has the gateway cut thoughts for this connection alone, or no longer. */
   cut(isCut: boolean): Promise<void>
@@ -31,13 +31,13 @@ export class ThoughtVisibility {
     return this.isShown ? 'thinking visible' : 'thinking hidden'
   }
 
-  /** Changes the view at once, then tells the gateway if there is a run. */
+  /** Changes the view at once, then the visibility of the active run. */
   toggle(): void {
     this.#set(!this.isShown)
     if (!this.#isTelling) void this.#tell()
   }
 
-  /** Somebody has hidden or shown a run, or it has ended. */
+  /** The visibility of a run has changed, or it has ended. */
   onVisibility({ context, reasoningVisible }: VisibilityChange): void {
     if (this.#isTelling || this.#isCut || context !== this.#active?.context) return
     if (this.#set(reasoningVisible)) this.#options.reread()
@@ -86,7 +86,7 @@ export class ThoughtVisibility {
     reread()
   }
 
-  /** Where one may not hide or show the run for everybody, it is for this connection alone. */
+  /** Falls back to this connection only, if changing it for everybody is not allowed. */
   async #ask(context: string | undefined, isShown: boolean): Promise<void> {
     const { space, failed } = this.#options
     try {
