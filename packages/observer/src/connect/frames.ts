@@ -1,4 +1,4 @@
-/** Milliseconds: a page that nobody sees has no frames. */
+/** Milliseconds between two deliveries in a hidden page. */
 const hiddenPageMs = 250
 /** Values per delivery, so that a long replay does not block the page. */
 const maxBatch = 2000
@@ -41,15 +41,17 @@ export class Batches<Value> {
       if (this.#waiting.length > 0) this.#schedule()
       else for (const resolve of this.#drained.splice(0)) resolve()
     }
-    if (document.hidden) setTimeout(give, hiddenPageMs)
-    else requestAnimationFrame(give)
+    requestFrame(give, hiddenPageMs)
   }
 }
 
-export const nextFrame = (): Promise<unknown> =>
-  new Promise((resolve) => {
-    if (document.hidden) setTimeout(resolve, hiddenFrameMs)
-    else requestAnimationFrame(resolve)
-  })
-/** Milliseconds between two turns while nobody sees the page. */
+/** Runs a callback with the next frame; after `hiddenMs` in a hidden page, which has no frames. */
+export function requestFrame(callback: () => void, hiddenMs: number): void {
+  if (document.hidden) setTimeout(callback, hiddenMs)
+  else requestAnimationFrame(callback)
+}
+
+export const nextFrame = (): Promise<void> => new Promise((resolve) => requestFrame(resolve, hiddenFrameMs))
+
+/** Milliseconds between two steps of background work in a hidden page. */
 const hiddenFrameMs = 50

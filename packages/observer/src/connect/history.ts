@@ -1,8 +1,8 @@
-import type { AnyEnvelope } from '@meup/agent-sdk/watch'
+import type { AnyEnvelope, Watcher } from '@meup/agent-sdk/watch'
 import type { SpaceModel } from '../model/index.js'
 import { nextFrame } from './frames.js'
 import { type Asked, formatError, readHistory } from './http.js'
-import type { Session } from './session.js'
+import type { Place } from './storage.js'
 
 /** Envelopes of a log that come first, over the socket: enough to look at. */
 export const initialTail = 1000
@@ -16,9 +16,20 @@ const frameBudgetMs = 8
 /** Envelopes or blocks between two looks at the clock. */
 const stepsPerCheck = 20
 
+/** What the history and the subscription use of their session. */
+export interface SessionHandle {
+  readonly place: Place
+  /** Another model once the log is another one. */
+  readonly present: SpaceModel
+  readonly client: Watcher | undefined
+  onChange(): void
+  setNotice(notice: string): void
+  fetchMissing(asked: () => Asked, isWanted?: (envelope: AnyEnvelope) => boolean): Promise<void>
+}
+
 /** Loads earlier envelopes without blocking the page. */
 export class History {
-  readonly #session: Session
+  readonly #session: SessionHandle
   /** Whether the log has nothing before what was loaded. */
   isWhole = false
   isLoading = false
@@ -27,7 +38,7 @@ export class History {
   #isFilled = false
   #isOver = false
 
-  constructor(session: Session) {
+  constructor(session: SessionHandle) {
     this.#session = session
   }
 

@@ -90,7 +90,7 @@ export async function request(
   throw new ProtocolError(code, problem.detail ?? `HTTP ${response.status}`)
 }
 
-/** What comes of a response, piece by piece; whoever stops reading ends it. */
+/** Yields the chunks of a response. Leaving the loop cancels it. */
 export async function* readChunks(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
   const reader = body?.getReader()
   if (reader === undefined) return

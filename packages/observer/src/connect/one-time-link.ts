@@ -3,7 +3,7 @@ import type { Place } from './storage.js'
 
 const pattern = /^#\/open\/([\w-]{1,128})$/
 
-/** The code that the address holds, and no longer does afterwards: neither the history of the browser nor anybody who looks on. */
+/** Removes the code from the address and the browser history, and returns it. */
 export function consumeCode(): string | undefined {
   if (!location.hash.startsWith('#/open/')) return undefined
   const [, code] = pattern.exec(location.hash) ?? []

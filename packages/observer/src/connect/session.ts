@@ -10,7 +10,7 @@ import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
 import { Batches } from './frames.js'
-import { History, initialTail } from './history.js'
+import { History, initialTail, type SessionHandle } from './history.js'
 import { type Asked, formatError, probeRefusal, readHistory } from './http.js'
 import { isReady, makeReady } from './regular-expressions.js'
 import type { Place } from './storage.js'
@@ -32,7 +32,7 @@ export type Detail = NonNullable<SubscribePayload['reasoning']>
 const suppressedPollMs = 10_000
 
 /** One visit to a space: its connection, its model, and what the reader does in it. */
-export class Session {
+export class Session implements SessionHandle {
   readonly place: Place
   /** The space as it is now. */
   present = new SpaceModel()

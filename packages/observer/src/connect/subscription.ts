@@ -1,12 +1,12 @@
 import type { WelcomePayload } from '@meup/protocol'
 import { type Cut, isCutAway, isCutting, nothingCut, toSubscribePayload } from '../model/index.js'
+import type { SessionHandle } from './history.js'
 import { formatError } from './http.js'
-import type { Session } from './session.js'
 
 /** What the gateway suppresses at the reader's request, and how it is fetched again [MEUP-9.1]. */
 export class Subscription {
   cut: Cut = nothingCut
-  readonly #session: Session
+  readonly #session: SessionHandle
   /** Last seq before anything was cut that still may be missing. */
   #wholeUntil = 0
   /** What the gateway had counted when the cut began, and what it counted on connections before this one. */
@@ -16,7 +16,7 @@ export class Subscription {
   /** What this reader had not received anyway. */
   #notPermitted = 0
 
-  constructor(session: Session) {
+  constructor(session: SessionHandle) {
     this.#session = session
   }
 

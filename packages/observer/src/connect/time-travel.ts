@@ -1,10 +1,11 @@
 import { Past, type SpaceModel } from '../model/index.js'
+import { requestFrame } from './frames.js'
 
 /** How many times as fast as it was. */
 export const speeds = [1, 4, 16, 64] as const
 /** Milliseconds of each frame that the past may take, while it plays and while its reader waits for it. */
 const frameBudgetMs = { playing: 12, seeking: 24 }
-/** Milliseconds: between two looks while nobody sees the page, and between two words on how far it is. */
+/** Milliseconds: between two steps in a hidden page, and between two progress updates. */
 const [hiddenFrameMs, progressEveryMs] = [250, 100]
 
 /** The moment the reader looks at: the present, or the past, paused or playing. */
@@ -127,7 +128,6 @@ export class TimeTravel {
       }
       if (this.#isMoving) this.#next(isThere ? now : performance.now())
     }
-    if (document.hidden) setTimeout(step, hiddenFrameMs)
-    else requestAnimationFrame(step)
+    requestFrame(step, hiddenFrameMs)
   }
 }

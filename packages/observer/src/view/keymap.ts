@@ -53,7 +53,7 @@ export function createKeymap(actions: Actions): Keymap {
   return actions.view === 'stream' ? keymap : { ...keymap, ...arrowKeys(keymap) }
 }
 
-/** A button of the line that has the focus, and of no other: nobody decides on what they do not look at. */
+/** Presses a button of the focused line only, so that a key never decides on a line that is not in view. */
 const press = (key: string): void =>
   document.activeElement
     ?.closest('[aria-current="true"]')

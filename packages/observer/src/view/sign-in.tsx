@@ -184,7 +184,7 @@ interface OtherNameProps {
   readonly stay: () => void
 }
 
-/** A link may come from anybody: nobody is to speak under another name without noticing. */
+/** A link may come from anybody, so a change of identity has to be confirmed. */
 const OtherName = ({ space, participant, enter, stay }: OtherNameProps): VNode => (
   <main class="sign-in">
     <div class="card">

@@ -38,7 +38,7 @@ interface SpacePageProps {
   readonly redraw: () => void
 }
 
-/** So few events, and nobody has said or thought anything. */
+/** Whether there are only a few events, and no messages or reasoning. */
 function isQuiet(list: RowList): boolean {
   const isEvent = (row: Row): boolean => row.type === 'said' && row.tone === 'event'
   return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))

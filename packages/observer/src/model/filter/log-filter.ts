@@ -75,7 +75,8 @@ export class LogFilter {
 
   /** Whether the heading of a run is asked for by name. */
   isHeadingOf(root: string): boolean {
-    return isHeadingOf(root, this.viewFilter.filter)
+    const { context } = this.viewFilter.filter
+    return context !== undefined && contextRoot(context) === root
   }
 
   /** Envelopes that the filter keeps from the reader, of those that were counted. */
@@ -175,7 +176,3 @@ function isUnder(path: string | undefined, context: string): boolean {
   for (let at = path; at !== undefined; at = contextParent(at)) if (at === context) return true
   return false
 }
-
-/** Whether the heading of a run stands above something that passes, or above what is asked for. */
-const isHeadingOf = (root: string, { context }: Filter): boolean =>
-  context !== undefined && contextRoot(context) === root

@@ -33,7 +33,7 @@ export class Live {
     this.addClockSample(Date.parse(ts), now)
   }
 
-  /** Returns what a screen reader is told since the last call: starts and ends of runs, messages and proposals; `''` if nothing. */
+  /** Returns the announcements since the last call (runs, messages, proposals), for screen readers; `''` if none. */
   drainAnnouncements(): string {
     const texts = this.#announcements
     this.#announcements = []

@@ -7,7 +7,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 
-/** What the gateway says to whoever enters, as the envelope that it was: the views read it like any other. */
+/** Returns a welcome as an envelope, so that the folds read it like any other. */
 export const welcomeEnvelope = (payload: WelcomePayload, now: number): Envelope => ({
   protocol: PROTOCOL,
   id: 'welcome',
@@ -41,7 +41,7 @@ function participantsBefore({ participants }: WelcomePayload, envelopes: readonl
     if (event === 'update' || moved.has(participant.id)) continue
     moved.add(participant.id)
     const known = before.get(participant.id)
-    // Whoever leaves first was there, and whoever comes first was not.
+    // A participant whose first event is a leave was present before; one whose first event is a join was not.
     if (event === 'leave') {
       const { id, capabilities = known?.capabilities ?? [] } = participant
       before.set(id, { id, kind: known?.kind ?? 'agent', capabilities, status: 'present' })

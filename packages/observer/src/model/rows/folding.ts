@@ -5,7 +5,7 @@ const cycle: Readonly<Record<Level, Level>> = { closed: 'some', some: 'all', all
 
 /**
  * Which contexts are unfolded. A reader's choice always wins; without one a context is unfolded while it is live,
- * if it began in view. What a reader who looks back has before them is neither opened nor closed.
+ * if it began in view. While the reader looks back, nothing is folded or unfolded.
  */
 export class Folding {
   readonly #choices: Map<string, Level>

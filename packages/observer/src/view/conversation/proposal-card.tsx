@@ -101,7 +101,7 @@ function SoFar({
 
 interface DecisionProps {
   readonly row: ProposalRow
-  /** Whether all that is asked for was shown: nobody approves what they could not see. */
+  /** Whether the whole request was shown. Only then it can be approved. */
   readonly isSeen: boolean
 }
 

@@ -128,7 +128,7 @@ function Proposals({ ids }: { ids: readonly string[] }): VNode {
   )
 }
 
-/** What can be done to a run, and for the reader alone. */
+/** Actions on a run, for this reader or for everybody. */
 const Actions = ({ row }: { row: HeadingRow }): VNode => (
   <span class="actions">
     <OwnActions row={row} />
@@ -136,7 +136,7 @@ const Actions = ({ row }: { row: HeadingRow }): VNode => (
   </span>
 )
 
-/** What nobody else notices. */
+/** Actions that affect this reader only. */
 function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
   const { session, viewFilter, isLive } = useSpace()
   const { cut } = session.subscription

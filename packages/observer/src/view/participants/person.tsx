@@ -73,7 +73,7 @@ const StatusItem = ({ name, value }: { name: string; value: number }): VNode => 
   </>
 )
 
-/** What this reader sees of it; nobody else notices. */
+/** What this reader sees of the participant. Other participants are not affected. */
 function Seen({ id }: { id: string }): VNode {
   const { session, viewFilter, isLive } = useSpace()
   const { filter, muted } = session.model.viewFilter

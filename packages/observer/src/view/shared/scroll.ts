@@ -55,7 +55,7 @@ export class Scroll {
 
   /**
    * Call before other rows are drawn: records the reader's scrolling whose `scroll` event may be still to
-   * come. Afterwards nobody could tell it from what the change itself has moved.
+   * come. Afterwards it could not be told from what the change itself moves.
    */
   look(): void {
     const box = this.#box
