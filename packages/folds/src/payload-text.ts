@@ -1,7 +1,6 @@
 import { isThought, Kind } from '@meup/protocol'
-import { type Guard, redact } from './mcp/redact.js'
-import { inlineJson } from './render/inline-json.js'
-import { cut, isBlank, isObject, messageOf } from './text.js'
+import { type Guard, redact } from './redact.js'
+import { cut, inlineJson, isBlank, isObject, messageOf } from './text.js'
 
 type Payload = Readonly<Record<string, unknown>>
 

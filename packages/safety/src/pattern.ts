@@ -1,5 +1,5 @@
 import { RE2JS, RE2Set } from 're2js'
-import { SafetyError } from './error.js'
+import { SafetyError } from './settings.js'
 
 /** Steps of a compiled pattern; a larger one would be slow on any text. */
 const largest = 2000

@@ -1,14 +1,11 @@
 import { READ_TARGETED } from '../kinds.js'
 import type { WorkMeter } from '../work.js'
-import { type Candidates, candidatesOf, entryOf, firstOf } from './candidates.js'
-import { beginCheck } from './effort.js'
+import { type Candidates, candidatesOf, entryOf, firstOf, headsOf, tellingSigns } from './candidates.js'
+import { type AddresseesTest, type Conditions, questionsOf, type Subject } from './conditions.js'
 import { COMPILED, type Node, parseStrings } from './parse.js'
 import { type Capability, type Pattern, patternLimits } from './pattern.js'
-import { questionsOf } from './payload.js'
-import type { AddresseesTest, Conditions, Subject } from './program.js'
 import { dotted, parseRules, type Rule } from './rules.js'
-import { headsOf, tellingSigns } from './signs.js'
-import { compileNode } from './value.js'
+import { beginCheck, compileNode } from './value.js'
 
 export interface Decision {
   readonly allowed: boolean

@@ -1,5 +1,5 @@
+import { type Guard, guarded, redact } from '../redact.js'
 import { isBlank, isObject } from '../text.js'
-import { type Guard, guarded, redact } from './redact.js'
 
 /** How much came back. `unit`: `chars`, `bytes`, or what was counted. */
 export interface ResultSize {

@@ -1,8 +1,7 @@
+import type { DecisionPayload } from '@meup/protocol'
 import type { ResultSize } from '../mcp/result.js'
-import { isBlank, reasonText } from '../text.js'
+import { brief, inlineJson, isBlank, onOneLine, printable, reasonText } from '../text.js'
 import type { ToolDecisionInfo } from '../turns/turn-info.js'
-import { inlineJson } from './inline-json.js'
-import { onOneLine, printable } from './printable.js'
 
 /** A decision to show: from a fold with the size of its result, from HTTP without. */
 export interface ShownDecision extends ToolDecisionInfo {
@@ -47,4 +46,18 @@ export function inGroups<Decision extends ShownDecision>(
     else known.decisions.push(decision)
   }
   return groups
+}
+
+/** Characters of the arguments, and of the rationale. */
+const longest = 200
+
+/** What a tool call that was refused was to do, and why, on one line; `''` where the decision is about none. */
+export function attemptText({ attemptedArguments, attemptedRationale }: Partial<DecisionPayload>): string {
+  if (attemptedArguments === undefined) return ''
+  // A text is the beginning of their JSON.
+  const isText = typeof attemptedArguments === 'string'
+  const parameters = isText ? attemptedArguments : inlineJson(attemptedArguments, longest)
+  const reason =
+    attemptedRationale === undefined ? reasonText(null) : `"${brief(attemptedRationale, longest)}"`
+  return `${brief(parameters, longest)} — ${reason}`
 }

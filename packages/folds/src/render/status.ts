@@ -1,11 +1,9 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { isNotification } from '../mcp/call.js'
-import { shownToolName } from '../mcp/shown-name.js'
-import type { ReasoningStep } from '../steps/step.js'
-import { cut } from '../text.js'
-import { onOneLine } from './printable.js'
-import { plainStyle, type Style } from './style.js'
+import { isNotification, shownToolName } from '../mcp/calls.js'
+import type { ReasoningStep } from '../steps/steps.js'
+import { cut, onOneLine } from '../text.js'
+import { plainStyle, type Style } from './reasoning.js'
 
 const longestPreview = 80
 

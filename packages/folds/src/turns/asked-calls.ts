@@ -1,8 +1,8 @@
 import { correlations, type Envelope } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
-import { cancellationOf } from '../mcp/call.js'
-import type { OpenTurn } from './mark.js'
+import { cancellationOf } from '../mcp/calls.js'
+import type { OpenTurn } from './marks.js'
 
 /** A request or a proposal. */
 export interface AskedCall {

@@ -9,14 +9,12 @@ import {
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { Lifecycle, type LifecycleSnapshot } from '../contexts/lifecycle.js'
-import { isNotification } from '../mcp/call.js'
+import { attemptOf, isNotification, isRefusedCall } from '../mcp/calls.js'
 import { outcomeOf } from '../mcp/result.js'
-import { thoughtSteps } from '../steps/thought-steps.js'
+import { thoughtSteps } from '../steps/steps.js'
 import { ulidsOf } from '../steps/ulid.js'
 import { AskedCalls, type AskedCallsSnapshot } from './asked-calls.js'
-import { attemptOf, isRefusedCall } from './attempt.js'
-import { type Assigned, type Beginning, type OpenTurn, Role } from './mark.js'
-import { Marking, nothing } from './marking.js'
+import { type Assigned, type Beginning, Marking, nothing, type OpenTurn, Role } from './marks.js'
 
 interface Trigger {
   readonly id: string

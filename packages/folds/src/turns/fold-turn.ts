@@ -7,23 +7,37 @@ import {
   openedContext,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { isInside } from '../contexts/inside.js'
+import { isInside } from '../contexts/context-view.js'
 import { Deadlines } from '../deadlines.js'
-import { cancellationOf, guardedToolName, isNotification, parametersOf } from '../mcp/call.js'
-import { defaultGuard } from '../mcp/guard.js'
-import { type Guard, guarded, redact } from '../mcp/redact.js'
+import {
+  attemptOf,
+  cancellationOf,
+  guardedToolName,
+  isNotification,
+  isRefusedCall,
+  parametersOf,
+  takenBack,
+} from '../mcp/calls.js'
 import { measure, readResult } from '../mcp/result.js'
-import { takenBack } from '../mcp/taken-back.js'
-import { inlineJson } from '../render/inline-json.js'
+import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
 import { type Quoted, type Source, sourceOf } from '../source.js'
-import { isWithheld, messageOf, rationaleOf } from '../text.js'
+import { inlineJson, isWithheld, messageOf, rationaleOf } from '../text.js'
 import { mostCalls } from './asked-calls.js'
-import { attemptOf, isRefusedCall } from './attempt.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
-import { type Beginning, Role } from './mark.js'
-import { answer, endOf, endRun, endRuns, resume, takeBack } from './outcome.js'
-import type { TurnRecord, TurnState } from './record.js'
-import { narrate, openRun, think } from './runs.js'
+import { type Beginning, Role } from './marks.js'
+import {
+  answer,
+  endOf,
+  endRun,
+  endRuns,
+  narrate,
+  openRun,
+  resume,
+  type TurnRecord,
+  type TurnState,
+  takeBack,
+  think,
+} from './record.js'
 
 export interface TurnOptions {
   /** Name of the space. */

@@ -1,10 +1,7 @@
-import type { Span } from '../span.js'
-import { startOfLine, valuesBelow } from './below.js'
-import type { Detector } from './detector.js'
-import { jointsAt, weak } from './joints.js'
-import { matchAt } from './match-at.js'
-import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './random.js'
-import { valueAt } from './value-at.js'
+import type { Span } from '../spans.js'
+import { jointsAt, startOfLine, valueAt, valuesBelow, weak } from './assignment-values.js'
+import { type Detector, matchAt } from './detector.js'
+import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './looks.js'
 
 /** What makes a name one of something else, as the last word before: keys of tables and caches, marks of pages. */
 const harmless =

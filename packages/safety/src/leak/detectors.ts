@@ -1,8 +1,8 @@
 import { builtInRules } from '../generated/rules.js'
 import type { SafetySettings } from '../settings.js'
+import { blanks, charactersBut, charactersOf, codeAt, type Span, stretchesOf } from '../spans.js'
 import { assignments } from './assignment.js'
 import type { Detector } from './detector.js'
-import { knownSecrets } from './known.js'
 import { ownDetector } from './own-rule.js'
 import { detectorOf } from './rule.js'
 
@@ -28,3 +28,24 @@ export function detectorsOf(
   const detectors = [...known, ...own, ...builtIns]
   return onLeak === 'block' ? detectors.map((each) => ({ ...each, action: 'block' })) : detectors
 }
+
+/** Shorter strings are no tokens [MEUP-5]. */
+const shortest = 16
+const ofWord = charactersBut(`${blanks}"'\`<>()[]{},;`)
+const ofToken = charactersOf('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-')
+const punctuation = charactersOf('.:!?')
+
+/** Finds what the caller knows to be secret: words as a whole, and what is in them of the letters of most tokens. */
+export const knownSecrets =
+  (isKnownSecret: (candidate: string) => boolean): Detector['find'] =>
+  (text, _words, { from }) => {
+    const secrets: Span[] = []
+    for (const { start, end } of stretchesOf(ofWord, shortest, text)) {
+      const tokens = stretchesOf(ofToken, shortest, text, start, end)
+      let last = end
+      while (last > start && punctuation[codeAt(text, last - 1)] === 1) last--
+      for (const each of [{ start, end: last }, ...tokens])
+        if (each.end > from && isKnownSecret(text.slice(each.start, each.end))) secrets.push(each)
+    }
+    return secrets
+  }

@@ -1,12 +1,11 @@
+import type { View } from '../decodings/decoding.js'
+import { viewsOf } from '../decodings/decodings.js'
 import { chargeLooks, chargeReading, type Meter } from '../meter.js'
-import { lastFrom, type Span } from '../span.js'
-import type { View } from '../views/view.js'
-import { viewsOf } from '../views/views.js'
-import type { Detector } from './detector.js'
+import { lastFrom, type Span } from '../spans.js'
+import { type Detector, endOfToken } from './detector.js'
 import { compileKeywords, type Words } from './keywords.js'
-import { looksBegun } from './random.js'
+import { looksBegun } from './looks.js'
 import { merge, type Secret } from './secret.js'
-import { endOfToken } from './secret-end.js'
 
 /** A text in which secrets are looked for. */
 export interface Part {

@@ -1,11 +1,10 @@
-import type { Finding } from '../guarded.js'
-import { isMarked, marksIn } from '../mark.js'
 import { chargeReading, type Meter } from '../meter.js'
-import { continuationEnd } from '../surroundings.js'
+import type { Finding } from '../safety.js'
+import { continuationEnd } from '../spans.js'
+import { type Beginning, beginningsIn, mayNameGoOn } from '../tail.js'
 import type { Detector } from './detector.js'
 import { compileFinder, type Part } from './finder.js'
-import { type Beginning, beginningsIn, mayNameGoOn } from './seams.js'
-import { merge, redact, type Secret } from './secret.js'
+import { isMarked, marksIn, merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
 export type LeakDetector = (

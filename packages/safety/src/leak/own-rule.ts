@@ -1,11 +1,9 @@
 import type { Matcher, RE2JS } from 're2js'
 import { compilePattern } from '../pattern.js'
 import type { SecretRule } from '../settings.js'
-import type { Span } from '../span.js'
-import { surroundings } from '../surroundings.js'
-import type { Detector } from './detector.js'
-import { isPlaceholder } from './placeholder.js'
-import { behindMatch } from './secret-end.js'
+import { type Span, surroundings } from '../spans.js'
+import { behindMatch, type Detector } from './detector.js'
+import { isPlaceholder } from './looks.js'
 
 /** The name of the group around what must not be seen; without it, that is the whole match. */
 const secretGroup = 'secret'

@@ -1,9 +1,7 @@
 import type { LeakAction } from '../settings.js'
-import type { Span } from '../span.js'
-import type { Detector } from './detector.js'
-import { isPlaceholder } from './placeholder.js'
-import { looksBegun, looksMadeUp, looksRandom } from './random.js'
-import { behindMatch } from './secret-end.js'
+import type { Span } from '../spans.js'
+import { behindMatch, type Detector } from './detector.js'
+import { isPlaceholder, looksBegun, looksMadeUp, looksRandom } from './looks.js'
 
 /** A rule of this package. */
 export interface BuiltInRule {
