@@ -25,7 +25,7 @@ export async function* readExport(
 ): AsyncGenerator<ExportRecord, ExportVerdict> {
   const chain = new ExportChain(sha256, known)
   let line = 0
-  for await (const bytes of linesOf(pieces)) {
+  for await (const bytes of splitLines(pieces)) {
     line++
     const record = readExportLine(bytes)
     if (record === undefined) return { ok: false, line, problem: 'no gateway has written this line' }
@@ -242,7 +242,7 @@ function isRecord(value: unknown): value is ExportRecord {
 const lineFeed = 0x0a
 
 /** Each line of bytes that come in pieces, with the line feed that ends it; the last may lack it. */
-export async function* linesOf(
+export async function* splitLines(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   let parts: Uint8Array[] = []

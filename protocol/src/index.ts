@@ -15,10 +15,10 @@ export * from './errors.js'
 export * from './export-chain.js'
 export {
   canonicalJson,
+  getMember,
   isDeeper,
   type JsonObject,
   type Member,
-  memberOf,
   prescan,
   readElements,
   readObject,

@@ -107,7 +107,7 @@ export const isDeeper = (bytes: Uint8Array, deepest: number): boolean =>
   typeof scan(bytes, deepest, Number.POSITIVE_INFINITY, false) === 'string'
 
 /** The bytes of one member of a well-formed JSON object; `undefined` where it has none of this name. */
-export function memberOf(object: Uint8Array, name: string): Uint8Array | undefined {
+export function getMember(object: Uint8Array, name: string): Uint8Array | undefined {
   const scanned = scan(object, Number.POSITIVE_INFINITY)
   if (typeof scanned === 'string') return undefined
   const member = memberNamed(name, scanned.members, object)
@@ -192,13 +192,13 @@ function scan(
 }
 
 /** Bytes that are looked at one by one before the search for the end of a string is left to the engine. */
-const near = 32
+const maxScannedBytes = 32
 
 /** Where the string that begins at `start` ends, or the end of all bytes. */
 function closingQuote(bytes: Uint8Array, start: number, length: number): number {
   let at = start + 1
   for (;;) {
-    for (const far = Math.min(at + near, length); at < far; at++) {
+    for (const far = Math.min(at + maxScannedBytes, length); at < far; at++) {
       const byte = bytes[at]
       if (byte === quote) return at
       if (byte === backslash) at++

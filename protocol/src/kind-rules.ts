@@ -104,7 +104,7 @@ const rules = {
 export const kindRules: Readonly<Record<Kind, KindRule>> = rules
 
 /** The rule of a kind; unknown reasoning kinds stand as thoughts do. `undefined` = nothing is known of it [MEUP-3.1]. */
-export function ruleOf(kind: string): KindRule | undefined {
+export function getKindRule(kind: string): KindRule | undefined {
   if (isKnownKind(kind)) return rules[kind]
   return kind.startsWith('reasoning.') ? rules[Kind.reasoningThought] : undefined
 }

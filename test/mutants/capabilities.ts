@@ -93,7 +93,7 @@ export const capabilities: readonly Mutant[] = [
   // Thoughts of other kinds need no context: they belong to no run, so nobody can hide them.
   {
     package: 'protocol',
-    function: 'ruleOf',
+    function: 'getKindRule',
     replace: 'rules[Kind.reasoningThought]',
     by: 'rules[Kind.reasoningStart]',
     tests: ['protocol/test/kinds.test.ts', 'protocol/test/vectors.test.ts'],

@@ -9,7 +9,7 @@ import {
 } from '@meup/protocol'
 
 /** What a participant holds, and where it has it from. */
-export interface Holdings {
+export interface GrantedCapabilities {
   readonly id: string
   readonly status: ParticipantInfo['status']
   /** By the operator, or by the issuer of its token. */
@@ -23,7 +23,11 @@ export interface Holdings {
  * Sorts what participants hold, which the gateway knows, by what the log tells of it. `now` in milliseconds since the
  * epoch. Of grants of the same the latest is taken to stand.
  */
-export function holdingsOf(participants: readonly ParticipantInfo[], log: GrantLog, now: number): Holdings[] {
+export function getGrantedCapabilities(
+  participants: readonly ParticipantInfo[],
+  log: GrantLog,
+  now: number,
+): GrantedCapabilities[] {
   const held = new Map(participants.map(({ id, capabilities }) => [id, capabilities]))
   const isPossible = ({ grantor, capabilities, expiresAt }: LoggedGrant): boolean =>
     (expiresAt === undefined || Date.parse(expiresAt) > now) &&

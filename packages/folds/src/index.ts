@@ -9,9 +9,6 @@ export * from './contexts/context-view.js'
 export type { Fold } from './fold.js'
 export * from './grants.js'
 export * from './mcp/calls.js'
-export { outcomeOf, type Result, type ResultSize, readResult } from './mcp/result.js'
-export * from './payload-text.js'
-export * from './presence.js'
 export {
   createProposalFold,
   createProposalFoldWith,
@@ -20,7 +17,10 @@ export {
   type ProposalSnapshot,
   type ProposalView,
   type Refusal,
-} from './proposals.js'
+} from './mcp/proposals.js'
+export { getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
+export * from './payload-text.js'
+export * from './presence.js'
 export * from './redact.js'
 export { attemptText, cancelledText, outcomeText, type ShownDecision } from './render/outcome.js'
 export * from './render/reasoning.js'
@@ -28,14 +28,14 @@ export * from './render/status.js'
 export * from './render/turn-markdown.js'
 export * from './source.js'
 export * from './steps/steps.js'
-export { seqOfUlid, ulidsOf } from './steps/ulid.js'
+export { createUlids, getUlidSeq } from './steps/ulid.js'
 export {
   brief,
   cut,
+  getMessage,
   head,
   inlineJson,
   isWithheld,
-  messageOf,
   onOneLine,
   printable,
   printableJson,
@@ -47,7 +47,7 @@ export { Assigner, type AssignSnapshot } from './turns/assign.js'
 export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
 export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/marks.js'
 export {
-  endOf,
+  getEnding,
   type Outcome,
   type Run,
   type ToolDecision,

@@ -14,7 +14,7 @@ const mark = '[redacted]'
 /** Stands for what was left out, so that nobody takes the rest for all there is. */
 const more = '…'
 /** Characters that a view keeps of one payload, and what it costs of them to look at a text however short it is. */
-const [longest, leastOfText] = [8192, 16]
+const [maxPayloadChars, minTextChars] = [8192, 16]
 
 /** In names without case and punctuation: `apiKey`, `API_KEY` and `X-Api-Key` all hold `apikey`. */
 const secretName =
@@ -26,8 +26,8 @@ const shortSecretName = /^(auth|pass|jwt|otp|pin)$/
  * guarded, and of what goes beyond 8,192 characters `…` is left.
  */
 export function redact(value: unknown, guard: Guard): Redacted {
-  const budget = { left: longest }
-  return { value: copy(value, guard, budget), size: longest - budget.left }
+  const budget = { left: maxPayloadChars }
+  return { value: copy(value, guard, budget), size: maxPayloadChars - budget.left }
 }
 
 /** A guarded text; one that may not be seen at all says so. */
@@ -80,7 +80,7 @@ function isLeft(budget: Budget): boolean {
 function look(text: string, guard: Guard, budget: Budget): string {
   if (budget.left === 0) return text === '' ? '' : more
   const kept = cut(guarded(text, guard), budget.left)
-  budget.left = Math.max(0, budget.left - Math.max(kept.length, text.length, leastOfText))
+  budget.left = Math.max(0, budget.left - Math.max(kept.length, text.length, minTextChars))
   return kept
 }
 

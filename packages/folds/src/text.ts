@@ -1,9 +1,7 @@
-import type { Envelope } from '@meup/protocol'
-
 type Payload = Readonly<Record<string, unknown>>
 
 /** What a chat or a reasoning envelope says, whichever form of payload it has; `''` where it says nothing. */
-export function messageOf({ message, content, goal, decision, hypothesis }: Payload): string {
+export function getMessage({ message, content, goal, decision, hypothesis }: Payload): string {
   const text = message ?? content ?? goal ?? decision ?? hypothesis
   return typeof text === 'string' ? text : ''
 }
@@ -17,7 +15,7 @@ export function isWithheld({ metadata }: Payload): boolean {
 export const FALLBACK_RATIONALE = 'Tool selected to satisfy the current subtask.'
 
 /** Never blank; `null` where the sender gave none, or none that may be shown. */
-export const rationaleOf = ({
+export const getRationale = ({
   rationale = '',
 }: {
   readonly rationale?: string | undefined
@@ -87,7 +85,3 @@ function spaced(value: unknown, budget: { left: number }): string {
   )
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }
-
-/** Envelopes as they are logged, one to a line; ends in a line break. */
-export const jsonLines = (envelopes: Iterable<Envelope>): string =>
-  [...envelopes].map((envelope) => `${JSON.stringify(envelope)}\n`).join('')

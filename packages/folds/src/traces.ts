@@ -51,8 +51,8 @@ export class Traces {
   /** The span of a context that a start has opened. */
   inContext(context: string): SpanContext {
     const root = contextRoot(context)
-    const traceId = this.originOf(root)?.traceId ?? traceIdOf(this.#epoch(), root)
-    return { traceId, spanId: spanIdOf(this.#epoch(), context.slice(context.lastIndexOf('/') + 1)) }
+    const traceId = this.originOf(root)?.traceId ?? getTraceId(this.#epoch(), root)
+    return { traceId, spanId: getSpanId(this.#epoch(), context.slice(context.lastIndexOf('/') + 1)) }
   }
 
   /** The span of a call, and what it is part of where it stands in no context. */
@@ -73,7 +73,7 @@ export class Traces {
 
   #ownSpan({ id, context, payload }: Request): SpanContext {
     const around = context === undefined ? carriedIn(payload) : this.inContext(context)
-    return { traceId: around?.traceId ?? traceIdOf(this.#epoch(), id), spanId: spanIdOf(this.#epoch(), id) }
+    return { traceId: around?.traceId ?? getTraceId(this.#epoch(), id), spanId: getSpanId(this.#epoch(), id) }
   }
 
   /** A request is carried out by those whom it is for. */
@@ -101,16 +101,16 @@ export interface SpanContext {
  * An epoch names one log, and an id one envelope of it: so whoever traces the log gives its spans the same ids, and what
  * two have sent is one span. It is SHA-256 because clients in other languages have that, too.
  */
-const digestOf = (epoch: string, id: string): string => bytesToHex(sha256(utf8ToBytes(`${epoch} ${id}`)))
+const digestId = (epoch: string, id: string): string => bytesToHex(sha256(utf8ToBytes(`${epoch} ${id}`)))
 
 /** Of the trace that begins with this envelope. */
-export const traceIdOf = (epoch: string, id: string): string => digestOf(epoch, id).slice(0, 32)
+export const getTraceId = (epoch: string, id: string): string => digestId(epoch, id).slice(0, 32)
 
 /** Of the span that begins with this envelope. */
-export const spanIdOf = (epoch: string, id: string): string => digestOf(epoch, id).slice(32, 48)
+export const getSpanId = (epoch: string, id: string): string => digestId(epoch, id).slice(32, 48)
 
 /** As W3C Trace Context writes it, sampled. */
-export const traceparentOf = ({ traceId, spanId }: SpanContext): string => `00-${traceId}-${spanId}-01`
+export const formatTraceparent = ({ traceId, spanId }: SpanContext): string => `00-${traceId}-${spanId}-01`
 
 const traceparent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:$|-)/
 

@@ -2,11 +2,17 @@ import { plain } from './decodings/decoders.js'
 import { decodeText } from './decodings/decoding.js'
 import { examples } from './generated/rules.js'
 import { sanitize } from './injection.js'
-import { detectorsOf, takenNames } from './leak/detectors.js'
+import { createDetectors, takenNames } from './leak/detectors.js'
 import { compileLeakDetector, type LeakDetector } from './leak/leak.js'
 import { chargeReading, type Meter, Stopped, stopping } from './meter.js'
 import { compilePattern } from './pattern.js'
-import { checkSettings, type PolicyRule, type SafetySettings } from './settings.js'
+import {
+  checkSettings,
+  type Finding,
+  type Guarded,
+  type PolicyRule,
+  type SafetySettings,
+} from './settings.js'
 import { withoutSeams } from './tail.js'
 import { withoutThinking } from './thinking.js'
 
@@ -27,7 +33,7 @@ export interface Safety {
 }
 
 /** Passes after which a text has settled: a mark or a cut may bring together what was apart, but not for ever. */
-const mostPasses = 8
+const maxPasses = 8
 
 /**
  * Compiles settings to a gate for texts. Throws SafetyError for what can't be used. The built-in rules are compiled by the
@@ -43,7 +49,7 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     answers.set(candidate, answer)
     return answer
   }
-  const detectors = detectorsOf(settings, isKnownSecret && isKnown)
+  const detectors = createDetectors(settings, isKnownSecret && isKnown)
   let leaks: LeakDetector | undefined
   const mask: LeakDetector = (text, before, meter) => {
     leaks ??= compileLeakDetector(detectors)
@@ -57,17 +63,17 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     const text = readable(whole, maxLength)
     chargeReading(meter, before.length + (3 + settings.policy.length) * text.length)
     const masked = mask(withoutThinking(text, withoutSeams(before)), before, meter)
-    if (masked.findings.some(blocks)) return withheld(masked.findings)
+    if (masked.findings.some(isBlocking)) return withheld(masked.findings)
     const verdict = judge(masked.text)
     const findings = [...masked.findings, ...verdict.findings]
-    if (findings.some(blocks)) return withheld(findings)
+    if (findings.some(isBlocking)) return withheld(findings)
     const sane = verdict.isTrusted ? masked.text : sanitize(masked.text)
     const seen = text === whole ? clamp(sane, maxLength) : clampReadable(sane, maxLength)
     return { text: seen, isWithheld: false, findings }
   }
 
   const settle = (text: string, before: string, meter: Meter, passes = 1): Guarded => {
-    if (passes > mostPasses) throw new Error(`a text is not the same after ${mostPasses} passes`)
+    if (passes > maxPasses) throw new Error(`a text is not the same after ${maxPasses} passes`)
     const passed = pass(text, before, meter)
     if (passed.isWithheld || passed.text === text) return passed
     const settled = settle(passed.text, '', meter, passes + 1)
@@ -92,25 +98,12 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
   }
 }
 
-const blocks = ({ action }: Finding): boolean => action === 'block'
+const isBlocking = ({ action }: Finding): boolean => action === 'block'
 const withheld = (findings: readonly Finding[]): Guarded => ({ text: '', isWithheld: true, findings })
 
 const distinct = (findings: readonly Finding[]): Finding[] => [
   ...new Map(findings.map((finding) => [`${finding.action} ${finding.rule}`, finding])).values(),
 ]
-
-export interface Finding {
-  readonly rule: string
-  readonly action: 'mask' | 'block' | 'sanitize' | 'review'
-}
-
-export interface Guarded {
-  /** Empty if it is withheld. */
-  readonly text: string
-  readonly isWithheld: boolean
-  /** Each rule once. */
-  readonly findings: readonly Finding[]
-}
 
 export interface Verdict {
   /** The text may hold what would be instructions to a model. */
@@ -140,18 +133,18 @@ const splitPair = /[\ud800-\udbff]$/
 const mark = /\[redacted:[a-z0-9-]+\]/y
 
 /** Characters behind the longest text that are read all the same, so that a secret that begins before them is seen. */
-const foresight = 2048
+const lookaheadChars = 2048
 
 /** What of a text is worth reading: of a much longer one than may be shown, the rest is cut off anyway. */
 export const readable = (text: string, maxLength: number): string =>
-  text.slice(0, maxLength + foresight).replace(splitPair, '')
+  text.slice(0, maxLength + lookaheadChars).replace(splitPair, '')
 
 /**
  * Cuts what came of the readable part of a longer text. Where that part ends, half a secret may stand unseen: so many
  * characters of its end are never shown.
  */
 export const clampReadable = (text: string, maxLength: number): string =>
-  clamp(text.slice(0, Math.max(0, text.length - foresight)) + ellipsis, maxLength)
+  clamp(text.slice(0, Math.max(0, text.length - lookaheadChars)) + ellipsis, maxLength)
 
 /** Cuts a text to so many characters (UTF-16), the last of them `…`. No character and no mark is cut in half. */
 export function clamp(text: string, maxLength: number): string {
@@ -165,15 +158,15 @@ export function clamp(text: string, maxLength: number): string {
 }
 
 /** Examples in one text: it takes some milliseconds to guard. */
-const together = 4
+const examplesPerStep = 4
 
 /**
  * Compiles the built-in rules, which a process shares: the first texts take several times as long otherwise. Goes in steps
  * of some milliseconds; between two of them a server can do its work.
  */
 export function* warmUp({ guard }: Safety): Generator<void> {
-  for (let at = 0; at < examples.length; at += together) {
-    guard(examples.slice(at, at + together).join('\n'))
+  for (let at = 0; at < examples.length; at += examplesPerStep) {
+    guard(examples.slice(at, at + examplesPerStep).join('\n'))
     yield
   }
 }

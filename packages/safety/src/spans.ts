@@ -38,10 +38,10 @@ export const blanks =
 const codes = 0x10000
 
 /** Those of a string. */
-export const charactersOf = (text: string): Characters => marked(text, 1)
+export const charSet = (text: string): Characters => marked(text, 1)
 
 /** All but those of a string. */
-export const charactersBut = (text: string): Characters => marked(text, 0)
+export const charSetExcept = (text: string): Characters => marked(text, 0)
 
 function marked(text: string, mark: 0 | 1): Characters {
   const characters = new Uint8Array(codes).fill(1 - mark)
@@ -50,7 +50,7 @@ function marked(text: string, mark: 0 | 1): Characters {
 }
 
 /** Every stretch, as long as it can be, of at least `shortest` such characters between `from` and `to`; in order. */
-export function stretchesOf(
+export function findStretches(
   characters: Characters,
   shortest: number,
   text: string,
@@ -72,15 +72,15 @@ export function stretchesOf(
 }
 
 /** Characters in which the secret of a keyword is looked for before and behind it, beside the rest of a word there. */
-const before = 160
-const behind = 128
+const charsBefore = 160
+const charsBehind = 128
 
 /** Characters of a word that count as one. */
-const longestWord = 4096
+const maxWordChars = 4096
 /** Characters before a word that may say what it is. */
-const label = 64
+const labelChars = 64
 /** Places up to so far apart are looked at together. */
-const together = 512
+const maxGapChars = 512
 
 /**
  * Spans of a text that have the surroundings of all places in it, which ascend. They may overlap: as one, they would be
@@ -90,23 +90,23 @@ export function surroundings(text: string, places: readonly number[]): Span[] {
   const spans: { first: number; start: number; end: number }[] = []
   for (const place of places) {
     const last = spans.at(-1)
-    if (last !== undefined && place + behind <= last.end) continue
-    const end = wordEnd(text, place + behind)
-    if (last !== undefined && place - last.first <= together) last.end = end
-    else spans.push({ first: place, start: Math.max(0, place - before), end })
+    if (last !== undefined && place + charsBehind <= last.end) continue
+    const end = wordEnd(text, place + charsBehind)
+    if (last !== undefined && place - last.first <= maxGapChars) last.end = end
+    else spans.push({ first: place, start: Math.max(0, place - charsBefore), end })
   }
   return spans
 }
 
 /** How much of a text may belong to what began before it. */
-export const continuationEnd = (text: string): number => wordEnd(text, behind)
+export const continuationEnd = (text: string): number => wordEnd(text, charsBehind)
 
 const blank = ' '.charCodeAt(0)
 const isOfWord = (text: string, at: number): boolean => codeAt(text, at) > blank
 
 /** Where the word starts that `from` is inside of, with what may be its label, in whole words; but not before `least`. */
 export const phraseStart = (text: string, from: number, least: number): number =>
-  wordStart(text, wordStart(text, from, least, longestWord) - label, least, label)
+  wordStart(text, wordStart(text, from, least, maxWordChars) - labelChars, least, labelChars)
 
 function wordStart(text: string, from: number, least: number, longest: number): number {
   const first = Math.max(least, from - longest)
@@ -117,7 +117,7 @@ function wordStart(text: string, from: number, least: number, longest: number): 
 
 /** Where the word ends that `from` is inside of. */
 export function wordEnd(text: string, from: number): number {
-  const last = Math.min(text.length, from + longestWord)
+  const last = Math.min(text.length, from + maxWordChars)
   let at = Math.min(text.length, from)
   while (at < last && isOfWord(text, at)) at++
   return at

@@ -4,9 +4,9 @@ import { phraseStart } from './spans.js'
 import { isThinking } from './thinking.js'
 
 /** Characters of what was said last, beside the rest of the word there and its label. */
-const usual = 192
+const tailChars = 192
 /** Characters by which the body of a key is known: fewer than are read behind its header. */
-const enoughOfKey = 120
+const maxKeyChars = 120
 
 const header = /-{4,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-{4,5}/g
 const footer = /-{4,5} ?END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-{4,5}/
@@ -27,11 +27,11 @@ export function tailOf(before: string, text: string): string {
   if (footer.test(body)) return lastWords(said)
   // Where a header is only spoken of, what follows is no key.
   if (!isKeyBody(decodeText(body, plain))) return lastWords(body)
-  const rest = body.slice(enoughOfKey)
-  return begun[0] + body.slice(0, enoughOfKey) + (begunFooter.exec(rest)?.[0] ?? '')
+  const rest = body.slice(maxKeyChars)
+  return begun[0] + body.slice(0, maxKeyChars) + (begunFooter.exec(rest)?.[0] ?? '')
 }
 
-const lastWords = (said: string): string => said.slice(phraseStart(said, said.length - usual, 0))
+const lastWords = (said: string): string => said.slice(phraseStart(said, said.length - tailChars, 0))
 
 /** What stands before the body of a key that is encrypted, or of PGP, also where the ends of lines are escaped. */
 const keyField = /(?:^|\\n)[ \t>|#*]*[\w-]+:[^\n\\]*/gm
@@ -69,7 +69,7 @@ export interface Beginning {
  * What a text may go on from: all that was said, and what was said since each of the last seams. A secret may begin there,
  * whatever the text before it ends with: `go` and `AKIA…` are two words.
  */
-export function beginningsIn(said: string): readonly Beginning[] {
+export function listBeginnings(said: string): readonly Beginning[] {
   const parts = said.split(seam)
   const cut = Array.from({ length: Math.min(most, parts.length - 1) }, (_, i) => parts.slice(-1 - i).join(''))
   return [

@@ -24,12 +24,12 @@ const NONE = -2
 /** What stands there of one capability. */
 export type Entry = readonly [here: number, there: number, index: number, program: Program]
 
-export function entryOf(conditions: Conditions, index: number, [one, other]: Signs): Entry {
-  const heads = headsOf(conditions)
-  return [characterOf(heads, one), characterOf(heads, other), index, assemble(conditions)]
+export function createEntry(conditions: Conditions, index: number, [one, other]: Signs): Entry {
+  const heads = getHeads(conditions)
+  return [getCharacter(heads, one), getCharacter(heads, other), index, assemble(conditions)]
 }
 
-export const candidatesOf = ([one, other]: Signs, entries: readonly Entry[]): Candidates => [
+export const createCandidates = ([one, other]: Signs, entries: readonly Entry[]): Candidates => [
   one.path,
   one.at,
   other.path,
@@ -38,7 +38,7 @@ export const candidatesOf = ([one, other]: Signs, entries: readonly Entry[]): Ca
 ]
 
 /** The index of the first candidate that allows an envelope of their kind; -1 if none does. */
-export function firstOf(candidates: Candidates, envelope: Subject): number {
+export function findFirst(candidates: Candidates, envelope: Subject): number {
   if (candidates.length === HEADER) return -1
   const { payload, to } = envelope
   let path = candidates[0] as Path | undefined
@@ -74,7 +74,7 @@ export type Signs = readonly [Sign, Sign]
 export type Heads = ReadonlyMap<Path | undefined, string>
 
 /** What every envelope has that passes the conditions. */
-export function headsOf({ only, questions }: Conditions): Heads {
+export function getHeads({ only, questions }: Conditions): Heads {
   const heads = new Map<Path | undefined, string>()
   if (only !== undefined) heads.set(undefined, only)
   for (const { path, asked, head } of questions) {
@@ -84,54 +84,50 @@ export function headsOf({ only, questions }: Conditions): Heads {
 }
 
 /** Any character will do, or none. */
-export const ANY = -1
+const ANY = -1
 
-export const characterOf = (heads: Heads, { path, at }: Sign): number => {
+const getCharacter = (heads: Heads, { path, at }: Sign): number => {
   const head = heads.get(path) ?? ''
   return at < head.length ? head.charCodeAt(at) : ANY
 }
 
 /** Only so many first characters are compared, at so many places. */
-const mostCharacters = 32
-const mostPlaces = 16
+const maxCharacters = 32
+const maxPlaces = 16
 
 /** Units of work that it takes to try a sign on a capability, twice. */
-const PER_TRIAL = 1 / 4
+const WORK_PER_TRIAL = 1 / 4
 
 /** The two signs by which most of the capabilities are told apart. Says what that costs before it begins. */
-export function tellingSigns(capabilities: readonly Heads[], charge: (units: number) => void): Signs {
-  const signs = signsOf(capabilities)
-  charge(signs.length * capabilities.length * PER_TRIAL)
+export function chooseSigns(capabilities: readonly Heads[], charge: (units: number) => void): Signs {
+  const signs = listSigns(capabilities)
+  charge(signs.length * capabilities.length * WORK_PER_TRIAL)
   const none = capabilities.map(() => 0)
-  const one = mostTelling(signs, capabilities, none)
-  const groups = capabilities.map((heads) => characterOf(heads, one) + 2)
-  return [one, mostTelling(signs, capabilities, groups)]
+  const one = chooseSign(signs, capabilities, none)
+  const groups = capabilities.map((heads) => getCharacter(heads, one) + 2)
+  return [one, chooseSign(signs, capabilities, groups)]
 }
 
-function signsOf(capabilities: readonly Heads[]): Sign[] {
+function listSigns(capabilities: readonly Heads[]): Sign[] {
   const longest = new Map<Path | undefined, number>([[undefined, 1]])
   for (const [path, head] of capabilities.flatMap((heads) => [...heads])) {
-    longest.set(path, Math.max(longest.get(path) ?? 0, Math.min(head.length, mostCharacters)))
+    longest.set(path, Math.max(longest.get(path) ?? 0, Math.min(head.length, maxCharacters)))
   }
-  const places = [...longest].slice(0, mostPlaces)
+  const places = [...longest].slice(0, maxPlaces)
   return places.flatMap(([path, length]) => Array.from({ length }, (_, at) => ({ path, at })))
 }
 
 const groupSize = 0x10002
 
 /** The sign that leaves the smallest groups of capabilities, where there are such groups already. */
-function mostTelling(
-  signs: readonly Sign[],
-  capabilities: readonly Heads[],
-  groups: readonly number[],
-): Sign {
+function chooseSign(signs: readonly Sign[], capabilities: readonly Heads[], groups: readonly number[]): Sign {
   let best: Sign = { path: undefined, at: 0 }
   let least = Number.POSITIVE_INFINITY
   for (const sign of signs) {
     const sizes = new Map<number, number>()
     let left = 0
     for (const [index, heads] of capabilities.entries()) {
-      const character = characterOf(heads, sign)
+      const character = getCharacter(heads, sign)
       const group = (groups[index] ?? 0) * groupSize + character
       const size = sizes.get(group) ?? 0
       // A group of n costs n²; what takes any character is in every group.

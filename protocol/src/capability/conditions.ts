@@ -1,4 +1,4 @@
-import { type Frame, frameOf, type Glob, headOf, isFramed } from './glob.js'
+import { type Frame, type Glob, getFrame, getGlobHead, isFramed } from './glob.js'
 import type { Node } from './parse.js'
 import { compileNode, type Test } from './value.js'
 
@@ -46,7 +46,7 @@ export function allows(program: Program, envelope: Subject, path: Path | undefin
   const { to, context, payload } = envelope
   const only = program[0] as string | undefined
   if (only !== undefined) {
-    if (to === undefined || !areAll(only, to)) return false
+    if (to === undefined || !isEach(only, to)) return false
   } else {
     const ofAddressees = program[1] as AddresseesTest | undefined
     if (ofAddressees !== undefined && (to === undefined || to.length === 0 || !ofAddressees(to))) return false
@@ -66,7 +66,7 @@ export function allows(program: Program, envelope: Subject, path: Path | undefin
 }
 
 /** Every addressee is that one, and there is one. */
-function areAll(only: string, to: readonly string[]): boolean {
+function isEach(only: string, to: readonly string[]): boolean {
   for (const name of to) if (name !== only) return false
   return to.length > 0
 }
@@ -84,10 +84,10 @@ function passes(program: Program, at: number, value: unknown): boolean {
 }
 
 /** What is asked of the text at a place: to be another; to be framed by two, or not; to begin with one and pass a test. */
-export const EQUAL = 0
-export const FRAMED = 1
+const EQUAL = 0
+const FRAMED = 1
 export const NOT_FRAMED = 2
-export const TEST = 3
+const TEST = 3
 
 /** What a pattern asks of one place in a payload. Where it is not `NOT_FRAMED`, all that passes begins with `head`. */
 export interface Question {
@@ -100,19 +100,25 @@ export interface Question {
 }
 
 /** What a pattern asks of the fields of nested objects, where they are; what differs most often comes first. */
-export function questionsOf(pattern: Node): Question[] {
+export function compileQuestions(pattern: Node): Question[] {
   const begun: Question[] = []
   const literals: Question[] = []
   const others: Question[] = []
 
   function add(node: Node, keys: readonly string[]): void {
-    const path = pathOf(keys)
+    const path = internPath(keys)
     if (node.type === 'glob' && node.text !== undefined)
       literals.push({ path, asked: EQUAL, head: node.text, tail: '', more: undefined })
     else if (node.type !== 'object' || node.fields.length === 0) {
       const framed = framedQuestions(node, path)
       if (framed === undefined)
-        others.push({ path, asked: TEST, head: headOf(onlyGlob(node)), tail: '', more: compileNode(node) })
+        others.push({
+          path,
+          asked: TEST,
+          head: getGlobHead(onlyGlob(node)),
+          tail: '',
+          more: compileNode(node),
+        })
       else if (framed[0]?.head === '') others.push(...framed)
       else begun.push(...framed)
     } else {
@@ -130,13 +136,13 @@ function framedQuestions(node: Node, path: Path): Question[] | undefined {
   const { some, none } = node.type === 'choice' ? node : { some: [node], none: [] }
   const [only, ...others] = some
   if (only === undefined || others.length > 0) return undefined
-  const taken = questionOf(only, path, FRAMED)
-  const refused = none.map((each) => questionOf(each, path, NOT_FRAMED))
+  const taken = createQuestion(only, path, FRAMED)
+  const refused = none.map((each) => createQuestion(each, path, NOT_FRAMED))
   return taken && refused.every((each) => each !== undefined) ? [taken, ...refused] : undefined
 }
 
-function questionOf(node: Node, path: Path, asked: number): Question | undefined {
-  const frame = node.type === 'glob' ? frameOf(node) : undefined
+function createQuestion(node: Node, path: Path, asked: number): Question | undefined {
+  const frame = node.type === 'glob' ? getFrame(node) : undefined
   return frame && { path, asked, head: frame.head, tail: frame.tail, more: frame.without }
 }
 
@@ -151,13 +157,13 @@ function onlyGlob(node: Node): Glob | undefined {
 export type Path = readonly string[]
 
 /** Paths that are known; when there are more, they begin anew, so that lists which are gone let go of theirs. */
-const mostKnown = 4096
+const maxKnownPaths = 4096
 const known = new Map<string, Path>()
 
-export function pathOf(keys: readonly string[]): Path {
+function internPath(keys: readonly string[]): Path {
   const name = JSON.stringify(keys)
   const path = known.get(name) ?? [...keys]
-  if (known.size >= mostKnown) known.clear()
+  if (known.size >= maxKnownPaths) known.clear()
   known.set(name, path)
   return path
 }

@@ -34,7 +34,7 @@ function compileString(node: Glob | Regex, undecided: boolean): Test {
   if (steps === 0) return (value) => typeof value === 'string' && matches(value)
   return (value) => {
     if (typeof value !== 'string') return false
-    return mayTake(value.length * steps) ? matches(value) : undecided
+    return spendSteps(value.length * steps) ? matches(value) : undecided
   }
 }
 
@@ -99,7 +99,7 @@ function someInside(root: object, { test, steps }: Inside): boolean {
   const open: object[] = [root]
   for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
     const values: unknown[] = Array.isArray(parent) ? parent : Object.values(parent)
-    if (!mayTake(values.length * steps)) return false
+    if (!spendSteps(values.length * steps)) return false
     for (const value of values) {
       if (test(value)) return true
       if (typeof value === 'object' && value !== null) open.push(value)
@@ -116,18 +116,18 @@ function isSingle(value: unknown): boolean {
 }
 
 /** Steps that one check may take, whatever patterns and texts meet in it. A step takes from 3 to 70 ns. */
-const mostSteps = 2 ** 20
+const maxSteps = 2 ** 20
 
 let left = 0
 let isShared = false
 
 /** A check begins: it has all its steps before it. Checks do not overlap. */
 export function beginCheck(): void {
-  if (!isShared) left = mostSteps
+  if (!isShared) left = maxSteps
 }
 
 /** Whether the check may take so many steps more. */
-export function mayTake(steps: number): boolean {
+function spendSteps(steps: number): boolean {
   left -= steps
   return left >= 0
 }
@@ -144,12 +144,12 @@ export function checkWithin<T>(steps: number, checks: () => T): T {
 }
 
 /** Steps for one unit of work. */
-const stepsForOne = 64
+const stepsPerUnit = 64
 
 /** Makes several checks one, which the meter pays for. Throws `WorkError` where it cannot. */
 export function checkMetered<T>(meter: WorkMeter, checks: () => T): T {
-  const steps = meter.left * stepsForOne
+  const steps = meter.left * stepsPerUnit
   const result = checkWithin(steps, checks)
-  meter.charge((steps - left) / stepsForOne, 'patterns to match with it')
+  meter.charge((steps - left) / stepsPerUnit, 'patterns to match with it')
   return result
 }

@@ -2,18 +2,18 @@ import { contextRoot } from '../context.js'
 import { Kind } from '../kinds.js'
 import { WorkError, WorkMeter } from '../work.js'
 import {
+  collectTexts,
+  createSpeech,
+  getLabel,
+  getVoice,
   isPayloadGuarded,
-  labelOf,
   RecentlySaid,
   rewritePayload,
   type Said,
   type Speech,
-  speechOf,
+  type SpokenText,
   type TailOf,
   type Utterance,
-  type UtteredText,
-  utteredTexts,
-  voiceOf,
 } from './speech.js'
 
 /** What the guard makes of an envelope; a part that is absent stays as it is. */
@@ -33,17 +33,17 @@ export interface GuardedParts<Finding extends GuardFinding> {
 const decoder = new TextDecoder()
 
 /** Where anything is found in an envelope, its texts past this many are withheld, so that they cost little. */
-const mostTexts = 256
+const maxTexts = 256
 /** Characters of all texts that are scanned for each unit of work that is left: so the survey has enough. */
-const charactersForOne = 2
+const charsPerWorkUnit = 2
 /** The part of the work that is left for the survey; where it finds something, the rest is for looks at each text. */
-const partOfSurvey = 2 / 3
+const surveyShare = 2 / 3
 /** Units of work for finding a text in its payload. */
-const textWork = 1 / 2
+const workPerText = 1 / 2
 /** What it costs to look at a text however short it is, in characters. */
-const charactersOfText = 16
+const minCharsPerText = 16
 /** Of a longer text no more is read than may be shown, and what a secret may need behind that. */
-const charactersBehind = 2048
+const lookaheadChars = 2048
 
 /** Guards what agents think aloud [MEUP-6.1]. */
 export class EnvelopeGuard<Settings extends GuardSettings, Finding extends GuardFinding> {
@@ -84,12 +84,12 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
    */
   guard(envelope: Utterance, payload: Uint8Array, meter = unlimited()): GuardedParts<Finding> {
     const json = isPayloadGuarded(envelope) ? decoder.decode(payload) : ''
-    const all = utteredTexts(envelope, json)
-    meter.charge(Math.min(all.length * textWork, Math.floor(meter.left)), what)
+    const all = collectTexts(envelope, json)
+    meter.charge(Math.min(all.length * workPerText, Math.floor(meter.left)), what)
     const texts = this.#affordable(all, meter)
-    const run = runOf(envelope)
+    const run = getRunKey(envelope)
     const said = this.#said.in(run)
-    const speech = speechOf(texts, envelope.from)
+    const speech = createSpeech(texts, envelope.from)
     const isClean = texts.length === 0 || this.#survey(texts, speech, said, meter)
     const parts: GuardedParts<Finding> =
       isClean && texts.length === all.length
@@ -101,18 +101,18 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
   }
 
   /** As many of the first texts as there is work left for. */
-  #affordable(texts: readonly UtteredText[], { left }: WorkMeter): readonly UtteredText[] {
-    let characters = left * charactersForOne
+  #affordable(texts: readonly SpokenText[], { left }: WorkMeter): readonly SpokenText[] {
+    let characters = left * charsPerWorkUnit
     const end = texts.findIndex(({ text }) => {
-      characters -= Math.min(text.length, this.#maxLength + charactersBehind) + charactersOfText
+      characters -= Math.min(text.length, this.#maxLength + lookaheadChars) + minCharsPerText
       return characters < 0
     })
     return end === -1 ? texts : texts.slice(0, end)
   }
 
   /** Where it is cut short, there may be something. */
-  #survey(texts: readonly UtteredText[], speech: Speech, said: Said, meter: WorkMeter): boolean {
-    const part = new WorkMeter(meter.left * partOfSurvey)
+  #survey(texts: readonly SpokenText[], speech: Speech, said: Said, meter: WorkMeter): boolean {
+    const part = new WorkMeter(meter.left * surveyShare)
     try {
       return this.#isClean(texts, speech, said, part)
     } catch (error) {
@@ -138,7 +138,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     let unscanned = 0
     let isMarked = false
 
-    const rewrite = (each: UtteredText): string => {
+    const rewrite = (each: SpokenText): string => {
       const seen = ++texts > scanned ? skip() : isClean ? each.text : look(each)
       if (seen !== undefined) return seen
       withheld++
@@ -148,8 +148,8 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     const skip = (): undefined => {
       unscanned++
     }
-    const look = (each: UtteredText): string | undefined => {
-      if (texts > mostTexts || meter.left === 0) return skip()
+    const look = (each: SpokenText): string | undefined => {
+      if (texts > maxTexts || meter.left === 0) return skip()
       try {
         return guard(each.text, hear(each))
       } catch (error) {
@@ -158,11 +158,11 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
       }
     }
     /** What a text may go on from: its voice's last words, anyone's last words, its label. */
-    const hear = (each: UtteredText): Set<string> => {
+    const hear = (each: SpokenText): Set<string> => {
       if (each.isKey) return noBefore
-      const voice = voiceOf(each, envelope.from)
+      const voice = getVoice(each, envelope.from)
       const own = voice === undefined ? '' : (voices.get(voice) ?? '')
-      const befores = new Set([own, all, labelOf(each)].filter((before) => before !== ''))
+      const befores = new Set([own, all, getLabel(each)].filter((before) => before !== ''))
       if (voice !== undefined) voices.set(voice, this.#maker.tailOf(own, each.text))
       all = this.#maker.tailOf(all, each.text)
       return befores.size === 0 ? noBefore : befores
@@ -206,7 +206,7 @@ const nothingFound = { findings: [], withheld: 0 }
 const noBefore: Set<string> = new Set([''])
 
 /** What is thought or said next in the same run goes on from this. What belongs to no run goes by its sender. */
-function runOf({ id, from, kind, context }: Utterance): string {
+function getRunKey({ id, from, kind, context }: Utterance): string {
   if (context !== undefined) return contextRoot(context)
   return kind === Kind.reasoningStart ? id : ` ${from}`
 }
@@ -221,7 +221,7 @@ function markWithheld(json: string, unscanned: number): string {
 }
 
 /** Whether there is certainly nothing to be found in the texts of an envelope, in a run where this was said. */
-export type Survey = (texts: readonly UtteredText[], speech: Speech, said: Said, meter?: WorkMeter) => boolean
+export type Survey = (texts: readonly SpokenText[], speech: Speech, said: Said, meter?: WorkMeter) => boolean
 
 /**
  * Nearly always there is nothing to be found. That shows in a few looks at all texts together, however many they are;

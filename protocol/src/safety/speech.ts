@@ -6,7 +6,7 @@ import { mapStrings } from './map-strings.js'
 export type Utterance = Pick<Envelope, 'id' | 'from' | 'kind' | 'context' | 'rationale' | 'payload'>
 
 /** A text that is guarded. */
-export interface UtteredText {
+export interface SpokenText {
   readonly text: string
   /** `rationale`, or where in the payload it stands, as `mapStrings` has it. */
   readonly place: string
@@ -28,8 +28,8 @@ export const isToolCall = ({ kind, payload }: Utterance): boolean =>
  * Every text that is guarded, in its order: the `rationale`, every string of a `reasoning.*` payload, and every string of
  * `metadata` elsewhere but in MCP. `json` is the payload.
  */
-export function utteredTexts(envelope: Utterance, json: string): UtteredText[] {
-  const texts: UtteredText[] = []
+export function collectTexts(envelope: Utterance, json: string): SpokenText[] {
+  const texts: SpokenText[] = []
   const { rationale } = envelope
   if (rationale !== undefined && rationale !== '') {
     texts.push({ text: rationale, place: 'rationale', isKey: false })
@@ -45,7 +45,7 @@ export function utteredTexts(envelope: Utterance, json: string): UtteredText[] {
 export function rewritePayload(
   envelope: Utterance,
   json: string,
-  rewrite: (text: UtteredText) => string,
+  rewrite: (text: SpokenText) => string,
 ): string {
   const part = guardedPart(envelope)
   if (part === undefined) return json
@@ -74,12 +74,12 @@ const vocabulary: ReadonlySet<string> = new Set([
 const unnamed: ReadonlySet<string> = new Set(['message', 'reason', 'rationale', 'references'])
 
 /** Characters of a name, from its end: one name may stand before very many values. */
-const longestName = 100
+const maxNameChars = 100
 
 /** What a value is called, for those secrets that are told by it: `password: …`. Empty where that says nothing. */
-export function labelOf({ place, isKey }: UtteredText): string {
+export function getLabel({ place, isKey }: SpokenText): string {
   if (isKey || unnamed.has(place)) return ''
-  const end = place.slice(-longestName)
+  const end = place.slice(-maxNameChars)
   return `${end.slice(end.lastIndexOf('/') + 1)}: `
 }
 
@@ -94,31 +94,31 @@ export interface Speech {
 }
 
 /** Voices of one run past this many are not told apart. */
-export const mostVoices = 16
+const maxVoices = 16
 /** Characters of a place by which a voice is still known. */
-const longestPlace = 100
+const maxPlaceChars = 100
 
-export function speechOf(texts: readonly UtteredText[], from: string): Speech {
+export function createSpeech(texts: readonly SpokenText[], from: string): Speech {
   const voices = new Map<string, string>()
   const lines: string[] = []
   let spoken = ''
   for (const each of texts) {
     const { text, isKey } = each
-    const label = labelOf(each)
+    const label = getLabel(each)
     lines.push(text)
     if (label !== '') lines.push(label + text)
     if (isKey) continue
     spoken += text
-    const voice = voiceOf(each, from)
-    if (voice === undefined || (voices.size >= mostVoices && !voices.has(voice))) continue
+    const voice = getVoice(each, from)
+    if (voice === undefined || (voices.size >= maxVoices && !voices.has(voice))) continue
     voices.set(voice, (voices.get(voice) ?? '') + text)
   }
   return { spoken, voices, lines: lines.join('\n') }
 }
 
 /** Whose words a text goes on with: one sender's in one place. Deep inside a payload nobody speaks. */
-export const voiceOf = ({ place, isKey }: UtteredText, from: string): string | undefined =>
-  isKey || place.includes('/') || place.length > longestPlace ? undefined : `${from} ${place}`
+export const getVoice = ({ place, isKey }: SpokenText, from: string): string | undefined =>
+  isKey || place.includes('/') || place.length > maxPlaceChars ? undefined : `${from} ${place}`
 
 /** Gives the end of what is said when `text` follows on `before`: as much as a secret may need that goes on behind it. */
 export type TailOf = (before: string, text: string) => string
@@ -130,9 +130,9 @@ export interface Said {
   readonly voices: ReadonlyMap<string, string>
 }
 
-const nothing: Said = { all: '', voices: new Map() }
+const nothingSaid: Said = { all: '', voices: new Map() }
 /** Runs past this many are forgotten, those first in which nothing has been said for longest. */
-const rememberedRuns = 1000
+const maxRuns = 1000
 
 /**
  * What was said last in each run: a secret that is split over several texts is found where the last one completes it
@@ -147,29 +147,29 @@ export class RecentlySaid {
   }
 
   in(run: string): Said {
-    return this.#runs.get(run) ?? nothing
+    return this.#runs.get(run) ?? nothingSaid
   }
 
   /** `spoken`: all of it; `voices`: the part of each. */
   add(run: string, spoken: string, voices: ReadonlyMap<string, string>): void {
     const said = this.in(run)
     const kept = new Map(said.voices)
-    const all = alone(this.#tailOf(said.all, spoken))
+    const all = copyText(this.#tailOf(said.all, spoken))
     for (const [voice, words] of voices) {
       const own = kept.get(voice) ?? ''
       // Nearly always one voice alone has spoken.
       const isAll = words === spoken && own === said.all
-      renew(kept, voice, isAll ? all : alone(this.#tailOf(own, words)), mostVoices)
+      setNewest(kept, voice, isAll ? all : copyText(this.#tailOf(own, words)), maxVoices)
     }
-    renew(this.#runs, run, { all, voices: kept }, rememberedRuns)
+    setNewest(this.#runs, run, { all, voices: kept }, maxRuns)
   }
 }
 
 /** A piece of a string would keep all of it in memory; a copy does not. */
-const alone = (piece: string): string => JSON.parse(JSON.stringify(piece)) as string
+const copyText = (piece: string): string => JSON.parse(JSON.stringify(piece)) as string
 
 /** Puts an entry last, and drops the first where there are more than `most`. */
-function renew<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+function setNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
   map.delete(key)
   map.set(key, value)
   if (map.size <= most) return

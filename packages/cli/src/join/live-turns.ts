@@ -1,5 +1,12 @@
 import type { DialRequest } from '@meup/agent-sdk'
-import { Bounded, cancellationOf, endOf, reasoningBlock, type Style, type TurnReasoning } from '@meup/folds'
+import {
+  Bounded,
+  getCancellation,
+  getEnding,
+  reasoningBlock,
+  type Style,
+  type TurnReasoning,
+} from '@meup/folds'
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
 import { ask } from '../reading.js'
 import { readTurns, threadOf } from '../reasoning/read-turns.js'
@@ -64,10 +71,10 @@ export class LiveTurns {
     const { kind, from, to = [], context = '' } = envelope
     if (isAnswer(envelope)) return Promise.resolve([from])
     if (kind === Kind.mcpResponse) return this.#callers.get(from) && Promise.resolve([from])
-    if (kind === Kind.mcpRequest) return cancellationOf(envelope.payload) && Promise.resolve([...to])
+    if (kind === Kind.mcpRequest) return getCancellation(envelope.payload) && Promise.resolve([...to])
     if (kind === Kind.chatCancel) return this.#answering(correlations(envelope), from)
     if (kind !== Kind.reasoningConclusion && kind !== Kind.reasoningCancel) return undefined
-    if (endOf(envelope)[0] === 'completed') return undefined
+    if (getEnding(envelope)[0] === 'completed') return undefined
     return from === GATEWAY ? known(this.#ownerOf(context)) : Promise.resolve([from])
   }
 

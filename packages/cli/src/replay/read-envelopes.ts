@@ -1,5 +1,5 @@
 import { readLogged } from '@meup/gateway'
-import { type AnyEnvelope, type Envelope, linesOf } from '@meup/protocol'
+import { type AnyEnvelope, type Envelope, splitLines } from '@meup/protocol'
 import type { Damage, Extent, Item } from './recorded.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -10,7 +10,7 @@ export async function* readEnvelopes(
 ): AsyncGenerator<Item, Extent | Damage> {
   let [line, first, last] = [0, 0, 0]
   let gap: number | undefined
-  for await (const bytes of linesOf(pieces)) {
+  for await (const bytes of splitLines(pieces)) {
     line++
     const read = readLine(bytes)
     if (typeof read === 'string') return { ok: false, line, problem: read }

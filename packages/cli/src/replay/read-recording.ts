@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readBody } from '@meup/gateway'
-import { type AnyEnvelope, type ExportVerdict, linesOf, readExport } from '@meup/protocol'
+import { type AnyEnvelope, type ExportVerdict, readExport, splitLines } from '@meup/protocol'
 import { readEnvelopes } from './read-envelopes.js'
 import type { Damage, Extent, Item } from './recorded.js'
 import type { Recording } from './recording.js'
@@ -16,7 +16,7 @@ export async function* readRecording(recording: Recording): AsyncGenerator<Item,
 
 /** Whether the first line looks like an envelope. Whatever else it is must prove to be an export. */
 async function beginsPlainly(recording: Recording): Promise<boolean> {
-  for await (const line of linesOf(recording.pieces())) {
+  for await (const line of splitLines(recording.pieces())) {
     try {
       return Object.hasOwn(Object(JSON.parse(Buffer.from(line).toString())), 'kind')
     } catch {

@@ -1,4 +1,11 @@
-import { brief, GrantLog, grantKinds, type Holdings, holdingsOf, type LoggedGrant } from '@meup/folds'
+import {
+  brief,
+  type GrantedCapabilities,
+  GrantLog,
+  getGrantedCapabilities,
+  grantKinds,
+  type LoggedGrant,
+} from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, destination } from '../connection.js'
 import { table } from '../operator/table.js'
@@ -25,7 +32,7 @@ export async function listCapabilities(
 ): Promise<void> {
   const at = destination(flags)
   const log = await readGrants(flags)
-  const all = holdingsOf(await readParticipants(at), log, Date.now())
+  const all = getGrantedCapabilities(await readParticipants(at), log, Date.now())
   const wanted = all.filter(({ id }) => participant === undefined || id === participant)
   if (wanted.length === 0) {
     const known = all.map(({ id }) => id).join(', ')
@@ -90,7 +97,7 @@ async function grantOf(start: string, flags: ConnectionFlags): Promise<LoggedGra
 }
 
 /** Who, where from, the id of the grant, and what. */
-function rowsOf({ id, configured, grants, others }: Holdings): string[][] {
+function rowsOf({ id, configured, grants, others }: GrantedCapabilities): string[][] {
   const rows = [
     ...(configured.length > 0 ? [['configured', '', capabilitiesText(configured)]] : []),
     ...grants.map((grant) => [`granted by ${grant.grantor}`, grant.id, grantText(grant)]),

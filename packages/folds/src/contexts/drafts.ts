@@ -2,7 +2,7 @@ import { contextRoot, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 import { isNotification } from '../mcp/calls.js'
 import { payloadText } from '../payload-text.js'
 import { Register, type RegisterSnapshot } from '../register.js'
-import { type Quoted, sourceOf } from '../source.js'
+import { getSource, type Quoted } from '../source.js'
 import { isObject, isWithheld } from '../text.js'
 import type { ContextView, Counts } from './context-view.js'
 
@@ -23,7 +23,7 @@ export class Drafts {
 
   /** Counts as changed. What is new is a free path until a start is seen to open it. */
   touch(context: string, ts: string, seq: number): Draft {
-    const draft = this.get(context) ?? draftOf(context, ts, seq)
+    const draft = this.get(context) ?? createDraft(context, ts, seq)
     this.#changed.set(context, draft)
     return draft
   }
@@ -84,7 +84,7 @@ export type Draft = {
   weight: number
 }
 
-export const draftOf = (context: string, startedAt: string, firstSeq: number): Draft => ({
+export const createDraft = (context: string, startedAt: string, firstSeq: number): Draft => ({
   context,
   state: 'free',
   owner: null,
@@ -107,7 +107,7 @@ export const draftOf = (context: string, startedAt: string, firstSeq: number): D
 })
 
 /** Of one context. */
-const remembered = { contributors: 1000, references: 100, proposals: 100 }
+const maxEntries = { contributors: 1000, references: 100, proposals: 100 }
 const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningStart,
   Kind.reasoningConclusion,
@@ -124,7 +124,7 @@ export function count(
   if (namespaceOf(kind) === 'reasoning' && !boundaries.has(kind)) counts.thoughts++
   if (kind === Kind.mcpRequest && !isNotification(payload)) counts.calls++
   if (isLate) counts.late++
-  if (!contributors.includes(from) && contributors.length < remembered.contributors) contributors.push(from)
+  if (!contributors.includes(from) && contributors.length < maxEntries.contributors) contributors.push(from)
 }
 
 export function begin(draft: Draft, start: Envelope, isKnown: (id: string) => boolean): void {
@@ -166,16 +166,16 @@ export function quoteFree(draft: Draft, envelope: Envelope): void {
 export function propose({ proposals }: Draft, proposal: string): boolean {
   if (proposals.includes(proposal)) return false
   proposals.push(proposal)
-  if (proposals.length > remembered.proposals) proposals.shift()
+  if (proposals.length > maxEntries.proposals) proposals.shift()
   return true
 }
 
 const quote = (envelope: Envelope, text: string): Quoted => ({
-  source: sourceOf(envelope),
+  source: getSource(envelope),
   text: isWithheld(envelope.payload) ? null : text,
 })
 
 const idsIn = (references: unknown): string[] =>
   Array.isArray(references)
-    ? references.filter((id) => typeof id === 'string').slice(0, remembered.references)
+    ? references.filter((id) => typeof id === 'string').slice(0, maxEntries.references)
     : []

@@ -7,16 +7,16 @@ type Payload = Readonly<Record<string, unknown>>
 
 /** The one method whose name says nothing of what is done. */
 const toolsCall = 'tools/call'
-const longestName = 128
+const maxNameChars = 128
 
 export const isToolCall = ({ method }: Payload): boolean => method === toolsCall
 
 /** The tool of a `tools/call`, else the method; 128 characters of it. */
-export const toolNameOf = (payload: Payload): string => head(nameIn(payload), longestName)
+export const getToolName = (payload: Payload): string => head(nameIn(payload), maxNameChars)
 
 /** The same as it may be shown. It is guarded before it is cut, so that the cut leaves no half of a secret. */
 export const guardedToolName = (payload: Payload, guard: Guard): string =>
-  head(guarded(nameIn(payload), guard), longestName)
+  head(guarded(nameIn(payload), guard), maxNameChars)
 
 function nameIn({ method, params }: Payload): string {
   const name = method === toolsCall && isObject(params) ? params.name : undefined
@@ -24,7 +24,7 @@ function nameIn({ method, params }: Payload): string {
 }
 
 /** The arguments of a `tools/call`, else the parameters; `{}` where there are none. */
-export function parametersOf({ method, params }: Payload): unknown {
+export function getParameters({ method, params }: Payload): unknown {
   if (!isObject(params)) return params ?? {}
   if (method === toolsCall) return params.arguments ?? {}
   const { _meta, ...rest } = params
@@ -36,7 +36,7 @@ export const isNotification = ({ method }: Payload): boolean =>
   typeof method === 'string' && method.startsWith('notifications/')
 
 /** Which request a notification takes back, and why; `undefined` = it is another notification. */
-export function cancellationOf({
+export function getCancellation({
   method,
   params,
 }: Payload): { requestId: string; reason: unknown } | undefined {
@@ -59,12 +59,12 @@ interface Cancellable {
  * Which of the calls, by their keys, its asker takes back with this notification, and why. It names the request by the id
  * of the envelope, by what it answers, or by the id of JSON-RPC, where it means the latest. `undefined` = none of them.
  */
-export function takenBack<Call extends Cancellable>(
+export function findCancelledCall<Call extends Cancellable>(
   envelope: Envelope,
   calls: Pick<Bounded<Call>, 'get' | 'snapshot'>,
   askerOf: (call: Call) => string,
 ): { readonly key: string; readonly call: Call; readonly reason: unknown } | undefined {
-  const cancellation = cancellationOf(envelope.payload)
+  const cancellation = getCancellation(envelope.payload)
   if (cancellation === undefined) return undefined
   const { requestId, reason } = cancellation
   const isOwn = (call: Call): boolean => askerOf(call) === envelope.from
@@ -83,7 +83,7 @@ const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
 const refusals: ReadonlySet<unknown> = new Set(['denied', 'limited'])
 
 /** What a `system.decision` is about, as if its participant had sent it; `undefined`: it concerns nobody. */
-export function attemptOf(decision: Envelope): Envelope | undefined {
+export function getAttempt(decision: Envelope): Envelope | undefined {
   const { payload, to, correlationId: _, context: __, ...rest } = decision
   const [participant] = to ?? []
   if (participant === undefined) return undefined

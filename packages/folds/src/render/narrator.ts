@@ -10,17 +10,23 @@ import {
 import { Bounded } from '../bounded.js'
 import { isInside } from '../contexts/context-view.js'
 import { Deadlines } from '../deadlines.js'
-import { guardedToolName, isNotification, isToolCall, parametersOf, takenBack } from '../mcp/calls.js'
+import {
+  findCancelledCall,
+  getParameters,
+  guardedToolName,
+  isNotification,
+  isToolCall,
+} from '../mcp/calls.js'
 import { readResult } from '../mcp/result.js'
 import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
 import { type Guard, guarded, redact } from '../redact.js'
 import { anyLabel, phaseLabels, thoughtSteps } from '../steps/steps.js'
 import { head, inlineJson, isBlank, isObject, isWithheld, onOneLine, printable, reasonText } from '../text.js'
-import { endOf, type TurnState } from '../turns/record.js'
+import { getEnding, type TurnState } from '../turns/record.js'
 import { cancelledText, outcomeText } from './outcome.js'
 
 /** Characters of arguments, and of a result. */
-const [longestArguments, longestResult] = [200, 500]
+const [maxArgumentsChars, maxResultChars] = [200, 500]
 const withheld = '(withheld)'
 
 /** A call or a proposal. */
@@ -174,7 +180,7 @@ export class Narrator {
 
   /** What is open in a context that is cancelled is cancelled with it; in a free path, all that its agent has open there. */
   #close(envelope: Envelope): void {
-    const [state, reason] = endOf(envelope)
+    const [state, reason] = getEnding(envelope)
     if (state !== 'cancelled' || !this.#mayClose(envelope)) return
     const { from, context = '' } = envelope
     const root = contextRoot(context)
@@ -198,7 +204,7 @@ export class Narrator {
 
   #notification(envelope: Envelope): string {
     const { from, payload } = envelope
-    const named = takenBack(envelope, this.#calls, (call) => call.from)
+    const named = findCancelledCall(envelope, this.#calls, (call) => call.from)
     if (named === undefined) return `${from} sends ${this.#toolIn(payload)}${this.#argumentsIn(payload)}`
     const { key, call, reason } = named
     // Who takes back what the agent was asked takes back the turn.
@@ -268,7 +274,7 @@ export class Narrator {
     if (value === undefined) return ''
     // A text is the beginning of their JSON.
     const isText = typeof value === 'string'
-    return ` ${onOneLine(isText ? head(guarded(value, this.#guard), longestArguments) : this.#json(value))}`
+    return ` ${onOneLine(isText ? head(guarded(value, this.#guard), maxArgumentsChars) : this.#json(value))}`
   }
 
   #remember({ id, from, context, payload }: Envelope, isProposal: boolean): string {
@@ -297,12 +303,12 @@ export class Narrator {
   }
 
   #argumentsIn(payload: Envelope['payload']): string {
-    const text = this.#json(parametersOf(payload))
+    const text = this.#json(getParameters(payload))
     return text === '{}' ? '' : ` ${text}`
   }
 
   #json(value: unknown): string {
-    return onOneLine(inlineJson(redact(value, this.#guard).value, longestArguments))
+    return onOneLine(inlineJson(redact(value, this.#guard).value, maxArgumentsChars))
   }
 
   /** A text that the gateway has not guarded, on one line. */
@@ -318,10 +324,10 @@ const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => 
 /** What is shown of a result, and how long it is where that is not all. JSON of many lines is as well read on one. */
 function shortResult(text: string): [shown: string, length: string] {
   const isJson = /^\s*[{[]\s*["{[]/.test(text)
-  const looked = isJson ? head(text, 4 * longestResult) : text
+  const looked = isJson ? head(text, 4 * maxResultChars) : text
   const whole = isJson ? onOneLine(looked) : text
-  if (whole.length <= longestResult && looked === text) return [whole, '']
-  return [`${head(whole, longestResult)}…`, ` (of ${text.length.toLocaleString('en')} characters)`]
+  if (whole.length <= maxResultChars && looked === text) return [whole, '']
+  return [`${head(whole, maxResultChars)}…`, ` (of ${text.length.toLocaleString('en')} characters)`]
 }
 
 const ofWhom = (to: readonly string[] | undefined): string =>
@@ -365,7 +371,7 @@ const looksLikeOurs = new RegExp(
  * A text of others in a paragraph of ours. Its first line goes on from what we wrote; from the first further line that
  * may be taken for ours, or would end the paragraph, all of it is a block quote.
  */
-export function quoted(text: string): string {
+function quoted(text: string): string {
   const [first = '', ...rest] = printable(text).trim().split('\n')
   const from = rest.findIndex((line) => looksLikeOurs.test(line))
   if (from === -1) return [first, ...rest].join('\n')

@@ -1,7 +1,7 @@
 import { cut, onOneLine } from '../text.js'
 import type { TurnInfo, TurnReasoning } from '../turns/turn-info.js'
 import {
-  inGroups,
+  groupDecisions,
   outcomeText,
   parametersText,
   rationaleText,
@@ -23,7 +23,7 @@ export interface Thread {
   readonly isActive: boolean
 }
 
-const longestEcho = 20
+const maxEchoChars = 20
 
 /** Lines of `/reasoning` (the latest turn that has ended), `/reasoning <number>` and `/reasoning all`. Never throws. */
 export function reasoningCommand(
@@ -41,7 +41,7 @@ export function reasoningCommand(
   }
   const number = /^\d{1,9}$/.test(asked) ? Number(asked) : undefined
   const turn = asked === '' ? latest : turns.find(({ turn_number }) => turn_number === number)
-  const echo = cut(onOneLine(asked), longestEcho)
+  const echo = cut(onOneLine(asked), maxEchoChars)
   return turn === undefined
     ? [style.section(`  ✗ No reasoning data for turn ${echo} in this thread.`)]
     : show(turn)
@@ -68,7 +68,7 @@ export function reasoningBlock(reasoning: ShownReasoning | null, style: Style = 
     style.section(`  ┄ Reasoning (turn ${reasoning.turn_number})`),
     ...narrativeOf(reasoning, style),
   ]
-  for (const { group, decisions } of inGroups(reasoning.tool_decisions)) {
+  for (const { group, decisions } of groupDecisions(reasoning.tool_decisions)) {
     if (group !== null) lines.push(style.section(`  ┄ [parallel batch ${group}]`))
     for (const decision of decisions) {
       const [arrow, indent] = group === null ? ['', '    '] : ['  ↳ ', '       ']
@@ -91,7 +91,7 @@ export function reasoningDetail(
   const { thread_id, turn_number } = reasoning
   const where = isNamed ? `thread ${onOneLine(thread_id)}, turn ${turn_number}` : `turn ${turn_number}`
   const lines = [style.section(`  ┄ Reasoning — ${where}`), ...narrativeOf(reasoning, style)]
-  for (const { group, decisions } of inGroups(reasoning.tool_decisions)) {
+  for (const { group, decisions } of groupDecisions(reasoning.tool_decisions)) {
     if (group !== null) lines.push('', style.section(`  ┄ [parallel batch ${group}]`))
     for (const decision of decisions) {
       const [arrow, indent] = group === null ? ['', '    '] : ['  ↳ ', '       ']

@@ -5,7 +5,7 @@ import type { ReasoningStep } from '../steps/steps.js'
 import { cut, onOneLine } from '../text.js'
 import { plainStyle, type Style } from './reasoning.js'
 
-const longestPreview = 80
+const maxPreviewChars = 80
 
 /** Live lines of what goes on: `○ Thinking...`, `○ <tool>` when it is called, `● <tool>` when it is done. */
 export function createStatusLines(style: Style = plainStyle): (envelope: Envelope) => string[] {
@@ -31,7 +31,7 @@ export function previewLines(
   style: Style = plainStyle,
 ): string[] {
   const said = content.slice(content.indexOf(arrow) + arrow.length)
-  const preview = cut(onOneLine(phase === 'error' ? `error: ${said}` : said), longestPreview)
+  const preview = cut(onOneLine(phase === 'error' ? `error: ${said}` : said), maxPreviewChars)
   return preview === '' ? [] : [style.section(`    ▸ ${preview}`)]
 }
 

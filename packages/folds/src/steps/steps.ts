@@ -4,10 +4,10 @@ import { readResult } from '../mcp/result.js'
 import { fieldsText, thoughtText } from '../payload-text.js'
 import type { Guard } from '../redact.js'
 import type { Source } from '../source.js'
-import { head, isBlank, messageOf } from '../text.js'
+import { getMessage, head, isBlank } from '../text.js'
 
 /** Characters that are kept of what a tool said. */
-const longestResult = 500
+const maxResultChars = 500
 
 /** What a step says of a call whose request is not there any more. */
 const unknownTool = 'a tool'
@@ -22,7 +22,7 @@ export function calledTool({ kind, payload }: Envelope, guard: Guard): string | 
  * The steps that an envelope makes, in their order [MEUP-10.5]. `answered`: the calls that a response answers, by their ids,
  * with their tools; without one where the log has the request no more.
  */
-export function stepsOf(
+export function getSteps(
   envelope: Envelope,
   answered: readonly (readonly [id: string, tool: string | undefined])[],
   guard: Guard,
@@ -31,7 +31,7 @@ export function stepsOf(
   if (kind === Kind.mcpResponse) {
     const { outcome, text } = readResult(payload, guard)
     const phase = outcome === 'error' ? 'error' : 'execute'
-    const said = head(text, longestResult)
+    const said = head(text, maxResultChars)
     return answered.map(([call, tool = unknownTool]) => ({
       phase,
       content: `${tool} -> ${said}`,
@@ -86,7 +86,7 @@ export function thoughtSteps(payload: Readonly<Record<string, unknown>>): readon
   const { phase } = payload
   if (isPhase(phase))
     return isBlank(thoughtText(payload)) ? [] : [{ phase, content: thoughtText(payload).trim() }]
-  const parts = partsOf(messageOf(payload))
+  const parts = splitSteps(getMessage(payload))
   const last = parts.at(-1)
   const more = last === undefined ? thoughtText(payload) : fieldsText(payload)
   if (isBlank(more)) return parts
@@ -109,10 +109,15 @@ interface Part {
 
 /** Takes what an agent thought apart into steps. Blank text has none. */
 export const parseThinking = (turnId: string, text: string): ParsedStep[] =>
-  partsOf(text).map(({ phase, content }, index) => ({ turn_id: turnId, step_number: index, phase, content }))
+  splitSteps(text).map(({ phase, content }, index) => ({
+    turn_id: turnId,
+    step_number: index,
+    phase,
+    content,
+  }))
 
 /** The labels decide where there are any, else what each line looks like. */
-export function partsOf(text: string): readonly Part[] {
+export function splitSteps(text: string): readonly Part[] {
   const parts = anyLabel.test(text) ? byLabels(text) : byLines(text)
   return parts
     .map(({ phase, content }) => ({ phase, content: content.trim() }))
@@ -124,7 +129,7 @@ function byLabels(text: string): readonly Part[] {
   const [before = '', ...rest] = text.split(anyLabel)
   const parts: Part[] = [{ phase: 'thinking', content: before }]
   for (let at = 0; at < rest.length; at += 2) {
-    parts.push({ phase: phaseOfLabel(rest[at] ?? '') ?? 'thinking', content: rest[at + 1] ?? '' })
+    parts.push({ phase: parsePhaseLabel(rest[at] ?? '') ?? 'thinking', content: rest[at + 1] ?? '' })
   }
   return parts
 }
@@ -176,7 +181,7 @@ export const isPhase = (value: unknown): value is Phase =>
   typeof value === 'string' && Object.hasOwn(phaseLabels, value)
 
 /** The phase that a label stands for; `undefined`: it is no label. */
-export const phaseOfLabel = (label: string): Phase | undefined => byLabel.get(label)
+export const parsePhaseLabel = (label: string): Phase | undefined => byLabel.get(label)
 
 /** Any label, captured. */
 export const anyLabel = /(\[(?:思考|計画|承認待ち|実行|エラー)\])/

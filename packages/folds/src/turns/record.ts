@@ -1,7 +1,7 @@
 import { type Envelope, GATEWAY, isContextAncestor, Kind } from '@meup/protocol'
 import type { ResultSize } from '../mcp/result.js'
 import type { Quoted, Source } from '../source.js'
-import { isBlank, isObject, messageOf } from '../text.js'
+import { getMessage, isBlank, isObject } from '../text.js'
 
 export type TurnState = 'running' | 'completed' | 'cancelled' | 'abandoned' | 'error'
 export type Outcome = 'success' | 'error' | 'rejected'
@@ -113,17 +113,17 @@ function finish(turn: TurnRecord, state: TurnState, now: string): void {
 }
 
 /** How this ends its context. An agent that may not cancel concludes, and says that it was cancelled. */
-export function endOf({ kind, from, payload }: Envelope): [state: TurnState, reason: string | null] {
+export function getEnding({ kind, from, payload }: Envelope): [state: TurnState, reason: string | null] {
   if (kind === Kind.reasoningConclusion) {
     const isCancelled = isObject(payload.metadata) && payload.metadata.cancelled === true
-    return isCancelled ? ['cancelled', messageOf(payload)] : ['completed', null]
+    return isCancelled ? ['cancelled', getMessage(payload)] : ['completed', null]
   }
   const reason = typeof payload.reason === 'string' ? payload.reason : null
   return [from === GATEWAY && reason === 'abandoned' ? 'abandoned' : 'cancelled', reason]
 }
 
 /** Runs that are kept of one turn. */
-const remembered = 100
+const maxRuns = 100
 
 /** The run of the turn that this context is, or is nested in. */
 const runIn = ({ runs }: TurnRecord, context: string | undefined): Run | undefined =>
@@ -135,7 +135,7 @@ const runIn = ({ runs }: TurnRecord, context: string | undefined): Run | undefin
 export function openRun(turn: TurnRecord, context: string, opening: Quoted): void {
   if (runIn(turn, context) !== undefined) return
   turn.runs.push({ context, opening, isOpen: true, hasCalled: false, lastThought: null })
-  if (turn.runs.length <= remembered) return
+  if (turn.runs.length <= maxRuns) return
   const over = turn.runs.findIndex(({ isOpen }) => !isOpen)
   turn.runs.splice(Math.max(over, 0), 1)
 }

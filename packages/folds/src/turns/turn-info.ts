@@ -175,7 +175,7 @@ export interface JobReasoning {
  * single call that belongs to no run.
  */
 export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning | undefined {
-  const decisions = toldDecisions(turn)
+  const decisions = getReportedDecisions(turn)
   const text = turn.narrative?.text ?? null
   const narrative = text === null ? {} : { narrative: text }
   if (turn.turnNumber !== null) {
@@ -198,5 +198,5 @@ export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning
 }
 
 /** The decisions that an event tells of. */
-export const toldDecisions = ({ decisions }: TurnRecord): readonly ToolDecision[] =>
+export const getReportedDecisions = ({ decisions }: TurnRecord): readonly ToolDecision[] =>
   decisions.filter(({ isReported, isCurrent }) => isReported && isCurrent)

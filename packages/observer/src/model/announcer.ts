@@ -1,4 +1,4 @@
-import { cut, onOneLine, toolNameOf } from '@meup/folds'
+import { cut, getToolName, onOneLine } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import { nameText, textOf, withoutMarks } from './text.js'
 
@@ -30,6 +30,6 @@ function newsOf(envelope: Envelope): string | undefined {
   const said = cut(onOneLine(withoutMarks(textOf(envelope))), longest)
   if (kind === Kind.reasoningStart && context === undefined) return `${from} began to think`
   if (kind === Kind.reasoningConclusion) return `${from} concluded${said === '' ? '' : `: ${said}`}`
-  if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(toolNameOf(envelope.payload))}`
+  if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(getToolName(envelope.payload))}`
   return kind === Kind.chat && context === undefined ? `${from} says: ${said}` : undefined
 }

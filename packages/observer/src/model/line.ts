@@ -1,5 +1,6 @@
 import {
   cut,
+  getToolName,
   isToolCall,
   isWithheld,
   type ProposalView,
@@ -10,7 +11,6 @@ import {
   reasonText,
   thoughtName,
   thoughtText,
-  toolNameOf,
   withoutThoughtName,
 } from '@meup/folds'
 import {
@@ -74,7 +74,7 @@ export function callLine(
   const isApproval = correlations(envelope).some((id) => isBySomebodyElse(proposalOf(id), envelope))
   return {
     type: 'call',
-    tool: nameText(toolNameOf(envelope.payload)),
+    tool: nameText(getToolName(envelope.payload)),
     parameters: parametersText(envelope),
     rationale: isMuted ? null : reasonOf(envelope),
     result: response === undefined ? null : resultOf(response),

@@ -1,9 +1,9 @@
 import {
   cut,
   type Guard,
+  getParameters,
   inlineJson,
   onOneLine,
-  parametersOf,
   payloadText,
   printable,
   redact,
@@ -44,7 +44,7 @@ export const nameText = (name: string): string => onOneLine(cut(name, longestNam
 
 /** The parameters of a request or proposal on one line; `''` where there are none. */
 export function parametersText({ payload }: Envelope): string {
-  const { value } = redact(parametersOf(payload), asSaid)
+  const { value } = redact(getParameters(payload), asSaid)
   const text = inlineJson(value, longestParameters)
   return text === '{}' ? '' : onOneLine(text)
 }

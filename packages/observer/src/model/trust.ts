@@ -1,4 +1,10 @@
-import { GrantLog, grantKinds, type Holdings, holdingsOf, onOneLine } from '@meup/folds'
+import {
+  type GrantedCapabilities,
+  GrantLog,
+  getGrantedCapabilities,
+  grantKinds,
+  onOneLine,
+} from '@meup/folds'
 import type { AnyEnvelope, Capability, Envelope, ParticipantInfo } from '@meup/protocol'
 import type { Log } from './log.js'
 
@@ -24,11 +30,11 @@ export class Trust {
   }
 
   /** What somebody holds, and where it has it from. `people`: everybody; `now` in milliseconds since the epoch. */
-  holdingsOf(id: string, people: readonly ParticipantInfo[], now: number): Holdings | undefined {
+  holdingsOf(id: string, people: readonly ParticipantInfo[], now: number): GrantedCapabilities | undefined {
     this.#follow()
     const grantors = new Set(this.#grants.list().map(({ grantor }) => grantor))
     const concerned = people.filter((each) => each.id === id || grantors.has(each.id))
-    return holdingsOf(concerned, this.#grants, now).find((each) => each.id === id)
+    return getGrantedCapabilities(concerned, this.#grants, now).find((each) => each.id === id)
   }
 
   /** Takes what is new; all of it where the log is another one. */

@@ -1,4 +1,4 @@
-import { type Holdings as Held, type LoggedGrant, printable } from '@meup/folds'
+import { type GrantedCapabilities, type LoggedGrant, printable } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
@@ -11,7 +11,11 @@ import { Problem } from './problem.js'
 const most = 20
 
 /** What somebody may do, by whom it has it, and what takes it back. */
-export function Holdings({ holdings: { configured, grants, others } }: { holdings: Held }): VNode {
+export function Holdings({
+  holdings: { configured, grants, others },
+}: {
+  holdings: GrantedCapabilities
+}): VNode {
   const isEmpty = configured.length + grants.length + others.length === 0
   return (
     <ul class="holdings">
@@ -37,7 +41,7 @@ export function Holdings({ holdings: { configured, grants, others } }: { holding
 
 const Source = ({ text }: { text: string }): VNode => <span class="source dim">{text}</span>
 
-function Capabilities({ list }: { list: Held['configured'] }): VNode {
+function Capabilities({ list }: { list: GrantedCapabilities['configured'] }): VNode {
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? list : list.slice(0, most)
   return (

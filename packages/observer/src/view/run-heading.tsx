@@ -1,4 +1,4 @@
-import { toolNameOf } from '@meup/folds'
+import { getToolName } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
@@ -127,7 +127,7 @@ function Proposals({ ids }: { ids: readonly string[] }): VNode {
       {known.length > mostLinks && <Chip>{countText(known.length - mostLinks, 'earlier proposal')}</Chip>}
       {known.slice(-mostLinks).map(({ id, seq, payload }) => (
         <button type="button" class="chip link" key={id} onClick={() => look(id)}>
-          proposed #{seq} <code class="tool">{nameText(toolNameOf(payload))}</code>
+          proposed #{seq} <code class="tool">{nameText(getToolName(payload))}</code>
         </button>
       ))}
     </>

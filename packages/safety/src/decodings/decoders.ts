@@ -1,4 +1,4 @@
-import { charactersOf, stretchesOf } from '../spans.js'
+import { charSet, findStretches } from '../spans.js'
 import { decodeText, type Replacement, unchanged } from './decoding.js'
 
 const unusual = /[^\t\n\r -~]/
@@ -29,12 +29,12 @@ export function plain(text: string): readonly Replacement[] {
 
 /** What characters are read as, which takes a while to tell. */
 const known = new Map<number, string | undefined>()
-const mostKnown = 4096
+const maxKnown = 4096
 
 function readAs(code: number): string | undefined {
   const by = known.get(code)
   if (by !== undefined || known.has(code)) return by
-  if (known.size >= mostKnown) known.clear()
+  if (known.size >= maxKnown) known.clear()
   const character = String.fromCodePoint(code)
   const read = candidate.test(character) ? inAscii(character) : undefined
   known.set(code, read)
@@ -65,8 +65,8 @@ export function percent(text: string): readonly Replacement[] {
 }
 
 /** Shorter runs hold nothing that a rule would know. */
-const shortest = 16
-const digits = charactersOf('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
+const minRunChars = 16
+const digits = charSet('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
 
 /** A word that only looks like a run decodes to noise, which has no such stretch. */
 const readable = /[\t\n\r -~]{11,}/g
@@ -79,7 +79,7 @@ const padding = /={0,2}/y
 /** Reads base64 of either alphabet, padded or not. A run is one thing, whichever part of it is of interest. */
 export function base64(text: string): readonly Replacement[] {
   const replacements: Replacement[] = []
-  for (const { start, end } of stretchesOf(digits, shortest, text)) {
+  for (const { start, end } of findStretches(digits, minRunChars, text)) {
     const run = text.slice(start, end)
     const by = begun.test(run) ? readRun(run.replaceAll('-', '+').replaceAll('_', '/')) : ''
     if (by === '') continue
@@ -118,7 +118,7 @@ export function unbroken(text: string): readonly Replacement[] {
 const isSeam = (found: string): boolean => found.includes('\n') || found.includes('+')
 
 /** Characters on either side that tell what is broken. */
-const sight = 64
+const contextChars = 64
 /** Words up to a place, and from there on. */
 const beforePlace = /(?<=([^\s"'`]{0,64}))/y
 const behindPlace = /([^\s"'`]{0,64})/y
@@ -138,7 +138,7 @@ function isInsideToken(text: string, start: number, end: number): boolean {
   if (before === '' || behind === '') return false
   const isBehind = isTokenLike(behind)
   if (!isBehind && !isTokenLike(before)) return false
-  const rest = text.slice(end, end + sight)
+  const rest = text.slice(end, end + contextChars)
   return !beginning.test(rest) && (isBehind || !sentence.test(rest))
 }
 

@@ -1,7 +1,7 @@
 import { lastFrom, type Span } from '../spans.js'
 
 /** One way to read a text. */
-export interface View {
+export interface Decoding {
   readonly text: string
   /** Where it differs from what it was read from, in its own text. */
   readonly changes: readonly Span[]
@@ -19,10 +19,10 @@ export type Decoder = (text: string) => readonly Replacement[]
 /** Of a text in which there is nothing to decode. */
 export const unchanged: readonly Replacement[] = []
 
-export const asWritten = (text: string): View => ({ text, changes: [], origin: (span) => span })
+export const asWritten = (text: string): Decoding => ({ text, changes: [], origin: (span) => span })
 
 /** Reads a view with a decoder; the same view where there is nothing to decode. */
-export function decode(view: View, decoder: Decoder): View {
+export function decode(view: Decoding, decoder: Decoder): Decoding {
   const replacements = decoder(view.text)
   if (replacements.length === 0) return view
   const pieces: Piece[] = []

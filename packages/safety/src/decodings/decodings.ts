@@ -1,21 +1,21 @@
 import { chargeLooks, chargeReading, type Meter } from '../meter.js'
 import { phraseStart, type Span, wordEnd } from '../spans.js'
 import { base64, percent, plain, unbroken } from './decoders.js'
-import { asWritten, type Decoder, decode, type Replacement, type View } from './decoding.js'
+import { asWritten, type Decoder, type Decoding, decode, type Replacement } from './decoding.js'
 
 /** So deep encodings in one another are read. */
-const deepest = 2
+const maxDepth = 2
 /** Times that what was decoded could be read instead: base64 may begin at any of four places. */
 const costOfDecoding = 28
 
-export interface Views {
-  readonly certain: readonly View[]
+export interface Decodings {
+  readonly certain: readonly Decoding[]
   /** Across lines: here a line may have been read on into the next one by mistake. */
-  readonly joined: readonly View[]
+  readonly joined: readonly Decoding[]
 }
 
 /** The ways to read a text: as it is written; and where it reads differently in another way, these places. */
-export function viewsOf(text: string, meter: Meter): Views {
+export function getDecodings(text: string, meter: Meter): Decodings {
   const written = asWritten(text)
   const readable = read(written, plain, meter)
   const joined = read(readable, unbroken, meter)
@@ -25,14 +25,19 @@ export function viewsOf(text: string, meter: Meter): Views {
   }
 }
 
-function decodings(view: View, meter: Meter, depth = 1): View[] {
+function decodings(view: Decoding, meter: Meter, depth = 1): Decoding[] {
   const spelled = read(view, percent, meter, 'encoding')
   const decoded = read(spelled, base64, meter, 'encoding')
   const here = [...different(spelled, view, meter), ...different(decoded, spelled, meter)]
-  return here.length === 0 || depth === deepest ? here : [...here, ...decodings(decoded, meter, depth + 1)]
+  return here.length === 0 || depth === maxDepth ? here : [...here, ...decodings(decoded, meter, depth + 1)]
 }
 
-function read(view: View, decoder: Decoder, meter: Meter, what: 'change' | 'encoding' = 'change'): View {
+function read(
+  view: Decoding,
+  decoder: Decoder,
+  meter: Meter,
+  what: 'change' | 'encoding' = 'change',
+): Decoding {
   chargeReading(meter, view.text.length / 4)
   const decoded = decode(view, decoder)
   if (decoded === view) return view
@@ -44,26 +49,26 @@ function read(view: View, decoder: Decoder, meter: Meter, what: 'change' | 'enco
   return decoded
 }
 
-function different(view: View, source: View, meter: Meter): View[] {
+function different(view: Decoding, source: Decoding, meter: Meter): Decoding[] {
   if (view === source) return []
   chargeReading(meter, view.text.length)
   return [excerpt(view)]
 }
 
 /** Characters on both sides of a change that may be of one secret with it, beside the rest of words. */
-const sight = 256
+const contextChars = 256
 
 /** A view with its changes and their surroundings alone: what lies between has been read before. */
-export const excerpt = (view: View): View => decode(view, (text) => gaps(text, view.changes))
+const excerpt = (view: Decoding): Decoding => decode(view, (text) => gaps(text, view.changes))
 
 /** What lies between becomes the end of a line. */
 function gaps(text: string, changes: readonly Span[]): Replacement[] {
   const between: Replacement[] = []
   let read = 0
   for (const change of changes) {
-    const start = phraseStart(text, change.start - sight, read)
+    const start = phraseStart(text, change.start - contextChars, read)
     if (start > read) between.push({ start: read, end: start, by: '\n' })
-    if (change.end + sight > read) read = wordEnd(text, change.end + sight)
+    if (change.end + contextChars > read) read = wordEnd(text, change.end + contextChars)
   }
   if (read < text.length) between.push({ start: read, end: text.length, by: '\n' })
   return between

@@ -102,14 +102,14 @@ function shownBelow(text: string, at: number): readonly Span[] {
 const isCommand = (text: string, at: number): boolean => text.startsWith('$ ', startOfLine(text, at))
 
 /** Of lines that are longer, some place in them. */
-const longestLine = 512
+const maxLineChars = 512
 
 export function startOfLine(text: string, at: number): number {
-  const from = Math.max(0, at - longestLine)
+  const from = Math.max(0, at - maxLineChars)
   return from + text.slice(from, at).lastIndexOf('\n') + 1
 }
 
-const mostRows = 32
+const maxRows = 32
 const separators = ['|', ';', ',', '\t']
 const ruler = /^[ \t]*\|?[ \t:|+-]*-{3,}[ \t:|+-]*$/
 /** Of the head of a table without a ruler, or nearly anything would be one. */
@@ -125,7 +125,7 @@ function cellsBelow(text: string, from: number): readonly Span[] {
   const separator = separators.find((each) => head.includes(each))
   if (separator === undefined) return []
   const columns = head.split(separator)
-  const rows = text.slice(behind + 1, line + 16_384).split('\n', mostRows)
+  const rows = text.slice(behind + 1, line + 16_384).split('\n', maxRows)
   const column = text.slice(line, from).split(separator).length - 1
   const isRuled = ruler.test(rows[0] ?? '')
   if (!isRuled && (separator === '|' || columns.length < 3 || !columns.every((each) => heading.test(each))))

@@ -35,12 +35,12 @@ export const endOfToken = (text: string, end: number): number =>
   text.endsWith(footerEnd, end) ? end : (matchAt(/(?<=[\w-])[\w-]*/y, text, end) ?? end)
 
 /** Characters of a label, at most. */
-const longestLabel = 64
+const maxLabelChars = 64
 
 /** Where to go on behind a match and its secret: what has a label may end in the label of another, `key: password: …`. */
 export function behindMatch(text: string, start: number, secret: Span, isFound: boolean): number {
   const end = isFound ? endOfToken(text, secret.end) : secret.end
-  return secret.start > start ? Math.max(secret.start, end - longestLabel) : Math.max(start + 1, end)
+  return secret.start > start ? Math.max(secret.start, end - maxLabelChars) : Math.max(start + 1, end)
 }
 
 /** Where a sticky expression ends that matches at a place. */

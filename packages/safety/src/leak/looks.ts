@@ -9,10 +9,10 @@ export interface Randomness {
 const printable = /^[!-~]+$/
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hex = /^(?:[\da-f]+|[\dA-F]+)$/
-const leastOfHex = 24
-const leastOfPart = 14
+const minHexChars = 24
+const minPartChars = 14
 /** For each character; words have fewer, whatever their letters are. */
-const manyChanges = 0.45
+const changesPerChar = 0.45
 const oneRun = /^[a-z\d]+$/i
 const oneCase = /^(?:[a-z]+|[A-Z]+)$/
 /** Base64 rather than a path: of both cases, with the padding or a sign that paths seldom have. */
@@ -26,28 +26,28 @@ const known =
 const dotted = /^(?:[\w-]+\.)+[a-z]{2,5}$|^[a-z_]\w*(?:\.[a-z_]\w*)+$/i
 
 /** Characters by which a longer value is known. */
-const enough = 128
+const maxBodyChars = 128
 
 /** Whether a value looks as if it were drawn at random. */
 export function looksRandom(value: string, { least, allowsUuid }: Randomness): boolean {
-  const body = value.slice(0, enough).replace(/^base64:|={1,2}$/g, '')
+  const body = value.slice(0, maxBodyChars).replace(/^base64:|={1,2}$/g, '')
   if (body.length < least || !printable.test(body)) return false
   if (known.test(body) && !slashedBase64.test(value)) return false
   if (uuid.test(body)) return allowsUuid
   if (isPlaceholder(body)) return false
   if (dotted.test(body)) {
-    const parts = { least: Math.max(least, leastOfPart), allowsUuid: false }
+    const parts = { least: Math.max(least, minPartChars), allowsUuid: false }
     return body.split('.').some((part) => looksRandom(part, parts))
   }
   const digits = count(body, /\d/g)
   if (digits === body.length) return false
   if (base32.test(body) && digits >= 2) return true
-  if (hex.test(body)) return body.length >= Math.max(least, leastOfHex) && digits >= 4
+  if (hex.test(body)) return body.length >= Math.max(least, minHexChars) && digits >= 4
   const changes = changesIn(body)
-  if (changes < body.length * manyChanges && isWordlike(body)) return false
+  if (changes < body.length * changesPerChar && isWordlike(body)) return false
   if (oneCase.test(body)) return body.length >= 16
   if (digits < 2)
-    return changes >= body.length * (body.length < 20 ? manyChanges : 1 / 3) && body.length >= 16
+    return changes >= body.length * (body.length < 20 ? changesPerChar : 1 / 3) && body.length >= 16
   return changes >= body.length / 6 || oneRun.test(body)
 }
 
@@ -73,11 +73,11 @@ const phrase =
   /^(?!.*(?<![a-z])(?:pass|password|secret|config|name|user|key)(?![a-z]))[a-z]{4,12}(?:([_.-])[a-z]{4,12})(?:\1[a-z]{4,12})+$/
 
 /** Characters that people type. */
-const longestTyped = 128
+const maxTypedChars = 128
 
 /** Whether a value may be what somebody has made up to be known by: a word with something odd in it. */
 export function looksMadeUp(value: string): boolean {
-  if (value.length < 8 || value.length > longestTyped) return false
+  if (value.length < 8 || value.length > maxTypedChars) return false
   if (phrase.test(value) || wordAndNumber.test(value)) return true
   if (!printable.test(value) || known.test(value)) return false
   if (isPlaceholder(value) || uuid.test(value) || value.includes('|')) return false
@@ -96,19 +96,19 @@ function isWordlike(text: string): boolean {
   for (const run of text.match(/[A-Z]?[a-z]+|[A-Z]+/g) ?? []) {
     const letters = run.toLowerCase()
     for (let at = 1; at < letters.length; at++) {
-      sum += Number(followers[letters.charCodeAt(at - 1) - codeOfA]?.[letters.charCodeAt(at) - codeOfA])
+      sum += Number(followers[letters.charCodeAt(at - 1) - codeA]?.[letters.charCodeAt(at) - codeA])
       pairs++
     }
   }
-  return pairs >= Math.max(fewPairs, text.length * fewLetters) && sum >= pairs * leastOfWords
+  return pairs >= Math.max(minPairs, text.length * minPairsPerChar) && sum >= pairs * minWordScore
 }
 
-const codeOfA = 97
+const codeA = 97
 /** Fewer pairs, or fewer for each character, say nothing. */
-const fewPairs = 4
-const fewLetters = 0.2
+const minPairs = 4
+const minPairsPerChar = 0.2
 /** What the pairs in words have on average; hardly any in letters drawn at random. */
-const leastOfWords = 5
+const minWordScore = 5
 /**
  * For each letter, how often each of `a` to `z` stands behind it in words: 5 is as often as at random, each step twice or
  * half. Counted over the 3,644 words that stand 20 times or more in the documentation of npm packages.
@@ -150,9 +150,9 @@ const mixed = /^(?=(?:.*[A-Za-z]){3})(?=.*\d)[!-~]{8,128}$(?<!\..*)/
 
 /** Whether a value is made up so that it can be told from words, where little else speaks for it. */
 export const looksTyped = (value: string): boolean =>
-  value.length <= longestTyped &&
+  value.length <= maxTypedChars &&
   ((typed.test(value) && looksMadeUp(value)) ||
-    (mixed.test(value) && changesIn(value) >= value.length * manyChanges) ||
+    (mixed.test(value) && changesIn(value) >= value.length * changesPerChar) ||
     (/^[a-z]{5,}\d{3,6}$/.test(value) && !isWordlike(value)) ||
     (phrase.test(value) && value.length >= 20) ||
     looksRandom(value, { least: 12, allowsUuid: false }))

@@ -33,7 +33,14 @@ const judges = {
     !isPlaceholder(value) && (isTyped(value) || /^(?=.*[A-Za-z])(?=.*[\d!^#&+=%])\S{5,}$/.test(value)),
 }
 
-export function detectorOf({ name, action, pattern, flags = '', keywords, looks }: BuiltInRule): Detector {
+export function createDetector({
+  name,
+  action,
+  pattern,
+  flags = '',
+  keywords,
+  looks,
+}: BuiltInRule): Detector {
   let compiled: RegExp | undefined
   return {
     name,

@@ -24,19 +24,19 @@ export function redact(text: string, secrets: readonly Secret[], names: readonly
   let redacted = ''
   let read = 0
   for (const { start, end, rank } of secrets) {
-    redacted += text.slice(read, start) + markOf(names[rank] ?? '')
+    redacted += text.slice(read, start) + formatMark(names[rank] ?? '')
     read = end
   }
   return redacted + text.slice(read)
 }
 
 /** What stands in place of a secret that `rule` found. */
-export const markOf = (rule: string): string => `[redacted:${rule}]`
+const formatMark = (rule: string): string => `[redacted:${rule}]`
 
 const mark = /\[redacted:([a-z0-9-]+)\]/g
 
 /** Where a text has marks of rules that there are; any other is nothing but text. */
-export const marksIn = (text: string, isRule: (name: string) => boolean): Span[] =>
+export const findMarks = (text: string, isRule: (name: string) => boolean): Span[] =>
   Array.from(text.matchAll(mark)).flatMap(({ 0: { length }, 1: name = '', index }) =>
     isRule(name) ? [{ start: index, end: index + length }] : [],
   )

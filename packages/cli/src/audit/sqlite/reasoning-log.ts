@@ -1,4 +1,4 @@
-import { type ParsedStep, parseThinking, type ReasoningStep, ulidsOf } from '@meup/folds'
+import { createUlids, type ParsedStep, parseThinking, type ReasoningStep } from '@meup/folds'
 import type { Phase } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { turnMarkdown } from './markdown.js'
@@ -42,7 +42,7 @@ export class ReasoningLog {
   readonly #db: Database.Database
   readonly #insert: Database.Statement<(string | number | null)[]>
   /** For steps that have no id yet. */
-  readonly #ulid = ulidsOf('')
+  readonly #ulid = createUlids('')
   #last = { milliseconds: 0, index: -1 }
 
   constructor(db: Database.Database) {

@@ -1,13 +1,13 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { Bounded } from './bounded.js'
-import { Deadlines, type DeadlinesSnapshot } from './deadlines.js'
-import { type Fold, Progress } from './fold.js'
-import { guardedToolName, isNotification, parametersOf } from './mcp/calls.js'
-import { outcomeOf } from './mcp/result.js'
-import { defaultGuard, type Guard, guarded, redact } from './redact.js'
-import { Register, type RegisterSnapshot } from './register.js'
-import { type Source, sourceOf } from './source.js'
-import { cut, rationaleOf } from './text.js'
+import { Bounded } from '../bounded.js'
+import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
+import { type Fold, Progress } from '../fold.js'
+import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
+import { Register, type RegisterSnapshot } from '../register.js'
+import { getSource, type Source } from '../source.js'
+import { cut, getRationale } from '../text.js'
+import { getParameters, guardedToolName, isNotification } from './calls.js'
+import { getOutcome } from './result.js'
 
 /** The same, without the usual secrets. In a file of its own: whoever names a guard does without the rules. */
 export const createProposalFold = (guard: Guard = defaultGuard): ProposalFold => createProposalFoldWith(guard)
@@ -98,9 +98,9 @@ class Proposals implements ProposalFold {
       case Kind.mcpResponse:
         return this.#answered(envelope)
       case Kind.mcpReject:
-        return this.#concerned(envelope).map((each) => rejected(each, refusalOf(envelope, this.#guard)))
+        return this.#concerned(envelope).map((each) => rejected(each, toRefusal(envelope, this.#guard)))
       case Kind.mcpWithdraw:
-        return this.#concerned(envelope).map((each) => withdrawn(each, refusalOf(envelope, this.#guard)))
+        return this.#concerned(envelope).map((each) => withdrawn(each, toRefusal(envelope, this.#guard)))
       case Kind.spaceKick:
         return this.#ended(envelope)
       case Kind.systemSpace:
@@ -130,10 +130,10 @@ class Proposals implements ProposalFold {
     this.#deadlines.set(id, payload.expiresAt)
     return {
       id,
-      source: sourceOf(envelope),
+      source: getSource(envelope),
       tool: guardedToolName(payload, this.#guard),
-      parameters: redact(parametersOf(payload), this.#guard).value,
-      rationale: rationaleOf(envelope),
+      parameters: redact(getParameters(payload), this.#guard).value,
+      rationale: getRationale(envelope),
       state: 'open',
       usesLeft: typeof payload.uses === 'number' ? payload.uses : 1,
       proposedAt: envelope.ts,
@@ -157,7 +157,7 @@ class Proposals implements ProposalFold {
     return correlations(response).flatMap((request) => {
       const proposal = this.#proposals.get(this.#requests.get(request) ?? '')
       if (proposal === undefined) return []
-      return [answered(proposal, request, outcomeOf(response.payload))]
+      return [answered(proposal, request, getOutcome(response.payload))]
     })
   }
 }
@@ -209,45 +209,41 @@ export interface Refusal {
 }
 
 /** Of one proposal. */
-const remembered = 100
-const longestReason = 2000
+const maxEntries = 100
+const maxReasonChars = 2000
 
-export const isOpen = ({ state }: ProposalView): boolean => state === 'open'
+const isOpen = ({ state }: ProposalView): boolean => state === 'open'
 
 /** `now` in milliseconds. */
-export const isExpired = ({ expiresAt }: ProposalView, now: number): boolean =>
+const isExpired = ({ expiresAt }: ProposalView, now: number): boolean =>
   expiresAt !== null && Date.parse(expiresAt) <= now
 
-export function fulfilled(proposal: ProposalView, { id, from: by, ts }: Envelope): ProposalView {
+function fulfilled(proposal: ProposalView, { id, from: by, ts }: Envelope): ProposalView {
   const usesLeft = Math.max(proposal.usesLeft - 1, 0)
-  const fulfilments = [...proposal.fulfilments, { id, by, ts, outcome: null }].slice(-remembered)
+  const fulfilments = [...proposal.fulfilments, { id, by, ts, outcome: null }].slice(-maxEntries)
   return { ...proposal, usesLeft, fulfilments, state: usesLeft === 0 ? 'fulfilled' : proposal.state }
 }
 
-export function answered(
-  proposal: ProposalView,
-  request: string,
-  outcome: 'success' | 'error',
-): ProposalView {
+function answered(proposal: ProposalView, request: string, outcome: 'success' | 'error'): ProposalView {
   const isMeant = (each: Fulfilment): boolean => each.id === request && each.outcome === null
   const fulfilments = proposal.fulfilments.map((each) => (isMeant(each) ? { ...each, outcome } : each))
   return { ...proposal, fulfilments }
 }
 
-export const rejected = (proposal: ProposalView, refusal: Refusal): ProposalView => ({
+const rejected = (proposal: ProposalView, refusal: Refusal): ProposalView => ({
   ...proposal,
   state: isOpen(proposal) ? 'rejected' : proposal.state,
-  rejections: [...proposal.rejections, refusal].slice(-remembered),
+  rejections: [...proposal.rejections, refusal].slice(-maxEntries),
 })
 
-export const withdrawn = (proposal: ProposalView, refusal: Refusal): ProposalView => ({
+const withdrawn = (proposal: ProposalView, refusal: Refusal): ProposalView => ({
   ...proposal,
   state: isOpen(proposal) ? 'withdrawn' : proposal.state,
   withdrawal: refusal,
 })
 
-export function refusalOf({ from: by, ts, payload }: Envelope, guard: Guard): Refusal {
+function toRefusal({ from: by, ts, payload }: Envelope, guard: Guard): Refusal {
   const { reason, message } = payload
-  const text = (said: unknown): string => cut(guarded(String(said), guard), longestReason)
+  const text = (said: unknown): string => cut(guarded(String(said), guard), maxReasonChars)
   return { by, ts, reason: text(reason), message: message === undefined ? null : text(message) }
 }
