@@ -21,7 +21,7 @@ export const capabilities: readonly Mutant[] = [
   // Globs with more than 32 tokens match what they should not: the carry has the wrong sign.
   {
     package: 'protocol',
-    function: 'take',
+    function: 'advance',
     replace: 'carried = moved >>> 31',
     by: 'carried = moved >> 31',
     tests: ['protocol/test/capability.test.ts', 'protocol/test/capability-property.test.ts'],

@@ -38,7 +38,7 @@ export function getGrantedCapabilities(
     const isKnown = known !== undefined && isStart(known, capabilities)
     const rest = capabilities.slice(isKnown ? known.length : 0)
     const latestFirst = possible.filter(({ recipient }) => recipient === id).reverse()
-    const grants = latestFirst.filter((grant) => take(grant.capabilities, rest)).reverse()
+    const grants = latestFirst.filter((grant) => removeAll(grant.capabilities, rest)).reverse()
     if (isKnown) return { id, status, configured: known, grants, others: rest }
     const [configured, others] = log.isWhole ? [rest, []] : [[], rest]
     return { id, status, configured, grants, others }
@@ -57,7 +57,7 @@ const isSame = (one: Capability, other: Capability | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other)
 
 /** Takes these out, if all of them are there; says whether they were. */
-function take(wanted: readonly Capability[], from: Capability[]): boolean {
+function removeAll(wanted: readonly Capability[], from: Capability[]): boolean {
   const left = [...from]
   for (const one of wanted) {
     const at = left.findLastIndex((each) => isSame(one, each))
@@ -123,7 +123,7 @@ export class GrantLog {
         if (envelope.payload.status === 'declined') this.#end(correlations(envelope))
         break
       case Kind.systemSpace:
-        this.#tell(envelope.payload as typeof envelope.payload & Configuration)
+        this.#configure(envelope.payload as typeof envelope.payload & Configuration)
         break
     }
   }
@@ -166,7 +166,7 @@ export class GrantLog {
     }
   }
 
-  #tell(payload: { event: string } & Configuration): void {
+  #configure(payload: { event: string } & Configuration): void {
     if (payload.event === 'configured') this.#participants = payload.participants
     else if (payload.event === 'pruned') this.#isWhole = false
   }

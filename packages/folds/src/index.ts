@@ -6,6 +6,7 @@ export {
   createContextFold,
 } from './contexts/context-fold.js'
 export * from './contexts/context-view.js'
+export * from './duration.js'
 export type { Fold } from './fold.js'
 export * from './grants.js'
 export * from './mcp/calls.js'

@@ -50,7 +50,7 @@ class Conversation implements Transcript {
 
   apply(envelope: Envelope): readonly Message[] {
     if (!this.#progress.advance(envelope)) return []
-    const changed = this.#take(envelope)
+    const changed = this.#onEnvelope(envelope)
     for (const message of changed) this.#messages.set(message.source.id, message)
     return changed
   }
@@ -68,7 +68,7 @@ class Conversation implements Transcript {
     return [...this.#messages.values()]
   }
 
-  #take(envelope: Envelope): readonly Message[] {
+  #onEnvelope(envelope: Envelope): readonly Message[] {
     const { kind, context, from } = envelope
     if (kind === Kind.chat && context === undefined) return [toMessage(envelope)]
     const concerned = correlations(envelope).flatMap((id) => this.#messages.get(id) ?? [])

@@ -261,7 +261,7 @@ function automaton(glob: readonly number[], separator: number): (symbols: readon
   const reached = new Int32Array(words)
 
   /** Returns whether any position is left. */
-  function take({ stay, move }: Step): boolean {
+  function advance({ stay, move }: Step): boolean {
     let carried = 0
     let skipped = 0
     let left = 0
@@ -282,7 +282,7 @@ function automaton(glob: readonly number[], separator: number): (symbols: readon
     reached.fill(0)
     add(reached, 0)
     if (has(stars, 0)) add(reached, 1)
-    for (const symbol of symbols) if (!take(steps.get(symbol) ?? other)) return false
+    for (const symbol of symbols) if (!advance(steps.get(symbol) ?? other)) return false
     return has(reached, glob.length)
   }
 }

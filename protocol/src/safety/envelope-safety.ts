@@ -151,14 +151,14 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     const look = (each: SpokenText): string | undefined => {
       if (texts > maxTexts || meter.left === 0) return skip()
       try {
-        return guard(each.text, hear(each))
+        return guard(each.text, getPrecedingTexts(each))
       } catch (error) {
         if (!(error instanceof WorkError)) throw error
         return skip()
       }
     }
     /** What a text may go on from: its voice's last words, anyone's last words, its label. */
-    const hear = (each: SpokenText): Set<string> => {
+    const getPrecedingTexts = (each: SpokenText): Set<string> => {
       if (each.isKey) return noBefore
       const voice = getVoice(each, envelope.from)
       const own = voice === undefined ? '' : (voices.get(voice) ?? '')

@@ -1,3 +1,5 @@
+import { parseDuration as readDuration } from '@meup/folds'
+
 /** HOST:PORT, with IPv6 addresses in brackets. */
 export const listenPattern =
   '^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+):(\\d{1,4}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])$'
@@ -15,9 +17,6 @@ export const headerPattern = '^[\\t\\x20-\\x7e\\x80-\\xff]*$'
 /** A whole number and its unit. So few digits keep it below the 24 days that a timer can wait. */
 export const durationPattern = '^(\\d{1,9}ms|\\d{1,6}s|\\d{1,4}m|\\d{1,2}h)$'
 
-const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
-const isUnit = (text: string): text is keyof typeof units => Object.hasOwn(units, text)
-
 /** Reads `127.0.0.1:8080`, `localhost:0` or `[::1]:8080`; the host comes without brackets. Throws `RangeError`. */
 export function parseListen(text: string): { host: string; port: number } {
   const [, host, port] = new RegExp(listenPattern).exec(text) ?? []
@@ -31,9 +30,7 @@ export const isAddress = (text: string): boolean => /^https?:\/\//.test(text)
 
 /** Reads `500ms`, `60s`, `5m` or `2h` and gives milliseconds. Throws `RangeError`. */
 export function parseDuration(text: string): number {
-  const [, amount, unit = ''] = /^(\d+)([a-z]+)$/.exec(text) ?? []
-  if (!new RegExp(durationPattern).test(text) || !isUnit(unit)) {
-    throw new RangeError(`${text} is not a duration, such as 500ms, 60s, 5m or 2h`)
-  }
-  return Number(amount) * units[unit]
+  const milliseconds = new RegExp(durationPattern).test(text) ? readDuration(text) : undefined
+  if (milliseconds !== undefined) return milliseconds
+  throw new RangeError(`${text} is not a duration, such as 500ms, 60s, 5m or 2h`)
 }

@@ -1,13 +1,13 @@
+import { parseDuration } from '@meup/folds'
 import { Timestamp } from '@meup/protocol'
 import { UsageError } from '../exit.js'
 
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-const isUnit = (text: string): text is keyof typeof units => Object.hasOwn(units, text)
 
 /** Reads `30s`, `5m`, `2h` or `7d` and gives milliseconds; `flag` is where it was written. */
 export function spanOf(text: string, flag: string): number {
-  const [, amount, unit = ''] = /^([1-9]\d{0,5})([a-z])$/.exec(text) ?? []
-  if (isUnit(unit)) return Number(amount) * units[unit]
+  const milliseconds = /^[1-9]\d{0,5}[a-z]$/.test(text) ? parseDuration(text) : undefined
+  if (milliseconds !== undefined) return milliseconds
   throw new UsageError(`${flag} takes how long, such as 30s, 5m, 2h or 7d, not ${text}`)
 }
 

@@ -50,7 +50,7 @@ class Proposals implements ProposalFold {
   apply(envelope: Envelope): readonly ProposalView[] {
     if (!this.#progress.advance(envelope)) return []
     this.#now = Math.max(this.#now, Date.parse(envelope.ts))
-    return [...this.#keep(this.#expired()), ...this.#keep(this.#take(envelope))]
+    return [...this.#keep(this.#expired()), ...this.#keep(this.#onEnvelope(envelope))]
   }
 
   snapshot(): ProposalSnapshot {
@@ -89,7 +89,7 @@ class Proposals implements ProposalFold {
     return due.filter(isOpen).map((each) => ({ ...each, state: 'expired' }))
   }
 
-  #take(envelope: Envelope): ProposalView[] {
+  #onEnvelope(envelope: Envelope): ProposalView[] {
     switch (envelope.kind) {
       case Kind.mcpProposal:
         return [this.#proposed(envelope)]

@@ -65,7 +65,7 @@ export class Narrator {
   }
 
   /** Several where it is more than one step, or where something has expired before it. */
-  tell(envelope: Envelope): string[] {
+  write(envelope: Envelope): string[] {
     const before = this.expired(Date.parse(envelope.ts))
     const place = this.#placeOf(envelope)
     return [...before, ...place, ...this.#paragraphs(envelope)]

@@ -63,23 +63,7 @@ export type ShownReasoning = TurnReasoning<ShownDecision>
 /** The lines that follow an answer by themselves: a blank one, the header, and each tool. None without tools. */
 export function reasoningBlock(reasoning: ShownReasoning | null, style: Style = plainStyle): string[] {
   if (reasoning === null || reasoning.tool_decisions.length === 0) return []
-  const lines = [
-    '',
-    style.section(`  ┄ Reasoning (turn ${reasoning.turn_number})`),
-    ...narrativeOf(reasoning, style),
-  ]
-  for (const { group, decisions } of groupDecisions(reasoning.tool_decisions)) {
-    if (group !== null) lines.push(style.section(`  ┄ [parallel batch ${group}]`))
-    for (const decision of decisions) {
-      const [arrow, indent] = group === null ? ['', '    '] : ['  ↳ ', '       ']
-      lines.push(
-        `${style.section(`  ┄ ${arrow}`)}${style.tool(toolText(decision))}${style.section(`  ${rationaleText(decision)}`)}`,
-        style.section(`${indent}params: ${parametersText(decision)}`),
-        style.section(`${indent}→ ${outcomeText(decision)}`),
-      )
-    }
-  }
-  return lines
+  return ['', ...reasoningLines(reasoning, `  ┄ Reasoning (turn ${reasoning.turn_number})`, false, style)]
 }
 
 /** What `/reasoning` shows of a turn. `isNamed`: the header names the thread, as it is not the active one alone. */
@@ -90,25 +74,41 @@ export function reasoningDetail(
 ): string[] {
   const { thread_id, turn_number } = reasoning
   const where = isNamed ? `thread ${onOneLine(thread_id)}, turn ${turn_number}` : `turn ${turn_number}`
-  const lines = [style.section(`  ┄ Reasoning — ${where}`), ...narrativeOf(reasoning, style)]
+  return reasoningLines(reasoning, `  ┄ Reasoning — ${where}`, true, style)
+}
+
+/** `isDetailed`: the rationale has a line of its own, and blank lines separate the tools. */
+function reasoningLines(
+  reasoning: ShownReasoning,
+  header: string,
+  isDetailed: boolean,
+  style: Style,
+): string[] {
+  const lines = [style.section(header), ...narrativeLines(reasoning, style)]
   for (const { group, decisions } of groupDecisions(reasoning.tool_decisions)) {
-    if (group !== null) lines.push('', style.section(`  ┄ [parallel batch ${group}]`))
-    for (const decision of decisions) {
-      const [arrow, indent] = group === null ? ['', '    '] : ['  ↳ ', '       ']
-      if (group === null || decision !== decisions[0]) lines.push('')
-      lines.push(
-        `${style.section(`  ┄ ${arrow}`)}${style.tool(toolText(decision))}`,
-        style.section(`${indent}rationale: ${rationaleText(decision)}`),
-        style.section(`${indent}params:    ${parametersText(decision)}`),
-        style.section(`${indent}outcome:   ${outcomeText(decision)}`),
-      )
+    if (isDetailed) lines.push('')
+    if (group !== null) lines.push(style.section(`  ┄ [parallel batch ${group}]`))
+    const [arrow, indent] = group === null ? ['', '    '] : ['  ↳ ', '       ']
+    for (const [index, decision] of decisions.entries()) {
+      if (isDetailed && index > 0) lines.push('')
+      const tool = `${style.section(`  ┄ ${arrow}`)}${style.tool(toolText(decision))}`
+      const why = rationaleText(decision)
+      const parameters = parametersText(decision)
+      const outcome = outcomeText(decision)
+      if (isDetailed) {
+        const details = [`rationale: ${why}`, `params:    ${parameters}`, `outcome:   ${outcome}`]
+        lines.push(tool, ...details.map((detail) => style.section(indent + detail)))
+      } else {
+        lines.push(`${tool}${style.section(`  ${why}`)}`)
+        lines.push(style.section(`${indent}params: ${parameters}`), style.section(`${indent}→ ${outcome}`))
+      }
     }
   }
   return lines
 }
 
 /** Without a narrative the line is left out. */
-const narrativeOf = ({ narrative }: ShownReasoning, style: Style): string[] =>
+const narrativeLines = ({ narrative }: ShownReasoning, style: Style): string[] =>
   narrative === null || narrative === undefined || narrative.trim() === ''
     ? []
     : [style.section(`  Narrative: "${onOneLine(narrative)}"`)]

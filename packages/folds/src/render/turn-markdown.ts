@@ -120,7 +120,7 @@ class Section {
   }
 
   write(envelopes: readonly Envelope[]): string {
-    return this.#add(envelopes.flatMap((envelope) => this.#narrator.tell(envelope)))
+    return this.#add(envelopes.flatMap((envelope) => this.#narrator.write(envelope)))
   }
 
   end(state: TurnState): string {
