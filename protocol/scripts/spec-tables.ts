@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { errorCodes, errors, ProtocolError } from '../src/errors.js'
 import { type KindRule, kindRules } from '../src/kind-rules.js'
 import { defaultLimits, defaultRates, type Limits, type RateClass } from '../src/limits.js'
-import { ErrorPayload } from '../src/payloads/system.js'
+import { ErrorPayload } from '../src/payloads.js'
 
 /** The kinds of SPEC.md, as Markdown. */
 export function kindTable(): string {

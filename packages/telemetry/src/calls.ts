@@ -1,11 +1,11 @@
 import {
   Bounded,
   createProposalFold,
+  findCancelledCall,
   isNotification,
   isToolCall,
   type ProposalView,
   type Traces,
-  takenBack,
 } from '@meup/folds'
 import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
 import { Absences } from './absences.js'
@@ -74,7 +74,7 @@ export class Calls {
   }
 
   #cancel(envelope: Envelope, now: number): TraceSpan[] {
-    const named = takenBack(envelope, this.#open, ({ asker }) => asker)
+    const named = findCancelledCall(envelope, this.#open, ({ asker }) => asker)
     return named === undefined ? [] : this.#end(named.key, now, 'cancelled')
   }
 

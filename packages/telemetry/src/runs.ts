@@ -1,4 +1,4 @@
-import { type ContextView, endOf, type Traces } from '@meup/folds'
+import { type ContextView, getEnding, type Traces } from '@meup/folds'
 import { contextParent, correlations, type Envelope } from '@meup/protocol'
 import type { Places } from './places.js'
 import { attributesOf, type TraceSpan } from './span.js'
@@ -12,7 +12,7 @@ export function spanOfContext(
 ): TraceSpan {
   const { context, opening, metadata, startedAt } = view
   const agent = view.owner ?? ''
-  const [state] = endOf(ending)
+  const [state] = getEnding(ending)
   const parent =
     contextParent(context) === undefined ? traces.originOf(context) : places.spanAt(contextParent(context))
   const model = metadata?.model

@@ -2,10 +2,10 @@ import {
   type Capabilities,
   type Capability,
   compileCapabilities,
+  getKindRule,
   Kind,
   namespaceOf,
   PatternError,
-  ruleOf,
   type Subject,
 } from '@meup/protocol'
 
@@ -25,7 +25,7 @@ export class Rights {
   }
 
   allow(envelope: Subject): boolean {
-    const rule = ruleOf(envelope.kind)
+    const rule = getKindRule(envelope.kind)
     if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
     if (rule?.free) return true
     // One by one: what is configured and what is granted make a longer list together than one may be.

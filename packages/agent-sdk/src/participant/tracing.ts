@@ -1,4 +1,4 @@
-import { Traces, traceparentOf } from '@meup/folds'
+import { formatTraceparent, Traces } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 
 /** A request or a proposal before it is sent. */
@@ -28,6 +28,6 @@ export class Tracing {
     const span = this.#traces?.carriedBy({ id, payload, ...(context !== undefined && { context }) })
     if (span === undefined) return params
     const { _meta } = (params ?? {}) as { readonly _meta?: object }
-    return { ...params, _meta: { traceparent: traceparentOf(span), ..._meta } }
+    return { ...params, _meta: { traceparent: formatTraceparent(span), ..._meta } }
   }
 }

@@ -1,4 +1,4 @@
-import { type EnvelopeOf, type Kind, memberOf } from '@meup/protocol'
+import { type EnvelopeOf, getMember, type Kind } from '@meup/protocol'
 
 /** A proposal that waits for somebody who may do it. */
 export interface OpenProposal {
@@ -30,8 +30,8 @@ const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
 export function see(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: string): OpenProposal {
   const { id, from, ts, to, rationale, context, correlationId, parallelGroup, payload } = envelope
   const { method, params, expiresAt, uses = 1 } = payload
-  const sent = memberOf(encoder.encode(frame), 'payload')
-  const text = sent && memberOf(sent, 'params')
+  const sent = getMember(encoder.encode(frame), 'payload')
+  const text = sent && getMember(sent, 'params')
   return {
     ...{ id, from, ts, method, usesLeft: uses, rejectedBy: [] },
     ...(to && { to }),

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { seqOfUlid } from '@meup/folds'
+import { getUlidSeq } from '@meup/folds'
 import type Database from 'better-sqlite3'
 import { ReasoningLog, type StepRow } from './reasoning-log.js'
 import { migrate } from './schema.js'
@@ -130,7 +130,7 @@ export class AuditFile {
   runningTurns(after: string, limit: number): RunningTurn[] {
     return this.#statements.running
       .all(after, limit)
-      .map(({ last, ...turn }) => ({ ...turn, seq: seqOfUlid(last) }))
+      .map(({ last, ...turn }) => ({ ...turn, seq: getUlidSeq(last) }))
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 import {
   type ContextFold,
-  cancellationOf,
   createContextFold,
+  getCancellation,
   isNotification,
   onOneLine,
   payloadText,
@@ -136,7 +136,7 @@ export class Activity {
       if (this.#tools.size > maxTools) this.#tools.delete(this.#tools.keys().next().value ?? '')
       return
     }
-    const cancelled = cancellationOf(payload)
+    const cancelled = getCancellation(payload)
     if (cancelled !== undefined) this.#tools.delete(cancelled.requestId)
     if (payload.method !== 'notifications/progress') return
     const { progress, total, message } = payload.params ?? {}

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { cut, type Guard, head, isToolCall, parametersOf, redact } from '@meup/folds'
+import { cut, type Guard, getParameters, head, isToolCall, redact } from '@meup/folds'
 import {
   type DecisionPayload,
   type Envelope,
@@ -235,7 +235,7 @@ function refusedCall(envelope: Envelope, { decision }: Verdict): Call | undefine
   const tool = toolIn(envelope)
   if (tool === '' || (decision !== 'denied' && decision !== 'limited')) return undefined
   const { payload, rationale } = envelope
-  return { tool, parameters: parametersOf(payload), rationale: rationale?.trim() ?? '' }
+  return { tool, parameters: getParameters(payload), rationale: rationale?.trim() ?? '' }
 }
 
 /** The name of the tool that a `tools/call` asks for; empty where there is none. */

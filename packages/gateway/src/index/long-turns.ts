@@ -1,4 +1,4 @@
-import { type Beginning, type Source, sourceOf } from '@meup/folds'
+import { type Beginning, getSource, type Source } from '@meup/folds'
 import { breathe } from '../core/breathe.js'
 import type { Space } from '../core/space.js'
 import type { Entry } from '../ports/envelope-log.js'
@@ -85,4 +85,4 @@ export function keepView({ views }: LongTurn, key: string, view: TurnView): void
 }
 
 const sourceIn = ({ id, seq, from, kind, to, context, correlationId }: Entry): Source =>
-  sourceOf({ id, seq, from, kind, to, context, correlationId } as Parameters<typeof sourceOf>[0])
+  getSource({ id, seq, from, kind, to, context, correlationId } as Parameters<typeof getSource>[0])

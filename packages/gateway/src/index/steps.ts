@@ -1,11 +1,11 @@
 import {
   calledTool,
+  createUlids,
   type Guard,
+  getSource,
+  getSteps,
   type ReasoningStep,
   type StepDraft,
-  sourceOf,
-  stepsOf,
-  ulidsOf,
 } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { breathe } from '../core/breathe.js'
@@ -191,12 +191,12 @@ export class Steps {
     const { safety } = this.#space
     const guard: Guard = (text) => safety.guard(text)
     const envelope = envelopeOf(row)
-    const drafts = stepsOf(envelope, this.#answered(envelope, places), guard)
-    const ulid = ulidsOf(this.#space.log.epoch)
+    const drafts = getSteps(envelope, this.#answered(envelope, places), guard)
+    const ulid = createUlids(this.#space.log.epoch)
     const inOrder = places
       .flatMap((place) => Array.from({ length: place.steps }, (_, nth) => ({ place, nth })))
       .sort((one, other) => one.place.start + one.nth - (other.place.start + other.nth))
-    const source = sourceOf(envelope)
+    const source = getSource(envelope)
     return inOrder.flatMap(({ place, nth }, index) => {
       const draft = drafts[index]
       const id = ulid(place.at, row.seq, place.start + nth)

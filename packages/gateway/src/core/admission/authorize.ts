@@ -1,4 +1,4 @@
-import { checkMetered, ruleOf } from '@meup/protocol'
+import { checkMetered, getKindRule } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome } from './context.js'
 import { fulfilmentRights } from './rights/fulfilments.js'
 import { answerRights, grantRights } from './rights/grants.js'
@@ -40,7 +40,8 @@ export function authorize(admission: AdmissionContext, space: Admission): Outcom
   const { envelope } = admission
   const { kind, from } = envelope
   const isAllowed =
-    ruleOf(kind)?.free || checkMetered(admission.meter, () => space.state.participants.allows(from, envelope))
+    getKindRule(kind)?.free ||
+    checkMetered(admission.meter, () => space.state.participants.allows(from, envelope))
   if (!isAllowed && !exemptions.some((isExempt) => isExempt(envelope, space))) {
     return {
       code: 'capability_violation',

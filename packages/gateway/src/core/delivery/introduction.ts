@@ -1,4 +1,4 @@
-import { toolNameOf } from '@meup/folds'
+import { getToolName } from '@meup/folds'
 import { checkWithin, GUEST, Kind, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
 import { envelopeOf } from '../replay.js'
@@ -64,7 +64,7 @@ function proposalsIn({ state, log }: Known, participant: string, now: number): P
       seq: row.seq,
       from: by,
       ...(to && { to }),
-      tool: toolNameOf(payload),
+      tool: getToolName(payload),
       usesLeft: uses,
       ...(typeof expiresAt === 'string' && { expiresAt }),
     })

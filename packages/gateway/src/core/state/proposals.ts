@@ -3,10 +3,10 @@ import {
   canonicalJson,
   correlations,
   type Envelope,
+  getMember,
   type KickPayload,
   Kind,
   type McpProposalPayload,
-  memberOf,
 } from '@meup/protocol'
 import { FairMap } from '../fair-map.js'
 
@@ -99,7 +99,7 @@ export class Proposals {
     this.#open.set(envelope.id, {
       seq: envelope.seq ?? 0,
       by: envelope.from,
-      call: callOf(envelope, memberOf(body, 'payload')),
+      call: callOf(envelope, getMember(body, 'payload')),
       // What is no date is long over.
       ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) || 0 }),
       rejectedBy: new Set(),
@@ -131,7 +131,7 @@ export class Proposals {
 
 /** What a proposal or a request asks for; `bytes` is its payload as it was sent. `_meta` is about the asking. */
 export function callOf({ to, payload }: Envelope, bytes: Uint8Array | undefined): Call {
-  const params = bytes && memberOf(bytes, 'params')
+  const params = bytes && getMember(bytes, 'params')
   return {
     method: typeof payload.method === 'string' ? digest(payload.method) : '',
     params: params === undefined ? '' : digest(canonicalJson(params, '_meta')),

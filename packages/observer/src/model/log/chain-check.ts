@@ -3,9 +3,9 @@ import {
   ExportChain,
   type ExportRecord,
   type KnownHead,
-  linesOf,
   readExportLine,
   type Sha256,
+  splitLines,
 } from '@meup/protocol'
 import { getFullSize, truncateEnvelope } from './truncate.js'
 
@@ -85,7 +85,7 @@ export class ChainCheck {
     const { sha256, open, pause } = this.#ports
     const chain = new ExportChain(sha256)
     let { first, read, compared } = this.checked ?? { first: 1, read: 0, compared: 0 }
-    for await (const line of linesOf(open(from))) {
+    for await (const line of splitLines(open(from))) {
       const record = readExportLine(line)
       if (record === undefined)
         throw new BrokenChain('this line of the export is damaged', this.hashes.last + 1)
@@ -146,7 +146,7 @@ export class ChainCheck {
   /** The first envelope whose hash is another one here than in the log: an export tells the hash that it begins behind. */
   #findMismatch(bad: number): Promise<number> {
     return firstMismatch(this.hashes.first, bad, async (seq) => {
-      for await (const line of linesOf(this.#ports.open(seq))) {
+      for await (const line of splitLines(this.#ports.open(seq))) {
         const record = readExportLine(line)
         return record !== undefined && 'first' in record && record.previous === this.hashes.get(seq)
       }

@@ -1,4 +1,4 @@
-import { isNotification, type Message, outcomeOf } from '@meup/folds'
+import { getOutcome, isNotification, type Message } from '@meup/folds'
 import {
   contextRoot,
   correlations,
@@ -209,7 +209,7 @@ export class Blocks {
     const answered = correlations(response).flatMap((id) => this.#calls.get(id) ?? [])
     for (const { block, entry } of answered) {
       entry.response = response
-      entry.isError = outcomeOf(response.payload) === 'error'
+      entry.isError = getOutcome(response.payload) === 'error'
       this.#calls.delete(entry.envelope.id)
       this.#different.add(block)
     }

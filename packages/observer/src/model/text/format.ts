@@ -1,3 +1,5 @@
+export { formatDuration as durationText } from '@meup/folds'
+
 const units = ['B', 'KB', 'MB', 'GB'] as const
 
 /** `812 B`, `1.8 MB`. */
@@ -8,17 +10,6 @@ export function sizeText(bytes: number): string {
     unit++
   }
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
-}
-
-/** `0.4 s`, `8 s`, `3 min 20 s`, `2 h 5 min`. Never negative. */
-export function durationText(milliseconds: number): string {
-  const seconds = Math.max(milliseconds, 0) / 1000
-  if (seconds < 1) return `${seconds.toFixed(1)} s`
-  const whole = Math.round(seconds)
-  if (whole < 60) return `${whole} s`
-  const minutes = Math.floor(whole / 60)
-  if (minutes < 60) return whole % 60 === 0 ? `${minutes} min` : `${minutes} min ${whole % 60} s`
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
 /** Made once, since to make one takes a thousand times as long as to use it. */
