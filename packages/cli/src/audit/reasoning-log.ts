@@ -1,10 +1,10 @@
 import {
+  createUlids,
   type ParsedStep,
   parseThinking,
   phaseLabels,
   printable,
   type ReasoningStep,
-  ulidsOf,
 } from '@meup/folds'
 import type { Phase } from '@meup/protocol'
 import type Database from 'better-sqlite3'
@@ -48,7 +48,7 @@ export class ReasoningLog {
   readonly #db: Database.Database
   readonly #insert: Database.Statement<(string | number | null)[]>
   /** For steps that have no id yet. */
-  readonly #ulid = ulidsOf('')
+  readonly #ulid = createUlids('')
   #last = { milliseconds: 0, index: -1 }
 
   constructor(db: Database.Database) {

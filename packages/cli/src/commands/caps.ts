@@ -1,4 +1,11 @@
-import { brief, GrantLog, grantKinds, type Holdings, holdingsOf, type LoggedGrant } from '@meup/folds'
+import {
+  brief,
+  type GrantedCapabilities,
+  GrantLog,
+  getGrantedCapabilities,
+  grantKinds,
+  type LoggedGrant,
+} from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { findCapabilityWarnings, formatCapabilities, parseCapabilities } from '../lib/capabilities.js'
@@ -61,7 +68,7 @@ export interface GrantFlags extends ReasonFlags {
 async function listCapabilities(participant: string | undefined, flags: ConnectionFlags): Promise<void> {
   const at = resolveTarget(flags)
   const log = await readGrants(flags)
-  const all = holdingsOf(await readParticipants(at), log, Date.now())
+  const all = getGrantedCapabilities(await readParticipants(at), log, Date.now())
   const wanted = all.filter(({ id }) => participant === undefined || id === participant)
   if (wanted.length === 0) {
     const known = all.map(({ id }) => id).join(', ')
@@ -124,7 +131,7 @@ async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedG
 }
 
 /** Who, where from, the id of the grant, and what. */
-function rowsOf({ id, configured, grants, others }: Holdings): string[][] {
+function rowsOf({ id, configured, grants, others }: GrantedCapabilities): string[][] {
   const rows = [
     ...(configured.length > 0 ? [['configured', '', formatCapabilities(configured)]] : []),
     ...grants.map((grant) => [`granted by ${grant.grantor}`, grant.id, grantText(grant)]),

@@ -1,8 +1,8 @@
 import type { DialRequest } from '@meup/agent-sdk'
 import {
   Bounded,
-  cancellationOf,
-  endOf,
+  getCancellation,
+  getEnding,
   previewLines,
   type ReasoningStep,
   reasoningBlock,
@@ -74,10 +74,10 @@ export class LiveTurns {
     const { kind, from, to = [], context = '' } = envelope
     if (isAnswer(envelope)) return Promise.resolve([from])
     if (kind === Kind.mcpResponse) return this.#callers.get(from) && Promise.resolve([from])
-    if (kind === Kind.mcpRequest) return cancellationOf(envelope.payload) && Promise.resolve([...to])
+    if (kind === Kind.mcpRequest) return getCancellation(envelope.payload) && Promise.resolve([...to])
     if (kind === Kind.chatCancel) return this.#answering(correlations(envelope), from)
     if (kind !== Kind.reasoningConclusion && kind !== Kind.reasoningCancel) return undefined
-    if (endOf(envelope)[0] === 'completed') return undefined
+    if (getEnding(envelope)[0] === 'completed') return undefined
     return from === GATEWAY ? known(this.#ownerOf(context)) : Promise.resolve([from])
   }
 

@@ -4,7 +4,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ImportedRow, readBody, readLogged } from '@meup/gateway'
-import { type AnyEnvelope, type Envelope, type ExportVerdict, linesOf, readExport } from '@meup/protocol'
+import { type AnyEnvelope, type Envelope, type ExportVerdict, readExport, splitLines } from '@meup/protocol'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { openExport } from '../lib/http-client.js'
@@ -101,7 +101,7 @@ export async function* readRecording(
 
 /** Whether the first line looks like an envelope. Whatever else it is must prove to be an export. */
 async function beginsPlainly(recording: Recording): Promise<boolean> {
-  for await (const line of linesOf(recording.pieces())) {
+  for await (const line of splitLines(recording.pieces())) {
     try {
       return Object.hasOwn(Object(JSON.parse(Buffer.from(line).toString())), 'kind')
     } catch {
@@ -142,7 +142,7 @@ async function* readEnvelopes(
 ): AsyncGenerator<RecordedItem, RecordingExtent | RecordingDamage> {
   let [line, first, last] = [0, 0, 0]
   let gap: number | undefined
-  for await (const bytes of linesOf(pieces)) {
+  for await (const bytes of splitLines(pieces)) {
     line++
     const read = readLine(bytes)
     if (typeof read === 'string') return { ok: false, line, problem: read }

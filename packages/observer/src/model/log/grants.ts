@@ -1,4 +1,10 @@
-import { GrantLog, grantKinds, type Holdings, holdingsOf, onOneLine } from '@meup/folds'
+import {
+  type GrantedCapabilities,
+  GrantLog,
+  getGrantedCapabilities,
+  grantKinds,
+  onOneLine,
+} from '@meup/folds'
 import type { AnyEnvelope, Capability, Envelope, ParticipantInfo } from '@meup/protocol'
 import type { Log } from './log.js'
 
@@ -24,11 +30,15 @@ export class GrantIndex {
   }
 
   /** Returns a participant's capabilities and their origin. `people`: all participants; `now`: milliseconds since 1970. */
-  getCapabilities(id: string, people: readonly ParticipantInfo[], now: number): Holdings | undefined {
+  getCapabilities(
+    id: string,
+    people: readonly ParticipantInfo[],
+    now: number,
+  ): GrantedCapabilities | undefined {
     this.#update()
     const grantors = new Set(this.#grants.list().map(({ grantor }) => grantor))
     const concerned = people.filter((each) => each.id === id || grantors.has(each.id))
-    return holdingsOf(concerned, this.#grants, now).find((each) => each.id === id)
+    return getGrantedCapabilities(concerned, this.#grants, now).find((each) => each.id === id)
   }
 
   /** Applies new envelopes; all of them if the log was replaced. */

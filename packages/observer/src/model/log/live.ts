@@ -1,4 +1,4 @@
-import { cut, onOneLine, toolNameOf } from '@meup/folds'
+import { cut, getToolName, onOneLine } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import { getText, nameText, stripMarkdown } from '../text/text.js'
 
@@ -66,6 +66,6 @@ function formatAnnouncement(envelope: Envelope): string | undefined {
   const said = cut(onOneLine(stripMarkdown(getText(envelope))), maxAnnouncementChars)
   if (kind === Kind.reasoningStart && context === undefined) return `${from} began to think`
   if (kind === Kind.reasoningConclusion) return `${from} concluded${said === '' ? '' : `: ${said}`}`
-  if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(toolNameOf(envelope.payload))}`
+  if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(getToolName(envelope.payload))}`
   return kind === Kind.chat && context === undefined ? `${from} says: ${said}` : undefined
 }

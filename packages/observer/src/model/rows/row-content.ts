@@ -1,6 +1,7 @@
 import {
   type ContextView,
   cut,
+  getToolName,
   isLate,
   isToolCall,
   isWithheld,
@@ -13,7 +14,6 @@ import {
   reasonText,
   thoughtName,
   thoughtText,
-  toolNameOf,
   withoutThoughtName,
 } from '@meup/folds'
 import {
@@ -171,7 +171,7 @@ function callLine(
   const isApproval = correlations(envelope).some((id) => isBySomebodyElse(getProposal(id), envelope))
   return {
     type: 'call',
-    tool: nameText(toolNameOf(envelope.payload)),
+    tool: nameText(getToolName(envelope.payload)),
     parameters: parametersText(envelope),
     rationale: isMuted ? null : formatRationale(envelope),
     result: response === undefined ? null : formatResult(response),

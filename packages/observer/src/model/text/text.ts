@@ -1,9 +1,9 @@
 import {
   cut,
   type Guard,
+  getParameters,
   inlineJson,
   onOneLine,
-  parametersOf,
   payloadText,
   printable,
   redact,
@@ -44,7 +44,7 @@ export const nameText = (name: string): string => onOneLine(cut(name, maxNameCha
 
 /** The parameters of a request or proposal on one line; `''` where there are none. */
 export function parametersText({ payload }: Envelope): string {
-  const { value } = redact(parametersOf(payload), noRedaction)
+  const { value } = redact(getParameters(payload), noRedaction)
   const text = inlineJson(value, maxParametersChars)
   return text === '{}' ? '' : onOneLine(text)
 }

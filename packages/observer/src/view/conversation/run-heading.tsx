@@ -1,4 +1,4 @@
-import { toolNameOf } from '@meup/folds'
+import { getToolName } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
@@ -121,7 +121,7 @@ function Proposals({ ids }: { ids: readonly string[] }): VNode {
       {known.length > maxLinks && <Chip>{countText(known.length - maxLinks, 'earlier proposal')}</Chip>}
       {known.slice(-maxLinks).map(({ id, seq, payload }) => (
         <button type="button" class="chip link" key={id} onClick={() => inspect(id)}>
-          proposed #{seq} <code class="tool">{nameText(toolNameOf(payload))}</code>
+          proposed #{seq} <code class="tool">{nameText(getToolName(payload))}</code>
         </button>
       ))}
     </>
