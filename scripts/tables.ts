@@ -3,7 +3,7 @@
  * `pnpm lint` runs this after a build, and CI fails where a table was not committed.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { readings } from '../packages/gateway/src/host/readings.js'
+import { readings } from '../packages/gateway/src/host/metrics.js'
 import { openApi } from '../packages/gateway/src/http/describe/openapi.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
 import { clauseIndex } from '../protocol/scripts/clause-index.js'

@@ -2,8 +2,8 @@ import { type EnvelopeLog, memoryStore } from '@meup/gateway'
 import { draftOf, FakeClock, testSpaceConfig } from '@meup/gateway/testing'
 import { GATEWAY, Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { recordOf } from '../src/host/record.js'
-import type { Note } from '../src/ports/shared-log.js'
+import { recordOf } from '../src/host/space-host.js'
+import type { Note } from '../src/ports/envelope-log.js'
 import { start } from './support.js'
 
 const participants = { alice: ['*'] }

@@ -5,7 +5,7 @@ import { draftOf, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import Database from 'better-sqlite3'
 import type { Space } from '../src/core/space.js'
-import { recordOf } from '../src/host/record.js'
+import { recordOf } from '../src/host/space-host.js'
 import { IndexFile } from '../src/index/index-file.js'
 import { Indexer } from '../src/index/indexer.js'
 import { silent } from '../src/ports/logger.js'

@@ -3,7 +3,7 @@ import { draftOf, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
-import { recordOf } from '../src/host/record.js'
+import { recordOf } from '../src/host/space-host.js'
 import { range } from './client.js'
 import { asking } from './http-client.js'
 import { standOn } from './stand.js'

@@ -11,10 +11,9 @@ import {
 import { compileSafety, type Finding, SafetyError, type SafetySettings, tailOf } from '@meup/safety'
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
-import { LogThrottle } from './log-throttle.js'
 import type { SpaceMetrics } from './space-metrics.js'
 
-export interface GuardPorts {
+interface GuardPorts {
   readonly space: string
   readonly clock: Clock
   readonly logger: Logger
@@ -103,4 +102,33 @@ function compile(settings: SafetySettings, { space, logger, isToken }: GuardPort
 function withoutMessage(error: unknown): object {
   if (!(error instanceof Error)) return { error: typeof error }
   return { error: error.name, at: error.stack?.replace(error.message, '') }
+}
+
+const everyMs = 60_000
+/** What has not come up for longest is forgotten past this many; it is then told anew. */
+const remembered = 1000
+
+/** For what may come up very often and is told once a minute. */
+class LogThrottle {
+  readonly #told = new Map<string, { readonly at: number; untold: number }>()
+
+  /** How often this has come up since it was told last, this time included; `undefined` = keep it for later. */
+  due(what: string, now: number): number | undefined {
+    const last = this.#told.get(what)
+    if (last !== undefined && now >= last.at && now - last.at < everyMs) {
+      last.untold++
+      return undefined
+    }
+    this.#told.delete(what)
+    this.#told.set(what, { at: now, untold: 0 })
+    if (this.#told.size > remembered) this.#forgetFirst()
+    return (last?.untold ?? 0) + 1
+  }
+
+  #forgetFirst(): void {
+    for (const first of this.#told.keys()) {
+      this.#told.delete(first)
+      return
+    }
+  }
 }

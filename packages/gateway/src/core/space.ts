@@ -1,9 +1,9 @@
 import { type Envelope, GATEWAY, PROTOCOL, WorkMeter } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import type { Clock } from '../ports/clock.js'
+import { messageFrom } from '../ports/connection.js'
 import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
-import { attempt } from './admission/attempt.js'
 import {
   type AdmissionContext,
   isRefusal,
@@ -12,6 +12,7 @@ import {
   type Refusal,
 } from './admission/context.js'
 import { type Encoded, encode, toDraft } from './admission/encode.js'
+import { attempt } from './admission/index.js'
 import type { SpaceConfig } from './config.js'
 import { Decisions, verdictOn } from './decisions.js'
 import { broadcast, Delivery } from './delivery/broadcast.js'
@@ -19,22 +20,16 @@ import { errorFrame } from './delivery/frames.js'
 import { HiddenRuns } from './delivery/hidden-runs.js'
 import { LogReads } from './delivery/log-reads.js'
 import { type Addressed, type Audience, audienceOf, type Reader } from './delivery/may-read.js'
-import { messageFrom } from './delivery/outbound-batch.js'
 import type { Session } from './delivery/session.js'
-import { Watchers } from './delivery/watchers.js'
-import { GroupCommit } from './group-commit.js'
+import { GroupCommit, Recovery, Watchers } from './group-commit.js'
 import { KnownIds } from './known-ids.js'
-import type { SpacePorts } from './ports.js'
 import { Rates } from './rates.js'
-import { Recovery } from './recovery.js'
-import type { RemoteSequencer } from './remote-sequencer.js'
 import { envelopeOf, resume } from './replay.js'
 import { Guard } from './safety.js'
 import type { Sender } from './sender.js'
 import { SpaceMetrics } from './space-metrics.js'
 import type { SpaceState } from './state/state.js'
 import { logClock } from './steady-clock.js'
-import { timestamper } from './timestamper.js'
 
 const unwritable = 'the log cannot be written'
 
@@ -323,5 +318,88 @@ export class Space {
     while (this.delivered < this.log.head)
       this.#take(await this.log.read({ after: this.delivered, limit: 1000 }))
     this.#admitted = this.delivered
+  }
+}
+
+/** What a space needs of the world. */
+interface SpacePorts {
+  readonly log: EnvelopeLog
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Whether this opens anything in this gateway. */
+  isToken(candidate: string): boolean
+}
+
+/** Gives milliseconds as RFC 3339 with milliseconds; formatted once per millisecond. */
+function timestamper(): (ms: number) => string {
+  const instant = { ms: -1, text: '' }
+  return (ms) => {
+    if (instant.ms !== ms) {
+      instant.ms = ms
+      instant.text = new Date(ms).toISOString()
+    }
+    return instant.text
+  }
+}
+
+/** Takes one frame to the pipeline, wherever the space is sequenced. */
+export async function accept(
+  space: Space,
+  sender: Sender,
+  frame: Uint8Array,
+  isBinary = false,
+): Promise<Receipt | Refusal> {
+  const { elsewhere } = space
+  if (!space.follows || space.stopped !== undefined || !elsewhere?.isFor(frame)) {
+    return space.submit(sender, frame, isBinary)
+  }
+  return elsewhere.submit(sender, frame, isBinary)
+}
+
+/** The gateway that sequences a space, as the others see it. */
+export interface RemoteSequencer {
+  /** Whether this is a frame for it; what changes a connection alone stays with that. */
+  isFor(frame: Uint8Array): boolean
+  /** Answers the sender as `Space.submit` does. */
+  submit(sender: Sender, frame: Uint8Array, isBinary: boolean): Promise<Receipt | Refusal>
+  /** Logs an envelope of the gateway's own. Gives its seq; rejects when it was not taken. */
+  emit(fields: object): Promise<number>
+  /** Whoever is present here has changed. */
+  present(): void
+}
+
+/** How a space is doing, for its operator. */
+export interface SpaceReport {
+  readonly space: string
+  /** Why nothing is admitted at present; `undefined` = all is well. */
+  readonly stopped: string | undefined
+  /** Last seq that was delivered. */
+  readonly head: number
+  readonly connections: number
+  /** Bytes that clients have not taken yet. */
+  readonly unsentBytes: number
+  /** What is admitted, and not on its way to the log yet. */
+  readonly waiting: { readonly envelopes: number; readonly bytes: number }
+  /** Delivered envelopes that the index of turns has still to take. */
+  readonly unindexed: number
+  readonly tally: SpaceMetrics
+}
+
+/** `indexed`: last seq that the index of turns has. */
+export function reportOf(
+  { config, stopped, delivered, sessions, waiting, tally }: Space,
+  indexed: number,
+): SpaceReport {
+  let unsentBytes = 0
+  for (const { connection } of sessions) unsentBytes += connection.pending
+  return {
+    space: config.name,
+    stopped,
+    head: delivered,
+    connections: sessions.size,
+    unsentBytes,
+    waiting,
+    unindexed: delivered - indexed,
+    tally,
   }
 }

@@ -6,7 +6,7 @@ const slower = 0.1
 /** Less than this is what clocks that are kept right do all day. */
 const worthTelling = 1000
 
-export interface SteadyClock extends Clock {
+interface SteadyClock extends Clock {
   /** From now on no earlier time than this, in milliseconds since the epoch. Gives how far that is from what it was. */
   reach(ms: number): number
 }

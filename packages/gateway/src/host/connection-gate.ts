@@ -1,10 +1,11 @@
-import { type ErrorCode, GUEST, imitatedBy } from '@meup/protocol'
+import { type ErrorCode, GUEST, imitatedBy, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
+import type { RateLimiterMemory } from 'rate-limiter-flexible'
 import type { Visitor } from '../core/delivery/session.js'
 import type { Space } from '../core/space.js'
 import { explainKick } from '../core/state/trust/kicks.js'
 import type { Authenticator, Identity } from '../ports/authenticator.js'
-import { recordMembership } from './vouch.js'
+import type { Logger } from '../ports/logger.js'
 
 /** What a client asks for when it connects [MEUP-5.2]. */
 export interface Resume {
@@ -47,7 +48,7 @@ export function placeless({
 }
 
 /** What a request says before anybody asks who sent it. */
-export interface RequestOrigin {
+interface RequestOrigin {
   readonly query: URLSearchParams
   /** Browsers say where a page came from; everything else does not. */
   readonly origin: string | undefined
@@ -200,3 +201,76 @@ export function payFor(
 /** The token of an `Authorization: Bearer` header. */
 export const bearerOf = (header: string | undefined): string | undefined =>
   /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
+
+/**
+ * Makes known whom the token of an issuer has made a participant, and what a newer token gives it [MEUP-5.15]. Of
+ * whom the operator has configured, or somebody has kicked, nothing is said. Rejects where the log takes nothing.
+ */
+async function recordMembership({ participant: id, membership }: Identity, space: Space): Promise<void> {
+  const { participants, trust } = space.state
+  const isConfigured = participants.isNamed(id) && !trust.members.has(id)
+  if (membership === undefined || isConfigured || trust.kicks.get(id) !== undefined) return
+  const { issuedAt, capabilities = space.config.defaults.capabilities } = membership
+  const known = trust.members.issuedAt(id)
+  const isNewer =
+    known !== undefined && issuedAt > known && !isSame(capabilities, participants.configured(id))
+  if (known !== undefined && !isNewer) return
+  const participant = { id, capabilities: [...capabilities, ...participants.granted(id)] }
+  const payload = { event: 'update', participant, vouched: { issuedAt, capabilities } }
+  const said = { kind: Kind.systemPresence, payload }
+  if (space.follows && space.elsewhere) await space.committed(await space.elsewhere.emit(said))
+  else space.emit(said)
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** Failures that one address has, in so many seconds from its first one. */
+const [allowed, seconds] = [10, 60]
+/** So many addresses have failures of their own; all others together count as one more. */
+const mostAddresses = 10_000
+const others = 'others'
+
+/** Who has come without a valid token, by address. A valid token is never asked about: it is let in from anywhere. */
+export class FailedLogins {
+  /** Since the start. */
+  count = 0
+  readonly #logger: Logger
+  /** Loaded by the first failure: a start is faster without. */
+  #limiter: Promise<RateLimiterMemory> | undefined
+  /** When the failures of an address are forgotten; the oldest first. */
+  readonly #forgotten = new Map<string, number>()
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  /** Counts one more. Gives what to answer: the refusal itself, or 429 once the address has had too many. */
+  async add(address: string, refusal: Denial): Promise<Denial> {
+    this.count++
+    const key = this.#keyOf(address, Date.now())
+    this.#limiter ??= createLimiter()
+    const { consumedPoints, msBeforeNext: retryAfterMs } = await (await this.#limiter).penalty(key)
+    if (consumedPoints <= allowed) return refusal
+    if (consumedPoints === allowed + 1) {
+      this.#logger.warn({ remote: key, retryAfterMs }, 'an address fails to authenticate again and again')
+    }
+    const wait = `this address has failed ${allowed} times already; try again in ${Math.ceil(retryAfterMs / 1000)} s`
+    return { ...deny('rate_limited', 429, `${refusal.message}; ${wait}`), retryAfterMs }
+  }
+
+  #keyOf(address: string, now: number): string {
+    for (const [known, until] of this.#forgotten) {
+      if (until > now) break
+      this.#forgotten.delete(known)
+    }
+    if (this.#forgotten.has(address)) return address
+    if (this.#forgotten.size >= mostAddresses) return others
+    this.#forgotten.set(address, now + seconds * 1000)
+    return address
+  }
+}
+
+async function createLimiter(): Promise<RateLimiterMemory> {
+  const { default: limiters } = await import('rate-limiter-flexible')
+  return new limiters.RateLimiterMemory({ points: allowed, duration: seconds })
+}

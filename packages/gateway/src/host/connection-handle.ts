@@ -1,7 +1,7 @@
 import { closeCodes } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../core/admission/context.js'
 import type { Session } from '../core/delivery/session.js'
-import { accept } from './cluster/accept.js'
+import { accept } from '../core/space.js'
 import type { SpaceHost } from './space-host.js'
 
 /** An open connection, as its adapter sees it. */

@@ -1,23 +1,21 @@
 import { closeCodes } from '@meup/protocol'
 import { checkNames, type SpaceConfig } from '../core/config.js'
-import type { Selection } from '../core/delivery/selection.js'
-import type { Session, Visitor } from '../core/delivery/session.js'
-import { reportOf, type SpaceReport } from '../core/report.js'
-import { Space } from '../core/space.js'
+import type { Selection, Session, Visitor } from '../core/delivery/session.js'
+import { reportOf, Space, type SpaceReport } from '../core/space.js'
 import { Counts } from '../core/space-metrics.js'
 import { steadyClock } from '../core/steady-clock.js'
 import { IndexFile } from '../index/index-file.js'
-import type { Turns } from '../index/turns.js'
+import type { Turns } from '../index/indexer.js'
 import type { Authenticator } from '../ports/authenticator.js'
-import { type Clock, systemClock } from '../ports/clock.js'
+import { at, type Clock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
 import type { LogStore } from '../ports/envelope-log.js'
 import { type Logger, silent } from '../ports/logger.js'
-import { at } from './at.js'
 import { Member } from './cluster/member.js'
 import {
   type Denial,
   deny,
+  FailedLogins,
   identify,
   isDenial,
   opens,
@@ -26,9 +24,7 @@ import {
   turnAway,
 } from './connection-gate.js'
 import { type ConnectionHandle, openConnection } from './connection-handle.js'
-import { FailedLogins } from './failed-logins.js'
-import { tokenTester } from './known-tokens.js'
-import { type Link, Links } from './links.js'
+import { type Link, Links, tokenTester } from './links.js'
 import { SpaceHost } from './space-host.js'
 
 export interface GatewayOptions {

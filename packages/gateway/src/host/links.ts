@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { hashOf } from '../core/state/trust/invitations.js'
+import type { Authenticator } from '../ports/authenticator.js'
 import type { Clock } from '../ports/clock.js'
+import type { SpaceHost } from './space-host.js'
 
 /** Milliseconds that a link is good for. */
 const linkMs = 60_000
@@ -58,3 +61,21 @@ export class Links {
 
 /** A code has 256 random bits: how long its digest is looked for tells nothing about another. */
 const digestOf = (code: string): string => createHash('sha256').update(code).digest('base64')
+
+/** Tells whether a text opens anything in this gateway: it is a token of a space, or of an open invitation to one. */
+export function tokenTester(
+  authenticator: Authenticator,
+  hosts: ReadonlyMap<string, SpaceHost>,
+): (candidate: string) => boolean {
+  return (candidate) => {
+    if (authenticator.isToken?.(candidate)) return true
+    let sha256: string | undefined
+    for (const { space } of hosts.values()) {
+      const { invitations } = space.state.trust
+      if (invitations.size === 0) continue
+      sha256 ??= hashOf(candidate)
+      if (invitations.knows(sha256)) return true
+    }
+    return false
+  }
+}

@@ -4,19 +4,16 @@ import { checkNames, type SpaceConfig } from '../core/config.js'
 import { backfill, lastReadable, type Span, tailSpan } from '../core/delivery/backfill.js'
 import { welcomeFrame } from '../core/delivery/frames.js'
 import { participantsIn, proposalsFor } from '../core/delivery/introduction.js'
-import { messageFrom } from '../core/delivery/outbound-batch.js'
-import type { Selection } from '../core/delivery/selection.js'
-import { Session, type Visitor } from '../core/delivery/session.js'
+import { type Selection, Session, type Visitor } from '../core/delivery/session.js'
 import { Presence } from '../core/presence.js'
 import { Retention } from '../core/retention.js'
 import type { Space } from '../core/space.js'
 import type { IndexFile } from '../index/index-file.js'
-import { type Turns, turnsOf } from '../index/turns.js'
-import type { Connection, Feed } from '../ports/connection.js'
+import { type Turns, turnsOf } from '../index/indexer.js'
+import { type Connection, type Feed, messageFrom } from '../ports/connection.js'
 import { crowded, type Resume } from './connection-gate.js'
 import { Enforcement } from './enforcement.js'
-import { Feeds } from './feeds.js'
-import { recordOf } from './record.js'
+import { Feeds } from './event-streams.js'
 
 /** A space and the people in it. */
 export class SpaceHost {
@@ -272,3 +269,26 @@ const live = (space: Space): WelcomePayload['resume'] => ({
   from: space.delivered + 1,
   to: space.delivered,
 })
+
+/** What `system.space configured` tells everyone: never tokens, environments, headers or commands [MEUP-3.6]. */
+export function recordOf({
+  participants,
+  defaults,
+  guest,
+  limits,
+  reasoning,
+  mcp,
+  retention,
+}: SpaceConfig): Record<string, unknown> {
+  return {
+    participants: Object.fromEntries(
+      Object.entries(participants).map(([id, { kind, capabilities }]) => [id, { kind, capabilities }]),
+    ),
+    defaults,
+    ...(guest && { guest }),
+    limits,
+    reasoning,
+    mcp,
+    retention,
+  }
+}

@@ -1,19 +1,25 @@
 import { type Context, Hono } from 'hono'
 import { postRun } from './ag-ui/post.js'
 import { getAudit } from './audit.js'
-import { getContext } from './context.js'
+import { getContext, getContexts, getParticipants } from './context.js'
 import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
 import { postEnvelopes } from './envelopes.js'
 import { getEvents } from './events.js'
-import { guard } from './guard.js'
 import { getEnvelopes } from './history.js'
-import { getSpaces, postExchange, postLink } from './links.js'
-import { explainSocket, getHealth, getMetrics, getReadiness } from './operations.js'
+import {
+  explainSocket,
+  getHealth,
+  getMetrics,
+  getReadiness,
+  getSpaces,
+  guard,
+  postExchange,
+  postLink,
+} from './operations.js'
 import type { HttpOptions } from './options.js'
 import { getPageFile } from './page.js'
 import { denied, problem, problemOf } from './problem.js'
 import { getExport, getVerification } from './proof.js'
-import { getContexts, getParticipants } from './state.js'
 import { Traffic } from './traffic.js'
 import { getTurns } from './turns.js'
 

@@ -1,15 +1,22 @@
 import type { DecisionPayload, Envelope } from '@meup/protocol'
 import type { Context } from 'hono'
-import type { Message } from '../core/delivery/outbound-batch.js'
 import { isDenial } from '../host/connection-gate.js'
 import { readAudit } from '../index/read-audit.js'
 import { type AuditStep, Steps } from '../index/steps.js'
+import type { Message } from '../ports/connection.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
-import { agentOf, unknownThread, wrongThread } from './thread.js'
-import { chargeView, paged, readView } from './views.js'
-import { askerOf, readerFor } from './visitor.js'
+import {
+  agentOf,
+  askerOf,
+  chargeView,
+  paged,
+  readerFor,
+  readView,
+  unknownThread,
+  wrongThread,
+} from './views.js'
 
 const narrowing = ['from', 'since', 'until', 'thread_id', 'turn', 'phase'] as const
 export const auditParameters = ['before', 'limit', ...narrowing] as const

@@ -1,21 +1,20 @@
 import { contextMarkdownWriter, markdownHeader } from '@meup/folds'
-import { isThought } from '@meup/protocol'
+import { contextParent, isThought } from '@meup/protocol'
 import type { Context } from 'hono'
+import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
-import type { ContextCounts } from '../core/state/context-counts.js'
+import type { ContextCounts, ContextReport } from '../core/state/contexts.js'
 import { deny, isDenial } from '../host/connection-gate.js'
 import type { Caller } from '../host/gateway.js'
 import type { Row } from '../ports/envelope-log.js'
-import { markdown } from './markdown.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied, problem, problemOf } from './problem.js'
-import { shownTo, treeOf } from './state.js'
+import { markdown } from './proof.js'
 import { streamOf } from './stream.js'
-import { chargeView, shown } from './views.js'
-import { askerOf, readerFor } from './visitor.js'
+import { askerOf, chargeView, readerFor, shown } from './views.js'
 
 export const contextParameters = ['format'] as const
 
@@ -130,4 +129,52 @@ async function* readable(
   const range = { after: 0, before: space.delivered + 1, filter: { context: path } }
   for await (const rows of space.reads.slices(reader, range))
     yield rows.filter((row) => mayRead(reader, space.audienceOf(row)))
+}
+
+/** `GET /spaces/{space}/participants`: who belongs to the space, and who is there [MEUP-11.7]. */
+export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>
+  asVisitor(context, options, (visitor) => {
+    const { space } = visitor
+    const { log, delivered: head, state } = space
+    const participants = participantsIn(state, space.clock.now())
+    return shown(visitor, { participants, epoch: log.epoch, head })
+  })
+
+/** `GET /spaces/{space}/contexts`: the tree of contexts, oldest first [MEUP-11.7]. */
+export const getContexts = (context: Context, options: HttpOptions): Promise<Response> =>
+  asVisitor(context, options, (visitor) => {
+    const { log, delivered: head } = visitor.space
+    return shown(visitor, { contexts: treeOf(shownTo(visitor)).roots, epoch: log.epoch, head })
+  })
+
+async function asVisitor(
+  context: Context,
+  options: HttpOptions,
+  answer: (visitor: Caller) => Response,
+): Promise<Response> {
+  const visitor = await askerOf(context, options)
+  return isDenial(visitor) ? denied(visitor) : answer(visitor)
+}
+
+const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>
+  space.state.contexts.report(space.readerOf({ participant }), path)
+
+interface ContextNode extends ContextReport {
+  readonly children: ContextNode[]
+}
+
+/** A context comes after the one that it is nested in; one whose parent is not shown stands as a root. */
+function treeOf(contexts: readonly ContextReport[]): {
+  readonly roots: ContextNode[]
+  readonly byPath: ReadonlyMap<string, ContextNode>
+} {
+  const roots: ContextNode[] = []
+  const byPath = new Map<string, ContextNode>()
+  for (const report of contexts) {
+    const node = { ...report, children: [] }
+    byPath.set(report.context, node)
+    const parent = byPath.get(contextParent(report.context) ?? '')
+    ;(parent?.children ?? roots).push(node)
+  }
+  return { roots, byPath }
 }

@@ -1,15 +1,14 @@
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { readHistory } from '../core/delivery/history.js'
-import { type Message, piecesOf } from '../core/delivery/outbound-batch.js'
 import { isDenial } from '../host/connection-gate.js'
+import { type Message, piecesOf } from '../ports/connection.js'
 import type { Filter } from '../ports/envelope-log.js'
-import { oneLine } from './lines.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
-import { sent } from './stream.js'
-import { askerOf, readerFor } from './visitor.js'
+import { oneLine, sent } from './stream.js'
+import { askerOf, readerFor } from './views.js'
 
 export const filterParameters = ['kind', 'from', 'context', 'correlationId', 'reasoning'] as const
 export const historyParameters = ['after', 'before', 'limit', 'order', ...filterParameters] as const

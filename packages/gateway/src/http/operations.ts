@@ -1,6 +1,7 @@
-import type { Context } from 'hono'
-import type { HttpOptions } from './options.js'
-import { problem, problemOf } from './problem.js'
+import type { Context, MiddlewareHandler } from 'hono'
+import { bearerOf, deny, inspect, isDenial } from '../host/connection-gate.js'
+import { type HttpOptions, readConnectRequest } from './options.js'
+import { denied, problem, problemOf } from './problem.js'
 
 /** `GET /healthz`: this process answers [MEUP-11.8]. */
 export const getHealth = (context: Context): Response => context.json({ status: 'ok' })
@@ -30,3 +31,55 @@ export async function getMetrics(_: Context, { metrics }: HttpOptions): Promise<
   const { text, type } = await metrics()
   return new Response(text, { headers: { 'content-type': type } })
 }
+
+/** `POST /spaces/{space}/links`: a code that stands for the token of whoever asks, once and for a minute [MEUP-11.13]. */
+export async function postLink(context: Context, options: HttpOptions): Promise<Response> {
+  const link = await options.gateway.link(readConnectRequest(context, options))
+  if (isDenial(link)) return denied(link)
+  const { code, expiresAt } = link
+  return context.json({ code, expiresAt: new Date(expiresAt).toISOString() }, 201)
+}
+
+/** `POST /links/exchange`: the token that a code stands for. The code comes in the header that a token would come in. */
+export async function postExchange(context: Context, options: HttpOptions): Promise<Response> {
+  const code = bearerOf(context.req.header('authorization'))
+  if (code === undefined) {
+    return denied(deny('unauthorized', 401, 'a code is required; send it as Authorization: Bearer <code>'))
+  }
+  const link = await options.gateway.exchange(code, options.remoteOf(context), () => options.letIn(context))
+  if (isDenial(link)) return denied(link)
+  const { space, participant, token } = link
+  return context.json({ space, participant, token })
+}
+
+/** `GET /spaces`: those that a token opens, or that let guests in [MEUP-11.14]. */
+export async function getSpaces(context: Context, options: HttpOptions): Promise<Response> {
+  const spaces = await options.gateway.openedBy(readConnectRequest(context, options))
+  return isDenial(spaces) ? denied(spaces) : context.json({ spaces })
+}
+
+const exposed = 'link, meup-epoch, meup-head, retry-after'
+
+/**
+ * Stands before everything that belongs to a space: the same rule for origins and tokens as for sockets [MEUP-5.9, 5.10].
+ * A page of an allowed origin may read the answers, and nobody keeps copies of them.
+ */
+export const guard =
+  (origins: readonly string[]): MiddlewareHandler =>
+  async (context, next) => {
+    const query = new URL(context.req.url).searchParams
+    const [origin, host] = [context.req.header('origin'), context.req.header('host')]
+    const refusal = inspect({ query, origin, host }, origins)
+    if (refusal !== undefined) return denied(refusal)
+    await next()
+    const { headers } = context.res
+    headers.set('cache-control', 'no-store')
+    if (origin === undefined) return
+    headers.set('access-control-allow-origin', origin)
+    headers.append('vary', 'origin')
+    headers.set('access-control-expose-headers', exposed)
+    if (context.req.method !== 'OPTIONS') return
+    headers.set('access-control-allow-methods', headers.get('allow') ?? '')
+    headers.set('access-control-allow-headers', 'authorization, content-type, last-event-id')
+    headers.set('access-control-max-age', '600')
+  }

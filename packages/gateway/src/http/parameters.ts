@@ -13,7 +13,7 @@ import {
 import { type Denial, deny } from '../host/connection-gate.js'
 
 /** One parameter of a query: what it takes, and how it is read from its texts; `undefined` = not from these. */
-export interface Parameter<Value> {
+interface Parameter<Value> {
   readonly takes: string
   readonly meaning: string
   /** JSON Schema of its value. */

@@ -1,14 +1,26 @@
 import type { Context } from 'hono'
-import { exportLog } from '../core/delivery/export.js'
-import { verifyLog } from '../core/delivery/verify-log.js'
+import type { LogReader } from '../core/delivery/log-reads.js'
+import { exportLog, verifyLog } from '../core/delivery/verify-log.js'
 import { deny, isDenial } from '../host/connection-gate.js'
+import type { Caller } from '../host/gateway.js'
+import { exportTurns } from '../index/markdown.js'
 import { ndjson } from './history.js'
-import { writeMarkdown } from './markdown.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
 import { streamOf } from './stream.js'
-import { askerOf, gone, readerFor, visitorOf } from './visitor.js'
+import {
+  agentOf,
+  askerOf,
+  chargeView,
+  gone,
+  notWelcome,
+  readerFor,
+  readView,
+  unknownThread,
+  visitorOf,
+  wrongThread,
+} from './views.js'
 
 export const exportParameters = ['format', 'after', 'thread_id', 'turn', 'limit'] as const
 
@@ -55,3 +67,75 @@ const wholeOnly = deny(
   400,
   'thread_id, turn and limit need format=markdown: jsonl is the whole log',
 )
+
+export const markdown = 'text/markdown; charset=utf-8'
+
+interface Asked {
+  readonly thread_id?: string
+  readonly turn?: number
+  readonly limit?: number
+}
+
+/** Turns for people, as far as the visitor may read them. */
+async function writeMarkdown(
+  context: Context,
+  visitor: Caller,
+  asked: Asked,
+  options: HttpOptions,
+  failed: (error: unknown) => void,
+): Promise<Response> {
+  const { space, turns } = visitor
+  const wrong = wrongThread(asked, space)
+  if (wrong !== undefined) return denied(wrong)
+  const { thread_id: thread, turn, limit } = asked
+  const query = {
+    ...(thread !== undefined && { agent: agentOf(thread) }),
+    ...(turn !== undefined && { number: turn }),
+    ...(limit !== undefined && { limit }),
+  }
+  const reader = readerFor(visitor, context, options)
+  if (!(await space.reads.mayGoOn(reader))) return denied(gone)
+  if (!visitor.isWelcome()) return denied(notWelcome)
+  const begun = await readView(visitor, options, async (index, head) => {
+    const texts = exportTurns(index, turns.folded, space, query, head, reader, (characters) => {
+      chargeView(visitor, characters)
+      return space.reads.mayGoOn(reader)
+    })
+    return { texts, first: await texts.next() }
+  })
+  if (isDenial(begun)) return denied(begun)
+  const { texts, first } = begun
+  if (first.done && thread !== undefined) {
+    const unknown = unknownThread(thread, space)
+    if (unknown !== undefined) return denied(unknown)
+    if (turn !== undefined) {
+      const message = `there is no turn ${turn} in ${thread} that you may read; GET turns lists them`
+      return denied(deny('not_found', 404, message))
+    }
+  }
+  const paid = payingFor(after(first, texts), visitor, reader)
+  return new Response(streamOf(paid, failed), { headers: { 'content-type': markdown } })
+}
+
+/** Each text is paid for before the next one is made. */
+async function* payingFor(
+  texts: AsyncGenerator<string, void>,
+  visitor: Caller,
+  reader: LogReader,
+): AsyncGenerator<string, void> {
+  for await (const text of texts) {
+    chargeView(visitor, text.length)
+    yield text
+    if (!(await visitor.space.reads.mayGoOn(reader))) return
+  }
+}
+
+/** What was taken from a generator, and then the rest of it. */
+async function* after(
+  first: IteratorResult<string, void>,
+  rest: AsyncGenerator<string, void>,
+): AsyncGenerator<string, void> {
+  if (first.done) return
+  yield first.value
+  yield* rest
+}

@@ -4,9 +4,7 @@ import { readTurns } from '../index/read-turns.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { denied } from './problem.js'
-import { agentOf, unknownThread, wrongThread } from './thread.js'
-import { chargeView, paged, readView } from './views.js'
-import { askerOf } from './visitor.js'
+import { agentOf, askerOf, chargeView, paged, readView, unknownThread, wrongThread } from './views.js'
 
 export const turnParameters = ['thread_id', 'before', 'limit', 'calls_before', 'sizes'] as const
 

@@ -1,7 +1,11 @@
-import { type Denial, deny } from '../host/connection-gate.js'
+import type { Context } from 'hono'
+import type { LogReader } from '../core/delivery/log-reads.js'
+import type { Reader } from '../core/delivery/may-read.js'
+import type { Space } from '../core/space.js'
+import { type Denial, deny, isDenial } from '../host/connection-gate.js'
 import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'
-import type { HttpOptions } from './options.js'
+import { type HttpOptions, readConnectRequest } from './options.js'
 
 /** Milliseconds that a request waits until the index has caught up with the log. */
 const patienceMs = 2000
@@ -67,3 +71,69 @@ export function paged(visitor: Caller, url: URL, page: object, next: number | un
   url.searchParams.set('before', `${next}`)
   return shown(visitor, { ...answer, next }, { link: `<?${url.searchParams}>; rel="next"` })
 }
+
+/** Who asks; a request is counted as one of its own from here on. */
+export async function visitorOf(context: Context, options: HttpOptions): Promise<Caller | Denial> {
+  const visitor = await options.gateway.identify(readConnectRequest(context, options))
+  if (isDenial(visitor)) return visitor
+  return options.traffic.know(context, visitor) ?? visitor
+}
+
+/** Who asks for an answer that may be large, when there is room for one and what it has read is paid [MEUP-7.8]. */
+export async function askerOf(context: Context, options: HttpOptions): Promise<Caller | Denial> {
+  const visitor = await visitorOf(context, options)
+  if (isDenial(visitor)) return visitor
+  if (!(await options.traffic.turn(context))) return gone
+  if (!(await visitor.space.reads.mayGoOn(readerFor(visitor, context, options)))) return gone
+  // What it was let in by may have been taken away while it waited.
+  return visitor.isWelcome() ? visitor : notWelcome
+}
+
+/** What a visitor may read, as long as somebody waits for the answer. */
+export function readerFor(
+  { space, participant, rateLimitKey }: Caller,
+  context: Context,
+  { traffic }: HttpOptions,
+): Reader & LogReader {
+  return { ...space.readerOf({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
+}
+
+export const gone = deny('unavailable', 503, 'the client has gone')
+
+export const notWelcome = deny(
+  'unauthorized',
+  401,
+  'this access was taken away or has ended; ask for a new token',
+)
+
+/** As many names as help somebody who mistyped one. */
+const mostNames = 20
+
+/** Why a query names no thread of this space, or a turn of no thread; `undefined` = it asks for none, or for one. */
+export function wrongThread(
+  { thread_id: thread, turn }: { readonly thread_id?: string; readonly turn?: number },
+  { config }: Space,
+): Denial | undefined {
+  if (thread === undefined) {
+    if (turn === undefined) return undefined
+    return deny('invalid_request', 400, `turn needs thread_id, such as ${config.name}/ben`)
+  }
+  if (thread.startsWith(`${config.name}/`)) return undefined
+  const message = `thread_id must be a thread of this space, ${config.name}/<agent>, not ${thread}`
+  return deny('invalid_request', 400, message)
+}
+
+/** To be asked where nothing was found in a thread: why not; `undefined` = the space knows the agent, who did nothing. */
+export function unknownThread(thread: string, { config, state }: Space): Denial | undefined {
+  if (state.participants.has(thread.slice(config.name.length + 1))) return undefined
+  const ids = state.participants.list().map(({ id }) => id)
+  const known = ids.slice(0, mostNames).join(', ') + (ids.length > mostNames ? ', …' : '')
+  return deny(
+    'not_found',
+    404,
+    `there is no thread ${thread}; a thread is ${config.name}/ and one of ${known}`,
+  )
+}
+
+/** Whose thread it is. */
+export const agentOf = (thread: string): string => thread.slice(thread.indexOf('/') + 1)

@@ -1,12 +1,10 @@
 import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/folds'
-import { breathe } from '../core/breathe.js'
+import { breathe } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
-import type { FoldedTurns } from './folded-turns.js'
-import { charactersOf } from './reading.js'
-import { rowsAt } from './rows-at.js'
-import type { TurnIndex } from './turn-index.js'
+import { charactersOf, type FoldedTurns } from './folded-turns.js'
+import { rowsAt, type TurnIndex } from './turn-index.js'
 
 const turnsAtOnce = 16
 /** Envelopes that are told in one piece. */
@@ -16,7 +14,7 @@ const pieceOf = 64
 type MayGoOn = (characters: number) => Promise<boolean>
 
 /** Whose turns, and which one of them; all of the space where nothing is given. */
-export interface TrailQuery {
+interface TrailQuery {
   readonly agent?: string
   readonly number?: number
   /** Only the latest so many that the reader may read anything of. */

@@ -3,11 +3,11 @@ import type { Source } from '../core/delivery/backfill.js'
 import { readHistory } from '../core/delivery/history.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/delivery/may-read.js'
-import { type Message, messageOf } from '../core/delivery/outbound-batch.js'
+import { type Message, messageOf } from '../ports/connection.js'
 import type { Entry } from '../ports/envelope-log.js'
-import { charactersOfStep, type Passed } from './reading.js'
-import { searched } from './step-search.js'
+import { charactersOfStep, type Passed } from './folded-turns.js'
 import type { AuditQuery, AuditStep, Steps } from './steps.js'
+import { searched } from './turn-index.js'
 
 /** Envelopes with steps that are looked at in one go. */
 const page = 128
@@ -17,7 +17,7 @@ const mostLooked = 10_000
 const mostPassed = 10 * searched
 
 /** A part of the audit, the newest first. */
-export interface AuditPage {
+interface AuditPage {
   readonly steps: readonly AuditStep[]
   /** Envelopes of the gateway that say what it decided. */
   readonly decisions: readonly Message[]

@@ -1,13 +1,12 @@
 import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
-import { breathe } from '../core/breathe.js'
+import { breathe } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/delivery/may-read.js'
 import type { Space } from '../core/space.js'
-import type { FoldedTurns } from './folded-turns.js'
-import { charactersOf, type Passed } from './reading.js'
+import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
 import type { TurnView } from './said.js'
 import type { TurnIndex } from './turn-index.js'
 
-export interface TurnQuery {
+interface TurnQuery {
   readonly agent: string
   /** Only turns with a smaller number. */
   readonly before?: number
@@ -25,7 +24,7 @@ const turnsAtOnce = 32
 const mostCalls = 500
 
 /** A part of a thread. */
-export interface TurnPage {
+interface TurnPage {
   /** In the order of their numbers. */
   readonly turns: readonly TurnInfo[]
   /** `before` of the page of earlier turns; `undefined` = there are none. It may turn out empty. */

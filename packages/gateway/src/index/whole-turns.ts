@@ -1,12 +1,11 @@
 import { attemptOf, type Beginning, FoldedTurn, type Source, sourceOf, type TurnOptions } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { breathe } from '../core/breathe.js'
+import { breathe } from '../core/delivery/log-reads.js'
 import { envelopeOf } from '../core/replay.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
-import { rowAt, rowsAt } from './rows-at.js'
 import { longTurn, type Said, saidOf } from './said.js'
 import { eventOf, type TurnEvent } from './turn-events.js'
-import type { Place, TurnIndex } from './turn-index.js'
+import { type Place, rowAt, rowsAt, type TurnIndex } from './turn-index.js'
 
 /** Bytes that are kept of folded turns, so that a turn which goes on is not folded from its beginning again. */
 const mostKept = 64 * 1024 * 1024
@@ -18,7 +17,7 @@ const mostTold = 16
 const atOnce = { rows: 1500, bytes: 2 * 1024 * 1024 }
 
 /** A turn that was folded whole, as far as the index goes. */
-export interface Known {
+interface Known {
   readonly folded: FoldedTurn
   readonly trigger: Source | undefined
   readonly envelopes: Said[]
@@ -52,7 +51,7 @@ export interface CallInTurn {
 }
 
 /** Where turns are folded from, and how. */
-export interface FoldMeans {
+interface FoldMeans {
   readonly log: EnvelopeLog
   options(): TurnOptions
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { deny } from '../host/connection-gate.js'
+import { type Denial, deny } from '../host/connection-gate.js'
 import type { Gateway } from '../host/gateway.js'
+import { problemOf, retryAfter } from '../http/problem.js'
 import { addressOf } from './address.js'
-import { refuse } from './refuse.js'
 
-export interface PendingConnectionsOptions {
+interface PendingConnectionsOptions {
   readonly gateway: Gateway
   /** Connections of all clients together. */
   readonly mostConnections: number
@@ -98,5 +98,58 @@ export class PendingConnections {
     // Into the middle of an answer nothing can be said.
     if (this.#ahead.get(socket)) socket.destroy()
     else refuse(socket, { ...deny(code, status, message), retryAfterMs: patienceMs })
+  }
+}
+
+/** Answers a connection that no HTTP server answers, and ends it: also where its peer keeps its own side open. */
+export function refuse(socket: Socket, denial: Denial): void {
+  const body = JSON.stringify(problemOf(denial))
+  const headers = {
+    connection: 'close',
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    ...retryAfter(denial),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`HTTP/1.1 ${denial.status} ${denial.code}\r\n${lines.join('')}\r\n${body}`)
+  socket.destroySoon()
+}
+
+/**
+ * Cuts connections off on which nothing moves though something should: a request that brings no more of its body, or an
+ * answer of which nothing is taken. Whoever waits for an answer that is still being made is left alone.
+ */
+export class IdleTimeout {
+  readonly #ms: number
+  /** Requests that are being answered. */
+  readonly #asked = new WeakMap<Socket, Set<IncomingMessage>>()
+  /** Streams of events: what waits for them is bounded, and they may be silent. */
+  readonly #standing = new WeakSet<Socket>()
+
+  constructor(ms: number) {
+    this.#ms = ms
+  }
+
+  asked(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request
+    const requests = this.#asked.get(socket) ?? new Set()
+    this.#asked.set(socket, requests.add(request))
+    response.once('close', () => {
+      requests.delete(request)
+      this.#standing.delete(socket)
+    })
+  }
+
+  stands(socket: Socket): void {
+    this.#standing.add(socket)
+  }
+
+  /** For the `timeout` event of an HTTP server. */
+  heard(socket: Socket): void {
+    const requests = [...(this.#asked.get(socket) ?? [])]
+    const isAwaited = requests.some(({ complete }) => !complete) || socket.writableLength > 0
+    const isAtWork = this.#standing.has(socket) || (requests.length > 0 && !isAwaited)
+    if (isAtWork) socket.setTimeout(this.#ms)
+    else socket.destroy()
   }
 }

@@ -6,9 +6,8 @@ import { metricsOf } from '../host/metrics.js'
 import type { HttpOptions } from '../http/options.js'
 import { type Logger, silent } from '../ports/logger.js'
 import { remoteOf } from './address.js'
-import { IdleTimeout } from './idle-timeout.js'
 import { readPage } from './page-files.js'
-import { PendingConnections } from './pending-connections.js'
+import { IdleTimeout, PendingConnections } from './pending-connections.js'
 import { WsServer } from './ws-server.js'
 
 export interface ServeOptions {

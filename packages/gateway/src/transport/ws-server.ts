@@ -2,16 +2,23 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { closeCodes, SUBPROTOCOL } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { isDenial } from '../host/connection-gate.js'
+import {
+  bearerOf,
+  type Denial,
+  deny,
+  inspect,
+  isDenial,
+  placeless,
+  type Resume,
+} from '../host/connection-gate.js'
 import type { ConnectionHandle } from '../host/connection-handle.js'
-import type { ConnectionGrant, Gateway } from '../host/gateway.js'
+import type { ConnectionGrant, ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Logger } from '../ports/logger.js'
-import { PortionReader } from './portion-reader.js'
-import { refuse } from './refuse.js'
-import { readUpgrade, type Upgrade } from './upgrade.js'
-import { bytesOf, WsConnection } from './ws-connection.js'
+import { remoteOf } from './address.js'
+import { refuse } from './pending-connections.js'
+import { bytesOf, PortionReader, WsConnection } from './ws-connection.js'
 
-export interface WsServerOptions {
+interface WsServerOptions {
   readonly gateway: Gateway
   /** Browser origins that are allowed beside the gateway's own host. */
   readonly origins: readonly string[]
@@ -160,4 +167,48 @@ export class WsServer {
       }
     }
   }
+}
+
+interface Upgrade extends ConnectRequest {
+  readonly resume: Resume
+}
+
+/** Reads a request for a socket: path, token, origin, where to resume [MEUP-5.1, MEUP-5.2]. */
+function readUpgrade(
+  request: IncomingMessage,
+  options: { readonly origins: readonly string[]; readonly trustProxy: boolean },
+): Upgrade | Denial {
+  const target = request.url ?? '/'
+  if (!URL.canParse(target, 'http://gateway')) return deny('invalid_request', 400, 'the URL cannot be read')
+  const url = new URL(target, 'http://gateway')
+  const space = /^\/spaces\/([^/]+)\/ws$/.exec(url.pathname)?.[1]
+  if (space === undefined) return deny('not_found', 404, 'sockets are opened at /spaces/{space}/ws')
+  const { origin, host } = request.headers
+  const refusal = inspect({ query: url.searchParams, origin, host }, options.origins)
+  if (refusal !== undefined) return refusal
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
+  if (!offered.includes(SUBPROTOCOL)) {
+    return deny('unsupported_protocol', 400, `offer the subprotocol ${SUBPROTOCOL}`)
+  }
+  const token =
+    bearerOf(request.headers.authorization) ?? offered.find((name) => name.startsWith('bearer.'))?.slice(7)
+  const resume = readResume(url.searchParams)
+  if (isDenial(resume)) return resume
+  return { space, remote: remoteOf(request, options.trustProxy), resume, ...(token && { token }) }
+}
+
+function readResume(query: URLSearchParams): Resume | Denial {
+  const numbers: { after?: number; tail?: number } = {}
+  for (const name of ['after', 'tail'] as const) {
+    const text = query.get(name)
+    if (text === null) continue
+    const value = Number(text)
+    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value)) {
+      return deny('invalid_request', 400, `${name} must be a whole number from 0, not ${text}`)
+    }
+    numbers[name] = value
+  }
+  const epoch = query.get('epoch')
+  const resume = { ...numbers, ...(epoch !== null && { epoch }) }
+  return placeless(resume) ?? resume
 }

@@ -9,7 +9,7 @@ import {
   readObject,
 } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome, Refusal } from './context.js'
-import { overRate } from './limit.js'
+import { overRate } from './limits.js'
 
 /**
  * Frame → envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.2, 1.5, 1.8, 1.13].

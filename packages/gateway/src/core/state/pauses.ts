@@ -1,14 +1,14 @@
 import { type Envelope, Kind, type PausePayload } from '@meup/protocol'
 
 /** Why a participant may not act for the time being. */
-export interface Pause {
+interface Pause {
   readonly by: string
   readonly reason?: string
   /** Milliseconds since the epoch; absent = until somebody lets it go on. */
   readonly until?: number
 }
 
-export type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
+type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
 
 /** Pauses past this many are forgotten, oldest first; so many participants no space has. */
 const remembered = 10_000

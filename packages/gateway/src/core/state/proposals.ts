@@ -20,7 +20,7 @@ export interface Call {
 }
 
 /** A proposal that can still be fulfilled. */
-export interface OpenProposal {
+interface OpenProposal {
   readonly by: string
   readonly call: Call
   readonly rejectedBy: ReadonlySet<string>
@@ -35,7 +35,7 @@ interface Proposal extends OpenProposal {
   uses: number
 }
 
-export type ProposalsSnapshot = readonly ({
+type ProposalsSnapshot = readonly ({
   readonly id: string
   readonly rejectedBy: readonly string[]
 } & Omit<Proposal, 'rejectedBy'>)[]

@@ -1,18 +1,11 @@
 import { Kind, prescan } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
 import { errorFrame } from '../../core/delivery/frames.js'
-import type { Message } from '../../core/delivery/outbound-batch.js'
-import { messageFrom } from '../../core/delivery/outbound-batch.js'
-import type { RemoteSequencer } from '../../core/remote-sequencer.js'
 import type { Sender } from '../../core/sender.js'
-import type { Space } from '../../core/space.js'
-import type { Row } from '../../ports/envelope-log.js'
-import type { Note, SharedLog } from '../../ports/shared-log.js'
+import type { RemoteSequencer, Space } from '../../core/space.js'
+import { type Message, messageFrom } from '../../ports/connection.js'
+import type { Note, Row, SharedLog } from '../../ports/envelope-log.js'
 import type { SpaceHost } from '../space-host.js'
-import { FollowedPrunings } from './followed-prunings.js'
-import { ForwardedFrames } from './forwarded-frames.js'
-import { HeldReplies } from './held-replies.js'
-import { Lines } from './lines.js'
 
 /** What a gateway says of who is connected to it holds for so long; it is said again three times in that time [milliseconds]. */
 const [leaseMs, renewMs] = [3000, 1000]
@@ -201,3 +194,122 @@ export class Member implements RemoteSequencer {
 /** It changes its own connection, and nothing else: it is answered where that is [MEUP-9.1]. */
 const isSubscription = (frame: Uint8Array): boolean =>
   prescan(frame).kind?.replaceAll('/', '.') === Kind.observeSubscribe
+
+type ConnectionHandle = Sender & { readonly closed?: boolean }
+
+/** Connections by number, so that another gateway can answer them. */
+class Lines {
+  readonly #numbers = new Map<ConnectionHandle, number>()
+  readonly #lines = new Map<number, ConnectionHandle>()
+  #last = 0
+
+  /** 0 = an answer would go nowhere: it has no line that stays. */
+  of(sender: ConnectionHandle): number {
+    if (sender.subscribe === undefined) return 0
+    const known = this.#numbers.get(sender)
+    if (known !== undefined) return known
+    this.#last++
+    this.#numbers.set(sender, this.#last)
+    this.#lines.set(this.#last, sender)
+    return this.#last
+  }
+
+  find(line: unknown): Sender | undefined {
+    return this.#lines.get(Number(line))
+  }
+
+  /** Forgets those that are closed. */
+  tidy(): void {
+    for (const [line, number] of this.#numbers) {
+      if (line.closed !== true) continue
+      this.#numbers.delete(line)
+      this.#lines.delete(number)
+    }
+  }
+}
+
+interface Held {
+  /** What had been delivered when it was said. */
+  readonly after: number
+  say(): void
+}
+
+/** What the gateway that sequences says to a connection here: it comes behind what was delivered there before [MEUP-3.15]. */
+class HeldReplies {
+  #held: Held[] = []
+
+  /** Says it as soon as this much is delivered here. */
+  add(reply: Held, delivered: number): void {
+    this.#held.push(reply)
+    this.settle(delivered)
+  }
+
+  /** Says what need not wait any more. They are said in their order. */
+  settle(delivered: number): void {
+    const waiting = this.#held.findIndex(({ after }) => after > delivered)
+    const due = this.#held.splice(0, waiting < 0 ? this.#held.length : waiting)
+    for (const { say } of due) say()
+  }
+}
+
+/** A frame that another gateway has admitted, and that the log does not have yet. */
+interface Handed {
+  readonly id: string
+  /** As its sender wrote it; empty where it wrote none. */
+  readonly writtenId: string
+  readonly kind: string
+  readonly seq: number
+  readonly sender: Sender
+}
+
+/** What was handed on and admitted elsewhere: should that gateway end before the log has it, its sender must hear of it. */
+class ForwardedFrames {
+  readonly #frames = new Map<string, Handed>()
+
+  add(frame: Handed): void {
+    this.#frames.set(frame.id, frame)
+  }
+
+  /** The log has everything up to this seq. They are admitted in their order. */
+  settle(delivered: number): void {
+    for (const [id, { seq }] of this.#frames) {
+      if (seq > delivered) break
+      this.#frames.delete(id)
+    }
+  }
+
+  /** What is left of it. */
+  take(): Handed[] {
+    const left = [...this.#frames.values()]
+    this.#frames.clear()
+    return left
+  }
+}
+
+/** Prunes at a gateway that follows what the one that sequences has pruned [MEUP-10.3]. */
+class FollowedPrunings {
+  readonly #room: SpaceHost
+  readonly #shared: Pick<SharedLog<never>, 'prune'>
+  #isRunning = false
+
+  constructor(room: SpaceHost, shared: Pick<SharedLog<never>, 'prune'>) {
+    this.#room = room
+    this.#shared = shared
+  }
+
+  /** Leaves what cannot be pruned yet: that is told again. */
+  async follow(through: number): Promise<void> {
+    const { space } = this.#room
+    if (this.#isRunning || through >= space.delivered) return
+    this.#isRunning = true
+    try {
+      await this.#shared.prune()
+      this.#room.turns.indexer.prune(space.log.oldest - 1)
+      space.logger.info({ space: space.config.name, through }, 'the log was pruned, as another gateway has')
+    } catch (err) {
+      space.logger.warn({ space: space.config.name, err }, 'the log could not be pruned; this is tried again')
+    } finally {
+      this.#isRunning = false
+    }
+  }
+}

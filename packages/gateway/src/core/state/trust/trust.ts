@@ -2,7 +2,6 @@ import { Participants, type ParticipantsSnapshot } from '../participants.js'
 import { type Grant, Grants } from './grants.js'
 import { type Invitation, Invitations } from './invitations.js'
 import { type Kick, Kicks } from './kicks.js'
-import { Members } from './members.js'
 
 export interface TrustSnapshot {
   readonly known: ParticipantsSnapshot
@@ -136,5 +135,42 @@ export class Trust {
     const granted = this.grants.to(id).flatMap(({ capabilities }) => capabilities)
     this.participants.endow(id, granted)
     this.#untold.add(id)
+  }
+}
+
+/** Of those who are away the ones that were seen last are remembered. */
+const remembered = 1000
+
+/** Whom tokens of the operator's issuer have made participants: as good as configured, while they are remembered. */
+class Members {
+  /** When the newest token of each was issued, in seconds since the epoch; whoever was seen last comes last. */
+  readonly #issued = new Map<string, number>()
+
+  has(id: string): boolean {
+    return this.#issued.has(id)
+  }
+
+  issuedAt(id: string): number | undefined {
+    return this.#issued.get(id)
+  }
+
+  list(): [id: string, issuedAt: number][] {
+    return [...this.#issued]
+  }
+
+  see(id: string, issuedAt: number): void {
+    this.#issued.delete(id)
+    this.#issued.set(id, issuedAt)
+  }
+
+  end(id: string): void {
+    this.#issued.delete(id)
+  }
+
+  /** Who has been away for so long that it is to be forgotten. */
+  surplus(isPresent: (id: string) => boolean): string[] {
+    if (this.#issued.size <= remembered) return []
+    const away = [...this.#issued.keys()].filter((id) => !isPresent(id))
+    return away.slice(0, Math.max(0, away.length - remembered))
   }
 }

@@ -1,8 +1,8 @@
-import { type InvitePayload, imitatedBy, Kind, type WorkMeter } from '@meup/protocol'
+import { type InvitePayload, imitatedBy, type KickPayload, Kind, type WorkMeter } from '@meup/protocol'
 import type { SpaceState } from '../../state/state.js'
 import type { Refusal } from '../context.js'
-import { firstBeyond, giftRefusal } from './giving.js'
-import { forbidden, type Right, setByGateway } from './right.js'
+import { firstBeyond, giftRefusal, stranger } from './capabilities.js'
+import { forbidden, notInFuture, type Right, setByGateway } from './right.js'
 
 /** Invitations to one space that may be open. */
 const mostInvitations = 1000
@@ -49,4 +49,24 @@ function returnRefusal(
   if (holdings.every((held) => firstBeyond(inviter, held, state, meter) === -1)) return undefined
   const message = `${id} holds more than ${inviter}; let one invite it that holds as much`
   return { code: 'grant_exceeds_own', path: '/payload/participantId', message }
+}
+
+/** Everybody but oneself can be kicked: so the last who may do that stays. */
+export const kickRights: Right = ({ envelope, now }, { state }) => {
+  if (envelope.kind !== Kind.spaceKick) return undefined
+  const { participantId, untilTs } = envelope.payload as KickPayload
+  if (participantId === envelope.from) {
+    const message = `${participantId} cannot kick itself; close the connection to leave`
+    return forbidden(message, '/payload/participantId')
+  }
+  if (!state.participants.has(participantId)) return stranger('/payload/participantId', participantId)
+  return notInFuture('/payload/untilTs', untilTs, now)
+}
+
+/** Whoever is paused cannot let itself go on: so nobody pauses itself without an end [MEUP-3.13]. */
+export const pauseRights: Right = ({ envelope: { kind, from, to, payload } }) => {
+  if (kind !== Kind.participantPause || payload.timeoutSeconds !== undefined) return undefined
+  const own = to?.indexOf(from) ?? -1
+  if (own === -1) return undefined
+  return forbidden(`${from} could not go on by itself; leave it out, or give timeoutSeconds`, `/to/${own}`)
 }

@@ -2,21 +2,92 @@ import {
   type Capability,
   Coverage,
   compileCapabilities,
+  correlations,
+  type GrantPayload,
   givenText,
+  Kind,
   PatternError,
   patternLimits,
+  type RevokePayload,
   standingGrants,
   type WorkMeter,
 } from '@meup/protocol'
 import type { SpaceState } from '../../state/state.js'
 import { lengthOf } from '../../state/trust/grants.js'
-import type { Refusal } from '../context.js'
-import { chargeRows } from '../work.js'
-import { notInFuture } from './future.js'
-import { forbidden } from './right.js'
+import { namedIn, revocable } from '../../state/trust/revocation.js'
+import { chargeRows, type Refusal } from '../context.js'
+import { type Exemption, forbidden, notInFuture, type Right, setByGateway } from './right.js'
+
+/** Capabilities are given to those who belong to the space, by those who hold them [MEUP-4.13]. */
+export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
+  if (envelope.kind !== Kind.capabilityGrant) return undefined
+  const { recipient, ...given } = envelope.payload as GrantPayload
+  if (!state.participants.has(recipient)) return stranger('/payload/recipient', recipient)
+  const beside = state.participants.granted(recipient)
+  return giftRefusal(
+    { ...given, from: envelope.from, to: recipient, path: '/payload/recipient', beside },
+    now,
+    state,
+    meter,
+  )
+}
+
+/** A grant is answered by whom it was given to. */
+export const answerRights: Right = ({ envelope }, { state }) => {
+  if (envelope.kind !== Kind.capabilityGrantAck) return undefined
+  for (const id of correlations(envelope)) {
+    const grant = state.trust.grants.get(id)
+    if (grant === undefined) {
+      const message = `no grant ${id} stands: it was revoked or declined, has expired, or never was`
+      return { code: 'not_found', path: '/correlationId', message }
+    }
+    if (grant.recipient !== envelope.from) return forbidden(`${id} was granted to ${grant.recipient}`)
+  }
+  return undefined
+}
+
+export const stranger = (path: string, id: string): Refusal => ({
+  code: 'participant_not_found',
+  path,
+  message: `the space knows no ${id}; name one of the participants of the welcome`,
+})
+
+/** Grantors take back what they gave, and need no capability for it [MEUP-4.15]. */
+export const revokesOwn: Exemption = ({ kind, from, payload }, { state }) => {
+  if (kind !== Kind.capabilityRevoke) return false
+  const { recipient, grantId } = payload as Partial<RevokePayload>
+  if (grantId !== undefined) return state.trust.grants.get(grantId)?.grantor === from
+  return state.trust.grants.list().some((each) => each.grantor === from && each.recipient === recipient)
+}
+
+/** Others revoke what they did not give where the operator lets them; what was granted gives no such power. */
+export const revocationRights: Right = (admission, { state }) => {
+  const { envelope, meter } = admission
+  if (envelope.kind !== Kind.capabilityRevoke) return undefined
+  if (Object.hasOwn(envelope.payload, 'revoked')) return setByGateway('/payload/revoked')
+  const payload = envelope.payload as RevokePayload
+  const badPattern = patternRefusal(payload.capabilities ?? [], meter)
+  if (badPattern !== undefined) return badPattern
+  chargeRows(meter, state.trust.grants.size, 'grants to look at')
+  const named = namedIn(payload, state.trust, meter)
+  admission.revoked = revocable(named, envelope, state.trust)
+  if (admission.revoked.length > 0) return undefined
+  const { recipient, grantId } = payload
+  const [grant] = named
+  if (grantId !== undefined && grant !== undefined) {
+    return forbidden(`${grantId} is revoked by ${grant.grantor}, or by whom the operator lets revoke`)
+  }
+  const what = grantId === undefined ? 'no grant with only such capabilities' : `no grant ${grantId}`
+  const message = `${what} stands for ${recipient} that ${envelope.from} may revoke; it may have fallen already`
+  return {
+    code: 'not_found',
+    path: `/payload/${grantId === undefined ? 'capabilities' : 'grantId'}`,
+    message,
+  }
+}
 
 /** What somebody gives away, and to whom. */
-export interface Gift {
+interface Gift {
   readonly from: string
   readonly to: string
   /** JSON pointer to who gets it. */
@@ -45,7 +116,7 @@ export function giftRefusal(
 }
 
 /** What does not compile is refused where it stands [MEUP-4.8], and too much of it at once. */
-export function patternRefusal(capabilities: readonly Capability[], meter: WorkMeter): Refusal | undefined {
+function patternRefusal(capabilities: readonly Capability[], meter: WorkMeter): Refusal | undefined {
   if (JSON.stringify(capabilities).length > givenText.list) {
     const path = '/payload/capabilities'
     return {
