@@ -1,9 +1,10 @@
+export type { Refusal } from './core/admission/context.js'
 export { pipeline } from './core/admission/index.js'
 export type { ParticipantConfig, SpaceConfig } from './core/config.js'
 export type { Verification } from './core/delivery/verify-log.js'
 export { envelopeOf } from './core/replay.js'
 export { firstOf, type TokenAuthenticator, tokenAuthenticator } from './host/auth/token-authenticator.js'
-export type { Denial, Resume } from './host/connection-gate.js'
+export type { Resume } from './host/connection-gate.js'
 export type { ConnectionHandle } from './host/connection-handle.js'
 export {
   type ConnectionGrant,

@@ -208,7 +208,7 @@ async function eventsOf(stand: Stand, reader: string, headers: Record<string, st
   const { get, gateway } = stand
   const response = await get(reader, '/events', headers)
   const visitor = await gateway.identify({ space: 'test', token: 'token-of-dora', remote: 'here' })
-  if ('status' in visitor) throw new Error(visitor.message)
+  if ('message' in visitor) throw new Error(visitor.message)
   const nobody = { participant: 'dora', rateLimitKey: 'dora', reply() {}, echo() {}, subscribe: () => 0 }
   const frame = { id: 'streamed', kind: 'chat', payload: { message: 'mark' } }
   visitor.space.submit(nobody, Buffer.from(JSON.stringify(frame)))

@@ -1,5 +1,5 @@
 import type { Delivery } from './delivery/broadcast.js'
-import type { Space } from './space.js'
+import type { Space, SpaceListener } from './space.js'
 import { SpaceState } from './state/state.js'
 
 /** Envelopes after which a checkpoint is worth its while, unless it is larger than they were. */
@@ -11,7 +11,7 @@ const everyWork = 1_000_000
  * Keeps what the log adds up to, from time to time and at a clean stop, so that a start need not read all of it [MEUP-3.4].
  * What cannot be kept costs the next start time, and nothing else.
  */
-export class Checkpoints {
+export class Checkpoints implements SpaceListener {
   readonly #space: Space
   /** The last one that was begun. */
   #begun = { seq: 0, bytes: 0, work: 0 }
@@ -23,7 +23,6 @@ export class Checkpoints {
     this.#space = space
   }
 
-  /** To be called with everything that was delivered. */
   delivered(batch: readonly Delivery[]): void {
     for (const { entry } of batch) this.#bytesSince += entry.body.length
     const { seq, bytes, work } = this.#begun

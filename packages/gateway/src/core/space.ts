@@ -33,6 +33,16 @@ import { logClock } from './steady-clock.js'
 
 const unwritable = 'the log cannot be written'
 
+/** Is called around each commit. Listeners are called in the order of the array that `Space.listen` was given. */
+export interface SpaceListener {
+  /** The batch is in the log and was not sent yet. */
+  committed?(): void
+  /** The batch was sent to every live session. */
+  delivered?(batch: readonly Delivery[]): void
+  /** The state was rebuilt after a failed commit or a change of leader, and the log accepts writes again. */
+  recovered?(): void
+}
+
 /** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
 export class Space {
   config: SpaceConfig
@@ -60,11 +70,7 @@ export class Space {
   #broken = false
   /** Where another gateway sequences the space: takes frames there. */
   elsewhere: RemoteSequencer | undefined
-  /** Called when the log can be written again after a failed commit; the state has been rebuilt from it. */
-  recovered: () => void = () => {}
-  /** Called when a batch is in the log, before it is delivered. */
-  beforeDelivery: () => void = () => {}
-  afterDelivery: (batch: readonly Delivery[]) => void = () => {}
+  #listeners: readonly SpaceListener[] = []
   readonly #commit: GroupCommit
   readonly #recovery: Recovery
   /** Who is told if a commit fails: of what is admitted and not delivered, in its order; `undefined` = nobody. */
@@ -108,6 +114,11 @@ export class Space {
     const [last] = log.head === 0 ? [] : await log.read({ order: 'desc', limit: 1 })
     space.#followTime(last)
     return space
+  }
+
+  /** Sets who is called around each commit, in this order. Called once, before anything is admitted. */
+  listen(listeners: readonly SpaceListener[]): void {
+    this.#listeners = listeners
   }
 
   /** Whether another gateway sequences this space: then nothing is admitted here. */
@@ -236,7 +247,7 @@ export class Space {
     this.#origins.splice(0, batch.length)
     this.delivered = batch.at(-1)?.seq ?? this.delivered
     this.#watchers.delivered(this.delivered)
-    this.beforeDelivery()
+    for (const listener of this.#listeners) listener.committed?.()
     const deliveries = batch.map((entry) => {
       this.#hidden.advance(entry.seq)
       const delivery = this.deliveryOf(entry)
@@ -244,7 +255,7 @@ export class Space {
       return delivery
     })
     broadcast(deliveries, this.sessions)
-    this.afterDelivery(deliveries)
+    for (const listener of this.#listeners) listener.delivered?.(deliveries)
   }
 
   #fold(envelope: Envelope, body: Uint8Array): void {
@@ -298,7 +309,7 @@ export class Space {
       await this.#catchUp()
       this.#broken = false
       this.logger.info({ space: this.config.name, head: this.delivered }, 'the log can be written again')
-      this.recovered()
+      for (const listener of this.#listeners) listener.recovered?.()
     })
   }
 

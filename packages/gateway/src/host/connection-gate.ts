@@ -1,6 +1,7 @@
-import { type ErrorCode, GUEST, imitatedBy, Kind } from '@meup/protocol'
+import { GUEST, imitatedBy, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import type { RateLimiterMemory } from 'rate-limiter-flexible'
+import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Visitor } from '../core/delivery/session.js'
 import type { Space } from '../core/space.js'
 import { explainKick } from '../core/state/trust/kicks.js'
@@ -16,18 +17,6 @@ export interface Resume {
   readonly told?: number
 }
 
-/** Why somebody is not let in: an HTTP status before the 101. */
-export interface Denial {
-  readonly code: ErrorCode
-  readonly status: number
-  readonly message: string
-  readonly retryAfterMs?: number
-}
-
-export const isDenial = (answer: object): answer is Denial => 'status' in answer
-
-export const deny = (code: ErrorCode, status: number, message: string): Denial => ({ code, status, message })
-
 /**
  * Why a place cannot be resumed from: a seq is a place in one log, and without its epoch the same seq of another would be
  * taken for it [MEUP-5.2].
@@ -38,11 +27,10 @@ export function placeless({
 }: {
   readonly after?: number | undefined
   readonly epoch?: string | undefined
-}): Denial | undefined {
+}): Refusal | undefined {
   if (after === 0 || epoch !== undefined) return undefined
-  return deny(
+  return refuse(
     'invalid_request',
-    400,
     'after needs the epoch that it counts in: send epoch=, as the welcome told it',
   )
 }
@@ -59,12 +47,12 @@ interface RequestOrigin {
 export function inspect(
   { query, origin, host }: RequestOrigin,
   origins: readonly string[],
-): Denial | undefined {
+): Refusal | undefined {
   if (query.has('token') || query.has('access_token')) {
-    return deny('invalid_request', 400, 'a token in the URL is refused: it ends up in logs; use a header')
+    return refuse('invalid_request', 'a token in the URL is refused: it ends up in logs; use a header')
   }
   if (origin === undefined || origins.includes(origin) || isOwn(origin, host)) return undefined
-  return deny('forbidden', 403, `the origin ${origin} is not allowed; add it to gateway.origins`)
+  return refuse('forbidden', `the origin ${origin} is not allowed; add it to gateway.origins`)
 }
 
 /** Whether a page comes from where the request goes to; behind a proxy that does TLS their schemes differ. */
@@ -79,10 +67,10 @@ export async function identify(
   token: string | undefined,
   remote: string,
   authenticator: Authenticator,
-): Promise<Visitor | Denial> {
+): Promise<Visitor | Refusal> {
   if (token === undefined) {
     if (space.config.guest === undefined) {
-      return deny('unauthorized', 401, 'a token is required; send it as Authorization: Bearer <token>')
+      return refuse('unauthorized', 'a token is required; send it as Authorization: Bearer <token>')
     }
     return {
       participant: `${GUEST}${nanoid()}`,
@@ -99,24 +87,19 @@ export async function identify(
   const { stopped } = space
   const imitated = identity && imitatedMember(identity, space)
   if (imitated !== undefined) {
-    return deny(
+    return refuse(
       'forbidden',
-      403,
       `the name in the token could be taken for ${imitated}; ask its issuer for another`,
     )
   }
   if (identity !== undefined && stopped === undefined) await recordMembership(identity, space)
   if (identity === undefined || !space.state.participants.has(identity.participant)) {
-    if (identity?.membership && stopped !== undefined) return deny('unavailable', 503, stopped)
-    return deny(
-      'unauthorized',
-      401,
-      'the token opens nothing in this space; ask the operator for a valid one',
-    )
+    if (identity?.membership && stopped !== undefined) return refuse('unavailable', stopped)
+    return refuse('unauthorized', 'the token opens nothing in this space; ask the operator for a valid one')
   }
   const { participant, expiresAt } = identity
   const kick = space.state.trust.kicks.get(participant)
-  if (kick !== undefined) return deny('forbidden', 403, explainKick(kick))
+  if (kick !== undefined) return refuse('forbidden', explainKick(kick))
   return {
     participant,
     rateLimitKey: participant,
@@ -181,9 +164,9 @@ export function crowded(
 }
 
 /** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
-export function turnAway(visitor: Visitor, space: Space): Denial | undefined {
+export function turnAway(visitor: Visitor, space: Space): Refusal | undefined {
   const reason = crowded(visitor, space)
-  if (reason !== undefined) return { ...deny('rate_limited', 429, reason), retryAfterMs: crowdedMs }
+  if (reason !== undefined) return refuse('rate_limited', reason, crowdedMs)
   return payFor(visitor, space, 'too many joins')
 }
 
@@ -192,10 +175,10 @@ export function payFor(
   { rateLimitKey }: Pick<Visitor, 'rateLimitKey'>,
   space: Space,
   what: string,
-): Denial | undefined {
+): Refusal | undefined {
   const retryAfterMs = space.rates.take(rateLimitKey, 'control', 1, space.clock.now())
   if (retryAfterMs === 0) return undefined
-  return { ...deny('rate_limited', 429, `${what}; try again in ${retryAfterMs} ms`), retryAfterMs }
+  return refuse('rate_limited', `${what}; try again in ${retryAfterMs} ms`, retryAfterMs)
 }
 
 /** The token of an `Authorization: Bearer` header. */
@@ -245,7 +228,7 @@ export class FailedLogins {
   }
 
   /** Counts one more. Gives what to answer: the refusal itself, or 429 once the address has had too many. */
-  async add(address: string, refusal: Denial): Promise<Denial> {
+  async add(address: string, refusal: Refusal): Promise<Refusal> {
     this.count++
     const key = this.#keyOf(address, Date.now())
     this.#limiter ??= createLimiter()
@@ -255,7 +238,7 @@ export class FailedLogins {
       this.#logger.warn({ remote: key, retryAfterMs }, 'an address fails to authenticate again and again')
     }
     const wait = `this address has failed ${allowed} times already; try again in ${Math.ceil(retryAfterMs / 1000)} s`
-    return { ...deny('rate_limited', 429, `${refusal.message}; ${wait}`), retryAfterMs }
+    return refuse('rate_limited', `${refusal.message}; ${wait}`, retryAfterMs)
   }
 
   #keyOf(address: string, now: number): string {

@@ -2,7 +2,7 @@ import { type Capability, closeCodes, namespaceOf } from '@meup/protocol'
 import type { Delivery } from '../core/delivery/broadcast.js'
 import type { Session } from '../core/delivery/session.js'
 import type { Presence } from '../core/presence.js'
-import type { Space } from '../core/space.js'
+import type { Space, SpaceListener } from '../core/space.js'
 import { kickMessage } from '../core/state/trust/kicks.js'
 import type { Trust } from '../core/state/trust/trust.js'
 
@@ -16,14 +16,14 @@ const notWelcome = 'this access was taken away or has ended; ask for a new token
  * the envelope on that changed them, and is welcomed anew; everybody hears of it; whoever was kicked has to leave
  * [MEUP-3.14, 4.16]. Nothing of this happens before the log has the reason.
  */
-export class Enforcement {
+export class Enforcement implements SpaceListener {
   readonly #space: Space
   readonly #presence: Presence
   /** Gives the bytes of the welcome. */
   readonly #welcome: (session: Session) => number
   /** What was carried out last. */
   #done: { readonly trust: Trust; readonly revision: number } | undefined
-  /** Whose rights have changed, between `before` and `after` a delivery. */
+  /** Whose rights have changed, between the commit and the delivery of a batch. */
   #renewed: Session[] | undefined
   /** Kicks up to this seq have been carried out. */
   #dismissed = 0
@@ -35,8 +35,6 @@ export class Enforcement {
     this.#space = space
     this.#presence = presence
     this.#welcome = welcome
-    space.beforeDelivery = () => this.#before()
-    space.afterDelivery = (batch) => this.#after(batch)
   }
 
   /** Carries out what there is to do, whatever was done before. */
@@ -82,13 +80,13 @@ export class Enforcement {
   /** Something may have come to its end. */
   #onTime(): void {
     this.#space.advance()
-    this.#before()
-    this.#after()
+    this.committed()
+    this.delivered()
     this.#wait()
   }
 
   /** The sessions get their rights; the rest follows when the batch is delivered. */
-  #before(): void {
+  committed(): void {
     const { state, delivered, sessions } = this.#space
     const { trust, participants } = state
     const { revision } = trust
@@ -105,7 +103,7 @@ export class Enforcement {
     }
   }
 
-  #after(batch: readonly Delivery[] = []): void {
+  delivered(batch: readonly Delivery[] = []): void {
     this.#dismiss()
     const renewed = this.#renewed
     if (renewed === undefined) return

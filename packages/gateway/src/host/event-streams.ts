@@ -5,7 +5,7 @@ import { broadcast, type Delivery } from '../core/delivery/broadcast.js'
 import { turn } from '../core/delivery/log-reads.js'
 import { mayRead } from '../core/delivery/may-read.js'
 import type { Session } from '../core/delivery/session.js'
-import type { Space } from '../core/space.js'
+import type { Space, SpaceListener } from '../core/space.js'
 import type { Turns } from '../index/indexer.js'
 import { kindOf, type TurnEvent, type TurnEvents } from '../index/turn-events.js'
 import type { Ended } from '../index/turn-index.js'
@@ -21,7 +21,7 @@ const [decisionCharacters, foldedCharacters] = [128, 64]
  * The streams of events of a space. They are served as far as the index has the log, so that what a batch of calls
  * came to follows the envelope that ended it [MEUP-11.11]. Nobody else waits for that, and none of them for another.
  */
-export class Feeds {
+export class EventStreams implements SpaceListener {
   readonly #space: Space
   readonly #turns: Turns
   /** They are served, whether or not they have caught up. */
@@ -42,8 +42,8 @@ export class Feeds {
     indexer.isWatched = () => this.#open.size > 0
   }
 
-  /** To be told of every batch that is delivered. */
-  add(batch: readonly Delivery[]): void {
+  /** Keeps the batch for the index, unless no stream is open. */
+  delivered(batch: readonly Delivery[]): void {
     if (this.#open.size === 0) {
       this.#forget()
       return

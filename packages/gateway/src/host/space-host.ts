@@ -11,9 +11,10 @@ import type { Space } from '../core/space.js'
 import type { IndexFile } from '../index/index-file.js'
 import { type Turns, turnsOf } from '../index/indexer.js'
 import { type Connection, type Feed, messageFrom } from '../ports/connection.js'
+import { Member } from './cluster/member.js'
 import { crowded, type Resume } from './connection-gate.js'
 import { Enforcement } from './enforcement.js'
-import { Feeds } from './event-streams.js'
+import { EventStreams } from './event-streams.js'
 
 /** A space and the people in it. */
 export class SpaceHost {
@@ -23,8 +24,9 @@ export class SpaceHost {
   readonly retention: Retention
   readonly checkpoints: Checkpoints
   readonly #enforcement: Enforcement
-  readonly #feeds: Feeds
-  #member: { close(): void } | undefined
+  readonly #eventStreams: EventStreams
+  /** Absent = no other gateway has the space open. */
+  readonly #member: Member | undefined
 
   constructor(space: Space, file: IndexFile) {
     this.space = space
@@ -33,18 +35,20 @@ export class SpaceHost {
     this.retention = new Retention(space, this.turns.indexer)
     this.checkpoints = new Checkpoints(space)
     this.#enforcement = new Enforcement(space, this.presence, (session) => this.#welcomeAnew(session))
-    this.#feeds = new Feeds(space, this.turns)
-    const { afterDelivery } = space
-    space.afterDelivery = (deliveries) => {
-      afterDelivery(deliveries)
-      this.#feeds.add(deliveries)
-      this.turns.indexer.poke()
-      this.checkpoints.delivered(deliveries)
-    }
-    space.recovered = () => this.initialize()
+    this.#eventStreams = new EventStreams(space, this.turns)
+    const { shared } = space.log
+    this.#member = shared && new Member(this, shared)
+    space.listen([
+      this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
+      this.#eventStreams, // Keeps the batch before the index is told to read it.
+      { delivered: () => this.turns.indexer.poke() },
+      this.checkpoints, // Counts what was delivered, whatever the others did with it.
+      { recovered: () => this.initialize() }, // Logs configuration and presence again, then applies rights.
+      ...(this.#member ? [this.#member] : []), // Last: answers forwarded frames once the state is final.
+    ])
   }
 
-  /** Records what the operator configured, where the log does not say it already, and buries ghosts [MEUP-3.5, 3.6]. */
+  /** Records what the operator configured, where the log does not have it yet, and marks stale participants offline [MEUP-3.5, 3.6]. */
   initialize(): void {
     const { space } = this
     if (space.follows) {
@@ -88,11 +92,6 @@ export class SpaceHost {
       this.#enforcement.release()
     }
     this.#enforcement.closeRevoked()
-  }
-
-  /** Shares the space with other gateways, until the room is closed. */
-  join(member: { close(): void }): void {
-    this.#member = member
   }
 
   /** Begins what goes on by itself. */
@@ -140,7 +139,7 @@ export class SpaceHost {
     const { after = delivered, isLost = false } = this.#startOf(resume)
     session.position = after
     if (isLost) feed.lost({ epoch: log.epoch, from: after + 1, to: delivered })
-    this.#feeds.serve(session, isLost ? undefined : resume.told)
+    this.#eventStreams.serve(session, isLost ? undefined : resume.told)
     return session
   }
 

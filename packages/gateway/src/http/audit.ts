@@ -1,12 +1,12 @@
 import type { DecisionPayload, Envelope } from '@meup/protocol'
 import type { Context } from 'hono'
-import { isDenial } from '../host/connection-gate.js'
+import { isRefusal } from '../core/admission/context.js'
 import { readAudit } from '../index/read-audit.js'
 import { type AuditStep, Steps } from '../index/steps.js'
 import type { Message } from '../ports/connection.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied } from './problem.js'
+import { refused } from './problem.js'
 import {
   agentOf,
   askerOf,
@@ -25,13 +25,13 @@ export const auditParameters = ['before', 'limit', ...narrowing] as const
 export async function getAudit(context: Context, options: HttpOptions): Promise<Response> {
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, auditParameters)
-  if (isDenial(asked)) return denied(asked)
+  if (isRefusal(asked)) return refused(asked)
   const visitor = await askerOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(visitor)) return refused(visitor)
 
   const { space, turns } = visitor
   const wrong = wrongThread(asked, space)
-  if (wrong !== undefined) return denied(wrong)
+  if (wrong !== undefined) return refused(wrong)
   const {
     before = Number.MAX_SAFE_INTEGER,
     limit = 100,
@@ -60,11 +60,11 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
       (characters) => chargeView(visitor, characters),
     ),
   )
-  if (isDenial(page)) return denied(page)
+  if (isRefusal(page)) return refused(page)
   const { steps, decisions, next } = page
   const isEmpty = steps.length === 0 && next === undefined
   const unknown = thread !== undefined && isEmpty ? unknownThread(thread, space) : undefined
-  if (unknown !== undefined) return denied(unknown)
+  if (unknown !== undefined) return refused(unknown)
   return paged(visitor, url, { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) }, next)
 }
 

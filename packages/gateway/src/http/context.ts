@@ -1,17 +1,17 @@
 import { contextMarkdownWriter, markdownHeader } from '@meup/folds'
 import { contextParent, isThought } from '@meup/protocol'
 import type { Context } from 'hono'
+import { isRefusal, refuse } from '../core/admission/context.js'
 import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { ContextCounts, ContextReport } from '../core/state/contexts.js'
-import { deny, isDenial } from '../host/connection-gate.js'
 import type { Caller } from '../host/gateway.js'
 import type { Row } from '../ports/envelope-log.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied, problem, problemOf } from './problem.js'
+import { refused } from './problem.js'
 import { markdown } from './proof.js'
 import { streamOf } from './stream.js'
 import { askerOf, chargeView, readerFor, shown } from './views.js'
@@ -33,10 +33,10 @@ interface FreePath {
 /** `GET /spaces/{space}/contexts/{path}`: one context and what is nested in it, or all that was said there, for people. */
 export async function getContext(context: Context, options: HttpOptions): Promise<Response> {
   const asked = readParameters(new URL(context.req.url).searchParams, contextParameters)
-  if (isDenial(asked)) return denied(asked)
-  if (asked.format === 'jsonl') return denied(markdownOnly)
+  if (isRefusal(asked)) return refused(asked)
+  if (asked.format === 'jsonl') return refused(markdownOnly)
   const visitor = await askerOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(visitor)) return refused(visitor)
   const path = context.req.param('path') ?? ''
   const reader = readerFor(visitor, context, options)
   if (asked.format === 'markdown') return writeContext(context, visitor, path, reader, options)
@@ -45,16 +45,13 @@ export async function getContext(context: Context, options: HttpOptions): Promis
   return found === undefined ? unknown(path) : shown(visitor, found)
 }
 
-const markdownOnly = deny(
+const markdownOnly = refuse(
   'invalid_request',
-  400,
   'of one context there is only format=markdown, or JSON without it',
 )
 
 const unknown = (path: string): Response =>
-  problem(
-    problemOf({ code: 'not_found', message: `there is no context ${path} that you may read anything of` }),
-  )
+  refused(refuse('not_found', `there is no context ${path} that you may read anything of`))
 
 async function writeContext(
   context: Context,
@@ -153,7 +150,7 @@ async function asVisitor(
   answer: (visitor: Caller) => Response,
 ): Promise<Response> {
   const visitor = await askerOf(context, options)
-  return isDenial(visitor) ? denied(visitor) : answer(visitor)
+  return isRefusal(visitor) ? refused(visitor) : answer(visitor)
 }
 
 const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>

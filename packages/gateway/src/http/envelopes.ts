@@ -1,13 +1,12 @@
-import { type Envelope, errors, maxPost, PROTOCOL, readElements } from '@meup/protocol'
+import { type Envelope, maxPost, PROTOCOL, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
-import { isRefusal, type Receipt, type Refusal } from '../core/admission/context.js'
+import { isRefusal, type Receipt, type Refusal, refuse } from '../core/admission/context.js'
 import { verdictOn } from '../core/decisions.js'
 import type { Sender } from '../core/sender.js'
 import { accept } from '../core/space.js'
-import { type Denial, deny, isDenial } from '../host/connection-gate.js'
 import type { Caller } from '../host/gateway.js'
 import type { HttpOptions } from './options.js'
-import { denied, problem, problemOf, refused, retryAfter } from './problem.js'
+import { problem, problemOf, refused, retryAfter } from './problem.js'
 import { mostBodies } from './traffic.js'
 import { notWelcome, visitorOf } from './views.js'
 
@@ -17,12 +16,12 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
   if (post instanceof Response) return post
   const { visitor, body } = post
   const most = maxPostBytes(visitor)
-  if (body.length > most && isArray(body)) return denied(tooLarge(most))
+  if (body.length > most && isArray(body)) return refused(tooLarge(most))
   const frames = framesOf(body)
-  if (typeof frames === 'string') return problem(problemOf({ code: 'invalid_json', message: frames }))
+  if (typeof frames === 'string') return refused(refuse('invalid_json', frames))
   if (frames.length > maxPost) {
     const message = `more than ${maxPost} envelopes in one post; send them in several`
-    return problem(problemOf({ code: 'invalid_request', message }))
+    return refused(refuse('invalid_request', message))
   }
   const sender = senderOf(visitor)
   const receipts: Receipt[] = []
@@ -56,23 +55,21 @@ export async function readPost(
   options: HttpOptions,
 ): Promise<{ readonly visitor: Caller; readonly body: Uint8Array } | Response> {
   const visitor = await visitorOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(visitor)) return refused(visitor)
   if (!visitor.space.state.participants.has(visitor.participant)) {
     // A guest is known by its connection, and has none here.
-    return problem(
-      problemOf({ code: 'unauthorized', message: 'a token is required to post; guests use a socket' }),
-    )
+    return refused(refuse('unauthorized', 'a token is required to post; guests use a socket'))
   }
   const debt = debtOf(visitor)
   if (debt !== undefined) return refused(debt)
   const body = await readBody(context, visitor, options)
-  if (isDenial(body)) {
+  if (isRefusal(body)) {
     // What is too large is not read to its end.
     const isLarge = body.code === 'payload_too_large'
     return problem(problemOf(body), { ...retryAfter(body), ...(isLarge && { connection: 'close' }) })
   }
   // What it was let in by may have been taken away while its body was under way.
-  return visitor.isWelcome() ? { visitor, body } : denied(notWelcome)
+  return visitor.isWelcome() ? { visitor, body } : refused(notWelcome)
 }
 
 /** Takes one envelope as if it came over a socket; what repeats another costs a frame [MEUP-7.7]. */
@@ -104,7 +101,7 @@ export const senderOf = (visitor: Caller): Sender => ({
 
 /** What was admitted is not in the log. */
 export const notCommitted = (): Response =>
-  problem(problemOf({ code: 'unavailable', message: 'the log cannot be written; post it again later' }))
+  refused(refuse('unavailable', 'the log cannot be written; post it again later'))
 
 /**
  * The body of a request whose sender is known, in bytes. They are charged to it before they are read [MEUP-7.3], and what
@@ -114,7 +111,7 @@ async function readBody(
   context: Context,
   visitor: Caller,
   { traffic }: Pick<HttpOptions, 'traffic'>,
-): Promise<Uint8Array | Denial> {
+): Promise<Uint8Array | Refusal> {
   const { space, rateLimitKey } = visitor
   const most = maxPostBytes(visitor)
   const mostResult = Math.min(
@@ -122,7 +119,7 @@ async function readBody(
     space.rates.rateOf(rateLimitKey, 'results').burst,
   )
   const mostBytes = Math.max(most, Math.min(mostBodies, mostResult))
-  const take = (bytes: number, all: number): Denial | undefined => {
+  const take = (bytes: number, all: number): Refusal | undefined => {
     if (all > mostBytes) return tooLarge(mostBytes)
     // Only a response may be so large; whether it is one cannot be known yet.
     const rateClass = all > most ? 'results' : 'bytes'
@@ -130,8 +127,8 @@ async function readBody(
   }
   const announced = context.req.header('content-length')
   if (announced === undefined) return inPieces(context, take)
-  const denial = take(Number(announced), Number(announced))
-  if (denial !== undefined) return denial
+  const refusal = take(Number(announced), Number(announced))
+  if (refusal !== undefined) return refusal
   const body = await context.req.arrayBuffer().catch(() => undefined)
   return body === undefined ? cutOff : new Uint8Array(body)
 }
@@ -141,20 +138,20 @@ const maxPostBytes = ({ space, rateLimitKey }: Caller): number =>
   Math.min(mostBodies, space.rates.rateOf(rateLimitKey, 'bytes').burst)
 
 /** Its connection is gone, or was cut because nothing came any more: whoever reads this reads it in a log of requests. */
-const cutOff = deny('invalid_request', 400, 'the body did not arrive')
+const cutOff = refuse('invalid_request', 'the body did not arrive')
 
 /** Where its length is not said, it is paid for as it comes. */
 async function inPieces(
   { req }: Context,
-  take: (bytes: number, all: number) => Denial | undefined,
-): Promise<Uint8Array | Denial> {
+  take: (bytes: number, all: number) => Refusal | undefined,
+): Promise<Uint8Array | Refusal> {
   const pieces: Uint8Array[] = []
   let size = 0
   for await (const piece of arriving(req.raw.body)) {
     if (piece === undefined) return cutOff
     size += piece.length
-    const denial = take(piece.length, size)
-    if (denial !== undefined) return denial
+    const refusal = take(piece.length, size)
+    if (refusal !== undefined) return refusal
     pieces.push(piece)
   }
   return Buffer.concat(pieces)
@@ -169,21 +166,20 @@ async function* arriving(body: AsyncIterable<Uint8Array> | null): AsyncGenerator
   }
 }
 
-const tooLarge = (most: number): Denial =>
-  deny('payload_too_large', errors.payload_too_large.status, `post at most ${most} bytes at once`)
+const tooLarge = (most: number): Refusal => refuse('payload_too_large', `post at most ${most} bytes at once`)
 
 const nothing: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
 
 /** Refused and recorded as an envelope would be. */
-function overRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: number): Denial | undefined {
+function overRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: number): Refusal | undefined {
   const { space, rateLimitKey } = visitor
   const retryAfterMs = space.rates.take(rateLimitKey, rateClass, bytes, space.clock.now())
   if (retryAfterMs === 0) return undefined
   const message = `over the rate for ${rateClass}; send again in ${retryAfterMs} ms`
-  const denial = { ...deny('rate_limited', errors.rate_limited.status, message), retryAfterMs }
-  space.tally.refused.add(denial.code)
-  const verdict = verdictOn(denial)
+  const refusal = refuse('rate_limited', message, retryAfterMs)
+  space.tally.refused.add(refusal.code)
+  const verdict = verdictOn(refusal)
   if (verdict !== undefined && !space.follows)
     space.decisions.record({ sender: visitor, envelope: nothing }, verdict)
-  return denial
+  return refusal
 }

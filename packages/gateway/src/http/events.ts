@@ -1,11 +1,12 @@
 import type { Context } from 'hono'
+import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { select } from '../core/delivery/session.js'
-import { type Denial, deny, isDenial, placeless, type Resume } from '../host/connection-gate.js'
+import { placeless, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
 import { filterOf, filterParameters } from './history.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied } from './problem.js'
+import { refused } from './problem.js'
 import { oneLine } from './stream.js'
 import { visitorOf } from './views.js'
 
@@ -30,19 +31,19 @@ export const eventHeaders = {
 export async function getEvents(context: Context, options: HttpOptions): Promise<Response> {
   const { gateway } = options
   const asked = readParameters(new URL(context.req.url).searchParams, eventParameters)
-  if (isDenial(asked)) return denied(asked)
+  if (isRefusal(asked)) return refused(asked)
   const { after, epoch, reasoning = 'full' } = asked
   // Browsers send back the id of an event, and cannot be told to send more.
   const misplaced = placeless({ after, epoch })
-  if (misplaced !== undefined) return denied(misplaced)
+  if (misplaced !== undefined) return refused(misplaced)
   const lastSeen = readLastEventId(context.req.header('last-event-id'))
-  if (isDenial(lastSeen)) return denied(lastSeen)
+  if (isRefusal(lastSeen)) return refused(lastSeen)
   if (context.req.method === 'HEAD') {
     const visitor = await visitorOf(context, options)
-    return isDenial(visitor) ? denied(visitor) : new Response(null, { headers: eventHeaders })
+    return isRefusal(visitor) ? refused(visitor) : new Response(null, { headers: eventHeaders })
   }
   const grant = await gateway.admit(readConnectRequest(context, options))
-  if (isDenial(grant)) return denied(grant)
+  if (isRefusal(grant)) return refused(grant)
 
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
   const feed = new SseFeed({
@@ -57,13 +58,13 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
 }
 
 /** `12`, or `12.1` where more of the same seq was to come. */
-function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'told'> | Denial {
+function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'told'> | Refusal {
   if (text === undefined) return {}
   const [, seq, told] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? []
   const after = Number(seq)
   if (Number.isSafeInteger(after)) return { after, ...(told !== undefined && { told: Number(told) }) }
   const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}`
-  return deny('invalid_request', 400, message)
+  return refuse('invalid_request', message)
 }
 
 interface SseFeedOptions {

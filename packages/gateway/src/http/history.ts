@@ -1,12 +1,12 @@
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
+import { isRefusal } from '../core/admission/context.js'
 import { readHistory } from '../core/delivery/history.js'
-import { isDenial } from '../host/connection-gate.js'
 import { type Message, piecesOf } from '../ports/connection.js'
 import type { Filter } from '../ports/envelope-log.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied } from './problem.js'
+import { refused } from './problem.js'
 import { oneLine, sent } from './stream.js'
 import { askerOf, readerFor } from './views.js'
 
@@ -18,9 +18,9 @@ export const ndjson = 'application/x-ndjson'
 export async function getEnvelopes(context: Context, options: HttpOptions): Promise<Response> {
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, historyParameters)
-  if (isDenial(asked)) return denied(asked)
+  if (isRefusal(asked)) return refused(asked)
   const visitor = await askerOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(visitor)) return refused(visitor)
 
   const {
     after = 0,

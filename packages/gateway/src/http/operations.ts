@@ -1,7 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { bearerOf, deny, inspect, isDenial } from '../host/connection-gate.js'
+import { isRefusal, refuse } from '../core/admission/context.js'
+import { bearerOf, inspect } from '../host/connection-gate.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
-import { denied, problem, problemOf } from './problem.js'
+import { problem, problemOf, refused } from './problem.js'
 
 /** `GET /healthz`: this process answers [MEUP-11.8]. */
 export const getHealth = (context: Context): Response => context.json({ status: 'ok' })
@@ -12,7 +13,7 @@ export function getReadiness(context: Context, { gateway }: HttpOptions): Respon
   if (stopped.length === 0) return context.json({ status: 'ready' })
   const reasons = stopped.map(({ space, stopped }) => `${space}: ${stopped}`)
   const details = { spaces: Object.fromEntries(stopped.map(({ space, stopped }) => [space, stopped])) }
-  return problem(problemOf({ code: 'unavailable', message: reasons.join('; '), details }))
+  return refused({ code: 'unavailable', message: reasons.join('; '), details })
 }
 
 /** `GET /spaces/{space}/ws` by somebody who did not ask for a socket. */
@@ -35,7 +36,7 @@ export async function getMetrics(_: Context, { metrics }: HttpOptions): Promise<
 /** `POST /spaces/{space}/links`: a code that stands for the token of whoever asks, once and for a minute [MEUP-11.13]. */
 export async function postLink(context: Context, options: HttpOptions): Promise<Response> {
   const link = await options.gateway.link(readConnectRequest(context, options))
-  if (isDenial(link)) return denied(link)
+  if (isRefusal(link)) return refused(link)
   const { code, expiresAt } = link
   return context.json({ code, expiresAt: new Date(expiresAt).toISOString() }, 201)
 }
@@ -44,10 +45,10 @@ export async function postLink(context: Context, options: HttpOptions): Promise<
 export async function postExchange(context: Context, options: HttpOptions): Promise<Response> {
   const code = bearerOf(context.req.header('authorization'))
   if (code === undefined) {
-    return denied(deny('unauthorized', 401, 'a code is required; send it as Authorization: Bearer <code>'))
+    return refused(refuse('unauthorized', 'a code is required; send it as Authorization: Bearer <code>'))
   }
   const link = await options.gateway.exchange(code, options.remoteOf(context), () => options.letIn(context))
-  if (isDenial(link)) return denied(link)
+  if (isRefusal(link)) return refused(link)
   const { space, participant, token } = link
   return context.json({ space, participant, token })
 }
@@ -55,7 +56,7 @@ export async function postExchange(context: Context, options: HttpOptions): Prom
 /** `GET /spaces`: those that a token opens, or that let guests in [MEUP-11.14]. */
 export async function getSpaces(context: Context, options: HttpOptions): Promise<Response> {
   const spaces = await options.gateway.openedBy(readConnectRequest(context, options))
-  return isDenial(spaces) ? denied(spaces) : context.json({ spaces })
+  return isRefusal(spaces) ? refused(spaces) : context.json({ spaces })
 }
 
 const exposed = 'link, meup-epoch, meup-head, retry-after'
@@ -70,7 +71,7 @@ export const guard =
     const query = new URL(context.req.url).searchParams
     const [origin, host] = [context.req.header('origin'), context.req.header('host')]
     const refusal = inspect({ query, origin, host }, origins)
-    if (refusal !== undefined) return denied(refusal)
+    if (refusal !== undefined) return refused(refusal)
     await next()
     const { headers } = context.res
     headers.set('cache-control', 'no-store')

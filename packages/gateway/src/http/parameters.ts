@@ -10,7 +10,7 @@ import {
   SpaceName,
   Timestamp,
 } from '@meup/protocol'
-import { type Denial, deny } from '../host/connection-gate.js'
+import { type Refusal, refuse } from '../core/admission/context.js'
 
 /** One parameter of a query: what it takes, and how it is read from its texts; `undefined` = not from these. */
 interface Parameter<Value> {
@@ -151,17 +151,17 @@ type Values = { [Name in ParameterName]?: NonNullable<ReturnType<(typeof paramet
 export function readParameters<Name extends ParameterName>(
   query: URLSearchParams,
   known: readonly Name[],
-): Pick<Values, Name> | Denial {
+): Pick<Values, Name> | Refusal {
   const values: Record<string, unknown> = {}
   for (const name of new Set(query.keys())) {
     if (!isOneOf(known, name)) {
-      return deny('invalid_request', 400, `there is no parameter ${show(name)} here; use ${known.join(', ')}`)
+      return refuse('invalid_request', `there is no parameter ${show(name)} here; use ${known.join(', ')}`)
     }
     const texts = query.getAll(name)
     const value = parameters[name].read(texts)
     if (value === undefined) {
       const message = `${name} must be ${parameters[name].takes}, not ${show(texts.join('&'))}`
-      return deny('invalid_request', 400, message)
+      return refuse('invalid_request', message)
     }
     values[name] = value
   }

@@ -1,13 +1,13 @@
 import type { Context } from 'hono'
+import { isRefusal, refuse } from '../core/admission/context.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import { exportLog, verifyLog } from '../core/delivery/verify-log.js'
-import { deny, isDenial } from '../host/connection-gate.js'
 import type { Caller } from '../host/gateway.js'
 import { exportTurns } from '../index/markdown.js'
 import { ndjson } from './history.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied } from './problem.js'
+import { refused } from './problem.js'
 import { streamOf } from './stream.js'
 import {
   agentOf,
@@ -27,9 +27,9 @@ export const exportParameters = ['format', 'after', 'thread_id', 'turn', 'limit'
 /** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
   const visitor = await askerOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(visitor)) return refused(visitor)
   const verification = await verifyLog(visitor.space, readerFor(visitor, context, options))
-  return verification === undefined ? denied(gone) : context.json(verification)
+  return verification === undefined ? refused(gone) : context.json(verification)
 }
 
 /**
@@ -38,13 +38,13 @@ export async function getVerification(context: Context, options: HttpOptions): P
  */
 export async function getExport(context: Context, options: HttpOptions): Promise<Response> {
   const asked = readParameters(new URL(context.req.url).searchParams, exportParameters)
-  if (isDenial(asked)) return denied(asked)
+  if (isRefusal(asked)) return refused(asked)
   const { format = 'jsonl', after = 0, thread_id, turn, limit } = asked
   const isPart = thread_id !== undefined || turn !== undefined || limit !== undefined
-  if (format === 'jsonl' && isPart) return denied(wholeOnly)
-  if (format === 'markdown' && after > 0) return denied(chainOnly)
+  if (format === 'jsonl' && isPart) return refused(wholeOnly)
+  if (format === 'markdown' && after > 0) return refused(chainOnly)
   const visitor = await visitorOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(visitor)) return refused(visitor)
 
   const { space, participant } = visitor
   const failed = (err: unknown): void => {
@@ -54,17 +54,16 @@ export async function getExport(context: Context, options: HttpOptions): Promise
   if (format === 'markdown') return writeMarkdown(context, visitor, asked, options, failed)
   if (after > space.delivered) {
     const message = `the log ends at seq ${space.delivered}; ask for what comes after that, or before`
-    return denied(deny('invalid_request', 400, message))
+    return refused(refuse('invalid_request', message))
   }
   const lines = exportLog(readerFor(visitor, context, options), space, after)
   return new Response(streamOf(lines, failed), { headers: { 'content-type': ndjson } })
 }
 
-const chainOnly = deny('invalid_request', 400, 'after needs format=jsonl; of Markdown take a turn')
+const chainOnly = refuse('invalid_request', 'after needs format=jsonl; of Markdown take a turn')
 
-const wholeOnly = deny(
+const wholeOnly = refuse(
   'invalid_request',
-  400,
   'thread_id, turn and limit need format=markdown: jsonl is the whole log',
 )
 
@@ -86,7 +85,7 @@ async function writeMarkdown(
 ): Promise<Response> {
   const { space, turns } = visitor
   const wrong = wrongThread(asked, space)
-  if (wrong !== undefined) return denied(wrong)
+  if (wrong !== undefined) return refused(wrong)
   const { thread_id: thread, turn, limit } = asked
   const query = {
     ...(thread !== undefined && { agent: agentOf(thread) }),
@@ -94,8 +93,8 @@ async function writeMarkdown(
     ...(limit !== undefined && { limit }),
   }
   const reader = readerFor(visitor, context, options)
-  if (!(await space.reads.mayGoOn(reader))) return denied(gone)
-  if (!visitor.isWelcome()) return denied(notWelcome)
+  if (!(await space.reads.mayGoOn(reader))) return refused(gone)
+  if (!visitor.isWelcome()) return refused(notWelcome)
   const begun = await readView(visitor, options, async (index, head) => {
     const texts = exportTurns(index, turns.folded, space, query, head, reader, (characters) => {
       chargeView(visitor, characters)
@@ -103,14 +102,14 @@ async function writeMarkdown(
     })
     return { texts, first: await texts.next() }
   })
-  if (isDenial(begun)) return denied(begun)
+  if (isRefusal(begun)) return refused(begun)
   const { texts, first } = begun
   if (first.done && thread !== undefined) {
     const unknown = unknownThread(thread, space)
-    if (unknown !== undefined) return denied(unknown)
+    if (unknown !== undefined) return refused(unknown)
     if (turn !== undefined) {
       const message = `there is no turn ${turn} in ${thread} that you may read; GET turns lists them`
-      return denied(deny('not_found', 404, message))
+      return refused(refuse('not_found', message))
     }
   }
   const paid = payingFor(after(first, texts), visitor, reader)

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { type Denial, deny } from '../host/connection-gate.js'
+import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Caller } from '../host/gateway.js'
 
 /** Requests of one rateLimitKey that may be under way at once; of an address before it is known who asks. */
@@ -41,7 +41,7 @@ export class Traffic {
   readonly #exchanges = new WeakMap<Context, Exchange>()
 
   /** A request has come from an address. Whoever calls this calls `leave` as well. */
-  arrive(context: Context, address: string): Denial | undefined {
+  arrive(context: Context, address: string): Refusal | undefined {
     const account = this.#accountOf(`address ${address}`)
     if (account.requests >= mostOfAddress) return tooMany(address, mostOfAddress)
     account.requests++
@@ -50,12 +50,12 @@ export class Traffic {
   }
 
   /** It is known who asks, and so who pays. Who owes frames is told nothing until that is paid. */
-  know(context: Context, caller: Caller): Denial | undefined {
+  know(context: Context, caller: Caller): Refusal | undefined {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
     const { rates, clock } = caller.space
     const waitMs = rates.wait(caller.rateLimitKey, 'frames', clock.now())
-    if (waitMs > 0) return { ...deny('rate_limited', 429, framesOwed(waitMs)), retryAfterMs: waitMs }
+    if (waitMs > 0) return refuse('rate_limited', framesOwed(waitMs), waitMs)
     exchange.caller = caller
     const rateLimitKey = accountOf(caller)
     if (exchange.account.rateLimitKey === rateLimitKey) return undefined
@@ -76,13 +76,13 @@ export class Traffic {
   }
 
   /** Makes room for so many bytes of a body. */
-  reserve(context: Context, bytes: number): Denial | undefined {
+  reserve(context: Context, bytes: number): Refusal | undefined {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
     const { account } = exchange
     if (account.bodyBytes + bytes > mostBodies) {
       const message = `more than ${mostBodies} bytes of bodies are under way; wait for the answers to others`
-      return { ...deny('rate_limited', 429, message), retryAfterMs }
+      return refuse('rate_limited', message, retryAfterMs)
     }
     account.bodyBytes += bytes
     exchange.bodyBytes += bytes
@@ -154,9 +154,9 @@ function handOn(account: Account): void {
   next()
 }
 
-function tooMany(who: string, most: number): Denial {
+function tooMany(who: string, most: number): Refusal {
   const message = `${who} has ${most} requests under way; wait for the answers to them`
-  return { ...deny('rate_limited', 429, message), retryAfterMs }
+  return refuse('rate_limited', message, retryAfterMs)
 }
 
 /** Guests of one address are one, in whichever space. */

@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
+import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/delivery/may-read.js'
 import type { Space } from '../core/space.js'
-import { type Denial, deny, isDenial } from '../host/connection-gate.js'
 import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
@@ -18,7 +18,7 @@ export async function readView<Answer>(
   { space, turns: { indexer } }: Caller,
   { logger }: HttpOptions,
   read: (index: TurnIndex, head: number) => Promise<Answer>,
-): Promise<Answer | Denial> {
+): Promise<Answer | Refusal> {
   const head = space.delivered
   let cancel = (): void => {}
   const late = new Promise<undefined>((resolve) => {
@@ -34,15 +34,15 @@ export async function readView<Answer>(
     const reason = indexer.failed(error, index)
     if (reason === undefined) throw error
     logger.warn({ err: error, space: space.config.name }, 'turns could not be read')
-    return deny('unavailable', 503, `turns cannot be read at present: ${reason}; ask again later`)
+    return refuse('unavailable', `turns cannot be read at present: ${reason}; ask again later`)
   } finally {
     cancel()
   }
 }
 
-function behind(seq: number, head: number): Denial {
+function behind(seq: number, head: number): Refusal {
   const message = `turns are indexed up to seq ${seq} of ${head} so far; ask again later`
-  return { ...deny('unavailable', 503, message), retryAfterMs: patienceMs }
+  return refuse('unavailable', message, patienceMs)
 }
 
 /** Charges the asker for what a view has made [MEUP-7.8]. */
@@ -73,16 +73,16 @@ export function paged(visitor: Caller, url: URL, page: object, next: number | un
 }
 
 /** Who asks; a request is counted as one of its own from here on. */
-export async function visitorOf(context: Context, options: HttpOptions): Promise<Caller | Denial> {
+export async function visitorOf(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
   const visitor = await options.gateway.identify(readConnectRequest(context, options))
-  if (isDenial(visitor)) return visitor
+  if (isRefusal(visitor)) return visitor
   return options.traffic.know(context, visitor) ?? visitor
 }
 
 /** Who asks for an answer that may be large, when there is room for one and what it has read is paid [MEUP-7.8]. */
-export async function askerOf(context: Context, options: HttpOptions): Promise<Caller | Denial> {
+export async function askerOf(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
   const visitor = await visitorOf(context, options)
-  if (isDenial(visitor)) return visitor
+  if (isRefusal(visitor)) return visitor
   if (!(await options.traffic.turn(context))) return gone
   if (!(await visitor.space.reads.mayGoOn(readerFor(visitor, context, options)))) return gone
   // What it was let in by may have been taken away while it waited.
@@ -98,11 +98,10 @@ export function readerFor(
   return { ...space.readerOf({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
 }
 
-export const gone = deny('unavailable', 503, 'the client has gone')
+export const gone = refuse('unavailable', 'the client has gone')
 
-export const notWelcome = deny(
+export const notWelcome = refuse(
   'unauthorized',
-  401,
   'this access was taken away or has ended; ask for a new token',
 )
 
@@ -113,26 +112,22 @@ const mostNames = 20
 export function wrongThread(
   { thread_id: thread, turn }: { readonly thread_id?: string; readonly turn?: number },
   { config }: Space,
-): Denial | undefined {
+): Refusal | undefined {
   if (thread === undefined) {
     if (turn === undefined) return undefined
-    return deny('invalid_request', 400, `turn needs thread_id, such as ${config.name}/ben`)
+    return refuse('invalid_request', `turn needs thread_id, such as ${config.name}/ben`)
   }
   if (thread.startsWith(`${config.name}/`)) return undefined
   const message = `thread_id must be a thread of this space, ${config.name}/<agent>, not ${thread}`
-  return deny('invalid_request', 400, message)
+  return refuse('invalid_request', message)
 }
 
 /** To be asked where nothing was found in a thread: why not; `undefined` = the space knows the agent, who did nothing. */
-export function unknownThread(thread: string, { config, state }: Space): Denial | undefined {
+export function unknownThread(thread: string, { config, state }: Space): Refusal | undefined {
   if (state.participants.has(thread.slice(config.name.length + 1))) return undefined
   const ids = state.participants.list().map(({ id }) => id)
   const known = ids.slice(0, mostNames).join(', ') + (ids.length > mostNames ? ', …' : '')
-  return deny(
-    'not_found',
-    404,
-    `there is no thread ${thread}; a thread is ${config.name}/ and one of ${known}`,
-  )
+  return refuse('not_found', `there is no thread ${thread}; a thread is ${config.name}/ and one of ${known}`)
 }
 
 /** Whose thread it is. */

@@ -165,14 +165,14 @@ function anything(dice: Dice): Fields {
       kind: Kind.systemDecision,
       from: GATEWAY,
       to: [addressee],
-      payload: { ...denial, attemptedId: dice.pick(ids) },
+      payload: { ...refusal, attemptedId: dice.pick(ids) },
     },
   ])
 }
 
 /** What was refused, and may be sent again. */
 const ids = ['x1', 'x2', 'x3']
-const denial = {
+const refusal = {
   decision: 'denied',
   reasonCode: 'forbidden',
   message: 'no',

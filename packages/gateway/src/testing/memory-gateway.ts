@@ -1,8 +1,9 @@
 import { type Capability, defaultLimits, type Limits, ProtocolError, rateClasses } from '@meup/protocol'
 import { defaultSafety } from '@meup/safety'
+import { isRefusal } from '../core/admission/context.js'
 import type { SpaceConfig } from '../core/config.js'
 import { tokenAuthenticator } from '../host/auth/token-authenticator.js'
-import { isDenial, placeless, type Resume } from '../host/connection-gate.js'
+import { placeless, type Resume } from '../host/connection-gate.js'
 import { type ConnectRequest, createGateway, type Gateway, type GatewayOptions } from '../host/gateway.js'
 import type { Clock } from '../ports/clock.js'
 import type { Connection, OutboundBatch } from '../ports/connection.js'
@@ -119,7 +120,7 @@ export async function dialInMemory(
   const misplaced = placeless(request)
   if (misplaced !== undefined) throw new ProtocolError(misplaced.code, misplaced.message)
   const grant = await gateway.admit({ ...request, remote: 'memory' })
-  if (isDenial(grant)) throw new ProtocolError(grant.code, grant.message)
+  if (isRefusal(grant)) throw new ProtocolError(grant.code, grant.message)
   let leave = (): void => {}
   const connection = new MemoryConnection(events, () => leave())
   const line = await grant.open(connection, request)

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Denial, deny } from '../host/connection-gate.js'
+import { errors } from '@meup/protocol'
+import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Gateway } from '../host/gateway.js'
 import { problemOf, retryAfter } from '../http/problem.js'
 import { addressOf } from './address.js'
@@ -46,7 +47,7 @@ export class PendingConnections {
     this.#connections++
     socket.once('close', () => this.#connections--)
     if (this.#connections > mostConnections) {
-      this.#refuse(socket, 'unavailable', 503, 'the gateway has as many connections as it can take')
+      this.#refuse(socket, 'unavailable', 'the gateway has as many connections as it can take')
     } else if (!trustProxy) this.#wait(socket, addressOf(socket.remoteAddress ?? '') ?? 'unknown')
   }
 
@@ -90,28 +91,28 @@ export class PendingConnections {
   }
 
   #tooMany(socket: Socket): void {
-    this.#refuse(socket, 'rate_limited', 429, 'this address has too many connections that wait to be let in')
+    this.#refuse(socket, 'rate_limited', 'this address has too many connections that wait to be let in')
   }
 
-  #refuse(socket: Socket, code: 'unavailable' | 'rate_limited', status: number, message: string): void {
+  #refuse(socket: Socket, code: 'unavailable' | 'rate_limited', message: string): void {
     this.#options.gateway.refusedJoins.add(code)
     // Into the middle of an answer nothing can be said.
     if (this.#ahead.get(socket)) socket.destroy()
-    else refuse(socket, { ...deny(code, status, message), retryAfterMs: patienceMs })
+    else rejectSocket(socket, refuse(code, message, patienceMs))
   }
 }
 
 /** Answers a connection that no HTTP server answers, and ends it: also where its peer keeps its own side open. */
-export function refuse(socket: Socket, denial: Denial): void {
-  const body = JSON.stringify(problemOf(denial))
+export function rejectSocket(socket: Socket, refusal: Refusal): void {
+  const body = JSON.stringify(problemOf(refusal))
   const headers = {
     connection: 'close',
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
-    ...retryAfter(denial),
+    ...retryAfter(refusal),
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.write(`HTTP/1.1 ${denial.status} ${denial.code}\r\n${lines.join('')}\r\n${body}`)
+  socket.write(`HTTP/1.1 ${errors[refusal.code].status} ${refusal.code}\r\n${lines.join('')}\r\n${body}`)
   socket.destroySoon()
 }
 

@@ -2,20 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { closeCodes, SUBPROTOCOL } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
-import {
-  bearerOf,
-  type Denial,
-  deny,
-  inspect,
-  isDenial,
-  placeless,
-  type Resume,
-} from '../host/connection-gate.js'
+import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
+import { bearerOf, inspect, placeless, type Resume } from '../host/connection-gate.js'
 import type { ConnectionHandle } from '../host/connection-handle.js'
 import type { ConnectionGrant, ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Logger } from '../ports/logger.js'
 import { remoteOf } from './address.js'
-import { refuse } from './pending-connections.js'
+import { rejectSocket } from './pending-connections.js'
 import { bytesOf, PortionReader, WsConnection } from './ws-connection.js'
 
 interface WsServerOptions {
@@ -70,15 +63,15 @@ export class WsServer {
     socket.on('error', () => socket.destroy())
     const { gateway, patienceMs, letIn } = this.#options
     const upgrade = readUpgrade(request, this.#options)
-    if (isDenial(upgrade)) {
+    if (isRefusal(upgrade)) {
       gateway.refusedJoins.add(upgrade.code)
-      return refuse(socket, upgrade)
+      return rejectSocket(socket, upgrade)
     }
     const overdue = setTimeout(() => socket.destroy(), patienceMs)
     socket.once('close', () => clearTimeout(overdue))
     const grant = await gateway.admit({ ...upgrade, letIn: () => letIn(socket) })
     clearTimeout(overdue)
-    if (isDenial(grant)) return refuse(socket, grant)
+    if (isRefusal(grant)) return rejectSocket(socket, grant)
     const server = this.#serverFor(gateway.frameLimit(upgrade.space))
     server.handleUpgrade(request, socket, head, (ws) => this.#serve(ws, socket, upgrade, grant))
   }
@@ -177,34 +170,34 @@ interface Upgrade extends ConnectRequest {
 function readUpgrade(
   request: IncomingMessage,
   options: { readonly origins: readonly string[]; readonly trustProxy: boolean },
-): Upgrade | Denial {
+): Upgrade | Refusal {
   const target = request.url ?? '/'
-  if (!URL.canParse(target, 'http://gateway')) return deny('invalid_request', 400, 'the URL cannot be read')
+  if (!URL.canParse(target, 'http://gateway')) return refuse('invalid_request', 'the URL cannot be read')
   const url = new URL(target, 'http://gateway')
   const space = /^\/spaces\/([^/]+)\/ws$/.exec(url.pathname)?.[1]
-  if (space === undefined) return deny('not_found', 404, 'sockets are opened at /spaces/{space}/ws')
+  if (space === undefined) return refuse('not_found', 'sockets are opened at /spaces/{space}/ws')
   const { origin, host } = request.headers
   const refusal = inspect({ query: url.searchParams, origin, host }, options.origins)
   if (refusal !== undefined) return refusal
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
   if (!offered.includes(SUBPROTOCOL)) {
-    return deny('unsupported_protocol', 400, `offer the subprotocol ${SUBPROTOCOL}`)
+    return refuse('unsupported_protocol', `offer the subprotocol ${SUBPROTOCOL}`)
   }
   const token =
     bearerOf(request.headers.authorization) ?? offered.find((name) => name.startsWith('bearer.'))?.slice(7)
   const resume = readResume(url.searchParams)
-  if (isDenial(resume)) return resume
+  if (isRefusal(resume)) return resume
   return { space, remote: remoteOf(request, options.trustProxy), resume, ...(token && { token }) }
 }
 
-function readResume(query: URLSearchParams): Resume | Denial {
+function readResume(query: URLSearchParams): Resume | Refusal {
   const numbers: { after?: number; tail?: number } = {}
   for (const name of ['after', 'tail'] as const) {
     const text = query.get(name)
     if (text === null) continue
     const value = Number(text)
     if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value)) {
-      return deny('invalid_request', 400, `${name} must be a whole number from 0, not ${text}`)
+      return refuse('invalid_request', `${name} must be a whole number from 0, not ${text}`)
     }
     numbers[name] = value
   }

@@ -93,7 +93,14 @@ export type Outcome = Refusal | Answered | undefined
 
 export type Step = (admission: AdmissionContext, space: Admission) => Outcome
 
-export const isRefusal = (outcome: Refusal | Receipt): outcome is Refusal => 'code' in outcome
+/** Only a refusal carries a message. */
+export const isRefusal = (outcome: object): outcome is Refusal => 'message' in outcome
+
+export const refuse = (code: ErrorCode, message: string, retryAfterMs?: number): Refusal => ({
+  code,
+  message,
+  ...(retryAfterMs !== undefined && { retryAfterMs }),
+})
 
 /** Of the state, which is in memory. */
 const rowWork = 1 / 16

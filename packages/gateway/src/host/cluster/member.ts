@@ -1,14 +1,21 @@
 import { Kind, prescan } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
 import { errorFrame } from '../../core/delivery/frames.js'
+import type { Presence } from '../../core/presence.js'
 import type { Sender } from '../../core/sender.js'
-import type { RemoteSequencer, Space } from '../../core/space.js'
+import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
+import type { Indexer } from '../../index/indexer.js'
 import { type Message, messageFrom } from '../../ports/connection.js'
 import type { Note, Row, SharedLog } from '../../ports/envelope-log.js'
-import type { SpaceHost } from '../space-host.js'
 
 /** What a gateway says of who is connected to it holds for so long; it is said again three times in that time [milliseconds]. */
 const [leaseMs, renewMs] = [3000, 1000]
+
+interface SharedSpace {
+  readonly space: Space
+  readonly presence: Presence
+  readonly turns: { readonly indexer: Pick<Indexer, 'prune'> }
+}
 
 type Emitted = Parameters<Space['emit']>[0]
 
@@ -16,8 +23,8 @@ type Emitted = Parameters<Space['emit']>[0]
  * A space that several gateways have open. The one that sequences it admits what comes to any of them; each serves its
  * own connections from what was committed.
  */
-export class Member implements RemoteSequencer {
-  readonly #room: SpaceHost
+export class Member implements RemoteSequencer, SpaceListener {
+  readonly #host: SharedSpace
   readonly #shared: SharedLog<Row>
   readonly #lines = new Lines()
   readonly #handedOn = new ForwardedFrames()
@@ -25,11 +32,11 @@ export class Member implements RemoteSequencer {
   readonly #prunings: FollowedPrunings
   #cancel = (): void => {}
 
-  constructor(room: SpaceHost, shared: SharedLog<Row>) {
-    this.#room = room
+  constructor(host: SharedSpace, shared: SharedLog<Row>) {
+    this.#host = host
     this.#shared = shared
-    this.#prunings = new FollowedPrunings(room, shared)
-    const { space } = room
+    this.#prunings = new FollowedPrunings(host, shared)
+    const { space } = host
     space.elsewhere = this
     shared.listen({
       grown: (rows) => {
@@ -42,12 +49,6 @@ export class Member implements RemoteSequencer {
       asked: (note) => this.#asked(note),
       told: (note) => this.#told(note),
     })
-    const { recovered } = space
-    space.recovered = () => {
-      recovered()
-      this.#held.settle(space.delivered)
-      this.#apologise()
-    }
     shared.tell('all', { head: { do: 'who' } })
     this.#renew()
   }
@@ -57,9 +58,14 @@ export class Member implements RemoteSequencer {
     this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
   }
 
+  recovered(): void {
+    this.#held.settle(this.#host.space.delivered)
+    this.#refuseLost()
+  }
+
   /** What is too large for the log is too large to be handed on: it is refused here. */
   isFor(frame: Uint8Array): boolean {
-    const { maxFrameBytes = Number.POSITIVE_INFINITY } = this.#room.space.log
+    const { maxFrameBytes = Number.POSITIVE_INFINITY } = this.#host.space.log
     return frame.length <= maxFrameBytes && !isSubscription(frame)
   }
 
@@ -75,17 +81,17 @@ export class Member implements RemoteSequencer {
     }
     try {
       const { outcome, owesMs } = await this.#shared.ask({ head, body: frame })
-      const { rates, clock } = this.#room.space
+      const { rates, clock } = this.#host.space
       // It is the socket here that is not read until it is paid.
       if (typeof owesMs === 'number') rates.owe(rateLimitKey, 'work', owesMs, clock.now())
       const answer = outcome as Receipt | Refusal
-      if (!isRefusal(answer) && answer.seq > this.#room.space.delivered) {
+      if (!isRefusal(answer) && answer.seq > this.#host.space.delivered) {
         const { id: writtenId = '', kind = '' } = prescan(frame)
         this.#handedOn.add({ ...answer, writtenId, kind, sender })
       }
       return answer
     } catch (err) {
-      const { space } = this.#room
+      const { space } = this.#host
       space.logger.warn({ space: space.config.name, err }, 'a frame could not be handed on')
       const { id = '', kind = '' } = prescan(frame)
       return this.#refuse(sender, { id, kind })
@@ -99,13 +105,13 @@ export class Member implements RemoteSequencer {
   }
 
   present(): void {
-    const people = [...this.#room.presence.here()]
+    const people = [...this.#host.presence.here()]
     this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people } })
   }
 
   /** It is not known whether it has been admitted: whoever sends it again with the same id finds out [MEUP-1.10]. */
   #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
-    const { clock, tally } = this.#room.space
+    const { clock, tally } = this.#host.space
     const message = 'the gateway that sequences this space does not answer; send it again later'
     const refusal: Refusal = { code: 'unavailable', message }
     tally.refused.add(refusal.code)
@@ -115,15 +121,15 @@ export class Member implements RemoteSequencer {
   }
 
   /** Of what the gateway before had admitted, the log has what it has. */
-  #apologise(): void {
-    const { log } = this.#room.space
+  #refuseLost(): void {
+    const { log } = this.#host.space
     for (const { id, writtenId, kind, sender } of this.#handedOn.take()) {
       if (log.heading(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
     }
   }
 
   #renew(): void {
-    const { space, presence } = this.#room
+    const { space, presence } = this.#host
     this.#lines.tidy()
     this.present()
     presence.elsewhere.expire(space.clock.now())
@@ -132,7 +138,7 @@ export class Member implements RemoteSequencer {
   }
 
   #asked({ head, body }: Note): Record<string, unknown> {
-    const { space } = this.#room
+    const { space } = this.#host
     if (head.do === 'emit') {
       try {
         return { seq: space.emit(head.fields as Emitted) }
@@ -151,7 +157,7 @@ export class Member implements RemoteSequencer {
     const { from, line, participant, rateLimitKey } = head as Record<string, string>
     const say = (what: object, { text }: Message): void =>
       this.#shared.tell(from ?? '', {
-        head: { line, after: this.#room.space.delivered, ...what },
+        head: { line, after: this.#host.space.delivered, ...what },
         body: text,
       })
     return {
@@ -169,11 +175,11 @@ export class Member implements RemoteSequencer {
       if (head.do === 'echo') line?.echo(seq, { text, seq })
       else line?.reply({ text })
     }
-    this.#held.add({ after: Number(head.after), say }, this.#room.space.delivered)
+    this.#held.add({ after: Number(head.after), say }, this.#host.space.delivered)
   }
 
   #told({ head, body }: Note): void {
-    const { space, presence } = this.#room
+    const { space, presence } = this.#host
     switch (head.do) {
       case 'who':
         this.present()
@@ -288,23 +294,23 @@ class ForwardedFrames {
 
 /** Prunes at a gateway that follows what the one that sequences has pruned [MEUP-10.3]. */
 class FollowedPrunings {
-  readonly #room: SpaceHost
+  readonly #host: SharedSpace
   readonly #shared: Pick<SharedLog<never>, 'prune'>
   #isRunning = false
 
-  constructor(room: SpaceHost, shared: Pick<SharedLog<never>, 'prune'>) {
-    this.#room = room
+  constructor(host: SharedSpace, shared: Pick<SharedLog<never>, 'prune'>) {
+    this.#host = host
     this.#shared = shared
   }
 
   /** Leaves what cannot be pruned yet: that is told again. */
   async follow(through: number): Promise<void> {
-    const { space } = this.#room
+    const { space } = this.#host
     if (this.#isRunning || through >= space.delivered) return
     this.#isRunning = true
     try {
       await this.#shared.prune()
-      this.#room.turns.indexer.prune(space.log.oldest - 1)
+      this.#host.turns.indexer.prune(space.log.oldest - 1)
       space.logger.info({ space: space.config.name, through }, 'the log was pruned, as another gateway has')
     } catch (err) {
       space.logger.warn({ space: space.config.name, err }, 'the log could not be pruned; this is tried again')

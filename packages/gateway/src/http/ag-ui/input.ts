@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { type Envelope, errors, isDeeper, Kind, maxNesting, memberOf, ParticipantId } from '@meup/protocol'
+import { type Envelope, isDeeper, Kind, maxNesting, memberOf, ParticipantId } from '@meup/protocol'
+import { isRefusal, type Refusal, refuse } from '../../core/admission/context.js'
 import { mayRead } from '../../core/delivery/may-read.js'
-import { type Denial, deny, isDenial } from '../../host/connection-gate.js'
 import type { Caller } from '../../host/gateway.js'
 import type { Entry } from '../../ports/envelope-log.js'
 
@@ -42,26 +42,25 @@ export const maxAnswers = 64
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
 /** Reads the body of a request for a run. Fields that a space has no use for may be there, and are left alone. */
-export function readRunInput(body: Uint8Array): RunInput | Denial {
+export function readRunInput(body: Uint8Array): RunInput | Refusal {
   if (isDeeper(body, deepest))
-    return deny('invalid_json', 400, `the body is nested more than ${deepest} levels deep`)
+    return refuse('invalid_json', `the body is nested more than ${deepest} levels deep`)
   const input = parse(body)
-  if (input === undefined)
-    return deny('invalid_json', 400, 'the body must be a RunAgentInput: one JSON object')
+  if (input === undefined) return refuse('invalid_json', 'the body must be a RunAgentInput: one JSON object')
   const { threadId, runId, messages } = input
   if (!isId(threadId)) return unfit(`threadId must be a text of 1 to ${longestId} characters`)
   if (!isId(runId)) return unfit(`runId must be a text of 1 to ${longestId} characters`)
   if (!Array.isArray(messages)) return unfit('messages must be an array')
   const question = questionIn(messages)
-  if (isDenial(question)) return question
+  if (isRefusal(question)) return question
   const answers = readAnswers(input.resume ?? [])
-  if (isDenial(answers)) return answers
+  if (isRefusal(answers)) return answers
   const wishes = readWishes(input.forwardedProps ?? {})
-  if (isDenial(wishes)) return wishes
+  if (isRefusal(wishes)) return wishes
   return { threadId, runId, question, known: new Set(messages.flatMap(idsOf)), answers, wishes }
 }
 
-const unfit = (message: string): Denial => deny('invalid_request', 400, message)
+const unfit = (message: string): Refusal => refuse('invalid_request', message)
 
 function parse(body: Uint8Array): Json | undefined {
   try {
@@ -80,7 +79,7 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const isId = (value: unknown): value is string =>
   isText(value) && value.length > 0 && value.length <= longestId
 
-function questionIn(messages: readonly unknown[]): RunInput['question'] | Denial {
+function questionIn(messages: readonly unknown[]): RunInput['question'] | Refusal {
   const message = messages.filter(isObject).findLast(({ role }) => role === 'user')
   if (message === undefined)
     return unfit('messages must have one of the role user: it is what the agent is asked')
@@ -105,13 +104,13 @@ function idsOf(message: unknown): string[] {
   return [message.id, ...calls.map(({ id }) => id)].filter(isText)
 }
 
-function readAnswers(resume: unknown): Answer[] | Denial {
+function readAnswers(resume: unknown): Answer[] | Refusal {
   if (!Array.isArray(resume)) return unfit('resume must be an array')
   if (resume.length > maxAnswers) return unfit(`resume may have ${maxAnswers} entries; send the rest later`)
   const answers = new Map<string, Answer>()
   for (const entry of resume) {
     const answer = readAnswer(entry)
-    if (isDenial(answer)) return answer
+    if (isRefusal(answer)) return answer
     const { proposal } = answer
     if (answers.has(proposal)) return unfit('resume must have one entry for each interruptId')
     answers.set(proposal, answer)
@@ -119,7 +118,7 @@ function readAnswers(resume: unknown): Answer[] | Denial {
   return [...answers.values()]
 }
 
-function readAnswer(entry: unknown): Answer | Denial {
+function readAnswer(entry: unknown): Answer | Refusal {
   if (!isObject(entry) || !isId(entry.interruptId))
     return unfit('an entry of resume must have an interruptId')
   const { interruptId: proposal, status, payload } = entry
@@ -132,7 +131,7 @@ function readAnswer(entry: unknown): Answer | Denial {
   return { proposal, isApproved, ...(isText(reason) && { reason }) }
 }
 
-function readWishes(props: unknown): Wishes | Denial {
+function readWishes(props: unknown): Wishes | Refusal {
   if (!isObject(props)) return unfit('forwardedProps must be an object')
   const { agent, timeoutSeconds = patience.usual, cancelOnDisconnect = false } = props
   if (agent !== undefined && !(isText(agent) && isParticipant.test(agent))) {
@@ -195,14 +194,14 @@ export function decisions(
   makeId: MakeId,
   answers: readonly Answer[],
   { space, participant }: Pick<Caller, 'space' | 'participant'>,
-): { readonly frames: Iterable<Frame>; readonly latest: number } | Denial {
+): { readonly frames: Iterable<Frame>; readonly latest: number } | Refusal {
   let latest = 0
   for (const { proposal: id } of answers) {
     const entry = space.log.find(id)
     const isReadable = entry && mayRead(space.readerOf({ participant }), space.audienceOf(entry))
     if (entry?.kind !== Kind.mcpProposal || !isReadable) {
       const message = `resume answers ${id.slice(0, 100)}, which is no proposal of this space`
-      return deny('proposal_not_found', errors.proposal_not_found.status, message)
+      return refuse('proposal_not_found', message)
     }
     latest = Math.max(latest, entry.seq)
   }
