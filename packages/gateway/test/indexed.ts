@@ -5,7 +5,7 @@ import { draftOf, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import Database from 'better-sqlite3'
 import type { Space } from '../src/core/space.js'
-import { recordOf } from '../src/host/space-host.js'
+import { configurationRecord } from '../src/host/space-host.js'
 import { IndexFile } from '../src/index/index-file.js'
 import { Indexer } from '../src/index/indexer.js'
 import { silent } from '../src/ports/logger.js'
@@ -25,7 +25,7 @@ export const configured: Fields = {
   ts: '2026-02-21T00:00:00.000Z',
   from: GATEWAY,
   kind: Kind.systemSpace,
-  payload: { event: 'configured', ...recordOf(testSpaceConfig({ participants })) },
+  payload: { event: 'configured', ...configurationRecord(testSpaceConfig({ participants })) },
 }
 
 /**

@@ -112,7 +112,7 @@ test('whoever changes the rights of others pays for their welcomes', async () =>
   root.send({ id: 'later', ...chat() })
   for (let n = 0; n < 3; n++) await bob.accepted(chat())
   expect(said(bob.frames)).not.toContain('later')
-  expect(gateway.report()[0]?.tally.heldReads).toBeGreaterThan(0)
+  expect(gateway.report()[0]?.metrics.heldReads).toBeGreaterThan(0)
   clock.advance(60_000)
   await bob.next(byId('later'))
 })

@@ -8,7 +8,7 @@ const slowingBytes = 2 * 1024 * 1024
 /** Past this the log has fallen behind, and nothing more is admitted until it has caught up. */
 const maxWaitingBytes = 64 * 1024 * 1024
 /** So long a batch may take before the log has fallen behind. */
-const patienceMs = 5000
+const commitTimeoutMs = 5000
 
 /**
  * Appends what was admitted, one batch at a time: while one is on its way to the disk the next one gathers. Under
@@ -55,7 +55,7 @@ export class GroupCommit {
    */
   whenWritable(): Promise<void> | undefined {
     if (this.#waitingBytes <= slowingBytes || this.isBehind) return undefined
-    this.#whenWritable ??= newRelief()
+    this.#whenWritable ??= createDeferred()
     return this.#whenWritable.promise
   }
 
@@ -92,7 +92,7 @@ export class GroupCommit {
   }
 
   async #append(batch: readonly Draft[]): Promise<void> {
-    const cancel = this.#clock.after(patienceMs, () => {
+    const cancel = this.#clock.after(commitTimeoutMs, () => {
       this.#isOverdue = true
       this.#relieve()
     })
@@ -119,7 +119,7 @@ export class GroupCommit {
   }
 }
 
-function newRelief() {
+function createDeferred() {
   let resolve = (): void => {}
   const promise = new Promise<void>((settle) => {
     resolve = settle
@@ -143,7 +143,7 @@ export class Watchers {
   }
 
   /** What they wait for is not in the log. */
-  disappoint(): void {
+  rejectAll(): void {
     for (const { resolve } of this.#waiting.splice(0)) resolve(false)
   }
 }

@@ -23,7 +23,7 @@ export class Presence {
   reconcile(): void {
     const { participants, contexts } = this.#space.state
     const present = new Set(participants.present())
-    if (this.#space.follows) {
+    if (this.#space.isFollower) {
       this.close()
       return
     }
@@ -46,7 +46,7 @@ export class Presence {
 
   /** The same where there is time: what cannot be logged now is told when the log has recovered. */
   tell(id: string): void {
-    if (this.#space.follows) return
+    if (this.#space.isFollower) return
     this.#try(updated(id, this.#space.state.participants.capabilities(id)))
   }
 
@@ -75,7 +75,7 @@ export class Presence {
 
   /** Another gateway has said who is connected there, or has not said it for long. */
   changedElsewhere(): void {
-    if (this.#space.follows || this.#space.stopped !== undefined) return
+    if (this.#space.isFollower || this.#space.stopped !== undefined) return
     const { participants } = this.#space.state
     for (const [id, capabilities] of this.elsewhere.all()) {
       if (!participants.isPresent(id)) this.#came(id, capabilities)
@@ -90,13 +90,13 @@ export class Presence {
   #came(id: string, capabilities: readonly Capability[]): void {
     this.#timers.get(id)?.()
     this.#timers.delete(id)
-    if (this.#space.follows) this.#space.elsewhere?.present()
+    if (this.#space.isFollower) this.#space.elsewhere?.present()
     else if (!this.#space.state.participants.isPresent(id)) this.#try(joined(id, capabilities))
   }
 
   #went(id: string): void {
-    if (this.#space.follows) this.#space.elsewhere?.present()
-    if (this.#space.follows || this.#isThere(id)) return
+    if (this.#space.isFollower) this.#space.elsewhere?.present()
+    if (this.#space.isFollower || this.#isThere(id)) return
     this.#try(left(id))
     if (this.#space.state.contexts.leftOpenBy(id).length > 0) this.#expect(id)
   }

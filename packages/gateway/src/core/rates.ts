@@ -15,7 +15,7 @@ const classes: ReadonlyMap<string, RateClass> = new Map([
 /** A socket whose rateLimitKey owes one of these is not read [MEUP-7.1]. */
 const owed = ['bytes', 'results', 'work', 'frames'] as const satisfies readonly RateClass[]
 
-export const rateClassOf = (kind: string): RateClass => classes.get(namespaceOf(kind)) ?? 'other'
+export const getRateClass = (kind: string): RateClass => classes.get(namespaceOf(kind)) ?? 'other'
 
 /** Past this many payers, those that owe nothing are forgotten. */
 const remembered = 4096

@@ -17,7 +17,7 @@ interface GuardPorts {
   readonly space: string
   readonly clock: Clock
   readonly logger: Logger
-  readonly tally: SpaceMetrics
+  readonly metrics: SpaceMetrics
   /** Whether this opens anything in this gateway. */
   isToken(candidate: string): boolean
 }
@@ -64,7 +64,7 @@ export class Guard {
     meter?: WorkMeter,
   ): GuardedParts<Finding> {
     const parts = this.#guard.guard(envelope, payload, meter)
-    for (const { action } of parts.findings) this.#ports.tally.findings.add(action)
+    for (const { action } of parts.findings) this.#ports.metrics.findings.add(action)
     if (parts.withheld > 0) {
       const rules = parts.findings.map(({ rule }) => rule)
       this.#warn(envelope, { rules }, 'a text was withheld')

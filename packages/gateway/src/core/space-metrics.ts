@@ -1,5 +1,5 @@
 import type { Draft } from '../ports/envelope-log.js'
-import { rateClassOf } from './rates.js'
+import { getRateClass } from './rates.js'
 
 /** How often each of a few things has happened. */
 export class Counts {
@@ -59,12 +59,12 @@ export class SpaceMetrics {
     let [last, times] = ['', 0]
     for (const { kind } of batch) {
       if (kind !== last && times > 0) {
-        this.accepted.add(rateClassOf(last), times)
+        this.accepted.add(getRateClass(last), times)
         times = 0
       }
       last = kind
       times++
     }
-    if (times > 0) this.accepted.add(rateClassOf(last), times)
+    if (times > 0) this.accepted.add(getRateClass(last), times)
   }
 }

@@ -14,7 +14,7 @@ import {
 import { type Encoded, encode, toDraft } from './admission/encode.js'
 import { attempt } from './admission/index.js'
 import type { SpaceConfig } from './config.js'
-import { Decisions, verdictOn } from './decisions.js'
+import { Decisions, verdictFor } from './decisions.js'
 import { broadcast, Delivery } from './delivery/broadcast.js'
 import { errorFrame } from './delivery/frames.js'
 import { HiddenRuns } from './delivery/hidden-runs.js'
@@ -54,7 +54,7 @@ export class Space {
   readonly rates: Rates
   readonly ids: KnownIds
   readonly sessions = new Set<Session>()
-  readonly tally = new SpaceMetrics()
+  readonly metrics = new SpaceMetrics()
   readonly timestamp = timestamper()
   readonly reads = new LogReads(this)
   readonly safety: Guard
@@ -87,14 +87,20 @@ export class Space {
     this.logger = logger
     this.state = state
     this.rates = new Rates(this)
-    this.safety = new Guard(config.safety, { space: config.name, clock, logger, tally: this.tally, isToken })
+    this.safety = new Guard(config.safety, {
+      space: config.name,
+      clock,
+      logger,
+      metrics: this.metrics,
+      isToken,
+    })
     this.ids = new KnownIds(log)
     this.delivered = log.head
     this.#hidden = new HiddenRuns(state.contexts)
     this.#admitted = log.head
     this.#commit = new GroupCommit(log, clock, {
       committed: (batch, seconds) => {
-        this.tally.committed(batch, seconds)
+        this.metrics.committed(batch, seconds)
         this.#deliver(batch)
       },
       failed: (error, lost) => this.#recover(error, lost),
@@ -122,7 +128,7 @@ export class Space {
   }
 
   /** Whether another gateway sequences this space: then nothing is admitted here. */
-  get follows(): boolean {
+  get isFollower(): boolean {
     return this.log.shared?.leads === false
   }
 
@@ -143,7 +149,7 @@ export class Space {
 
   /** Logs an envelope of the gateway's own. Gives its seq; throws when the log takes nothing. */
   emit(fields: { kind: string; payload: object; context?: string; to?: string[] }): number {
-    if (this.#broken || this.follows)
+    if (this.#broken || this.isFollower)
       throw new Error(this.#broken ? unwritable : 'another gateway sequences this space')
     const ts = this.timestamp(this.clock.now())
     const payload = fields.payload as Record<string, unknown>
@@ -235,10 +241,10 @@ export class Space {
 
   #reject(refusal: Refusal, admission: AdmissionContext): void {
     const { sender, writtenId: id = '', now } = admission
-    this.tally.refused.add(refusal.code)
+    this.metrics.refused.add(refusal.code)
     const attempt = { id, kind: admission.envelope.kind }
     sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, attempt)))
-    const verdict = verdictOn(refusal)
+    const verdict = verdictFor(refusal)
     if (verdict !== undefined) this.decisions.record(admission, verdict)
   }
 
@@ -251,7 +257,7 @@ export class Space {
     const deliveries = batch.map((entry) => {
       this.#hidden.advance(entry.seq)
       const delivery = this.deliveryOf(entry)
-      if (delivery.audience?.isWithheld) this.tally.withheldThoughts++
+      if (delivery.audience?.isWithheld) this.metrics.withheldThoughts++
       return delivery
     })
     broadcast(deliveries, this.sessions)
@@ -269,11 +275,11 @@ export class Space {
    */
   #recover(error: unknown, lost: readonly Draft[]): void {
     this.logger.error({ space: this.config.name, err: error, lost: lost.length }, 'the log refused a commit')
-    this.tally.failedCommits++
+    this.metrics.failedCommits++
     this.ids.settle(lost)
     this.#restore()
     const origins = this.#origins.splice(0)
-    for (const draft of lost) this.#apologise(draft, origins[draft.seq - this.delivered - 1])
+    for (const draft of lost) this.#refuseLost(draft, origins[draft.seq - this.delivered - 1])
   }
 
   /** What others have appended to the log, in order: folded and delivered. */
@@ -300,7 +306,7 @@ export class Space {
   #restore(): void {
     this.#broken = true
     this.#hidden.forget()
-    this.#watchers.disappoint()
+    this.#watchers.rejectAll()
     let state: SpaceState | undefined
     this.#recovery.begin(async () => {
       state ??= await resume(this.log, this.config.name, this.logger, this.delivered)
@@ -313,11 +319,11 @@ export class Space {
     })
   }
 
-  #apologise({ kind }: Entry, origin: Origin | undefined): void {
+  #refuseLost({ kind }: Entry, origin: Origin | undefined): void {
     if (origin === undefined) return
     const { sender, id } = origin
     const refusal: Refusal = { code: 'unavailable', message: `${unwritable}; send it again later` }
-    this.tally.refused.add(refusal.code)
+    this.metrics.refused.add(refusal.code)
     const ts = this.timestamp(this.clock.now())
     sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
   }
@@ -361,7 +367,7 @@ export async function accept(
   isBinary = false,
 ): Promise<Receipt | Refusal> {
   const { elsewhere } = space
-  if (!space.follows || space.stopped !== undefined || !elsewhere?.isFor(frame)) {
+  if (!space.isFollower || space.stopped !== undefined || !elsewhere?.isFor(frame)) {
     return space.submit(sender, frame, isBinary)
   }
   return elsewhere.submit(sender, frame, isBinary)
@@ -393,12 +399,12 @@ export interface SpaceReport {
   readonly waiting: { readonly envelopes: number; readonly bytes: number }
   /** Delivered envelopes that the index of turns has still to take. */
   readonly unindexed: number
-  readonly tally: SpaceMetrics
+  readonly metrics: SpaceMetrics
 }
 
 /** `indexed`: last seq that the index of turns has. */
 export function reportOf(
-  { config, stopped, delivered, sessions, waiting, tally }: Space,
+  { config, stopped, delivered, sessions, waiting, metrics }: Space,
   indexed: number,
 ): SpaceReport {
   let unsentBytes = 0
@@ -411,6 +417,6 @@ export function reportOf(
     unsentBytes,
     waiting,
     unindexed: delivered - indexed,
-    tally,
+    metrics,
   }
 }

@@ -21,7 +21,7 @@ export interface Resume {
  * Why a place cannot be resumed from: a seq is a place in one log, and without its epoch the same seq of another would be
  * taken for it [MEUP-5.2].
  */
-export function placeless({
+export function checkResume({
   after = 0,
   epoch,
 }: {
@@ -148,30 +148,31 @@ function invited(space: Space, token: string): Identity | undefined {
 }
 
 /** Connections of the guests of one address. */
-const mostGuests = 32
+const maxGuestConnections = 32
 /** Milliseconds after which it makes sense to ask again whether somebody has left. */
-const crowdedMs = 1000
+const retryConnectionMs = 1000
 
 /** Why a visitor may have no more connections than it has; `undefined` = it may [MEUP-5.11, 5.13]. */
-export function crowded(
+export function checkConnectionLimit(
   { participant, rateLimitKey }: Pick<Visitor, 'participant' | 'rateLimitKey'>,
   space: Space,
 ): string | undefined {
-  const most = rateLimitKey === participant ? space.config.limits.connectionsPerParticipant : mostGuests
+  const most =
+    rateLimitKey === participant ? space.config.limits.connectionsPerParticipant : maxGuestConnections
   let connections = 0
   for (const session of space.sessions) if (session.rateLimitKey === rateLimitKey) connections++
   return connections < most ? undefined : `${rateLimitKey} has ${most} connections already; close one first`
 }
 
 /** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
-export function turnAway(visitor: Visitor, space: Space): Refusal | undefined {
-  const reason = crowded(visitor, space)
-  if (reason !== undefined) return refuse('rate_limited', reason, crowdedMs)
-  return payFor(visitor, space, 'too many joins')
+export function checkConnection(visitor: Visitor, space: Space): Refusal | undefined {
+  const reason = checkConnectionLimit(visitor, space)
+  if (reason !== undefined) return refuse('rate_limited', reason, retryConnectionMs)
+  return consumeControlToken(visitor, space, 'too many joins')
 }
 
 /** Takes a `control` token of a visitor; where there is none, why not. */
-export function payFor(
+export function consumeControlToken(
   { rateLimitKey }: Pick<Visitor, 'rateLimitKey'>,
   space: Space,
   what: string,
@@ -182,7 +183,7 @@ export function payFor(
 }
 
 /** The token of an `Authorization: Bearer` header. */
-export const bearerOf = (header: string | undefined): string | undefined =>
+export const readBearerToken = (header: string | undefined): string | undefined =>
   /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
 
 /**
@@ -201,7 +202,7 @@ async function recordMembership({ participant: id, membership }: Identity, space
   const participant = { id, capabilities: [...capabilities, ...participants.granted(id)] }
   const payload = { event: 'update', participant, vouched: { issuedAt, capabilities } }
   const said = { kind: Kind.systemPresence, payload }
-  if (space.follows && space.elsewhere) await space.committed(await space.elsewhere.emit(said))
+  if (space.isFollower && space.elsewhere) await space.committed(await space.elsewhere.emit(said))
   else space.emit(said)
 }
 
@@ -210,7 +211,7 @@ const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.s
 /** Failures that one address has, in so many seconds from its first one. */
 const [allowed, seconds] = [10, 60]
 /** So many addresses have failures of their own; all others together count as one more. */
-const mostAddresses = 10_000
+const maxAddresses = 10_000
 const others = 'others'
 
 /** Who has come without a valid token, by address. A valid token is never asked about: it is let in from anywhere. */
@@ -247,7 +248,7 @@ export class FailedLogins {
       this.#forgotten.delete(known)
     }
     if (this.#forgotten.has(address)) return address
-    if (this.#forgotten.size >= mostAddresses) return others
+    if (this.#forgotten.size >= maxAddresses) return others
     this.#forgotten.set(address, now + seconds * 1000)
     return address
   }

@@ -7,7 +7,7 @@ import { kickMessage } from '../core/state/trust/kicks.js'
 import type { Trust } from '../core/state/trust/trust.js'
 
 /** Clocks are put right now and then: no end is waited for longer than this without a look at the time. */
-const longestWaitMs = 60 * 60 * 1000
+const maxWaitMs = 60 * 60 * 1000
 
 const notWelcome = 'this access was taken away or has ended; ask for a new token'
 
@@ -98,7 +98,7 @@ export class Enforcement implements SpaceListener {
       const { participant } = session
       const capabilities = participants.capabilities(participant)
       if (isSame(capabilities, session.capabilities)) continue
-      session.empower({ capabilities, readsTargeted: participants.readsTargeted(participant) })
+      session.updateRights({ capabilities, readsTargeted: participants.readsTargeted(participant) })
       this.#renewed.push(session)
     }
   }
@@ -122,7 +122,7 @@ export class Enforcement implements SpaceListener {
   #charge(bytes: number, batch: readonly Delivery[]): void {
     const { clock, rates, sessions } = this.#space
     const changes = batch.filter(({ entry }) => changing.has(namespaceOf(entry.kind)))
-    const payers = new Set(changes.map(({ entry }) => payerOf(entry.from, sessions)))
+    const payers = new Set(changes.map(({ entry }) => rateLimitKeyOf(entry.from, sessions)))
     for (const rateLimitKey of payers) rates.charge(rateLimitKey, 'bytes', bytes / payers.size, clock.now())
   }
 
@@ -141,14 +141,14 @@ export class Enforcement implements SpaceListener {
     const { soonest } = state.trust
     this.#cancel()
     if (this.#isOver || !Number.isFinite(soonest)) return
-    const ms = Math.min(Math.max(soonest - clock.now(), 1), longestWaitMs)
+    const ms = Math.min(Math.max(soonest - clock.now(), 1), maxWaitMs)
     this.#cancel = clock.after(ms, () => this.#onTime())
   }
 }
 
 const changing: ReadonlySet<string> = new Set(['capability', 'space'])
 
-function payerOf(participant: string, sessions: Iterable<Session>): string {
+function rateLimitKeyOf(participant: string, sessions: Iterable<Session>): string {
   for (const session of sessions) if (session.participant === participant) return session.rateLimitKey
   return participant
 }

@@ -83,7 +83,7 @@ export class EventStreams implements SpaceListener {
   }
 
   /** Whether all who are up to date have got it. */
-  #isShown(batch: readonly Delivery[], endings: readonly Ending[]): boolean {
+  #isShown(batch: readonly Delivery[], endings: readonly BatchEnd[]): boolean {
     // Of those who have come meanwhile it may not be known what they are told.
     for (const session of this.#upToDate) {
       if (endings.every((ending) => ending.isKnownTo(session))) continue
@@ -101,7 +101,7 @@ export class EventStreams implements SpaceListener {
   }
 
   /** An event tells of all of its turn so far: that may be a thousand times what has ended it [MEUP-7.8]. */
-  #charge(rateLimitKey: string, { size }: Ending): void {
+  #charge(rateLimitKey: string, { size }: BatchEnd): void {
     const { rates, clock } = this.#space
     const { characters, decisions, folded } = size
     const all = characters + decisions * decisionCharacters + folded * foldedCharacters
@@ -166,17 +166,17 @@ export class EventStreams implements SpaceListener {
   }
 
   /** What may have ended after `after`, up to `through`, as these sessions are told of it. */
-  async #endings(after: number, through: number, sessions: readonly Session[]): Promise<Ending[]> {
+  async #endings(after: number, through: number, sessions: readonly Session[]): Promise<BatchEnd[]> {
     const index = await this.#turns.indexer.reach(through)
     const ended = index.ended(after, through)
     const byTurn = new Map<number, Ended[]>()
     for (const each of ended) byTurn.set(each.turn.turn, [...(byTurn.get(each.turn.turn) ?? []), each])
-    const endings = new Map<Ended, Ending>()
+    const endings = new Map<Ended, BatchEnd>()
     for (const [first, ...others] of byTurn.values()) {
       if (first === undefined) continue
       const told = await this.#turns.folded.events(index, first.turn, { after, through }, sessions)
-      endings.set(first, new Ending(first, told))
-      for (const each of others) endings.set(each, new Ending(each, told, false))
+      endings.set(first, new BatchEnd(first, told))
+      for (const each of others) endings.set(each, new BatchEnd(each, told, false))
     }
     return ended.flatMap((each) => endings.get(each) ?? [])
   }
@@ -188,8 +188,8 @@ export class EventStreams implements SpaceListener {
 }
 
 /** Shows feeds a part of the log, and after each envelope what it ended [MEUP-11.11]. */
-function show(batch: readonly Delivery[], endings: readonly Ending[], sessions: Iterable<Session>): void {
-  const ended = new Map<number, Ending[]>()
+function show(batch: readonly Delivery[], endings: readonly BatchEnd[], sessions: Iterable<Session>): void {
+  const ended = new Map<number, BatchEnd[]>()
   for (const ending of endings) ended.set(ending.seq, [...(ended.get(ending.seq) ?? []), ending])
   let plain: Delivery[] = []
   for (const delivery of batch) {
@@ -206,7 +206,7 @@ function show(batch: readonly Delivery[], endings: readonly Ending[], sessions: 
 }
 
 /** Tells a feed, which has the envelope, what came after its first `told` endings. */
-function showRest(endings: readonly Ending[], told: number, session: Session): void {
+function showRest(endings: readonly BatchEnd[], told: number, session: Session): void {
   const all = endings.flatMap((ending) => ending.messageFor(session) ?? [])
   const rest = all.map((message, index) => (index < told ? undefined : message))
   const messages = inPlace([undefined, ...rest])
@@ -215,23 +215,27 @@ function showRest(endings: readonly Ending[], told: number, session: Session): v
 
 const isAnyone = (): boolean => true
 
-function showWithEndings(delivery: Delivery, endings: readonly Ending[], sessions: Iterable<Session>): void {
+function showWithEndings(
+  delivery: Delivery,
+  endings: readonly BatchEnd[],
+  sessions: Iterable<Session>,
+): void {
   const { entry, audience } = delivery
   const isForAll = audience === undefined && endings.every((ending) => ending.isForAll)
-  const parcels = new Map<string, OutboundBatch>()
+  const batches = new Map<string, OutboundBatch>()
   for (const session of sessions) {
     if (session.position >= entry.seq) continue
-    const outboundBatch = parcels.get(session.group) ?? parcelFor(session, delivery, endings)
-    if (isForAll) parcels.set(session.group, outboundBatch)
+    const outboundBatch = batches.get(session.group) ?? createBatchFor(session, delivery, endings)
+    if (isForAll) batches.set(session.group, outboundBatch)
     session.position = entry.seq
     if (outboundBatch.messages.length > 0) session.send(outboundBatch)
   }
 }
 
-function parcelFor(
+function createBatchFor(
   session: Session,
   { entry, audience, message }: Delivery,
-  endings: readonly Ending[],
+  endings: readonly BatchEnd[],
 ): OutboundBatch {
   const isShown = mayRead(session, audience) && session.selection.includes(entry)
   const messages = endings.flatMap((ending) => ending.messageFor(session) ?? [])
@@ -252,7 +256,7 @@ function inPlace(messages: readonly (Message | undefined)[]): Message[] {
 }
 
 /** An envelope that may have ended a batch of calls, on its way to the feeds [MEUP-11.11]. */
-class Ending {
+class BatchEnd {
   /** Of the envelope. */
   readonly seq: number
   readonly agent: string

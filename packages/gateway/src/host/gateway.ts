@@ -12,9 +12,16 @@ import { at, type Clock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
 import type { LogStore } from '../ports/envelope-log.js'
 import { type Logger, silent } from '../ports/logger.js'
-import { FailedLogins, identify, opens, payFor, type Resume, turnAway } from './connection-gate.js'
+import {
+  checkConnection,
+  consumeControlToken,
+  FailedLogins,
+  identify,
+  opens,
+  type Resume,
+} from './connection-gate.js'
 import { type ConnectionHandle, openConnection } from './connection-handle.js'
-import { type Link, Links, tokenTester } from './links.js'
+import { createTokenTester, type Link, Links } from './links.js'
 import { SpaceHost } from './space-host.js'
 
 export interface GatewayOptions {
@@ -32,7 +39,7 @@ export interface ConnectRequest {
   /** Address of the peer; failures are counted by it. */
   readonly remote: string
   /** Called once whoever asks may come in. */
-  letIn?(): void
+  onAuthenticated?(): void
 }
 
 /** Leave to open one connection; it is used at once or not at all. */
@@ -67,7 +74,7 @@ export interface Gateway {
     connectRequest: ConnectRequest,
   ): Promise<{ readonly code: string; readonly expiresAt: number } | Refusal>
   /** What a code stands for, the first time that anybody asks; while the token is good. */
-  exchange(code: string, remote: string, letIn?: () => void): Promise<Link | Refusal>
+  exchange(code: string, remote: string, onAuthenticated?: () => void): Promise<Link | Refusal>
   /** Whether a connection may be opened. Costs the visitor a `control` token [MEUP-5.5]. */
   admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Refusal>
   /**
@@ -86,7 +93,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const hosts = new Map<string, SpaceHost>()
   const file = new IndexFile(store.path && `${store.path}.index.db`)
   file.onRebuild = (reason) => logger.warn({ reason }, 'the index of turns is built again')
-  const isToken = tokenTester(authenticator, hosts)
+  const isToken = createTokenTester(authenticator, hosts)
   try {
     for (const config of options.spaces) {
       checkNames(config)
@@ -119,7 +126,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     if (isRefusal(visitor)) {
       return visitor.code === 'unauthorized' ? failedLogins.add(connectRequest.remote, visitor) : visitor
     }
-    connectRequest.letIn?.()
+    connectRequest.onAuthenticated?.()
     return { visitor, host }
   }
 
@@ -127,7 +134,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const visited = await visit(connectRequest)
     if (isRefusal(visited)) return visited
     const { visitor, host } = visited
-    const refusal = turnAway(visitor, host.space)
+    const refusal = checkConnection(visitor, host.space)
     if (refusal !== undefined) return refusal
     const lineTo = (session: Session): ConnectionHandle => {
       if (draining) session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
@@ -165,7 +172,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       return { ...visitor, space: host.space, turns: host.turns }
     },
 
-    async openedBy({ token, remote, letIn }) {
+    async openedBy({ token, remote, onAuthenticated }) {
       if (draining) return refuse('unavailable', 'the gateway is stopping; ask again later')
       const all = [...hosts.values()].map(async ({ space }) =>
         (await opens(space, token, authenticator)) ? [space.config.name] : [],
@@ -177,7 +184,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const message = 'the token opens no space here; ask the operator for a valid one'
         return failedLogins.add(remote, refuse('unauthorized', message))
       }
-      letIn?.()
+      onAuthenticated?.()
       return spaces
     },
 
@@ -189,18 +196,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (token === undefined)
         return refuse('unauthorized', 'guests need no link: they enter without a token')
       return (
-        payFor(visitor, host.space, 'too many links') ??
+        consumeControlToken(visitor, host.space, 'too many links') ??
         links.make({ space, participant: visitor.participant, token })
       )
     },
 
-    async exchange(code, remote, letIn) {
+    async exchange(code, remote, onAuthenticated) {
       const link = links.take(code)
       if (link === undefined) {
         const message = 'this link was opened before, or is older than a minute; meup open makes another'
         return failedLogins.add(remote, refuse('unauthorized', message))
       }
-      const visited = await visit({ ...link, remote, ...(letIn && { letIn }) })
+      const visited = await visit({ ...link, remote, ...(onAuthenticated && { onAuthenticated }) })
       return isRefusal(visited) ? visited : link
     },
 

@@ -14,7 +14,7 @@ interface Metrics {
   read(): Promise<{ readonly text: string; readonly type: string }>
 }
 
-export function metricsOf(gateway: Gateway): Metrics {
+export function createMetrics(gateway: Gateway): Metrics {
   let registries: Promise<readonly Registry[]> | undefined
   const begun = (): Promise<readonly Registry[]> => {
     registries ??= registriesOf(gateway)
@@ -86,55 +86,55 @@ export const readings: readonly Reading[] = [
     'meup_envelopes_accepted_total',
     'Envelopes that were committed, by class',
     'class',
-    (space) => space.tally.accepted,
+    (space) => space.metrics.accepted,
   ),
   counters(
     'meup_envelopes_refused_total',
     'Envelopes that were refused, by error code',
     'code',
-    (space) => space.tally.refused,
+    (space) => space.metrics.refused,
   ),
   counters(
     'meup_safety_findings_total',
     'Envelopes in which the guard has found something, by what became of it',
     'action',
-    (space) => space.tally.findings,
+    (space) => space.metrics.findings,
   ),
   {
     name: commitSeconds,
     type: 'histogram',
     help: 'Seconds that the log took to commit one batch',
-    read: (gateway) => ofSpaces(gateway, ({ tally }) => bucketsOf(commitSeconds, tally.commits)),
+    read: (gateway) => ofSpaces(gateway, ({ metrics }) => bucketsOf(commitSeconds, metrics.commits)),
   },
   counter(
     'meup_commits_failed_total',
     'Batches that the log did not take',
-    ({ tally }) => tally.failedCommits,
+    ({ metrics }) => metrics.failedCommits,
   ),
   counter(
     'meup_held_reads_total',
     'Times that a connection was not read for a while: the log fell behind, or its rates were used up',
-    ({ tally }) => tally.heldReads,
+    ({ metrics }) => metrics.heldReads,
   ),
   counter(
     'meup_slow_closes_total',
     'Connections that were closed because their peer took too little (4410)',
-    ({ tally }) => tally.slowCloses,
+    ({ metrics }) => metrics.slowCloses,
   ),
   counter(
     'meup_suppressed_envelopes_total',
     'Envelopes that subscriptions have cut',
-    ({ tally }) => tally.suppressed.envelopes,
+    ({ metrics }) => metrics.suppressed.envelopes,
   ),
   counter(
     'meup_suppressed_bytes_total',
     'Bytes that subscriptions have cut',
-    ({ tally }) => tally.suppressed.bytes,
+    ({ metrics }) => metrics.suppressed.bytes,
   ),
   counter(
     'meup_reasoning_suppressed_total',
     'Thoughts of hidden runs, which went to nobody but their sender',
-    ({ tally }) => tally.withheldThoughts,
+    ({ metrics }) => metrics.withheldThoughts,
   ),
   {
     name: 'meup_joins_refused_total',

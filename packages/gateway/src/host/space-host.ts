@@ -9,10 +9,10 @@ import { Presence } from '../core/presence.js'
 import { Retention } from '../core/retention.js'
 import type { Space } from '../core/space.js'
 import type { IndexFile } from '../index/index-file.js'
-import { type Turns, turnsOf } from '../index/indexer.js'
+import { createTurns, type Turns } from '../index/indexer.js'
 import { type Connection, type Feed, messageFrom } from '../ports/connection.js'
 import { Member } from './cluster/member.js'
-import { crowded, type Resume } from './connection-gate.js'
+import { checkConnectionLimit, type Resume } from './connection-gate.js'
 import { Enforcement } from './enforcement.js'
 import { EventStreams } from './event-streams.js'
 
@@ -31,7 +31,7 @@ export class SpaceHost {
   constructor(space: Space, file: IndexFile) {
     this.space = space
     this.presence = new Presence(space)
-    this.turns = turnsOf(space, file)
+    this.turns = createTurns(space, file)
     this.retention = new Retention(space, this.turns.indexer)
     this.checkpoints = new Checkpoints(space)
     this.#enforcement = new Enforcement(space, this.presence, (session) => this.#welcomeAnew(session))
@@ -51,7 +51,7 @@ export class SpaceHost {
   /** Records what the operator configured, where the log does not have it yet, and marks stale participants offline [MEUP-3.5, 3.6]. */
   initialize(): void {
     const { space } = this
-    if (space.follows) {
+    if (space.isFollower) {
       this.presence.reconcile()
       this.#enforcement.renew()
       return
@@ -79,7 +79,7 @@ export class SpaceHost {
     this.#enforcement.hold()
     try {
       const before = rightsIn(space)
-      let last = space.follows ? undefined : this.#record(config)
+      let last = space.isFollower ? undefined : this.#record(config)
       for (const [id, rights] of rightsIn(space)) {
         if (before.get(id) !== rights) last = this.presence.changed(id)
       }
@@ -154,14 +154,14 @@ export class SpaceHost {
         get sendBufferBytes() {
           return space.config.limits.sendBufferBytes
         },
-        tally: space.tally,
+        metrics: space.metrics,
         ...(selection && { selection }),
         resubscribed: (changed, id) => this.#welcomeAnew(changed, id),
       },
     )
     this.#enforcement.check(session)
     // Others may have come while this one was let in.
-    const reason = crowded(visitor, space)
+    const reason = checkConnectionLimit(visitor, space)
     if (reason !== undefined) session.close(closeCodes.tooMany, reason)
     if (!session.closed) space.sessions.add(session)
     return session
@@ -217,7 +217,7 @@ export class SpaceHost {
   /** Logs a configuration unless it is what the log says already; then there is no seq. */
   #record(config: SpaceConfig): number | undefined {
     const { space } = this
-    const configured = { event: 'configured', ...recordOf(config) }
+    const configured = { event: 'configured', ...configurationRecord(config) }
     if (JSON.stringify(space.state.configured) === JSON.stringify(configured)) return undefined
     return space.emit({ kind: Kind.systemSpace, payload: configured })
   }
@@ -270,7 +270,7 @@ const live = (space: Space): WelcomePayload['resume'] => ({
 })
 
 /** What `system.space configured` tells everyone: never tokens, environments, headers or commands [MEUP-3.6]. */
-export function recordOf({
+export function configurationRecord({
   participants,
   defaults,
   guest,

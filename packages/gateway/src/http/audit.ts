@@ -8,14 +8,14 @@ import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { refused } from './problem.js'
 import {
-  agentOf,
-  askerOf,
+  authenticateReader,
   chargeView,
-  paged,
-  readerFor,
+  checkThread,
+  checkThreadExists,
+  createReader,
+  getAgent,
   readView,
-  unknownThread,
-  wrongThread,
+  respondPage,
 } from './views.js'
 
 const narrowing = ['from', 'since', 'until', 'thread_id', 'turn', 'phase'] as const
@@ -26,11 +26,11 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, auditParameters)
   if (isRefusal(asked)) return refused(asked)
-  const visitor = await askerOf(context, options)
+  const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
 
   const { space, turns } = visitor
-  const wrong = wrongThread(asked, space)
+  const wrong = checkThread(asked, space)
   if (wrong !== undefined) return refused(wrong)
   const {
     before = Number.MAX_SAFE_INTEGER,
@@ -43,14 +43,14 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   } = asked
   const query = {
     limit,
-    ...(thread !== undefined && { thread: agentOf(thread) }),
+    ...(thread !== undefined && { thread: getAgent(thread) }),
     ...(asked.turn !== undefined && { number: asked.turn }),
     ...(phase && { phases: [phase] }),
     ...(from && { agents: from }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
   }
-  const reader = readerFor(visitor, context, options)
+  const reader = createReader(visitor, context, options)
   const page = await readView(visitor, options, (index, head) =>
     readAudit(
       reader,
@@ -63,9 +63,9 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   if (isRefusal(page)) return refused(page)
   const { steps, decisions, next } = page
   const isEmpty = steps.length === 0 && next === undefined
-  const unknown = thread !== undefined && isEmpty ? unknownThread(thread, space) : undefined
+  const unknown = thread !== undefined && isEmpty ? checkThreadExists(thread, space) : undefined
   if (unknown !== undefined) return refused(unknown)
-  return paged(visitor, url, { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) }, next)
+  return respondPage(visitor, url, { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) }, next)
 }
 
 /** A row of the table of steps, and what it says of its turn. */

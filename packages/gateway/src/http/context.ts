@@ -13,13 +13,13 @@ import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { refused } from './problem.js'
 import { markdown } from './proof.js'
-import { streamOf } from './stream.js'
-import { askerOf, chargeView, readerFor, shown } from './views.js'
+import { streamLines } from './stream.js'
+import { authenticateReader, chargeView, createReader, shown } from './views.js'
 
 export const contextParameters = ['format'] as const
 
 /** Envelopes of a free path that are counted. */
-const mostCounted = 10_000
+const maxCountedEnvelopes = 10_000
 
 /** A path that no reasoning has opened [MEUP-2.5], as far as its reader may read what was said there. */
 interface FreePath {
@@ -35,10 +35,10 @@ export async function getContext(context: Context, options: HttpOptions): Promis
   const asked = readParameters(new URL(context.req.url).searchParams, contextParameters)
   if (isRefusal(asked)) return refused(asked)
   if (asked.format === 'jsonl') return refused(markdownOnly)
-  const visitor = await askerOf(context, options)
+  const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
   const path = context.req.param('path') ?? ''
-  const reader = readerFor(visitor, context, options)
+  const reader = createReader(visitor, context, options)
   if (asked.format === 'markdown') return writeContext(context, visitor, path, reader, options)
   const node = treeOf(shownTo(visitor, path)).byPath.get(path)
   const found = node ?? (await freePathOf(path, visitor, reader))
@@ -75,7 +75,7 @@ async function writeContext(
     yield `${markdownHeader(`${path} in ${space.config.name}`)}${first.value}`
     yield* texts
   }
-  return new Response(streamOf(all(), failed), { headers: { 'content-type': markdown } })
+  return new Response(streamLines(all(), failed), { headers: { 'content-type': markdown } })
 }
 
 async function* textsOf(
@@ -110,7 +110,7 @@ async function freePathOf(
       if (isThought(kind)) thoughts++
       contributors.add(from)
     }
-    if (envelopes >= mostCounted) break
+    if (envelopes >= maxCountedEnvelopes) break
   }
   if (envelopes === 0) return undefined
   const counts = { envelopes, thoughts, contributors: contributors.size }
@@ -149,7 +149,7 @@ async function asVisitor(
   options: HttpOptions,
   answer: (visitor: Caller) => Response,
 ): Promise<Response> {
-  const visitor = await askerOf(context, options)
+  const visitor = await authenticateReader(context, options)
   return isRefusal(visitor) ? refused(visitor) : answer(visitor)
 }
 

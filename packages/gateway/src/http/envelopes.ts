@@ -1,14 +1,14 @@
 import { type Envelope, maxPost, PROTOCOL, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, type Receipt, type Refusal, refuse } from '../core/admission/context.js'
-import { verdictOn } from '../core/decisions.js'
+import { verdictFor } from '../core/decisions.js'
 import type { Sender } from '../core/sender.js'
 import { accept } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { HttpOptions } from './options.js'
 import { problem, problemOf, refused, retryAfter } from './problem.js'
-import { mostBodies } from './traffic.js'
-import { notWelcome, visitorOf } from './views.js'
+import { maxBodyBytes } from './traffic.js'
+import { authenticateRequest, notWelcome } from './views.js'
 
 /** `POST /spaces/{space}/envelopes`: one envelope or an array, each as if it came over a socket [MEUP-11.2]. */
 export async function postEnvelopes(context: Context, options: HttpOptions): Promise<Response> {
@@ -17,7 +17,7 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
   const { visitor, body } = post
   const most = maxPostBytes(visitor)
   if (body.length > most && isArray(body)) return refused(tooLarge(most))
-  const frames = framesOf(body)
+  const frames = encodeFrames(body)
   if (typeof frames === 'string') return refused(refuse('invalid_json', frames))
   if (frames.length > maxPost) {
     const message = `more than ${maxPost} envelopes in one post; send them in several`
@@ -46,7 +46,7 @@ const openBracket = 0x5b
 
 const isArray = (body: Uint8Array): boolean => body.find((byte) => byte > 0x20) === openBracket
 
-const framesOf = (body: Uint8Array): readonly Uint8Array[] | string =>
+const encodeFrames = (body: Uint8Array): readonly Uint8Array[] | string =>
   isArray(body) ? readElements(body, maxPost) : [body]
 
 /** Who posts, and what; else the response that says why not. */
@@ -54,7 +54,7 @@ export async function readPost(
   context: Context,
   options: HttpOptions,
 ): Promise<{ readonly visitor: Caller; readonly body: Uint8Array } | Response> {
-  const visitor = await visitorOf(context, options)
+  const visitor = await authenticateRequest(context, options)
   if (isRefusal(visitor)) return refused(visitor)
   if (!visitor.space.state.participants.has(visitor.participant)) {
     // A guest is known by its connection, and has none here.
@@ -114,41 +114,41 @@ async function readBody(
 ): Promise<Uint8Array | Refusal> {
   const { space, rateLimitKey } = visitor
   const most = maxPostBytes(visitor)
-  const mostResult = Math.min(
+  const maxResultPostBytes = Math.min(
     space.config.limits.maxResultBytes,
     space.rates.rateOf(rateLimitKey, 'results').burst,
   )
-  const mostBytes = Math.max(most, Math.min(mostBodies, mostResult))
+  const mostBytes = Math.max(most, Math.min(maxBodyBytes, maxResultPostBytes))
   const take = (bytes: number, all: number): Refusal | undefined => {
     if (all > mostBytes) return tooLarge(mostBytes)
     // Only a response may be so large; whether it is one cannot be known yet.
     const rateClass = all > most ? 'results' : 'bytes'
-    return traffic.reserve(context, bytes) ?? overRate(visitor, rateClass, bytes)
+    return traffic.reserve(context, bytes) ?? checkRate(visitor, rateClass, bytes)
   }
   const announced = context.req.header('content-length')
-  if (announced === undefined) return inPieces(context, take)
+  if (announced === undefined) return readChunks(context, take)
   const refusal = take(Number(announced), Number(announced))
   if (refusal !== undefined) return refusal
   const body = await context.req.arrayBuffer().catch(() => undefined)
-  return body === undefined ? cutOff : new Uint8Array(body)
+  return body === undefined ? bodyIncomplete : new Uint8Array(body)
 }
 
 /** Of a body that is no large response: what its sender could pay for at once. */
 const maxPostBytes = ({ space, rateLimitKey }: Caller): number =>
-  Math.min(mostBodies, space.rates.rateOf(rateLimitKey, 'bytes').burst)
+  Math.min(maxBodyBytes, space.rates.rateOf(rateLimitKey, 'bytes').burst)
 
 /** Its connection is gone, or was cut because nothing came any more: whoever reads this reads it in a log of requests. */
-const cutOff = refuse('invalid_request', 'the body did not arrive')
+const bodyIncomplete = refuse('invalid_request', 'the body did not arrive')
 
 /** Where its length is not said, it is paid for as it comes. */
-async function inPieces(
+async function readChunks(
   { req }: Context,
   take: (bytes: number, all: number) => Refusal | undefined,
 ): Promise<Uint8Array | Refusal> {
   const pieces: Uint8Array[] = []
   let size = 0
-  for await (const piece of arriving(req.raw.body)) {
-    if (piece === undefined) return cutOff
+  for await (const piece of readStream(req.raw.body)) {
+    if (piece === undefined) return bodyIncomplete
     size += piece.length
     const refusal = take(piece.length, size)
     if (refusal !== undefined) return refusal
@@ -158,7 +158,7 @@ async function inPieces(
 }
 
 /** The pieces of a body; the last one is `undefined` where it did not come to its end. */
-async function* arriving(body: AsyncIterable<Uint8Array> | null): AsyncGenerator<Uint8Array | undefined> {
+async function* readStream(body: AsyncIterable<Uint8Array> | null): AsyncGenerator<Uint8Array | undefined> {
   try {
     if (body !== null) yield* body
   } catch {
@@ -171,15 +171,15 @@ const tooLarge = (most: number): Refusal => refuse('payload_too_large', `post at
 const nothing: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
 
 /** Refused and recorded as an envelope would be. */
-function overRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: number): Refusal | undefined {
+function checkRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: number): Refusal | undefined {
   const { space, rateLimitKey } = visitor
   const retryAfterMs = space.rates.take(rateLimitKey, rateClass, bytes, space.clock.now())
   if (retryAfterMs === 0) return undefined
   const message = `over the rate for ${rateClass}; send again in ${retryAfterMs} ms`
   const refusal = refuse('rate_limited', message, retryAfterMs)
-  space.tally.refused.add(refusal.code)
-  const verdict = verdictOn(refusal)
-  if (verdict !== undefined && !space.follows)
+  space.metrics.refused.add(refusal.code)
+  const verdict = verdictFor(refusal)
+  if (verdict !== undefined && !space.isFollower)
     space.decisions.record({ sender: visitor, envelope: nothing }, verdict)
   return refusal
 }

@@ -1,14 +1,14 @@
 import type { Context } from 'hono'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { select } from '../core/delivery/session.js'
-import { placeless, type Resume } from '../host/connection-gate.js'
+import { checkResume, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
 import { filterOf, filterParameters } from './history.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
 import { readParameters } from './parameters.js'
 import { refused } from './problem.js'
-import { oneLine } from './stream.js'
-import { visitorOf } from './views.js'
+import { toSingleLine } from './stream.js'
+import { authenticateRequest } from './views.js'
 
 export const eventParameters = ['after', 'epoch', ...filterParameters] as const
 
@@ -34,12 +34,12 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
   if (isRefusal(asked)) return refused(asked)
   const { after, epoch, reasoning = 'full' } = asked
   // Browsers send back the id of an event, and cannot be told to send more.
-  const misplaced = placeless({ after, epoch })
+  const misplaced = checkResume({ after, epoch })
   if (misplaced !== undefined) return refused(misplaced)
   const lastSeen = readLastEventId(context.req.header('last-event-id'))
   if (isRefusal(lastSeen)) return refused(lastSeen)
   if (context.req.method === 'HEAD') {
-    const visitor = await visitorOf(context, options)
+    const visitor = await authenticateRequest(context, options)
     return isRefusal(visitor) ? refused(visitor) : new Response(null, { headers: eventHeaders })
   }
   const grant = await gateway.admit(readConnectRequest(context, options))
@@ -211,7 +211,7 @@ const isLogged = ({ seq }: Message): boolean => seq !== undefined
 function eventOf(message: Message): Uint8Array {
   message.event ??= Buffer.concat([
     encode(`event: ${message.name ?? 'envelope'}\nid: ${message.id ?? message.seq}\ndata: `),
-    oneLine(message.text),
+    toSingleLine(message.text),
     encode('\n\n'),
   ])
   return message.event

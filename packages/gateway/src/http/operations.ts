@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
-import { bearerOf, inspect } from '../host/connection-gate.js'
+import { inspect, readBearerToken } from '../host/connection-gate.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
 import { problem, problemOf, refused } from './problem.js'
 
@@ -43,11 +43,13 @@ export async function postLink(context: Context, options: HttpOptions): Promise<
 
 /** `POST /links/exchange`: the token that a code stands for. The code comes in the header that a token would come in. */
 export async function postExchange(context: Context, options: HttpOptions): Promise<Response> {
-  const code = bearerOf(context.req.header('authorization'))
+  const code = readBearerToken(context.req.header('authorization'))
   if (code === undefined) {
     return refused(refuse('unauthorized', 'a code is required; send it as Authorization: Bearer <code>'))
   }
-  const link = await options.gateway.exchange(code, options.remoteOf(context), () => options.letIn(context))
+  const link = await options.gateway.exchange(code, options.remoteOf(context), () =>
+    options.onAuthenticated(context),
+  )
   if (isRefusal(link)) return refused(link)
   const { space, participant, token } = link
   return context.json({ space, participant, token })

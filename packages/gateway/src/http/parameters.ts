@@ -21,7 +21,7 @@ interface Parameter<Value> {
   read(texts: readonly string[]): Value | undefined
 }
 
-const mostNames = 64
+const maxNames = 64
 
 /** A parameter that is given once. */
 const single = <Value>(
@@ -49,12 +49,12 @@ const oneOf = <Word extends string>(words: readonly Word[], meaning: string): Pa
 
 /** Given several times, or once with commas. */
 const names = (takes: string, meaning: string, isOne: (text: string) => boolean): Parameter<string[]> => ({
-  takes: `${takes}; several with commas, at most ${mostNames}`,
+  takes: `${takes}; several with commas, at most ${maxNames}`,
   meaning,
-  schema: { type: 'array', items: { type: 'string' }, maxItems: mostNames },
+  schema: { type: 'array', items: { type: 'string' }, maxItems: maxNames },
   read: (texts) => {
     const all = texts.flatMap((text) => text.split(','))
-    return all.length <= mostNames && all.every(isOne) ? all : undefined
+    return all.length <= maxNames && all.every(isOne) ? all : undefined
   },
 })
 

@@ -8,27 +8,27 @@ import { ndjson } from './history.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { refused } from './problem.js'
-import { streamOf } from './stream.js'
+import { streamLines } from './stream.js'
 import {
-  agentOf,
-  askerOf,
+  authenticateReader,
+  authenticateRequest,
   chargeView,
+  checkThread,
+  checkThreadExists,
+  createReader,
+  getAgent,
   gone,
   notWelcome,
-  readerFor,
   readView,
-  unknownThread,
-  visitorOf,
-  wrongThread,
 } from './views.js'
 
 export const exportParameters = ['format', 'after', 'thread_id', 'turn', 'limit'] as const
 
 /** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
-  const visitor = await askerOf(context, options)
+  const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
-  const verification = await verifyLog(visitor.space, readerFor(visitor, context, options))
+  const verification = await verifyLog(visitor.space, createReader(visitor, context, options))
   return verification === undefined ? refused(gone) : context.json(verification)
 }
 
@@ -43,7 +43,7 @@ export async function getExport(context: Context, options: HttpOptions): Promise
   const isPart = thread_id !== undefined || turn !== undefined || limit !== undefined
   if (format === 'jsonl' && isPart) return refused(wholeOnly)
   if (format === 'markdown' && after > 0) return refused(chainOnly)
-  const visitor = await visitorOf(context, options)
+  const visitor = await authenticateRequest(context, options)
   if (isRefusal(visitor)) return refused(visitor)
 
   const { space, participant } = visitor
@@ -56,8 +56,8 @@ export async function getExport(context: Context, options: HttpOptions): Promise
     const message = `the log ends at seq ${space.delivered}; ask for what comes after that, or before`
     return refused(refuse('invalid_request', message))
   }
-  const lines = exportLog(readerFor(visitor, context, options), space, after)
-  return new Response(streamOf(lines, failed), { headers: { 'content-type': ndjson } })
+  const lines = exportLog(createReader(visitor, context, options), space, after)
+  return new Response(streamLines(lines, failed), { headers: { 'content-type': ndjson } })
 }
 
 const chainOnly = refuse('invalid_request', 'after needs format=jsonl; of Markdown take a turn')
@@ -84,28 +84,28 @@ async function writeMarkdown(
   failed: (error: unknown) => void,
 ): Promise<Response> {
   const { space, turns } = visitor
-  const wrong = wrongThread(asked, space)
+  const wrong = checkThread(asked, space)
   if (wrong !== undefined) return refused(wrong)
   const { thread_id: thread, turn, limit } = asked
   const query = {
-    ...(thread !== undefined && { agent: agentOf(thread) }),
+    ...(thread !== undefined && { agent: getAgent(thread) }),
     ...(turn !== undefined && { number: turn }),
     ...(limit !== undefined && { limit }),
   }
-  const reader = readerFor(visitor, context, options)
-  if (!(await space.reads.mayGoOn(reader))) return refused(gone)
+  const reader = createReader(visitor, context, options)
+  if (!(await space.reads.waitForBudget(reader))) return refused(gone)
   if (!visitor.isWelcome()) return refused(notWelcome)
   const begun = await readView(visitor, options, async (index, head) => {
     const texts = exportTurns(index, turns.folded, space, query, head, reader, (characters) => {
       chargeView(visitor, characters)
-      return space.reads.mayGoOn(reader)
+      return space.reads.waitForBudget(reader)
     })
     return { texts, first: await texts.next() }
   })
   if (isRefusal(begun)) return refused(begun)
   const { texts, first } = begun
   if (first.done && thread !== undefined) {
-    const unknown = unknownThread(thread, space)
+    const unknown = checkThreadExists(thread, space)
     if (unknown !== undefined) return refused(unknown)
     if (turn !== undefined) {
       const message = `there is no turn ${turn} in ${thread} that you may read; GET turns lists them`
@@ -113,7 +113,7 @@ async function writeMarkdown(
     }
   }
   const paid = payingFor(after(first, texts), visitor, reader)
-  return new Response(streamOf(paid, failed), { headers: { 'content-type': markdown } })
+  return new Response(streamLines(paid, failed), { headers: { 'content-type': markdown } })
 }
 
 /** Each text is paid for before the next one is made. */
@@ -125,7 +125,7 @@ async function* payingFor(
   for await (const text of texts) {
     chargeView(visitor, text.length)
     yield text
-    if (!(await visitor.space.reads.mayGoOn(reader))) return
+    if (!(await visitor.space.reads.waitForBudget(reader))) return
   }
 }
 

@@ -3,11 +3,11 @@ import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Caller } from '../host/gateway.js'
 
 /** Requests of one rateLimitKey that may be under way at once; of an address before it is known who asks. */
-const [mostOfPayer, mostOfAddress] = [16, 64]
+const [maxRequestsPerKey, maxRequestsPerAddress] = [16, 64]
 /** Bytes of bodies of one rateLimitKey that may be in memory at once. */
-export const mostBodies = 16 * 1024 * 1024
+export const maxBodyBytes = 16 * 1024 * 1024
 /** Answers of one rateLimitKey that may be made and sent at once, each up to 8 MiB or so; others wait for their turn. */
-const mostAnswers = 2
+const maxConcurrentAnswers = 2
 /** Milliseconds after which it makes sense to ask again. */
 const retryAfterMs = 1000
 
@@ -43,7 +43,7 @@ export class Traffic {
   /** A request has come from an address. Whoever calls this calls `leave` as well. */
   arrive(context: Context, address: string): Refusal | undefined {
     const account = this.#accountOf(`address ${address}`)
-    if (account.requests >= mostOfAddress) return tooMany(address, mostOfAddress)
+    if (account.requests >= maxRequestsPerAddress) return tooMany(address, maxRequestsPerAddress)
     account.requests++
     this.#exchanges.set(context, { account, bodyBytes: 0, hasTurn: false })
     return undefined
@@ -60,7 +60,7 @@ export class Traffic {
     const rateLimitKey = accountOf(caller)
     if (exchange.account.rateLimitKey === rateLimitKey) return undefined
     const account = this.#accountOf(rateLimitKey)
-    if (account.requests >= mostOfPayer) return tooMany(rateLimitKey, mostOfPayer)
+    if (account.requests >= maxRequestsPerKey) return tooMany(rateLimitKey, maxRequestsPerKey)
     account.requests++
     this.#settle(exchange.account)
     exchange.account = account
@@ -80,8 +80,8 @@ export class Traffic {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
     const { account } = exchange
-    if (account.bodyBytes + bytes > mostBodies) {
-      const message = `more than ${mostBodies} bytes of bodies are under way; wait for the answers to others`
+    if (account.bodyBytes + bytes > maxBodyBytes) {
+      const message = `more than ${maxBodyBytes} bytes of bodies are under way; wait for the answers to others`
       return refuse('rate_limited', message, retryAfterMs)
     }
     account.bodyBytes += bytes
@@ -94,7 +94,7 @@ export class Traffic {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return false
     const { account } = exchange
-    if (account.answers < mostAnswers) {
+    if (account.answers < maxConcurrentAnswers) {
       account.answers++
       exchange.hasTurn = true
     } else {
@@ -125,7 +125,7 @@ export class Traffic {
     this.#exchanges.delete(context)
     const { account, bodyBytes, hasTurn, giveUp } = exchange
     account.bodyBytes -= bodyBytes
-    if (hasTurn) handOn(account)
+    if (hasTurn) passTurn(account)
     else giveUp?.()
     this.#settle(account)
   }
@@ -144,7 +144,7 @@ export class Traffic {
 }
 
 /** The turn goes to whoever has waited longest. */
-function handOn(account: Account): void {
+function passTurn(account: Account): void {
   const [next] = account.waiting
   if (next === undefined) {
     account.answers--

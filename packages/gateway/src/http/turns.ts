@@ -4,7 +4,15 @@ import { readTurns } from '../index/read-turns.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
 import { refused } from './problem.js'
-import { agentOf, askerOf, chargeView, paged, readView, unknownThread, wrongThread } from './views.js'
+import {
+  authenticateReader,
+  chargeView,
+  checkThread,
+  checkThreadExists,
+  getAgent,
+  readView,
+  respondPage,
+} from './views.js'
 
 export const turnParameters = ['thread_id', 'before', 'limit', 'calls_before', 'sizes'] as const
 
@@ -13,7 +21,7 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, turnParameters)
   if (isRefusal(asked)) return refused(asked)
-  const visitor = await askerOf(context, options)
+  const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
 
   const { space, turns } = visitor
@@ -21,9 +29,9 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   if (thread === undefined) {
     return refused(refuse('invalid_request', `thread_id is needed, such as ${space.config.name}/ben`))
   }
-  const wrong = wrongThread(asked, space)
+  const wrong = checkThread(asked, space)
   if (wrong !== undefined) return refused(wrong)
-  const agent = agentOf(thread)
+  const agent = getAgent(thread)
   const query = {
     ...{ agent, limit, sizes: sizes === 'true' },
     ...(before !== undefined && { before }),
@@ -36,6 +44,8 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   )
   if (isRefusal(page)) return refused(page)
   const { next } = page
-  const unknown = page.turns.length === 0 && next === undefined ? unknownThread(thread, space) : undefined
-  return unknown ? refused(unknown) : paged(visitor, url, { thread_id: thread, turns: page.turns }, next)
+  const unknown = page.turns.length === 0 && next === undefined ? checkThreadExists(thread, space) : undefined
+  return unknown
+    ? refused(unknown)
+    : respondPage(visitor, url, { thread_id: thread, turns: page.turns }, next)
 }

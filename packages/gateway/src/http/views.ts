@@ -8,7 +8,7 @@ import type { TurnIndex } from '../index/turn-index.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
 
 /** Milliseconds that a request waits until the index has caught up with the log. */
-const patienceMs = 2000
+const indexTimeoutMs = 2000
 
 /**
  * Reads turns or steps as of everything that was delivered when they are asked for, up to `head`: who has got an
@@ -22,7 +22,7 @@ export async function readView<Answer>(
   const head = space.delivered
   let cancel = (): void => {}
   const late = new Promise<undefined>((resolve) => {
-    cancel = space.clock.after(patienceMs, () => resolve(undefined))
+    cancel = space.clock.after(indexTimeoutMs, () => resolve(undefined))
   })
   let index: TurnIndex | undefined
   try {
@@ -42,7 +42,7 @@ export async function readView<Answer>(
 
 function behind(seq: number, head: number): Refusal {
   const message = `turns are indexed up to seq ${seq} of ${head} so far; ask again later`
-  return refuse('unavailable', message, patienceMs)
+  return refuse('unavailable', message, indexTimeoutMs)
 }
 
 /** Charges the asker for what a view has made [MEUP-7.8]. */
@@ -65,7 +65,7 @@ export function shown(
 }
 
 /** A page of a view. `next`: the `before` of the next one, where there may be more. */
-export function paged(visitor: Caller, url: URL, page: object, next: number | undefined): Response {
+export function respondPage(visitor: Caller, url: URL, page: object, next: number | undefined): Response {
   const answer = { ...page, has_more: next !== undefined }
   if (next === undefined) return shown(visitor, answer)
   url.searchParams.set('before', `${next}`)
@@ -73,24 +73,24 @@ export function paged(visitor: Caller, url: URL, page: object, next: number | un
 }
 
 /** Who asks; a request is counted as one of its own from here on. */
-export async function visitorOf(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
+export async function authenticateRequest(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
   const visitor = await options.gateway.identify(readConnectRequest(context, options))
   if (isRefusal(visitor)) return visitor
   return options.traffic.know(context, visitor) ?? visitor
 }
 
 /** Who asks for an answer that may be large, when there is room for one and what it has read is paid [MEUP-7.8]. */
-export async function askerOf(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
-  const visitor = await visitorOf(context, options)
+export async function authenticateReader(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
+  const visitor = await authenticateRequest(context, options)
   if (isRefusal(visitor)) return visitor
   if (!(await options.traffic.turn(context))) return gone
-  if (!(await visitor.space.reads.mayGoOn(readerFor(visitor, context, options)))) return gone
+  if (!(await visitor.space.reads.waitForBudget(createReader(visitor, context, options)))) return gone
   // What it was let in by may have been taken away while it waited.
   return visitor.isWelcome() ? visitor : notWelcome
 }
 
 /** What a visitor may read, as long as somebody waits for the answer. */
-export function readerFor(
+export function createReader(
   { space, participant, rateLimitKey }: Caller,
   context: Context,
   { traffic }: HttpOptions,
@@ -106,10 +106,10 @@ export const notWelcome = refuse(
 )
 
 /** As many names as help somebody who mistyped one. */
-const mostNames = 20
+const maxNames = 20
 
 /** Why a query names no thread of this space, or a turn of no thread; `undefined` = it asks for none, or for one. */
-export function wrongThread(
+export function checkThread(
   { thread_id: thread, turn }: { readonly thread_id?: string; readonly turn?: number },
   { config }: Space,
 ): Refusal | undefined {
@@ -123,12 +123,12 @@ export function wrongThread(
 }
 
 /** To be asked where nothing was found in a thread: why not; `undefined` = the space knows the agent, who did nothing. */
-export function unknownThread(thread: string, { config, state }: Space): Refusal | undefined {
+export function checkThreadExists(thread: string, { config, state }: Space): Refusal | undefined {
   if (state.participants.has(thread.slice(config.name.length + 1))) return undefined
   const ids = state.participants.list().map(({ id }) => id)
-  const known = ids.slice(0, mostNames).join(', ') + (ids.length > mostNames ? ', …' : '')
+  const known = ids.slice(0, maxNames).join(', ') + (ids.length > maxNames ? ', …' : '')
   return refuse('not_found', `there is no thread ${thread}; a thread is ${config.name}/ and one of ${known}`)
 }
 
 /** Whose thread it is. */
-export const agentOf = (thread: string): string => thread.slice(thread.indexOf('/') + 1)
+export const getAgent = (thread: string): string => thread.slice(thread.indexOf('/') + 1)

@@ -7,7 +7,7 @@ import {
   type TurnOptions,
   type TurnRecord,
 } from '@meup/folds'
-import { breathe } from '../core/delivery/log-reads.js'
+import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
@@ -193,7 +193,7 @@ export class FoldedTurns {
         if (gaps.has(row.seq)) folded.skip()
         if (!(roles & Role.expire)) folded.expire(row.ts)
         if (folded.apply(envelopeOf(row), roles)) ended(folded)
-        await breathe()
+        await yieldIfBusy()
       }
     }
     if (folded.mayExpire) folded.expire(await this.#now())
@@ -306,7 +306,7 @@ class LongTurns {
           if (place !== undefined)
             envelopes.push(saidOf({ source: sourceIn(row), ts: row.ts, context: row.context }, place, 0))
         }
-        await breathe()
+        await yieldIfBusy()
       }
       after = places.at(-1)?.seq ?? after
     }

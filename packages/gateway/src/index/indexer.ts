@@ -274,7 +274,7 @@ export interface Turns {
   readonly folded: FoldedTurns
 }
 
-export const turnsOf = (space: Space, file: IndexFile): Turns => ({
+export const createTurns = (space: Space, file: IndexFile): Turns => ({
   indexer: new Indexer(space, file),
   folded: new FoldedTurns(space),
 })

@@ -1,5 +1,5 @@
 import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
-import { breathe } from '../core/delivery/log-reads.js'
+import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/delivery/may-read.js'
 import type { Space } from '../core/space.js'
 import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
@@ -18,7 +18,7 @@ interface TurnQuery {
 }
 
 /** One request looks at so many turns, and at about so much of them, before it says where to go on. */
-const [mostTurns, mostEnvelopes, mostBytes] = [2000, 20_000, 8 * 1024 * 1024]
+const [maxTurns, maxEnvelopes, mostBytes] = [2000, 20_000, 8 * 1024 * 1024]
 const turnsAtOnce = 32
 /** Calls that are told of one turn at once. */
 const mostCalls = 500
@@ -48,7 +48,7 @@ export async function readTurns(
     const some = index.turns(agent, next, count)
     await folded.prepare(index, some)
     for (const beginning of some) {
-      if (looked === mostTurns || envelopes >= mostEnvelopes || bytes >= mostBytes)
+      if (looked === maxTurns || envelopes >= maxEnvelopes || bytes >= mostBytes)
         return { turns: turns.reverse(), next }
       const look = await folded.look(index, beginning, reader, callsBefore)
       const { view } = look
@@ -62,7 +62,7 @@ export async function readTurns(
       envelopes += look.envelopes
       bytes += look.bytes
       looked++
-      await breathe()
+      await yieldIfBusy()
     }
     if (some.length < count) return { turns: turns.reverse(), next: undefined }
   }

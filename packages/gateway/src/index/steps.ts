@@ -8,7 +8,7 @@ import {
   ulidsOf,
 } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { breathe } from '../core/delivery/log-reads.js'
+import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { type Addressed, mayRead, type Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
@@ -97,7 +97,7 @@ export class Steps {
         const steps = this.#mayRead(row) ? this.#stepsOf(row, bySeq.get(row.seq) ?? []) : []
         const told = steps.filter((step) => isAsked(step) && this.#mayTell(row, step))
         made.push({ seq: row.seq, steps: told.reverse() })
-        await breathe()
+        await yieldIfBusy()
       }
     }
     return { made: made.reverse(), next }
@@ -137,7 +137,7 @@ export class Steps {
     // Of a long turn only the headings are read.
     const isLong = envelopes.length > longTurn
     this.#shown.bytes += isLong ? most.bytes : envelopes.reduce((sum, { bytes }) => sum + bytes, 0)
-    await breathe()
+    await yieldIfBusy()
     return view
   }
 

@@ -3,7 +3,7 @@ import { defaultSafety } from '@meup/safety'
 import { isRefusal } from '../core/admission/context.js'
 import type { SpaceConfig } from '../core/config.js'
 import { tokenAuthenticator } from '../host/auth/token-authenticator.js'
-import { placeless, type Resume } from '../host/connection-gate.js'
+import { checkResume, type Resume } from '../host/connection-gate.js'
 import { type ConnectRequest, createGateway, type Gateway, type GatewayOptions } from '../host/gateway.js'
 import type { Clock } from '../ports/clock.js'
 import type { Connection, OutboundBatch } from '../ports/connection.js'
@@ -117,7 +117,7 @@ export async function dialInMemory(
   request: Omit<ConnectRequest, 'remote'> & Resume,
   events: LineEvents,
 ): Promise<MemoryLine> {
-  const misplaced = placeless(request)
+  const misplaced = checkResume(request)
   if (misplaced !== undefined) throw new ProtocolError(misplaced.code, misplaced.message)
   const grant = await gateway.admit({ ...request, remote: 'memory' })
   if (isRefusal(grant)) throw new ProtocolError(grant.code, grant.message)

@@ -4,20 +4,20 @@ import { errors } from '@meup/protocol'
 import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Gateway } from '../host/gateway.js'
 import { problemOf, retryAfter } from '../http/problem.js'
-import { addressOf } from './address.js'
+import { normalizeAddress } from './address.js'
 
 interface PendingConnectionsOptions {
   readonly gateway: Gateway
   /** Connections of all clients together. */
-  readonly mostConnections: number
+  readonly maxConnections: number
   /** Whether one address stands for many clients; then the proxy bounds what each of them opens. */
   readonly trustProxy: boolean
 }
 
 /** So many connections of one address may take their time; others are given up after this many milliseconds. */
-const [mostSlow, patienceMs] = [32, 1000]
+const [maxSlowConnections, slowAfterMs] = [32, 1000]
 /** Requests that one connection may send before it has the answer to the first. */
-const mostAhead = 16
+const maxPipelinedRequests = 16
 
 /** What is known of an address that has connections on which nobody has been let in yet. */
 interface Waiting {
@@ -32,7 +32,7 @@ interface Waiting {
 export class PendingConnections {
   readonly #options: PendingConnectionsOptions
   readonly #addresses = new Map<string, Waiting>()
-  /** How a connection leaves the doorstep, by its socket. */
+  /** Ends the wait of a connection, by its socket. */
   readonly #leave = new WeakMap<Socket, () => void>()
   readonly #ahead = new WeakMap<Socket, number>()
   #connections = 0
@@ -43,16 +43,16 @@ export class PendingConnections {
 
   /** For the `connection` event of an HTTP server. */
   arrived(socket: Socket): void {
-    const { mostConnections, trustProxy } = this.#options
+    const { maxConnections, trustProxy } = this.#options
     this.#connections++
     socket.once('close', () => this.#connections--)
-    if (this.#connections > mostConnections) {
+    if (this.#connections > maxConnections) {
       this.#refuse(socket, 'unavailable', 'the gateway has as many connections as it can take')
-    } else if (!trustProxy) this.#wait(socket, addressOf(socket.remoteAddress ?? '') ?? 'unknown')
+    } else if (!trustProxy) this.#wait(socket, normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown')
   }
 
   /** Somebody on this connection has shown a valid token, or is a guest. */
-  letIn(socket: Socket): void {
+  onAuthenticated(socket: Socket): void {
     this.#leave.get(socket)?.()
   }
 
@@ -61,7 +61,7 @@ export class PendingConnections {
     const ahead = (this.#ahead.get(socket) ?? 0) + 1
     this.#ahead.set(socket, ahead)
     response.once('close', () => this.#ahead.set(socket, (this.#ahead.get(socket) ?? 1) - 1))
-    if (ahead > mostAhead) socket.destroy()
+    if (ahead > maxPipelinedRequests) socket.destroy()
     return !socket.destroyed
   }
 
@@ -79,15 +79,15 @@ export class PendingConnections {
     }
     const judge = (): void => {
       if (!this.#leave.has(socket)) return
-      isSlow = waiting.slow < mostSlow
+      isSlow = waiting.slow < maxSlowConnections
       if (isSlow) waiting.slow++
       else this.#tooMany(socket)
     }
     this.#leave.set(socket, leave)
     socket.once('close', leave)
     // An immediate comes after what has arrived is read: nobody pays for a gateway that was busy.
-    const timer = setTimeout(() => setImmediate(judge), patienceMs)
-    if (waiting.all > this.#options.mostConnections / 4) this.#tooMany(socket)
+    const timer = setTimeout(() => setImmediate(judge), slowAfterMs)
+    if (waiting.all > this.#options.maxConnections / 4) this.#tooMany(socket)
   }
 
   #tooMany(socket: Socket): void {
@@ -98,7 +98,7 @@ export class PendingConnections {
     this.#options.gateway.refusedJoins.add(code)
     // Into the middle of an answer nothing can be said.
     if (this.#ahead.get(socket)) socket.destroy()
-    else rejectSocket(socket, refuse(code, message, patienceMs))
+    else rejectSocket(socket, refuse(code, message, slowAfterMs))
   }
 }
 

@@ -30,7 +30,7 @@ export class WsConnection implements Connection {
 
   send(outboundBatch: OutboundBatch): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
-    outboundBatch.wire ??= framesOf(outboundBatch.messages)
+    outboundBatch.wire ??= encodeFrames(outboundBatch.messages)
     this.#socket.write(outboundBatch.wire)
   }
 
@@ -52,7 +52,7 @@ export class WsConnection implements Connection {
 }
 
 /** The bytes of a message, whichever way ws hands them over. */
-export function bytesOf(data: RawData): Uint8Array {
+export function toBytes(data: RawData): Uint8Array {
   if (data instanceof ArrayBuffer) return new Uint8Array(data)
   return Array.isArray(data) ? Buffer.concat(data) : data
 }
@@ -60,10 +60,10 @@ export function bytesOf(data: RawData): Uint8Array {
 /** FIN and the opcode of text (RFC 6455, section 5.2); the gateway masks nothing. */
 const wholeText = 0x81
 const [twoBytes, eightBytes] = [126, 127]
-const [mostInOne, mostInTwo] = [125, 0xffff]
+const [maxShortLength, maxMediumLength] = [125, 0xffff]
 
 /** Text frames one after another, as one buffer: written once, however many sockets it goes to [MEUP-8.4]. */
-function framesOf(messages: readonly Message[]): Uint8Array {
+function encodeFrames(messages: readonly Message[]): Uint8Array {
   let size = 0
   for (const message of messages) size += framed(lengthOf(message))
   const wire = Buffer.allocUnsafe(size)
@@ -72,15 +72,16 @@ function framesOf(messages: readonly Message[]): Uint8Array {
   return wire
 }
 
-const framed = (length: number): number => length + (length <= mostInOne ? 2 : length <= mostInTwo ? 4 : 10)
+const framed = (length: number): number =>
+  length + (length <= maxShortLength ? 2 : length <= maxMediumLength ? 4 : 10)
 
 function put(message: Message, wire: Buffer, start: number): number {
   const length = lengthOf(message)
   let at = start
   wire[at++] = wholeText
-  if (length <= mostInOne) {
+  if (length <= maxShortLength) {
     wire[at++] = length
-  } else if (length <= mostInTwo) {
+  } else if (length <= maxMediumLength) {
     wire[at++] = twoBytes
     at = wire.writeUInt16BE(length, at)
   } else {

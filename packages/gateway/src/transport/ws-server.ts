@@ -3,13 +3,13 @@ import type { Socket } from 'node:net'
 import { closeCodes, SUBPROTOCOL } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
-import { bearerOf, inspect, placeless, type Resume } from '../host/connection-gate.js'
+import { checkResume, inspect, type Resume, readBearerToken } from '../host/connection-gate.js'
 import type { ConnectionHandle } from '../host/connection-handle.js'
 import type { ConnectionGrant, ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Logger } from '../ports/logger.js'
 import { remoteOf } from './address.js'
 import { rejectSocket } from './pending-connections.js'
-import { bytesOf, PortionReader, WsConnection } from './ws-connection.js'
+import { PortionReader, toBytes, WsConnection } from './ws-connection.js'
 
 interface WsServerOptions {
   readonly gateway: Gateway
@@ -18,10 +18,10 @@ interface WsServerOptions {
   readonly trustProxy: boolean
   readonly heartbeatMs: number
   /** Milliseconds that it may take to find out who asks for a socket. */
-  readonly patienceMs: number
+  readonly handshakeTimeoutMs: number
   readonly logger: Logger
   /** Called when somebody may open a socket here. */
-  letIn(socket: Socket): void
+  onAuthenticated(socket: Socket): void
 }
 
 declare module 'ws' {
@@ -61,15 +61,15 @@ export class WsServer {
   /** For the `upgrade` event of an HTTP server. */
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy())
-    const { gateway, patienceMs, letIn } = this.#options
+    const { gateway, handshakeTimeoutMs, onAuthenticated } = this.#options
     const upgrade = readUpgrade(request, this.#options)
     if (isRefusal(upgrade)) {
       gateway.refusedJoins.add(upgrade.code)
       return rejectSocket(socket, upgrade)
     }
-    const overdue = setTimeout(() => socket.destroy(), patienceMs)
+    const overdue = setTimeout(() => socket.destroy(), handshakeTimeoutMs)
     socket.once('close', () => clearTimeout(overdue))
-    const grant = await gateway.admit({ ...upgrade, letIn: () => letIn(socket) })
+    const grant = await gateway.admit({ ...upgrade, onAuthenticated: () => onAuthenticated(socket) })
     clearTimeout(overdue)
     if (isRefusal(grant)) return rejectSocket(socket, grant)
     const server = this.#serverFor(gateway.frameLimit(upgrade.space))
@@ -114,7 +114,7 @@ export class WsServer {
       peer.missed = 0
       reader.countFrame()
       // What a socket has left at its end `ws` reads in one go.
-      if (!socket.destroyed) line?.receive(bytesOf(data), isBinary)
+      if (!socket.destroyed) line?.receive(toBytes(data), isBinary)
     })
     const receiveControl = (): void => {
       reader.countFrame()
@@ -184,7 +184,8 @@ function readUpgrade(
     return refuse('unsupported_protocol', `offer the subprotocol ${SUBPROTOCOL}`)
   }
   const token =
-    bearerOf(request.headers.authorization) ?? offered.find((name) => name.startsWith('bearer.'))?.slice(7)
+    readBearerToken(request.headers.authorization) ??
+    offered.find((name) => name.startsWith('bearer.'))?.slice(7)
   const resume = readResume(url.searchParams)
   if (isRefusal(resume)) return resume
   return { space, remote: remoteOf(request, options.trustProxy), resume, ...(token && { token }) }
@@ -203,5 +204,5 @@ function readResume(query: URLSearchParams): Resume | Refusal {
   }
   const epoch = query.get('epoch')
   const resume = { ...numbers, ...(epoch !== null && { epoch }) }
-  return placeless(resume) ?? resume
+  return checkResume(resume) ?? resume
 }

@@ -3,7 +3,7 @@ import { correlations, type InvitePayload, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { messageFrom } from '../../ports/connection.js'
 import { inviteAckFrame } from '../delivery/frames.js'
-import { hashOf } from '../state/trust/invitations.js'
+import { hashToken } from '../state/trust/invitations.js'
 import type { LoggedRevoke } from '../state/trust/revocation.js'
 import { type Admission, type AdmissionContext, chargeLookups, type Outcome } from './context.js'
 import { encode } from './encode.js'
@@ -70,7 +70,7 @@ export function invite(admission: AdmissionContext, { state, config }: Admission
     return undefined
   }
   const token = randomBytes(tokenBytes).toString('base64url')
-  addToPayload(admission, { tokenSha256: hashOf(token) })
+  addToPayload(admission, { tokenSha256: hashToken(token) })
   admission.invitation = { status: 'created', participantId, token, url }
   return undefined
 }

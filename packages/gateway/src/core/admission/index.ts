@@ -5,7 +5,7 @@ import { authorize } from './authorize.js'
 import type { Admission, AdmissionContext, Outcome, Step } from './context.js'
 import { decode } from './decode.js'
 import { deduplicate, deliverInviteToken, identify, invite, revoke, sequence } from './identity.js'
-import { available, limit, limiting, subscribe } from './limits.js'
+import { available, limit, subscribe, withRateLimit } from './limits.js'
 import { guard, record } from './safety.js'
 import { validate } from './validate.js'
 
@@ -15,9 +15,9 @@ import { validate } from './validate.js'
  */
 export const pipeline: readonly Step[] = [
   decode, //     frame → envelope, aliases resolved
-  limiting(identify), // from := the sender
+  withRateLimit(identify), // from := the sender
   available, //  the space takes envelopes at present
-  limiting(deduplicate), // known id → the original, or duplicate_id
+  withRateLimit(deduplicate), // known id → the original, or duplicate_id
   limit, //      the class is charged; who is kicked or paused
   validate, //   fields and payload by kind: what follows may rely on them
   authorize, //  capabilities, owners, addressees

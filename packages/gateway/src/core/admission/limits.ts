@@ -1,5 +1,5 @@
 import { Kind, PatternError, type RateClass, type SubscribePayload } from '@meup/protocol'
-import { rateClassOf } from '../rates.js'
+import { getRateClass } from '../rates.js'
 import { explainKick } from '../state/trust/kicks.js'
 import {
   type Admission,
@@ -12,21 +12,21 @@ import {
 
 /** Charges the class, and stops who is kicked or paused: `rate_limited`, `forbidden`, `participant_paused` [MEUP-7.1]. */
 export const limit: Step = (admission, space) =>
-  overClassRate(admission, space) ?? kickedOut(admission, space) ?? paused(admission, space)
+  checkClassRate(admission, space) ?? checkKick(admission, space) ?? paused(admission, space)
 
 /** A step before `limit` whose refusals cost their class too. What it answers, a retry, costs none [MEUP-7.3]. */
-export const limiting =
+export const withRateLimit =
   (step: Step): Step =>
   (admission, space) => {
     const outcome = step(admission, space)
-    return outcome && isRefusal(outcome) ? (overClassRate(admission, space) ?? outcome) : outcome
+    return outcome && isRefusal(outcome) ? (checkClassRate(admission, space) ?? outcome) : outcome
   }
 
-const overClassRate = (admission: AdmissionContext, space: Admission): Refusal | undefined =>
-  overRate(admission, space, rateClassOf(admission.envelope.kind), 1)
+const checkClassRate = (admission: AdmissionContext, space: Admission): Refusal | undefined =>
+  checkRate(admission, space, getRateClass(admission.envelope.kind), 1)
 
 /** Charges the sender; the refusal says when to try again. */
-export function overRate(
+export function checkRate(
   { sender, now }: AdmissionContext,
   space: Admission,
   rateClass: RateClass,
@@ -43,7 +43,7 @@ export function overRate(
 }
 
 /** Whoever was kicked does nothing more, on whichever line: before its connections are closed, too [MEUP-3.14]. */
-function kickedOut({ sender }: AdmissionContext, { state }: Admission): Refusal | undefined {
+function checkKick({ sender }: AdmissionContext, { state }: Admission): Refusal | undefined {
   const kick = state.trust.kicks.get(sender.participant)
   return kick && { code: 'forbidden', message: explainKick(kick) }
 }

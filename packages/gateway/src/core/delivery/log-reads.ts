@@ -68,7 +68,7 @@ export class LogReads {
     let after = Math.max(query.after, log.oldest - 1)
     let before = Math.min(query.before, log.head + 1)
     let limit = Math.min(first, maxSlice.rows)
-    while (before - after > 1 && (await this.mayGoOn(reader))) {
+    while (before - after > 1 && (await this.waitForBudget(reader))) {
       const range =
         order === 'asc'
           ? { after, before: Math.min(before, after + step + 1) }
@@ -111,7 +111,7 @@ export class LogReads {
   }
 
   /** Waits until the rateLimitKey can pay; whether the reader is still there then. */
-  async mayGoOn(reader: LogReader): Promise<boolean> {
+  async waitForBudget(reader: LogReader): Promise<boolean> {
     const { rates, clock } = this.#space
     while (!reader.isGone()) {
       const ms = rates.wait(reader.rateLimitKey, 'work', clock.now(), reservedPart)
@@ -209,7 +209,7 @@ let begun: number | undefined
  * To be awaited between the steps of long work: others come first as soon as this turn of the event loop has taken its time,
  * whoever had it. Not after every step, since each pause may take as long as whatever else is to be done.
  */
-export function breathe(): Promise<void> | undefined {
+export function yieldIfBusy(): Promise<void> | undefined {
   const now = performance.now()
   if (begun === undefined) {
     begun = now

@@ -34,7 +34,7 @@ export interface Visitor {
 
 interface SessionOptions {
   readonly sendBufferBytes: number
-  readonly tally: SpaceMetrics
+  readonly metrics: SpaceMetrics
   /** Absent = everything. */
   readonly selection?: Selection
   /** Answers the envelope `id` that asked for it; gives the bytes of the answer. */
@@ -85,7 +85,7 @@ export class Session implements Sender, Reader, LogReader {
   }
 
   /** Gives it the rights that it has from now on. */
-  empower({ capabilities, readsTargeted }: Pick<Session, 'capabilities' | 'readsTargeted'>): void {
+  updateRights({ capabilities, readsTargeted }: Pick<Session, 'capabilities' | 'readsTargeted'>): void {
     this.capabilities = capabilities
     this.readsTargeted = readsTargeted
     this.group = groupOf(this)
@@ -94,11 +94,11 @@ export class Session implements Sender, Reader, LogReader {
   /** A reader too slow for what waits is closed, and resumes from its last seq: nothing is dropped [MEUP-5.8]. */
   send(outboundBatch: OutboundBatch): void {
     if (this.closed) return
-    const { sendBufferBytes, tally } = this.#options
+    const { sendBufferBytes, metrics } = this.#options
     const { pending } = this.connection
     if (pending <= sendBufferBytes) this.#excused = 0
     else if (pending > sendBufferBytes + this.#excused) {
-      tally.slowCloses++
+      metrics.slowCloses++
       this.close(closeCodes.tooSlow, `more than ${sendBufferBytes} bytes wait; reconnect with after=`)
       return
     }
@@ -133,7 +133,7 @@ export class Session implements Sender, Reader, LogReader {
   }
 
   suppress(envelopes: number, bytes: number): void {
-    for (const total of [this.suppressed, this.#options.tally.suppressed]) {
+    for (const total of [this.suppressed, this.#options.metrics.suppressed]) {
       total.envelopes += envelopes
       total.bytes += bytes
     }
@@ -164,7 +164,7 @@ const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'spac
  * Steps that one envelope may take of one subscription. Anybody may subscribe, to whatever pattern: what is too long to
  * be decided on within these is what the pattern does not match [MEUP-9.3].
  */
-const mostSteps = 2 ** 13
+const maxPatternSteps = 2 ** 13
 
 /** Throws `PatternError`, its path relative to the payload, for a pattern that does not compile. */
 export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter): Subscription {
@@ -190,7 +190,8 @@ export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter):
   return {
     asked,
     key: tests.length === 0 ? '' : JSON.stringify([reasoning, contexts, excludeContexts, from, kinds]),
-    passes: (entry) => isUncut(entry) || checkWithin(mostSteps, () => tests.every((test) => test(entry))),
+    passes: (entry) =>
+      isUncut(entry) || checkWithin(maxPatternSteps, () => tests.every((test) => test(entry))),
   }
 }
 

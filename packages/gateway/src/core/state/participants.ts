@@ -104,8 +104,8 @@ export class Participants {
     return this.#known.get(id)?.holdings.configure(capabilities) ?? false
   }
 
-  endow(id: string, granted: readonly Capability[]): void {
-    this.#known.get(id)?.holdings.endow(granted)
+  setGranted(id: string, granted: readonly Capability[]): void {
+    this.#known.get(id)?.holdings.setGranted(granted)
   }
 
   setPresent(id: string, present: boolean): void {
@@ -168,7 +168,7 @@ class Holdings {
   }
 
   /** Everything that is granted to it from now on. */
-  endow(capabilities: readonly Capability[]): void {
+  setGranted(capabilities: readonly Capability[]): void {
     this.#given = capabilities
     this.#granted = undefined
     this.#sum()

@@ -43,9 +43,9 @@ const algorithms = [
 const accessToken = /^(application\/)?(at\+)?jwt$/i
 const longest = 8192
 /** Signatures that are checked at a time, however many ask. */
-const mostChecks = 4
+const maxConcurrentChecks = 4
 /** Milliseconds for which the operator is told one reason once; so many reasons are remembered. */
-const [quietMs, mostReasons] = [60_000, 100]
+const [quietMs, maxReasons] = [60_000, 100]
 
 /** Takes JSON Web Tokens of one issuer; everything else is left to others. */
 export function jwtAuthenticator(
@@ -85,7 +85,7 @@ interface Verifier {
 function verifierOf(settings: JwtSettings, clock: Clock): Verifier {
   const { issuer, audience, jwks } = settings
   const keys: Keys = keysOf(jwks)
-  const inTurn = atMost(mostChecks)
+  const inTurn = atMost(maxConcurrentChecks)
   return {
     settings,
     async verify(token) {
@@ -122,7 +122,7 @@ function teller(clock: Clock, logger: Logger): (space: string, error: unknown) =
     const { message, cause } = error instanceof Error ? error : new Error(String(error))
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message
     if (clock.now() < (told.get(reason) ?? 0)) return
-    if (told.size >= mostReasons) told.clear()
+    if (told.size >= maxReasons) told.clear()
     told.set(reason, clock.now() + quietMs)
     logger.warn({ space, reason }, 'a token was refused')
   }

@@ -27,7 +27,7 @@ export class Member implements RemoteSequencer, SpaceListener {
   readonly #host: SharedSpace
   readonly #shared: SharedLog<Row>
   readonly #lines = new Lines()
-  readonly #handedOn = new ForwardedFrames()
+  readonly #forwarded = new ForwardedFrames()
   readonly #held = new HeldReplies()
   readonly #prunings: FollowedPrunings
   #cancel = (): void => {}
@@ -41,7 +41,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     shared.listen({
       grown: (rows) => {
         space.follow(rows)
-        this.#handedOn.settle(space.delivered)
+        this.#forwarded.settle(space.delivered)
         this.#held.settle(space.delivered)
       },
       leaderLost: () => space.takeUp(),
@@ -87,7 +87,7 @@ export class Member implements RemoteSequencer, SpaceListener {
       const answer = outcome as Receipt | Refusal
       if (!isRefusal(answer) && answer.seq > this.#host.space.delivered) {
         const { id: writtenId = '', kind = '' } = prescan(frame)
-        this.#handedOn.add({ ...answer, writtenId, kind, sender })
+        this.#forwarded.add({ ...answer, writtenId, kind, sender })
       }
       return answer
     } catch (err) {
@@ -111,10 +111,10 @@ export class Member implements RemoteSequencer, SpaceListener {
 
   /** It is not known whether it has been admitted: whoever sends it again with the same id finds out [MEUP-1.10]. */
   #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
-    const { clock, tally } = this.#host.space
+    const { clock, metrics } = this.#host.space
     const message = 'the gateway that sequences this space does not answer; send it again later'
     const refusal: Refusal = { code: 'unavailable', message }
-    tally.refused.add(refusal.code)
+    metrics.refused.add(refusal.code)
     const ts = new Date(clock.now()).toISOString()
     sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, envelope)))
     return refusal
@@ -123,7 +123,7 @@ export class Member implements RemoteSequencer, SpaceListener {
   /** Of what the gateway before had admitted, the log has what it has. */
   #refuseLost(): void {
     const { log } = this.#host.space
-    for (const { id, writtenId, kind, sender } of this.#handedOn.take()) {
+    for (const { id, writtenId, kind, sender } of this.#forwarded.take()) {
       if (log.heading(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
     }
   }
@@ -259,7 +259,7 @@ class HeldReplies {
 }
 
 /** A frame that another gateway has admitted, and that the log does not have yet. */
-interface Handed {
+interface ForwardedFrame {
   readonly id: string
   /** As its sender wrote it; empty where it wrote none. */
   readonly writtenId: string
@@ -270,9 +270,9 @@ interface Handed {
 
 /** What was handed on and admitted elsewhere: should that gateway end before the log has it, its sender must hear of it. */
 class ForwardedFrames {
-  readonly #frames = new Map<string, Handed>()
+  readonly #frames = new Map<string, ForwardedFrame>()
 
-  add(frame: Handed): void {
+  add(frame: ForwardedFrame): void {
     this.#frames.set(frame.id, frame)
   }
 
@@ -285,7 +285,7 @@ class ForwardedFrames {
   }
 
   /** What is left of it. */
-  take(): Handed[] {
+  take(): ForwardedFrame[] {
     const left = [...this.#frames.values()]
     this.#frames.clear()
     return left

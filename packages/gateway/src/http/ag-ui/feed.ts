@@ -17,10 +17,10 @@ const maxDebtMs = 5000
 export class RunFeed implements Feed {
   readonly #run: Run
   readonly #events: SseFeed
-  readonly #fare: Pick<Fare, 'settle'>
+  readonly #fare: Pick<WorkAccount, 'settle'>
   #owesMs = 0
 
-  constructor(run: Run, events: SseFeed, fare: Pick<Fare, 'settle'>) {
+  constructor(run: Run, events: SseFeed, fare: Pick<WorkAccount, 'settle'>) {
     this.#run = run
     this.#events = events
     this.#fare = fare
@@ -95,7 +95,7 @@ export class RunFeed implements Feed {
 const cost = { envelope: 16, bytesPerUnit: 128 }
 
 /** What it costs to follow a turn: each run folds all that is said in the space. */
-export interface Fare {
+export interface WorkAccount {
   /** What may be seen of a text; nothing where one envelope has cost too much already. */
   readonly guard: Guard
   /** Whether the client may do what is proposed here. */
@@ -105,7 +105,7 @@ export interface Fare {
 }
 
 /** Paid by whoever asked. */
-export function fareOf({ space, participant, rateLimitKey }: Caller): Fare {
+export function createWorkAccount({ space, participant, rateLimitKey }: Caller): WorkAccount {
   const newMeter = () => new WorkMeter(space.config.limits.work)
   let meter = newMeter()
   return {
@@ -129,7 +129,7 @@ export function fareOf({ space, participant, rateLimitKey }: Caller): Fare {
 }
 
 /** Envelopes of the log, before what they have cost is paid. */
-const mostAtOnce = 64
+const maxPageRows = 64
 
 interface Course {
   readonly visitor: Caller
@@ -155,7 +155,7 @@ export async function follow(feed: RunFeed, { visitor, grant, after, ended }: Co
     const { messages, head, next } = await readHistory(reader, space, {
       after: place,
       before: Number.POSITIVE_INFINITY,
-      limit: mostAtOnce,
+      limit: maxPageRows,
       order: 'asc',
       filter: {},
       reasoning: 'full',

@@ -33,7 +33,7 @@ interface Wishes {
 
 type Json = Readonly<Record<string, unknown>>
 
-const longestId = 1000
+const maxIdChars = 1000
 /** Twice as deep as an envelope: what it has beside messages may be anything. */
 const deepest = 2 * maxNesting
 const patience = { usual: 300, most: 3600 }
@@ -48,8 +48,8 @@ export function readRunInput(body: Uint8Array): RunInput | Refusal {
   const input = parse(body)
   if (input === undefined) return refuse('invalid_json', 'the body must be a RunAgentInput: one JSON object')
   const { threadId, runId, messages } = input
-  if (!isId(threadId)) return unfit(`threadId must be a text of 1 to ${longestId} characters`)
-  if (!isId(runId)) return unfit(`runId must be a text of 1 to ${longestId} characters`)
+  if (!isId(threadId)) return unfit(`threadId must be a text of 1 to ${maxIdChars} characters`)
+  if (!isId(runId)) return unfit(`runId must be a text of 1 to ${maxIdChars} characters`)
   if (!Array.isArray(messages)) return unfit('messages must be an array')
   const question = questionIn(messages)
   if (isRefusal(question)) return question
@@ -77,14 +77,14 @@ const isObject = (value: unknown): value is Json =>
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 const isId = (value: unknown): value is string =>
-  isText(value) && value.length > 0 && value.length <= longestId
+  isText(value) && value.length > 0 && value.length <= maxIdChars
 
 function questionIn(messages: readonly unknown[]): RunInput['question'] | Refusal {
   const message = messages.filter(isObject).findLast(({ role }) => role === 'user')
   if (message === undefined)
     return unfit('messages must have one of the role user: it is what the agent is asked')
   const { id, content } = message
-  if (!isId(id)) return unfit(`the id of a message must be a text of 1 to ${longestId} characters`)
+  if (!isId(id)) return unfit(`the id of a message must be a text of 1 to ${maxIdChars} characters`)
   const text = textOf(content)
   if (text === undefined) return unfit('the content of a message must be text; a space takes no other parts')
   return text.trim() === '' ? unfit('the last message of the user is empty') : { id, text }
@@ -205,10 +205,10 @@ export function decisions(
     }
     latest = Math.max(latest, entry.seq)
   }
-  return { frames: framesOf(makeId, answers, { space, participant }), latest }
+  return { frames: encodeFrames(makeId, answers, { space, participant }), latest }
 }
 
-function* framesOf(
+function* encodeFrames(
   makeId: MakeId,
   answers: readonly Answer[],
   { space, participant }: Pick<Caller, 'space' | 'participant'>,

@@ -8,7 +8,7 @@ import { eventHeaders, SseFeed, stands } from '../events.js'
 import { type HttpOptions, readConnectRequest } from '../options.js'
 import { readParameters } from '../parameters.js'
 import { refused } from '../problem.js'
-import { type Fare, fareOf, follow, RunFeed } from './feed.js'
+import { createWorkAccount, follow, RunFeed, type WorkAccount } from './feed.js'
 import { cancellation, decisions, idsFor, question, type RunInput, readRunInput } from './input.js'
 import { Run } from './run.js'
 
@@ -44,7 +44,7 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
   }
   if (!(await space.committed(last))) return notCommitted()
 
-  const fare = fareOf(visitor)
+  const fare = createWorkAccount(visitor)
   const run = runOf(input, { visitor, id: asking.id, agent, after: decided.latest }, fare)
   const events = new SseFeed({
     remote: options.remoteOf(context),
@@ -95,7 +95,7 @@ interface Question {
 function runOf(
   { threadId, runId, known }: RunInput,
   { visitor, id, agent, after }: Question,
-  { guard, mayApprove }: Fare,
+  { guard, mayApprove }: WorkAccount,
 ): Run {
   const { space, participant } = visitor
   return new Run({

@@ -39,7 +39,7 @@ interface RunOptions extends RunName {
 }
 
 /** Characters of what a tool said. */
-const longestResult = 8192
+const maxResultChars = 8192
 
 /**
  * One turn of an agent as the events of an AG-UI run. It is told, in log order, the envelopes that its reader may read,
@@ -181,7 +181,7 @@ export class Run {
       : cancelled === null
         ? whyNot(envelope, outcome === 'rejected', guard)
         : cancelledText(cancelled)
-    return [resultEvent(id, outcome, cut(text, longestResult))]
+    return [resultEvent(id, outcome, cut(text, maxResultChars))]
   }
 
   #answer({ agent, answer }: TurnRecord): AGUIEvent[] {

@@ -20,9 +20,9 @@ export class Mailbox {
     this.#nats = nats
     const { connection } = nats
     this.#pulse = new HealthProbe((gateway, timeout) =>
-      connection.request(addressOf(gateway), '', { timeout }),
+      connection.request(normalizeAddress(gateway), '', { timeout }),
     )
-    void this.#receive(connection.subscribe(addressOf(this.self)))
+    void this.#receive(connection.subscribe(normalizeAddress(this.self)))
     void this.#forgetAtReconnect()
   }
 
@@ -38,7 +38,7 @@ export class Mailbox {
   }
 
   async ask(gateway: string, space: string, note: Note): Promise<Readonly<Record<string, unknown>>> {
-    const answer = await this.#nats.connection.request(addressOf(gateway), this.#encode(space, note), {
+    const answer = await this.#nats.connection.request(normalizeAddress(gateway), this.#encode(space, note), {
       timeout: requestMs,
     })
     return answer.json()
@@ -51,7 +51,7 @@ export class Mailbox {
 
   tell(gateway: string, space: string, note: Note): void {
     if (this.#nats.connection.isClosed()) return
-    const address = gateway === 'all' ? everyoneOf(space) : addressOf(gateway)
+    const address = gateway === 'all' ? everyoneOf(space) : normalizeAddress(gateway)
     this.#nats.connection.publish(address, this.#encode(space, note))
   }
 
@@ -82,7 +82,7 @@ export class Mailbox {
   }
 }
 
-const addressOf = (gateway: string): string => `meup.gw.${gateway}.cmd`
+const normalizeAddress = (gateway: string): string => `meup.gw.${gateway}.cmd`
 const everyoneOf = (space: string): string => `meup.all.${space}`
 
 function decode(data: Uint8Array): { space: string; sender: string; note: Note } {

@@ -79,7 +79,7 @@ export class ChainWriter {
   }
 
   /** Of the last row; of an empty space, what its first one will link to. */
-  hashOf(space: number): Uint8Array {
+  hashToken(space: number): Uint8Array {
     return this.#storedTipOf(space).hash
   }
 

@@ -24,7 +24,7 @@ export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
   const { recipient, ...given } = envelope.payload as GrantPayload
   if (!state.participants.has(recipient)) return stranger('/payload/recipient', recipient)
   const beside = state.participants.granted(recipient)
-  return giftRefusal(
+  return checkGift(
     { ...given, from: envelope.from, to: recipient, path: '/payload/recipient', beside },
     now,
     state,
@@ -66,7 +66,7 @@ export const revocationRights: Right = (admission, { state }) => {
   if (envelope.kind !== Kind.capabilityRevoke) return undefined
   if (Object.hasOwn(envelope.payload, 'revoked')) return setByGateway('/payload/revoked')
   const payload = envelope.payload as RevokePayload
-  const badPattern = patternRefusal(payload.capabilities ?? [], meter)
+  const badPattern = checkPatterns(payload.capabilities ?? [], meter)
   if (badPattern !== undefined) return badPattern
   chargeRows(meter, state.trust.grants.size, 'grants to look at')
   const named = namedIn(payload, state.trust, meter)
@@ -99,24 +99,19 @@ interface Gift {
 }
 
 /** Nobody gives to itself, nor for a time that is over, nor what it does not provably hold [MEUP-4.13]. */
-export function giftRefusal(
-  gift: Gift,
-  now: number,
-  state: SpaceState,
-  meter: WorkMeter,
-): Refusal | undefined {
+export function checkGift(gift: Gift, now: number, state: SpaceState, meter: WorkMeter): Refusal | undefined {
   const { from, to, path, capabilities, expiresAt } = gift
   if (from === to) return forbidden(`${from} cannot give itself anything; ask one that holds more`, path)
   return (
-    patternRefusal(capabilities, meter) ??
+    checkPatterns(capabilities, meter) ??
     notInFuture('/payload/expiresAt', expiresAt, now) ??
-    crowdRefusal(gift, state, meter) ??
-    excessRefusal(gift, state, meter)
+    checkGrantLimits(gift, state, meter) ??
+    checkCoverage(gift, state, meter)
   )
 }
 
 /** What does not compile is refused where it stands [MEUP-4.8], and too much of it at once. */
-function patternRefusal(capabilities: readonly Capability[], meter: WorkMeter): Refusal | undefined {
+function checkPatterns(capabilities: readonly Capability[], meter: WorkMeter): Refusal | undefined {
   if (JSON.stringify(capabilities).length > givenText.list) {
     const path = '/payload/capabilities'
     return {
@@ -146,7 +141,7 @@ export function firstBeyond(
   return new Coverage().firstGap(held, capabilities, meter)
 }
 
-function excessRefusal(
+function checkCoverage(
   { from, capabilities }: Gift,
   state: SpaceState,
   meter: WorkMeter,
@@ -162,7 +157,7 @@ function excessRefusal(
 }
 
 /** What was granted to one participant has the limits of one list, and there is an end to grants. */
-function crowdRefusal(
+function checkGrantLimits(
   { from, to, capabilities, beside }: Gift,
   { trust }: SpaceState,
   meter: WorkMeter,
@@ -190,7 +185,7 @@ function crowdRefusal(
     const most = `at most ${patternLimits.capabilities}`
     return forbidden(`${to} would hold ${granted.length} granted capabilities, ${most}; revoke some first`)
   }
-  if (beside.length === 0 || patternRefusal(granted, meter) === undefined) return undefined
+  if (beside.length === 0 || checkPatterns(granted, meter) === undefined) return undefined
   return forbidden(
     `${to} would hold too many regular expressions, or too much text; revoke some grants first`,
   )

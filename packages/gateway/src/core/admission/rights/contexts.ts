@@ -29,14 +29,14 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
 /** There is an end to what is open at once: `rate_limited` until something of it is closed [MEUP-2.11]. */
 export const startRights: Right = ({ envelope }, { state: { contexts } }) => {
   if (envelope.kind !== Kind.reasoningStart || !contexts.opens(envelope)) return undefined
-  const full = fullOf(envelope.from, contexts.openCounts(envelope.from))
+  const full = findReachedLimit(envelope.from, contexts.openCounts(envelope.from))
   if (full === undefined) return undefined
   const [limit, message] = full
   return { code: 'rate_limited', message, details: { class: 'reasoning', limit } }
 }
 
 /** Which of the bounds is reached, and what can be done about it. */
-function fullOf(
+function findReachedLimit(
   owner: string,
   open: Readonly<Record<keyof typeof openContexts, number>>,
 ): readonly [limit: string, message: string] | undefined {

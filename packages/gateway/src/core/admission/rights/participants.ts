@@ -1,11 +1,11 @@
 import { type InvitePayload, imitatedBy, type KickPayload, Kind, type WorkMeter } from '@meup/protocol'
 import type { SpaceState } from '../../state/state.js'
 import type { Refusal } from '../context.js'
-import { firstBeyond, giftRefusal, stranger } from './capabilities.js'
+import { checkGift, firstBeyond, stranger } from './capabilities.js'
 import { forbidden, notInFuture, type Right, setByGateway } from './right.js'
 
 /** Invitations to one space that may be open. */
-const mostInvitations = 1000
+const maxOpenInvitations = 1000
 
 /** Whoever is new to the space, or may begin anew in it, is given what its inviter holds [MEUP-3.15]. */
 export const invitationRights: Right = ({ envelope, now, meter }, { state }) => {
@@ -14,16 +14,16 @@ export const invitationRights: Right = ({ envelope, now, meter }, { state }) => 
   const { participantId: to, ...given } = envelope.payload as InvitePayload
   const beside = state.participants.isNamed(to) ? state.participants.granted(to) : []
   return (
-    nameRefusal(to, state) ??
-    giftRefusal({ ...given, from: envelope.from, to, path: name, beside }, now, state, meter) ??
-    returnRefusal(envelope.from, to, state, meter)
+    checkInvitedName(to, state) ??
+    checkGift({ ...given, from: envelope.from, to, path: name, beside }, now, state, meter) ??
+    checkInviterHoldings(envelope.from, to, state, meter)
   )
 }
 
 const name = '/payload/participantId'
 
 /** Whoever belongs to the space is not invited again, unless it was kicked or has never come. */
-function nameRefusal(id: string, { participants, trust }: SpaceState): Refusal | undefined {
+function checkInvitedName(id: string, { participants, trust }: SpaceState): Refusal | undefined {
   const { invitations, kicks } = trust
   const imitated = participants.has(id) ? undefined : imitatedBy(id, participants.ids())
   if (imitated !== undefined)
@@ -33,12 +33,12 @@ function nameRefusal(id: string, { participants, trust }: SpaceState): Refusal |
     return forbidden(`${id} belongs to the space already; grant it what it needs`, name)
   }
   const isOneMore = invitation === undefined && !participants.isNamed(id)
-  if (!isOneMore || invitations.size < mostInvitations) return undefined
-  return forbidden(`${mostInvitations} invitations to this space are open already`)
+  if (!isOneMore || invitations.size < maxOpenInvitations) return undefined
+  return forbidden(`${maxOpenInvitations} invitations to this space are open already`)
 }
 
 /** Whoever takes over a name may read what is addressed to it: that is for those who hold as much as it does. */
-function returnRefusal(
+function checkInviterHoldings(
   inviter: string,
   id: string,
   state: SpaceState,

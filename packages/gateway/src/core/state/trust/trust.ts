@@ -60,14 +60,14 @@ export class Trust {
   grant(grant: Grant): void {
     if (!this.participants.has(grant.recipient)) return
     this.grants.add(grant)
-    this.#endow(grant.recipient)
+    this.#setGranted(grant.recipient)
     this.changed()
   }
 
   /** Lets the grants fall that `ends` picks, and all that rested on them; `doubtful`: who has lost something else. */
   fall(ends: (grant: Grant) => boolean, doubtful?: Iterable<string>): void {
     const losers = this.grants.fall(ends, doubtful)
-    for (const id of losers) this.#endow(id)
+    for (const id of losers) this.#setGranted(id)
     if (losers.size > 0) this.changed()
   }
 
@@ -120,7 +120,7 @@ export class Trust {
     const held: TrustSnapshot = 'known' in snapshot ? snapshot : { known: snapshot, ...nothing }
     this.participants.restore(held.known)
     this.grants.restore(held.grants)
-    for (const recipient of new Set(held.grants.map((grant) => grant.recipient))) this.#endow(recipient)
+    for (const recipient of new Set(held.grants.map((grant) => grant.recipient))) this.#setGranted(recipient)
     for (const invitation of held.invitations) this.invitations.add(invitation)
     for (const [participant, kick] of held.kicks) this.kicks.add(participant, kick)
     for (const [participant, issuedAt] of held.members) this.members.see(participant, issuedAt)
@@ -130,10 +130,10 @@ export class Trust {
   }
 
   /** What is granted to it is what stands. */
-  #endow(id: string): void {
+  #setGranted(id: string): void {
     if (!this.participants.has(id)) return
     const granted = this.grants.to(id).flatMap(({ capabilities }) => capabilities)
-    this.participants.endow(id, granted)
+    this.participants.setGranted(id, granted)
     this.#untold.add(id)
   }
 }
