@@ -13,9 +13,7 @@ import { RawSocket } from './raw-socket.js'
 const participants = { alice: ['*'] }
 const within = { timeout: 15_000, interval: 25 }
 
-type Options = Partial<
-  Pick<ServeOptions, 'gateway' | 'handshakeTimeoutMs' | 'maxConnections' | 'trustProxy'>
->
+type Options = Partial<Pick<ServeOptions, 'gateway' | 'handshakeTimeoutMs' | 'maxConnections' | 'trustProxy'>>
 
 async function start(options: Options = {}) {
   const limits = { connectionsPerParticipant: 1000 }

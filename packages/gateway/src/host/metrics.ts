@@ -1,6 +1,6 @@
 import type { Metric, Registry } from 'prom-client'
 import type { SpaceReport } from '../core/space.js'
-import type { Counts, Spread } from '../core/space-metrics.js'
+import type { Counts, Histogram } from '../core/space-metrics.js'
 import type { Gateway } from './gateway.js'
 
 /** One for the whole process, whatever it serves: what it watches cannot be unwatched. */
@@ -34,7 +34,7 @@ export function createMetrics(gateway: Gateway): Metrics {
 async function registriesOf(gateway: Gateway): Promise<readonly Registry[]> {
   const { default: prometheus } = await import('prom-client')
   const registry = new prometheus.Registry()
-  for (const reading of readings) registry.registerMetric(metricFor(reading, gateway))
+  for (const reading of metricDefinitions) registry.registerMetric(metricFor(reading, gateway))
   if (ofProcess === undefined) {
     ofProcess = new prometheus.Registry()
     prometheus.collectDefaultMetrics({ register: ofProcess })
@@ -43,7 +43,7 @@ async function registriesOf(gateway: Gateway): Promise<readonly Registry[]> {
 }
 
 /** What a registry asks of a metric: its values when somebody wants to see them. */
-function metricFor({ name, help, type, read }: Reading, gateway: Gateway): Metric {
+function metricFor({ name, help, type, read }: MetricDefinition, gateway: Gateway): Metric {
   const get = async () => ({ name, help, type, values: read(gateway) })
   return { name, get } as unknown as Metric
 }
@@ -56,7 +56,7 @@ interface Value {
 }
 
 /** One metric, in the terms of Prometheus. Its values are read when they are asked for, and never before. */
-interface Reading {
+interface MetricDefinition {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
@@ -66,7 +66,7 @@ interface Reading {
 const commitSeconds = 'meup_commit_seconds'
 
 /** Everything that an operator may want to watch. */
-export const readings: readonly Reading[] = [
+export const metricDefinitions: readonly MetricDefinition[] = [
   gauge('meup_space_ready', '1 while the space takes envelopes', ({ stopped }) => (stopped ? 0 : 1)),
   gauge('meup_log_head', 'Seq of the last envelope that was committed', ({ head }) => head),
   gauge('meup_connections', 'Open sockets and streams of events', ({ connections }) => connections),
@@ -150,20 +150,20 @@ export const readings: readonly Reading[] = [
   },
 ]
 
-function gauge(name: string, help: string, read: (space: SpaceReport) => number): Reading {
+function gauge(name: string, help: string, read: (space: SpaceReport) => number): MetricDefinition {
   return single('gauge', name, help, read)
 }
 
-function counter(name: string, help: string, read: (space: SpaceReport) => number): Reading {
+function counter(name: string, help: string, read: (space: SpaceReport) => number): MetricDefinition {
   return single('counter', name, help, read)
 }
 
 function single(
-  type: Reading['type'],
+  type: MetricDefinition['type'],
   name: string,
   help: string,
   read: (space: SpaceReport) => number,
-): Reading {
+): MetricDefinition {
   return {
     name,
     type,
@@ -172,7 +172,12 @@ function single(
   }
 }
 
-function counters(name: string, help: string, label: string, read: (space: SpaceReport) => Counts): Reading {
+function counters(
+  name: string,
+  help: string,
+  label: string,
+  read: (space: SpaceReport) => Counts,
+): MetricDefinition {
   return {
     name,
     type: 'counter',
@@ -192,7 +197,7 @@ function byKey(label: string, counts: Counts): Value[] {
 }
 
 /** Prometheus wants for every bound how many values were at most that. */
-function bucketsOf(name: string, { bounds, counts, count, sum }: Spread): Value[] {
+function bucketsOf(name: string, { bounds, counts, count, sum }: Histogram): Value[] {
   let upTo = 0
   const buckets = bounds.map((bound, index) => {
     upTo += counts[index] ?? 0

@@ -102,7 +102,7 @@ export class Sharing implements SharedLog<Row> {
       void this.#suspect(owner)
       throw asNatsError(error, `asking the gateway that sequences ${this.#parts.space}`)
     }
-    if (answer.isFollower !== true) return answer
+    if (answer.follows !== true) return answer
     this.#leaderLost()
     throw this.#changing()
   }
