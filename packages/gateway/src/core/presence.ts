@@ -4,7 +4,7 @@ import type { Space } from './space.js'
 
 type Fields = Parameters<Space['emit']>[0]
 
-/** Who is connected: logs the coming and going of participants, and ends what they leave behind. */
+/** Tracks who is connected: logs joins and leaves, and cancels the contexts that owners abandon. */
 export class Presence {
   readonly #space: Space
   /** Who is connected to other gateways. */

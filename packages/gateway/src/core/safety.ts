@@ -108,7 +108,7 @@ const everyMs = 60_000
 /** What has not come up for longest is forgotten past this many; it is then told anew. */
 const remembered = 1000
 
-/** For what may come up very often and is told once a minute. */
+/** Logs each recurring message at most once a minute, with the number of times it came up. */
 class LogThrottle {
   readonly #told = new Map<string, { readonly at: number; untold: number }>()
 

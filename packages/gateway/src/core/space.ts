@@ -214,7 +214,7 @@ export class Space {
     this.#closedFor = why
   }
 
-  /** Ends what goes on by itself; gives up on a log that cannot be written. */
+  /** Stops the timers, and the recovery of a log that cannot be written. */
   close(): void {
     this.decisions.close()
     this.#recovery.close()

@@ -61,7 +61,7 @@ function isOwn(origin: string, host = ''): boolean {
   return isPlain && new URL(origin).host === host.toLowerCase()
 }
 
-/** Tells who asks, by token or as a guest. */
+/** Authenticates a token, or admits a guest where the space allows guests. */
 export async function identify(
   space: Space,
   token: string | undefined,

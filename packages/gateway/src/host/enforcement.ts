@@ -6,7 +6,7 @@ import type { Space, SpaceListener } from '../core/space.js'
 import { kickMessage } from '../core/state/trust/kicks.js'
 import type { Trust } from '../core/state/trust/trust.js'
 
-/** Clocks are put right now and then: no end is waited for longer than this without a look at the time. */
+/** Expiry is checked at least hourly, because the system clock may be adjusted while a timer runs. */
 const maxWaitMs = 60 * 60 * 1000
 
 const notWelcome = 'this access was taken away or has ended; ask for a new token'
@@ -53,7 +53,7 @@ export class Enforcement implements SpaceListener {
     this.#onTime()
   }
 
-  /** Closes whoever would not be let in any more. */
+  /** Closes sessions whose access was revoked or has expired. */
   closeRevoked(): void {
     for (const session of [...this.#space.sessions]) {
       this.check(session)

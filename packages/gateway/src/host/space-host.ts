@@ -16,7 +16,7 @@ import { checkConnectionLimit, type Resume } from './connection-gate.js'
 import { Enforcement } from './enforcement.js'
 import { EventStreams } from './event-streams.js'
 
-/** A space and the people in it. */
+/** A space with its presence, turn index, enforcement, and event streams. */
 export class SpaceHost {
   readonly space: Space
   readonly presence: Presence
@@ -94,18 +94,18 @@ export class SpaceHost {
     this.#enforcement.closeRevoked()
   }
 
-  /** Begins what goes on by itself. */
+  /** Starts the background work. */
   begin(): void {
     this.turns.indexer.poke()
     this.retention.begin()
   }
 
-  /** Closes whoever would not be let in any more. */
+  /** Closes sessions whose access was revoked or has expired. */
   closeRevoked(): void {
     this.#enforcement.closeRevoked()
   }
 
-  /** Ends what goes on by itself. */
+  /** Stops the timers and background work. */
   close(): void {
     this.retention.close()
     this.turns.indexer.close()

@@ -26,8 +26,8 @@ interface Waiting {
 }
 
 /**
- * Where connections stand until somebody on them has been let in. An address that opens many at once is served like any
- * other as long as they ask at once; it is those who wait that are few.
+ * Limits unauthenticated connections per address: a quarter of the connection limit, of which 32 may take longer than a
+ * second.
  */
 export class PendingConnections {
   readonly #options: PendingConnectionsOptions

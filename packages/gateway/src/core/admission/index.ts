@@ -10,8 +10,8 @@ import { guard, record } from './safety.js'
 import { validate } from './validate.js'
 
 /**
- * An envelope's way in. After the last step it waits in the group commit (`space/group-commit`) for the log to
- * append it; only then is it acknowledged and delivered (`outbox/broadcast`).
+ * The admission of an envelope, step by step. After the last step the group commit (`core/group-commit`) appends it to
+ * the log; only then is it acknowledged and delivered (`core/delivery/broadcast`).
  */
 export const pipeline: readonly Step[] = [
   decode, //     frame → envelope, aliases resolved

@@ -86,7 +86,7 @@ export const revocationRights: Right = (admission, { state }) => {
   }
 }
 
-/** What somebody gives away, and to whom. */
+/** Capabilities that a participant grants to another. */
 interface Gift {
   readonly from: string
   readonly to: string

@@ -35,7 +35,7 @@ export const startRights: Right = ({ envelope }, { state: { contexts } }) => {
   return { code: 'rate_limited', message, details: { class: 'reasoning', limit } }
 }
 
-/** Which of the bounds is reached, and what can be done about it. */
+/** Returns the limit that is reached, and what to do about it. */
 function findReachedLimit(
   owner: string,
   open: Readonly<Record<keyof typeof openContexts, number>>,
