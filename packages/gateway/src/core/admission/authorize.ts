@@ -1,18 +1,23 @@
 import { checkMetered, getKindRule } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome } from './context.js'
-import { fulfilmentRights } from './rights/fulfilments.js'
-import { answerRights, grantRights } from './rights/grants.js'
-import { hopRights } from './rights/hops.js'
-import { invitationRights } from './rights/invitations.js'
-import { kickRights } from './rights/kicks.js'
-import { notificationRights, reportsOnCall } from './rights/notifications.js'
-import { pauseRights } from './rights/pauses.js'
-import { proposalRights } from './rights/proposals.js'
-import { reasoningRights, startRights } from './rights/reasoning.js'
-import { answersAddressed, responseRights } from './rights/responses.js'
-import { revocationRights, revokesOwn } from './rights/revocations.js'
+import { answerRights, grantRights, revocationRights, revokesOwn } from './rights/capabilities.js'
+import {
+  decidesVisibility,
+  hopRights,
+  reasoningRights,
+  startRights,
+  visibilityRights,
+} from './rights/contexts.js'
+import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
 import type { Exemption, Right } from './rights/right.js'
-import { decidesVisibility, visibilityRights } from './rights/visibility.js'
+import {
+  answersAddressed,
+  fulfilmentRights,
+  notificationRights,
+  proposalRights,
+  reportsOnCall,
+  responseRights,
+} from './rights/tools.js'
 
 /** What the state of the space decides beside capabilities: who owns, who was asked. */
 const rights: readonly Right[] = [

@@ -20,7 +20,7 @@ export interface Call {
 }
 
 /** A proposal that can still be fulfilled. */
-export interface OpenProposal {
+interface OpenProposal {
   readonly by: string
   readonly call: Call
   readonly rejectedBy: ReadonlySet<string>
@@ -35,7 +35,7 @@ interface Proposal extends OpenProposal {
   uses: number
 }
 
-export type ProposalsSnapshot = readonly ({
+type ProposalsSnapshot = readonly ({
   readonly id: string
   readonly rejectedBy: readonly string[]
 } & Omit<Proposal, 'rejectedBy'>)[]
@@ -43,7 +43,7 @@ export type ProposalsSnapshot = readonly ({
 /** Proposals past this many are forgotten: the oldest of the participant that has made the most. */
 const remembered = 10_000
 /** A proposal that so many have rejected is over. */
-const mostRejections = 1000
+const maxRejections = 1000
 
 /** What was proposed, and was not fulfilled or withdrawn yet, by those who are still there [MEUP-3.11, 4.17]. A fold over the log. */
 export class Proposals {
@@ -125,7 +125,7 @@ export class Proposals {
     const proposal = this.#open.get(id)
     if (proposal === undefined) return
     proposal.rejectedBy.add(from)
-    if (proposal.rejectedBy.size >= mostRejections) this.#open.delete(id)
+    if (proposal.rejectedBy.size >= maxRejections) this.#open.delete(id)
   }
 }
 

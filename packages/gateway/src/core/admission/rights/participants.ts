@@ -1,11 +1,11 @@
-import { type InvitePayload, imitatedBy, Kind, type WorkMeter } from '@meup/protocol'
+import { type InvitePayload, imitatedBy, type KickPayload, Kind, type WorkMeter } from '@meup/protocol'
 import type { SpaceState } from '../../state/state.js'
 import type { Refusal } from '../context.js'
-import { firstBeyond, giftRefusal } from './giving.js'
-import { forbidden, type Right, setByGateway } from './right.js'
+import { checkGift, firstBeyond, stranger } from './capabilities.js'
+import { forbidden, notInFuture, type Right, setByGateway } from './right.js'
 
 /** Invitations to one space that may be open. */
-const mostInvitations = 1000
+const maxOpenInvitations = 1000
 
 /** Whoever is new to the space, or may begin anew in it, is given what its inviter holds [MEUP-3.15]. */
 export const invitationRights: Right = ({ envelope, now, meter }, { state }) => {
@@ -14,16 +14,16 @@ export const invitationRights: Right = ({ envelope, now, meter }, { state }) => 
   const { participantId: to, ...given } = envelope.payload as InvitePayload
   const beside = state.participants.isNamed(to) ? state.participants.granted(to) : []
   return (
-    nameRefusal(to, state) ??
-    giftRefusal({ ...given, from: envelope.from, to, path: name, beside }, now, state, meter) ??
-    returnRefusal(envelope.from, to, state, meter)
+    checkInvitedName(to, state) ??
+    checkGift({ ...given, from: envelope.from, to, path: name, beside }, now, state, meter) ??
+    checkInviterHoldings(envelope.from, to, state, meter)
   )
 }
 
 const name = '/payload/participantId'
 
 /** Whoever belongs to the space is not invited again, unless it was kicked or has never come. */
-function nameRefusal(id: string, { participants, trust }: SpaceState): Refusal | undefined {
+function checkInvitedName(id: string, { participants, trust }: SpaceState): Refusal | undefined {
   const { invitations, kicks } = trust
   const imitated = participants.has(id) ? undefined : imitatedBy(id, participants.ids())
   if (imitated !== undefined)
@@ -33,12 +33,12 @@ function nameRefusal(id: string, { participants, trust }: SpaceState): Refusal |
     return forbidden(`${id} belongs to the space already; grant it what it needs`, name)
   }
   const isOneMore = invitation === undefined && !participants.isNamed(id)
-  if (!isOneMore || invitations.size < mostInvitations) return undefined
-  return forbidden(`${mostInvitations} invitations to this space are open already`)
+  if (!isOneMore || invitations.size < maxOpenInvitations) return undefined
+  return forbidden(`${maxOpenInvitations} invitations to this space are open already`)
 }
 
 /** Whoever takes over a name may read what is addressed to it: that is for those who hold as much as it does. */
-function returnRefusal(
+function checkInviterHoldings(
   inviter: string,
   id: string,
   state: SpaceState,
@@ -49,4 +49,24 @@ function returnRefusal(
   if (holdings.every((held) => firstBeyond(inviter, held, state, meter) === -1)) return undefined
   const message = `${id} holds more than ${inviter}; let one invite it that holds as much`
   return { code: 'grant_exceeds_own', path: '/payload/participantId', message }
+}
+
+/** Everybody but oneself can be kicked: so the last who may do that stays. */
+export const kickRights: Right = ({ envelope, now }, { state }) => {
+  if (envelope.kind !== Kind.spaceKick) return undefined
+  const { participantId, untilTs } = envelope.payload as KickPayload
+  if (participantId === envelope.from) {
+    const message = `${participantId} cannot kick itself; close the connection to leave`
+    return forbidden(message, '/payload/participantId')
+  }
+  if (!state.participants.has(participantId)) return stranger('/payload/participantId', participantId)
+  return notInFuture('/payload/untilTs', untilTs, now)
+}
+
+/** Whoever is paused cannot let itself go on: so nobody pauses itself without an end [MEUP-3.13]. */
+export const pauseRights: Right = ({ envelope: { kind, from, to, payload } }) => {
+  if (kind !== Kind.participantPause || payload.timeoutSeconds !== undefined) return undefined
+  const own = to?.indexOf(from) ?? -1
+  if (own === -1) return undefined
+  return forbidden(`${from} could not go on by itself; leave it out, or give timeoutSeconds`, `/to/${own}`)
 }

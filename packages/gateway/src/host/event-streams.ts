@@ -1,13 +1,15 @@
+import type { MayRead } from '@meup/folds'
 import { closeCodes } from '@meup/protocol'
 import { portionsOf } from '../core/delivery/backfill.js'
-import type { Delivery } from '../core/delivery/broadcast.js'
-import { Ending } from '../core/delivery/ending.js'
+import { broadcast, type Delivery } from '../core/delivery/broadcast.js'
 import { turn } from '../core/delivery/log-reads.js'
+import { mayRead } from '../core/delivery/may-read.js'
 import type { Session } from '../core/delivery/session.js'
-import { show, showRest } from '../core/delivery/show.js'
-import type { Space } from '../core/space.js'
+import type { Space, SpaceListener } from '../core/space.js'
+import type { Turns } from '../index/indexer.js'
+import { kindOf, type TurnEvent, type TurnEvents } from '../index/turn-events.js'
 import type { Ended } from '../index/turn-index.js'
-import type { Turns } from '../index/turns.js'
+import type { Message, OutboundBatch } from '../ports/connection.js'
 import type { Row } from '../ports/envelope-log.js'
 
 /** Bytes of envelopes that may wait for the index; past that they are read from the log again. */
@@ -19,7 +21,7 @@ const [decisionCharacters, foldedCharacters] = [128, 64]
  * The streams of events of a space. They are served as far as the index has the log, so that what a batch of calls
  * came to follows the envelope that ended it [MEUP-11.11]. Nobody else waits for that, and none of them for another.
  */
-export class Feeds {
+export class EventStreams implements SpaceListener {
   readonly #space: Space
   readonly #turns: Turns
   /** They are served, whether or not they have caught up. */
@@ -40,8 +42,8 @@ export class Feeds {
     indexer.isWatched = () => this.#open.size > 0
   }
 
-  /** To be told of every batch that is delivered. */
-  add(batch: readonly Delivery[]): void {
+  /** Keeps the batch for the index, unless no stream is open. */
+  delivered(batch: readonly Delivery[]): void {
     if (this.#open.size === 0) {
       this.#forget()
       return
@@ -81,7 +83,7 @@ export class Feeds {
   }
 
   /** Whether all who are up to date have got it. */
-  #isShown(batch: readonly Delivery[], endings: readonly Ending[]): boolean {
+  #isShown(batch: readonly Delivery[], endings: readonly BatchEnd[]): boolean {
     // Of those who have come meanwhile it may not be known what they are told.
     for (const session of this.#upToDate) {
       if (endings.every((ending) => ending.isKnownTo(session))) continue
@@ -99,7 +101,7 @@ export class Feeds {
   }
 
   /** An event tells of all of its turn so far: that may be a thousand times what has ended it [MEUP-7.8]. */
-  #charge(rateLimitKey: string, { size }: Ending): void {
+  #charge(rateLimitKey: string, { size }: BatchEnd): void {
     const { rates, clock } = this.#space
     const { characters, decisions, folded } = size
     const all = characters + decisions * decisionCharacters + folded * foldedCharacters
@@ -164,17 +166,17 @@ export class Feeds {
   }
 
   /** What may have ended after `after`, up to `through`, as these sessions are told of it. */
-  async #endings(after: number, through: number, sessions: readonly Session[]): Promise<Ending[]> {
+  async #endings(after: number, through: number, sessions: readonly Session[]): Promise<BatchEnd[]> {
     const index = await this.#turns.indexer.reach(through)
     const ended = index.ended(after, through)
     const byTurn = new Map<number, Ended[]>()
     for (const each of ended) byTurn.set(each.turn.turn, [...(byTurn.get(each.turn.turn) ?? []), each])
-    const endings = new Map<Ended, Ending>()
+    const endings = new Map<Ended, BatchEnd>()
     for (const [first, ...others] of byTurn.values()) {
       if (first === undefined) continue
       const told = await this.#turns.folded.events(index, first.turn, { after, through }, sessions)
-      endings.set(first, new Ending(first, told))
-      for (const each of others) endings.set(each, new Ending(each, told, false))
+      endings.set(first, new BatchEnd(first, told))
+      for (const each of others) endings.set(each, new BatchEnd(each, told, false))
     }
     return ended.flatMap((each) => endings.get(each) ?? [])
   }
@@ -182,5 +184,121 @@ export class Feeds {
   async #serveRest(session: Session, told: number): Promise<void> {
     const { position } = session
     showRest(await this.#endings(position - 1, position, [session]), told, session)
+  }
+}
+
+/** Shows feeds a part of the log, and after each envelope what it ended [MEUP-11.11]. */
+function show(batch: readonly Delivery[], endings: readonly BatchEnd[], sessions: Iterable<Session>): void {
+  const ended = new Map<number, BatchEnd[]>()
+  for (const ending of endings) ended.set(ending.seq, [...(ended.get(ending.seq) ?? []), ending])
+  let plain: Delivery[] = []
+  for (const delivery of batch) {
+    const here = ended.get(delivery.entry.seq)
+    if (here === undefined) {
+      plain.push(delivery)
+      continue
+    }
+    broadcast(plain, sessions, isAnyone)
+    showWithEndings(delivery, here, sessions)
+    plain = []
+  }
+  broadcast(plain, sessions, isAnyone)
+}
+
+/** Tells a feed, which has the envelope, what came after its first `told` endings. */
+function showRest(endings: readonly BatchEnd[], told: number, session: Session): void {
+  const all = endings.flatMap((ending) => ending.messageFor(session) ?? [])
+  const rest = all.map((message, index) => (index < told ? undefined : message))
+  const messages = inPlace([undefined, ...rest])
+  if (messages.length > 0) session.send({ messages })
+}
+
+const isAnyone = (): boolean => true
+
+function showWithEndings(
+  delivery: Delivery,
+  endings: readonly BatchEnd[],
+  sessions: Iterable<Session>,
+): void {
+  const { entry, audience } = delivery
+  const isForAll = audience === undefined && endings.every((ending) => ending.isForAll)
+  const batches = new Map<string, OutboundBatch>()
+  for (const session of sessions) {
+    if (session.position >= entry.seq) continue
+    const outboundBatch = batches.get(session.group) ?? createBatchFor(session, delivery, endings)
+    if (isForAll) batches.set(session.group, outboundBatch)
+    session.position = entry.seq
+    if (outboundBatch.messages.length > 0) session.send(outboundBatch)
+  }
+}
+
+function createBatchFor(
+  session: Session,
+  { entry, audience, message }: Delivery,
+  endings: readonly BatchEnd[],
+): OutboundBatch {
+  const isShown = mayRead(session, audience) && session.selection.includes(entry)
+  const messages = endings.flatMap((ending) => ending.messageFor(session) ?? [])
+  return { messages: inPlace([isShown ? message : undefined, ...messages]) }
+}
+
+/**
+ * An envelope and what it ended have one seq, which stands for all of them: whoever resumes after it has got everything.
+ * The id of each but the last tells its place among them as well, so that a cut between them loses and repeats nothing.
+ */
+function inPlace(messages: readonly (Message | undefined)[]): Message[] {
+  const last = messages.findLast((message) => message !== undefined)
+  return messages.flatMap((message, place) => {
+    if (message === undefined || message === last) return message ?? []
+    const { text, seq, name } = message
+    return { text, ...(seq !== undefined && { seq }), ...(name && { name }), id: `${seq}.${place}` }
+  })
+}
+
+/** An envelope that may have ended a batch of calls, on its way to the feeds [MEUP-11.11]. */
+class BatchEnd {
+  /** Of the envelope. */
+  readonly seq: number
+  readonly agent: string
+  /** Whether all who are told are told the same. */
+  readonly isForAll: boolean
+  readonly #told: TurnEvents
+  readonly #folded: number
+  readonly #messages = new Map<TurnEvent, Message>()
+
+  /** `isFirst`: of those that are told together. */
+  constructor({ seq, turn }: Ended, told: TurnEvents, isFirst = true) {
+    this.seq = seq
+    this.agent = turn.agent
+    this.#told = told
+    this.#folded = isFirst ? told.folded : 0
+    this.isForAll = told.audiences.length === 0
+  }
+
+  /** Whether it is known what this feed is told. */
+  isKnownTo(session: Session): boolean {
+    return this.#told.events.has(kindOf(session, this.#told.audiences))
+  }
+
+  /** Characters of the rationales of what is told, how many there are, and what had to be folded for that. */
+  get size(): { readonly decisions: number; readonly characters: number; readonly folded: number } {
+    const told = [...this.#told.events.values()].flat().filter(({ seq }) => seq === this.seq)
+    const decisions = told.flatMap(({ event }): { readonly rationale: string }[] => [...event.tool_decisions])
+    const characters = decisions.reduce((sum, { rationale }) => sum + rationale.length, 0)
+    return { decisions: decisions.length, characters, folded: this.#folded }
+  }
+
+  /** What a feed is told: nothing where it may read, or has asked for, none of the calls. */
+  messageFor(session: Session): Message | undefined {
+    const events = this.#told.events.get(kindOf(session, this.#told.audiences)) ?? []
+    const told = events.find(({ seq }) => seq === this.seq)
+    const isAsked: MayRead = (said) => session.selection.includesCall({ ...said, from: this.agent })
+    if (told === undefined || !told.said.some(isAsked)) return undefined
+    const known = this.#messages.get(told)
+    if (known !== undefined) return known
+    const { event, seq } = told
+    const message = { text: Buffer.from(JSON.stringify(event)), seq, name: event.type }
+    this.#messages.set(told, message)
+    return message
   }
 }
