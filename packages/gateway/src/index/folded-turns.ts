@@ -1,9 +1,9 @@
 import {
   type Beginning,
   FoldedTurn,
+  getSource,
   Role,
   type Source,
-  sourceOf,
   type TurnOptions,
   type TurnRecord,
 } from '@meup/folds'
@@ -322,7 +322,7 @@ function keepView({ views }: LongTurn, key: string, view: TurnView): void {
 }
 
 const sourceIn = ({ id, seq, from, kind, to, context, correlationId }: Entry): Source =>
-  sourceOf({ id, seq, from, kind, to, context, correlationId } as Parameters<typeof sourceOf>[0])
+  getSource({ id, seq, from, kind, to, context, correlationId } as Parameters<typeof getSource>[0])
 
 /** Told of what was looked at, whether or not it is shown, in characters: it has to be paid for as well [MEUP-7.8]. */
 export type Passed = (characters: number) => void

@@ -1,4 +1,4 @@
-import { attemptOf, type Beginning, FoldedTurn, type Source, sourceOf, type TurnOptions } from '@meup/folds'
+import { type Beginning, FoldedTurn, getAttempt, getSource, type Source, type TurnOptions } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { envelopeOf } from '../core/replay.js'
@@ -158,7 +158,7 @@ export class WholeTurns {
     const trigger = asked && envelopeOf(asked)
     const folded = new FoldedTurn(beginning, this.#means.options(), trigger)
     return {
-      ...{ folded, trigger: trigger && sourceOf(trigger), envelopes: [], told: [] },
+      ...{ folded, trigger: trigger && getSource(trigger), envelopes: [], told: [] },
       ...{ toldSince: 0, bytes: asked?.body.length ?? 0, through: 0 },
     }
   }
@@ -191,8 +191,8 @@ export class WholeTurns {
       const envelope = envelopeOf(row)
       if (folded.apply(envelope, place.roles)) told.push(...eventOf(folded))
       if (told.length > maxCachedEvents) known.toldSince = told.shift()?.seq ?? 0
-      const { context } = (envelope.kind === Kind.systemDecision && attemptOf(envelope)) || envelope
-      envelopes.push(saidOf({ source: sourceOf(envelope), ts: row.ts, context }, place, row.body.length))
+      const { context } = (envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope
+      envelopes.push(saidOf({ source: getSource(envelope), ts: row.ts, context }, place, row.body.length))
       known.bytes += row.body.length
       await yieldIfBusy()
     }

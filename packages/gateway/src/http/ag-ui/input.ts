@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { type Envelope, isDeeper, Kind, maxNesting, memberOf, ParticipantId } from '@meup/protocol'
+import { type Envelope, getMember, isDeeper, Kind, maxNesting, ParticipantId } from '@meup/protocol'
 import { isRefusal, type Refusal, refuse } from '../../core/admission/context.js'
 import { mayRead } from '../../core/delivery/may-read.js'
 import type { Caller } from '../../host/gateway.js'
@@ -226,7 +226,7 @@ function* encodeFrames(
 /** The request that was proposed, to the letter [MEUP-4.17]; why, only its proposer has said [MEUP-13.11]. */
 function approval(id: string, { id: proposal, body }: Entry): Frame {
   const { to, context, payload } = JSON.parse(Buffer.from(body).toString()) as Envelope
-  const params = memberOf(memberOf(body, 'payload') ?? new Uint8Array(), 'params')
+  const params = getMember(getMember(body, 'payload') ?? new Uint8Array(), 'params')
   const asked = JSON.stringify({ jsonrpc: '2.0', id, method: payload.method })
   const request = params === undefined ? asked : `${asked.slice(0, -1)},"params":${Buffer.from(params)}}`
   const head = JSON.stringify({ id, kind: Kind.mcpRequest, to, correlationId: proposal, context })

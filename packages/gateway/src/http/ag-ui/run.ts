@@ -4,12 +4,12 @@ import {
   cancelledText,
   createProposalFoldWith,
   cut,
-  endOf,
   FoldedTurn,
   type Guard,
+  getEnding,
+  getMessage,
   guarded,
   isWithheld,
-  messageOf,
   type Outcome,
   type ProposalFold,
   type ProposalView,
@@ -139,7 +139,7 @@ export class Run {
       envelope,
       here.reduce((roles, mark) => roles | mark.roles, 0),
     )
-    if (state === 'running') this.#reason = endOf(envelope)[1]
+    if (state === 'running') this.#reason = getEnding(envelope)[1]
     return true
   }
 
@@ -151,7 +151,7 @@ export class Run {
 
   #thought({ id, kind, payload, seq = 0 }: Envelope): AGUIEvent[] {
     const isSaid = kind === Kind.reasoningStart || isThought(kind)
-    const text = isSaid && !isWithheld(payload) ? messageOf(payload) : ''
+    const text = isSaid && !isWithheld(payload) ? getMessage(payload) : ''
     return text !== '' && this.#isNew(seq, id) ? reasoningEvents(id, text) : []
   }
 
