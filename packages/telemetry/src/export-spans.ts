@@ -1,3 +1,4 @@
+import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import {
   defaultResource,
@@ -6,9 +7,8 @@ import {
   type Resource,
   resourceFromAttributes,
 } from '@opentelemetry/resources'
-import { BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
-import { readableSpan } from './readable-span.js'
-import type { TraceSpan } from './span.js'
+import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace-base'
+import type { Attributes, TraceSpan } from './span.js'
 
 /** The operator's log. */
 interface Log {
@@ -88,3 +88,44 @@ const ownResource = (): Resource =>
   defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'meup' }))
     .merge(detectResources({ detectors: [envDetector] }))
+
+const instrumentationScope = { name: '@meup/telemetry' }
+
+/** A span as exporters want it. */
+function readableSpan(span: TraceSpan, resource: Resource): ReadableSpan {
+  const { traceId, spanId, parentSpanId, name, start, end, error } = span
+  const contextOf = (id: string) => ({ traceId, spanId: id, traceFlags: TraceFlags.SAMPLED })
+  const parentSpanContext = parentSpanId === undefined ? undefined : contextOf(parentSpanId)
+  return {
+    name,
+    kind: SpanKind.INTERNAL,
+    spanContext: () => contextOf(spanId),
+    ...(parentSpanContext && { parentSpanContext }),
+    startTime: timeOf(start),
+    endTime: timeOf(end),
+    duration: timeOf(end - start),
+    ended: true,
+    status: { code: error === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR },
+    attributes: { ...mutable(span.attributes), ...(error !== undefined && { 'error.type': error }) },
+    events: span.events.map((event) => ({
+      name: event.name,
+      time: timeOf(event.time),
+      attributes: mutable(event.attributes),
+    })),
+    links: [],
+    resource,
+    instrumentationScope,
+    droppedAttributesCount: 0,
+    droppedEventsCount: span.droppedEvents,
+    droppedLinksCount: 0,
+  }
+}
+
+/** Seconds and nanoseconds. */
+const timeOf = (ms: number): [number, number] => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
+
+/** The lists of OpenTelemetry are not read-only. */
+const mutable = (attributes: Attributes) =>
+  Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),
+  )

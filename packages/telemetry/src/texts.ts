@@ -8,8 +8,7 @@ import {
   openedContext,
   withholds,
 } from '@meup/protocol'
-import type { Places } from './places.js'
-import type { SpanEvent, TraceSpan } from './span.js'
+import type { Places, SpanEvent, TraceSpan } from './span.js'
 
 interface Said {
   readonly events: readonly SpanEvent[]
@@ -19,7 +18,7 @@ interface Said {
 
 const nothing: Said = { events: [], dropped: 0, weight: 0 }
 /** Events of one span: as many as OpenTelemetry allows by default. */
-const most = 128
+const maxEvents = 128
 
 /**
  * What was thought aloud, as events of the context it was said in. What not everybody may read is left out: what is
@@ -46,7 +45,7 @@ export class Texts {
     const event = { name: kind, time: Date.parse(ts), attributes }
     this.#said.set(
       path,
-      events.length === most
+      events.length === maxEvents
         ? { events, dropped: dropped + 1, weight }
         : { events: [...events, event], dropped, weight: weight + 200 + text.length },
     )

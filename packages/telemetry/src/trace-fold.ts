@@ -1,9 +1,7 @@
-import { type ContextFold, type ContextView, createContextFold, Traces } from '@meup/folds'
-import type { Envelope } from '@meup/protocol'
+import { type ContextFold, type ContextView, createContextFold, endOf, Traces } from '@meup/folds'
+import { contextParent, correlations, type Envelope } from '@meup/protocol'
 import { Calls } from './calls.js'
-import { Places } from './places.js'
-import { spanOfContext } from './runs.js'
-import type { TraceSpan } from './span.js'
+import { attributesOf, Places, type TraceSpan } from './span.js'
 import { Texts } from './texts.js'
 
 export interface TraceOptions {
@@ -61,3 +59,35 @@ class Spans implements TraceFold {
 
 const isEndedBy = ({ endedAt, ending }: ContextView, { id }: Envelope): boolean =>
   endedAt !== null && ending?.source.id === id
+
+/** The span of a context that this envelope has ended: what its starter did, from start to end. */
+function spanOfContext(
+  view: ContextView,
+  ending: Envelope,
+  { places, traces, texts }: { places: Places; traces: Traces; texts: Texts | undefined },
+): TraceSpan {
+  const { context, opening, metadata, startedAt } = view
+  const agent = view.owner ?? ''
+  const [state] = endOf(ending)
+  const parent =
+    contextParent(context) === undefined ? traces.originOf(context) : places.spanAt(contextParent(context))
+  const model = metadata?.model
+  const triggers = opening === null ? [] : correlations(opening.source)
+  return {
+    ...traces.inContext(context),
+    ...(parent && { parentSpanId: parent.spanId }),
+    name: `invoke_agent ${agent}`,
+    start: Date.parse(startedAt),
+    end: Date.parse(ending.ts),
+    attributes: attributesOf({
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': 'meup',
+      ...places.attributes(agent, context),
+      'gen_ai.request.model': typeof model === 'string' ? model : undefined,
+      'meup.seq': opening?.source.seq,
+      'meup.trigger': triggers.length === 0 ? undefined : triggers,
+    }),
+    ...(texts?.end(context) ?? { events: [], droppedEvents: 0 }),
+    ...(state !== 'completed' && { error: state }),
+  }
+}

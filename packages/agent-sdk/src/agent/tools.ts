@@ -1,11 +1,17 @@
-import { correlations, type EnvelopeOf, type Kind, type McpResponsePayload } from '@meup/protocol'
-import { Type } from '@sinclair/typebox'
-import type { Seat } from '../participant/seat.js'
-import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
-import { internalError } from './excerpt.js'
-import { Notices, type Notification, progressMethod } from './notices.js'
-import { failure, respond } from './respond.js'
-import { checkInput, type InputOf, type InputSchema, jsonSchemaOf } from './schema.js'
+import {
+  type AnyEnvelope,
+  correlations,
+  type EnvelopeOf,
+  Kind,
+  type McpResponsePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { type Static, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { Seat } from '../client/types.js'
+import { Notices, type Notification, progressMethod } from './notifications.js'
+import { Reasoning, type ReasonOptions } from './reasoning.js'
+import { failure, internalError, respond } from './respond.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
@@ -216,4 +222,112 @@ function toResult(value: unknown): Record<string, unknown> {
     if (!Array.isArray(value)) return { content: text(JSON.stringify(value)), structuredContent: value }
   }
   return { content: text(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')) }
+}
+
+/** The part of the Standard Schema interface that is used here; zod, valibot and arktype schemas have it. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1
+    validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly types?: { readonly output: Output } | undefined
+    /** Where the library can describe itself as JSON Schema. */
+    readonly jsonSchema?: { input(options: { target: string }): Record<string, unknown> }
+  }
+}
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+      readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[]
+    }
+
+export type InputSchema = TSchema | StandardSchema
+/** What a handler gets of the arguments that fit the schema. */
+type InputOf<Schema> = Schema extends TSchema
+  ? Static<Schema>
+  : Schema extends StandardSchema<infer Output>
+    ? Output
+    : never
+
+/** The arguments as the handler takes them, or what is wrong with them. */
+async function checkInput(
+  schema: InputSchema,
+  args: unknown,
+): Promise<{ value: unknown } | { problem: string }> {
+  if (isTypeBox(schema)) {
+    const [error] = [...Value.Errors(schema, args)]
+    return error === undefined
+      ? { value: args }
+      : { problem: `${error.path || 'the arguments'}: ${error.message}` }
+  }
+  const result = await schema['~standard'].validate(args)
+  if (result.issues === undefined) return { value: result.value }
+  const text = result.issues.map(({ message, path }) =>
+    path?.length ? `${path.map(keyOf).join('/')}: ${message}` : message,
+  )
+  return { problem: text.join('; ') }
+}
+
+/** What `tools/list` tells of the arguments. */
+function jsonSchemaOf(schema: InputSchema): Record<string, unknown> {
+  if (isTypeBox(schema)) return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>
+  return schema['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) ?? { type: 'object' }
+}
+
+const isTypeBox = (schema: InputSchema): schema is TSchema =>
+  !('~standard' in schema) && TypeGuard.IsSchema(schema)
+
+const keyOf = (part: unknown): string =>
+  String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
+
+/** Requests past this many are forgotten, oldest first: their answers would be for nobody. */
+const maxWaiting = 10_000
+
+/** Requests of a replay wait for its end: their answer, or a cancellation, may still come [MEUP-13.6]. */
+export class ReplayedRequests {
+  readonly #seat: { readonly id: string }
+  readonly #waiting = new Map<string, Request>()
+  /** Last seq of the replay; 0 = there is none. */
+  #to = 0
+
+  constructor(seat: { readonly id: string }) {
+    this.#seat = seat
+  }
+
+  /** Gives the requests that are to be carried out now. */
+  onWelcome({ resume: { status, from, to } }: WelcomePayload): readonly Request[] {
+    if (status === 'lost') this.#waiting.clear()
+    this.#to = status === 'live' || to < from ? 0 : to
+    return this.#to === 0 ? this.#release() : []
+  }
+
+  /** Gives the requests that are to be carried out now. */
+  onEnvelope(envelope: AnyEnvelope): readonly Request[] {
+    const { kind, seq = 0, from } = envelope
+    if (this.#to === 0) return kind === Kind.mcpRequest ? [envelope] : []
+    if (kind === Kind.mcpRequest) this.#hold(envelope)
+    else if (kind === Kind.mcpResponse && from === this.#seat.id) {
+      for (const id of correlations(envelope)) this.#waiting.delete(id)
+    }
+    if (seq < this.#to) return []
+    this.#to = 0
+    return this.#release()
+  }
+
+  #hold(request: Request): void {
+    const { id, from, to, payload } = request
+    if (to?.includes(this.#seat.id) === false) return
+    if (payload.method === 'notifications/cancelled') {
+      const cancelled = correlations(request).filter((each) => this.#waiting.get(each)?.from === from)
+      for (const each of cancelled) this.#waiting.delete(each)
+      if (cancelled.length > 0) return
+    }
+    this.#waiting.set(id, request)
+    if (this.#waiting.size > maxWaiting) this.#waiting.delete(this.#waiting.keys().next().value ?? '')
+  }
+
+  #release(): readonly Request[] {
+    const released = [...this.#waiting.values()]
+    this.#waiting.clear()
+    return released
+  }
 }

@@ -1,11 +1,73 @@
-import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
-import { active } from '../participant/active.js'
-import { ConnectionError } from '../participant/errors.js'
-import type { Seat } from '../participant/seat.js'
-import { stream } from '../participant/stream.js'
-import { Refusals } from './refusals.js'
-import { Turn } from './turn.js'
-import type { Workload } from './workload.js'
+import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
+import { ConnectionError } from '../client/errors.js'
+import { active, afterPause } from '../client/retry.js'
+import type { ChatOptions, Seat } from '../client/types.js'
+import { stream } from '../client/wait.js'
+import type { Workload } from './control.js'
+import { Batches, Reasoning, type ReasonOptions } from './reasoning.js'
+
+/** One thing that was asked of this participant, and its way to an answer [MEUP-11.5]. */
+export class Turn {
+  readonly space: Seat
+  readonly trigger: EnvelopeOf<typeof Kind.chat>
+  readonly #abort = new AbortController()
+  readonly #batches = new Batches()
+
+  constructor(space: Seat, trigger: EnvelopeOf<typeof Kind.chat>) {
+    this.space = space
+    this.trigger = trigger
+  }
+
+  /** What was asked. */
+  get text(): string {
+    return this.trigger.payload.message
+  }
+
+  /** Who asked. */
+  get from(): string {
+    return this.trigger.from
+  }
+
+  /** Aborted when the asker takes the question back, when a run of this turn is cancelled, or when the space closes. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  abort(reason: string): void {
+    this.#abort.abort(reason)
+  }
+
+  /** Opens a run: everybody sees that this participant has begun to think, before any thought. */
+  async reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
+    const origin = { trigger: this.trigger.id, batches: this.#batches, signal: this.signal }
+    const run = await Reasoning.open(this.space, origin, message, options)
+    const follow = (): void => this.abort(String(run.signal.reason))
+    if (run.signal.aborted) follow()
+    else run.signal.addEventListener('abort', follow)
+    return run
+  }
+
+  /**
+   * Answers in the main conversation; a question that was put to some is answered to its asker. Who is paused answers
+   * after that.
+   */
+  reply(message: string, options: Pick<ChatOptions, 'to' | 'format'> = {}): Promise<AnyEnvelope> {
+    const to = this.trigger.to === undefined ? {} : { to: [this.trigger.from] }
+    const answer = { ...to, ...options, correlationId: this.trigger.id }
+    return afterPause(this.space, () => this.space.chat(message, answer), this.signal)
+  }
+
+  /** Takes note of a message without answering it. */
+  acknowledge(status?: string): Promise<AnyEnvelope> {
+    const payload = status === undefined ? {} : { status }
+    return this.space.send({
+      kind: Kind.chatAcknowledge,
+      to: [this.from],
+      correlationId: this.trigger.id,
+      payload,
+    })
+  }
+}
 
 export interface TurnOptions {
   /** Which messages of others begin a turn; default: those put to this participant, and questions put to everyone. */
@@ -188,4 +250,56 @@ export function isClosing({ ended }: Pick<Seat, 'ended'>, error: unknown, signal
   if (error instanceof ConnectionError) return true
   if (signal?.aborted !== true) return false
   return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
+}
+
+type Message = EnvelopeOf<typeof Kind.chat>
+
+/** Messages that wait for their refusal; of more than that, nobody is told. */
+const maxQueued = 1000
+/** Milliseconds between two refusals to the same asker, so that being asked a lot does not use up the rate of answers. */
+const refusalIntervalMs = 1000
+
+/** Tells askers, several messages at once, that what they asked is not taken up. */
+class Refusals {
+  readonly #seat: Seat
+  readonly #onError: (error: unknown) => void
+  readonly #byAsker = new Map<string, string[]>()
+  #size = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(seat: Seat, onError: (error: unknown) => void) {
+    this.#seat = seat
+    this.#onError = onError
+  }
+
+  add({ id, from }: Message): void {
+    if (this.#size >= maxQueued) return
+    this.#size++
+    this.#byAsker.set(from, [...(this.#byAsker.get(from) ?? []), id])
+    this.#timer ??= setTimeout(() => this.#flush(), 0)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #flush(): void {
+    for (const [asker, ids] of this.#byAsker) {
+      const refused = ids.splice(0, maxCorrelations)
+      this.#size -= refused.length
+      if (ids.length === 0) this.#byAsker.delete(asker)
+      this.#refuse(asker, refused)
+    }
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      if (this.#size > 0) this.#flush()
+    }, refusalIntervalMs)
+  }
+
+  #refuse(asker: string, correlationId: readonly string[]): void {
+    const message = 'I have too many questions open to take this one. Ask again later.'
+    afterPause(this.#seat, () => this.#seat.chat(message, { to: [asker], correlationId })).catch(
+      this.#onError,
+    )
+  }
 }

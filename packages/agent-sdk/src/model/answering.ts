@@ -1,26 +1,22 @@
 import { cut } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { Batches } from '../agent/reasoning.js'
 import { patiently } from '../agent/respond.js'
-import type { Turn } from '../agent/turn.js'
-import { afterPause } from '../participant/active.js'
-import { Batches } from '../reasoning/batches.js'
-import { answerOf } from './answer.js'
-import type { Dialogue, ModelStep, OfferedTool } from './dialogue.js'
+import type { Turn } from '../agent/turns.js'
+import { afterPause } from '../client/retry.js'
+import type { Dialogue, ModelStep, Spent } from './dialogue.js'
 import { type Dispatched, dispatch } from './dispatch.js'
-import { GivenUp } from './given-up.js'
-import type { Settled } from './options.js'
-import { openRun, type Run } from './run.js'
-import { Spending } from './spending.js'
+import type { AgentLimits, Settled } from './options.js'
 import type { Steering } from './steering.js'
-import { Thinking } from './thinking.js'
-import type { Toolbox } from './toolbox.js'
+import { openRun, type Run, Thinking } from './thinking.js'
+import type { OfferedTool, Toolbox } from './toolbox.js'
 
 /** Characters of an answer: an envelope holds not much more. */
-const longest = 60_000
+const maxAnswerChars = 60_000
 /** Characters of why there is none. */
-const longestReason = 500
+const maxReasonChars = 500
 
-export interface Answerer {
+interface Answerer {
   readonly dialogue: Dialogue
   readonly steering: Steering
   readonly toolbox: Toolbox
@@ -140,7 +136,7 @@ export class Answering {
   async #fail(run: Run, error: unknown): Promise<void> {
     const { space, signal, from } = this.#turn
     if (space.ended) return
-    const reason = cut(error instanceof Error ? error.message : String(error), longestReason)
+    const reason = cut(error instanceof Error ? error.message : String(error), maxReasonChars)
     const { onError } = this.#parts.options
     const { context } = run
     const mayCancel =
@@ -161,6 +157,63 @@ export class Answering {
       correlationId: more.length === 0 ? first : [first, ...more],
       format: 'markdown',
     } as const
-    return patiently(() => afterPause(space, () => space.chat(cut(text, longest), chat)))
+    return patiently(() => afterPause(space, () => space.chat(cut(text, maxAnswerChars), chat)))
   }
+}
+
+/** What a turn has used up of what it may. */
+class Spending {
+  readonly #limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>
+  #steps = 0
+  #spent: Spent = { input: 0, output: 0, reasoning: 0 }
+
+  constructor(limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>) {
+    this.#limits = limits
+  }
+
+  /** Throws `GivenUp` where one more answer of the model would be too many. */
+  step(): void {
+    const { steps } = this.#limits
+    if (this.#steps === steps) throw new GivenUp(`there was no answer after ${steps} steps`)
+    this.#steps++
+  }
+
+  add({ input, output, reasoning }: Spent): void {
+    const before = this.#spent
+    this.#spent = {
+      input: before.input + input,
+      output: before.output + output,
+      reasoning: before.reasoning + reasoning,
+    }
+  }
+
+  /** Throws `GivenUp` where the tokens are used up. */
+  mustHaveLeft(): void {
+    const { input, output } = this.#spent
+    const { tokens } = this.#limits
+    if (input + output >= tokens) throw new GivenUp(`there was no answer after ${input + output} tokens`)
+  }
+
+  told(): { readonly steps: number; readonly tokens: Spent } {
+    return { steps: this.#steps, tokens: this.#spent }
+  }
+}
+
+const isCut = '\n\n(The answer ends here: the model reached its limit of tokens.)'
+
+/** The text of a last step. Throws `GivenUp` where there is none to give. */
+function answerOf({ text, end, tagged }: ModelStep): string {
+  const answer = text.trim()
+  if (end === 'broken') throw new GivenUp(`the model's answer broke off${answer && `: ${cut(answer, 300)}`}`)
+  if (end === 'filtered') throw new GivenUp(`the model's provider withheld the answer`)
+  if (answer === '') {
+    const why = end === 'length' ? ' before its limit of tokens' : tagged === '' ? '' : ', it only thought'
+    throw new GivenUp(`the model gave no answer${why}`)
+  }
+  return end === 'length' ? `${answer}${isCut}` : answer
+}
+
+/** There will be no answer, and why: for everyone to read. */
+class GivenUp extends Error {
+  override readonly name = 'GivenUp'
 }

@@ -1,4 +1,4 @@
-import type { SpaceTool } from './tool-names.js'
+import type { OfferedTool } from './toolbox.js'
 
 /** A piece of what a model thinks, as it comes. */
 export interface ThinkingDelta {
@@ -43,12 +43,6 @@ export interface ModelStep {
   readonly spent: Spent
   /** `length`: it ran into a limit of tokens; `broken`: the stream ended too early; `stopped`: it was stopped by us. */
   readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'stopped'
-}
-
-/** A tool as it is offered to a model. */
-export interface OfferedTool extends SpaceTool {
-  /** The name of the argument that asks for a reason. */
-  readonly rationaleKey: string
 }
 
 /** One conversation with a model; it remembers in the provider's own form what was said. */

@@ -1,17 +1,18 @@
 import { cut } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
+import type { Batches } from '../agent/reasoning.js'
 import { patiently } from '../agent/respond.js'
-import { afterPause } from '../participant/active.js'
-import { ConnectionError, ToolError } from '../participant/errors.js'
-import type { CallOptions, Seat } from '../participant/seat.js'
-import type { Batches } from '../reasoning/batches.js'
-import type { ToolResult } from '../tool-call/tool-result.js'
-import { ProposalError } from '../trust/proposal.js'
-import type { CallResult, OfferedTool, WantedCall } from './dialogue.js'
+import { ConnectionError, ToolError } from '../client/errors.js'
+import { ProposalError } from '../client/proposal.js'
+import { afterPause } from '../client/retry.js'
+import type { ToolResult } from '../client/tool-result.js'
+import type { CallOptions, Seat } from '../client/types.js'
+import type { CallResult, WantedCall } from './dialogue.js'
 import { isRecord, rationaleOf, splitRationale } from './rationale.js'
+import type { OfferedTool } from './toolbox.js'
 
 /** Characters of a result that a model gets. */
-const longest = 50_000
+const maxResultChars = 50_000
 /** JSON-RPC's own code for arguments that do not fit. */
 const invalidParams = -32602
 
@@ -54,7 +55,7 @@ export async function dispatch(wanted: readonly WantedCall[], parts: Dispatch): 
     } catch (error) {
       if (parts.options.signal?.aborted) throw error
       if (error instanceof ToolError && error.code === invalidParams) misuses.push(error.message)
-      return { id, name, text: cut(told(error), longest), isError: true }
+      return { id, name, text: cut(told(error), maxResultChars), isError: true }
     }
   })
   return { results: await Promise.all(results), misuses }
@@ -94,7 +95,7 @@ function shown({ text, content, data, approvedBy }: ToolResult): string {
   const all =
     [body, ...others].filter((part) => part !== '').join('\n') || 'Done; the tool gave back nothing.'
   const leave = approvedBy === undefined ? '' : `Approved by ${approvedBy}.\n`
-  return `${leave}${cut(all, longest)}`
+  return `${leave}${cut(all, maxResultChars)}`
 }
 
 /** An error as a model can read it. One that nobody foresaw is thrown on. */

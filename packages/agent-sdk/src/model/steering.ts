@@ -6,7 +6,7 @@ import {
   Kind,
   maxCorrelations,
 } from '@meup/protocol'
-import type { Turn } from '../agent/turn.js'
+import type { Turn } from '../agent/turns.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 

@@ -1,9 +1,13 @@
 import { type AnyEnvelope, Kind, type ParticipantInfo } from '@meup/protocol'
-import { ConnectionError, ToolError } from '../participant/errors.js'
-import type { CallOptions } from '../participant/seat.js'
-import type { OfferedTool } from './dialogue.js'
+import { ConnectionError, ToolError } from '../client/errors.js'
+import type { CallOptions } from '../client/types.js'
 import { isRecord, withRationale } from './rationale.js'
-import { nameTools, type SpaceTool } from './tool-names.js'
+
+/** A tool as it is offered to a model. */
+export interface OfferedTool extends SpaceTool {
+  /** The name of the argument that asks for a reason. */
+  readonly rationaleKey: string
+}
 
 /** What a toolbox needs of a space. */
 export interface Asked {
@@ -20,9 +24,9 @@ export interface Asked {
 export type ToolChoice = string | SpaceTool
 
 /** Milliseconds in which a participant says what tools it has. */
-const patience = 5000
+const listTimeoutMs = 5000
 /** Pages of a list that are read of one participant. */
-const mostPages = 20
+const maxPages = 20
 /** Tools of one participant, and characters of them as JSON: a model is told of all of them at each step. */
 const [maxTools, maxToolChars] = [256, 256 * 1024]
 
@@ -92,9 +96,9 @@ export class Toolbox {
     let chars = 0
     try {
       let cursor: unknown
-      for (let page = 0; page < mostPages; page++) {
+      for (let page = 0; page < maxPages; page++) {
         const params = typeof cursor === 'string' ? { cursor } : {}
-        const asking = { timeoutMs: patience, propose: false }
+        const asking = { timeoutMs: listTimeoutMs, propose: false }
         const list = await this.#space.request(id, 'tools/list', params, asking)
         for (const tool of readTools(id, list.tools)) {
           chars += JSON.stringify(tool).length
@@ -131,4 +135,40 @@ function readTools(participant: string, list: unknown): SpaceTool[] {
     const schema = isRecord(inputSchema) ? inputSchema : {}
     return { participant, name, inputSchema: schema, ...(typeof description === 'string' && { description }) }
   })
+}
+
+/** A tool of another participant. */
+export interface SpaceTool {
+  readonly participant: string
+  readonly name: string
+  readonly description?: string
+  /** JSON Schema of its arguments. */
+  readonly inputSchema: Readonly<Record<string, unknown>>
+}
+
+/** What every provider accepts as the name of a tool: at most this many letters, digits, `_` and `-`. */
+const maxNameChars = 64
+
+/**
+ * Names by which a model calls the tools: `participant__tool`, without what providers refuse. Where two would be alike,
+ * or one too long, the later ones get a number. The same tools in the same order have the same names.
+ */
+function nameTools<Tool extends Pick<SpaceTool, 'participant' | 'name'>>(
+  tools: readonly Tool[],
+): Map<string, Tool> {
+  const named = new Map<string, Tool>()
+  for (const tool of tools) {
+    const plain = `${tool.participant}__${tool.name}`.replace(/[^\w-]/g, '_')
+    const wanted = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`
+    named.set(freeName(wanted, named), tool)
+  }
+  return named
+}
+
+function freeName(wanted: string, taken: ReadonlyMap<string, unknown>): string {
+  for (let number = 1; ; number++) {
+    const suffix = number === 1 ? '' : `_${number}`
+    const name = `${wanted.slice(0, maxNameChars - suffix.length)}${suffix}`
+    if (!taken.has(name)) return name
+  }
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { isSystemError } from '../errors.js'
+import { isSystemError } from './lines.js'
 
 interface ProcessEntry {
   readonly pid: number

@@ -1,14 +1,13 @@
-// A program of its own: runs one command and sees to it that nothing of it outlives the parent.
-// It leads a process group, in which the command runs, and holds one end of a lifeline to the parent.
-// However the parent ends, the kernel closes the other end, and the reaper stops the whole group.
-
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { isSystemError, messageOf } from '../errors.js'
-import { linesOf } from '../lines.js'
+import { isSystemError, linesOf, messageOf } from './lines.js'
 import { LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report, type StartOrder } from './messages.js'
 import { familyOf, RUN_VARIABLE, sendSignal } from './processes.js'
+
+// A program of its own: runs one command and sees to it that nothing of it outlives the parent.
+// It leads a process group, in which the command runs, and holds one end of a lifeline to the parent.
+// However the parent ends, the kernel closes the other end, and the reaper stops the whole group.
 
 const GRACE_MS = 500
 const POLL_MS = 20

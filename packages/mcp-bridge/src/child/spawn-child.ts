@@ -6,10 +6,9 @@ import { resolve } from 'node:path'
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type ChildExit, LIFELINE_FD, type Order, type Report } from './messages.js'
+import { isSystemError, linesOf, settlesWithin } from './lines.js'
+import { type ChildExit, LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report } from './messages.js'
 import { familyOf, sendSignal } from './processes.js'
-import { lastExit, reportsOf } from './reports.js'
-import { settlesWithin } from './settles-within.js'
 
 type StdioMode = 'pipe' | 'ignore' | 'inherit'
 
@@ -145,4 +144,21 @@ function startError(command: string, report: Report | undefined): CannotStartErr
   if (report && 'failed' in report)
     return new CannotStartError(command, report.failed.code, report.failed.reason)
   return new CannotStartError(command, 'UNKNOWN', 'its reaper ended before it ran')
+}
+
+/** What the reaper says, until it has gone. */
+async function* reportsOf(lifeline: Socket): AsyncGenerator<Report, undefined> {
+  try {
+    for await (const line of linesOf(lifeline, LIFELINE_LIMIT)) yield JSON.parse(line)
+  } catch (error) {
+    // A reset connection is one more way in which the reaper can go.
+    if (!isSystemError(error)) throw error
+  }
+}
+
+/** How the command ended, or undefined if the reaper went without saying it. */
+async function lastExit(reports: AsyncIterable<Report>): Promise<ChildExit | undefined> {
+  let exit: ChildExit | undefined
+  for await (const report of reports) if ('exited' in report) exit = report.exited
+  return exit
 }

@@ -1,9 +1,7 @@
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
-import { messageOf } from '../errors.js'
+import { messageOf } from '../child/lines.js'
 import { describeFailure } from './failures.js'
-import { tokenOf, underToken, withToken } from './progress.js'
-import { addressTo, failure, RelayError } from './responses.js'
 
 /** Ids of relayed requests start above those of the SDK's own, which are few and count from 0. */
 const FIRST_ID = 1000
@@ -17,7 +15,7 @@ export interface CallOptions {
   readonly onNotification?: (notification: McpRequestPayload) => void
 }
 
-export interface Calls {
+interface Calls {
   /** Sends a request under an id of ours; the response comes back under the asker's. Never rejects. */
   request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload>
   /** Sends a notification; rejects when the server has ended. */
@@ -149,4 +147,46 @@ function toMessage({ method, params }: McpRequestPayload) {
 function cancelled(signal: AbortSignal | undefined): string {
   const reason: unknown = signal?.reason
   return `the call was cancelled: ${messageOf(reason)}`
+}
+
+type Token = string | number
+
+/** By this an asker knows its progress notifications; another asker may have the same. */
+function tokenOf({ params }: McpRequestPayload): Token | undefined {
+  const { _meta } = (params ?? {}) as { _meta?: { progressToken?: unknown } | null }
+  const token = _meta?.progressToken
+  return typeof token === 'string' || typeof token === 'number' ? token : undefined
+}
+
+/** The request with this token for the asker's own. One that asks for no progress stays as it is. */
+function withToken(request: McpRequestPayload, token: Token): McpRequestPayload {
+  if (tokenOf(request) === undefined) return request
+  const { params } = request
+  return { ...request, params: { ...params, _meta: { ...(params?._meta as object), progressToken: token } } }
+}
+
+/** A notification with this token for the one it came under, if it came under one. */
+function underToken(notification: McpRequestPayload, token: Token | undefined): McpRequestPayload {
+  if (notification.params?.progressToken === undefined) return notification
+  return { ...notification, params: { ...notification.params, progressToken: token } }
+}
+
+/** JSON-RPC codes of what the relay itself has to answer, because the server did not. */
+const RelayError = {
+  serverEnded: -32000,
+  timedOut: -32001,
+  /** As in the Language Server Protocol; MCP itself expects no answer to a cancelled request. */
+  cancelled: -32800,
+  noOutcome: -32603,
+} as const
+
+function failure(code: number, message: string): McpResponsePayload {
+  return { jsonrpc: '2.0', error: { code, message } }
+}
+
+/** The response with the id of the one who asked: none where the request had none. */
+export function addressTo(request: McpRequestPayload, response: McpResponsePayload): McpResponsePayload {
+  if (request.id !== undefined) return { ...response, id: request.id }
+  const { id: _, ...rest } = response
+  return rest
 }

@@ -1,5 +1,5 @@
 import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
-import { messageOf } from '../errors.js'
+import { messageOf } from '../child/lines.js'
 
 const LONGEST_QUOTE = 200
 

@@ -1,6 +1,5 @@
 import type { Space } from '@meup/agent-sdk'
 import { type AnyEnvelope, contextParent, Kind, namespaceOf } from '@meup/protocol'
-import type { Uris } from './uris.js'
 
 type Listener = (uri: string) => void
 
@@ -68,4 +67,38 @@ function changedBy(envelope: AnyEnvelope, uris: Uris): string[] {
 function lineOf(context: string): string[] {
   const parent = contextParent(context)
   return parent === undefined ? [context] : [context, ...lineOf(parent)]
+}
+
+/** Where the resources of a space are. */
+export interface Uris {
+  /** What all of them begin with. */
+  readonly base: string
+  readonly transcript: string
+  readonly contexts: string
+  context(path: string): string
+  readonly audit: string
+  auditOf(agent: string, turn: number): string
+  /** Of the latest turn that has ended, or of a numbered one. */
+  reasoning(agent: string, turn?: number): string
+  /** As RFC 6570 writes them. */
+  readonly templates: Readonly<Record<'context' | 'audit' | 'latest' | 'turn', string>>
+}
+
+export function urisOf(space: string): Uris {
+  const base = `meup://${space}/`
+  return {
+    base,
+    transcript: `${base}transcript`,
+    contexts: `${base}contexts`,
+    context: (path) => `${base}contexts/${path}`,
+    audit: `${base}audit`,
+    auditOf: (agent, turn) => `${base}audit/${agent}/${turn}`,
+    reasoning: (agent, turn) => `${base}reasoning/${agent}${turn === undefined ? '' : `/${turn}`}`,
+    templates: {
+      context: `${base}contexts/{+path}`,
+      audit: `${base}audit/{agent}/{turn}`,
+      latest: `${base}reasoning/{agent}`,
+      turn: `${base}reasoning/{agent}/{turn}`,
+    },
+  }
 }

@@ -1,17 +1,16 @@
 import { PROTOCOL } from '@meup/protocol'
-import { McpServer } from '@modelcontextprotocol/server'
-import type { Desk } from './desk.js'
-import { canElicit } from './elicitation.js'
-import { putApprovals } from './put-approvals.js'
+import { McpServer, ResourceNotFoundError } from '@modelcontextprotocol/server'
+import { addAsk } from './ask.js'
+import { addCalls } from './calls.js'
+import { canElicit, decideBy, formOf, hasForms } from './elicitation.js'
+import { addProposals } from './proposals.js'
 import { addResources } from './resources.js'
-import { tellSubscribed } from './subscriptions.js'
-import { addAsk } from './tools/ask.js'
-import { addCalls } from './tools/calls.js'
-import { addProposals } from './tools/proposals.js'
-import { addSpeech } from './tools/speech.js'
+import type { Desk } from './service.js'
+import { addSpeech } from './speech.js'
+import { explain } from './tool.js'
 
 /** `legacy` = revisions up to 2025-11-25, where a server may ask its client; `modern` = from 2026-07-28 on. */
-export type Era = 'legacy' | 'modern'
+type Era = 'legacy' | 'modern'
 
 /** The server for one client of the legacy era, which is told and asked things without having called. */
 export function createLegacyServer(desk: Desk): McpServer {
@@ -51,3 +50,92 @@ const instructionsFor = ({ space, uris }: Desk): string =>
     'ask puts a question and waits for the answer; list_participants says who is there, list_tools and call_tool use their tools.',
     `What agents think is in ${uris.contexts} and ${uris.audit}.`,
   ].join(' ')
+
+/** The SDK needs a limit; people take their time, and what is decided elsewhere ends the form. */
+const longestTimerMs = 2 ** 31 - 1
+
+/**
+ * Puts what this identity may approve to the user of a client that can show forms: one proposal after the other, each
+ * once, as long as the client stays. Who dismisses the form has decided nothing.
+ */
+function putApprovals(server: McpServer, desk: Desk): void {
+  const gone = new AbortController()
+  onceClosed(server, () => gone.abort('the client has gone'))
+  server.server.oninitialized = () => {
+    if (!hasForms(server.server.getClientCapabilities()?.elicitation)) return
+    putAll(server, desk, gone.signal).catch((error: unknown) => desk.log(`no more is put: ${explain(error)}`))
+  }
+}
+
+async function putAll(server: McpServer, desk: Desk, gone: AbortSignal): Promise<void> {
+  const { approvals } = desk
+  const seen = new Set<string>()
+  for (
+    let next = await approvals.next(seen, gone);
+    next !== undefined;
+    next = await approvals.next(seen, gone)
+  ) {
+    seen.add(next.id)
+    await putOne(server, desk, next.id, gone)
+  }
+}
+
+async function putOne(server: McpServer, desk: Desk, id: string, gone: AbortSignal): Promise<void> {
+  const { approvals, log } = desk
+  const settled = approvals.settled(id)
+  const signal = AbortSignal.any([gone, settled.signal])
+  try {
+    const form = formOf(approvals.view(id), approvals.mayReject(id))
+    const { action, content } = await server.server.elicitInput(form, { signal, timeout: longestTimerMs })
+    if (action === 'accept') decideBy(desk, id, content)
+  } catch (error) {
+    if (!signal.aborted) log(`the proposal ${id} was not decided by the user: ${explain(error)}`)
+  } finally {
+    settled.close()
+  }
+}
+
+/** Addresses that one client may subscribe to. */
+const maxSubscriptions = 1000
+
+/** Tells a client of changes of what it has subscribed to: up to revision 2025-11-25 the server keeps the list. */
+function tellSubscribed(server: McpServer, desk: Desk): void {
+  const subscribed = new Set<string>()
+  const { server: protocol } = server
+  protocol.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
+    if (!uri.startsWith(desk.uris.base)) throw new ResourceNotFoundError(uri)
+    if (subscribed.size >= maxSubscriptions)
+      throw new Error(`there are ${maxSubscriptions} subscriptions already; end some of them`)
+    subscribed.add(uri)
+    return {}
+  })
+  protocol.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    subscribed.delete(uri)
+    return {}
+  })
+  tellChanges(server, desk, (uri) => subscribed.has(uri))
+}
+
+/** Tells of all that changes, unless told otherwise: for whoever passes on only what its client asked for. */
+export function tellChanges(
+  server: McpServer,
+  { changes, log }: Desk,
+  isWanted: (uri: string) => boolean = () => true,
+): void {
+  const stop = changes.listen((uri) => {
+    if (!server.isConnected() || !isWanted(uri)) return
+    server.server
+      .sendResourceUpdated({ uri })
+      .catch((error: Error) => log(`a change could not be told: ${error.message}`))
+  })
+  onceClosed(server, stop)
+}
+
+/** The SDK knows one listener; there may be several here. */
+function onceClosed({ server }: McpServer, listener: () => void): void {
+  const before = server.onclose
+  server.onclose = () => {
+    before?.()
+    listener()
+  }
+}

@@ -6,9 +6,11 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import type { Desk } from './service.js'
+import { explain } from './tool.js'
 
 /** Characters of the arguments that are shown. */
-const longest = 1000
+const maxParameterChars = 1000
 
 export type Decision =
   | { readonly decision: 'approve' }
@@ -24,7 +26,7 @@ export function formOf(proposal: ProposalView, mayReject: boolean): ElicitReques
   return {
     mode: 'form',
     message: [
-      `${source.from} proposes ${target} ${onOneLine(inlineJson(parameters, longest))}`,
+      `${source.from} proposes ${target} ${onOneLine(inlineJson(parameters, maxParameterChars))}`,
       `Why: ${onOneLine(reasonText(rationale))}`,
     ].join('\n'),
     requestedSchema: {
@@ -63,3 +65,15 @@ export function canElicit({ server }: McpServer, { mcpReq }: Pick<ServerContext,
 /** A client from before there were modes names none, and means forms. */
 export const hasForms = (elicitation: { form?: unknown; url?: unknown } | undefined): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+
+/** Does what somebody has filled into a form. What comes of it is for the proposer, and not waited for. */
+export function decideBy(
+  { approvals, log }: Pick<Desk, 'approvals' | 'log'>,
+  id: string,
+  content: Readonly<Record<string, unknown>> | undefined,
+): void {
+  const decision = decisionIn(content)
+  if (decision === undefined) return
+  const done = decision.decision === 'approve' ? approvals.approve(id) : approvals.reject(id, decision.reason)
+  done.catch((error: unknown) => log(`the proposal ${id} could not be decided: ${explain(error)}`))
+}

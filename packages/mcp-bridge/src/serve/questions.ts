@@ -27,13 +27,13 @@ export interface Asking {
 }
 
 /** Questions past this many are forgotten, oldest first: an asker that was told to come back need not do so. */
-const remembered = 1000
-const longestThought = 2000
+const maxQuestions = 1000
+const maxThoughtChars = 2000
 
 /** What the clients of one seat ask. A question outlives the MCP request that it came with. */
 export class Questions {
   readonly #space: Space
-  readonly #known = new Bounded<Question>(remembered)
+  readonly #known = new Bounded<Question>(maxQuestions)
   readonly #open = new Set<Question>()
   readonly #farewells = new Set<Promise<unknown>>()
 
@@ -106,7 +106,7 @@ class Ear {
     if (namespaceOf(kind) !== namespaceOf(Kind.reasoningStart)) return
     const run = contextRoot(context ?? id)
     if (kind === Kind.reasoningStart && isAbout) this.#runs.add(run)
-    const text = onOneLine(payloadText(payload as Record<string, unknown>)).slice(0, longestThought)
+    const text = onOneLine(payloadText(payload as Record<string, unknown>)).slice(0, maxThoughtChars)
     if (text !== '' && this.#runs.has(run)) this.#think(`${from}: ${text}`)
   }
 

@@ -1,4 +1,6 @@
-import { ConnectionError, ProtocolError } from '@meup/agent-sdk'
+import { type AnyEnvelope, ConnectionError } from '@meup/agent-sdk'
+import { createTranscript, type Message, reasoningCommand, type TurnInfo } from '@meup/folds'
+import { anyContext, type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
 import {
   ProtocolError as McpError,
   type McpServer,
@@ -6,18 +8,10 @@ import {
   ResourceNotFoundError,
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
-import type { Desk } from './desk.js'
-import { explain } from './failures.js'
-import {
-  readAudit,
-  readContext,
-  readContexts,
-  readReasoning,
-  readTranscript,
-  readTurnAudit,
-} from './texts.js'
+import type { Desk, Query, SpaceReading } from './service.js'
+import { explain } from './tool.js'
 
-interface Described {
+interface ResourceInfo {
   readonly title: string
   readonly description: string
   readonly mimeType: string
@@ -31,52 +25,52 @@ const [json, markdown, plain] = ['application/json', 'text/markdown', 'text/plai
 export function addResources(server: McpServer, { space, reading, uris }: Desk): void {
   const name = space.welcome.space.id
   const { templates } = uris
-  const add = (id: string, uri: string, described: Described, read: () => Promise<string>): void => {
-    server.registerResource(id, uri, described, (address) => answer(address, described, read))
+  const add = (id: string, uri: string, described: ResourceInfo, read: () => Promise<string>): void => {
+    server.registerResource(id, uri, described, (address) => toContents(address, described, read))
   }
   const addTemplate = (
     id: string,
     template: string,
-    described: Described,
+    described: ResourceInfo,
     read: (value: (name: string) => string) => Promise<string>,
   ): void => {
     const all = new ResourceTemplate(template, { list: undefined })
     server.registerResource(id, all, described, (address, values: Values) =>
-      answer(address, described, () => read((key) => String(values[key]))),
+      toContents(address, described, () => read((key) => String(values[key]))),
     )
   }
 
   add(
     'transcript',
     uris.transcript,
-    about('Transcript', 'The main conversation, oldest first.', json),
-    async () => toText(await readTranscript(reading)),
+    describeResource('Transcript', 'The main conversation, oldest first.', json),
+    async () => toJsonText(await readTranscript(reading)),
   )
   add(
     'contexts',
     uris.contexts,
-    about('Contexts', 'The tree of what was thought about, oldest first.', json),
-    async () => toText(await readContexts(reading)),
+    describeResource('Contexts', 'The tree of what was thought about, oldest first.', json),
+    async () => toJsonText(await readContexts(reading)),
   )
-  add('audit', uris.audit, about('Audit', 'What agents did lately, step by step.', markdown), () =>
+  add('audit', uris.audit, describeResource('Audit', 'What agents did lately, step by step.', markdown), () =>
     readAudit(reading),
   )
   addTemplate(
     'context',
     templates.context,
-    about('One context', 'What was thought and done in one context and below it.', json),
-    async (value) => toText(await readContext(reading, value('path'))),
+    describeResource('One context', 'What was thought and done in one context and below it.', json),
+    async (value) => toJsonText(await readContext(reading, value('path'))),
   )
   addTemplate(
     'turn-audit',
     templates.audit,
-    about('Audit of one turn', 'What an agent did in one of its turns, step by step.', markdown),
+    describeResource('Audit of one turn', 'What an agent did in one of its turns, step by step.', markdown),
     (value) => readTurnAudit(reading, name, value('agent'), value('turn')),
   )
   addTemplate(
     'latest-reasoning',
     templates.latest,
-    about(
+    describeResource(
       'Reasoning of the latest turn',
       'Why an agent used its tools in its latest turn that has ended.',
       plain,
@@ -86,20 +80,20 @@ export function addResources(server: McpServer, { space, reading, uris }: Desk):
   addTemplate(
     'turn-reasoning',
     templates.turn,
-    about('Reasoning of one turn', 'Why an agent used its tools in one of its turns.', plain),
+    describeResource('Reasoning of one turn', 'Why an agent used its tools in one of its turns.', plain),
     (value) => readReasoning(reading, name, value('agent'), value('turn')),
   )
 }
 
-const about = (title: string, description: string, mimeType: string): Described => ({
+const describeResource = (title: string, description: string, mimeType: string): ResourceInfo => ({
   title,
   description,
   mimeType,
 })
 
-const toText = (value: unknown): string => JSON.stringify(value, null, 2)
+const toJsonText = (value: unknown): string => JSON.stringify(value, null, 2)
 
-async function answer({ href }: URL, { mimeType }: Described, read: () => Promise<string>) {
+async function toContents({ href }: URL, { mimeType }: ResourceInfo, read: () => Promise<string>) {
   try {
     return { contents: [{ uri: href, mimeType, text: await read() }] }
   } catch (error) {
@@ -110,4 +104,94 @@ async function answer({ href }: URL, { mimeType }: Described, read: () => Promis
     if (isKnown) throw new McpError(ProtocolErrorCode.InternalError, explain(error))
     throw error
   }
+}
+
+/** Envelopes, steps or contexts in one resource; the maxItems that a gateway gives at once. */
+const maxItems = 1000
+/** Turns among which an answered one is looked for: so many more may have begun since. */
+const maxTurnsSearched = 100
+/** Turns in the resource of the audit. */
+const latestTurns = 20
+
+interface Page<Item> {
+  readonly items: readonly Item[]
+  /** Whether that is all there is; else these are the latest. */
+  readonly isWhole: boolean
+}
+
+const threadOf = (space: string, agent: string): string => `${space}/${agent}`
+
+/** The main conversation, oldest first. */
+async function readTranscript(reading: SpaceReading): Promise<Page<Message>> {
+  const kind = [Kind.chat, Kind.chatAcknowledge, Kind.chatCancel].join()
+  const { items, isWhole } = await readLatest(reading, { kind })
+  const transcript = createTranscript()
+  for (const envelope of items) transcript.apply(envelope as Envelope)
+  return { items: transcript.messages(), isWhole }
+}
+
+/** The tree of contexts, oldest first, as the gateway tells it. */
+async function readContexts(reading: SpaceReading): Promise<Page<unknown>> {
+  const { contexts } = await reading.json<{ contexts: unknown[] }>('contexts', {})
+  return { items: contexts.slice(-maxItems), isWhole: contexts.length <= maxItems }
+}
+
+/** One context with what is nested in it, and what was said there. Rejects with `not_found`. */
+async function readContext(reading: SpaceReading, path: string): Promise<object> {
+  if (parseContext(path, anyContext) === undefined) {
+    throw new ProtocolError('not_found', `${path} is no context, such as run or run/step`)
+  }
+  const context = await reading.json<object>(`contexts/${path}`, {})
+  const { items: envelopes, isWhole } = await readLatest(reading, { context: path })
+  return { ...context, envelopes, isWhole }
+}
+
+async function readLatest(reading: SpaceReading, query: Query): Promise<Page<AnyEnvelope>> {
+  const { envelopes, has_more } = await reading.json<{ envelopes: AnyEnvelope[]; has_more: boolean }>(
+    'envelopes',
+    { ...query, order: 'desc', limit: `${maxItems}` },
+  )
+  return { items: envelopes.toReversed(), isWhole: !has_more }
+}
+
+/** What agents did lately, turn by turn: Markdown. */
+const readAudit = (reading: SpaceReading): Promise<string> =>
+  reading.text('audit/export', { format: 'markdown', limit: `${latestTurns}` })
+
+/** The same of one turn. Rejects with `not_found`. */
+const readTurnAudit = (reading: SpaceReading, space: string, agent: string, turn: string): Promise<string> =>
+  reading.text('audit/export', { format: 'markdown', thread_id: threadOf(space, agent), turn })
+
+/** Why an agent used its tools in its latest turn that has ended, or in a numbered one. Rejects with `not_found`. */
+async function readReasoning(
+  reading: SpaceReading,
+  space: string,
+  agent: string,
+  turn?: string,
+): Promise<string> {
+  if (turn !== undefined && !/^[1-9]\d{0,8}$/.test(turn)) {
+    throw new ProtocolError('invalid_request', `turns are numbered from 1; ${turn} is no such number`)
+  }
+  const part = turn === undefined ? { limit: '10' } : { before: `${Number(turn) + 1}`, limit: '1' }
+  const turns = await readTurns(reading, threadOf(space, agent), part)
+  if (turn !== undefined && turns.every(({ turn_number }) => turn_number !== Number(turn))) {
+    throw new ProtocolError('not_found', `there is no turn ${turn} of ${agent} that you may read`)
+  }
+  return reasoningCommand(turn ?? '', { turns, isActive: false }).join('\n')
+}
+
+/** The number of the turn that an agent's answer has ended; `undefined` = it is none of the latest. */
+export async function turnEndedAt(
+  reading: SpaceReading,
+  space: string,
+  agent: string,
+  ts: string,
+): Promise<number | undefined> {
+  const turns = await readTurns(reading, threadOf(space, agent), { limit: `${maxTurnsSearched}` })
+  return turns.findLast(({ completed_at }) => completed_at === ts)?.turn_number
+}
+
+async function readTurns(reading: SpaceReading, thread: string, part: Query): Promise<readonly TurnInfo[]> {
+  const { turns } = await reading.json<{ turns: TurnInfo[] }>('turns', { thread_id: thread, ...part })
+  return turns
 }

@@ -1,9 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { createLegacyServer, createSpaceServer } from './create-server.js'
-import { type Desk, openDesk } from './desk.js'
-import type { ServedSpace } from './served-space.js'
-import { tellChanges } from './subscriptions.js'
+import { createLegacyServer, createSpaceServer, tellChanges } from './create-server.js'
+import { type Desk, openDesk, type ServedSpace } from './service.js'
 
 export interface Serving {
   /** Resolves when the client has gone, or the space was closed by an error, with that error. */

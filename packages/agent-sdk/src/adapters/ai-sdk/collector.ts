@@ -1,7 +1,6 @@
 import type { AssistantModelMessage, FinishReason, ProviderMetadata, TextStreamPart, ToolSet } from 'ai'
 import type { ModelStep, Spent, WantedCall } from '../../model/dialogue.js'
-import { isRecord } from '../../model/rationale.js'
-import { answerIn } from '../../model/tagged.js'
+import { answerIn, isRecord } from '../../model/rationale.js'
 
 type Part = TextStreamPart<ToolSet>
 type Content = Exclude<AssistantModelMessage['content'], string>[number]

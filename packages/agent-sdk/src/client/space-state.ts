@@ -1,0 +1,222 @@
+import {
+  type AnyEnvelope,
+  type Capabilities,
+  type Capability,
+  type ContextInfo,
+  compileCapabilities,
+  contextParent,
+  contextRoot,
+  type EnvelopeOf,
+  GATEWAY,
+  GUEST,
+  hiddenByAfter,
+  Kind,
+  namespaceOf,
+  type ParticipantInfo,
+  PatternError,
+  ruleOf,
+  type Subject,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { type Waiter, type WaitOptions, wait } from './wait.js'
+
+/** Who is in the space: told by every welcome, kept up to date by presence. */
+export class People {
+  readonly #known = new Map<string, ParticipantInfo>()
+  /** Whom each waits for. */
+  readonly #waiting = new Map<Waiter<void>, readonly string[]>()
+  /** The last seq whose presence the welcome tells already; what is replayed of before is history. */
+  #head = 0
+
+  list(): ParticipantInfo[] {
+    return [...this.#known.values()]
+  }
+
+  whenPresent(ids: readonly string[], options: WaitOptions): Promise<void> {
+    return wait<void>(
+      `sign of ${ids.join(', ')}`,
+      options,
+      (waiter) => {
+        this.#waiting.set(waiter, ids)
+        this.#look()
+      },
+      (waiter) => this.#waiting.delete(waiter),
+    )
+  }
+
+  tell({ participants, space }: WelcomePayload): void {
+    this.#head = space.head
+    this.#known.clear()
+    for (const { id, capabilities, status } of participants) this.#known.set(id, { id, capabilities, status })
+    this.#look()
+  }
+
+  take(envelope: AnyEnvelope): void {
+    if (envelope.kind !== Kind.systemPresence || (envelope.seq ?? 0) <= this.#head) return
+    const { event, participant } = envelope.payload
+    const known = this.#known.get(participant.id)
+    const capabilities = participant.capabilities ?? known?.capabilities ?? []
+    const status = event === 'update' ? (known?.status ?? 'away') : event === 'join' ? 'present' : 'away'
+    // A guest never comes back under its name.
+    if (event === 'leave' && participant.id.startsWith(GUEST)) this.#known.delete(participant.id)
+    else this.#known.set(participant.id, { id: participant.id, capabilities, status })
+    this.#look()
+  }
+
+  fail(error: Error): void {
+    for (const { reject } of [...this.#waiting.keys()]) reject(error)
+  }
+
+  #look(): void {
+    for (const [{ resolve }, ids] of [...this.#waiting]) {
+      if (ids.every((id) => this.#known.get(id)?.status === 'present')) resolve()
+    }
+  }
+}
+
+/** A run that goes on, whether it is hidden, and by whom: the owner hides its own thoughts, anybody else all [MEUP-9.6]. */
+export type Run = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible' | 'hiddenBy'>
+
+/** That somebody hides a run, or does not any more. */
+export interface VisibilityChange {
+  /** The run. */
+  readonly context: string
+  /** Whether nobody hides it now. */
+  readonly reasoningVisible: boolean
+  /** Who hides it now; absent = nobody. */
+  readonly hiddenBy?: readonly string[]
+  /** Absent where the run has ended, which shows it, or where this happened while the line was down. */
+  readonly by?: string
+}
+
+/** Runs past this many are forgotten, oldest first: a connection that cuts reasoning hears of no ends. */
+const maxRuns = 10_000
+
+/** Which runs go on: told by every welcome, kept up to date by what comes. */
+export class Runs {
+  readonly #changed: (change: VisibilityChange) => void
+  #open = new Map<string, Run>()
+  /** The last seq that the welcome knows of; what is replayed of before is history. */
+  #head = 0
+
+  constructor(changed: (change: VisibilityChange) => void) {
+    this.#changed = changed
+  }
+
+  /** Oldest first. */
+  list(): Run[] {
+    return [...this.#open.values()]
+  }
+
+  /** Who hides a run; `undefined` = nobody. */
+  hiddenBy(context: string): string[] | undefined {
+    return this.#open.get(contextRoot(context))?.hiddenBy
+  }
+
+  tell({ contexts, space }: WelcomePayload): void {
+    const before = this.#open
+    this.#head = space.head
+    this.#open = new Map()
+    for (const { context, owner, hiddenBy } of contexts) {
+      if (contextParent(context) === undefined)
+        this.#open.set(context, { context, owner, ...shown(hiddenBy) })
+    }
+    for (const { context, hiddenBy } of before.values()) {
+      const now = this.hiddenBy(context)
+      if (String(hiddenBy) !== String(now)) this.#changed({ context, ...shown(now) })
+    }
+  }
+
+  take(envelope: AnyEnvelope): void {
+    if ((envelope.seq ?? 0) <= this.#head) return
+    const { kind, from, context } = envelope
+    if (kind === Kind.reasoningStart && context === undefined) this.#begin(envelope.id, from)
+    else if (kind === Kind.observeVisibility) this.#toggle(envelope)
+    else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel)
+      this.#end(context ?? '', from)
+  }
+
+  #begin(context: string, owner: string): void {
+    this.#open.set(context, { context, owner, reasoningVisible: true })
+    if (this.#open.size > maxRuns) this.#open.delete(this.#open.keys().next().value ?? '')
+  }
+
+  #toggle(envelope: EnvelopeOf<typeof Kind.observeVisibility>): void {
+    const run = this.#open.get(envelope.payload.context)
+    if (run === undefined) return
+    const { context, owner } = run
+    const hiddenBy = hiddenByAfter(run, envelope)
+    if (String(hiddenBy) === String(run.hiddenBy)) return
+    this.#open.set(context, { context, owner, ...shown(hiddenBy) })
+    this.#changed({ context, ...shown(hiddenBy), by: envelope.from })
+  }
+
+  /** Somebody else's cancel is but a request. */
+  #end(context: string, from: string): void {
+    const run = this.#open.get(context)
+    if (run === undefined || (from !== run.owner && from !== GATEWAY)) return
+    this.#open.delete(context)
+    if (!run.reasoningVisible) this.#changed({ context, reasoningVisible: true })
+  }
+}
+
+const shown = (hiddenBy: string[] | undefined): Pick<Run, 'reasoningVisible' | 'hiddenBy'> =>
+  hiddenBy === undefined ? { reasoningVisible: true } : { reasoningVisible: false, hiddenBy }
+
+/** What this participant may send, as the last welcome tells it. The gateway has the last word. */
+export class Rights {
+  #list: readonly Capability[] = []
+  #compiled: readonly Capabilities[] | undefined
+
+  /** Whether they are others than before. */
+  tell(list: readonly Capability[]): boolean {
+    const changed = JSON.stringify(list) !== JSON.stringify(this.#list)
+    if (changed) {
+      this.#list = list
+      this.#compiled = undefined
+    }
+    return changed
+  }
+
+  allow(envelope: Subject): boolean {
+    const rule = ruleOf(envelope.kind)
+    if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
+    if (rule?.free) return true
+    // One by one: what is configured and what is granted make a longer list together than one may be.
+    this.#compiled ??= this.#list.flatMap(compile)
+    return this.#compiled.some((each) => each.allows(envelope).allowed)
+  }
+}
+
+/** What this version cannot read allows nothing here. */
+function compile(capability: Capability): Capabilities[] {
+  try {
+    return [compileCapabilities([capability])]
+  } catch (error) {
+    if (error instanceof PatternError) return []
+    throw error
+  }
+}
+
+/** Whoever knows what time it is in the space. */
+export interface Timed {
+  /** Milliseconds since 1970 by the gateway's clock, which alone decides what has expired. */
+  gatewayTime(): number
+}
+
+/** What the gateway's clock says, whatever the clock of this machine does. */
+export class GatewayTime {
+  /** Milliseconds that the gateway's clock is ahead of this one. */
+  #ahead = 0
+
+  /** `ts`: when the gateway said what has just come, RFC 3339. */
+  hear(ts: string): void {
+    const ahead = Date.parse(ts) - Date.now()
+    if (Number.isFinite(ahead)) this.#ahead = ahead
+  }
+
+  /** Milliseconds since 1970. It may be behind by as long as the welcome was on its way. */
+  now(): number {
+    return Date.now() + this.#ahead
+  }
+}

@@ -1,0 +1,110 @@
+import { ConnectionError } from './errors.js'
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal
+  /** Milliseconds until waiting is given up; default 60,000; `Infinity` = never. */
+  readonly timeoutMs?: number
+}
+
+/** Milliseconds. */
+export const defaultTimeout = 60_000
+
+/** Someone who waits for a value; the first settling counts. */
+export interface Waiter<Value> {
+  resolve(value: Value): void
+  reject(error: Error): void
+}
+
+/**
+ * A promise that is rejected when it is aborted or takes too long. `begin` gets its settlers; `end` is called once,
+ * however it is settled.
+ */
+export function wait<Value>(
+  what: string,
+  { signal, timeoutMs = defaultTimeout }: WaitOptions,
+  begin: (waiter: Waiter<Value>) => void,
+  end: (waiter: Waiter<Value>) => void,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const finish = (): void => {
+      cancel()
+      signal?.removeEventListener('abort', aborted)
+      end(waiter)
+    }
+    const waiter: Waiter<Value> = {
+      resolve: (value) => {
+        finish()
+        resolve(value)
+      },
+      reject: (error) => {
+        finish()
+        reject(error)
+      },
+    }
+    const aborted = (): void =>
+      waiter.reject(new ConnectionError('aborted', `aborted: ${String(signal?.reason)}`))
+    const late = (): void =>
+      waiter.reject(new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`))
+    const cancel = after(timeoutMs, late)
+    begin(waiter)
+    if (signal?.aborted) aborted()
+    else signal?.addEventListener('abort', aborted)
+  })
+}
+
+/** What a timer can be set to, in ms; beyond it fires at once. */
+const maxTimerMs = 2 ** 31 - 1
+
+/** Calls back after so many ms, however many; never for `Infinity`. Gives what cancels it. */
+export function after(ms: number, callback: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const arm = (left: number): void => {
+    if (left === Number.POSITIVE_INFINITY) return
+    const part = Math.min(Math.max(left, 0), maxTimerMs)
+    timer = setTimeout(() => (part < left ? arm(left - part) : callback()), part)
+  }
+  arm(ms)
+  return () => clearTimeout(timer)
+}
+
+interface Closing {
+  readonly ended: { readonly error: Error | undefined } | undefined
+  on(event: 'closed', listener: (error: Error | undefined) => void): unknown
+  off(event: 'closed', listener: (error: Error | undefined) => void): unknown
+}
+
+/**
+ * Pushed values as an iteration that loses none of them. It ends when its source closes, throws when the source was
+ * closed by an error, and stops listening when the loop is left.
+ */
+export function stream<Value>(source: Closing, listen: (push: (value: Value) => void) => () => void) {
+  const values: Value[] = []
+  let wake: (() => void) | undefined
+  let over = source.ended
+  const closed = (error: Error | undefined): void => {
+    over = { error }
+    wake?.()
+  }
+  const stop = listen((value) => {
+    values.push(value)
+    wake?.()
+  })
+  source.on('closed', closed)
+
+  async function* iterate(): AsyncGenerator<Value, void> {
+    try {
+      for (;;) {
+        while (values.length > 0) yield values.shift() as Value
+        if (over?.error !== undefined) throw over.error
+        if (over !== undefined) return
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    } finally {
+      stop()
+      source.off('closed', closed)
+    }
+  }
+  return iterate()
+}

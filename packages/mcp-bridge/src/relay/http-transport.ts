@@ -1,0 +1,220 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  type FetchLike,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type RequestId,
+  SdkHttpError,
+  STDIO_DEFAULT_MAX_BUFFER_SIZE,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client'
+import { settlesWithin } from '../child/lines.js'
+import { describeFailure, errorIn, isNetworkFailure } from './failures.js'
+import type { RelayTransport } from './relay.js'
+
+type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1]
+
+const TERMINATE_TIMEOUT_MS = 1000
+
+interface HttpTransportOptions {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** How long a server that has lost the session may take to greet again, in ms. */
+  readonly greetingMs: number
+}
+
+/**
+ * MCP over Streamable HTTP. A session that the server has lost is begun anew, and what met its end is sent again, for
+ * it was not taken. A server out of reach has ended; one that refuses a message has not.
+ */
+export function httpTransport({ url, headers, greetingMs }: HttpTransportOptions): RelayTransport {
+  let end = (_reason: string): void => {}
+  const ended = new Promise<{ reason: string }>((resolve) => {
+    end = (reason) => resolve({ reason })
+  })
+  let isClosed = false
+  /** How the session was begun, where there is one. */
+  let hello: JSONRPCRequest | undefined
+  let greeting: Promise<void> | undefined
+  let takeGreeting = (_message: JSONRPCMessage): boolean => false
+
+  const fetch: FetchLike = watchedFetch(headers, {
+    away: (reason) => end(reason),
+    streamLost: () => void greetAgain().catch(() => {}), // That it failed is told as the end.
+  })
+  const inner = new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch })
+  inner.onmessage = (message) => {
+    if (!takeGreeting(message)) transport.onmessage?.(message)
+  }
+  inner.onerror = (error) => {
+    if (!isClosed) transport.onerror?.(error)
+  }
+  inner.onclose = () => transport.onclose?.()
+
+  const beginSession = async (request: JSONRPCRequest): Promise<void> => {
+    const id = `again ${inner.sessionId}`
+    const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
+      takeGreeting = (message) => {
+        if (!('id' in message) || message.id !== id) return false
+        resolve(message)
+        return true
+      }
+      const onRequestStreamEnd = () => reject(new Error('broke off its reply'))
+      inner.send({ ...request, id }, { onRequestStreamEnd }).catch(reject)
+    })
+    if (!(await settlesWithin(answered, greetingMs)))
+      throw new Error(`did not answer within ${greetingMs} ms`)
+    const answer = await answered
+    if (!('result' in answer)) throw new Error('answered with an error')
+    inner.setProtocolVersion(String(answer.result.protocolVersion))
+    await inner.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  }
+
+  /** However many messages met the end of a session, the next one is begun once. */
+  const greetAgain = async (): Promise<void> => {
+    if (hello === undefined || isClosed) return
+    greeting ??= beginSession(hello).finally(() => {
+      greeting = undefined
+    })
+    try {
+      await greeting
+    } catch (error) {
+      end(`lost the session, and at a new greeting ${describeFailure(error)}`)
+      throw error
+    }
+  }
+
+  /** What reads the stream of a reply was begun by the sending of its request, and runs in its context. */
+  const stream = new AsyncLocalStorage<RequestId | undefined>()
+  const sendOnce = (message: JSONRPCMessage, options?: SendOptions): Promise<void> => {
+    const id = 'method' in message && 'id' in message ? message.id : undefined
+    return stream.run(id, () => inner.send(message, options))
+  }
+
+  const send = async (message: JSONRPCMessage, options?: SendOptions): Promise<void> => {
+    const { sessionId } = inner
+    try {
+      await sendOnce(message, options)
+    } catch (error) {
+      const answer = answerIn(error, message)
+      if (answer !== undefined) return transport.onmessage?.(answer)
+      if (sessionId === undefined || !('method' in message) || !hasLostSession(error)) throw error
+      if (inner.sessionId === sessionId) await greetAgain()
+      await sendOnce(message, options)
+    }
+  }
+
+  const transport: RelayTransport = {
+    ended,
+    hasPerRequestStream: true,
+    streamOf: () => stream.getStore(),
+    get sessionId() {
+      return inner.sessionId
+    },
+    start: () => inner.start(),
+    setProtocolVersion: (version) => inner.setProtocolVersion(version),
+    async send(message, options) {
+      if ('method' in message && 'id' in message && message.method === 'initialize') hello = message
+      await send(message, options as SendOptions)
+    },
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await settlesWithin(inner.terminateSession(), TERMINATE_TIMEOUT_MS)
+      end('was disconnected')
+      await inner.close()
+    },
+  }
+  return transport
+}
+
+/** Statuses that are about who asks, not about what is asked. */
+const personal = [401, 403]
+
+/** The answer to a message that came as an HTTP error: so revision 2026-07-28 answers an unknown method. */
+function answerIn(error: unknown, message: JSONRPCMessage): JSONRPCMessage | undefined {
+  if (!(error instanceof SdkHttpError) || !('id' in message) || personal.includes(error.status))
+    return undefined
+  const { text } = error.data
+  return errorIn(text)?.id === message.id ? (JSON.parse(String(text)) as JSONRPCMessage) : undefined
+}
+
+/** By the specification it is a 404; servers modelled on older examples of the SDK say 400 and the reason. */
+function hasLostSession(error: unknown): boolean {
+  if (!(error instanceof SdkHttpError)) return false
+  return error.status === 404 || (error.status === 400 && /session/i.test(String(error.data.text)))
+}
+
+interface Watcher {
+  /** There is no server at the address. */
+  away(reason: string): void
+  /** The server knows nothing more of a session whose stream it had opened. */
+  streamLost(): void
+}
+
+/** What a proxy answers for a server that is not there; a single slow answer (504) is another matter. */
+const awayStatuses = [502, 503]
+
+/** Fetch that tells what has become of the server, and hides what the headers hold from what errors quote. */
+function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watcher): FetchLike {
+  const redact = redactor(headers)
+  let hasStream = false
+
+  return async (url, init) => {
+    const response = await fetch(url, init).catch((error: unknown) => {
+      if (isAbsence(error)) watcher.away(describeFailure(error))
+      throw error
+    })
+    if (awayStatuses.includes(response.status)) watcher.away(`answered HTTP ${response.status}`)
+    if (init?.method === 'GET') {
+      if (hasStream && response.status === 404) watcher.streamLost()
+      hasStream = response.ok
+    }
+    if (response.body === null) return response
+    const body = bounded(response)
+    return response.ok ? body : new Response(redact(await body.text()), response)
+  }
+}
+
+/** An answer that is merely slow to begin fails like this, too. */
+function isAbsence(error: unknown): boolean {
+  return isNetworkFailure(error) && !('code' in error.cause && error.cause.code === 'UND_ERR_HEADERS_TIMEOUT')
+}
+
+/** As much as a server may say in one line over stdio. */
+const MAX_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE
+
+/** What ends an event of a stream. */
+const emptyLine = /\r?\n\r?\n|\r\r/g
+
+/** The same response, but a message in it that is too long to be held in memory is an error. */
+function bounded(response: Response): Response {
+  if (response.body === null) return response
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+  let size = 0
+  const count = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      size = isStream ? afterLastEvent(chunk, size) : size + chunk.length
+      if (size > MAX_BYTES) controller.error(new Error(`answered with more than ${MAX_BYTES} bytes`))
+      else controller.enqueue(chunk)
+    },
+  })
+  return new Response(response.body.pipeThrough(count), response)
+}
+
+/** Bytes since the last end of an event. One that is cut between two chunks is found by the next. */
+function afterLastEvent(chunk: Uint8Array, before: number): number {
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1')
+  const last = [...text.matchAll(emptyLine)].at(-1)
+  return last === undefined ? before + chunk.length : chunk.length - last.index - last[0].length
+}
+
+/** Shorter words of a header are no secrets, and would be found in any text. */
+const SHORTEST_SECRET = 8
+
+/** Hides what headers hold from text that is logged: a server may quote what it was sent. */
+function redactor(headers: Readonly<Record<string, string>>): (text: string) => string {
+  const words = Object.values(headers).flatMap((value) => value.trim().split(/\s+/))
+  const secrets = words.filter((word) => word.length >= SHORTEST_SECRET)
+  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text)
+}

@@ -1,0 +1,151 @@
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import {
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  type McpServer,
+  originValidationResponse,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import { createLegacyServer, createSpaceServer } from './create-server.js'
+import { openDesk, type ServedSpace } from './service.js'
+import type { Serving } from './stdio.js'
+
+export interface HttpServing extends Serving {
+  /** Where clients speak Streamable HTTP, such as `http://127.0.0.1:8081/mcp`. */
+  readonly url: string
+}
+
+export interface HttpOptions {
+  /** 0 = any free port. */
+  readonly port: number
+  /** What clients have to send as `Authorization: Bearer <token>`; another one than the participant's own. */
+  readonly token: string
+}
+
+/** Other machines are served through a proxy that knows whom it lets in. */
+const host = '127.0.0.1'
+
+/** Serves a space over Streamable HTTP to programs of this machine that know the token. Rejects when it cannot listen. */
+export async function serveSpaceOverHttp(
+  served: ServedSpace,
+  { port, token }: HttpOptions,
+): Promise<HttpServing> {
+  const desk = openDesk(served)
+  const sessions = new Sessions(() => createLegacyServer(desk))
+  const modern = createMcpHandler(() => createSpaceServer(desk, 'modern'), {
+    legacy: 'reject',
+    onerror: (error) => desk.log(`MCP: ${error.message}`),
+  })
+  // Here a server lives for one request: who listens for changes listens to the handler.
+  desk.changes.listen((uri) => modern.notify.resourceUpdated(uri))
+  const http = createServer(
+    getRequestListener(async (request) => {
+      const refusal = refusalOf(request, token)
+      if (refusal !== undefined) return refusal
+      return (await isLegacyRequest(request)) ? sessions.handle(request) : modern.fetch(request)
+    }),
+  )
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', reject)
+    http.listen(port, host, resolve)
+  })
+  const { port: bound } = http.address() as AddressInfo
+  return {
+    url: `http://${host}:${bound}${path}`,
+    ended: desk.space.closed(),
+    async close() {
+      const closed = new Promise((resolve) => http.close(resolve))
+      await Promise.all([sessions.close(), modern.close()])
+      await desk.close()
+      http.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** The only path there is. */
+const path = '/mcp'
+
+/**
+ * Who is not let in is told why. A page elsewhere cannot come in by a name that it has pointed at this machine, and no
+ * other program on this machine without the token.
+ */
+function refusalOf(request: Request, token: string): Response | undefined {
+  const foreign =
+    hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
+    originValidationResponse(request, localhostAllowedOrigins())
+  if (foreign !== undefined) return foreign
+  if (new URL(request.url).pathname !== path) return refuse(404, `there is only ${path} here`)
+  const [, given = ''] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
+  if (isSame(given, token)) return undefined
+  // With 401, clients of MCP begin to look for OAuth, which is not here, and tell their user of that instead.
+  return refuse(403, 'this server has no OAuth: send its token as Authorization: Bearer <token>')
+}
+
+/** Digests have one length, so that comparing them tells nothing. */
+const isSame = (given: string, token: string): boolean => timingSafeEqual(digest(given), digest(token))
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+function refuse(status: number, message: string): Response {
+  const body = { jsonrpc: '2.0', id: null, error: { code: -32_000, message } }
+  return Response.json(body, { status })
+}
+
+type Transport = WebStandardStreamableHTTPServerTransport
+
+/** Sessions past this many are ended, those first that were idle longest: clients may go without a word. */
+const maxSessions = 100
+
+/** Streamable HTTP up to revision 2025-11-25: each client has a session, over which the server may ask it, too. */
+class Sessions {
+  readonly #create: () => McpServer
+  /** By when they were used last. */
+  readonly #open = new Map<string, Transport>()
+
+  constructor(create: () => McpServer) {
+    this.#create = create
+  }
+
+  async handle(request: Request): Promise<Response> {
+    const id = request.headers.get('mcp-session-id')
+    if (id === null) return this.#begin(request)
+    const known = this.#open.get(id)
+    if (known === undefined) return refuse(404, 'there is no such session; begin another one')
+    this.#open.delete(id)
+    this.#open.set(id, known)
+    return known.handleRequest(request)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((transport) => transport.close()))
+  }
+
+  async #begin(request: Request): Promise<Response> {
+    const transport: Transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => this.#keep(id, transport),
+    })
+    const server = this.#create()
+    await server.connect(transport)
+    const response = await transport.handleRequest(request)
+    if (transport.sessionId === undefined) await server.close() // It was no greeting, and is refused.
+    return response
+  }
+
+  #keep(id: string, transport: Transport): void {
+    const closed = transport.onclose
+    transport.onclose = () => {
+      this.#open.delete(id)
+      closed?.()
+    }
+    this.#open.set(id, transport)
+    const [idle] = this.#open.values()
+    if (this.#open.size > maxSessions) void idle?.close()
+  }
+}
