@@ -1,13 +1,13 @@
 import { dialBrowser } from './adapters/browser-ws.js'
 import type { DialRequest } from './client/transport.js'
-import { Space } from './space-client.js'
+import { SpaceClient } from './space-client.js'
 
 /** Enters a space from a browser. A page has no environment: say where and as whom. */
-export const connect = (request: DialRequest): Promise<Space> => Space.open(dialBrowser, request)
+export const connect = (request: DialRequest): Promise<SpaceClient> => SpaceClient.open(dialBrowser, request)
 
 export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 export { dialBrowser } from './adapters/browser-ws.js'
-export type { UpkeepHooks } from './agent/control.js'
+export type { ControlHooks } from './agent/control.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './agent/reasoning.js'
 export type {
   Fallback,
@@ -19,6 +19,8 @@ export type {
 } from './agent/tools.js'
 export type { TurnOptions } from './agent/turns.js'
 export { Turn } from './agent/turns.js'
+export { type Answer, BaseClient } from './client/base-client.js'
+export type { ToolResult } from './client/calls.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
 export type {
   Grant,
@@ -48,9 +50,8 @@ export type {
   Rejection,
 } from './client/proposals.js'
 export type { Run, VisibilityChange } from './client/space-state.js'
-export type { ToolResult } from './client/tool-result.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
-export type { CallOptions, ChatOptions, ConnectionStatus, Draft, Seat, SpaceEvents } from './client/types.js'
+export type { CallOptions, ChatOptions, ConnectionStatus, Draft, SpaceEvents } from './client/types.js'
 export type { WaitOptions } from './client/wait.js'
 export type {
   AgentLimits,
@@ -60,4 +61,4 @@ export type {
   ReasoningDetail,
 } from './model/options.js'
 export type { SpaceTool, ToolChoice } from './model/toolbox.js'
-export { type Answer, Space } from './space-client.js'
+export { SpaceClient } from './space-client.js'

@@ -1,18 +1,18 @@
 import { type ConnectOptions, readEnvironment } from './adapters/environment.js'
 import { dialWs } from './adapters/ws.js'
-import { Space } from './space-client.js'
+import { SpaceClient } from './space-client.js'
 
 /**
  * Enters a space. What is left out is taken from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a
  * `.meup` folder. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached.
  */
-export const connect = async (options: ConnectOptions = {}): Promise<Space> =>
-  Space.open(dialWs, readEnvironment(options))
+export const connect = async (options: ConnectOptions = {}): Promise<SpaceClient> =>
+  SpaceClient.open(dialWs, readEnvironment(options))
 
 export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 export { type ConnectOptions, readEnvironment } from './adapters/environment.js'
 export { dialWs } from './adapters/ws.js'
-export type { UpkeepHooks } from './agent/control.js'
+export type { ControlHooks } from './agent/control.js'
 export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './agent/reasoning.js'
 export type {
   Fallback,
@@ -24,6 +24,8 @@ export type {
 } from './agent/tools.js'
 export type { TurnOptions } from './agent/turns.js'
 export { Turn } from './agent/turns.js'
+export { type Answer, BaseClient } from './client/base-client.js'
+export type { ToolResult } from './client/calls.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
 export type {
   Grant,
@@ -53,9 +55,8 @@ export type {
   Rejection,
 } from './client/proposals.js'
 export type { Run, VisibilityChange } from './client/space-state.js'
-export type { ToolResult } from './client/tool-result.js'
 export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
-export type { CallOptions, ChatOptions, ConnectionStatus, Draft, Seat, SpaceEvents } from './client/types.js'
+export type { CallOptions, ChatOptions, ConnectionStatus, Draft, SpaceEvents } from './client/types.js'
 export type { WaitOptions } from './client/wait.js'
 export type {
   AgentLimits,
@@ -65,4 +66,4 @@ export type {
   ReasoningDetail,
 } from './model/options.js'
 export type { SpaceTool, ToolChoice } from './model/toolbox.js'
-export { type Answer, Space } from './space-client.js'
+export { SpaceClient } from './space-client.js'

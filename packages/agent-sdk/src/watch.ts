@@ -1,7 +1,7 @@
 export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 export { dialBrowser } from './adapters/browser-ws.js'
+export { BaseClient } from './client/base-client.js'
 export { ConnectionError, ToolError } from './client/errors.js'
 export type { OpenProposal } from './client/proposals.js'
 export type { Dial, DialRequest } from './client/transport.js'
 export type { Draft } from './client/types.js'
-export { Watcher } from './client/watcher.js'

@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { type ConnectOptions, connect, type DialRequest, readEnvironment, type Space } from '@meup/agent-sdk'
+import {
+  type ConnectOptions,
+  connect,
+  type DialRequest,
+  readEnvironment,
+  type SpaceClient,
+} from '@meup/agent-sdk'
 import type { Command } from 'commander'
 import { UsageError } from './exit.js'
 import { readEpoch } from './reading.js'
@@ -26,7 +32,7 @@ export const withConnection = (command: Command, json = 'print envelopes as JSON
 export async function enter(
   flags: ConnectionFlags,
   resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
-): Promise<Space> {
+): Promise<SpaceClient> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(destination(flags))
   const space = await connect({ ...resume, ...(epoch !== undefined && { epoch }), ...optionsOf(flags) })
   // What was once asked of its participant is shown anew then, and is not this command's to answer.

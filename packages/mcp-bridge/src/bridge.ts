@@ -1,4 +1,4 @@
-import { ProtocolError, type Space } from '@meup/agent-sdk'
+import { ProtocolError, type SpaceClient } from '@meup/agent-sdk'
 import { type EnvelopeOf, Kind, type McpRequestPayload } from '@meup/protocol'
 import { messageOf } from './child/lines.js'
 import { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
@@ -9,7 +9,7 @@ const isListChange = /^notifications\/(?:tools|prompts|resources)\/list_changed$
 
 export type BridgeOptions = McpServerOptions & {
   /** Takes the seat of the participant that the server becomes; called once the server is ready to answer. */
-  readonly connect: () => Promise<Space>
+  readonly connect: () => Promise<SpaceClient>
 }
 
 export interface Bridge {
@@ -26,7 +26,7 @@ export interface Bridge {
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
   let announce = (_payload: McpRequestPayload): void => {} // Nobody is there to be told before the seat is taken.
   const relay = await startMcpServer(options, (payload) => announce(payload))
-  let space: Space
+  let space: SpaceClient
   try {
     space = await connect()
   } catch (error) {
@@ -126,12 +126,12 @@ class ResourceSubscriptions {
 
 /** Tells of changes; of several that are about the same and come fast, the first and the last. */
 class Announcements {
-  readonly #seat: Pick<Space, 'send'>
+  readonly #seat: Pick<SpaceClient, 'send'>
   readonly #log: (line: string) => void
   /** By what is told: what is to be told next of it. */
   readonly #sending = new Map<string, McpRequestPayload | undefined>()
 
-  constructor(seat: Pick<Space, 'send'>, log: (line: string) => void) {
+  constructor(seat: Pick<SpaceClient, 'send'>, log: (line: string) => void) {
     this.#seat = seat
     this.#log = log
   }

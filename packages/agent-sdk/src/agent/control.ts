@@ -1,16 +1,17 @@
 import { type AnyEnvelope, type EnvelopeOf, GATEWAY, Kind, type WelcomePayload } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import type { ClientHandler } from '../client/handler.js'
 import type { Status } from '../client/management.js'
-import { afterPause } from '../client/retry.js'
-import type { Seat } from '../client/types.js'
-import { breakOff } from './reasoning.js'
+import { retryAfterPause } from '../client/retry.js'
+import { endContext } from './reasoning.js'
 
 type Hook = (request: AnyEnvelope) => unknown
 
 /**
  * What an agent does when it is asked to look after itself [MEUP-3.16]. A hook that throws declines: what would follow
- * does not happen, and the event `trouble` tells why.
+ * does not happen, and the event `requestError` says why.
  */
-export interface UpkeepHooks {
+export interface ControlHooks {
   /** What only the agent knows of itself, such as its tokens; it goes over what the SDK tells. */
   readonly status?: (request: AnyEnvelope) => Status | Promise<Status>
   /** Forgets what the payload says; the two agree on its form. */
@@ -25,47 +26,47 @@ export interface UpkeepHooks {
   readonly shutdown?: Hook
 }
 
-/** What upkeep does to the seat itself. */
-interface Controls {
+/** What control requests do to the client. */
+interface ClientActions {
   reconnect(): void
   leave(): Promise<void>
-  trouble(error: unknown, request: AnyEnvelope): void
+  onError(error: unknown, request: AnyEnvelope): void
 }
 
 /** Milliseconds that turns which are broken off have to end. */
 const stopGraceMs = 2000
 
 /** Answers `participant.*` for an agent: with what the SDK knows and does by itself, and the agent's hooks. */
-export class Upkeep {
-  readonly #seat: Seat
+export class Control implements ClientHandler {
+  readonly #client: BaseClient
   readonly #workload: Workload
-  readonly #controls: Controls
-  #hooks: UpkeepHooks | undefined
+  readonly #actions: ClientActions
+  #hooks: ControlHooks | undefined
   /** What was asked up to this seq is history, of somebody who is not here any more. */
   #head: number | undefined
 
-  constructor(seat: Seat, workload: Workload, controls: Controls) {
-    this.#seat = seat
+  constructor(client: BaseClient, workload: Workload, actions: ClientActions) {
+    this.#client = client
     this.#workload = workload
-    this.#controls = controls
+    this.#actions = actions
   }
 
   /** From now on this participant is an agent. */
-  begin(hooks: UpkeepHooks = {}): void {
+  enable(hooks: ControlHooks = {}): void {
     this.#hooks = { ...this.#hooks, ...hooks }
   }
 
-  tell({ space, resume }: WelcomePayload): void {
+  onWelcome({ space, resume }: WelcomePayload): void {
     if (this.#head === undefined || resume.status === 'lost') this.#head = space.head
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     if (this.#hooks === undefined || (envelope.seq ?? 0) <= (this.#head ?? 0)) return
-    if (!envelope.to?.includes(this.#seat.id)) return
-    this.#heed(envelope, this.#hooks).catch((error: unknown) => this.#controls.trouble(error, envelope))
+    if (!envelope.to?.includes(this.#client.id)) return
+    this.#onControl(envelope, this.#hooks).catch((error: unknown) => this.#actions.onError(error, envelope))
   }
 
-  async #heed(request: AnyEnvelope, hooks: UpkeepHooks): Promise<void> {
+  async #onControl(request: AnyEnvelope, hooks: ControlHooks): Promise<void> {
     switch (request.kind) {
       case Kind.participantRequestStatus:
         return this.#answer(request, Kind.participantStatus, await this.#status(request, hooks))
@@ -80,22 +81,22 @@ export class Upkeep {
       case Kind.participantRestart:
         await this.#stop(request, `restarted by ${request.from}`)
         await hooks.restart?.(request)
-        return this.#controls.reconnect()
+        return this.#actions.reconnect()
       case Kind.participantShutdown:
         await hooks.shutdown?.(request)
         this.#workload.close()
         await this.#stop(request, `shut down by ${request.from}`)
-        return this.#controls.leave()
+        return this.#actions.leave()
     }
   }
 
   async #status(
     request: EnvelopeOf<typeof Kind.participantRequestStatus>,
-    { status }: UpkeepHooks,
+    { status }: ControlHooks,
   ): Promise<Status> {
     const { latencyMs, messages, isIdle } = this.#workload
     const all: Status = {
-      status: this.#seat.paused ? 'paused' : isIdle ? 'idle' : 'working',
+      status: this.#client.paused ? 'paused' : isIdle ? 'idle' : 'working',
       messagesInContext: messages,
       ...(latencyMs !== undefined && { latencyMs }),
       ...(await status?.(request)),
@@ -110,14 +111,14 @@ export class Upkeep {
     this.#workload.abort(reason)
     await this.#workload.idle(stopGraceMs)
     for (const run of this.#workload.runs) {
-      await breakOff(this.#seat, run, reason).catch((error) => this.#controls.trouble(error, request))
+      await endContext(this.#client, run, reason).catch((error) => this.#actions.onError(error, request))
     }
   }
 
   async #answer({ id, from, context }: AnyEnvelope, kind: string, payload: object): Promise<void> {
     const place = context === undefined ? {} : { context }
     const answer = { kind, to: [from], correlationId: id, ...place, payload }
-    await afterPause(this.#seat, () => this.#seat.send(answer))
+    await retryAfterPause(this.#client, () => this.#client.send(answer))
   }
 }
 
@@ -130,7 +131,8 @@ interface Abortable {
 const recent = 20
 
 /** What an agent is working on, and has worked on. */
-export class Workload {
+export class Workload implements ClientHandler {
+  readonly #client: { readonly id: string }
   /** When each turn that is being worked on was begun, in milliseconds since the epoch. */
   readonly #turns = new Map<Abortable, number>()
   /** Runs of this participant that are open. */
@@ -139,6 +141,10 @@ export class Workload {
   #messages = 0
   #isClosed = false
   #waiting: (() => void)[] = []
+
+  constructor(client: { readonly id: string }) {
+    this.#client = client
+  }
 
   begin(turn: Abortable): void {
     this.#turns.set(turn, Date.now())
@@ -154,9 +160,9 @@ export class Workload {
   }
 
   /** What this participant says and thinks outside its turns belongs to its work, too. */
-  take(envelope: AnyEnvelope, me: string): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     const { kind, from, id, context } = envelope
-    if (from !== me && from !== GATEWAY) return
+    if (from !== this.#client.id && from !== GATEWAY) return
     if (kind === Kind.chat) this.#messages++
     else if (kind === Kind.reasoningStart && context === undefined) this.#runs.add(id)
     else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) {

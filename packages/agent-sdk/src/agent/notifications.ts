@@ -1,5 +1,6 @@
 import { type EnvelopeOf, Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
-import type { Draft, Seat } from '../client/types.js'
+import type { BaseClient } from '../client/base-client.js'
+import type { Draft } from '../client/types.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 /** What MCP calls a notification, about one call. */
@@ -9,7 +10,7 @@ export const progressMethod = 'notifications/progress'
 const logMethod = 'notifications/message'
 
 /** Milliseconds between two notifications in the long run, and how many may be sent at once. */
-const [gapMs, burst] = [100, 20]
+const [intervalMs, burst] = [100, 20]
 /** What may wait to be told about one call: notifications, and characters of them. What comes beyond is dropped. */
 const [maxWaiting, maxWaitingChars] = [1000, 256 * 1024]
 /** Notifications that may be sent beyond the share when a call ends: what is joined fits into few. */
@@ -27,33 +28,33 @@ interface Waiting {
 }
 
 /**
- * What a seat tells an asker while it works on a request: progress, log messages, partial output [MEUP-3.8]. However
+ * What a client tells an asker while it works on a request: progress, log messages, partial output [MEUP-3.8]. However
  * fast that comes, it does not use up the rate that answers need: only the latest progress is sent, log messages are
  * joined, and before its answer the asker is told how many notifications were dropped.
  */
-export class Notices {
-  readonly #seat: Pick<Seat, 'send'>
-  readonly #onTrouble: (error: unknown, request: Request) => void
+export class RequestNotifications {
+  readonly #client: Pick<BaseClient, 'send'>
+  readonly #onError: (error: unknown, request: Request) => void
   readonly #waiting = new Map<Request, Waiting>()
   /** Requests of which nothing more is told. */
-  readonly #over = new WeakSet<Request>()
+  readonly #closed = new WeakSet<Request>()
   /** Until when the notifications already sent have used up their share. */
-  #paidUntil = 0
+  #budgetUntil = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(seat: Pick<Seat, 'send'>, onTrouble: (error: unknown, request: Request) => void) {
-    this.#seat = seat
-    this.#onTrouble = onTrouble
+  constructor(client: Pick<BaseClient, 'send'>, onError: (error: unknown, request: Request) => void) {
+    this.#client = client
+    this.#onError = onError
   }
 
   /** Tells the asker alone. An asker that gave no progress token wants to know of no progress. */
-  tell(request: Request, { method, params }: Notification): void {
-    if (this.#over.has(request)) return
+  notify(request: Request, { method, params }: Notification): void {
+    if (this.#closed.has(request)) return
     if (method === progressMethod) {
-      const progressToken = tokenOf(request)
+      const progressToken = getProgressToken(request)
       if (progressToken === undefined) return
-      this.#of(request).progress = { method, params: { ...params, progressToken } }
-    } else this.#append(this.#of(request), { method, ...(params !== undefined && { params }) })
+      this.#getQueue(request).progress = { method, params: { ...params, progressToken } }
+    } else this.#append(this.#getQueue(request), { method, ...(params !== undefined && { params }) })
     this.#flush()
   }
 
@@ -61,12 +62,12 @@ export class Notices {
   end(request: Request, isAwaited: boolean): void {
     const waiting = this.#waiting.get(request)
     if (waiting !== undefined && isAwaited) this.#finish(waiting)
-    this.#over.add(request)
+    this.#closed.add(request)
     this.#waiting.delete(request)
     if (this.#waiting.size === 0) clearTimeout(this.#timer)
   }
 
-  #of(request: Request): Waiting {
+  #getQueue(request: Request): Waiting {
     const known = this.#waiting.get(request)
     if (known !== undefined) return known
     const waiting = { request, progress: undefined, others: [], chars: 0, dropped: 0 }
@@ -75,7 +76,7 @@ export class Notices {
   }
 
   #append(waiting: Waiting, notification: Notification): void {
-    const chars = lengthOf(notification)
+    const chars = countChars(notification)
     if (waiting.others.length >= maxWaiting || waiting.chars + chars > maxWaitingChars) waiting.dropped++
     else {
       waiting.others.push(notification)
@@ -89,7 +90,7 @@ export class Notices {
     for (;;) {
       const waiting = [...this.#waiting.values()].find(hasMore)
       if (waiting === undefined) return
-      const tooSoonMs = this.#tooSoon()
+      const tooSoonMs = this.#getDelayMs()
       if (tooSoonMs > 0) {
         this.#timer = setTimeout(() => this.#flush(), tooSoonMs)
         return
@@ -104,7 +105,7 @@ export class Notices {
   #finish(waiting: Waiting): void {
     waiting.progress = undefined
     for (let beyond = 0; waiting.others.length > 0; ) {
-      if (this.#tooSoon() > 0 && ++beyond > maxLast) break
+      if (this.#getDelayMs() > 0 && ++beyond > maxLast) break
       this.#sendNext(waiting)
     }
     const dropped = waiting.dropped + waiting.others.length
@@ -118,41 +119,41 @@ export class Notices {
     waiting.progress = undefined
     const next = progress ?? takeJoined(others)
     if (next === undefined) return
-    if (progress === undefined) waiting.chars = others.reduce((sum, each) => sum + lengthOf(each), 0)
+    if (progress === undefined) waiting.chars = others.reduce((sum, each) => sum + countChars(each), 0)
     this.#send(waiting, next)
   }
 
-  #tooSoon(): number {
+  #getDelayMs(): number {
     const now = Date.now()
-    return Math.max(now, this.#paidUntil) - now - (burst - 1) * gapMs
+    return Math.max(now, this.#budgetUntil) - now - (burst - 1) * intervalMs
   }
 
   #send(waiting: Waiting, notification: Notification): void {
-    this.#paidUntil = Math.max(Date.now(), this.#paidUntil) + gapMs
-    const draft = draftOf(waiting.request, notification)
-    this.#seat.send(draft).catch((error: unknown) => this.#onRefused(waiting, notification, error))
+    this.#budgetUntil = Math.max(Date.now(), this.#budgetUntil) + intervalMs
+    const draft = createDraft(waiting.request, notification)
+    this.#client.send(draft).catch((error: unknown) => this.#onRefused(waiting, notification, error))
   }
 
   #onRefused(waiting: Waiting, notification: Notification, error: unknown): void {
     const { request } = waiting
     if (error instanceof ProtocolError && error.code === 'payload_too_large') waiting.dropped++
     else if (error instanceof ProtocolError && error.retryable) {
-      if (notification.method === progressMethod || this.#over.has(request)) return // The next one will do.
+      if (notification.method === progressMethod || this.#closed.has(request)) return // The next one will do.
       waiting.others.unshift(notification)
       const { retryAfterMs } = error.details
-      this.#paidUntil += typeof retryAfterMs === 'number' ? retryAfterMs : gapMs
+      this.#budgetUntil += typeof retryAfterMs === 'number' ? retryAfterMs : intervalMs
       this.#flush()
-    } else if (!this.#over.has(request)) {
-      this.#over.add(request) // One more would be refused, too.
+    } else if (!this.#closed.has(request)) {
+      this.#closed.add(request) // One more would be refused, too.
       this.#waiting.delete(request)
-      this.#onTrouble(error, request)
+      this.#onError(error, request)
     }
   }
 }
 
 const hasMore = ({ progress, others }: Waiting): boolean => progress !== undefined || others.length > 0
 
-const draftOf = ({ id, from, context }: Request, notification: Notification): Draft => ({
+const createDraft = ({ id, from, context }: Request, notification: Notification): Draft => ({
   kind: Kind.mcpRequest,
   to: [from],
   correlationId: id,
@@ -160,7 +161,7 @@ const draftOf = ({ id, from, context }: Request, notification: Notification): Dr
   payload: { jsonrpc: '2.0', ...notification },
 })
 
-const lengthOf = (notification: Notification): number => JSON.stringify(notification).length
+const countChars = (notification: Notification): number => JSON.stringify(notification).length
 
 /** Takes the first; of log messages also those that follow it and differ in nothing but their text. */
 function takeJoined(others: Notification[]): Notification | undefined {
@@ -181,7 +182,7 @@ type TextLog = Notification & { readonly params: { readonly data: string } & Rec
 const isTextLog = (notification: Notification): notification is TextLog =>
   notification.method === logMethod && typeof notification.params?.data === 'string'
 
-function tokenOf({ payload }: Request): string | number | undefined {
+function getProgressToken({ payload }: Request): string | number | undefined {
   const { _meta } = (payload.params ?? {}) as { _meta?: { progressToken?: unknown } | null }
   const token = _meta?.progressToken
   return typeof token === 'string' || typeof token === 'number' ? token : undefined

@@ -1,10 +1,10 @@
 import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import type { ToolResult } from '../client/calls.js'
 import { ConnectionError } from '../client/errors.js'
 import { freshId } from '../client/fresh-id.js'
-import { afterPause } from '../client/retry.js'
-import type { ToolResult } from '../client/tool-result.js'
-import type { CallOptions, Draft, Seat } from '../client/types.js'
-import { setVisibility } from '../client/visibility.js'
+import { retryAfterPause } from '../client/retry.js'
+import type { CallOptions, Draft } from '../client/types.js'
 
 export interface ReasonOptions {
   /** Ids of earlier envelopes, or names of data, that this builds on. */
@@ -31,7 +31,7 @@ export interface ToolCall {
 interface Origin {
   /** Id of the envelope that is reasoned about; absent = autonomous work. */
   readonly trigger?: string
-  readonly batches?: Batches
+  readonly groups?: ParallelGroups
   readonly signal?: AbortSignal
 }
 
@@ -44,23 +44,28 @@ type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readon
 export class Reasoning implements AsyncDisposable {
   /** Path of this context. */
   readonly context: string
-  readonly #space: Seat
-  readonly #batches: Batches
+  readonly #space: BaseClient
+  readonly #groups: ParallelGroups
   readonly #abort = new AbortController()
-  readonly #unlisten: () => void
-  #over = false
+  readonly #removeListeners: () => void
+  #isClosed = false
   #lastFailure: string | undefined
 
-  private constructor(space: Seat, context: string, batches: Batches, parent: AbortSignal | undefined) {
+  private constructor(
+    space: BaseClient,
+    context: string,
+    groups: ParallelGroups,
+    parent: AbortSignal | undefined,
+  ) {
     this.#space = space
     this.context = context
-    this.#batches = batches
+    this.#groups = groups
     const follow = (): void => this.#abort.abort(parent?.reason)
-    const receive = (envelope: AnyEnvelope): void => this.#heed(envelope)
+    const receive = (envelope: AnyEnvelope): void => this.#onCancel(envelope)
     if (parent?.aborted) follow()
     parent?.addEventListener('abort', follow)
     space.on('envelope', receive)
-    this.#unlisten = () => {
+    this.#removeListeners = () => {
       parent?.removeEventListener('abort', follow)
       space.off('envelope', receive)
     }
@@ -68,15 +73,15 @@ export class Reasoning implements AsyncDisposable {
 
   /** Opens a run. The start is sent before anything else happens. */
   static open(
-    space: Seat,
+    space: BaseClient,
     origin: Origin,
     message?: string,
     options: ReasonOptions = {},
   ): Promise<Reasoning> {
-    const { trigger, batches = new Batches(), signal } = origin
+    const { trigger, groups = new ParallelGroups(), signal } = origin
     const id = freshId()
     const fields = trigger === undefined ? { id } : { id, correlationId: trigger }
-    return new Reasoning(space, id, batches, signal).#start(fields, message, options)
+    return new Reasoning(space, id, groups, signal).#start(fields, message, options)
   }
 
   /** Aborted when somebody asks for the end of this run, or when its turn is taken back. Calls in it end with it. */
@@ -87,13 +92,13 @@ export class Reasoning implements AsyncDisposable {
   thought(message: string, options: ThoughtOptions = {}): Promise<AnyEnvelope> {
     const { correlationId, ...rest } = options
     const correlation = correlationId === undefined ? {} : { correlationId }
-    return this.#say(Kind.reasoningThought, { message, ...rest }, correlation)
+    return this.#send(Kind.reasoningThought, { message, ...rest }, correlation)
   }
 
   /** Opens a nested context; this one stays open. */
   reason(message?: string, options: ReasonOptions = {}): Promise<Reasoning> {
     const id = freshId()
-    const nested = new Reasoning(this.#space, joinContext(this.context, id), this.#batches, this.signal)
+    const nested = new Reasoning(this.#space, joinContext(this.context, id), this.#groups, this.signal)
     return nested.#start({ id, context: this.context }, message, options)
   }
 
@@ -116,7 +121,7 @@ export class Reasoning implements AsyncDisposable {
   parallel<const Calls extends readonly ToolCall[]>(
     calls: Calls,
   ): Promise<{ [Index in keyof Calls]: ToolResult }> {
-    const group = calls.length > 1 ? { parallelGroup: this.#batches.next() } : {}
+    const group = calls.length > 1 ? { parallelGroup: this.#groups.next() } : {}
     const results = calls.map(({ tool, args = {}, why }) => this.#call(tool, args, { why, ...group }))
     return Promise.all(results) as Promise<{ [Index in keyof Calls]: ToolResult }>
   }
@@ -133,11 +138,11 @@ export class Reasoning implements AsyncDisposable {
 
   /** Cancels the context unless it was concluded. A lost connection is no failure: the gateway cancels it then. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#over) return
+    if (this.#isClosed) return
     const why = this.signal.aborted ? String(this.signal.reason) : this.#lastFailure
     const reason = why === undefined ? 'left without a conclusion' : `left without a conclusion: ${why}`
     try {
-      await this.#end(() => breakOff(this.#space, this.context, reason))
+      await this.#end(() => endContext(this.#space, this.context, reason))
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error
     }
@@ -147,7 +152,7 @@ export class Reasoning implements AsyncDisposable {
     const signal = options.signal === undefined ? this.signal : AbortSignal.any([options.signal, this.signal])
     try {
       const call = { ...options, signal, context: this.context }
-      return await afterPause(this.#space, () => this.#space.call(tool, args, call), signal)
+      return await retryAfterPause(this.#space, () => this.#space.call(tool, args, call), signal)
     } catch (error) {
       this.#lastFailure = `${tool}: ${messageOf(error)}`
       throw error
@@ -163,50 +168,50 @@ export class Reasoning implements AsyncDisposable {
     const payload = { ...(message !== undefined && { message }), ...options }
     try {
       const start = { ...fields, kind: Kind.reasoningStart, payload }
-      await afterPause(this.#space, () => this.#space.send(start), this.signal)
+      await retryAfterPause(this.#space, () => this.#space.send(start), this.signal)
     } catch (error) {
-      this.#unlisten()
+      this.#removeListeners()
       throw error
     }
     return this
   }
 
   #close(kind: string, payload: object): Promise<AnyEnvelope> {
-    return this.#end(() => this.#say(kind, payload))
+    return this.#end(() => this.#send(kind, payload))
   }
 
   /** Where the end is refused, the context is still open, and must still be closed. */
   async #end(close: () => Promise<AnyEnvelope>): Promise<AnyEnvelope> {
-    this.#over = true
+    this.#isClosed = true
     try {
       const echo = await close()
-      this.#unlisten()
+      this.#removeListeners()
       return echo
     } catch (error) {
-      this.#over = false
+      this.#isClosed = false
       this.#lastFailure = messageOf(error)
       throw error
     }
   }
 
   #setVisibility(visible: boolean): Promise<AnyEnvelope> {
-    return afterPause(this.#space, () => setVisibility(this.#space, this.context, visible), this.signal)
+    return retryAfterPause(this.#space, () => this.#space.setVisibility(this.context, visible), this.signal)
   }
 
-  #say(kind: string, payload: object, fields: object = {}): Promise<AnyEnvelope> {
+  #send(kind: string, payload: object, fields: object = {}): Promise<AnyEnvelope> {
     const draft = { ...fields, kind, context: this.context, payload }
-    return afterPause(this.#space, () => this.#space.send(draft), this.signal)
+    return retryAfterPause(this.#space, () => this.#space.send(draft), this.signal)
   }
 
   /** Somebody else's cancel is a request to stop; the gateway's, or one of this participant's, has closed it already. */
-  #heed(envelope: AnyEnvelope): void {
+  #onCancel(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.reasoningCancel || envelope.context !== this.context) return
     const { from, payload } = envelope
     if (from !== this.#space.id) {
       this.#abort.abort(`interrupted by ${from}${payload.reason ? `: ${payload.reason}` : ''}`)
-    } else if (!this.#over) {
-      this.#over = true
-      this.#unlisten()
+    } else if (!this.#isClosed) {
+      this.#isClosed = true
+      this.#removeListeners()
       this.#abort.abort(payload.reason ?? 'cancelled')
     }
   }
@@ -214,8 +219,8 @@ export class Reasoning implements AsyncDisposable {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Numbers the concurrent batches of a turn: 0, 1, 2, … whichever of its contexts they are made in [MEUP-1.1]. */
-export class Batches {
+/** Numbers the concurrent groups of a turn: 0, 1, 2, … whichever of its contexts they are made in [MEUP-1.1]. */
+export class ParallelGroups {
   #next = 0
 
   next(): number {
@@ -224,16 +229,16 @@ export class Batches {
 }
 
 /** Ends a context that has come to nothing. One who may send the core kinds alone concludes it, and says so. */
-export async function breakOff(
-  seat: Pick<Seat, 'send'>,
+export async function endContext(
+  client: Pick<BaseClient, 'send'>,
   context: string,
   reason: string,
 ): Promise<AnyEnvelope> {
   try {
-    return await seat.send({ kind: Kind.reasoningCancel, context, payload: { reason } })
+    return await client.send({ kind: Kind.reasoningCancel, context, payload: { reason } })
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'capability_violation') throw error
     const payload = { message: reason, metadata: { cancelled: true } }
-    return seat.send({ kind: Kind.reasoningConclusion, context, payload })
+    return client.send({ kind: Kind.reasoningConclusion, context, payload })
   }
 }

@@ -1,19 +1,20 @@
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError } from '../client/errors.js'
-import { active, afterPause } from '../client/retry.js'
-import type { ChatOptions, Seat } from '../client/types.js'
-import { stream } from '../client/wait.js'
+import { retryAfterPause, whenResumed } from '../client/retry.js'
+import type { ChatOptions } from '../client/types.js'
+import { streamEvents } from '../client/wait.js'
 import type { Workload } from './control.js'
-import { Batches, Reasoning, type ReasonOptions } from './reasoning.js'
+import { ParallelGroups, Reasoning, type ReasonOptions } from './reasoning.js'
 
 /** One thing that was asked of this participant, and its way to an answer [MEUP-11.5]. */
 export class Turn {
-  readonly space: Seat
+  readonly space: BaseClient
   readonly trigger: EnvelopeOf<typeof Kind.chat>
   readonly #abort = new AbortController()
-  readonly #batches = new Batches()
+  readonly #groups = new ParallelGroups()
 
-  constructor(space: Seat, trigger: EnvelopeOf<typeof Kind.chat>) {
+  constructor(space: BaseClient, trigger: EnvelopeOf<typeof Kind.chat>) {
     this.space = space
     this.trigger = trigger
   }
@@ -39,7 +40,7 @@ export class Turn {
 
   /** Opens a run: everybody sees that this participant has begun to think, before any thought. */
   async reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
-    const origin = { trigger: this.trigger.id, batches: this.#batches, signal: this.signal }
+    const origin = { trigger: this.trigger.id, groups: this.#groups, signal: this.signal }
     const run = await Reasoning.open(this.space, origin, message, options)
     const follow = (): void => this.abort(String(run.signal.reason))
     if (run.signal.aborted) follow()
@@ -54,7 +55,7 @@ export class Turn {
   reply(message: string, options: Pick<ChatOptions, 'to' | 'format'> = {}): Promise<AnyEnvelope> {
     const to = this.trigger.to === undefined ? {} : { to: [this.trigger.from] }
     const answer = { ...to, ...options, correlationId: this.trigger.id }
-    return afterPause(this.space, () => this.space.chat(message, answer), this.signal)
+    return retryAfterPause(this.space, () => this.space.chat(message, answer), this.signal)
   }
 
   /** Takes note of a message without answering it. */
@@ -71,7 +72,7 @@ export class Turn {
 
 export interface TurnOptions {
   /** Which messages of others begin a turn; default: those put to this participant, and questions put to everyone. */
-  readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: Seat) => boolean
+  readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean
   /** Told of each turn at once, before its handler is. */
   readonly onOpen?: (turn: Turn) => void
   /** Told of what goes wrong in a turn, and when messages begin to be refused; default: prints it. The next turns go on. */
@@ -86,7 +87,7 @@ const [maxOpen, maxOpenChars] = [1000, 4 * 1024 * 1024]
 const maxShare = 0.25
 
 /** An answer to somebody else (it has a correlationId) is no question. */
-export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: Seat): boolean =>
+export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
 
@@ -101,20 +102,20 @@ const hasRoom = ({ turns, chars }: Load, { text }: Turn, share: number): boolean
 
 /** Turns messages into turns, and ends those that are taken back. */
 export class Turns {
-  readonly #space: Seat
+  readonly #space: BaseClient
   readonly #options: TurnOptions
   readonly #workload: Workload
   readonly #open = new Set<Turn>()
   readonly #byAsker = new Map<string, Load>()
-  readonly #refusals: Refusals
+  readonly #busyReplies: BusyReplies
   #openChars = 0
   #isFull = false
 
-  constructor(space: Seat, options: TurnOptions, workload: Workload) {
+  constructor(space: BaseClient, options: TurnOptions, workload: Workload) {
     this.#space = space
     this.#options = options
     this.#workload = workload
-    this.#refusals = new Refusals(space, (error) => {
+    this.#busyReplies = new BusyReplies(space, (error) => {
       if (!isClosing(space, error)) console.error('a message could not be refused:', error)
     })
   }
@@ -139,13 +140,13 @@ export class Turns {
   }
 
   #arrivals(): AsyncIterableIterator<Turn> {
-    return this.#inTime(stream<Turn>(this.#space, (push) => this.#listen(push)))
+    return this.#inTime(streamEvents<Turn>(this.#space, (push) => this.#listen(push)))
   }
 
   /** Whoever is paused could not answer: what is asked meanwhile is taken up after it. */
   async *#inTime(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
     for await (const turn of turns) {
-      await active(this.#space)
+      await whenResumed(this.#space)
       if (this.#workload.isClosed) return
       yield turn
     }
@@ -191,7 +192,7 @@ export class Turns {
       this.#count(turn, 1)
       return true
     }
-    this.#refusals.add(turn.trigger)
+    this.#busyReplies.add(turn.trigger)
     if (!this.#isFull) {
       const own = this.#byAsker.get(turn.from)?.turns ?? 0
       const message = `${this.#open.size} turns are open, ${own} of ${turn.from}; messages are refused until one has ended`
@@ -224,7 +225,7 @@ export class Turns {
       } else if (envelope.kind === Kind.chatCancel) this.#takeBack(envelope)
     }
     const closed = (): void => {
-      this.#refusals.close()
+      this.#busyReplies.close()
       for (const turn of this.#open) turn.abort('the space was closed')
     }
     this.#space.on('envelope', receive)
@@ -245,7 +246,11 @@ export class Turns {
 }
 
 /** Whether an error says no more than that the connection is over, which the event `closed` tells. */
-export function isClosing({ ended }: Pick<Seat, 'ended'>, error: unknown, signal?: AbortSignal): boolean {
+export function isClosing(
+  { ended }: Pick<BaseClient, 'ended'>,
+  error: unknown,
+  signal?: AbortSignal,
+): boolean {
   if (ended === undefined) return false
   if (error instanceof ConnectionError) return true
   if (signal?.aborted !== true) return false
@@ -260,15 +265,15 @@ const maxQueued = 1000
 const refusalIntervalMs = 1000
 
 /** Tells askers, several messages at once, that what they asked is not taken up. */
-class Refusals {
-  readonly #seat: Seat
+class BusyReplies {
+  readonly #client: BaseClient
   readonly #onError: (error: unknown) => void
   readonly #byAsker = new Map<string, string[]>()
   #size = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(seat: Seat, onError: (error: unknown) => void) {
-    this.#seat = seat
+  constructor(client: BaseClient, onError: (error: unknown) => void) {
+    this.#client = client
     this.#onError = onError
   }
 
@@ -298,7 +303,7 @@ class Refusals {
 
   #refuse(asker: string, correlationId: readonly string[]): void {
     const message = 'I have too many questions open to take this one. Ask again later.'
-    afterPause(this.#seat, () => this.#seat.chat(message, { to: [asker], correlationId })).catch(
+    retryAfterPause(this.#client, () => this.#client.chat(message, { to: [asker], correlationId })).catch(
       this.#onError,
     )
   }

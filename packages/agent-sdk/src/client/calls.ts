@@ -1,15 +1,14 @@
 import { Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
-import { ConnectionError } from './errors.js'
+import { ConnectionError, ToolError } from './errors.js'
 import { freshId } from './fresh-id.js'
-import type { Proposing } from './own-proposals.js'
-import { type Proposal, ProposalError, type ProposalOutcome, withProgressToken } from './proposal.js'
-import { type Requests, resultOf } from './requests.js'
-import type { Timed } from './space-state.js'
+import type { OwnProposals } from './own-proposals.js'
+import { type Proposal, ProposalError, type ProposalOutcome } from './proposal.js'
+import { getResult, type Requests, withProgressToken } from './requests.js'
 import type { Tracing } from './tracing.js'
-import type { CallOptions, Draft, Seat } from './types.js'
-import { defaultTimeout, wait } from './wait.js'
+import type { CallOptions, ClientContext, Draft } from './types.js'
+import { defaultTimeoutMs, wait } from './wait.js'
 
-interface Answer {
+interface CallAnswer {
   readonly result: Record<string, unknown>
   /** Who made the request, where this participant may not. */
   readonly approvedBy?: string
@@ -23,38 +22,36 @@ interface Call {
   readonly options: CallOptions
 }
 
-type Caller = Pick<Seat, 'send' | 'can'> & Timed
-
 /** Milliseconds that a call waits for an approval. */
-const defaultApproval = 600_000
+const defaultApprovalMs = 600_000
 
 /** What this participant asks of others by MCP: by a request, or by a proposal where it may not make that. */
 export class Calls {
-  readonly #seat: Caller
+  readonly #client: ClientContext
   readonly #requests: Requests
-  readonly #proposing: Pick<Proposing, 'propose'>
-  readonly #tracing: Pick<Tracing, 'mark'>
+  readonly #ownProposals: Pick<OwnProposals, 'propose'>
+  readonly #tracing: Pick<Tracing, 'addTraceContext'>
 
   constructor(
-    seat: Caller,
+    client: ClientContext,
     requests: Requests,
-    proposing: Pick<Proposing, 'propose'>,
-    tracing: Pick<Tracing, 'mark'>,
+    ownProposals: Pick<OwnProposals, 'propose'>,
+    tracing: Pick<Tracing, 'addTraceContext'>,
   ) {
-    this.#seat = seat
+    this.#client = client
     this.#requests = requests
-    this.#proposing = proposing
+    this.#ownProposals = ownProposals
     this.#tracing = tracing
   }
 
   /** What is known to be forbidden is not tried; what only turns out to be is proposed after that. */
-  async make(to: string, method: string, params: object, options: CallOptions): Promise<Answer> {
+  async make(to: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
     const { signal, propose = true } = options
     if (signal?.aborted) throw new ConnectionError('aborted', `aborted: ${String(signal.reason)}`)
     const call = { to, method, params, options }
-    const mayPropose = propose && this.#seat.can(draftOf(Kind.mcpProposal, call, { method, params }))
-    const request = draftOf(Kind.mcpRequest, call, { jsonrpc: '2.0', method, params })
-    if (mayPropose && !this.#seat.can(request)) return this.#propose(call)
+    const mayPropose = propose && this.#client.can(createDraft(Kind.mcpProposal, call, { method, params }))
+    const request = createDraft(Kind.mcpRequest, call, { jsonrpc: '2.0', method, params })
+    if (mayPropose && !this.#client.can(request)) return this.#propose(call)
     try {
       return { result: await this.#request(call) }
     } catch (error) {
@@ -69,14 +66,17 @@ export class Calls {
     const { onProgress, onNotification, context } = options
     const id = freshId()
     const asked = onProgress === undefined ? call.params : withProgressToken(call.params, id)
-    const params = this.#tracing.mark({ id, method, params: asked, context })
-    const response = this.#requests.response({ id, token: id, to: [to], onProgress, onNotification }, options)
+    const params = this.#tracing.addTraceContext({ id, method, params: asked, context })
+    const response = this.#requests.waitForResponse(
+      { id, token: id, to: [to], onProgress, onNotification },
+      options,
+    )
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
-    this.#seat
-      .send({ ...draftOf(Kind.mcpRequest, call, payload), id })
+    this.#client
+      .send({ ...createDraft(Kind.mcpRequest, call, payload), id })
       .catch((error: Error) => this.#requests.fail(id, error))
     try {
-      return resultOf((await response).payload)
+      return getResult((await response).payload)
     } catch (error) {
       if (error instanceof ConnectionError) this.#giveUp(id, call, error.message)
       throw error
@@ -90,53 +90,76 @@ export class Calls {
       method: 'notifications/cancelled',
       params: { requestId, reason },
     }
-    const about = { ...placeOf(options), correlationId: requestId }
-    this.#seat.send({ kind: Kind.mcpRequest, to: [to], ...about, payload }).catch(() => {})
+    const about = { ...pickPlace(options), correlationId: requestId }
+    this.#client.send({ kind: Kind.mcpRequest, to: [to], ...about, payload }).catch(() => {})
   }
 
-  async #propose({ to, method, params, options }: Call): Promise<Answer> {
+  async #propose({ to, method, params, options }: Call): Promise<CallAnswer> {
     const { why, parallelGroup, onProgress, onProposal, signal } = options
-    const { approvalMs = defaultApproval, timeoutMs = defaultTimeout } = options
-    const made = this.#proposing.propose(
+    const { approvalMs = defaultApprovalMs, timeoutMs = defaultTimeoutMs } = options
+    const made = this.#ownProposals.propose(
       {
-        ...{ to, method, params, ...placeOf(options) },
+        ...{ to, method, params, ...pickPlace(options) },
         ...(why !== undefined && { rationale: why }),
         ...(parallelGroup !== undefined && { parallelGroup }),
         ...(approvalMs < Number.POSITIVE_INFINITY && {
-          expiresAt: new Date(this.#seat.gatewayTime() + approvalMs).toISOString(),
+          expiresAt: new Date(this.#client.gatewayTime() + approvalMs).toISOString(),
         }),
       },
       { timeoutMs, ...(onProgress && { onProgress }) },
     )
-    const outcomeOf = (proposal: Proposal): Promise<ProposalOutcome> => {
+    const getOutcome = (proposal: Proposal): Promise<ProposalOutcome> => {
       onProposal?.(proposal)
       return proposal.outcome
     }
     const outcome = await wait<ProposalOutcome>(
       'approval',
       { timeoutMs: Number.POSITIVE_INFINITY, ...(signal && { signal }) },
-      ({ resolve, reject }) => void made.then(outcomeOf).then(resolve, reject),
+      ({ resolve, reject }) => void made.then(getOutcome).then(resolve, reject),
       () => {},
     ).catch((error: unknown) => {
       if (signal?.aborted) made.then((proposal) => proposal.withdraw(String(signal.reason))).catch(() => {})
       throw error
     })
     if (outcome.state !== 'approved') throw new ProposalError((await made).id, outcome)
-    return { result: resultOf(outcome.response), approvedBy: outcome.by }
+    return { result: getResult(outcome.response), approvedBy: outcome.by }
   }
 }
 
-const placeOf = ({ context, correlationId }: CallOptions) => ({
+const pickPlace = ({ context, correlationId }: CallOptions) => ({
   ...(context !== undefined && { context }),
   ...(correlationId !== undefined && { correlationId }),
 })
 
-function draftOf(kind: string, { to, options }: Call, payload: object): Draft {
+function createDraft(kind: string, { to, options }: Call, payload: object): Draft {
   const { why, parallelGroup } = options
   return {
-    ...{ kind, to: [to], ...placeOf(options) },
+    ...{ kind, to: [to], ...pickPlace(options) },
     ...(why !== undefined && { rationale: why }),
     ...(parallelGroup !== undefined && { parallelGroup }),
     payload,
   }
+}
+
+/** What a tool gave back. */
+export interface ToolResult {
+  /** The text blocks, joined by newlines. */
+  readonly text: string
+  /** Every content block, as the tool sent it. */
+  readonly content: readonly Record<string, unknown>[]
+  /** `structuredContent`, where the tool sends it. */
+  readonly data: unknown
+  /** Who made the request, where the asker may not and somebody approved its proposal. */
+  readonly approvedBy?: string
+}
+
+/** Reads an MCP tool result; throws `ToolError` where the tool says that it failed. */
+export function readToolResult(result: Record<string, unknown>): ToolResult {
+  const content = Array.isArray(result.content) ? (result.content as Record<string, unknown>[]) : []
+  const text = content
+    .map((block) => block.text)
+    .filter((part) => typeof part === 'string')
+    .join('\n')
+  if (result.isError === true) throw new ToolError(text || 'the tool failed without saying why')
+  return { text, content, data: result.structuredContent }
 }

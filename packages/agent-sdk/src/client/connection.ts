@@ -9,29 +9,28 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { ConnectionError, errorDetails } from './errors.js'
-import { frameOf, readFrame, type SizeLimits } from './frames.js'
-import type { Gate } from './outbound-safety.js'
+import { decodeFrame, encodeFrame, type SizeLimits } from './frames.js'
+import type { WelcomeInfo } from './handler.js'
+import type { OutboundSafety } from './outbound-safety.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
 import type { Waiter } from './wait.js'
 
-interface LinkEvents {
+interface ConnectionEvents {
   /** `text` = as it was sent. */
-  envelope(envelope: AnyEnvelope, text: string): void
+  onEnvelope(envelope: AnyEnvelope, text: string): void
   /** What the gateway sent is no envelope. It is left out; the line goes on, or is taken anew. */
-  malformed(error: ConnectionError): void
+  onMalformed(error: ConnectionError): void
   /** In the order of what is received, whoever waits for it. */
-  refused(error: ErrorPayload): void
-  /** `fresh` = the first of a connection; `ts` = when the gateway said so. */
-  /** `answers`: id of the change of the subscription that it answers. */
-  welcome(welcome: WelcomePayload, fresh: boolean, ts: string, answers?: string): void
+  onRefused(error: ErrorPayload): void
+  onWelcome(welcome: WelcomePayload, info: WelcomeInfo): void
   /** The line is down; another try follows in this many milliseconds. */
-  reconnecting(inMs: number, reason: string): void
+  onReconnecting(inMs: number, reason: string): void
   /** Over, for good. */
-  closed(error: Error | undefined): void
+  onClose(error: Error | undefined): void
 }
 
 /** Milliseconds; the wait before each try is drawn between 0 and a bound that doubles. */
-const [firstWait, longestWait] = [250, 30_000]
+const [minBackoffMs, maxBackoffMs] = [250, 30_000]
 
 /** Closes after which another try cannot help. */
 const final: ReadonlyMap<number, ErrorCode> = new Map([
@@ -41,33 +40,38 @@ const final: ReadonlyMap<number, ErrorCode> = new Map([
   [closeCodes.noSuchSpace, 'not_found'],
 ])
 
-/** A line to a space that comes back by itself, misses nothing and repeats nothing [MEUP-5.3]. */
-export class Link {
+/** A connection to a space that reconnects by itself; no envelope is lost or delivered twice [MEUP-5.3]. */
+export class Connection {
   readonly #dial: Dial
   readonly #request: DialRequest
-  readonly #events: LinkEvents
-  readonly #gate: Gate | undefined
+  readonly #events: ConnectionEvents
+  readonly #safety: OutboundSafety | undefined
   readonly #pending = new Pending()
   #transport: Transport | undefined
   #welcomed: { resolve(): void; reject(error: Error): void } | undefined
   #lastSeq: number | undefined
   #epoch: string | undefined
-  #me = ''
+  #ownId = ''
   #limits: SizeLimits = { maxEnvelopeBytes: Number.POSITIVE_INFINITY }
   #failures = 0
   /** Why the gateway was not welcome, where its first frame was no welcome. */
-  #misgreeting: ConnectionError | undefined
+  #protocolFailure: ConnectionError | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  #over = false
+  #isClosed = false
   /** What came right after the first welcome: whoever opened the link gets a turn to listen before it is told. */
   #held: string[] | undefined = []
 
-  /** Without a gate everything goes out as it was said. */
-  constructor(dial: Dial, request: DialRequest, gate: Gate | undefined, events: LinkEvents) {
+  /** Without a safety everything goes out as it was original. */
+  constructor(
+    dial: Dial,
+    request: DialRequest,
+    safety: OutboundSafety | undefined,
+    events: ConnectionEvents,
+  ) {
     this.#dial = dial
     this.#request = request
     this.#events = events
-    this.#gate = gate
+    this.#safety = safety
   }
 
   /** Resolves after the first welcome. */
@@ -76,33 +80,33 @@ export class Link {
     setTimeout(() => {
       const held = this.#held ?? []
       this.#held = undefined
-      for (const text of held) this.#receive(text)
+      for (const text of held) this.#onFrame(text)
     })
   }
 
   /** Resolves with the envelope as the space has it; rejects with the gateway's refusal. */
   async send(id: string, envelope: object): Promise<AnyEnvelope> {
-    if (this.#over) throw new ConnectionError('closed', 'the connection is closed')
-    const frame = frameOf(envelope, this.#limits)
-    const isOnItsWay = this.#pending.has(id)
-    const text = isOnItsWay || this.#gate === undefined ? frame.text : this.#gate.pass(frame)
+    if (this.#isClosed) throw new ConnectionError('closed', 'the connection is closed')
+    const frame = encodeFrame(envelope, this.#limits)
+    const isPending = this.#pending.has(id)
+    const text = isPending || this.#safety === undefined ? frame.text : this.#safety.filter(frame)
     const acknowledged = this.#pending.add(id, frame.text, text)
-    if (!isOnItsWay && this.#welcomed === undefined) this.#transport?.send(text)
+    if (!isPending && this.#welcomed === undefined) this.#transport?.send(text)
     return acknowledged
   }
 
   /** For what is never acknowledged. */
   post(envelope: object): void {
-    this.#transport?.send(frameOf(envelope, this.#limits).text)
+    this.#transport?.send(encodeFrame(envelope, this.#limits).text)
   }
 
-  /** Takes the line anew. It resumes as after any other loss: nothing is missed, nothing repeated. */
+  /** Reconnects and resumes, as after a lost connection. */
   renew(): void {
     this.#transport?.close(1000, 'taken anew')
   }
 
   close(): void {
-    this.#end(undefined)
+    this.#close(undefined)
     this.#transport?.close(1000, '')
   }
 
@@ -120,62 +124,62 @@ export class Link {
     const early: string[] = [] // What arrives before there is anything to answer with.
     try {
       this.#transport = await this.#dial(request, {
-        message: (text) => (this.#transport === undefined ? early.push(text) : this.#receive(text)),
-        close: (code, reason) => this.#down(code, reason),
+        message: (text) => (this.#transport === undefined ? early.push(text) : this.#onFrame(text)),
+        close: (code, reason) => this.#onTransportClose(code, reason),
       })
     } catch (error) {
       this.#welcomed = undefined
       throw error
     }
-    if (this.#over) this.#transport.close(1000, '')
-    for (const text of early) this.#receive(text)
+    if (this.#isClosed) this.#transport.close(1000, '')
+    for (const text of early) this.#onFrame(text)
     await welcomed
   }
 
-  #receive(text: string): void {
-    if (this.#over) return
+  #onFrame(text: string): void {
+    if (this.#isClosed) return
     if (this.#held !== undefined && this.#welcomed === undefined) {
       this.#held.push(text)
       return
     }
-    const envelope = readFrame(text)
+    const envelope = decodeFrame(text)
     if (envelope instanceof Error) {
-      this.#malformed(envelope)
+      this.#onMalformed(envelope)
       return
     }
     if (envelope.kind === Kind.systemWelcome) {
-      this.#welcome(envelope.payload, envelope.ts, correlations(envelope)[0])
+      this.#onWelcome(envelope.payload, envelope.ts, correlations(envelope)[0])
       return
     }
     if (this.#welcomed !== undefined) {
-      this.#malformed(new ConnectionError('malformed', `${envelope.kind} came before the welcome`))
+      this.#onMalformed(new ConnectionError('malformed', `${envelope.kind} came before the welcome`))
       return
     }
     if (envelope.kind === Kind.systemError) {
-      this.#events.refused(envelope.payload)
+      this.#events.onRefused(envelope.payload)
       const [id = ''] = [envelope.correlationId ?? []].flat()
       if (this.#pending.refuse(id, envelope.payload)) return
     }
     const { seq } = envelope
-    if (envelope.from === this.#me) this.#pending.acknowledge(envelope)
+    if (envelope.from === this.#ownId) this.#pending.acknowledge(envelope)
     if (seq !== undefined) {
       if (seq <= (this.#lastSeq ?? 0)) return // The original of something sent again.
       this.#lastSeq = seq
     }
-    this.#events.envelope(envelope, text)
+    this.#events.onEnvelope(envelope, text)
   }
 
   /** Without a welcome there is no line; after it, one frame that cannot be read costs no other. */
-  #malformed(error: ConnectionError): void {
-    if (this.#welcomed === undefined) this.#events.malformed(error)
+  #onMalformed(error: ConnectionError): void {
+    if (this.#welcomed === undefined) this.#events.onMalformed(error)
     else {
-      this.#misgreeting = error
+      this.#protocolFailure = error
       this.#transport?.close(1000, 'no welcome')
     }
   }
 
-  #welcome(welcome: WelcomePayload, ts: string, answers?: string): void {
-    this.#me = welcome.you.id
+  #onWelcome(welcome: WelcomePayload, ts: string, answers: string | undefined): void {
+    this.#ownId = welcome.you.id
     this.#limits = welcome.limits
     this.#epoch = welcome.space.epoch
     if (welcome.resume.status === 'lost') this.#lastSeq = 0
@@ -183,17 +187,17 @@ export class Link {
     this.#failures = 0
     const first = this.#welcomed
     this.#welcomed = undefined
-    this.#events.welcome(welcome, first !== undefined, ts, answers)
+    this.#events.onWelcome(welcome, { isFirst: first !== undefined, ts, answers })
     if (first === undefined) return
-    this.#sendAgain()
+    this.#resendPending()
     first.resolve()
   }
 
   /** What a gateway with smaller limits would close the line for is refused here, or it would never come back. */
-  #sendAgain(): void {
+  #resendPending(): void {
     for (const [id, text] of this.#pending.texts()) {
       try {
-        frameOf(JSON.parse(text) as object, this.#limits)
+        encodeFrame(JSON.parse(text) as object, this.#limits)
         this.#transport?.send(text)
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error
@@ -202,40 +206,40 @@ export class Link {
     }
   }
 
-  #down(code: number, reason: string): void {
+  #onTransportClose(code: number, reason: string): void {
     this.#transport = undefined
-    const why = this.#misgreeting?.message ?? `${reason || 'the connection was lost'} (${code})`
-    this.#misgreeting = undefined
+    const why = this.#protocolFailure?.message ?? `${reason || 'the connection was lost'} (${code})`
+    this.#protocolFailure = undefined
     const refusal = final.get(code)
     const error =
       refusal === undefined ? new ConnectionError('unreachable', why) : new ProtocolError(refusal, why)
     if (this.#welcomed !== undefined) {
       this.#welcomed.reject(error)
       this.#welcomed = undefined
-    } else if (!this.#over) {
-      if (refusal !== undefined) this.#end(error)
+    } else if (!this.#isClosed) {
+      if (refusal !== undefined) this.#close(error)
       else this.#retry(why)
     }
   }
 
   #retry(reason: string): void {
-    const wait = Math.random() * Math.min(longestWait, firstWait * 2 ** this.#failures++)
-    this.#events.reconnecting(wait, reason)
+    const wait = Math.random() * Math.min(maxBackoffMs, minBackoffMs * 2 ** this.#failures++)
+    this.#events.onReconnecting(wait, reason)
     this.#timer = setTimeout(() => {
       this.#connect().catch((error: unknown) => {
-        if (this.#over) return
-        if (isFinal(error)) this.#end(error)
+        if (this.#isClosed) return
+        if (isFinal(error)) this.#close(error)
         else this.#retry(error instanceof Error ? error.message : String(error))
       })
     }, wait)
   }
 
-  #end(error: Error | undefined): void {
-    if (this.#over) return
-    this.#over = true
+  #close(error: Error | undefined): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
     clearTimeout(this.#timer)
     this.#pending.fail(error ?? new ConnectionError('closed', 'the connection was closed'))
-    this.#events.closed(error)
+    this.#events.onClose(error)
   }
 }
 
@@ -243,7 +247,7 @@ const isFinal = (error: unknown): error is ProtocolError => error instanceof Pro
 
 interface Sent {
   /** What its sender says. */
-  readonly said: string
+  readonly original: string
   /** What of it goes out. */
   readonly text: string
   /** More than one where the same was sent again meanwhile. */
@@ -262,9 +266,9 @@ class Pending {
   }
 
   /** Throws when too much waits, or when the id stands for something else that is on its way. */
-  add(id: string, said: string, text = said): Promise<AnyEnvelope> {
+  add(id: string, original: string, text = original): Promise<AnyEnvelope> {
     const known = this.#sent.get(id)
-    if (known !== undefined && known.said !== said) {
+    if (known !== undefined && known.original !== original) {
       throw new TypeError(`another envelope with the id ${id} is on its way; use a fresh id`)
     }
     if (known === undefined && this.#sent.size >= maxPending) {
@@ -273,7 +277,7 @@ class Pending {
     }
     return new Promise((resolve, reject) => {
       const waiters = [...(known?.waiters ?? []), { resolve, reject }]
-      this.#sent.set(id, { said, text: known?.text ?? text, waiters })
+      this.#sent.set(id, { original, text: known?.text ?? text, waiters })
     })
   }
 

@@ -31,10 +31,10 @@ export type SizeLimits = Pick<Limits, 'maxEnvelopeBytes'> & Partial<Pick<Limits,
  * An envelope as a text frame. Throws the `ProtocolError` of the gateway where it could not read the frame: it would
  * not know the id then, and its answer would reach nobody who waits.
  */
-export function frameOf(envelope: object, limits: SizeLimits): Frame {
-  const text = textOf(envelope)
+export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
+  const text = toJson(envelope)
   const bytes = encoder.encode(text)
-  const maxBytes = maxBytesOf(envelope, limits)
+  const maxBytes = getMaxBytes(envelope, limits)
   if (bytes.length > maxBytes) {
     const message = `the envelope has ${bytes.length} bytes; send at most ${maxBytes}`
     throw new ProtocolError('payload_too_large', message, { bytes: bytes.length, maxBytes })
@@ -52,13 +52,13 @@ export function frameOf(envelope: object, limits: SizeLimits): Frame {
 }
 
 /** Results, such as screenshots and files, may be larger than what people and agents say. */
-function maxBytesOf(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResultBytes }: SizeLimits): number {
+function getMaxBytes(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResultBytes }: SizeLimits): number {
   return envelope.kind === Kind.mcpResponse
     ? Math.max(maxEnvelopeBytes, maxResultBytes ?? 0)
     : maxEnvelopeBytes
 }
 
-function textOf(envelope: object): string {
+function toJson(envelope: object): string {
   const { payload, ...fields } = envelope as { payload?: unknown }
   if (!(payload instanceof Verbatim)) return JSON.stringify(envelope)
   return `${JSON.stringify(fields).slice(0, -1)},"payload":${payload.json}}`
@@ -71,7 +71,7 @@ type Check = (value: unknown) => boolean
  * A frame of the gateway as an envelopeChecks, or what is wrong with it. Only what this package reads of an envelope is
  * checked: the validators of the schemas would double the size of a page.
  */
-export function readFrame(text: string): AnyEnvelope | ConnectionError {
+export function decodeFrame(text: string): AnyEnvelope | ConnectionError {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -1,9 +1,8 @@
-import { type AnyEnvelope, type Capability, GATEWAY, Kind } from '@meup/protocol'
-import type { Replies } from './requests.js'
-import type { Seat } from './types.js'
+import { type Capability, Kind } from '@meup/protocol'
+import type { ClientContext } from './types.js'
 import type { WaitOptions } from './wait.js'
 
-/** Capabilities that somebody was given; it stands until it is revoked or expires, or its grantor loses them. */
+/** Granted capabilities. A grant ends when it is revoked, expires, or its grantor loses them. */
 export interface Grant {
   readonly id: string
   readonly recipient: string
@@ -13,45 +12,34 @@ export interface Grant {
 }
 
 export interface GrantOptions {
-  /** RFC 3339; without it the grant stands until it is revoked. */
+  /** RFC 3339; default: until it is revoked. */
   readonly expiresAt?: string
   readonly reason?: string
 }
 
-/** One grant, or every standing grant to somebody that these capabilities cover. */
+/** One grant, or every grant to a participant that these capabilities cover. */
 export type Revocable =
   | Pick<Grant, 'id' | 'recipient'>
   | { readonly id?: never; readonly recipient: string; readonly capabilities: readonly Capability[] }
 
-export async function grant(
-  seat: Pick<Seat, 'send'>,
+export async function sendGrant(
+  client: Pick<ClientContext, 'send'>,
   recipient: string,
   capabilities: readonly Capability[],
   { expiresAt, reason }: GrantOptions,
 ): Promise<Grant> {
   const term = expiresAt === undefined ? {} : { expiresAt }
   const payload = { recipient, capabilities, ...term, ...(reason !== undefined && { reason }) }
-  const { id } = await seat.send({ kind: Kind.capabilityGrant, payload })
+  const { id } = await client.send({ kind: Kind.capabilityGrant, payload })
   return { id, recipient, capabilities, ...term }
 }
 
-export function revoke(
-  seat: Pick<Seat, 'send'>,
-  what: Revocable,
-  reason: string | undefined,
-): Promise<AnyEnvelope> {
-  const { recipient } = what
-  const which = what.id === undefined ? { capabilities: what.capabilities } : { grantId: what.id }
-  const payload = { recipient, ...which, ...(reason !== undefined && { reason }) }
-  return seat.send({ kind: Kind.capabilityRevoke, payload })
-}
-
-/** What a new participant needs to enter. */
+/** What a new participant needs to connect. */
 export interface Invitation {
   readonly participantId: string
-  /** `created`, or `readmitted` where the operator's token of somebody who was kicked is good again. */
+  /** `created`, or `readmitted` for a kicked participant whose configured token is valid again. */
   readonly status: string
-  /** Told this once; no log has it. Absent where it has a token already. */
+  /** Absent if the participant has a token already. It is sent once and is in no log. */
   readonly token?: string
   /** Path of the space at the gateway. */
   readonly url: string
@@ -59,65 +47,29 @@ export interface Invitation {
 
 export interface KickOptions {
   readonly reason?: string
-  /** RFC 3339: until when its token opens nothing; default: until it is invited again. */
+  /** RFC 3339: when the token becomes valid again; default: at the next invitation. */
   readonly untilTs?: string
 }
 
 export interface PauseOptions {
   readonly reason?: string
-  /** After so many seconds the pause ends by itself. */
+  /** Ends the pause automatically. */
   readonly timeoutSeconds?: number
 }
 
-/** How an agent is doing, as it says itself. */
+/** The status that an agent reports. */
 export interface Status {
-  /** What it is at, in a word: the SDK's agents say `idle`, `working` or `paused`. */
+  /** Agents of this SDK report `idle`, `working` or `paused`. */
   readonly status?: string
   readonly tokens?: number
   readonly maxTokens?: number
   readonly messagesInContext?: number
-  /** How long its turns take at present, in milliseconds. */
+  /** The average duration of recent turns, in milliseconds. */
   readonly latencyMs?: number
   readonly [other: string]: unknown
 }
 
 export interface StatusOptions extends WaitOptions {
-  /** Which fields are wanted; default: all. */
+  /** The fields to return; default: all. */
   readonly fields?: readonly string[]
-}
-
-type Sender = Pick<Seat, 'send'>
-
-/** The answer goes to the inviter's connections alone and is in no log: where the line breaks, the token is lost. */
-export async function invite(
-  replies: Replies,
-  participantId: string,
-  capabilities: readonly Capability[],
-  { signal, timeoutMs, ...terms }: GrantOptions & WaitOptions,
-): Promise<Invitation> {
-  const draft = { kind: Kind.spaceInvite, payload: { participantId, capabilities, ...terms } }
-  const waiting = { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) }
-  const { payload } = await replies.ask(draft, { kind: Kind.spaceInviteAck, from: GATEWAY }, waiting)
-  const { status, token, url } = payload
-  return { participantId, status, ...(token !== '' && { token }), url }
-}
-
-export const kick = (seat: Sender, participantId: string, options: KickOptions): Promise<AnyEnvelope> =>
-  seat.send({ kind: Kind.spaceKick, payload: { participantId, ...options } })
-
-export const pause = (seat: Sender, to: readonly string[], options: PauseOptions): Promise<AnyEnvelope> =>
-  seat.send({ kind: Kind.participantPause, to, payload: options })
-
-export const resume = (seat: Sender, to: readonly string[], reason?: string): Promise<AnyEnvelope> =>
-  seat.send({ kind: Kind.participantResume, to, payload: { ...(reason !== undefined && { reason }) } })
-
-export async function requestStatus(
-  replies: Replies,
-  of: string,
-  { fields, ...waiting }: StatusOptions,
-): Promise<Status> {
-  const payload = fields === undefined ? {} : { fields }
-  const draft = { kind: Kind.participantRequestStatus, to: [of], payload }
-  const answer = await replies.ask(draft, { kind: Kind.participantStatus, from: of }, waiting)
-  return answer.payload
 }

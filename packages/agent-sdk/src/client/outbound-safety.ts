@@ -5,26 +5,26 @@ import type { Frame } from './frames.js'
 const decoder = new TextDecoder()
 
 /**
- * Keeps secrets in what is thought aloud from leaving this process. The gateway does the same by the rules of its space,
- * and has the last word [MEUP-6.1].
+ * Removes secrets from thoughts and rationales before they leave this process. The gateway applies the rules of its space
+ * again [MEUP-6.1].
  */
-export class Gate {
+export class OutboundSafety {
   /** The usual rules take a while to compile; whoever only listens does not wait for it. */
   #guard: EnvelopeGuard<SafetySettings, Finding> | undefined
 
   /** Throws `SafetyError` for settings that cannot be used. */
   constructor(settings?: Partial<SafetySettings>) {
-    if (settings !== undefined) this.#guard = guardBy(settings)
+    if (settings !== undefined) this.#guard = createGuard(settings)
   }
 
-  /** What of a frame may go out. */
-  pass({ text, bytes, object }: Frame): string {
+  /** The text to send for a frame, with secrets removed. */
+  filter({ text, bytes, object }: Frame): string {
     const normalised = normalise(object, bytes)
     if ('path' in normalised) return text // The gateway refuses it.
     const { payload, ...fields } = normalised.value
     const utterance = { ...fields, from: '', payload: payload ?? {} }
     if (!isUtterance(utterance) || !isGuarded(utterance)) return text
-    this.#guard ??= guardBy({})
+    this.#guard ??= createGuard({})
     const seen = this.#guard.guard(utterance, normalised.payload)
     if (seen.rationale === undefined && seen.payload === undefined) return text
     const rationale = (seen.rationale ?? fields.rationale) || undefined
@@ -33,7 +33,7 @@ export class Gate {
   }
 }
 
-function guardBy(settings: Partial<SafetySettings>): EnvelopeGuard<SafetySettings, Finding> {
+function createGuard(settings: Partial<SafetySettings>): EnvelopeGuard<SafetySettings, Finding> {
   const failed = (error: unknown): void =>
     console.warn(`the guard failed, and a text was withheld: ${nameOf(error)}`)
   const compile = (each: SafetySettings) => compileSafety(each, { failed })

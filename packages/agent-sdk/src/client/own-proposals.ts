@@ -1,29 +1,28 @@
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 import { freshId } from './fresh-id.js'
+import type { ClientHandler } from './handler.js'
 import {
   type Proposal,
   type ProposalDraft,
   type ProposalOutcome,
   type ProposeOptions,
+  pickReasons,
   prunedThrough,
-  reasonsOf,
-  withProgressToken,
 } from './proposal.js'
-import type { Requests } from './requests.js'
-import type { Timed } from './space-state.js'
+import { type Requests, withProgressToken } from './requests.js'
 import type { Tracing } from './tracing.js'
-import type { Draft, Seat } from './types.js'
-import { after } from './wait.js'
+import type { ClientContext, Draft } from './types.js'
+import { setLongTimeout } from './wait.js'
 
 /** The proposals that this participant has made, until they are settled. */
-export class Proposing {
-  readonly #seat: Proposer
+export class OwnProposals implements ClientHandler {
+  readonly #client: ClientContext
   readonly #requests: Requests
-  readonly #tracing: Pick<Tracing, 'mark'>
+  readonly #tracing: Pick<Tracing, 'addTraceContext'>
   readonly #open = new Map<string, OwnProposal>()
 
-  constructor(seat: Proposer, requests: Requests, tracing: Pick<Tracing, 'mark'>) {
-    this.#seat = seat
+  constructor(client: ClientContext, requests: Requests, tracing: Pick<Tracing, 'addTraceContext'>) {
+    this.#client = client
     this.#requests = requests
     this.#tracing = tracing
   }
@@ -34,9 +33,9 @@ export class Proposing {
     const id = freshId()
     const addressees = [to].flat()
     const wanted = options.onProgress === undefined ? params : withProgressToken(params ?? {}, id)
-    const asked = this.#tracing.mark({ id, method, params: wanted, context: fields.context })
+    const asked = this.#tracing.addTraceContext({ id, method, params: wanted, context: fields.context })
     const terms = { ...options, to: addressees, expiresAt }
-    const proposal = new OwnProposal(id, this.#seat, this.#requests, terms)
+    const proposal = new OwnProposal(id, this.#client, this.#requests, terms)
     this.#open.set(id, proposal)
     const forget = (): void => void this.#open.delete(id)
     proposal.outcome.then(forget, forget)
@@ -47,7 +46,7 @@ export class Proposing {
       ...(expiresAt !== undefined && { expiresAt }),
     }
     try {
-      const { seq } = await this.#seat.send({
+      const { seq } = await this.#client.send({
         ...fields,
         id,
         kind: Kind.mcpProposal,
@@ -62,19 +61,17 @@ export class Proposing {
     return proposal
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     if (this.#open.size === 0) return
     const through = prunedThrough(envelope)
     if (through > 0) for (const proposal of this.#open.values()) proposal.onPruned(through)
-    for (const id of correlations(envelope)) this.#open.get(id)?.take(envelope)
+    for (const id of correlations(envelope)) this.#open.get(id)?.onEnvelope(envelope)
   }
 
-  failAll(error: Error): void {
+  onClose(error: Error): void {
     for (const proposal of this.#open.values()) proposal.fail(error)
   }
 }
-
-type Proposer = Pick<Seat, 'id' | 'send' | 'can'> & Timed
 
 interface Terms extends ProposeOptions {
   readonly to: readonly string[]
@@ -88,7 +85,7 @@ const expiryGraceMs = 1000
 class OwnProposal implements Proposal {
   readonly id: string
   readonly outcome: Promise<ProposalOutcome>
-  readonly #seat: Proposer
+  readonly #client: ClientContext
   readonly #requests: Requests
   readonly #terms: Terms
   #cancelExpiry = (): void => {}
@@ -99,9 +96,9 @@ class OwnProposal implements Proposal {
   #isDecided = false
   #isLate = false
 
-  constructor(id: string, seat: Proposer, requests: Requests, terms: Terms) {
+  constructor(id: string, client: ClientContext, requests: Requests, terms: Terms) {
     this.id = id
-    this.#seat = seat
+    this.#client = client
     this.#requests = requests
     this.#terms = terms
     this.outcome = new Promise((resolve, reject) => {
@@ -116,27 +113,30 @@ class OwnProposal implements Proposal {
     this.#seq = seq
     const { expiresAt } = this.#terms
     if (expiresAt === undefined || this.#isDecided) return
-    this.#cancelExpiry = after(Date.parse(expiresAt) - this.#seat.gatewayTime(), () => void this.#expire())
+    this.#cancelExpiry = setLongTimeout(
+      Date.parse(expiresAt) - this.#client.gatewayTime(),
+      () => void this.#onExpired(),
+    )
   }
 
   async withdraw(reason = 'no longer needed'): Promise<void> {
-    await this.#seat.send(this.#withdrawal(reason))
+    await this.#client.send(this.#createWithdrawal(reason))
   }
 
   /** What is pruned nobody can approve any more [MEUP-3.22]. */
   onPruned(through: number): void {
-    if (!this.#isDecided && this.#seq <= through) this.#decide({ state: 'withdrawn', reason: 'pruned' })
+    if (!this.#isDecided && this.#seq <= through) this.#settle({ state: 'withdrawn', reason: 'pruned' })
   }
 
   /** An envelope that correlates to it. */
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     if (this.#isDecided) return
     const { from } = envelope
-    if (envelope.kind === Kind.mcpRequest) this.#approved(from, envelope.id)
-    else if (envelope.kind === Kind.mcpReject) this.#rejected(from, envelope.payload)
-    else if (envelope.kind === Kind.mcpWithdraw && from === this.#seat.id) {
-      const withdrawn = { state: 'withdrawn', ...reasonsOf(envelope.payload) } as const
-      this.#decide(this.#isLate ? { state: 'expired' } : withdrawn)
+    if (envelope.kind === Kind.mcpRequest) this.#onApproved(from, envelope.id)
+    else if (envelope.kind === Kind.mcpReject) this.#onRejected(from, envelope.payload)
+    else if (envelope.kind === Kind.mcpWithdraw && from === this.#client.id) {
+      const withdrawn = { state: 'withdrawn', ...pickReasons(envelope.payload) } as const
+      this.#settle(this.#isLate ? { state: 'expired' } : withdrawn)
     }
   }
 
@@ -146,42 +146,42 @@ class OwnProposal implements Proposal {
   }
 
   /** The response is waited for in this very moment: it may come right behind. */
-  #approved(by: string, requestId: string): void {
+  #onApproved(by: string, requestId: string): void {
     this.#close()
     const { to, onProgress, timeoutMs = Number.POSITIVE_INFINITY } = this.#terms
     const asked = { id: requestId, token: this.id, to, onProgress }
-    this.#requests.response(asked, { timeoutMs }).then(
+    this.#requests.waitForResponse(asked, { timeoutMs }).then(
       ({ payload }) => this.#resolve({ state: 'approved', by, requestId, response: payload }),
       (error: Error) => this.#reject(error),
     )
   }
 
   /** One `no` is enough for whoever asked; so that nobody else says `yes` later, the proposal is taken back. */
-  #rejected(by: string, payload: { reason: string; message?: string }): void {
-    this.#decide({ state: 'rejected', by, ...reasonsOf(payload) })
-    void this.#retire('rejected')
+  #onRejected(by: string, payload: { reason: string; message?: string }): void {
+    this.#settle({ state: 'rejected', by, ...pickReasons(payload) })
+    void this.#tryWithdraw('rejected')
   }
 
   /** The echo of a withdrawal comes behind everything that was approved before; without one, time must tell. */
-  async #expire(): Promise<void> {
+  async #onExpired(): Promise<void> {
     this.#isLate = true
-    if ((await this.#retire('expired')) || this.#isDecided) return
-    this.#cancelExpiry = after(expiryGraceMs, () => this.#decide({ state: 'expired' }))
+    if ((await this.#tryWithdraw('expired')) || this.#isDecided) return
+    this.#cancelExpiry = setLongTimeout(expiryGraceMs, () => this.#settle({ state: 'expired' }))
   }
 
   /** Whether the space has taken it back; where that is refused, it is over by other means, or runs out. */
-  async #retire(reason: string): Promise<boolean> {
-    return this.#seat.send(this.#withdrawal(reason)).then(
+  async #tryWithdraw(reason: string): Promise<boolean> {
+    return this.#client.send(this.#createWithdrawal(reason)).then(
       () => true,
       () => false,
     )
   }
 
-  #withdrawal(reason: string): Draft {
+  #createWithdrawal(reason: string): Draft {
     return { kind: Kind.mcpWithdraw, correlationId: this.id, payload: { reason } }
   }
 
-  #decide(outcome: ProposalOutcome): void {
+  #settle(outcome: ProposalOutcome): void {
     this.#close()
     this.#resolve(outcome)
   }

@@ -1,5 +1,6 @@
 import { type AnyEnvelope, type EnvelopeOf, type ErrorPayload, Kind } from '@meup/protocol'
-import { after } from './wait.js'
+import type { ClientHandler } from './handler.js'
+import { setLongTimeout } from './wait.js'
 
 /** That a participant may do little more than answer, until somebody resumes it [MEUP-3.13]. */
 export interface Pause {
@@ -11,58 +12,60 @@ export interface Pause {
 }
 
 /** A timer may fire a millisecond early, when the gateway still refuses. */
-const LATE_MS = 2
+const timerSlackMs = 2
 
 /** The last instant that a `Date` can tell. */
-const endOfTime = 8.64e15
+const maxTime = 8.64e15
 
 /** Whether this participant is paused, as far as it was told. */
-export class Pauses {
-  readonly #changed: (pause: Pause | undefined) => void
+export class Pauses implements ClientHandler {
+  readonly #client: { readonly id: string }
+  readonly #onChange: (pause: Pause | undefined) => void
   #current: Pause | undefined
   #cancel = (): void => {}
 
-  constructor(changed: (pause: Pause | undefined) => void) {
-    this.#changed = changed
+  constructor(client: { readonly id: string }, onChange: (pause: Pause | undefined) => void) {
+    this.#client = client
+    this.#onChange = onChange
   }
 
   get current(): Pause | undefined {
     return this.#current
   }
 
-  take(envelope: AnyEnvelope, me: string): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.participantPause && envelope.kind !== Kind.participantResume) return
-    if (!envelope.to?.includes(me)) return
+    if (!envelope.to?.includes(this.#client.id)) return
     if (envelope.kind === Kind.participantResume) this.#set(undefined)
     else this.#pause(envelope)
   }
 
   /** The gateway's refusal tells of it whoever came later. */
-  refused({ code, retryAfterMs = Number.POSITIVE_INFINITY }: ErrorPayload): void {
+  onRefused({ code, retryAfterMs = Number.POSITIVE_INFINITY }: ErrorPayload): void {
     if (code !== 'participant_paused' || this.#current !== undefined) return
-    this.#begin({}, Math.min(Date.now() + retryAfterMs, endOfTime))
+    this.#begin({}, Math.min(Date.now() + retryAfterMs, maxTime))
   }
 
-  close(): void {
+  onClose(): void {
     this.#cancel()
   }
 
   #pause({ from: by, ts, payload }: EnvelopeOf<typeof Kind.participantPause>): void {
     const { reason, timeoutSeconds = Number.POSITIVE_INFINITY } = payload
-    const end = Math.min(Date.parse(ts) + timeoutSeconds * 1000, endOfTime)
+    const end = Math.min(Date.parse(ts) + timeoutSeconds * 1000, maxTime)
     if (end > Date.now()) this.#begin({ by, ...(reason !== undefined && { reason }) }, end)
     else this.#set(undefined)
   }
 
   #begin(pause: Pause, end: number): void {
-    this.#set(end < endOfTime ? { ...pause, until: new Date(end).toISOString() } : pause)
-    this.#cancel = after(end - Date.now() + LATE_MS, () => this.#set(undefined))
+    this.#set(end < maxTime ? { ...pause, until: new Date(end).toISOString() } : pause)
+    this.#cancel = setLongTimeout(end - Date.now() + timerSlackMs, () => this.#set(undefined))
   }
 
   #set(pause: Pause | undefined): void {
     this.#cancel()
     const before = this.#current
     this.#current = pause
-    if (pause !== before) this.#changed(pause)
+    if (pause !== before) this.#onChange(pause)
   }
 }

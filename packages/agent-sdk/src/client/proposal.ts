@@ -8,26 +8,6 @@ export interface Progress {
   readonly message?: string
 }
 
-/** What a request has to say for its answerer to report progress; the token comes back with each report. */
-export function withProgressToken(params: object, progressToken: string): object {
-  const { _meta } = params as { _meta?: object }
-  return { ...params, _meta: { ..._meta, progressToken } }
-}
-
-/** The progress that a notification reports under this token; `undefined` where it reports none. */
-export function readProgress(
-  params: Record<string, unknown> | undefined,
-  token: string,
-): Progress | undefined {
-  const { progressToken, progress, total, message } = params ?? {}
-  if (progressToken !== token || typeof progress !== 'number') return undefined
-  return {
-    progress,
-    ...(typeof total === 'number' && { total }),
-    ...(typeof message === 'string' && { message }),
-  }
-}
-
 /** What became of a proposal. */
 export type Settlement =
   | { readonly state: 'approved'; readonly by: string; readonly requestId: string }
@@ -103,7 +83,7 @@ export function prunedThrough(envelope: AnyEnvelope): number {
   return event === 'pruned' && typeof through === 'number' ? through : 0
 }
 
-export const reasonsOf = ({ reason, message }: { reason: string; message?: string }) => ({
+export const pickReasons = ({ reason, message }: { reason: string; message?: string }) => ({
   reason,
   ...(message !== undefined && { message }),
 })

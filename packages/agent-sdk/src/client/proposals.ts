@@ -7,19 +7,44 @@ import {
   memberOf,
   type PayloadPattern,
   ProtocolError,
+  type WelcomePayload,
 } from '@meup/protocol'
 import { EventEmitter } from 'eventemitter3'
 import { Verbatim } from './frames.js'
 import { freshId } from './fresh-id.js'
-import { type Grant, type GrantOptions, grant } from './management.js'
-import { prunedThrough, reasonsOf, type Settlement } from './proposal.js'
-import { type Requests, resultOf } from './requests.js'
-import type { Timed } from './space-state.js'
-import type { Seat } from './types.js'
-import { after, type WaitOptions } from './wait.js'
+import type { ClientHandler } from './handler.js'
+import { type Grant, type GrantOptions, sendGrant } from './management.js'
+import { pickReasons, prunedThrough, type Settlement } from './proposal.js'
+import { getResult, type Requests } from './requests.js'
+import type { ClientContext } from './types.js'
+import { setLongTimeout, type WaitOptions } from './wait.js'
+
+/** A proposal that waits for a decision. */
+export interface OpenProposal {
+  readonly id: string
+  readonly from: string
+  /** When it was made, RFC 3339. */
+  readonly ts: string
+  /** The addressees of the request; absent = everyone. */
+  readonly to?: readonly string[]
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>>
+  /** The params as received, JSON. They are approved in this form: parsing changes large numbers. */
+  readonly paramsJson?: string
+  /** Why its proposer wants it. */
+  readonly rationale?: string
+  readonly context?: string
+  readonly correlationId?: string | readonly string[]
+  readonly parallelGroup?: number
+  readonly expiresAt?: string
+  /** How often it can still be approved. */
+  readonly usesLeft: number
+  /** Who rejected it; others may still approve it. */
+  readonly rejectedBy: readonly string[]
+}
 
 export interface ApproveOptions extends WaitOptions {
-  /** Why it is done, in the name of whoever approves; default: no reason is given [MEUP-13.11]. */
+  /** The reason for the approval; default: none is given [MEUP-13.11]. */
   readonly why?: string
 }
 
@@ -28,77 +53,115 @@ export interface Rejection {
   readonly message?: string
 }
 
-/**
- * The proposals of a space that wait for a decision, as far as this connection was shown them [MEUP-4.17]. One that
- * joins later sees those of before only if it asks for the past: with `after` or `tail`.
- */
-export class Proposals extends EventEmitter<ProposalsEvents> {
-  readonly #seat: Pick<Seat, 'send'>
-  readonly #requests: Requests
-  readonly #open: OpenProposals
+export interface ProposalsEvents {
+  proposal: [OpenProposal]
+  /** The proposal is no longer open: for everyone, or, after a rejection by this participant, for this one. */
+  settled: [OpenProposal, Settlement]
+}
 
-  constructor(seat: Pick<Seat, 'send'>, requests: Requests, open: OpenProposals) {
+interface Entry {
+  readonly proposal: OpenProposal
+  readonly seq: number
+  readonly frameChars: number
+  cancelExpiry(): void
+}
+
+/** Beyond these bounds the oldest proposal of the participant with the largest share is dropped. */
+const [maxOpen, maxOpenChars] = [1000, 8_000_000]
+
+/**
+ * The proposals of others that wait for a decision, as far as this connection received them [MEUP-4.17]. A later connection
+ * receives earlier ones only if it resumes: with `after` or `tail`.
+ */
+export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHandler {
+  readonly #client: ClientContext
+  readonly #requests: Requests
+  readonly #open = new Map<string, Entry>()
+  #chars = 0
+
+  constructor(client: ClientContext, requests: Requests) {
     super()
-    this.#seat = seat
+    this.#client = client
     this.#requests = requests
-    this.#open = open
-    open.on('proposal', (proposal) => this.emit('proposal', proposal))
-    open.on('settled', (proposal, settlement) => this.emit('settled', proposal, settlement))
   }
 
-  /** What is open, oldest first. */
+  /** The open proposals, oldest first. */
   list(): OpenProposal[] {
-    return this.#open.list()
+    return [...this.#open.values()].map(({ proposal }) => proposal)
   }
 
   get(id: string): OpenProposal | undefined {
-    return this.#open.get(id)
+    return this.#open.get(id)?.proposal
   }
 
   /**
-   * Makes the request that was proposed, to the letter; gives back its result, throws `ToolError` for its error.
-   * Rejects with `ProtocolError` where this participant may not make it, or somebody was faster. Who stops waiting
-   * stops nothing: the answer is for the proposer.
+   * Makes the proposed request exactly as proposed and returns its result; throws `ToolError` for its error. Rejects with
+   * `ProtocolError` where this participant may not make it, or somebody else approved it first. A timeout does not cancel
+   * the request: its answer is for the proposer.
    */
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
     const proposal = this.#find(id)
     const requestId = freshId()
-    const asked = { id: requestId, token: requestId, to: proposal.to ?? [] }
-    const response = this.#requests.response(asked, options)
-    this.#carryOut(proposal, requestId, options.why).catch((error: Error) =>
+    const pending = { id: requestId, token: requestId, to: proposal.to ?? [] }
+    const response = this.#requests.waitForResponse(pending, options)
+    this.#sendRequest(proposal, requestId, options.why).catch((error: Error) =>
       this.#requests.fail(requestId, error),
     )
-    return resultOf((await response).payload)
+    return getResult((await response).payload)
   }
 
-  /** Resolves when the space has it. Others may still approve it, until its proposer takes it back. */
+  /** Resolves when the space has the rejection. Others may approve the proposal until it is withdrawn. */
   async reject(id: string, { reason, message }: Rejection): Promise<void> {
     const { from } = this.#find(id)
-    const payload = reasonsOf({ reason, ...(message !== undefined && { message }) })
-    await this.#seat.send({ kind: Kind.mcpReject, to: [from], correlationId: id, payload })
+    const payload = pickReasons({ reason, ...(message !== undefined && { message }) })
+    await this.#client.send({ kind: Kind.mcpReject, to: [from], correlationId: id, payload })
   }
 
   /**
-   * Approves it, and gives its proposer the capability to do the same alone from now on: this method, tool and
-   * target, with whatever arguments. Throws `TypeError` where it names no target.
+   * Approves the proposal and grants its proposer the capability for the same method, tool and target, with any arguments.
+   * Throws `TypeError` for a proposal without a target.
    */
   async allowAlways(id: string, options: GrantOptions & Pick<ApproveOptions, 'why'> = {}): Promise<Grant> {
     const proposal = this.#find(id)
     const capability = narrowCapability(proposal)
-    await this.#carryOut(proposal, freshId(), options.why)
-    return grant(this.#seat, proposal.from, [capability], options)
+    await this.#sendRequest(proposal, freshId(), options.why)
+    return sendGrant(this.#client, proposal.from, [capability], options)
+  }
+
+  /** @internal */
+  onEnvelope(envelope: AnyEnvelope, frame: string): void {
+    if (envelope.kind === Kind.mcpProposal) {
+      this.#add(toOpenProposal(envelope, frame), frame.length, envelope.seq ?? 0)
+    } else if (envelope.kind === Kind.spaceKick) this.#onKick(envelope.payload.participantId)
+    else if (envelope.kind === Kind.systemSpace) this.#onPruned(prunedThrough(envelope))
+    else if (this.#open.size > 0) {
+      for (const id of new Set(correlations(envelope))) {
+        const entry = this.#open.get(id)
+        if (entry !== undefined) this.#onDecision(id, entry, envelope)
+      }
+    }
+  }
+
+  /** @internal */
+  onWelcome({ resume }: WelcomePayload): void {
+    if (resume.status === 'lost') this.#clear()
+  }
+
+  /** @internal */
+  onClose(): void {
+    this.#clear()
   }
 
   #find(id: string): OpenProposal {
-    const kept = this.#open.get(id)
-    if (kept !== undefined) return kept
+    const proposal = this.get(id)
+    if (proposal !== undefined) return proposal
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here`)
   }
 
-  #carryOut(proposal: OpenProposal, id: string, why: string | undefined): Promise<AnyEnvelope> {
+  #sendRequest(proposal: OpenProposal, id: string, why: string | undefined): Promise<AnyEnvelope> {
     const { to, method, context, paramsJson } = proposal
     const head = JSON.stringify({ jsonrpc: '2.0', id, method }).slice(0, -1)
-    return this.#seat.send({
+    return this.#client.send({
       id,
       kind: Kind.mcpRequest,
       ...(to && { to }),
@@ -108,95 +171,39 @@ export class Proposals extends EventEmitter<ProposalsEvents> {
       payload: new Verbatim(paramsJson === undefined ? `${head}}` : `${head},"params":${paramsJson}}`),
     })
   }
-}
 
-interface Kept {
-  readonly proposal: OpenProposal
-  readonly seq: number
-  /** Of its frame, in characters. */
-  readonly size: number
-  cancelExpiry(): void
-}
-
-export interface ProposalsEvents {
-  /** Somebody asks for something to be done. */
-  proposal: [OpenProposal]
-  /** It is no longer open: for everyone, or, once this participant has rejected it, for this one. */
-  settled: [OpenProposal, Settlement]
-}
-
-/** Proposals past this many, or this many characters in all, are forgotten: the oldest of whoever takes up the maxOpen. */
-const [maxOpen, maxOpenChars] = [1000, 8_000_000]
-
-/** The proposals that can still be carried out, as far as this connection was shown them. */
-export class OpenProposals extends EventEmitter<ProposalsEvents> {
-  readonly #seat: { readonly id: string } & Timed
-  readonly #open = new Map<string, Kept>()
-  #chars = 0
-
-  constructor(seat: { readonly id: string } & Timed) {
-    super()
-    this.#seat = seat
-  }
-
-  list(): OpenProposal[] {
-    return [...this.#open.values()].map(({ proposal }) => proposal)
-  }
-
-  get(id: string): OpenProposal | undefined {
-    return this.#open.get(id)?.proposal
-  }
-
-  /** `frame` = the envelope as it was received. */
-  take(envelope: AnyEnvelope, frame: string): void {
-    if (envelope.kind === Kind.mcpProposal) this.#add(see(envelope, frame), frame.length, envelope.seq ?? 0)
-    else if (envelope.kind === Kind.spaceKick) this.#end(envelope.payload.participantId)
-    else if (envelope.kind === Kind.systemSpace) this.#prune(prunedThrough(envelope))
-    else if (this.#open.size > 0) {
-      for (const id of new Set(correlations(envelope))) {
-        const kept = this.#open.get(id)
-        if (kept !== undefined) this.#decide(id, kept, envelope)
-      }
-    }
-  }
-
-  /** Nothing that was known is true any more. */
-  clear(): void {
-    for (const [id, kept] of this.#open) this.#forget(id, kept)
-  }
-
-  #add(proposal: OpenProposal, size: number, seq: number): void {
+  #add(proposal: OpenProposal, frameChars: number, seq: number): void {
     const { id, expiresAt } = proposal
     const end = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
-    const left = end - this.#seat.gatewayTime()
-    if (left <= 0) return
-    const cancelExpiry = after(left, () => this.#settle(id, { state: 'expired' }))
-    this.#open.set(id, { proposal, seq, size, cancelExpiry })
-    this.#chars += size
-    while (this.#open.size > maxOpen || this.#chars > maxOpenChars) this.#forgetOne()
+    const leftMs = end - this.#client.gatewayTime()
+    if (leftMs <= 0) return
+    const cancelExpiry = setLongTimeout(leftMs, () => this.#settle(id, { state: 'expired' }))
+    this.#open.set(id, { proposal, seq, frameChars, cancelExpiry })
+    this.#chars += frameChars
+    while (this.#open.size > maxOpen || this.#chars > maxOpenChars) this.#dropOne()
     this.emit('proposal', proposal)
   }
 
-  /** Nobody is to push out what others propose. */
-  #forgetOne(): void {
+  /** No participant can displace the proposals of others. */
+  #dropOne(): void {
     const shares = new Map<string, number>()
-    for (const { proposal, size } of this.#open.values()) {
-      const share = 1 / maxOpen + size / maxOpenChars
+    for (const { proposal, frameChars } of this.#open.values()) {
+      const share = 1 / maxOpen + frameChars / maxOpenChars
       shares.set(proposal.from, (shares.get(proposal.from) ?? 0) + share)
     }
     const largest = Math.max(...shares.values())
-    for (const [id, kept] of this.#open) {
-      if (shares.get(kept.proposal.from) !== largest) continue
-      this.#forget(id, kept)
+    for (const [id, entry] of this.#open) {
+      if (shares.get(entry.proposal.from) !== largest) continue
+      this.#remove(id, entry)
       return
     }
   }
 
-  #decide(id: string, kept: Kept, envelope: AnyEnvelope): void {
-    const { proposal } = kept
+  #onDecision(id: string, entry: Entry, envelope: AnyEnvelope): void {
+    const { proposal } = entry
     const { from } = envelope
     const change = (fields: Partial<OpenProposal>): void => {
-      this.#open.set(id, { ...kept, proposal: { ...proposal, ...fields } })
+      this.#open.set(id, { ...entry, proposal: { ...proposal, ...fields } })
     }
     if (envelope.kind === Kind.mcpRequest) {
       const usesLeft = proposal.usesLeft - 1
@@ -204,79 +211,58 @@ export class OpenProposals extends EventEmitter<ProposalsEvents> {
       if (usesLeft === 0) this.#settle(id, { state: 'approved', by: from, requestId: envelope.id })
     } else if (envelope.kind === Kind.mcpReject) {
       change({ rejectedBy: [...new Set([...proposal.rejectedBy, from])] })
-      if (from === this.#seat.id) {
-        this.#settle(id, { state: 'rejected', by: from, ...reasonsOf(envelope.payload) })
+      if (from === this.#client.id) {
+        this.#settle(id, { state: 'rejected', by: from, ...pickReasons(envelope.payload) })
       }
     } else if (envelope.kind === Kind.mcpWithdraw && from === proposal.from) {
-      this.#settle(id, { state: 'withdrawn', ...reasonsOf(envelope.payload) })
+      this.#settle(id, { state: 'withdrawn', ...pickReasons(envelope.payload) })
     }
   }
 
-  /** A kick closes what its participant has proposed. */
-  #end(participant: string): void {
+  /** A kick withdraws the proposals of its participant. */
+  #onKick(participant: string): void {
     for (const { id, from } of this.list()) {
       if (from === participant) this.#settle(id, { state: 'withdrawn', reason: 'kicked' })
     }
   }
 
-  /** What is pruned nobody can decide on any more. */
-  #prune(through: number): void {
+  /** Nobody can decide on a pruned proposal. */
+  #onPruned(through: number): void {
     for (const [id, { seq }] of this.#open) {
       if (seq <= through) this.#settle(id, { state: 'withdrawn', reason: 'pruned' })
     }
   }
 
   #settle(id: string, settlement: Settlement): void {
-    const kept = this.#open.get(id)
-    if (kept === undefined) return
-    this.#forget(id, kept)
-    this.emit('settled', kept.proposal, settlement)
+    const entry = this.#open.get(id)
+    if (entry === undefined) return
+    this.#remove(id, entry)
+    this.emit('settled', entry.proposal, settlement)
   }
 
-  #forget(id: string, { size, cancelExpiry }: Kept): void {
+  #remove(id: string, { frameChars, cancelExpiry }: Entry): void {
     cancelExpiry()
     this.#open.delete(id)
-    this.#chars -= size
+    this.#chars -= frameChars
   }
-}
 
-/** A proposal that waits for somebody who may do it. */
-export interface OpenProposal {
-  readonly id: string
-  readonly from: string
-  /** When it was made, RFC 3339. */
-  readonly ts: string
-  /** Whom the request would be for; absent = everyone. */
-  readonly to?: readonly string[]
-  readonly method: string
-  readonly params?: Readonly<Record<string, unknown>>
-  /** The same as it was sent, JSON: parsed, a large number is another one, and it is this that is approved. */
-  readonly paramsJson?: string
-  /** Why its proposer wants it. */
-  readonly rationale?: string
-  readonly context?: string
-  readonly correlationId?: string | readonly string[]
-  readonly parallelGroup?: number
-  readonly expiresAt?: string
-  /** How often it can still be carried out. */
-  readonly usesLeft: number
-  /** Who does not want it; others may approve it all the same. */
-  readonly rejectedBy: readonly string[]
+  #clear(): void {
+    for (const [id, entry] of this.#open) this.#remove(id, entry)
+  }
 }
 
 const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
 
-/** A proposal as somebody else may see it. `frame` = the envelope as it was received. */
-function see(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: string): OpenProposal {
+function toOpenProposal(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: string): OpenProposal {
   const { id, from, ts, to, rationale, context, correlationId, parallelGroup, payload } = envelope
   const { method, params, expiresAt, uses = 1 } = payload
-  const sent = memberOf(encoder.encode(frame), 'payload')
-  const text = sent && memberOf(sent, 'params')
+  const payloadBytes = memberOf(encoder.encode(frame), 'payload')
+  const paramsBytes = payloadBytes && memberOf(payloadBytes, 'params')
   return {
     ...{ id, from, ts, method, usesLeft: uses, rejectedBy: [] },
     ...(to && { to }),
     ...(params && { params }),
-    ...(text && { paramsJson: decoder.decode(text) }),
+    ...(paramsBytes && { paramsJson: decoder.decode(paramsBytes) }),
     ...(rationale !== undefined && { rationale }),
     ...(context !== undefined && { context }),
     ...(correlationId !== undefined && { correlationId }),
@@ -285,31 +271,29 @@ function see(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: string): Open
   }
 }
 
-/** The members of MCP params that say what is used: a tool or prompt by name, a resource by address. */
-const names = ['name', 'uri'] as const
-
 /**
- * The capability for exactly the kind of request that was proposed: this method, tool and target, with whatever
- * arguments. Throws `TypeError` where the proposal names no target: a capability without one would be for all.
+ * The capability for the proposed method, tool and target, with any arguments. Throws `TypeError` where the proposal names
+ * no target: a capability without one would allow the request to everyone.
  */
 function narrowCapability({ id, to, method, params }: OpenProposal): Capability {
   if (to === undefined) {
     throw new TypeError(`${id} is addressed to nobody: approve it alone, or grant what you mean with grant()`)
   }
-  const used = names.flatMap((name): [string, PayloadPattern][] => {
+  // A tool or prompt is named by `name`, a resource by `uri`.
+  const used = (['name', 'uri'] as const).flatMap((name): [string, PayloadPattern][] => {
     const value = params?.[name]
-    return typeof value === 'string' ? [[name, literal(value)]] : []
+    return typeof value === 'string' ? [[name, escapePattern(value)]] : []
   })
   const wanted = used.length > 0 ? { params: Object.fromEntries(used) } : {}
   return {
     kind: Kind.mcpRequest,
     to: to.length === 1 && to[0] !== undefined ? to[0] : [...to],
-    payload: { method: literal(method), ...wanted },
+    payload: { method: escapePattern(method), ...wanted },
   }
 }
 
-/** The pattern that matches this text alone [MEUP-4.3]. */
-function literal(text: string): string {
+/** The pattern that matches only this text [MEUP-4.3]. */
+function escapePattern(text: string): string {
   const plain = text.replace(/[*?\\]/g, '\\$&')
   return /^(!|re:|\/.*\/$)/s.test(plain) ? `\\${plain}` : plain
 }

@@ -11,16 +11,17 @@ import {
 } from '@meup/protocol'
 import { errorDetails, ToolError } from './errors.js'
 import { freshId } from './fresh-id.js'
-import { type Progress, readProgress } from './proposal.js'
-import type { Draft, Seat } from './types.js'
+import type { ClientHandler, WelcomeInfo } from './handler.js'
+import type { Progress } from './proposal.js'
+import type { ClientContext, Draft } from './types.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 type Response = EnvelopeOf<typeof Kind.mcpResponse>
 
-/** A request, and who hears of it. */
-interface Asked {
+/** A pending MCP request. */
+export interface PendingRequest {
   readonly id: string
-  /** What progress is reported under: the id of the request, or of the proposal that it carries out. */
+  /** The progress token: the id of the request, or of the proposal that it carries out. */
   readonly token: string
   readonly to: readonly string[]
   readonly onProgress?: ((progress: Progress) => void) | undefined
@@ -28,169 +29,193 @@ interface Asked {
 }
 
 interface Waiting {
-  readonly asked: Asked
+  readonly request: PendingRequest
   readonly waiter: Waiter<Response>
 }
 
-/** Requests that wait for their response, by the id of the request. */
-export class Requests {
+/** MCP requests that wait for their response, by the id of the request. */
+export class Requests implements ClientHandler {
   readonly #waiting = new Map<string, Waiting>()
 
-  /** The first response to this request. Rejects when it is aborted or takes too long. */
-  response(asked: Asked, options: WaitOptions): Promise<Response> {
+  /** Resolves with the first response. Rejects when it is aborted or takes too long. */
+  waitForResponse(request: PendingRequest, options: WaitOptions): Promise<Response> {
     return wait(
       'response',
       options,
-      (waiter) => this.#waiting.set(asked.id, { asked, waiter }),
-      () => this.#waiting.delete(asked.id),
+      (waiter) => this.#waiting.set(request.id, { request, waiter }),
+      () => this.#waiting.delete(request.id),
     )
   }
 
-  /** Whether the envelope was about one of these, and nobody else's business. */
-  take(envelope: AnyEnvelope): boolean {
-    if (envelope.kind === Kind.mcpRequest) return this.#notified(envelope)
-    if (envelope.kind !== Kind.mcpResponse) return false
-    const answered = correlations(envelope).flatMap((id) => this.#waiting.get(id) ?? [])
-    for (const { waiter } of answered) waiter.resolve(envelope)
-    return answered.length > 0
+  onEnvelope(envelope: AnyEnvelope): void {
+    if (this.isNotification(envelope)) this.#onNotification(envelope)
+    else if (envelope.kind === Kind.mcpResponse) {
+      for (const { waiter } of this.#correlated(envelope)) waiter.resolve(envelope)
+    }
+  }
+
+  /** Whether this is a notification about a pending request, which is not for the tools of this participant. */
+  isNotification(envelope: AnyEnvelope): envelope is EnvelopeOf<typeof Kind.mcpRequest> {
+    if (envelope.kind !== Kind.mcpRequest || !envelope.payload.method.startsWith('notifications/'))
+      return false
+    return this.#correlated(envelope).length > 0
   }
 
   fail(id: string, error: Error): void {
     this.#waiting.get(id)?.waiter.reject(error)
   }
 
-  failAll(error: Error): void {
-    for (const { waiter } of [...this.#waiting.values()]) waiter.reject(error)
+  onClose(reason: Error): void {
+    for (const { waiter } of [...this.#waiting.values()]) waiter.reject(reason)
   }
 
-  /** Believed of those alone who were asked. */
-  #notified({ from, payload, ...notification }: EnvelopeOf<typeof Kind.mcpRequest>): boolean {
-    if (!payload.method.startsWith('notifications/')) return false
-    const known = correlations(notification).flatMap((id) => this.#waiting.get(id) ?? [])
-    for (const { asked } of known) {
-      if (!asked.to.includes(from)) continue
-      const isProgress = payload.method === 'notifications/progress'
-      const progress = isProgress ? readProgress(payload.params, asked.token) : undefined
-      if (progress !== undefined) asked.onProgress?.(progress)
-      else if (!isProgress) asked.onNotification?.(payload)
+  #correlated(envelope: AnyEnvelope): Waiting[] {
+    return correlations(envelope).flatMap((id) => this.#waiting.get(id) ?? [])
+  }
+
+  /** Only the addressees of a request may report its progress. */
+  #onNotification(envelope: EnvelopeOf<typeof Kind.mcpRequest>): void {
+    const { from, payload } = envelope
+    const isProgress = payload.method === 'notifications/progress'
+    for (const { request } of this.#correlated(envelope)) {
+      if (!request.to.includes(from)) continue
+      const progress = isProgress ? readProgress(payload.params, request.token) : undefined
+      if (progress !== undefined) request.onProgress?.(progress)
+      else if (!isProgress) request.onNotification?.(payload)
     }
-    return known.length > 0
+  }
+}
+
+/** Adds the token under which progress is reported. */
+export function withProgressToken(params: object, progressToken: string): object {
+  const { _meta } = params as { _meta?: object }
+  return { ...params, _meta: { ..._meta, progressToken } }
+}
+
+function readProgress(params: Record<string, unknown> | undefined, token: string): Progress | undefined {
+  const { progressToken, progress, total, message } = params ?? {}
+  if (progressToken !== token || typeof progress !== 'number') return undefined
+  return {
+    progress,
+    ...(typeof total === 'number' && { total }),
+    ...(typeof message === 'string' && { message }),
   }
 }
 
 /** The result of a JSON-RPC response; throws `ToolError` for its error. */
-export function resultOf({ result, error }: McpResponsePayload): Record<string, unknown> {
+export function getResult({ result, error }: McpResponsePayload): Record<string, unknown> {
   if (error === undefined) return result ?? {}
-  // The gateway relays whatever a participant says in its place.
+  // The gateway does not check this member.
   const { message, code, data } = Object(error) as Partial<NonNullable<McpResponsePayload['error']>>
   throw new ToolError(String(message ?? 'the tool failed without saying why'), code, data)
 }
 
-interface Awaited {
+interface ExpectedReply {
   readonly kind: Kind
   /** Who has to answer; absent = anybody. */
   readonly from?: string
-  readonly waiter: Waiter<AnyEnvelope>
 }
 
-/** What is asked with one kind of envelope and answered with another, by the id of what was sent. */
-export class Replies {
-  readonly #seat: Pick<Seat, 'send'>
-  readonly #waiting = new Map<string, Awaited>()
+/** Envelopes that are answered by an envelope of another kind, by the id of what was sent. */
+export class Replies implements ClientHandler {
+  readonly #client: Pick<ClientContext, 'send'>
+  readonly #waiting = new Map<string, ExpectedReply & { readonly waiter: Waiter<AnyEnvelope> }>()
 
-  constructor(seat: Pick<Seat, 'send'>) {
-    this.#seat = seat
+  constructor(client: Pick<ClientContext, 'send'>) {
+    this.#client = client
   }
 
-  /** Sends the draft; the answer is the first envelope of this kind, from this sender, that correlates to it. */
+  /** Sends the draft. Resolves with the first correlated envelope of the expected kind and sender. */
   async ask<K extends Kind>(
     draft: Draft,
-    { kind, from }: { kind: K; from?: string },
+    expected: ExpectedReply & { kind: K },
     options: WaitOptions,
   ): Promise<EnvelopeOf<K>> {
     const id = draft.id ?? freshId()
     const answer = wait<AnyEnvelope>(
-      kind,
+      expected.kind,
       options,
       (waiter) => {
-        this.#waiting.set(id, { kind, waiter, ...(from !== undefined && { from }) })
-        this.#seat.send({ ...draft, id }).catch((error: Error) => waiter.reject(error))
+        this.#waiting.set(id, { ...expected, waiter })
+        this.#client.send({ ...draft, id }).catch((error: Error) => waiter.reject(error))
       },
       () => this.#waiting.delete(id),
     )
     return (await answer) as EnvelopeOf<K>
   }
 
-  /** Whether the envelope was such an answer. */
-  take(envelope: AnyEnvelope): boolean {
+  /** Consumes answers to invitations, which hold a token. */
+  onEnvelope(envelope: AnyEnvelope): boolean {
     if (this.#waiting.size === 0) return false
     const answered = correlations(envelope)
       .flatMap((id) => this.#waiting.get(id) ?? [])
       .filter(({ kind, from = envelope.from }) => kind === envelope.kind && from === envelope.from)
     for (const { waiter } of answered) waiter.resolve(envelope)
-    return answered.length > 0
+    return answered.length > 0 && envelope.kind === Kind.spaceInviteAck
   }
 
-  failAll(error: Error): void {
-    for (const { waiter } of [...this.#waiting.values()]) waiter.reject(error)
+  onClose(reason: Error): void {
+    for (const { waiter } of [...this.#waiting.values()]) waiter.reject(reason)
   }
 }
 
-interface Change extends Waiter<WelcomePayload> {
+interface SubscriptionChange extends Waiter<WelcomePayload> {
   readonly id: string
-  readonly asked: SubscribePayload
+  readonly wanted: SubscribePayload
 }
 
-/** What a seat wants to be shown. The gateway forgets it with the connection; here it outlives it [MEUP-9.1]. */
-export class Subscriptions {
+/** The subscription of a client. The gateway drops it with the connection; the client renews it [MEUP-9.1]. */
+export class Subscriptions implements ClientHandler {
   readonly #post: (envelope: object) => void
-  #kept: SubscribePayload | undefined
-  #changes: Change[] = []
+  #current: SubscribePayload | undefined
+  #changes: SubscriptionChange[] = []
 
   constructor(post: (envelope: object) => void) {
     this.#post = post
   }
 
-  change(asked: SubscribePayload): Promise<WelcomePayload> {
-    return new Promise((resolve, reject) => this.#ask({ id: freshId(), asked, resolve, reject }))
+  change(wanted: SubscribePayload): Promise<WelcomePayload> {
+    return new Promise((resolve, reject) => this.#request({ id: freshId(), wanted, resolve, reject }))
   }
 
-  /** On a new connection: asks for what was granted before, and for what is still to be answered. */
-  renew(): void {
-    const unanswered = this.#changes
-    this.#changes = []
-    if (this.#kept !== undefined) {
-      this.#ask({ id: freshId(), asked: this.#kept, resolve: () => {}, reject: () => {} })
-    }
-    for (const change of unanswered) this.#ask(change)
-  }
-
-  /** The welcome answers the change with this id. */
-  granted(id: string, welcome: WelcomePayload): void {
-    const change = this.#taken(id)
+  /** Renews the subscription on a new connection; otherwise the welcome answers a change. */
+  onWelcome(welcome: WelcomePayload, { isFirst, answers = '' }: WelcomeInfo): void {
+    if (isFirst) this.#renew()
+    const change = isFirst ? undefined : this.#remove(answers)
     if (change === undefined) return
-    this.#kept = change.asked
+    this.#current = change.wanted
     change.resolve(welcome)
   }
 
-  /** Whether the error was about one of these. */
-  refused({ correlationId, payload }: EnvelopeOf<typeof Kind.systemError>): boolean {
-    const change = this.#taken(String(correlationId))
+  /** Whether this is the refusal of a change. */
+  onEnvelope(envelope: AnyEnvelope): boolean {
+    if (envelope.kind !== Kind.systemError) return false
+    const { correlationId, payload } = envelope
+    const change = this.#remove(String(correlationId))
     change?.reject(new ProtocolError(payload.code, payload.message, errorDetails(payload)))
     return change !== undefined
   }
 
-  fail(error: Error): void {
-    for (const { reject } of this.#changes.splice(0)) reject(error)
+  onClose(reason: Error): void {
+    for (const { reject } of this.#changes.splice(0)) reject(reason)
   }
 
-  #taken(id: string): Change | undefined {
+  #renew(): void {
+    const unanswered = this.#changes
+    this.#changes = []
+    if (this.#current !== undefined) {
+      this.#request({ id: freshId(), wanted: this.#current, resolve: () => {}, reject: () => {} })
+    }
+    for (const change of unanswered) this.#request(change)
+  }
+
+  #remove(id: string): SubscriptionChange | undefined {
     const at = this.#changes.findIndex((each) => each.id === id)
     return at === -1 ? undefined : this.#changes.splice(at, 1)[0]
   }
 
-  #ask(change: Change): void {
-    this.#post({ id: change.id, kind: Kind.observeSubscribe, payload: change.asked })
+  #request(change: SubscriptionChange): void {
+    this.#post({ id: change.id, kind: Kind.observeSubscribe, payload: change.wanted })
     this.#changes.push(change)
   }
 }

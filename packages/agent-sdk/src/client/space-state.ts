@@ -18,10 +18,11 @@ import {
   type Subject,
   type WelcomePayload,
 } from '@meup/protocol'
+import type { ClientHandler } from './handler.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
 /** Who is in the space: told by every welcome, kept up to date by presence. */
-export class People {
+export class ParticipantList implements ClientHandler {
   readonly #known = new Map<string, ParticipantInfo>()
   /** Whom each waits for. */
   readonly #waiting = new Map<Waiter<void>, readonly string[]>()
@@ -38,20 +39,20 @@ export class People {
       options,
       (waiter) => {
         this.#waiting.set(waiter, ids)
-        this.#look()
+        this.#resolveWaiting()
       },
       (waiter) => this.#waiting.delete(waiter),
     )
   }
 
-  tell({ participants, space }: WelcomePayload): void {
+  onWelcome({ participants, space }: WelcomePayload): void {
     this.#head = space.head
     this.#known.clear()
     for (const { id, capabilities, status } of participants) this.#known.set(id, { id, capabilities, status })
-    this.#look()
+    this.#resolveWaiting()
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.systemPresence || (envelope.seq ?? 0) <= this.#head) return
     const { event, participant } = envelope.payload
     const known = this.#known.get(participant.id)
@@ -60,14 +61,14 @@ export class People {
     // A guest never comes back under its name.
     if (event === 'leave' && participant.id.startsWith(GUEST)) this.#known.delete(participant.id)
     else this.#known.set(participant.id, { id: participant.id, capabilities, status })
-    this.#look()
+    this.#resolveWaiting()
   }
 
-  fail(error: Error): void {
-    for (const { reject } of [...this.#waiting.keys()]) reject(error)
+  onClose(reason: Error): void {
+    for (const { reject } of [...this.#waiting.keys()]) reject(reason)
   }
 
-  #look(): void {
+  #resolveWaiting(): void {
     for (const [{ resolve }, ids] of [...this.#waiting]) {
       if (ids.every((id) => this.#known.get(id)?.status === 'present')) resolve()
     }
@@ -93,14 +94,14 @@ export interface VisibilityChange {
 const maxRuns = 10_000
 
 /** Which runs go on: told by every welcome, kept up to date by what comes. */
-export class Runs {
-  readonly #changed: (change: VisibilityChange) => void
+export class Runs implements ClientHandler {
+  readonly #onChange: (change: VisibilityChange) => void
   #open = new Map<string, Run>()
   /** The last seq that the welcome knows of; what is replayed of before is history. */
   #head = 0
 
-  constructor(changed: (change: VisibilityChange) => void) {
-    this.#changed = changed
+  constructor(onChange: (change: VisibilityChange) => void) {
+    this.#onChange = onChange
   }
 
   /** Oldest first. */
@@ -113,21 +114,21 @@ export class Runs {
     return this.#open.get(contextRoot(context))?.hiddenBy
   }
 
-  tell({ contexts, space }: WelcomePayload): void {
+  onWelcome({ contexts, space }: WelcomePayload): void {
     const before = this.#open
     this.#head = space.head
     this.#open = new Map()
     for (const { context, owner, hiddenBy } of contexts) {
       if (contextParent(context) === undefined)
-        this.#open.set(context, { context, owner, ...shown(hiddenBy) })
+        this.#open.set(context, { context, owner, ...toVisibility(hiddenBy) })
     }
     for (const { context, hiddenBy } of before.values()) {
       const now = this.hiddenBy(context)
-      if (String(hiddenBy) !== String(now)) this.#changed({ context, ...shown(now) })
+      if (String(hiddenBy) !== String(now)) this.#onChange({ context, ...toVisibility(now) })
     }
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     if ((envelope.seq ?? 0) <= this.#head) return
     const { kind, from, context } = envelope
     if (kind === Kind.reasoningStart && context === undefined) this.#begin(envelope.id, from)
@@ -147,8 +148,8 @@ export class Runs {
     const { context, owner } = run
     const hiddenBy = hiddenByAfter(run, envelope)
     if (String(hiddenBy) === String(run.hiddenBy)) return
-    this.#open.set(context, { context, owner, ...shown(hiddenBy) })
-    this.#changed({ context, ...shown(hiddenBy), by: envelope.from })
+    this.#open.set(context, { context, owner, ...toVisibility(hiddenBy) })
+    this.#onChange({ context, ...toVisibility(hiddenBy), by: envelope.from })
   }
 
   /** Somebody else's cancel is but a request. */
@@ -156,20 +157,20 @@ export class Runs {
     const run = this.#open.get(context)
     if (run === undefined || (from !== run.owner && from !== GATEWAY)) return
     this.#open.delete(context)
-    if (!run.reasoningVisible) this.#changed({ context, reasoningVisible: true })
+    if (!run.reasoningVisible) this.#onChange({ context, reasoningVisible: true })
   }
 }
 
-const shown = (hiddenBy: string[] | undefined): Pick<Run, 'reasoningVisible' | 'hiddenBy'> =>
+const toVisibility = (hiddenBy: string[] | undefined): Pick<Run, 'reasoningVisible' | 'hiddenBy'> =>
   hiddenBy === undefined ? { reasoningVisible: true } : { reasoningVisible: false, hiddenBy }
 
 /** What this participant may send, as the last welcome tells it. The gateway has the last word. */
-export class Rights {
+export class OwnCapabilities {
   #list: readonly Capability[] = []
   #compiled: readonly Capabilities[] | undefined
 
   /** Whether they are others than before. */
-  tell(list: readonly Capability[]): boolean {
+  update(list: readonly Capability[]): boolean {
     const changed = JSON.stringify(list) !== JSON.stringify(this.#list)
     if (changed) {
       this.#list = list
@@ -183,13 +184,13 @@ export class Rights {
     if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
     if (rule?.free) return true
     // One by one: what is configured and what is granted make a longer list together than one may be.
-    this.#compiled ??= this.#list.flatMap(compile)
+    this.#compiled ??= this.#list.flatMap(tryCompile)
     return this.#compiled.some((each) => each.allows(envelope).allowed)
   }
 }
 
 /** What this version cannot read allows nothing here. */
-function compile(capability: Capability): Capabilities[] {
+function tryCompile(capability: Capability): Capabilities[] {
   try {
     return [compileCapabilities([capability])]
   } catch (error) {
@@ -198,19 +199,13 @@ function compile(capability: Capability): Capabilities[] {
   }
 }
 
-/** Whoever knows what time it is in the space. */
-export interface Timed {
-  /** Milliseconds since 1970 by the gateway's clock, which alone decides what has expired. */
-  gatewayTime(): number
-}
-
 /** What the gateway's clock says, whatever the clock of this machine does. */
 export class GatewayTime {
   /** Milliseconds that the gateway's clock is ahead of this one. */
   #ahead = 0
 
   /** `ts`: when the gateway said what has just come, RFC 3339. */
-  hear(ts: string): void {
+  update(ts: string): void {
     const ahead = Date.parse(ts) - Date.now()
     if (Number.isFinite(ahead)) this.#ahead = ahead
   }

@@ -9,21 +9,21 @@ interface Outgoing {
   readonly context?: string | undefined
 }
 
-/** Tells those who carry out what this participant asks which span their work is part of. Off until it is begun. */
+/** Adds trace context to the requests and proposals of this participant. */
 export class Tracing {
-  #traces: Traces | undefined
+  readonly #traces: Traces | undefined
 
-  /** `epoch`: that of the log, as of now. */
-  begin(epoch: () => string): void {
-    this.#traces = new Traces(epoch)
+  /** `getEpoch`: the epoch of the log; absent = no tracing. */
+  constructor(getEpoch: (() => string) | undefined) {
+    this.#traces = getEpoch && new Traces(getEpoch)
   }
 
-  take(envelope: Envelope): void {
+  onEnvelope(envelope: Envelope): void {
     this.#traces?.take(envelope)
   }
 
   /** Its parameters, with a `traceparent` in `_meta`. One that is there already stays. */
-  mark({ id, method, params, context }: Outgoing): object | undefined {
+  addTraceContext({ id, method, params, context }: Outgoing): object | undefined {
     const payload = { method, params }
     const span = this.#traces?.carriedBy({ id, payload, ...(context !== undefined && { context }) })
     if (span === undefined) return params

@@ -6,10 +6,9 @@ export interface WaitOptions {
   readonly timeoutMs?: number
 }
 
-/** Milliseconds. */
-export const defaultTimeout = 60_000
+export const defaultTimeoutMs = 60_000
 
-/** Someone who waits for a value; the first settling counts. */
+/** The settlers of a promise; the first call counts. */
 export interface Waiter<Value> {
   resolve(value: Value): void
   reject(error: Error): void
@@ -21,7 +20,7 @@ export interface Waiter<Value> {
  */
 export function wait<Value>(
   what: string,
-  { signal, timeoutMs = defaultTimeout }: WaitOptions,
+  { signal, timeoutMs = defaultTimeoutMs }: WaitOptions,
   begin: (waiter: Waiter<Value>) => void,
   end: (waiter: Waiter<Value>) => void,
 ): Promise<Value> {
@@ -45,18 +44,18 @@ export function wait<Value>(
       waiter.reject(new ConnectionError('aborted', `aborted: ${String(signal?.reason)}`))
     const late = (): void =>
       waiter.reject(new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`))
-    const cancel = after(timeoutMs, late)
+    const cancel = setLongTimeout(timeoutMs, late)
     begin(waiter)
     if (signal?.aborted) aborted()
     else signal?.addEventListener('abort', aborted)
   })
 }
 
-/** What a timer can be set to, in ms; beyond it fires at once. */
+/** The longest delay of `setTimeout`; beyond it fires immediately. */
 const maxTimerMs = 2 ** 31 - 1
 
-/** Calls back after so many ms, however many; never for `Infinity`. Gives what cancels it. */
-export function after(ms: number, callback: () => void): () => void {
+/** `setTimeout` without its limit of 24 days; `Infinity` never fires. Returns the function that cancels it. */
+export function setLongTimeout(ms: number, callback: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const arm = (left: number): void => {
     if (left === Number.POSITIVE_INFINITY) return
@@ -77,7 +76,7 @@ interface Closing {
  * Pushed values as an iteration that loses none of them. It ends when its source closes, throws when the source was
  * closed by an error, and stops listening when the loop is left.
  */
-export function stream<Value>(source: Closing, listen: (push: (value: Value) => void) => () => void) {
+export function streamEvents<Value>(source: Closing, listen: (push: (value: Value) => void) => () => void) {
   const values: Value[] = []
   let wake: (() => void) | undefined
   let over = source.ended

@@ -50,9 +50,9 @@ export interface Dialogue {
   /** What the model is called. */
   readonly model: string
   /** Somebody says something to the model. */
-  ask(from: string, text: string): void
+  addUserMessage(from: string, text: string): void
   /** The results of all calls of the last step. */
-  tell(results: readonly CallResult[]): void
+  addToolResults(results: readonly CallResult[]): void
   /** Lets the model answer. Rejects where its provider fails; when stopped, it resolves with what was said so far. */
   step(
     tools: ReadonlyMap<string, OfferedTool>,

@@ -1,6 +1,6 @@
 import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
-import type { Seat } from '../client/types.js'
-import { after } from '../client/wait.js'
+import type { BaseClient } from '../client/base-client.js'
+import { setLongTimeout } from '../client/wait.js'
 import type { ToolChoice } from './toolbox.js'
 
 /**
@@ -38,17 +38,18 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger'>
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
-export type Settled = Required<Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'tools'>> & {
+export type ResolvedOptions = Required<
+  Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'tools'>
+> & {
   readonly limits: Required<AgentLimits>
 }
 
 /** That the connection is over is no error: the agent's promise and the event `closed` tell it. */
-export const settle = (options: AgentOptions, seat: Pick<Seat, 'ended'>): Settled => {
+export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, 'ended'>): ResolvedOptions => {
   const { reasoningDetail = 'thoughts', memory = 40, concurrency = Number.POSITIVE_INFINITY } = options
-  const { clock = systemClock, onError: told = (error) => console.error('an agent has trouble:', error) } =
-    options
-  const onError: Settled['onError'] = (error, turn) => {
-    if (!isClosing(seat, error, turn?.signal)) told(error, turn)
+  const { clock = systemClock, onError: report = (error) => console.error('agent error:', error) } = options
+  const onError: ResolvedOptions['onError'] = (error, turn) => {
+    if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }
   const {
     steps = 20,
@@ -109,4 +110,4 @@ export interface Clock {
   after(ms: number, task: () => void): () => void
 }
 
-const systemClock: Clock = { now: () => Date.now(), after }
+const systemClock: Clock = { now: () => Date.now(), after: setLongTimeout }

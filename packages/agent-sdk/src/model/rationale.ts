@@ -39,7 +39,9 @@ interface Reasons {
 /** Why the call is made: the best of what was said about it, if anything was. No model is asked for it. */
 export function rationaleOf({ given, args, commentary, summary }: Reasons): string | undefined {
   const described = typeof args.description === 'string' ? args.description : ''
-  const said = [given ?? '', described, commentary, summary].map((text) => answerIn(text).text.trim())
+  const said = [given ?? '', described, commentary, summary].map((text) =>
+    splitTaggedThoughts(text).text.trim(),
+  )
   const best = said.find((text) => text !== '')
   return best === undefined ? undefined : cut(best, maxRationaleChars)
 }
@@ -55,7 +57,7 @@ function freeKey(properties: Schema): string {
 }
 
 /** Tells a model's text from what it thinks in tags, `<think>` and the like. */
-export function answerIn(text: string): Told {
+export function splitTaggedThoughts(text: string): Told {
   const reader = new TagReader({ prefilled: false })
   reader.push(text)
   return reader.end()

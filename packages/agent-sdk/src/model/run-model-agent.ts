@@ -1,10 +1,10 @@
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { isAsked, type Turn, type TurnOptions } from '../agent/turns.js'
-import type { Seat } from '../client/types.js'
+import type { BaseClient } from '../client/base-client.js'
 import { Answering } from './answering.js'
 import type { Dialogue } from './dialogue.js'
 import { Memory, type Remembered } from './memory.js'
-import { type AgentOptions, settle } from './options.js'
+import { type AgentOptions, resolveOptions } from './options.js'
 import { Steering } from './steering.js'
 import { type Asked, Toolbox } from './toolbox.js'
 
@@ -12,7 +12,7 @@ import { type Asked, Toolbox } from './toolbox.js'
 export type BeginDialogue = (turn: Turn, earlier: readonly Remembered[]) => Dialogue
 
 /** What an agent with a model needs of its space. */
-type AgentSeat = Seat &
+type AgentSeat = BaseClient &
   Asked & {
     eachTurn(
       handler: (turn: Turn) => Promise<void>,
@@ -25,48 +25,48 @@ type AgentSeat = Seat &
  * for it. Resolves when the space is closed, rejects when `begin` does. Whoever has asked and says more meanwhile steers
  * the answer; it begins no other turn.
  */
-export async function runWith(
+export async function runModelAgent(
   space: AgentSeat,
   begin: Promise<BeginDialogue>,
   options: AgentOptions,
 ): Promise<void> {
-  const settled = settle(options, space)
+  const resolved = resolveOptions(options, space)
   const { trigger = isAsked } = options
-  const memory = new Memory(space.id, settled.memory)
-  const toolbox = new Toolbox(space, options.tools, (error) => settled.onError(error, undefined))
+  const memory = new Memory(space.id, resolved.memory)
+  const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
   /** Also of turns that wait to begin. */
   const open = new Map<Turn, Steering>()
   const failed = new Promise<never>((_, reject) => begin.catch(reject))
   let isOver = false
   const forget = (): void => memory.forget()
-  const take = (envelope: AnyEnvelope): void => {
-    memory.take(envelope)
-    toolbox.take(envelope)
+  const onEnvelope = (envelope: AnyEnvelope): void => {
+    memory.onEnvelope(envelope)
+    toolbox.onEnvelope(envelope)
     if (envelope.kind === Kind.participantClear && envelope.to?.includes(space.id)) forget()
   }
   const answer = async (turn: Turn): Promise<void> => {
     const steering = open.get(turn) ?? new Steering(turn)
     try {
       const dialogue = (await begin)(turn, memory.before(turn.trigger))
-      await new Answering(turn, { dialogue, steering, toolbox, options: settled }).run()
+      await new Answering(turn, { dialogue, steering, toolbox, options: resolved }).run()
     } finally {
       open.delete(turn)
     }
   }
-  const isMine: TurnOptions['trigger'] = (message, seat) =>
-    !isOver && trigger(message, seat) && ![...open.values()].some((each) => each.redirect(message))
+  const isMine: TurnOptions['trigger'] = (message, client) =>
+    !isOver && trigger(message, client) && ![...open.values()].some((each) => each.redirect(message))
   const onOpen: TurnOptions['onOpen'] = (turn) => open.set(turn, new Steering(turn))
-  const report = (error: unknown): void => settled.onError(error, undefined)
-  space.on('envelope', take)
+  const report = (error: unknown): void => resolved.onError(error, undefined)
+  space.on('envelope', onEnvelope)
   space.on('lost', forget)
-  space.on('trouble', report)
-  const { concurrency, onError } = settled
+  space.on('requestError', report)
+  const { concurrency, onError } = resolved
   try {
     await Promise.race([space.eachTurn(answer, { concurrency, trigger: isMine, onOpen, onError }), failed])
   } finally {
     isOver = true
-    space.off('envelope', take)
+    space.off('envelope', onEnvelope)
     space.off('lost', forget)
-    space.off('trouble', report)
+    space.off('requestError', report)
   }
 }

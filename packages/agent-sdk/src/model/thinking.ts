@@ -1,10 +1,10 @@
 import { cut } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { Reasoning } from '../agent/reasoning.js'
-import { patiently } from '../agent/respond.js'
 import type { Turn } from '../agent/turns.js'
-import { afterPause } from '../client/retry.js'
-import type { CallOptions, Seat } from '../client/types.js'
+import type { BaseClient } from '../client/base-client.js'
+import { retryAfterPause, retryRateLimited } from '../client/retry.js'
+import type { CallOptions } from '../client/types.js'
 import type { ThinkingDelta } from './dialogue.js'
 import type { Clock, ReasoningDetail } from './options.js'
 
@@ -20,13 +20,13 @@ export interface Run
 }
 
 /** Opens a run about a turn. Where the space takes no start, that is told, and the answer is found in silence. */
-export async function openRun(turn: Turn, metadata: object, trouble: (error: unknown) => void): Promise<Run> {
+export async function openRun(turn: Turn, metadata: object, onError: (error: unknown) => void): Promise<Run> {
   try {
-    const run = await patiently(() => turn.reason(undefined, { metadata }))
+    const run = await retryRateLimited(() => turn.reason(undefined, { metadata }))
     return Object.assign(run, { place: { context: run.context } })
   } catch (error) {
     if (turn.space.ended || turn.signal.aborted) throw error
-    trouble(error)
+    onError(error)
     return silent(turn)
   }
 }
@@ -52,12 +52,12 @@ export class Thinking {
   #summary = ''
 
   constructor(
-    { id, seat, run, detail }: { id: string; seat: Seat; run: Run; detail: ReasoningDetail },
+    { id, client, run, detail }: { id: string; client: BaseClient; run: Run; detail: ReasoningDetail },
     clock: Clock,
-    trouble: (error: unknown) => void,
+    onError: (error: unknown) => void,
   ) {
     this.#detail = detail
-    this.#aloud = new ThoughtStream((message) => run.thought(message), clock, trouble)
+    this.#aloud = new ThoughtStream((message) => run.thought(message), clock, onError)
     const { context } = run
     const aside = (message: string) => ({
       kind: Kind.reasoningThought,
@@ -66,9 +66,9 @@ export class Thinking {
       payload: { message, metadata: { detail: 'trace' } },
     })
     const whisper = async (message: string) => {
-      if (context !== undefined) await afterPause(seat, () => seat.send(aside(message)), run.signal)
+      if (context !== undefined) await retryAfterPause(client, () => client.send(aside(message)), run.signal)
     }
-    this.#aside = new ThoughtStream(whisper, clock, trouble)
+    this.#aside = new ThoughtStream(whisper, clock, onError)
   }
 
   /** What was told of the thinking of this step for people to read. */
@@ -76,7 +76,7 @@ export class Thinking {
     return this.#detail === 'summary' ? '' : this.#summary
   }
 
-  hear({ text, isSummary }: ThinkingDelta): void {
+  onDelta({ text, isSummary }: ThinkingDelta): void {
     if (isSummary) this.#summary += text
     if (isSummary && this.#detail !== 'summary') this.#aloud.push(text)
     if (!isSummary && this.#detail === 'trace') this.#aside.push(text)
@@ -99,25 +99,29 @@ const maxThoughtChars = 8000
 
 /**
  * Makes thoughts of what a model thinks token by token: whole sentences, at most one envelope every 400 ms, and one more
- * for what is left in the end. Trouble with them is told to `trouble`, and never stops what goes on beside them.
+ * for what is left in the end. Trouble with them is told to `onError`, and never stops what goes on beside them.
  */
 class ThoughtStream {
-  readonly #say: (text: string) => Promise<unknown>
+  readonly #sendThought: (text: string) => Promise<unknown>
   readonly #clock: Clock
-  readonly #trouble: (error: unknown) => void
+  readonly #onError: (error: unknown) => void
   #text = ''
   #cancel: (() => void) | undefined
   #saying: Promise<void> | undefined
 
-  constructor(say: (text: string) => Promise<unknown>, clock: Clock, trouble: (error: unknown) => void) {
-    this.#say = say
+  constructor(
+    sendThought: (text: string) => Promise<unknown>,
+    clock: Clock,
+    onError: (error: unknown) => void,
+  ) {
+    this.#sendThought = sendThought
     this.#clock = clock
-    this.#trouble = trouble
+    this.#onError = onError
   }
 
   push(delta: string): void {
     this.#text += delta
-    this.#await()
+    this.#schedule()
   }
 
   /** Says what is left, or as much of it as one thought holds. Resolves when the space has all of it. */
@@ -131,25 +135,25 @@ class ThoughtStream {
     await this.#send(left > 0 ? `${cut(rest, maxThoughtChars)} (${left} more characters)` : rest)
   }
 
-  #await(): void {
+  #schedule(): void {
     if (this.#text === '' || this.#cancel !== undefined || this.#saying !== undefined) return
-    this.#cancel = this.#clock.after(thoughtIntervalMs, () => this.#look())
+    this.#cancel = this.#clock.after(thoughtIntervalMs, () => this.#sendNext())
   }
 
-  #look(): void {
+  #sendNext(): void {
     this.#cancel = undefined
-    const length = sayable(this.#text.slice(0, maxThoughtChars))
+    const length = countSendableChars(this.#text.slice(0, maxThoughtChars))
     const piece = this.#text.slice(0, length)
     this.#text = this.#text.slice(length)
     this.#saying = this.#send(piece).then(() => {
       this.#saying = undefined
-      this.#await()
+      this.#schedule()
     })
   }
 
   async #send(piece: string): Promise<void> {
     const text = piece.trim()
-    if (text !== '') await patiently(() => this.#say(text)).catch(this.#trouble)
+    if (text !== '') await retryRateLimited(() => this.#sendThought(text)).catch(this.#onError)
   }
 }
 
@@ -162,7 +166,7 @@ const minPieceChars = 40
  * How much of a text that is still growing can be said: its whole sentences; of a first sentence that takes long, its
  * whole words. 0 = nothing yet.
  */
-function sayable(text: string): number {
+function countSendableChars(text: string): number {
   const ends = [...text.matchAll(sentenceEnd)].map((match) => match.index + match[0].length)
   const last = ends.findLast((end) => text.slice(0, end).trim() !== '')
   if (last !== undefined) return last

@@ -34,18 +34,18 @@ const [maxTools, maxToolChars] = [256, 256 * 1024]
 export class Toolbox {
   readonly #space: Asked
   readonly #choices: readonly ToolChoice[] | undefined
-  readonly #trouble: (error: unknown) => void
+  readonly #onError: (error: unknown) => void
   readonly #known = new Map<string, Promise<readonly SpaceTool[]>>()
 
   /** Without choices: everything that participants offer who may be asked. */
-  constructor(space: Asked, choices: readonly ToolChoice[] | undefined, trouble: (error: unknown) => void) {
+  constructor(space: Asked, choices: readonly ToolChoice[] | undefined, onError: (error: unknown) => void) {
     this.#space = space
     this.#choices = choices
-    this.#trouble = trouble
+    this.#onError = onError
   }
 
   /** Heeds who comes, and whose tools change. */
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     if (envelope.kind === Kind.systemPresence && envelope.payload.event === 'join') {
       this.#known.delete(envelope.payload.participant.id)
     } else if (envelope.kind === Kind.mcpRequest) {
@@ -104,7 +104,7 @@ export class Toolbox {
           chars += JSON.stringify(tool).length
           if (tools.size === maxTools || chars > maxToolChars) {
             const bounds = `${maxTools} tools, or ${maxToolChars} characters of them`
-            this.#trouble(new Error(`${id} offers more than ${bounds}; the rest is left out`))
+            this.#onError(new Error(`${id} offers more than ${bounds}; the rest is left out`))
             return [...tools.values()]
           }
           if (!tools.has(tool.name)) tools.set(tool.name, tool)
@@ -113,9 +113,9 @@ export class Toolbox {
         if (cursor === undefined) break
       }
     } catch (error) {
-      if (!hasNone(error)) {
+      if (!isFinal(error)) {
         this.#known.delete(id) // Next time it may be had.
-        this.#trouble(error)
+        this.#onError(error)
       }
     }
     return [...tools.values()]
@@ -123,7 +123,7 @@ export class Toolbox {
 }
 
 /** One that says that it has none, or says nothing, is not asked again before it comes anew. */
-const hasNone = (error: unknown): boolean =>
+const isFinal = (error: unknown): boolean =>
   error instanceof ToolError || (error instanceof ConnectionError && error.code === 'timeout')
 
 /** The tools of a list, as far as they can be called. */

@@ -1,14 +1,14 @@
 import { createTestGateway, dialInMemory, type TestSpaceOptions, testToken } from '@meup/gateway/testing'
 import type { Dial, DialRequest } from '../client/transport.js'
-import { Space } from '../space-client.js'
+import { SpaceClient } from '../space-client.js'
 
 export interface TestSpace extends AsyncDisposable {
   /** Enters the space as one of its participants; whoever was invited needs its token. */
   join(
     participant: string,
     how?: Pick<DialRequest, 'token' | 'after' | 'tail' | 'epoch' | 'safety' | 'tracing'>,
-  ): Promise<Space>
-  /** Stops the gateway, then closes every seat: none of them tries to come back. */
+  ): Promise<SpaceClient>
+  /** Stops the gateway, then closes every client: none of them tries to come back. */
   close(): Promise<void>
 }
 
@@ -17,16 +17,16 @@ export async function createTestSpace(options: TestSpaceOptions): Promise<TestSp
   const gateway = await createTestGateway(options)
   const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
   const where = { url: 'memory:', space: options.name ?? 'test' }
-  const seats: Space[] = []
+  const clients: SpaceClient[] = []
   const close = async (): Promise<void> => {
     await gateway.close()
-    for (const seat of seats) seat.close()
+    for (const client of clients) client.close()
   }
   return {
     async join(participant, how = {}) {
-      const seat = await Space.open(dial, { ...where, token: testToken(participant), ...how })
-      seats.push(seat)
-      return seat
+      const client = await SpaceClient.open(dial, { ...where, token: testToken(participant), ...how })
+      clients.push(client)
+      return client
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -16,7 +16,7 @@ import {
   openedContext,
   withholds,
 } from '@meup/protocol'
-import type { Space } from '../space-client.js'
+import type { BaseClient } from '../client/base-client.js'
 import { Chain } from './chain.js'
 import type { Content } from './content.js'
 import { Transcript, type TranscriptOptions } from './transcript.js'
@@ -40,19 +40,19 @@ export function fromSpace(envelopes: Iterable<Envelope>, options: SpaceView & Tr
   return new Transcript(fold.chain(), options)
 }
 
-/** The same of what this seat is shown from now on; with the past where it entered with `after: 0`. */
-export function followSpace(space: Space, view: Omit<SpaceView, 'self'> = {}): FollowedSpace {
+/** The same of what this client is shown from now on; with the past where it entered with `after: 0`. */
+export function followSpace(space: BaseClient, view: Omit<SpaceView, 'self'> = {}): FollowedSpace {
   const begin = (): SpaceFold => new SpaceFold({ ...view, self: space.id })
   let fold = begin()
-  const take = (envelope: Envelope): void => fold.apply(envelope)
+  const onEnvelope = (envelope: Envelope): void => fold.apply(envelope)
   const lost = (): void => {
     fold = begin()
   }
-  space.on('envelope', take).on('lost', lost)
+  space.on('envelope', onEnvelope).on('lost', lost)
   return {
     transcript: (options = {}) => new Transcript(fold.chain(), options),
     [Symbol.dispose]() {
-      space.off('envelope', take).off('lost', lost)
+      space.off('envelope', onEnvelope).off('lost', lost)
     },
   }
 }
@@ -95,7 +95,7 @@ class SpaceFold {
     if (envelope.seq === undefined) return
     this.#messages.apply(envelope)
     this.#contexts.apply(envelope)
-    if (isTold(envelope)) this.#thoughts.set(envelope.id, thoughtOf(envelope))
+    if (hasReasoningText(envelope)) this.#thoughts.set(envelope.id, toThought(envelope))
   }
 
   /** As it is known by now, in log order. What is chosen is annotated, so that prompts show it. */
@@ -142,11 +142,11 @@ class SpaceFold {
 }
 
 /** Whether it is reasoning in words; what was withheld has none [MEUP-6.6]. */
-const isTold = ({ kind, payload }: Envelope): boolean =>
+const hasReasoningText = ({ kind, payload }: Envelope): boolean =>
   (isThought(kind) || kind === Kind.reasoningStart || kind === Kind.reasoningConclusion) &&
   payloadText(payload).trim() !== ''
 
-const thoughtOf = (envelope: Envelope): Thought => ({
+const toThought = (envelope: Envelope): Thought => ({
   source: sourceOf(envelope),
   ts: envelope.ts,
   text: payloadText(envelope.payload),

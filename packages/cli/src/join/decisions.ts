@@ -1,4 +1,4 @@
-import type { DialRequest, Space } from '@meup/agent-sdk'
+import type { DialRequest, SpaceClient } from '@meup/agent-sdk'
 import { brief } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, enter } from '../connection.js'
@@ -10,11 +10,11 @@ const patienceMs = 60_000
 
 /** Decides proposals in the place of whoever types. `flags` and `at` say where. */
 export class Decisions {
-  readonly #space: Space
+  readonly #space: SpaceClient
   readonly #flags: ConnectionFlags
   readonly #at: DialRequest
 
-  constructor(space: Space, flags: ConnectionFlags, at: DialRequest) {
+  constructor(space: SpaceClient, flags: ConnectionFlags, at: DialRequest) {
     this.#space = space
     this.#flags = flags
     this.#at = at
@@ -44,7 +44,7 @@ export class Decisions {
   }
 
   /** Where the proposal is older than this connection, another one is shown it to the letter. */
-  async #with(start: string, act: (space: Space, id: string) => Promise<string>): Promise<string> {
+  async #with(start: string, act: (space: SpaceClient, id: string) => Promise<string>): Promise<string> {
     const known = chosen(this.#space.proposals.list(), start, 'proposal')
     if (known !== undefined) return act(this.#space, known.id)
     const { id, source } = openProposal(await readProposals(this.#at), start, Date.now())

@@ -1,5 +1,5 @@
 import { createInterface, type Interface } from 'node:readline'
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
 import { destination, enter } from '../connection.js'
 import { exitCodes, explain } from '../exit.js'
@@ -92,10 +92,10 @@ async function tellPending(pending: Pending, view: View, read: () => Promise<voi
   view.refresh()
 }
 
-const othersIn = ({ id: own, participants }: Space): string[] =>
+const othersIn = ({ id: own, participants }: SpaceClient): string[] =>
   participants.map(({ id }) => id).filter((id) => id !== own)
 
-function tellOfLine(space: Space, view: View): void {
+function tellOfLine(space: SpaceClient, view: View): void {
   space.on('reconnecting', (inMs, reason) =>
     view.tell(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
   )
@@ -107,7 +107,7 @@ function tellOfLine(space: Space, view: View): void {
 /** Takes each line as it is typed. Resolves when one leaves and all lines are done; rejects when one of them fails. */
 async function whileTyping(
   lines: Interface,
-  space: Space,
+  space: SpaceClient,
   take: (line: string) => Promise<void>,
 ): Promise<void> {
   const taken: Promise<void>[] = []

@@ -1,4 +1,4 @@
-import type { DialRequest, Space } from '@meup/agent-sdk'
+import type { DialRequest, SpaceClient } from '@meup/agent-sdk'
 import { type ConnectionFlags, destination } from '../connection.js'
 import { UsageError } from '../exit.js'
 import { styleOfStdout } from '../render/style.js'
@@ -17,7 +17,7 @@ import { type CommandName, helpLines } from './slash-commands.js'
 
 /** What the commands work on. */
 export interface Room {
-  readonly space: Space
+  readonly space: SpaceClient
   readonly flags: ConnectionFlags
   readonly view: View
   readonly live: LiveTurns

@@ -1,4 +1,4 @@
-import type { Run, Space } from '@meup/agent-sdk'
+import type { Run, SpaceClient } from '@meup/agent-sdk'
 import { onOneLine } from '@meup/folds'
 import { table } from '../operator/table.js'
 import { capabilitiesText } from '../trust/capabilities.js'
@@ -11,7 +11,7 @@ const [longestName, longestList] = [30, 60]
 
 /** The lines of `/participants`: who is here first. `start` = how their names begin. */
 export function participantLines(
-  { participants, runs }: Pick<Space, 'participants' | 'runs'>,
+  { participants, runs }: Pick<SpaceClient, 'participants' | 'runs'>,
   start: string,
 ): string[] {
   const isHere = (status: string | undefined): boolean => status === 'present'

@@ -1,4 +1,4 @@
-import type { DialRequest, Space } from '@meup/agent-sdk'
+import type { DialRequest, SpaceClient } from '@meup/agent-sdk'
 import {
   type ServedSpace,
   type Serving,
@@ -35,7 +35,7 @@ export async function serveMcp(port: number | undefined, flags: ServeFlags): Pro
 }
 
 /** Enters where the oldest open proposal was made, so that this connection knows it to the letter. */
-async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Promise<Space> {
+async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Promise<SpaceClient> {
   const now = Date.now()
   const oldest = (await readProposals(at)).find((each) => isOpen(each, now))
   const space = await enter(flags, oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 })

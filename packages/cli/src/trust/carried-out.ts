@@ -1,4 +1,4 @@
-import { ConnectionError, type Space, ToolError } from '@meup/agent-sdk'
+import { ConnectionError, type SpaceClient, ToolError } from '@meup/agent-sdk'
 import { correlations, Kind } from '@meup/protocol'
 
 type Result = Readonly<Record<string, unknown>>
@@ -7,7 +7,7 @@ type Result = Readonly<Record<string, unknown>>
  * What comes of a proposal that this participant is about to carry out. Rejects with `ToolError` for an error, with
  * `ConnectionError` when the answer takes longer than so many milliseconds, or the space is closed.
  */
-export function carriedOut(space: Space, proposal: string, timeoutMs: number): Promise<Result> {
+export function carriedOut(space: SpaceClient, proposal: string, timeoutMs: number): Promise<Result> {
   const { head } = space.welcome.space // What is shown of before was carried out before.
   const result = new Promise<Result>((resolve, reject) => {
     const requests = new Set<string>()

@@ -1,8 +1,11 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { type ConnectionFlags, enter } from '../connection.js'
 
 /** Enters the space that the flags name for as long as it takes. */
-export async function inside(flags: ConnectionFlags, act: (space: Space) => Promise<void>): Promise<void> {
+export async function inside(
+  flags: ConnectionFlags,
+  act: (space: SpaceClient) => Promise<void>,
+): Promise<void> {
   const space = await enter(flags)
   try {
     await act(space)

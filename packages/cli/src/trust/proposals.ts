@@ -1,4 +1,4 @@
-import type { Grant, Space } from '@meup/agent-sdk'
+import type { Grant, SpaceClient } from '@meup/agent-sdk'
 import type { ProposalView } from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, destination, enter } from '../connection.js'
@@ -83,7 +83,7 @@ const tellGrant = ({ id, recipient }: Grant): boolean =>
 async function decide(
   start: string,
   flags: ConnectionFlags,
-  act: (space: Space, proposal: ProposalView) => Promise<void>,
+  act: (space: SpaceClient, proposal: ProposalView) => Promise<void>,
 ): Promise<void> {
   const proposal = openProposal(await readProposals(destination(flags)), start, Date.now())
   const space = await enter(flags, { after: proposal.source.seq - 1 })
@@ -96,7 +96,7 @@ async function decide(
 }
 
 /** Resolves when this connection was shown the proposal. */
-async function isShown(space: Space, { id, source }: ProposalView): Promise<void> {
+async function isShown(space: SpaceClient, { id, source }: ProposalView): Promise<void> {
   if (space.welcome.resume.from > source.seq) {
     throw new ProtocolError('proposal_not_found', `the proposal ${id} is no longer in the log`)
   }

@@ -1,6 +1,6 @@
 import type { Interface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import { destination } from '../connection.js'
 import { readTail } from '../reading.js'
@@ -21,7 +21,7 @@ import { WordLines } from './words.js'
 
 /** A conversation for people: live at a terminal, else lines alone. */
 export class Conversing implements View {
-  readonly #space: Space
+  readonly #space: SpaceClient
   readonly #flags: ViewFlags
   readonly #options: ViewOptions
   readonly #isLive: boolean
@@ -35,7 +35,7 @@ export class Conversing implements View {
   #filter: ViewFilter | undefined
   #isConnected = true
 
-  constructor(space: Space, flags: ViewFlags, options: ViewOptions) {
+  constructor(space: SpaceClient, flags: ViewFlags, options: ViewOptions) {
     this.#space = space
     this.#flags = flags
     this.#options = options

@@ -1,11 +1,11 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { print, printer, tell } from '../output.js'
 import { Conversation } from '../render/conversation.js'
 import { Conversing } from './conversing.js'
 import type { View, ViewFlags, ViewOptions } from './view.js'
 
 /** Lines, one below the other; at a terminal above a footer that says what goes on. With `--json`, envelopes alone. */
-export const openView = (space: Space, flags: ViewFlags, options: ViewOptions): View =>
+export const openView = (space: SpaceClient, flags: ViewFlags, options: ViewOptions): View =>
   flags.json ? jsonView(options) : new Conversing(space, flags, options)
 
 const nothing = (): void => {}

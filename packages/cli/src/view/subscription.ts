@@ -1,13 +1,13 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
 
 /** What this connection asks the gateway for: what was chosen, and thoughts only while it wants them [MEUP-9.1]. */
 export class Subscription {
-  readonly #space: Pick<Space, 'subscribe'>
+  readonly #space: Pick<SpaceClient, 'subscribe'>
   #chosen: SubscribePayload
   #cutsThoughts = false
 
-  constructor(space: Pick<Space, 'subscribe'>, chosen: SubscribePayload = {}) {
+  constructor(space: Pick<SpaceClient, 'subscribe'>, chosen: SubscribePayload = {}) {
     this.#space = space
     this.#chosen = chosen
   }

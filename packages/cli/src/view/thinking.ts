@@ -1,8 +1,8 @@
-import type { Run, Space, VisibilityChange } from '@meup/agent-sdk'
+import type { Run, SpaceClient, VisibilityChange } from '@meup/agent-sdk'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
 export interface ThinkingOptions {
-  readonly space: Pick<Space, 'runs' | 'setVisibility'>
+  readonly space: Pick<SpaceClient, 'runs' | 'setVisibility'>
   /** Whether the gateway can be told anything at present. */
   isConnected(): boolean
   /** The view is another one now. */

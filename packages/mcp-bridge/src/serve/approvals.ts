@@ -1,15 +1,15 @@
-import type { ApproveOptions, OpenProposal, Space } from '@meup/agent-sdk'
+import type { ApproveOptions, OpenProposal, SpaceClient } from '@meup/agent-sdk'
 import { createProposalFold, type ProposalFold, type ProposalView } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
 /** What others propose, as far as this seat was shown it, and what it may decide about that. */
 export class Approvals {
-  readonly #space: Space
+  readonly #space: SpaceClient
   /** Their texts for people: without secrets, and cut. */
   #fold: ProposalFold = createProposalFold()
   readonly #waiting = new Set<() => void>()
 
-  constructor(space: Space) {
+  constructor(space: SpaceClient) {
     this.#space = space
     space.on('envelope', (envelope) => this.#take(envelope))
     space.on('capabilities', () => this.#look())

@@ -1,4 +1,4 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, contextParent, Kind, namespaceOf } from '@meup/protocol'
 
 type Listener = (uri: string) => void
@@ -17,7 +17,7 @@ export class Changes {
   readonly #changed = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(space: Space, uris: Uris, throttleMs = defaultThrottleMs) {
+  constructor(space: SpaceClient, uris: Uris, throttleMs = defaultThrottleMs) {
     this.#uris = uris
     this.#throttleMs = throttleMs
     const { head } = space.welcome.space // What is shown of before is no news.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Space } from '@meup/agent-sdk'
+import type { Answer, SpaceClient } from '@meup/agent-sdk'
 import { Bounded, onOneLine, payloadText } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
 
@@ -32,12 +32,12 @@ const maxThoughtChars = 2000
 
 /** What the clients of one seat ask. A question outlives the MCP request that it came with. */
 export class Questions {
-  readonly #space: Space
+  readonly #space: SpaceClient
   readonly #known = new Bounded<Question>(maxQuestions)
   readonly #open = new Set<Question>()
   readonly #farewells = new Set<Promise<unknown>>()
 
-  constructor(space: Space) {
+  constructor(space: SpaceClient) {
     this.#space = space
   }
 

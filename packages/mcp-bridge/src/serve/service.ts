@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
 import { Approvals } from './approvals.js'
 import { Changes, type Uris, urisOf } from './changes.js'
@@ -19,7 +19,7 @@ export interface SpaceReading {
 /** One participant's place in a space, which MCP clients are to share: what it may do, they may. */
 export interface ServedSpace {
   /** Its seat; closed when the serving ends. */
-  readonly space: Space
+  readonly space: SpaceClient
   readonly reading: SpaceReading
   /** Told, in lines for the operator, what went wrong without ending anything. */
   readonly log?: (line: string) => void

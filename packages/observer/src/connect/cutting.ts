@@ -1,11 +1,11 @@
-import type { AnyEnvelope, Watcher } from '@meup/agent-sdk/watch'
+import type { AnyEnvelope, BaseClient } from '@meup/agent-sdk/watch'
 import type { WelcomePayload } from '@meup/protocol'
 import { type Cut, isCutAway, isCutting, nothingCut, subscriptionOf } from '../model/index.js'
 import type { Asked } from './http.js'
 
 /** What it needs of the session. */
 export interface CuttingPorts {
-  desk(): Watcher | undefined
+  desk(): BaseClient | undefined
   /** Seq of the last envelope that was received. */
   last(): number
   /** How many envelopes between the first and the last were not received. */

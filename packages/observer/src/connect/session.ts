@@ -1,4 +1,10 @@
-import { type AnyEnvelope, ConnectionError, type Draft, ProtocolError, Watcher } from '@meup/agent-sdk/watch'
+import {
+  type AnyEnvelope,
+  BaseClient,
+  ConnectionError,
+  type Draft,
+  ProtocolError,
+} from '@meup/agent-sdk/watch'
 import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
@@ -41,7 +47,7 @@ export class Session {
   rights = 0
   /** What this reader does not want to be sent. */
   readonly cutting: Cutting
-  #watcher: Watcher | undefined
+  #watcher: BaseClient | undefined
   #isOver = false
   readonly #changed: () => void
   readonly #batches = new Batches<AnyEnvelope>((batch) => {
@@ -94,7 +100,7 @@ export class Session {
 
   async open(): Promise<void> {
     try {
-      const watcher = await Watcher.open(dialAt(this.place), { ...this.place, ...this.#resume() })
+      const watcher = await BaseClient.open(dialAt(this.place), { ...this.place, ...this.#resume() })
       if (this.#isOver) watcher.close()
       else this.#follow(watcher)
     } catch (error) {
@@ -133,7 +139,7 @@ export class Session {
   }
 
   /** What this reader does; `undefined` while the space cannot be reached, or is looked at as it was. */
-  get desk(): Watcher | undefined {
+  get desk(): BaseClient | undefined {
     return this.stage.at === 'live' && !this.time.isPast ? this.#watcher : undefined
   }
 
@@ -158,7 +164,7 @@ export class Session {
       : { after: last, epoch: this.welcome.space.epoch }
   }
 
-  #follow(watcher: Watcher): void {
+  #follow(watcher: BaseClient): void {
     const isReturn = this.present.log.last > 0
     if (isReturn) {
       this.stage = { at: 'reconnecting', until: 0, reason: '' }
@@ -185,7 +191,7 @@ export class Session {
       })
   }
 
-  #welcomed(watcher: Watcher, welcome: WelcomePayload): void {
+  #welcomed(watcher: BaseClient, welcome: WelcomePayload): void {
     const isBack = this.stage.at === 'reconnecting'
     const { status, from, to } = welcome.resume
     this.stage = { at: 'live' }

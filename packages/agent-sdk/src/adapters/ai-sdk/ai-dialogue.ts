@@ -11,7 +11,7 @@ export async function beginDialogues(options: ModelOptions): Promise<BeginDialog
   const ai = await loadAi()
   return ({ space, from, text }, earlier) => {
     const dialogue = new AiDialogue(ai, space.id, earlier, options)
-    dialogue.ask(from, text)
+    dialogue.addUserMessage(from, text)
     return dialogue
   }
 }
@@ -47,22 +47,22 @@ export class AiDialogue implements Dialogue {
     this.#ai = ai
     this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
-    this.#isSummary = reasoningIsSummary ?? summarises(provider)
+    this.#isSummary = reasoningIsSummary ?? writesSummaries(provider)
     this.#wantsReasoning = replayReasoning ?? wantsReasoningBack(provider)
     const place = `You are "${self}". What others say begins with their name.`
     this.#system = instructions === undefined ? place : `${instructions}\n\n${place}`
     this.#messages = []
     for (const { from, text } of earlier) {
       if (from === undefined) this.#messages.push({ role: 'assistant', content: text })
-      else this.ask(from, text)
+      else this.addUserMessage(from, text)
     }
   }
 
-  ask(from: string, text: string): void {
+  addUserMessage(from: string, text: string): void {
     this.#messages.push({ role: 'user', content: `${from}: ${text}` })
   }
 
-  tell(results: readonly CallResult[]): void {
+  addToolResults(results: readonly CallResult[]): void {
     const content = results.map(({ id, name, text, isError }) => ({
       type: 'tool-result' as const,
       toolCallId: id,
@@ -132,7 +132,7 @@ function asError({ JSONParseError, TypeValidationError }: Ai, error: unknown): E
  */
 const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'xai.responses']
 /** Who wants the bare text of reasoning back, with the calls that it led to. */
-const lending = ['alibaba.', 'deepseek.', 'moonshotai.']
+const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
 
 /** As the provider names itself, such as `openai.responses`; of a model at the AI Gateway, whose it is. */
 export function providerOf(model: AgentModel): string {
@@ -141,6 +141,7 @@ export function providerOf(model: AgentModel): string {
   return `${name.split('/')[0]}.gateway`
 }
 
-export const summarises = (provider: string): boolean => summarising.some((each) => provider.startsWith(each))
+export const writesSummaries = (provider: string): boolean =>
+  summarising.some((each) => provider.startsWith(each))
 export const wantsReasoningBack = (provider: string): boolean =>
-  lending.some((each) => provider.startsWith(each))
+  reasoningReplayers.some((each) => provider.startsWith(each))

@@ -1,12 +1,12 @@
 import { cut } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
-import type { Batches } from '../agent/reasoning.js'
-import { patiently } from '../agent/respond.js'
+import type { ParallelGroups } from '../agent/reasoning.js'
+import type { BaseClient } from '../client/base-client.js'
+import type { ToolResult } from '../client/calls.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
 import { ProposalError } from '../client/proposal.js'
-import { afterPause } from '../client/retry.js'
-import type { ToolResult } from '../client/tool-result.js'
-import type { CallOptions, Seat } from '../client/types.js'
+import { retryAfterPause, retryRateLimited } from '../client/retry.js'
+import type { CallOptions } from '../client/types.js'
 import type { CallResult, WantedCall } from './dialogue.js'
 import { isRecord, rationaleOf, splitRationale } from './rationale.js'
 import type { OfferedTool } from './toolbox.js'
@@ -16,17 +16,17 @@ const maxResultChars = 50_000
 /** JSON-RPC's own code for arguments that do not fit. */
 const invalidParams = -32602
 
-export interface Dispatch {
-  readonly seat: Seat
+export interface CallToolsOptions {
+  readonly client: BaseClient
   readonly tools: ReadonlyMap<string, OfferedTool>
-  readonly batches: Batches
+  readonly groups: ParallelGroups
   /** What was said and thought along with the calls. */
   readonly commentary: string
   readonly summary: string
   readonly options: Pick<CallOptions, 'context' | 'correlationId' | 'signal' | 'timeoutMs' | 'approvalMs'>
 }
 
-export interface Dispatched {
+export interface CallOutcome {
   readonly results: readonly CallResult[]
   /** What was wrong with calls that no tool could have answered. */
   readonly misuses: readonly string[]
@@ -42,27 +42,30 @@ interface Call {
  * Makes the calls of one step together, and gives their results in the order of the calls. What fails is for the model to
  * read. Rejects only when it is aborted, or the connection is gone.
  */
-export async function dispatch(wanted: readonly WantedCall[], parts: Dispatch): Promise<Dispatched> {
-  const checked = wanted.map((each) => check(each, parts))
+export async function callTools(
+  wanted: readonly WantedCall[],
+  parts: CallToolsOptions,
+): Promise<CallOutcome> {
+  const checked = wanted.map((each) => checkCall(each, parts))
   const runnable = checked.filter((each) => typeof each !== 'string').length
-  const group = runnable > 1 ? { parallelGroup: parts.batches.next() } : {}
+  const group = runnable > 1 ? { parallelGroup: parts.groups.next() } : {}
   const misuses: string[] = []
   const results = checked.map(async (call, index): Promise<CallResult> => {
     const { id = '', name = '' } = wanted[index] ?? {}
     try {
       if (typeof call === 'string') throw new ToolError(call, invalidParams)
-      return { id, name, text: shown(await make(call, group, parts)), isError: false }
+      return { id, name, text: formatResult(await makeCall(call, group, parts)), isError: false }
     } catch (error) {
       if (parts.options.signal?.aborted) throw error
       if (error instanceof ToolError && error.code === invalidParams) misuses.push(error.message)
-      return { id, name, text: cut(told(error), maxResultChars), isError: true }
+      return { id, name, text: cut(formatError(error), maxResultChars), isError: true }
     }
   })
   return { results: await Promise.all(results), misuses }
 }
 
 /** The call, or what is wrong with it. What its arguments mean is the tool's own business. */
-function check({ name, input, problem }: WantedCall, parts: Dispatch): Call | string {
+function checkCall({ name, input, problem }: WantedCall, parts: CallToolsOptions): Call | string {
   const tool = parts.tools.get(name)
   if (tool === undefined) return `there is no tool ${cut(name, 100)}`
   if (problem !== undefined) return problem
@@ -76,18 +79,18 @@ function check({ name, input, problem }: WantedCall, parts: Dispatch): Call | st
   return { tool: `${tool.participant}/${tool.name}`, args, why }
 }
 
-function make(
+function makeCall(
   { tool, args, why }: Call,
   group: { parallelGroup?: number },
-  parts: Dispatch,
+  parts: CallToolsOptions,
 ): Promise<ToolResult> {
-  const { seat, options } = parts
-  const call = () => seat.call(tool, args, { ...options, ...group, ...(why !== undefined && { why }) })
-  return patiently(() => afterPause(seat, call, options.signal))
+  const { client, options } = parts
+  const call = () => client.call(tool, args, { ...options, ...group, ...(why !== undefined && { why }) })
+  return retryRateLimited(() => retryAfterPause(client, call, options.signal))
 }
 
 /** A result as a model can read it. */
-function shown({ text, content, data, approvedBy }: ToolResult): string {
+function formatResult({ text, content, data, approvedBy }: ToolResult): string {
   const others = content
     .filter(({ type }) => type !== 'text')
     .map(({ type }) => `[${String(type)}, not shown]`)
@@ -99,7 +102,7 @@ function shown({ text, content, data, approvedBy }: ToolResult): string {
 }
 
 /** An error as a model can read it. One that nobody foresaw is thrown on. */
-function told(error: unknown): string {
+function formatError(error: unknown): string {
   if (error instanceof ToolError) return error.message || 'the tool failed'
   if (error instanceof ProposalError) return `This needed an approval, and got none: ${error.message}`
   if (error instanceof ProtocolError) return `The space refused the call: ${error.message}`

@@ -1,4 +1,4 @@
-import type { Space, Turn } from '@meup/agent-sdk'
+import type { SpaceClient, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
@@ -13,11 +13,11 @@ async function cast() {
   return { space, ana, bot, heard: hear(ana), [Symbol.asyncDispose]: () => space.close() }
 }
 
-const ask = (ana: Space, what: string, payload = {}, to = ['bot']) =>
+const ask = (ana: SpaceClient, what: string, payload = {}, to = ['bot']) =>
   ana.send({ kind: `participant.${what}`, to, payload })
 
 /** An agent that works on its question until its turn is aborted; resolves with the turn it works on. */
-function busy(bot: Space) {
+function busy(bot: SpaceClient) {
   const begun = deferred<Turn>()
   const reasons: unknown[] = []
   const work = async (turn: Turn): Promise<void> => {
@@ -47,7 +47,9 @@ describe('the status of an agent', () => {
       messagesInContext: 2,
       latencyMs: expect.any(Number),
     })
-    here.bot.upkeep({ status: async () => ({ tokens: 7, maxTokens: 9, messagesInContext: 3, mood: 'good' }) })
+    here.bot.control({
+      status: async () => ({ tokens: 7, maxTokens: 9, messagesInContext: 3, mood: 'good' }),
+    })
     expect(await here.ana.requestStatus('bot')).toEqual({
       ...{ status: 'idle', messagesInContext: 3, latencyMs: expect.any(Number) },
       ...{ tokens: 7, maxTokens: 9, mood: 'good' },
@@ -57,7 +59,7 @@ describe('the status of an agent', () => {
 
   test('is told to its asker, while the agent is paused, too', async () => {
     await using here = await cast()
-    here.bot.upkeep({})
+    here.bot.control({})
     await here.ana.pause(['bot'])
     const { id } = await here.ana.send({
       ...{ kind: 'participant.request-status', to: ['bot'], context: 'a/b' },
@@ -80,8 +82,8 @@ describe('the status of an agent', () => {
   test('that cannot be told is trouble', async () => {
     await using here = await cast()
     const core = await here.space.join('core')
-    const trouble = new Promise((resolve) => core.once('trouble', (...told) => resolve(told)))
-    core.upkeep({})
+    const trouble = new Promise((resolve) => core.once('requestError', (...told) => resolve(told)))
+    core.control({})
     const { id } = await ask(here.ana, 'request-status', {}, ['core'])
     expect(await trouble).toEqual([
       expect.objectContaining({ code: 'capability_violation' }),
@@ -97,7 +99,7 @@ describe('the memory of an agent', () => {
     const note = (what: string) => (request: { payload: object; from: string }) =>
       void told.push([what, request.from, request.payload])
     const hooks = { forget: note('forget'), compact: note('compact'), clear: note('clear') }
-    here.bot.upkeep(hooks)
+    here.bot.control(hooks)
     await ask(here.ana, 'forget', { about: 'ana' })
     await ask(here.ana, 'clear')
     const { id } = await ask(here.ana, 'compact', { to: 100 })
@@ -115,7 +117,7 @@ describe('the memory of an agent', () => {
 
   test('is counted anew after it was cleared', async () => {
     await using here = await cast()
-    here.bot.upkeep({})
+    here.bot.control({})
     await here.bot.chat('hello')
     expect(await here.ana.requestStatus('bot')).toMatchObject({ messagesInContext: 1 })
     await ask(here.ana, 'clear')
@@ -125,9 +127,9 @@ describe('the memory of an agent', () => {
   test('stays as it is where the agent declines', async () => {
     await using here = await cast()
     const refuse = () => Promise.reject(new Error('not now'))
-    here.bot.upkeep({ compact: refuse, clear: refuse })
+    here.bot.control({ compact: refuse, clear: refuse })
     const trouble: unknown[] = []
-    here.bot.on('trouble', (error) => void trouble.push(error))
+    here.bot.on('requestError', (error) => void trouble.push(error))
     await here.bot.chat('hello')
     await ask(here.ana, 'clear')
     await ask(here.ana, 'compact')
@@ -142,7 +144,7 @@ describe('a restart', () => {
     await using here = await cast()
     const order: string[] = []
     const { begun, reasons } = busy(here.bot)
-    here.bot.upkeep({ restart: () => void order.push(`hook after ${String(reasons)}`) })
+    here.bot.control({ restart: () => void order.push(`hook after ${String(reasons)}`) })
     here.bot.on('reconnecting', () => void order.push('reconnecting'))
     await here.ana.chat('a question')
     await begun
@@ -160,7 +162,7 @@ describe('a restart', () => {
 
   test('waits no longer than is reasonable for a turn that does not heed it', async () => {
     await using here = await cast()
-    here.bot.upkeep({})
+    here.bot.control({})
     const never = deferred()
     void here.bot.eachTurn(async (turn) => {
       await turn.reason('stubborn work')
@@ -177,7 +179,7 @@ describe('a restart', () => {
 
   test('ends runs that belong to no turn, and the calls in them', async () => {
     await using here = await cast()
-    here.bot.upkeep({})
+    here.bot.control({})
     here.ana.tool(
       'wait',
       {},
@@ -208,7 +210,7 @@ describe('a shutdown', () => {
       }
     })()
     const saved = deferred()
-    here.bot.upkeep({ shutdown: () => saved.resolve() })
+    here.bot.control({ shutdown: () => saved.resolve() })
     await here.ana.chat('first')
     await here.ana.chat('second')
     await begun
@@ -223,7 +225,7 @@ describe('a shutdown', () => {
   test('ends the runs of who may send the core kinds alone', async () => {
     await using here = await cast()
     const core = await here.space.join('core')
-    core.upkeep({})
+    core.control({})
     const { context } = await core.reason('a job')
     await ask(here.ana, 'shutdown', {}, ['core'])
     await core.closed()
@@ -240,9 +242,9 @@ describe('a shutdown', () => {
       after: (past.seq ?? 0) - 1,
       epoch: here.ana.welcome.space.epoch,
     })
-    late.upkeep({})
-    here.bot.upkeep({ shutdown: () => Promise.reject(new Error('not now')) })
-    const trouble = new Promise((resolve) => here.bot.once('trouble', resolve))
+    late.control({})
+    here.bot.control({ shutdown: () => Promise.reject(new Error('not now')) })
+    const trouble = new Promise((resolve) => here.bot.once('requestError', resolve))
     await hear(late).until(byId(past.id))
     await ask(here.ana, 'shutdown', {}, ['core'])
     await late.chat('still here')
