@@ -1,6 +1,6 @@
 import { ProtocolError, type SpaceClient } from '@meup/agent-sdk'
 import { type EnvelopeOf, Kind, type McpRequestPayload } from '@meup/protocol'
-import { messageOf } from './child/lines.js'
+import { getErrorMessage } from './child/lines.js'
 import { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
 
 /** Characters of a notification in the log. */
@@ -42,22 +42,22 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     else if (payload.method === 'notifications/resources/updated') {
       // One by one: an envelope to somebody who has left the space is refused.
       for (const each of resources.subscribersOf(payload)) announcements.send(payload, each)
-    } else if (!callers.tellOnly(payload)) {
+    } else if (!callers.notifyOnlyCaller(payload)) {
       log(`${payload.method}, told to no caller: ${JSON.stringify(payload.params)}`.slice(0, maxLogChars))
     }
   }
-  space.serve(async (request, signal, tell) => {
+  space.serve(async (request, signal, notify) => {
     const { from, payload } = request
     if (payload.method.startsWith('notifications/')) {
       await relay.notify(payload)
       return undefined
     }
-    const end = callers.begin(request, tell)
+    const end = callers.begin(request, notify)
     try {
       // The server knows one client: it would end the subscriptions of all.
       const response = resources.endsForOneOnly(from, payload)
         ? { result: {} }
-        : await relay.request(payload, { signal, onNotification: tell })
+        : await relay.request(payload, { signal, onNotification: notify })
       resources.onAnswered(from, payload, response)
       return response
     } finally {
@@ -126,13 +126,13 @@ class ResourceSubscriptions {
 
 /** Tells of changes; of several that are about the same and come fast, the first and the last. */
 class Announcements {
-  readonly #seat: Pick<SpaceClient, 'send'>
+  readonly #space: Pick<SpaceClient, 'send'>
   readonly #log: (line: string) => void
   /** By what is told: what is to be told next of it. */
   readonly #sending = new Map<string, McpRequestPayload | undefined>()
 
-  constructor(seat: Pick<SpaceClient, 'send'>, log: (line: string) => void) {
-    this.#seat = seat
+  constructor(space: Pick<SpaceClient, 'send'>, log: (line: string) => void) {
+    this.#space = space
     this.#log = log
   }
 
@@ -148,11 +148,11 @@ class Announcements {
     let again: McpRequestPayload | undefined
     let waitMs = minIntervalMs
     try {
-      await this.#seat.send({ kind: Kind.mcpRequest, ...(to !== undefined && { to: [to] }), payload })
+      await this.#space.send({ kind: Kind.mcpRequest, ...(to !== undefined && { to: [to] }), payload })
     } catch (error) {
       const retryMs = retryAfterMs(error)
       if (retryMs === undefined)
-        this.#log(`the notification ${payload.method} was refused: ${messageOf(error)}`)
+        this.#log(`the notification ${payload.method} was refused: ${getErrorMessage(error)}`)
       else [again, waitMs] = [payload, Math.max(retryMs, minIntervalMs)]
     }
     await new Promise((resolve) => setTimeout(resolve, waitMs).unref())
@@ -169,9 +169,9 @@ function retryAfterMs(error: unknown): number | undefined {
 }
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
-type Tell = (notification: McpRequestPayload) => void
+type Notify = (notification: McpRequestPayload) => void
 
-/** Milliseconds in which a server may still tell of a call that has ended, or was cancelled. */
+/** Milliseconds in which a server may still notify of a call that has ended, or was cancelled. */
 const quietMs = 60_000
 
 /**
@@ -179,13 +179,13 @@ const quietMs = 60_000
  * must not read about a private call: it is about the one call that is running, if nobody else's has run lately.
  */
 class Callers {
-  readonly #running = new Map<Request, Tell>()
+  readonly #running = new Map<Request, Notify>()
   /** When the last call of each participant ended. */
   readonly #endedAt = new Map<string, number>()
 
   /** Gives back what ends it. */
-  begin(request: Request, tell: Tell): () => void {
-    this.#running.set(request, tell)
+  begin(request: Request, notify: Notify): () => void {
+    this.#running.set(request, notify)
     return () => {
       this.#running.delete(request)
       this.#endedAt.delete(request.from)
@@ -194,15 +194,15 @@ class Callers {
   }
 
   /** Tells the only caller there can be; `false` where nobody is to be told. */
-  tellOnly(notification: McpRequestPayload): boolean {
+  notifyOnlyCaller(notification: McpRequestPayload): boolean {
     const [only, ...more] = this.#running
     if (only === undefined || more.length > 0) return false
-    const [{ from }, tell] = only
+    const [{ from }, notify] = only
     for (const [participant, endedAt] of this.#endedAt) {
       if (Date.now() - endedAt >= quietMs) this.#endedAt.delete(participant)
       else if (participant !== from) return false
     }
-    tell(notification)
+    notify(notification)
     return true
   }
 }

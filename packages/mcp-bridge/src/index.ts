@@ -1,5 +1,5 @@
 export { type Bridge, type BridgeOptions, bridgeMcpServer } from './bridge.js'
-export { linesOf } from './child/lines.js'
+export { readLines } from './child/lines.js'
 export {
   CannotStartError,
   type SpawnChildOptions,

@@ -10,22 +10,22 @@ import {
   takenBack,
 } from '@meup/folds'
 import { correlations, type DecisionPayload, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
-import { type Attributes, attributesOf, type Places, type TraceSpan } from './span.js'
+import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** Nothing that a proposal says is told. */
+/** Nothing that a proposal says is watched. */
 const unread = () => ({ text: '', isWithheld: true })
 
 /** Tool calls: each is a span from the request, or from the proposal that became it, to what came of it. */
 export class Calls {
-  readonly #places: Places
+  readonly #scope: SpanScope
   readonly #traces: Traces
   /** By the id of the request; by that of the proposal while nobody has fulfilled it. */
   readonly #open = new Bounded<OpenCall>(16e6, ({ weight }) => weight)
   readonly #proposals = createProposalFold(unread)
   readonly #absences = new Absences()
 
-  constructor(places: Places, traces: Traces) {
-    this.#places = places
+  constructor(scope: SpanScope, traces: Traces) {
+    this.#scope = scope
     this.#traces = traces
   }
 
@@ -34,18 +34,18 @@ export class Calls {
     const now = Date.parse(envelope.ts)
     const abandoned = this.#abandon(now)
     const decided = this.#proposals.apply(envelope).flatMap((each) => this.#decide(each, envelope))
-    return [...abandoned, ...decided, ...this.#take(envelope, now)]
+    return [...abandoned, ...decided, ...this.#onEnvelope(envelope, now)]
   }
 
-  #take(envelope: Envelope, now: number): TraceSpan[] {
+  #onEnvelope(envelope: Envelope, now: number): TraceSpan[] {
     const { kind, payload } = envelope
     if (kind === Kind.mcpRequest && isNotification(payload)) return this.#cancel(envelope, now)
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#begin(envelope)
     else if (kind === Kind.mcpResponse) {
-      return correlations(envelope).flatMap((id) => this.#end(id, now, errorOf(payload)))
+      return correlations(envelope).flatMap((id) => this.#end(id, now, getErrorType(payload)))
     } else if (kind === Kind.systemPresence) this.#absences.onPresence(envelope, this.#open.values())
     else if (kind === Kind.systemDecision) {
-      return spanOfRefusal(envelope, payload as DecisionPayload, this.#places, this.#traces)
+      return createRefusalSpan(envelope, payload as DecisionPayload, this.#scope, this.#traces)
     }
     return []
   }
@@ -54,7 +54,7 @@ export class Calls {
   #begin(envelope: Envelope): void {
     const { id, payload } = envelope
     if (!isToolCall(payload) || this.#open.get(id) !== undefined) return
-    this.#open.set(id, openCall(envelope, this.#places, this.#traces))
+    this.#open.set(id, openCall(envelope, this.#scope, this.#traces))
   }
 
   #decide({ id, state, expiresAt, fulfilments }: ProposalView, envelope: Envelope): TraceSpan[] {
@@ -63,7 +63,7 @@ export class Calls {
     if (fulfilments.at(-1)?.id === envelope.id) {
       this.#open.delete(id)
       const { id: approval, from: asker, payload } = envelope
-      const jsonRpcId = jsonRpcIdOf(payload)
+      const jsonRpcId = getJsonRpcId(payload)
       this.#open.set(approval, { ...call, asker, approval, jsonRpcId, isProposal: false })
       return []
     }
@@ -108,20 +108,20 @@ interface OpenCall {
 }
 
 /** `envelope` = a request or a proposal of a tool. */
-function openCall(envelope: Envelope, places: Places, traces: Traces): OpenCall {
+function openCall(envelope: Envelope, scope: SpanScope, traces: Traces): OpenCall {
   const { id, kind, from, to = [], context, seq, rationale, parallelGroup, payload } = envelope
   const { span, parent } = traces.ofCall(envelope)
   const tool = shownToolName(payload)
-  const jsonRpcId = jsonRpcIdOf(payload)
+  const jsonRpcId = getJsonRpcId(payload)
   return {
     id,
     isProposal: kind === Kind.mcpProposal,
     asker: from,
     to,
     jsonRpcId,
-    span: beginSpan(span, context === undefined ? parent : places.spanAt(context), tool, envelope),
-    attributes: attributesOf({
-      ...commonAttributes(tool, places.attributes(from, context)),
+    span: beginSpan(span, context === undefined ? parent : scope.findSpan(context), tool, envelope),
+    attributes: createAttributes({
+      ...commonAttributes(tool, scope.attributes(from, context)),
       'meup.seq': seq,
       'meup.to': to.length === 0 ? undefined : to,
       'meup.rationale': rationale,
@@ -131,7 +131,7 @@ function openCall(envelope: Envelope, places: Places, traces: Traces): OpenCall 
   }
 }
 
-const jsonRpcIdOf = ({ id }: Envelope['payload']): string | undefined =>
+const getJsonRpcId = ({ id }: Envelope['payload']): string | undefined =>
   typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
 
 function endCall(call: OpenCall, at: number, error: string | undefined): TraceSpan {
@@ -152,7 +152,7 @@ function endCall(call: OpenCall, at: number, error: string | undefined): TraceSp
 }
 
 /** A JSON-RPC error by its code, and a tool that says it failed, as the conventions for MCP name them. */
-function errorOf({ result, error }: Envelope['payload']): string | undefined {
+function getErrorType({ result, error }: Envelope['payload']): string | undefined {
   if (error !== undefined && error !== null) {
     const { code } = error as { readonly code?: unknown }
     return Number.isInteger(code) ? String(code) : '_OTHER'
@@ -165,10 +165,10 @@ function errorOf({ result, error }: Envelope['payload']): string | undefined {
 const callKinds: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
 
 /** A call that the gateway did not let through, if the decision was about one. */
-function spanOfRefusal(
+function createRefusalSpan(
   envelope: Envelope,
   decision: DecisionPayload,
-  places: Places,
+  scope: SpanScope,
   traces: Traces,
 ): TraceSpan[] {
   const { attemptedKind, attemptedTool: tool, attemptedId, context, reasonCode, count } = decision
@@ -178,10 +178,10 @@ function spanOfRefusal(
   const { span } = traces.ofCall({ ...envelope, ...(context !== undefined && { context }) })
   return [
     {
-      ...beginSpan(span, places.spanAt(context), tool, envelope),
+      ...beginSpan(span, scope.findSpan(context), tool, envelope),
       end: Date.parse(envelope.ts),
-      attributes: attributesOf({
-        ...commonAttributes(tool, places.attributes(agent, context)),
+      attributes: createAttributes({
+        ...commonAttributes(tool, scope.attributes(agent, context)),
         'gen_ai.tool.call.id': attemptedId,
         'meup.seq': envelope.seq,
         'meup.count': count,
@@ -224,7 +224,7 @@ class Absences {
     const { event, participant } = payload as PresencePayload
     const { id } = participant
     if (event === 'join') this.#since.delete(id)
-    else if (event === 'leave' && [...open].some((call) => needs(call, id)))
+    else if (event === 'leave' && [...open].some((call) => involves(call, id)))
       this.#since.set(id, Date.parse(ts))
   }
 
@@ -236,12 +236,12 @@ class Absences {
     return gone.flatMap(([id, since]) => {
       this.#since.delete(id)
       return calls
-        .filter((call) => needs(call, id) && call.span.start <= since)
+        .filter((call) => involves(call, id) && call.span.start <= since)
         .map((call) => ({ call, since }))
     })
   }
 }
 
 /** Whom a proposal is for need not be there before somebody has decided on it. */
-const needs = ({ asker, to, isProposal }: OpenCall, id: string): boolean =>
+const involves = ({ asker, to, isProposal }: OpenCall, id: string): boolean =>
   asker === id || (!isProposal && to.length === 1 && to[0] === id)

@@ -28,13 +28,13 @@ export interface TraceSpan extends SpanContext {
 type Loose = Readonly<Record<string, Attributes[string] | undefined>>
 
 /** The attributes that have a value. */
-export const attributesOf = (loose: Loose): Attributes =>
+export const createAttributes = (loose: Loose): Attributes =>
   Object.fromEntries(
     Object.entries(loose).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 
 /** Where in a space, and in its traces, something stands. */
-export class Places {
+export class SpanScope {
   readonly #space: string
   readonly #contexts: Pick<ContextFold, 'get'>
   readonly #traces: Traces
@@ -46,15 +46,15 @@ export class Places {
   }
 
   /** The context, unless it is a free path: nothing but a start makes a span of it. */
-  opened(context: string): ContextView | undefined {
+  getOpened(context: string): ContextView | undefined {
     const view = this.#contexts.get(context)
     return view === undefined || view.state === 'free' ? undefined : view
   }
 
   /** The span of this context, or of the innermost around it that a start has opened. */
-  spanAt(context: string | undefined): SpanContext | undefined {
+  findSpan(context: string | undefined): SpanContext | undefined {
     for (let at = context; at !== undefined; at = contextParent(at)) {
-      if (this.opened(at) !== undefined) return this.#traces.inContext(at)
+      if (this.getOpened(at) !== undefined) return this.#traces.inContext(at)
     }
     return undefined
   }
@@ -62,7 +62,7 @@ export class Places {
   /** What every span tells. A conversation is the thread of whose run it is; outside any, of who acts. */
   attributes(agent: string, context: string | undefined): Attributes {
     const run = context === undefined ? undefined : this.#contexts.get(contextRoot(context))
-    return attributesOf({
+    return createAttributes({
       'gen_ai.agent.id': agent,
       'gen_ai.agent.name': agent,
       'gen_ai.conversation.id': `${this.#space}/${run?.owner ?? agent}`,

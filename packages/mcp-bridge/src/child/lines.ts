@@ -12,7 +12,7 @@ interface LineLimit {
  * The lines of a UTF-8 stream, without their line ends; a last line without one counts.
  * Only `\n` ends a line: U+2028 may stand inside JSON, where `node:readline` would cut.
  */
-export async function* linesOf(stream: Readable, limit: LineLimit): AsyncGenerator<string> {
+export async function* readLines(stream: Readable, limit: LineLimit): AsyncGenerator<string> {
   let parts: Buffer[] = []
   let size = 0
   const take = () => {
@@ -41,7 +41,7 @@ export async function* linesOf(stream: Readable, limit: LineLimit): AsyncGenerat
   if (size > 0) yield take()
 }
 
-export function messageOf(error: unknown): string {
+export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 

@@ -1,6 +1,6 @@
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
-import { messageOf } from '../child/lines.js'
+import { getErrorMessage } from '../child/lines.js'
 import { describeFailure } from './failures.js'
 
 /** Ids of relayed requests start above those of the SDK's own, which are few and count from 0. */
@@ -24,7 +24,7 @@ interface Calls {
    * Takes a message of the server's if it is about a relayed request, even about one given up. `streamOf`: the request on
    * whose stream it came, where each has a stream of its own.
    */
-  take(message: JSONRPCMessage, streamOf: RequestId | undefined): boolean
+  onMessage(message: JSONRPCMessage, streamOf: RequestId | undefined): boolean
   /** The server has ended: answers what is pending, and from now on every request at once. */
   end(reason: string): void
 }
@@ -37,7 +37,7 @@ interface Pending {
 type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
 
 /** Requests on their way, between many askers and the server called `name`. */
-export function relayedCalls(name: string, send: Send): Calls {
+export function createCalls(name: string, send: Send): Calls {
   const pending = new Map<unknown, Pending>()
   const server = `the tool server "${name}"`
   let nextId = FIRST_ID
@@ -49,7 +49,7 @@ export function relayedCalls(name: string, send: Send): Calls {
     new Promise<McpResponsePayload>((resolve) => {
       const { signal, timeoutMs = 300_000, onNotification } = options
       const id = nextId++
-      const token = tokenOf(payload)
+      const token = getProgressToken(payload)
       const reply = new AbortController()
       const settle = (response: McpResponsePayload) => {
         pending.delete(id)
@@ -73,11 +73,11 @@ export function relayedCalls(name: string, send: Send): Calls {
         settle,
         notify(notification) {
           if (token === undefined && notification.params?.progressToken !== undefined) return
-          onNotification?.(underToken(notification, token))
+          onNotification?.(withCallerToken(notification, token))
         },
       })
       send(
-        { ...toMessage(withToken(payload, id)), id },
+        { ...toMessage(replaceToken(payload, id)), id },
         {
           requestSignal: reply.signal,
           onRequestStreamEnd: () => settle(failure(RelayError.serverEnded, `${server} broke off its reply`)),
@@ -103,18 +103,18 @@ export function relayedCalls(name: string, send: Send): Calls {
 
   return {
     async request(payload, options) {
-      const tooLate = hasEnded()
-      if (tooLate) return addressTo(payload, failure(RelayError.serverEnded, tooLate))
+      const endReason = hasEnded()
+      if (endReason) return withRequestId(payload, failure(RelayError.serverEnded, endReason))
       const { signal } = options
-      if (signal?.aborted) return addressTo(payload, failure(RelayError.cancelled, cancelled(signal)))
-      return addressTo(payload, await exchange(payload, options))
+      if (signal?.aborted) return withRequestId(payload, failure(RelayError.cancelled, cancelled(signal)))
+      return withRequestId(payload, await exchange(payload, options))
     },
     async notify(payload) {
-      const tooLate = hasEnded()
-      if (tooLate) throw new Error(tooLate)
+      const endReason = hasEnded()
+      if (endReason) throw new Error(endReason)
       await send(toMessage(payload))
     },
-    take(message, streamOf) {
+    onMessage(message, streamOf) {
       if ('method' in message) {
         return !('id' in message) && takeNotification(message as McpRequestPayload, streamOf)
       }
@@ -146,27 +146,27 @@ function toMessage({ method, params }: McpRequestPayload) {
 
 function cancelled(signal: AbortSignal | undefined): string {
   const reason: unknown = signal?.reason
-  return `the call was cancelled: ${messageOf(reason)}`
+  return `the call was cancelled: ${getErrorMessage(reason)}`
 }
 
 type Token = string | number
 
 /** By this an asker knows its progress notifications; another asker may have the same. */
-function tokenOf({ params }: McpRequestPayload): Token | undefined {
+function getProgressToken({ params }: McpRequestPayload): Token | undefined {
   const { _meta } = (params ?? {}) as { _meta?: { progressToken?: unknown } | null }
   const token = _meta?.progressToken
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
 /** The request with this token for the asker's own. One that asks for no progress stays as it is. */
-function withToken(request: McpRequestPayload, token: Token): McpRequestPayload {
-  if (tokenOf(request) === undefined) return request
+function replaceToken(request: McpRequestPayload, token: Token): McpRequestPayload {
+  if (getProgressToken(request) === undefined) return request
   const { params } = request
   return { ...request, params: { ...params, _meta: { ...(params?._meta as object), progressToken: token } } }
 }
 
 /** A notification with this token for the one it came under, if it came under one. */
-function underToken(notification: McpRequestPayload, token: Token | undefined): McpRequestPayload {
+function withCallerToken(notification: McpRequestPayload, token: Token | undefined): McpRequestPayload {
   if (notification.params?.progressToken === undefined) return notification
   return { ...notification, params: { ...notification.params, progressToken: token } }
 }
@@ -185,7 +185,7 @@ function failure(code: number, message: string): McpResponsePayload {
 }
 
 /** The response with the id of the one who asked: none where the request had none. */
-export function addressTo(request: McpRequestPayload, response: McpResponsePayload): McpResponsePayload {
+export function withRequestId(request: McpRequestPayload, response: McpResponsePayload): McpResponsePayload {
   if (request.id !== undefined) return { ...response, id: request.id }
   const { id: _, ...rest } = response
   return rest

@@ -9,7 +9,7 @@ import {
   serializeMessage,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
-import { linesOf, messageOf, settlesWithin } from '../child/lines.js'
+import { getErrorMessage, readLines, settlesWithin } from '../child/lines.js'
 import type { ChildExit } from '../child/messages.js'
 import { type SupervisedChild, spawnChild } from '../child/spawn-child.js'
 import {
@@ -38,7 +38,7 @@ export async function startCommandServer(
   try {
     return await launch(options, 'legacy', onNotification)
   } catch (error) {
-    if (!knowsNoInitialize(error)) throw error
+    if (!lacksInitialize(error)) throw error
   }
   return launch(options, 'auto', onNotification)
 }
@@ -54,24 +54,24 @@ async function launch(
   void logStderr(child, log)
   const transport = childTransport(child, (line) => log(`not JSON-RPC on stdout: ${line}`))
   try {
-    return await openRelay({ name, transport, mode, startTimeoutMs, signal, onNotification, onTrouble: log })
+    return await openRelay({ name, transport, mode, startTimeoutMs, signal, onNotification, onWarning: log })
   } catch (error) {
     await child.close()
-    const reason = isClosed(error) ? `it ${(await transport.ended).reason}` : messageOf(error)
+    const reason = isClosed(error) ? `it ${(await transport.ended).reason}` : getErrorMessage(error)
     throw new Error(`the tool server "${name}" did not start: ${reason}`, { cause: error })
   }
 }
 
 async function logStderr({ stderr }: SupervisedChild, log: (line: string) => void): Promise<void> {
   try {
-    if (stderr) for await (const line of linesOf(stderr, STDERR_LIMIT)) log(line)
+    if (stderr) for await (const line of readLines(stderr, STDERR_LIMIT)) log(line)
   } catch (error) {
-    log(`stderr could not be read: ${messageOf(error)}`)
+    log(`stderr could not be read: ${getErrorMessage(error)}`)
   }
 }
 
 /** So speaks a server that is all of revision 2026-07-28 or later. */
-function knowsNoInitialize(error: unknown): boolean {
+function lacksInitialize(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   const codes: number[] = [ProtocolErrorCode.UnsupportedProtocolVersion, ProtocolErrorCode.MethodNotFound]
   return cause instanceof ProtocolError && codes.includes(cause.code)
@@ -104,15 +104,15 @@ function childTransport(child: SupervisedChild, onNoise: (line: string) => void)
   }
   const readAll = async (): Promise<string | undefined> => {
     try {
-      for await (const line of linesOf(stdout, LINE_LIMIT)) deliver(line)
+      for await (const line of readLines(stdout, LINE_LIMIT)) deliver(line)
       return undefined
     } catch (error) {
-      return `could not be read: ${messageOf(error)}`
+      return `could not be read: ${getErrorMessage(error)}`
     }
   }
   const finish = async () => {
     const reading = readAll()
-    const trouble = await Promise.race([reading, silence(child, reading)])
+    const trouble = await Promise.race([reading, waitForOutput(child, reading)])
     // A server that says nothing more is of no use, even if it still runs.
     const exit = await child.close()
     transport.onclose?.()
@@ -136,7 +136,7 @@ function childTransport(child: SupervisedChild, onNoise: (line: string) => void)
 }
 
 /** Resolves when a server is gone whose output does not end: something out of reach still holds the pipe. */
-async function silence(child: SupervisedChild, reading: Promise<unknown>): Promise<undefined> {
+async function waitForOutput(child: SupervisedChild, reading: Promise<unknown>): Promise<undefined> {
   await child.exited
   await settlesWithin(reading, LAST_OUTPUT_MS)
   // If this process was too busy to read, what has arrived goes first.

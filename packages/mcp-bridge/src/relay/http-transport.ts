@@ -9,7 +9,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { settlesWithin } from '../child/lines.js'
-import { describeFailure, errorIn, isNetworkFailure } from './failures.js'
+import { describeFailure, isNetworkFailure, parseErrorBody } from './failures.js'
 import type { RelayTransport } from './relay.js'
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1]
@@ -20,31 +20,31 @@ interface HttpTransportOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   /** How long a server that has lost the session may take to greet again, in ms. */
-  readonly greetingMs: number
+  readonly handshakeTimeoutMs: number
 }
 
 /**
  * MCP over Streamable HTTP. A session that the server has lost is begun anew, and what met its end is sent again, for
  * it was not taken. A server out of reach has ended; one that refuses a message has not.
  */
-export function httpTransport({ url, headers, greetingMs }: HttpTransportOptions): RelayTransport {
+export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTransportOptions): RelayTransport {
   let end = (_reason: string): void => {}
   const ended = new Promise<{ reason: string }>((resolve) => {
     end = (reason) => resolve({ reason })
   })
   let isClosed = false
   /** How the session was begun, where there is one. */
-  let hello: JSONRPCRequest | undefined
-  let greeting: Promise<void> | undefined
-  let takeGreeting = (_message: JSONRPCMessage): boolean => false
+  let initializeRequest: JSONRPCRequest | undefined
+  let renewal: Promise<void> | undefined
+  let onHandshakeMessage = (_message: JSONRPCMessage): boolean => false
 
   const fetch: FetchLike = watchedFetch(headers, {
-    away: (reason) => end(reason),
-    streamLost: () => void greetAgain().catch(() => {}), // That it failed is told as the end.
+    onUnavailable: (reason) => end(reason),
+    onStreamLost: () => void renewSession().catch(() => {}), // That it failed is told as the end.
   })
   const inner = new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch })
   inner.onmessage = (message) => {
-    if (!takeGreeting(message)) transport.onmessage?.(message)
+    if (!onHandshakeMessage(message)) transport.onmessage?.(message)
   }
   inner.onerror = (error) => {
     if (!isClosed) transport.onerror?.(error)
@@ -54,7 +54,7 @@ export function httpTransport({ url, headers, greetingMs }: HttpTransportOptions
   const beginSession = async (request: JSONRPCRequest): Promise<void> => {
     const id = `again ${inner.sessionId}`
     const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
-      takeGreeting = (message) => {
+      onHandshakeMessage = (message) => {
         if (!('id' in message) || message.id !== id) return false
         resolve(message)
         return true
@@ -62,8 +62,8 @@ export function httpTransport({ url, headers, greetingMs }: HttpTransportOptions
       const onRequestStreamEnd = () => reject(new Error('broke off its reply'))
       inner.send({ ...request, id }, { onRequestStreamEnd }).catch(reject)
     })
-    if (!(await settlesWithin(answered, greetingMs)))
-      throw new Error(`did not answer within ${greetingMs} ms`)
+    if (!(await settlesWithin(answered, handshakeTimeoutMs)))
+      throw new Error(`did not answer within ${handshakeTimeoutMs} ms`)
     const answer = await answered
     if (!('result' in answer)) throw new Error('answered with an error')
     inner.setProtocolVersion(String(answer.result.protocolVersion))
@@ -71,15 +71,15 @@ export function httpTransport({ url, headers, greetingMs }: HttpTransportOptions
   }
 
   /** However many messages met the end of a session, the next one is begun once. */
-  const greetAgain = async (): Promise<void> => {
-    if (hello === undefined || isClosed) return
-    greeting ??= beginSession(hello).finally(() => {
-      greeting = undefined
+  const renewSession = async (): Promise<void> => {
+    if (initializeRequest === undefined || isClosed) return
+    renewal ??= beginSession(initializeRequest).finally(() => {
+      renewal = undefined
     })
     try {
-      await greeting
+      await renewal
     } catch (error) {
-      end(`lost the session, and at a new greeting ${describeFailure(error)}`)
+      end(`lost the session, and at a new renewal ${describeFailure(error)}`)
       throw error
     }
   }
@@ -96,10 +96,10 @@ export function httpTransport({ url, headers, greetingMs }: HttpTransportOptions
     try {
       await sendOnce(message, options)
     } catch (error) {
-      const answer = answerIn(error, message)
+      const answer = getErrorResponse(error, message)
       if (answer !== undefined) return transport.onmessage?.(answer)
       if (sessionId === undefined || !('method' in message) || !hasLostSession(error)) throw error
-      if (inner.sessionId === sessionId) await greetAgain()
+      if (inner.sessionId === sessionId) await renewSession()
       await sendOnce(message, options)
     }
   }
@@ -114,7 +114,8 @@ export function httpTransport({ url, headers, greetingMs }: HttpTransportOptions
     start: () => inner.start(),
     setProtocolVersion: (version) => inner.setProtocolVersion(version),
     async send(message, options) {
-      if ('method' in message && 'id' in message && message.method === 'initialize') hello = message
+      if ('method' in message && 'id' in message && message.method === 'initialize')
+        initializeRequest = message
       await send(message, options as SendOptions)
     },
     async close() {
@@ -132,11 +133,11 @@ export function httpTransport({ url, headers, greetingMs }: HttpTransportOptions
 const personal = [401, 403]
 
 /** The answer to a message that came as an HTTP error: so revision 2026-07-28 answers an unknown method. */
-function answerIn(error: unknown, message: JSONRPCMessage): JSONRPCMessage | undefined {
+function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessage | undefined {
   if (!(error instanceof SdkHttpError) || !('id' in message) || personal.includes(error.status))
     return undefined
   const { text } = error.data
-  return errorIn(text)?.id === message.id ? (JSON.parse(String(text)) as JSONRPCMessage) : undefined
+  return parseErrorBody(text)?.id === message.id ? (JSON.parse(String(text)) as JSONRPCMessage) : undefined
 }
 
 /** By the specification it is a 404; servers modelled on older examples of the SDK say 400 and the reason. */
@@ -147,9 +148,9 @@ function hasLostSession(error: unknown): boolean {
 
 interface Watcher {
   /** There is no server at the address. */
-  away(reason: string): void
+  onUnavailable(reason: string): void
   /** The server knows nothing more of a session whose stream it had opened. */
-  streamLost(): void
+  onStreamLost(): void
 }
 
 /** What a proxy answers for a server that is not there; a single slow answer (504) is another matter. */
@@ -162,12 +163,12 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
 
   return async (url, init) => {
     const response = await fetch(url, init).catch((error: unknown) => {
-      if (isAbsence(error)) watcher.away(describeFailure(error))
+      if (isAbsence(error)) watcher.onUnavailable(describeFailure(error))
       throw error
     })
-    if (awayStatuses.includes(response.status)) watcher.away(`answered HTTP ${response.status}`)
+    if (awayStatuses.includes(response.status)) watcher.onUnavailable(`answered HTTP ${response.status}`)
     if (init?.method === 'GET') {
-      if (hasStream && response.status === 404) watcher.streamLost()
+      if (hasStream && response.status === 404) watcher.onStreamLost()
       hasStream = response.ok
     }
     if (response.body === null) return response

@@ -5,8 +5,8 @@ import type {
   Transport,
   VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
-import { addressTo, type CallOptions, relayedCalls } from './calls.js'
-import { greet, type McpServerInfo } from './greet.js'
+import { type CallOptions, createCalls, withRequestId } from './calls.js'
+import { type McpServerInfo, performHandshake } from './handshake.js'
 
 export interface McpRelay extends AsyncDisposable {
   /** What the server said of itself at its start. */
@@ -38,7 +38,7 @@ interface RelayOptions {
   readonly startTimeoutMs: number
   readonly signal: AbortSignal | undefined
   readonly onNotification: OnNotification | undefined
-  readonly onTrouble: (message: string) => void
+  readonly onWarning: (message: string) => void
 }
 
 const notRelayed = ['notifications/initialized', 'notifications/cancelled']
@@ -62,19 +62,19 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   }
   const giveUp = () => void transport.close()
   signal?.addEventListener('abort', giveUp)
-  const greeted = greet(transport, {
+  const handshake = performHandshake(transport, {
     mode: options.mode,
     timeoutMs: options.startTimeoutMs,
-    onTrouble: options.onTrouble,
+    onWarning: options.onWarning,
   })
-  const { server, initializeResult, meta } = await greeted.finally(() => {
+  const { server, initializeResult, meta } = await handshake.finally(() => {
     signal?.removeEventListener('abort', giveUp)
   })
 
-  const calls = relayedCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
+  const calls = createCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
   const toClient = transport.onmessage
   transport.onmessage = (message, extra) => {
-    if (!calls.take(message, transport.streamOf?.())) toClient(message, extra)
+    if (!calls.onMessage(message, transport.streamOf?.())) toClient(message, extra)
   }
   const closed = transport.ended.then(async (outcome) => {
     calls.end(outcome.reason)
@@ -92,7 +92,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
     [Symbol.asyncDispose]: close,
     async request(payload, callOptions = {}) {
       if (payload.method !== 'initialize') return calls.request(payload, callOptions)
-      return addressTo(payload, { jsonrpc: '2.0', id: null, result: initializeResult })
+      return withRequestId(payload, { jsonrpc: '2.0', id: null, result: initializeResult })
     },
     async notify(payload) {
       if (!notRelayed.includes(payload.method)) await calls.notify(payload)

@@ -31,8 +31,8 @@ async function connectRemoteServer(
   const { name, url: address, headers = {}, startTimeoutMs = 60_000, signal } = options
   const url = readAddress(name, address)
   checkHeaders(name, headers)
-  const transport = httpTransport({ url, headers, greetingMs: startTimeoutMs })
-  const onTrouble = (message: string) => options.log?.(message)
+  const transport = httpTransport({ url, headers, handshakeTimeoutMs: startTimeoutMs })
+  const onWarning = (message: string) => options.log?.(message)
   try {
     return await openRelay({
       name,
@@ -41,7 +41,7 @@ async function connectRemoteServer(
       startTimeoutMs,
       signal,
       onNotification,
-      onTrouble,
+      onWarning,
     })
   } catch (error) {
     await transport.close()

@@ -11,8 +11,8 @@ export class Approvals {
 
   constructor(space: SpaceClient) {
     this.#space = space
-    space.on('envelope', (envelope) => this.#take(envelope))
-    space.on('capabilities', () => this.#look())
+    space.on('envelope', (envelope) => this.#onEnvelope(envelope))
+    space.on('capabilities', () => this.#checkWaiting())
     space.on('lost', () => {
       this.#fold = createProposalFold()
     })
@@ -35,7 +35,7 @@ export class Approvals {
   mayApprove(id: string): boolean {
     const proposal = this.#space.proposals.get(id)
     if (proposal === undefined || proposal.from === this.#space.id) return false
-    return this.#space.can(requestOf(proposal))
+    return this.#space.can(toRequest(proposal))
   }
 
   /** Those reject who could approve [MEUP-3.11]. */
@@ -85,17 +85,17 @@ export class Approvals {
     return this.#space.proposals.reject(id, { reason })
   }
 
-  #take(envelope: AnyEnvelope): void {
+  #onEnvelope(envelope: AnyEnvelope): void {
     this.#fold.apply(envelope)
-    if (envelope.kind === Kind.mcpProposal) this.#look()
+    if (envelope.kind === Kind.mcpProposal) this.#checkWaiting()
   }
 
-  #look(): void {
+  #checkWaiting(): void {
     for (const look of [...this.#waiting]) look()
   }
 }
 
-const requestOf = ({ to, context, method, params }: OpenProposal) => ({
+const toRequest = ({ to, context, method, params }: OpenProposal) => ({
   kind: Kind.mcpRequest,
   ...(to && { to }),
   ...(context !== undefined && { context }),

@@ -1,13 +1,13 @@
 import type { McpServer } from '@modelcontextprotocol/server'
-import type { Desk } from './service.js'
+import type { SpaceService } from './service.js'
 import {
   addTool,
+  createLogForwarder,
+  createProgressReporter,
   dataResult,
   describeTool,
-  loggerOf,
   participantId,
   relayedResult,
-  reporterOf,
   timeoutSeconds,
 } from './tool.js'
 
@@ -50,7 +50,7 @@ const calling = describeTool<CallArgs>({
 })
 
 /** The tools that participants offer. */
-export function addCalls(server: McpServer, { space, log }: Desk): void {
+export function addCalls(server: McpServer, { space, log }: SpaceService): void {
   addTool(
     server,
     'list_tools',
@@ -73,14 +73,14 @@ export function addCalls(server: McpServer, { space, log }: Desk): void {
     'call_tool',
     calling,
     async ({ participant, tool, why, timeout_seconds: seconds = defaultSeconds, ...given }, context) => {
-      const report = reporterOf(context, log)
+      const report = createProgressReporter(context, log)
       const params = { name: tool, arguments: given.arguments ?? {} }
       const result = await space.request(participant, 'tools/call', params, {
         signal: context.mcpReq.signal,
         timeoutMs: 1000 * seconds,
         ...(why !== undefined && { why }),
         ...(report && { onProgress: report }),
-        onNotification: loggerOf(context, log),
+        onNotification: createLogForwarder(context, log),
       })
       return relayedResult(result)
     },

@@ -22,9 +22,9 @@ export class Changes {
     this.#throttleMs = throttleMs
     const { head } = space.welcome.space // What is shown of before is no news.
     space.on('envelope', (envelope) => {
-      if ((envelope.seq ?? 0) > head) this.#note(changedBy(envelope, this.#uris))
+      if ((envelope.seq ?? 0) > head) this.#markChanged(getChangedUris(envelope, this.#uris))
     })
-    space.on('lost', () => this.#note([uris.transcript, uris.contexts, uris.audit]))
+    space.on('lost', () => this.#markChanged([uris.transcript, uris.contexts, uris.audit]))
     space.on('closed', () => clearTimeout(this.#timer))
   }
 
@@ -34,13 +34,13 @@ export class Changes {
     return () => void this.#listeners.delete(listener)
   }
 
-  #note(uris: readonly string[]): void {
+  #markChanged(uris: readonly string[]): void {
     for (const uri of uris) this.#changed.add(uri)
     if (this.#changed.size === 0 || this.#timer !== undefined) return
-    this.#timer = setTimeout(() => this.#tell(), this.#throttleMs)
+    this.#timer = setTimeout(() => this.#notify(), this.#throttleMs)
   }
 
-  #tell(): void {
+  #notify(): void {
     const changed = [...this.#changed]
     this.#changed.clear()
     this.#timer = undefined
@@ -48,7 +48,7 @@ export class Changes {
   }
 }
 
-function changedBy(envelope: AnyEnvelope, uris: Uris): string[] {
+function getChangedUris(envelope: AnyEnvelope, uris: Uris): string[] {
   const { id, kind, from, context, correlationId } = envelope
   const space = namespaceOf(kind)
   const isSpeech = space === namespaceOf(Kind.chat) && context === undefined
@@ -59,14 +59,16 @@ function changedBy(envelope: AnyEnvelope, uris: Uris): string[] {
     ...(isSpeech ? [uris.transcript] : []),
     ...(isAnswer ? [uris.reasoning(from)] : []),
     ...(audited.has(space) || kind === Kind.systemDecision ? [uris.audit] : []),
-    ...(place === undefined ? [] : [uris.contexts, ...lineOf(place).map((path) => uris.context(path))]),
+    ...(place === undefined
+      ? []
+      : [uris.contexts, ...getContextPath(place).map((path) => uris.context(path))]),
   ]
 }
 
 /** A context and all that it is nested in. */
-function lineOf(context: string): string[] {
+function getContextPath(context: string): string[] {
   const parent = contextParent(context)
-  return parent === undefined ? [context] : [context, ...lineOf(parent)]
+  return parent === undefined ? [context] : [context, ...getContextPath(parent)]
 }
 
 /** Where the resources of a space are. */
@@ -77,14 +79,14 @@ export interface Uris {
   readonly contexts: string
   context(path: string): string
   readonly audit: string
-  auditOf(agent: string, turn: number): string
+  turnAudit(agent: string, turn: number): string
   /** Of the latest turn that has ended, or of a numbered one. */
   reasoning(agent: string, turn?: number): string
   /** As RFC 6570 writes them. */
   readonly templates: Readonly<Record<'context' | 'audit' | 'latest' | 'turn', string>>
 }
 
-export function urisOf(space: string): Uris {
+export function createUris(space: string): Uris {
   const base = `meup://${space}/`
   return {
     base,
@@ -92,7 +94,7 @@ export function urisOf(space: string): Uris {
     contexts: `${base}contexts`,
     context: (path) => `${base}contexts/${path}`,
     audit: `${base}audit`,
-    auditOf: (agent, turn) => `${base}audit/${agent}/${turn}`,
+    turnAudit: (agent, turn) => `${base}audit/${agent}/${turn}`,
     reasoning: (agent, turn) => `${base}reasoning/${agent}${turn === undefined ? '' : `/${turn}`}`,
     templates: {
       context: `${base}contexts/{+path}`,

@@ -2,27 +2,27 @@ import { PROTOCOL } from '@meup/protocol'
 import { McpServer, ResourceNotFoundError } from '@modelcontextprotocol/server'
 import { addAsk } from './ask.js'
 import { addCalls } from './calls.js'
-import { canElicit, decideBy, formOf, hasForms } from './elicitation.js'
+import { applyDecision, canElicit, createForm, hasForms } from './elicitation.js'
 import { addProposals } from './proposals.js'
 import { addResources } from './resources.js'
-import type { Desk } from './service.js'
+import type { SpaceService } from './service.js'
 import { addSpeech } from './speech.js'
-import { explain } from './tool.js'
+import { formatError } from './tool.js'
 
 /** `legacy` = revisions up to 2025-11-25, where a server may ask its client; `modern` = from 2026-07-28 on. */
 type Era = 'legacy' | 'modern'
 
 /** The server for one client of the legacy era, which is told and asked things without having called. */
-export function createLegacyServer(desk: Desk): McpServer {
-  const server = createSpaceServer(desk, 'legacy')
-  tellSubscribed(server, desk)
-  putApprovals(server, desk)
+export function createLegacyServer(service: SpaceService): McpServer {
+  const server = createSpaceServer(service, 'legacy')
+  addSubscriptions(server, service)
+  elicitApprovals(server, service)
   return server
 }
 
 /** The server for one client, or in the modern era over HTTP for one of its requests. */
-export function createSpaceServer(desk: Desk, era: Era): McpServer {
-  const { space, tickets } = desk
+export function createSpaceServer(service: SpaceService, era: Era): McpServer {
+  const { space, stateCodec } = service
   const server = new McpServer(
     { name: 'meup', title: `The space ${space.welcome.space.id}`, version: PROTOCOL },
     {
@@ -31,20 +31,20 @@ export function createSpaceServer(desk: Desk, era: Era): McpServer {
         tools: { listChanged: false },
         resources: { subscribe: true, listChanged: false },
       },
-      instructions: instructionsFor(desk),
-      requestState: { verify: tickets.verify },
+      instructions: createInstructions(service),
+      requestState: { verify: stateCodec.verify },
     },
   )
   // Before, the user is asked as soon as something is proposed; since, only in the course of a call.
-  addAsk(server, desk, (context) => era === 'modern' && canElicit(server, context))
-  addSpeech(server, desk)
-  addCalls(server, desk)
-  addProposals(server, desk)
-  addResources(server, desk)
+  addAsk(server, service, (context) => era === 'modern' && canElicit(server, context))
+  addSpeech(server, service)
+  addCalls(server, service)
+  addProposals(server, service)
+  addResources(server, service)
   return server
 }
 
-const instructionsFor = ({ space, uris }: Desk): string =>
+const createInstructions = ({ space, uris }: SpaceService): string =>
   [
     `A space where people, agents and tools work together. You act in it as ${space.id}, and may do what its capabilities allow.`,
     'ask puts a question and waits for the answer; list_participants says who is there, list_tools and call_tool use their tools.',
@@ -58,17 +58,19 @@ const longestTimerMs = 2 ** 31 - 1
  * Puts what this identity may approve to the user of a client that can show forms: one proposal after the other, each
  * once, as long as the client stays. Who dismisses the form has decided nothing.
  */
-function putApprovals(server: McpServer, desk: Desk): void {
+function elicitApprovals(server: McpServer, service: SpaceService): void {
   const gone = new AbortController()
   onceClosed(server, () => gone.abort('the client has gone'))
   server.server.oninitialized = () => {
     if (!hasForms(server.server.getClientCapabilities()?.elicitation)) return
-    putAll(server, desk, gone.signal).catch((error: unknown) => desk.log(`no more is put: ${explain(error)}`))
+    elicitAll(server, service, gone.signal).catch((error: unknown) =>
+      service.log(`no more is put: ${formatError(error)}`),
+    )
   }
 }
 
-async function putAll(server: McpServer, desk: Desk, gone: AbortSignal): Promise<void> {
-  const { approvals } = desk
+async function elicitAll(server: McpServer, service: SpaceService, gone: AbortSignal): Promise<void> {
+  const { approvals } = service
   const seen = new Set<string>()
   for (
     let next = await approvals.next(seen, gone);
@@ -76,20 +78,25 @@ async function putAll(server: McpServer, desk: Desk, gone: AbortSignal): Promise
     next = await approvals.next(seen, gone)
   ) {
     seen.add(next.id)
-    await putOne(server, desk, next.id, gone)
+    await elicitOne(server, service, next.id, gone)
   }
 }
 
-async function putOne(server: McpServer, desk: Desk, id: string, gone: AbortSignal): Promise<void> {
-  const { approvals, log } = desk
+async function elicitOne(
+  server: McpServer,
+  service: SpaceService,
+  id: string,
+  gone: AbortSignal,
+): Promise<void> {
+  const { approvals, log } = service
   const settled = approvals.settled(id)
   const signal = AbortSignal.any([gone, settled.signal])
   try {
-    const form = formOf(approvals.view(id), approvals.mayReject(id))
+    const form = createForm(approvals.view(id), approvals.mayReject(id))
     const { action, content } = await server.server.elicitInput(form, { signal, timeout: longestTimerMs })
-    if (action === 'accept') decideBy(desk, id, content)
+    if (action === 'accept') applyDecision(service, id, content)
   } catch (error) {
-    if (!signal.aborted) log(`the proposal ${id} was not decided by the user: ${explain(error)}`)
+    if (!signal.aborted) log(`the proposal ${id} was not decided by the user: ${formatError(error)}`)
   } finally {
     settled.close()
   }
@@ -99,11 +106,11 @@ async function putOne(server: McpServer, desk: Desk, id: string, gone: AbortSign
 const maxSubscriptions = 1000
 
 /** Tells a client of changes of what it has subscribed to: up to revision 2025-11-25 the server keeps the list. */
-function tellSubscribed(server: McpServer, desk: Desk): void {
+function addSubscriptions(server: McpServer, service: SpaceService): void {
   const subscribed = new Set<string>()
   const { server: protocol } = server
   protocol.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
-    if (!uri.startsWith(desk.uris.base)) throw new ResourceNotFoundError(uri)
+    if (!uri.startsWith(service.uris.base)) throw new ResourceNotFoundError(uri)
     if (subscribed.size >= maxSubscriptions)
       throw new Error(`there are ${maxSubscriptions} subscriptions already; end some of them`)
     subscribed.add(uri)
@@ -113,13 +120,13 @@ function tellSubscribed(server: McpServer, desk: Desk): void {
     subscribed.delete(uri)
     return {}
   })
-  tellChanges(server, desk, (uri) => subscribed.has(uri))
+  sendChanges(server, service, (uri) => subscribed.has(uri))
 }
 
 /** Tells of all that changes, unless told otherwise: for whoever passes on only what its client asked for. */
-export function tellChanges(
+export function sendChanges(
   server: McpServer,
-  { changes, log }: Desk,
+  { changes, log }: SpaceService,
   isWanted: (uri: string) => boolean = () => true,
 ): void {
   const stop = changes.listen((uri) => {

@@ -6,8 +6,8 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Desk } from './service.js'
-import { explain } from './tool.js'
+import type { SpaceService } from './service.js'
+import { formatError } from './tool.js'
 
 /** Characters of the arguments that are shown. */
 const maxParameterChars = 1000
@@ -17,10 +17,10 @@ export type Decision =
   | { readonly decision: 'reject'; readonly reason: string }
 
 /** Why somebody refuses who does not say why. */
-export const unsaid = 'disagree'
+export const defaultReason = 'disagree'
 
 /** What a proposal asks of whoever decides it. */
-export function formOf(proposal: ProposalView, mayReject: boolean): ElicitRequestFormParams {
+export function createForm(proposal: ProposalView, mayReject: boolean): ElicitRequestFormParams {
   const { source, tool, parameters, rationale } = proposal
   const target = [...(source.to === undefined ? [] : [source.to.join(', ')]), onOneLine(tool)].join('/')
   return {
@@ -48,11 +48,11 @@ export function formOf(proposal: ProposalView, mayReject: boolean): ElicitReques
 }
 
 /** What somebody has filled in; `undefined` = nothing that decides. */
-export function decisionIn(content: Readonly<Record<string, unknown>> | undefined): Decision | undefined {
+export function readDecision(content: Readonly<Record<string, unknown>> | undefined): Decision | undefined {
   const { decision, reason } = content ?? {}
   if (decision === 'approve') return { decision }
   if (decision !== 'reject') return undefined
-  return { decision, reason: typeof reason === 'string' && reason.trim() !== '' ? reason : unsaid }
+  return { decision, reason: typeof reason === 'string' && reason.trim() !== '' ? reason : defaultReason }
 }
 
 /** Whether the client of this request can show its user a form. */
@@ -67,13 +67,13 @@ export const hasForms = (elicitation: { form?: unknown; url?: unknown } | undefi
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 
 /** Does what somebody has filled into a form. What comes of it is for the proposer, and not waited for. */
-export function decideBy(
-  { approvals, log }: Pick<Desk, 'approvals' | 'log'>,
+export function applyDecision(
+  { approvals, log }: Pick<SpaceService, 'approvals' | 'log'>,
   id: string,
   content: Readonly<Record<string, unknown>> | undefined,
 ): void {
-  const decision = decisionIn(content)
+  const decision = readDecision(content)
   if (decision === undefined) return
   const done = decision.decision === 'approve' ? approvals.approve(id) : approvals.reject(id, decision.reason)
-  done.catch((error: unknown) => log(`the proposal ${id} could not be decided: ${explain(error)}`))
+  done.catch((error: unknown) => log(`the proposal ${id} could not be decided: ${formatError(error)}`))
 }

@@ -13,7 +13,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import { createLegacyServer, createSpaceServer } from './create-server.js'
-import { openDesk, type ServedSpace } from './service.js'
+import { openSpaceService, type ServedSpace } from './service.js'
 import type { Serving } from './stdio.js'
 
 export interface HttpServing extends Serving {
@@ -36,17 +36,17 @@ export async function serveSpaceOverHttp(
   served: ServedSpace,
   { port, token }: HttpOptions,
 ): Promise<HttpServing> {
-  const desk = openDesk(served)
-  const sessions = new Sessions(() => createLegacyServer(desk))
-  const modern = createMcpHandler(() => createSpaceServer(desk, 'modern'), {
+  const service = openSpaceService(served)
+  const sessions = new Sessions(() => createLegacyServer(service))
+  const modern = createMcpHandler(() => createSpaceServer(service, 'modern'), {
     legacy: 'reject',
-    onerror: (error) => desk.log(`MCP: ${error.message}`),
+    onerror: (error) => service.log(`MCP: ${error.message}`),
   })
   // Here a server lives for one request: who listens for changes listens to the handler.
-  desk.changes.listen((uri) => modern.notify.resourceUpdated(uri))
+  service.changes.listen((uri) => modern.notify.resourceUpdated(uri))
   const http = createServer(
     getRequestListener(async (request) => {
-      const refusal = refusalOf(request, token)
+      const refusal = checkRequest(request, token)
       if (refusal !== undefined) return refusal
       return (await isLegacyRequest(request)) ? sessions.handle(request) : modern.fetch(request)
     }),
@@ -58,11 +58,11 @@ export async function serveSpaceOverHttp(
   const { port: bound } = http.address() as AddressInfo
   return {
     url: `http://${host}:${bound}${path}`,
-    ended: desk.space.closed(),
+    ended: service.space.closed(),
     async close() {
       const closed = new Promise((resolve) => http.close(resolve))
       await Promise.all([sessions.close(), modern.close()])
-      await desk.close()
+      await service.close()
       http.closeAllConnections()
       await closed
     },
@@ -76,7 +76,7 @@ const path = '/mcp'
  * Who is not let in is told why. A page elsewhere cannot come in by a name that it has pointed at this machine, and no
  * other program on this machine without the token.
  */
-function refusalOf(request: Request, token: string): Response | undefined {
+function checkRequest(request: Request, token: string): Response | undefined {
   const foreign =
     hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
     originValidationResponse(request, localhostAllowedOrigins())

@@ -6,8 +6,8 @@ import {
   inputResponse,
   type McpServer,
 } from '@modelcontextprotocol/server'
-import { canElicit, type Decision, decisionIn, formOf, unsaid } from './elicitation.js'
-import type { Desk } from './service.js'
+import { canElicit, createForm, type Decision, defaultReason, readDecision } from './elicitation.js'
+import type { SpaceService } from './service.js'
 import { addTool, dataResult, describeTool, relayedResult, textResult, timeoutSeconds } from './tool.js'
 
 interface DecideArgs {
@@ -43,26 +43,26 @@ const deciding = describeTool<DecideArgs>({
   annotations: { openWorldHint: true, destructiveHint: true },
 })
 
-export function addProposals(server: McpServer, desk: Desk): void {
-  const { approvals } = desk
+export function addProposals(server: McpServer, service: SpaceService): void {
+  const { approvals } = service
   addTool(server, 'list_proposals', listing, async () =>
-    dataResult({ proposals: approvals.list().map((each) => describe(desk, each)) }),
+    dataResult({ proposals: approvals.list().map((each) => describe(service, each)) }),
   )
   addTool(server, 'decide_proposal', deciding, async (args, context) => {
-    const { id, decision, reason = unsaid } = args
+    const { id, decision, reason = defaultReason } = args
     const proposal = approvals.view(id)
-    if (decision === 'approve') return carryOut(desk, args, { decision }, context.mcpReq.signal)
-    if (decision === 'reject') return carryOut(desk, args, { decision, reason }, context.mcpReq.signal)
+    if (decision === 'approve') return carryOut(service, args, { decision }, context.mcpReq.signal)
+    if (decision === 'reject') return carryOut(service, args, { decision, reason }, context.mcpReq.signal)
     const response = inputResponse(context.mcpReq.inputResponses, key)
     if (response.kind !== 'elicit') {
       if (!canElicit(server, context)) throw undecided()
-      const form = formOf(proposal, approvals.mayReject(id))
+      const form = createForm(proposal, approvals.mayReject(id))
       return inputRequired({ inputRequests: { [key]: inputRequired.elicit(form) } })
     }
-    const decided = response.action === 'accept' ? decisionIn(response.content) : undefined
+    const decided = response.action === 'accept' ? readDecision(response.content) : undefined
     if (decided === undefined)
       return textResult([`${id} stays open: the user has not decided`], { id, state: 'open' })
-    return carryOut(desk, args, decided, context.mcpReq.signal)
+    return carryOut(service, args, decided, context.mcpReq.signal)
   })
 }
 
@@ -70,7 +70,7 @@ const undecided = (): ProtocolError =>
   new ProtocolError('invalid_request', 'say the decision: this client cannot ask its user')
 
 async function carryOut(
-  { space, approvals }: Desk,
+  { space, approvals }: SpaceService,
   { id, why, timeout_seconds: seconds = defaultSeconds }: DecideArgs,
   decision: Decision,
   signal: AbortSignal,
@@ -84,7 +84,10 @@ async function carryOut(
 }
 
 /** A proposal for programs and models. */
-function describe({ approvals }: Desk, { source, ...proposal }: ProposalView): Record<string, unknown> {
+function describe(
+  { approvals }: SpaceService,
+  { source, ...proposal }: ProposalView,
+): Record<string, unknown> {
   const { from, to, context } = source
   const { id } = proposal
   const rights = { mayApprove: approvals.mayApprove(id), mayReject: approvals.mayReject(id) }

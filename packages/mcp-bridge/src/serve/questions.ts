@@ -17,7 +17,7 @@ export interface Question {
   /** Proposals that are none of its business, or were put to the asker already. */
   readonly seen: Set<string>
   /** The asker does not want to know any more; whoever works on it is told. */
-  takeBack(reason: string): void
+  cancel(reason: string): void
 }
 
 export interface Asking {
@@ -35,7 +35,7 @@ export class Questions {
   readonly #space: SpaceClient
   readonly #known = new Bounded<Question>(maxQuestions)
   readonly #open = new Set<Question>()
-  readonly #farewells = new Set<Promise<unknown>>()
+  readonly #cancellations = new Set<Promise<unknown>>()
 
   constructor(space: SpaceClient) {
     this.#space = space
@@ -49,23 +49,23 @@ export class Questions {
   ask(message: string, { to, timeoutMs, seen }: Asking): Question {
     const id = randomUUID()
     const abort = new AbortController()
-    const ear = new Ear(id, (thought) => question.listener?.(thought))
-    const hear = (envelope: AnyEnvelope): void => ear.take(envelope)
-    this.#space.on('envelope', hear)
+    const observer = new QuestionObserver(id, (thought) => question.listener?.(thought))
+    const onEnvelope = (envelope: AnyEnvelope): void => observer.onEnvelope(envelope)
+    this.#space.on('envelope', onEnvelope)
     const asked = this.#space.ask(message, { id, timeoutMs, signal: abort.signal, ...(to && { to }) })
     const answer = asked
-      .then((given) => ({ ...given, ts: ear.heardAt(given.id) }))
+      .then((given) => ({ ...given, ts: observer.getAnswerTime(given.id) }))
       .finally(() => {
-        this.#space.off('envelope', hear)
+        this.#space.off('envelope', onEnvelope)
         this.#open.delete(question)
       })
     answer.catch(() => {}) // The asker may have gone.
-    const takeBack = (reason: string): void => {
+    const cancel = (reason: string): void => {
       if (!this.#open.delete(question)) return
-      this.#tell(id, to, reason)
+      this.#sendCancel(id, to, reason)
       abort.abort(reason)
     }
-    const question: Question = { id, answer, listener: undefined, seen: new Set(seen), takeBack }
+    const question: Question = { id, answer, listener: undefined, seen: new Set(seen), cancel }
     this.#known.set(id, question)
     this.#open.add(question)
     return question
@@ -73,22 +73,22 @@ export class Questions {
 
   /** Takes everything back. Resolves when the space knows. */
   async close(reason: string): Promise<void> {
-    for (const question of this.#open) question.takeBack(reason)
-    await Promise.allSettled(this.#farewells)
+    for (const question of this.#open) question.cancel(reason)
+    await Promise.allSettled(this.#cancellations)
   }
 
   /** Whoever may not say so leaves the other to work in vain. */
-  #tell(id: string, to: readonly string[] | undefined, reason: string): void {
+  #sendCancel(id: string, to: readonly string[] | undefined, reason: string): void {
     const draft = { kind: Kind.chatCancel, correlationId: id, payload: { reason }, ...(to && { to }) }
     if (!this.#space.can(draft)) return
-    const farewell = this.#space.send(draft).catch(() => {})
-    this.#farewells.add(farewell)
-    void farewell.then(() => this.#farewells.delete(farewell))
+    const cancellation = this.#space.send(draft).catch(() => {})
+    this.#cancellations.add(cancellation)
+    void cancellation.then(() => this.#cancellations.delete(cancellation))
   }
 }
 
 /** Hears what is thought in the runs that a question has begun, and when chats were said that answer it. */
-class Ear {
+class QuestionObserver {
   readonly #question: string
   readonly #think: (thought: string) => void
   readonly #runs = new Set<string>()
@@ -99,7 +99,7 @@ class Ear {
     this.#think = think
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     const { id, ts, kind, from, context, payload } = envelope
     const isAbout = correlations(envelope).includes(this.#question)
     if (kind === Kind.chat && isAbout) this.#answers.set(id, ts)
@@ -110,7 +110,7 @@ class Ear {
     if (text !== '' && this.#runs.has(run)) this.#think(`${from}: ${text}`)
   }
 
-  heardAt(answer: string): string {
+  getAnswerTime(answer: string): string {
     return this.#answers.get(answer) ?? ''
   }
 }

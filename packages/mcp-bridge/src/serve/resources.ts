@@ -8,8 +8,8 @@ import {
   ResourceNotFoundError,
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
-import type { Desk, Query, SpaceReading } from './service.js'
-import { explain } from './tool.js'
+import type { Query, SpaceReading, SpaceService } from './service.js'
+import { formatError } from './tool.js'
 
 interface ResourceInfo {
   readonly title: string
@@ -22,7 +22,7 @@ type Values = Readonly<Record<string, string | string[]>>
 const [json, markdown, plain] = ['application/json', 'text/markdown', 'text/plain']
 
 /** What is to be read of a space, as its participant may read it, whenever it is read. */
-export function addResources(server: McpServer, { space, reading, uris }: Desk): void {
+export function addResources(server: McpServer, { space, reading, uris }: SpaceService): void {
   const name = space.welcome.space.id
   const { templates } = uris
   const add = (id: string, uri: string, described: ResourceInfo, read: () => Promise<string>): void => {
@@ -98,10 +98,10 @@ async function toContents({ href }: URL, { mimeType }: ResourceInfo, read: () =>
     return { contents: [{ uri: href, mimeType, text: await read() }] }
   } catch (error) {
     if (error instanceof ProtocolError && error.code === 'not_found') {
-      throw new ResourceNotFoundError(href, explain(error))
+      throw new ResourceNotFoundError(href, formatError(error))
     }
     const isKnown = error instanceof ProtocolError || error instanceof ConnectionError
-    if (isKnown) throw new McpError(ProtocolErrorCode.InternalError, explain(error))
+    if (isKnown) throw new McpError(ProtocolErrorCode.InternalError, formatError(error))
     throw error
   }
 }
@@ -119,7 +119,7 @@ interface Page<Item> {
   readonly isWhole: boolean
 }
 
-const threadOf = (space: string, agent: string): string => `${space}/${agent}`
+const getThreadId = (space: string, agent: string): string => `${space}/${agent}`
 
 /** The main conversation, oldest first. */
 async function readTranscript(reading: SpaceReading): Promise<Page<Message>> {
@@ -160,7 +160,7 @@ const readAudit = (reading: SpaceReading): Promise<string> =>
 
 /** The same of one turn. Rejects with `not_found`. */
 const readTurnAudit = (reading: SpaceReading, space: string, agent: string, turn: string): Promise<string> =>
-  reading.text('audit/export', { format: 'markdown', thread_id: threadOf(space, agent), turn })
+  reading.text('audit/export', { format: 'markdown', thread_id: getThreadId(space, agent), turn })
 
 /** Why an agent used its tools in its latest turn that has ended, or in a numbered one. Rejects with `not_found`. */
 async function readReasoning(
@@ -173,7 +173,7 @@ async function readReasoning(
     throw new ProtocolError('invalid_request', `turns are numbered from 1; ${turn} is no such number`)
   }
   const part = turn === undefined ? { limit: '10' } : { before: `${Number(turn) + 1}`, limit: '1' }
-  const turns = await readTurns(reading, threadOf(space, agent), part)
+  const turns = await readTurns(reading, getThreadId(space, agent), part)
   if (turn !== undefined && turns.every(({ turn_number }) => turn_number !== Number(turn))) {
     throw new ProtocolError('not_found', `there is no turn ${turn} of ${agent} that you may read`)
   }
@@ -187,7 +187,7 @@ export async function turnEndedAt(
   agent: string,
   ts: string,
 ): Promise<number | undefined> {
-  const turns = await readTurns(reading, threadOf(space, agent), { limit: `${maxTurnsSearched}` })
+  const turns = await readTurns(reading, getThreadId(space, agent), { limit: `${maxTurnsSearched}` })
   return turns.findLast(({ completed_at }) => completed_at === ts)?.turn_number
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { SpaceClient } from '@meup/agent-sdk'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
 import { Approvals } from './approvals.js'
-import { Changes, type Uris, urisOf } from './changes.js'
+import { Changes, createUris, type Uris } from './changes.js'
 import { Questions } from './questions.js'
 
 export type Query = Readonly<Record<string, string>>
@@ -28,18 +28,18 @@ export interface ServedSpace {
 }
 
 /** Which question a client is to come back for. */
-export interface Ticket {
+export interface QuestionState {
   readonly question: string
 }
 
 /** What all clients of one served space share. */
-export interface Desk extends Required<Pick<ServedSpace, 'space' | 'reading' | 'log'>> {
+export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'reading' | 'log'>> {
   readonly uris: Uris
   readonly questions: Questions
   readonly approvals: Approvals
   readonly changes: Changes
   /** Signs what clients bring back. */
-  readonly tickets: RequestStateCodec<Ticket>
+  readonly stateCodec: RequestStateCodec<QuestionState>
   /** Takes back what is still being asked, then leaves the space. */
   close(): Promise<void>
 }
@@ -48,14 +48,14 @@ const keyBytes = 32
 /** How long somebody may take to fill in a form. */
 const ttlSeconds = 24 * 60 * 60
 
-export function openDesk({ space, reading, log = () => {}, throttleMs }: ServedSpace): Desk {
-  const uris = urisOf(space.welcome.space.id)
+export function openSpaceService({ space, reading, log = () => {}, throttleMs }: ServedSpace): SpaceService {
+  const uris = createUris(space.welcome.space.id)
   const questions = new Questions(space)
   return {
     ...{ space, reading, log, uris, questions },
     approvals: new Approvals(space),
     changes: new Changes(space, uris, throttleMs),
-    tickets: createRequestStateCodec<Ticket>({ key: randomBytes(keyBytes), ttlSeconds }),
+    stateCodec: createRequestStateCodec<QuestionState>({ key: randomBytes(keyBytes), ttlSeconds }),
     async close() {
       await questions.close('the asker has gone')
       space.close()

@@ -1,6 +1,6 @@
 import { ConnectionError } from '@meup/agent-sdk'
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
-import type { Desk } from './service.js'
+import type { SpaceService } from './service.js'
 import { addTool, dataResult, describeTool, participantId, textResult } from './tool.js'
 
 interface SendArgs {
@@ -40,7 +40,7 @@ const people = describeTool({
   annotations: { readOnlyHint: true },
 })
 
-export function addSpeech(server: McpServer, { space }: Desk): void {
+export function addSpeech(server: McpServer, { space }: SpaceService): void {
   addTool(
     server,
     'send',

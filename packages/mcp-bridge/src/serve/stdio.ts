@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { createLegacyServer, createSpaceServer, tellChanges } from './create-server.js'
-import { type Desk, openDesk, type ServedSpace } from './service.js'
+import { createLegacyServer, createSpaceServer, sendChanges } from './create-server.js'
+import { openSpaceService, type ServedSpace, type SpaceService } from './service.js'
 
 export interface Serving {
   /** Resolves when the client has gone, or the space was closed by an error, with that error. */
@@ -12,13 +12,13 @@ export interface Serving {
 
 /** Serves a space to whoever has started this process: MCP on its stdin and stdout, of any revision. */
 export function serveSpaceOverStdio(served: ServedSpace): Serving {
-  const desk = openDesk(served)
+  const service = openSpaceService(served)
   const transport = new StdioServerTransport()
   const handle = serveStdio(
-    ({ era }) => (era === 'legacy' ? createLegacyServer(desk) : createModernServer(desk)),
+    ({ era }) => (era === 'legacy' ? createLegacyServer(service) : createModernServer(service)),
     {
       transport,
-      onerror: (error) => desk.log(`MCP: ${error.message}`),
+      onerror: (error) => service.log(`MCP: ${error.message}`),
     },
   )
   const left = new Promise<undefined>((resolve) => {
@@ -26,17 +26,17 @@ export function serveSpaceOverStdio(served: ServedSpace): Serving {
     process.stdout.once('error', () => resolve(undefined))
   })
   return {
-    ended: Promise.race([left, desk.space.closed()]),
+    ended: Promise.race([left, service.space.closed()]),
     async close() {
       await handle.close()
-      await desk.close()
+      await service.close()
     },
   }
 }
 
 /** Its client subscribes with the SDK, which takes all that is told and passes on what was asked for. */
-function createModernServer(desk: Desk): McpServer {
-  const server = createSpaceServer(desk, 'modern')
-  tellChanges(server, desk)
+function createModernServer(service: SpaceService): McpServer {
+  const server = createSpaceServer(service, 'modern')
+  sendChanges(server, service)
   return server
 }

@@ -103,7 +103,7 @@ function describeError(error: unknown): Failure {
   return { code: 'internal', message: error instanceof Error ? error.message : String(error) }
 }
 
-export const explain = (error: unknown): string => {
+export const formatError = (error: unknown): string => {
   const { code, message } = describeError(error)
   return `${message} (${code})`
 }
@@ -111,7 +111,7 @@ export const explain = (error: unknown): string => {
 /** A refusal as the result of a tool: models read it, and may do better. */
 const failureResult = (error: unknown): CallToolResult => ({
   isError: true,
-  content: [{ type: 'text', text: explain(error) }],
+  content: [{ type: 'text', text: formatError(error) }],
   structuredContent: { ...describeError(error) },
 })
 
@@ -122,7 +122,7 @@ interface Report {
 }
 
 /** Tells the client how far its request is; `undefined` where it did not ask to be told. */
-export function reporterOf(
+export function createProgressReporter(
   { mcpReq }: ServerContext,
   log: (line: string) => void,
 ): ((report: Report) => void) | undefined {
@@ -147,7 +147,7 @@ const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
 ])
 
 /** Passes log messages about a call on to its client, from the level on that it has asked for. */
-export function loggerOf(
+export function createLogForwarder(
   { mcpReq }: ServerContext,
   log: (line: string) => void,
 ): (notification: McpRequestPayload) => void {

@@ -18,7 +18,7 @@ export interface McpServerInfo {
   readonly protocolVersion?: string
 }
 
-export interface Greeting {
+export interface Handshake {
   readonly server: McpServerInfo
   /** The server's answer to `initialize`; from a server that knows no such request, what it would be. */
   readonly initializeResult: Record<string, unknown>
@@ -26,12 +26,12 @@ export interface Greeting {
   readonly meta: Readonly<Record<string, unknown>>
 }
 
-interface GreetOptions {
+interface HandshakeOptions {
   /** `legacy` asks by `initialize`, as most servers expect; `auto` by `server/discover`. */
   readonly mode: VersionNegotiationMode
   readonly timeoutMs: number
   /** Reports what went wrong without ending anything. */
-  readonly onTrouble: (message: string) => void
+  readonly onWarning: (message: string) => void
 }
 
 const LISTEN_AGAIN_MS = 1000
@@ -41,9 +41,9 @@ const clientInfo = { name: 'meup', version: PROTOCOL }
  * Makes the acquaintance of a server. From then on the SDK's client answers what the server asks: it has nothing to
  * offer, so it declines sampling, elicitation and roots. A handler that the transport has keeps seeing each message.
  */
-export async function greet(transport: Transport, options: GreetOptions): Promise<Greeting> {
+export async function performHandshake(transport: Transport, options: HandshakeOptions): Promise<Handshake> {
   const client = new Client(clientInfo, { versionNegotiation: { mode: options.mode } })
-  client.onerror = (error) => options.onTrouble(describeFailure(error))
+  client.onerror = (error) => options.onWarning(describeFailure(error))
 
   const watch = transport.onmessage
   let answer: Record<string, unknown> | undefined
@@ -77,7 +77,7 @@ function pick({ name, version }: { name: string; version: string }) {
 }
 
 /** Since revision 2026-07-28 a server tells of changes only where it was asked to. */
-async function subscribe(client: Client, { timeoutMs, onTrouble }: GreetOptions): Promise<void> {
+async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOptions): Promise<void> {
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
   const filter = {
     ...(tools?.listChanged && { toolsListChanged: true }),
@@ -86,7 +86,7 @@ async function subscribe(client: Client, { timeoutMs, onTrouble }: GreetOptions)
   }
   if (Object.keys(filter).length === 0) return
   const listen = () => client.listen(filter, { timeout: timeoutMs })
-  const trouble = (error: Error) => onTrouble(`no news of changes: ${describeFailure(error)}`)
+  const trouble = (error: Error) => onWarning(`no news of changes: ${describeFailure(error)}`)
   try {
     keepListening(await listen(), client, listen).catch(trouble)
   } catch (error) {
