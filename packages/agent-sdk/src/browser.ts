@@ -2,63 +2,15 @@ import { dialBrowser } from './adapters/browser-ws.js'
 import type { DialRequest } from './client/transport.js'
 import { SpaceClient } from './space-client.js'
 
-/** Enters a space from a browser. A page has no environment: say where and as whom. */
+/** Connects to a space from a browser, where no environment supplies the address and the token. */
 export const connect = (request: DialRequest): Promise<SpaceClient> => SpaceClient.open(dialBrowser, request)
 
-export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+// Types come from `index.ts`: the package has one declaration file for both.
+export { ProtocolError } from '@meup/protocol'
 export { dialBrowser } from './adapters/browser-ws.js'
-export type { ControlHooks } from './agent/control.js'
-export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './agent/reasoning.js'
-export type {
-  Fallback,
-  InputSchema,
-  StandardSchema,
-  ToolContext,
-  ToolDefinition,
-  ToolHandler,
-} from './agent/tools.js'
-export type { TurnOptions } from './agent/turns.js'
+export { Reasoning } from './agent/reasoning.js'
 export { Turn } from './agent/turns.js'
-export { type Answer, BaseClient } from './client/base-client.js'
-export type { ToolResult } from './client/calls.js'
-export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
-export type {
-  Grant,
-  GrantOptions,
-  Invitation,
-  KickOptions,
-  PauseOptions,
-  Revocable,
-  Status,
-  StatusOptions,
-} from './client/management.js'
-export type { Pause } from './client/pauses.js'
-export type { Progress } from './client/proposal.js'
-export {
-  type Proposal,
-  type ProposalDraft,
-  ProposalError,
-  type ProposalOutcome,
-  type ProposeOptions,
-  type Settlement,
-} from './client/proposal.js'
-export type {
-  ApproveOptions,
-  OpenProposal,
-  Proposals,
-  ProposalsEvents,
-  Rejection,
-} from './client/proposals.js'
-export type { Run, VisibilityChange } from './client/space-state.js'
-export type { Dial, DialRequest, Transport, TransportEvents } from './client/transport.js'
-export type { CallOptions, ChatOptions, ConnectionStatus, Draft, SpaceEvents } from './client/types.js'
-export type { WaitOptions } from './client/wait.js'
-export type {
-  AgentLimits,
-  AgentModel,
-  AgentOptions,
-  ModelSettings,
-  ReasoningDetail,
-} from './model/options.js'
-export type { SpaceTool, ToolChoice } from './model/toolbox.js'
+export { BaseClient } from './client/base-client.js'
+export { ConnectionError, ToolError } from './client/errors.js'
+export { ProposalError } from './client/proposal.js'
 export { SpaceClient } from './space-client.js'

@@ -3,8 +3,8 @@ import { dialWs } from './adapters/ws.js'
 import { SpaceClient } from './space-client.js'
 
 /**
- * Enters a space. What is left out is taken from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a
- * `.meup` folder. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached.
+ * Connects to a space. Missing options come from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a `.meup`
+ * folder. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached.
  */
 export const connect = async (options: ConnectOptions = {}): Promise<SpaceClient> =>
   SpaceClient.open(dialWs, readEnvironment(options))
@@ -22,8 +22,7 @@ export type {
   ToolDefinition,
   ToolHandler,
 } from './agent/tools.js'
-export type { TurnOptions } from './agent/turns.js'
-export { Turn } from './agent/turns.js'
+export { Turn, type TurnOptions } from './agent/turns.js'
 export { type Answer, BaseClient } from './client/base-client.js'
 export type { ToolResult } from './client/calls.js'
 export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
@@ -38,8 +37,8 @@ export type {
   StatusOptions,
 } from './client/management.js'
 export type { Pause } from './client/pauses.js'
-export type { Progress } from './client/proposal.js'
 export {
+  type Progress,
   type Proposal,
   type ProposalDraft,
   ProposalError,

@@ -8,7 +8,7 @@ const maxLogChars = 1000
 const isListChange = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 
 export type BridgeOptions = McpServerOptions & {
-  /** Takes the seat of the participant that the server becomes; called once the server is ready to answer. */
+  /** Connects as the participant that the server becomes; called when the server is ready. */
   readonly connect: () => Promise<SpaceClient>
 }
 
@@ -24,7 +24,7 @@ export interface Bridge {
  * it, changes of its lists to everyone. What nobody may be told for certain goes to the log.
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
-  let announce = (_payload: McpRequestPayload): void => {} // Nobody is there to be told before the seat is taken.
+  let announce = (_payload: McpRequestPayload): void => {} // Dropped until the participant is connected.
   const relay = await startMcpServer(options, (payload) => announce(payload))
   let space: SpaceClient
   try {

@@ -12,7 +12,7 @@ import {
 import { correlations, type DecisionPayload, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
 import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** Nothing that a proposal says is watched. */
+/** Spans contain nothing of what a proposal says. */
 const unread = () => ({ text: '', isWithheld: true })
 
 /** Tool calls: each is a span from the request, or from the proposal that became it, to what came of it. */

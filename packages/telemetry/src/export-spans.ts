@@ -31,7 +31,7 @@ const exported = 0
 
 /**
  * Sends spans by OTLP, as protobuf over HTTP, in batches. Where to, with which headers and how many at once is said by the
- * `OTEL_*` variables of this process, as everywhere. Failures are watched once, until it works again.
+ * `OTEL_*` variables of this process, as for every exporter. Failures are logged once, until an export succeeds.
  */
 export function exportSpans(log: Log): SpanExport {
   const isSet = timeouts.some((name) => process.env[name])
@@ -62,7 +62,7 @@ function watchExporter(inner: SpanExporter, log: Log) {
         const hasFailed = result.code !== exported
         if (!hasFailed) count += spans.length
         if (hasFailed && !isFailing)
-          log.warn(describeFailure(result.error), 'traces cannot be exported; this is watched once')
+          log.warn(describeFailure(result.error), 'traces cannot be exported; this is told once')
         else if (!hasFailed && isFailing) log.info({}, 'traces are exported again')
         isFailing = hasFailed
         done(result)

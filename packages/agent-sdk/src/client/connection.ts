@@ -61,7 +61,7 @@ export class Connection {
   /** What came right after the first welcome: whoever opened the link gets a turn to listen before it is told. */
   #held: string[] | undefined = []
 
-  /** Without a safety everything goes out as it was original. */
+  /** Without `safety` envelopes are sent unchanged. */
   constructor(
     dial: Dial,
     request: DialRequest,

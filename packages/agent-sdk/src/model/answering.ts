@@ -144,7 +144,7 @@ export class Answering {
       context !== undefined && space.can({ kind: Kind.reasoningCancel, context, payload: { reason } })
     await retryRateLimited(() =>
       mayCancel ? run.cancel(reason) : run.conclude(reason, { metadata: { cancelled: true } }),
-    ).catch((onError) => onError(onError, this.#turn))
+    ).catch((failure: unknown) => onError(failure, this.#turn))
     if (!signal.aborted && !(error instanceof NoAnswerError)) onError(error, this.#turn)
     if (this.#steering.stopper === from) return
     await this.#reply(signal.aborted ? `I was stopped: ${reason}` : `I could not answer: ${reason}`)

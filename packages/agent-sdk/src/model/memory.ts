@@ -16,7 +16,7 @@ export class Memory {
   readonly #maxMessages: number
   #transcript = createTranscript(maxChars)
 
-  /** `maxMessages`: how many messages are recalled. */
+  /** `maxMessages`: how many messages `before` returns. */
   constructor(self: string, maxMessages: number) {
     this.#self = self
     this.#maxMessages = maxMessages

@@ -6,19 +6,18 @@ import type { Dialogue } from './dialogue.js'
 import { Memory, type Remembered } from './memory.js'
 import { type AgentOptions, resolveOptions } from './options.js'
 import { Steering } from './steering.js'
-import { type Asked, Toolbox } from './toolbox.js'
+import { Toolbox } from './toolbox.js'
 
 /** Begins a conversation with a model about a turn; `earlier` = what was said before. */
 export type BeginDialogue = (turn: Turn, earlier: readonly Remembered[]) => Dialogue
 
-/** What an agent with a model needs of its space. */
-type AgentSeat = BaseClient &
-  Asked & {
-    eachTurn(
-      handler: (turn: Turn) => Promise<void>,
-      options: TurnOptions & { concurrency?: number },
-    ): Promise<void>
-  }
+/** `SpaceClient`, which this file cannot import: it imports this one. */
+type AgentClient = BaseClient & {
+  eachTurn(
+    handler: (turn: Turn) => Promise<void>,
+    options: TurnOptions & { concurrency?: number },
+  ): Promise<void>
+}
 
 /**
  * Answers what this participant is asked with a model, whichever `begin` talks to; what is asked before it is there waits
@@ -26,7 +25,7 @@ type AgentSeat = BaseClient &
  * the answer; it begins no other turn.
  */
 export async function runModelAgent(
-  space: AgentSeat,
+  space: AgentClient,
   begin: Promise<BeginDialogue>,
   options: AgentOptions,
 ): Promise<void> {

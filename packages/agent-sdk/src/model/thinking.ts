@@ -99,7 +99,7 @@ const maxThoughtChars = 8000
 
 /**
  * Makes thoughts of what a model thinks token by token: whole sentences, at most one envelope every 400 ms, and one more
- * for what is left in the end. Trouble with them is told to `onError`, and never stops what goes on beside them.
+ * for what is left in the end. Errors go to `onError` and stop nothing.
  */
 class ThoughtStream {
   readonly #sendThought: (text: string) => Promise<unknown>

@@ -1,20 +1,12 @@
-import { type AnyEnvelope, Kind, type ParticipantInfo } from '@meup/protocol'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
-import type { CallOptions } from '../client/types.js'
 import { isRecord, withRationale } from './rationale.js'
 
 /** A tool as it is offered to a model. */
 export interface OfferedTool extends SpaceTool {
   /** The name of the argument that asks for a reason. */
   readonly rationaleKey: string
-}
-
-/** What a toolbox needs of a space. */
-export interface Asked {
-  readonly id: string
-  readonly participants: readonly Pick<ParticipantInfo, 'id' | 'status'>[]
-  can(draft: { kind: string; to: readonly string[]; payload: object }): boolean
-  request(to: string, method: string, params: object, options: CallOptions): Promise<Record<string, unknown>>
 }
 
 /**
@@ -32,19 +24,23 @@ const [maxTools, maxToolChars] = [256, 256 * 1024]
 
 /** What the other participants of a space offer, as tools of a model. Asked for once, and again when it changes. */
 export class Toolbox {
-  readonly #space: Asked
+  readonly #space: BaseClient
   readonly #choices: readonly ToolChoice[] | undefined
   readonly #onError: (error: unknown) => void
   readonly #known = new Map<string, Promise<readonly SpaceTool[]>>()
 
   /** Without choices: everything that participants offer who may be asked. */
-  constructor(space: Asked, choices: readonly ToolChoice[] | undefined, onError: (error: unknown) => void) {
+  constructor(
+    space: BaseClient,
+    choices: readonly ToolChoice[] | undefined,
+    onError: (error: unknown) => void,
+  ) {
     this.#space = space
     this.#choices = choices
     this.#onError = onError
   }
 
-  /** Heeds who comes, and whose tools change. */
+  /** Forgets the tools of participants that join or change their list. */
   onEnvelope(envelope: AnyEnvelope): void {
     if (envelope.kind === Kind.systemPresence && envelope.payload.event === 'join') {
       this.#known.delete(envelope.payload.participant.id)

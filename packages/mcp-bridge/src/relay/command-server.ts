@@ -112,11 +112,11 @@ function childTransport(child: SupervisedChild, onNoise: (line: string) => void)
   }
   const finish = async () => {
     const reading = readAll()
-    const trouble = await Promise.race([reading, waitForOutput(child, reading)])
+    const readError = await Promise.race([reading, waitForOutput(child, reading)])
     // A server that says nothing more is of no use, even if it still runs.
     const exit = await child.close()
     transport.onclose?.()
-    return { reason: trouble ?? describeExit(exit) }
+    return { reason: readError ?? describeExit(exit) }
   }
 
   const transport: RelayTransport = {

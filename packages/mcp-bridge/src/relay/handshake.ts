@@ -86,11 +86,11 @@ async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOpti
   }
   if (Object.keys(filter).length === 0) return
   const listen = () => client.listen(filter, { timeout: timeoutMs })
-  const trouble = (error: Error) => onWarning(`no news of changes: ${describeFailure(error)}`)
+  const warn = (error: Error) => onWarning(`no news of changes: ${describeFailure(error)}`)
   try {
-    keepListening(await listen(), client, listen).catch(trouble)
+    keepListening(await listen(), client, listen).catch(warn)
   } catch (error) {
-    trouble(error as Error)
+    warn(error as Error)
   }
 }
 

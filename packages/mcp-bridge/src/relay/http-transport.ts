@@ -79,7 +79,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     try {
       await renewal
     } catch (error) {
-      end(`lost the session, and at a new renewal ${describeFailure(error)}`)
+      end(`lost the session, and a new handshake failed: it ${describeFailure(error)}`)
       throw error
     }
   }

@@ -2,7 +2,7 @@ import type { ApproveOptions, OpenProposal, SpaceClient } from '@meup/agent-sdk'
 import { createProposalFold, type ProposalFold, type ProposalView } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
-/** What others propose, as far as this seat was shown it, and what it may decide about that. */
+/** The open proposals that this participant received, and its rights to decide them. */
 export class Approvals {
   readonly #space: SpaceClient
   /** Their texts for people: without secrets, and cut. */

@@ -30,7 +30,7 @@ export interface Asking {
 const maxQuestions = 1000
 const maxThoughtChars = 2000
 
-/** What the clients of one seat ask. A question outlives the MCP request that it came with. */
+/** The questions of all MCP clients. A question can outlive the MCP request that asked it. */
 export class Questions {
   readonly #space: SpaceClient
   readonly #known = new Bounded<Question>(maxQuestions)

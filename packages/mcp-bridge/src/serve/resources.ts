@@ -11,91 +11,58 @@ import {
 import type { Query, SpaceReading, SpaceService } from './service.js'
 import { formatError } from './tool.js'
 
-interface ResourceInfo {
-  readonly title: string
-  readonly description: string
-  readonly mimeType: string
-}
-
 type Values = Readonly<Record<string, string | string[]>>
 
 const [json, markdown, plain] = ['application/json', 'text/markdown', 'text/plain']
 
-/** What is to be read of a space, as its participant may read it, whenever it is read. */
+/** Adds the readable resources of a space. They are read with the rights of its participant. */
 export function addResources(server: McpServer, { space, reading, uris }: SpaceService): void {
   const name = space.welcome.space.id
   const { templates } = uris
-  const add = (id: string, uri: string, described: ResourceInfo, read: () => Promise<string>): void => {
-    server.registerResource(id, uri, described, (address) => toContents(address, described, read))
-  }
-  const addTemplate = (
+  /** `read` returns Markdown or text, or a value that becomes JSON. */
+  const add = (
     id: string,
-    template: string,
-    described: ResourceInfo,
-    read: (value: (name: string) => string) => Promise<string>,
+    uri: string,
+    mimeType: string,
+    [title, description]: readonly [string, string],
+    read: (value: (name: string) => string) => Promise<unknown>,
   ): void => {
-    const all = new ResourceTemplate(template, { list: undefined })
-    server.registerResource(id, all, described, (address, values: Values) =>
-      toContents(address, described, () => read((key) => String(values[key]))),
-    )
+    const info = { title, description, mimeType }
+    const respond = (address: URL, values: Values = {}) =>
+      toContents(address, mimeType, () => read((key) => String(values[key])))
+    if (!uri.includes('{')) server.registerResource(id, uri, info, (address) => respond(address))
+    else server.registerResource(id, new ResourceTemplate(uri, { list: undefined }), info, respond)
   }
-
-  add(
-    'transcript',
-    uris.transcript,
-    describeResource('Transcript', 'The main conversation, oldest first.', json),
-    async () => toJsonText(await readTranscript(reading)),
+  add('transcript', uris.transcript, json, ['Transcript', 'The main conversation, oldest first.'], () =>
+    readTranscript(reading),
   )
-  add(
-    'contexts',
-    uris.contexts,
-    describeResource('Contexts', 'The tree of what was thought about, oldest first.', json),
-    async () => toJsonText(await readContexts(reading)),
+  add('contexts', uris.contexts, json, ['Contexts', 'The tree of contexts, oldest first.'], () =>
+    readContexts(reading),
   )
-  add('audit', uris.audit, describeResource('Audit', 'What agents did lately, step by step.', markdown), () =>
+  add('audit', uris.audit, markdown, ['Audit', 'The latest turns of agents, step by step.'], () =>
     readAudit(reading),
   )
-  addTemplate(
-    'context',
-    templates.context,
-    describeResource('One context', 'What was thought and done in one context and below it.', json),
-    async (value) => toJsonText(await readContext(reading, value('path'))),
+  const context = ['One context', 'Thoughts and actions in one context and below it.'] as const
+  add('context', templates.context, json, context, (value) => readContext(reading, value('path')))
+  const audit = ['Audit of one turn', 'One turn of an agent, step by step.'] as const
+  add('turn-audit', templates.audit, markdown, audit, (value) =>
+    readTurnAudit(reading, name, value('agent'), value('turn')),
   )
-  addTemplate(
-    'turn-audit',
-    templates.audit,
-    describeResource('Audit of one turn', 'What an agent did in one of its turns, step by step.', markdown),
-    (value) => readTurnAudit(reading, name, value('agent'), value('turn')),
+  const latest = 'Why an agent used its tools in its latest completed turn.'
+  add('latest-reasoning', templates.latest, plain, ['Reasoning of the latest turn', latest], (value) =>
+    readReasoning(reading, name, value('agent')),
   )
-  addTemplate(
-    'latest-reasoning',
-    templates.latest,
-    describeResource(
-      'Reasoning of the latest turn',
-      'Why an agent used its tools in its latest turn that has ended.',
-      plain,
-    ),
-    (value) => readReasoning(reading, name, value('agent')),
-  )
-  addTemplate(
-    'turn-reasoning',
-    templates.turn,
-    describeResource('Reasoning of one turn', 'Why an agent used its tools in one of its turns.', plain),
-    (value) => readReasoning(reading, name, value('agent'), value('turn')),
+  const numbered = ['Reasoning of one turn', 'Why an agent used its tools in one of its turns.'] as const
+  add('turn-reasoning', templates.turn, plain, numbered, (value) =>
+    readReasoning(reading, name, value('agent'), value('turn')),
   )
 }
 
-const describeResource = (title: string, description: string, mimeType: string): ResourceInfo => ({
-  title,
-  description,
-  mimeType,
-})
-
-const toJsonText = (value: unknown): string => JSON.stringify(value, null, 2)
-
-async function toContents({ href }: URL, { mimeType }: ResourceInfo, read: () => Promise<string>) {
+async function toContents({ href }: URL, mimeType: string, read: () => Promise<unknown>) {
   try {
-    return { contents: [{ uri: href, mimeType, text: await read() }] }
+    const value = await read()
+    const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+    return { contents: [{ uri: href, mimeType, text }] }
   } catch (error) {
     if (error instanceof ProtocolError && error.code === 'not_found') {
       throw new ResourceNotFoundError(href, formatError(error))
@@ -106,7 +73,7 @@ async function toContents({ href }: URL, { mimeType }: ResourceInfo, read: () =>
   }
 }
 
-/** Envelopes, steps or contexts in one resource; the maxItems that a gateway gives at once. */
+/** Envelopes, steps or contexts in one resource; the most that a gateway returns at once. */
 const maxItems = 1000
 /** Turns among which an answered one is looked for: so many more may have begun since. */
 const maxTurnsSearched = 100

@@ -16,31 +16,31 @@ export interface SpaceReading {
   text(path: string, query: Query): Promise<string>
 }
 
-/** One participant's place in a space, which MCP clients are to share: what it may do, they may. */
+/** A participant whose connection and rights all MCP clients share. */
 export interface ServedSpace {
-  /** Its seat; closed when the serving ends. */
+  /** Its client; closed when the service ends. */
   readonly space: SpaceClient
   readonly reading: SpaceReading
-  /** Told, in lines for the operator, what went wrong without ending anything. */
+  /** Receives non-fatal errors, a line each. */
   readonly log?: (line: string) => void
-  /** Milliseconds in which changes of one resource are told as one; default 250. */
+  /** Milliseconds between notifications about one resource; default 250. */
   readonly throttleMs?: number
 }
 
-/** Which question a client is to come back for. */
+/** Identifies the question that a client resumes. */
 export interface QuestionState {
   readonly question: string
 }
 
-/** What all clients of one served space share. */
+/** The state that all MCP clients of one space share. */
 export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'reading' | 'log'>> {
   readonly uris: Uris
   readonly questions: Questions
   readonly approvals: Approvals
   readonly changes: Changes
-  /** Signs what clients bring back. */
+  /** Signs the state that clients send back. */
   readonly stateCodec: RequestStateCodec<QuestionState>
-  /** Takes back what is still being asked, then leaves the space. */
+  /** Cancels open questions, then closes the client. */
   close(): Promise<void>
 }
 
