@@ -12,17 +12,17 @@ type Hook = (request: AnyEnvelope) => unknown
  * does not happen, and the event `requestError` says why.
  */
 export interface ControlHooks {
-  /** What only the agent knows of itself, such as its tokens; it goes over what the SDK tells. */
+  /** Fields that only the agent knows, such as its tokens. They override those of the SDK. */
   readonly status?: (request: AnyEnvelope) => Status | Promise<Status>
-  /** Forgets what the payload says; the two agree on its form. */
+  /** Forgets what the payload describes; its format is up to the participants. */
   readonly forget?: Hook
-  /** Makes its memory smaller; then the asker is told that it is done. */
+  /** Compacts the memory; then the sender gets `participant.compact-done`. */
   readonly compact?: Hook
-  /** Empties its memory; then the SDK's counts begin anew. */
+  /** Clears the memory; then the counts of the SDK restart. */
   readonly clear?: Hook
-  /** Begins anew: after the running turns were broken off, and before the line is taken anew. */
+  /** Restarts: after the running turns are aborted, before the connection is renewed. */
   readonly restart?: Hook
-  /** Before the running turns are broken off and the connection is closed. The process is its own business. */
+  /** Called before running turns are aborted and the connection is closed. The SDK does not end the process. */
   readonly shutdown?: Hook
 }
 
@@ -33,16 +33,16 @@ interface ClientActions {
   onError(error: unknown, request: AnyEnvelope): void
 }
 
-/** Milliseconds that turns which are broken off have to end. */
+/** Milliseconds that aborted turns have to end. */
 const stopGraceMs = 2000
 
-/** Answers `participant.*` for an agent: with what the SDK knows and does by itself, and the agent's hooks. */
+/** Handles `participant.*` requests for an agent, with the state of the SDK and the hooks of the agent. */
 export class Control implements ClientHandler {
   readonly #client: BaseClient
   readonly #workload: Workload
   readonly #actions: ClientActions
   #hooks: ControlHooks | undefined
-  /** What was asked up to this seq is history, of somebody who is not here any more. */
+  /** Requests up to this seq are history. */
   #head: number | undefined
 
   constructor(client: BaseClient, workload: Workload, actions: ClientActions) {
@@ -51,7 +51,7 @@ export class Control implements ClientHandler {
     this.#actions = actions
   }
 
-  /** From now on this participant is an agent. */
+  /** Starts to handle control requests. */
   enable(hooks: ControlHooks = {}): void {
     this.#hooks = { ...this.#hooks, ...hooks }
   }
@@ -106,7 +106,7 @@ export class Control implements ClientHandler {
     return Object.fromEntries(Object.entries(all).filter(([field]) => fields.includes(field)))
   }
 
-  /** Breaks off what is being worked on; of what does not end in time, the runs are ended. */
+  /** Aborts the running turns, and ends the runs of those that do not end in time. */
   async #stop(request: AnyEnvelope, reason: string): Promise<void> {
     this.#workload.abort(reason)
     await this.#workload.idle(stopGraceMs)
@@ -122,20 +122,20 @@ export class Control implements ClientHandler {
   }
 }
 
-/** What a workload can break off: a turn. */
+/** A turn. */
 interface Abortable {
   abort(reason: string): void
 }
 
-/** Turns whose durations count. */
+/** Recent turns that count for the average duration. */
 const recent = 20
 
-/** What an agent is working on, and has worked on. */
+/** The running turns and open runs of an agent, with statistics. */
 export class Workload implements ClientHandler {
   readonly #client: { readonly id: string }
-  /** When each turn that is being worked on was begun, in milliseconds since the epoch. */
+  /** The start of each running turn, in milliseconds since 1970. */
   readonly #turns = new Map<Abortable, number>()
-  /** Runs of this participant that are open. */
+  /** Open runs of this participant. */
   readonly #runs = new Set<string>()
   #durations: number[] = []
   #messages = 0
@@ -159,7 +159,7 @@ export class Workload implements ClientHandler {
     if (this.#turns.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** What this participant says and thinks outside its turns belongs to its work, too. */
+  /** Messages and runs outside of turns count, too. */
   onEnvelope(envelope: AnyEnvelope): void {
     const { kind, from, id, context } = envelope
     if (from !== this.#client.id && from !== GATEWAY) return
@@ -174,24 +174,24 @@ export class Workload implements ClientHandler {
     return this.#turns.size === 0
   }
 
-  /** Contexts of the runs that are open. */
+  /** Contexts of the open runs. */
   get runs(): string[] {
     return [...this.#runs]
   }
 
-  /** Questions that were taken up, and what this participant has said. */
+  /** Triggers of turns, and messages of this participant. */
   get messages(): number {
     return this.#messages
   }
 
-  /** Milliseconds that a turn takes on average; `undefined` before the first one has ended. */
+  /** Average duration of a turn; `undefined` before the first one has ended. */
   get latencyMs(): number | undefined {
     const { length } = this.#durations
     if (length === 0) return undefined
     return Math.round(this.#durations.reduce((sum, each) => sum + each, 0) / length)
   }
 
-  /** Nothing more is begun. */
+  /** No further turn is started. */
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -204,7 +204,7 @@ export class Workload implements ClientHandler {
     for (const turn of this.#turns.keys()) turn.abort(reason)
   }
 
-  /** Resolves when no turn is being worked on, or after so many milliseconds. */
+  /** Resolves when no turn is running, or after `withinMs`. */
   async idle(withinMs: number): Promise<void> {
     if (this.isIdle) return
     await new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ import { streamEvents } from '../client/wait.js'
 import type { Workload } from './control.js'
 import { ParallelGroups, Reasoning, type ReasonOptions } from './reasoning.js'
 
-/** One thing that was asked of this participant, and its way to an answer [MEUP-11.5]. */
+/** One answer to one trigger [MEUP-11.5]. */
 export class Turn {
   readonly space: BaseClient
   readonly trigger: EnvelopeOf<typeof Kind.chat>
@@ -19,17 +19,17 @@ export class Turn {
     this.trigger = trigger
   }
 
-  /** What was asked. */
+  /** The text of the trigger. */
   get text(): string {
     return this.trigger.payload.message
   }
 
-  /** Who asked. */
+  /** The sender of the trigger. */
   get from(): string {
     return this.trigger.from
   }
 
-  /** Aborted when the asker takes the question back, when a run of this turn is cancelled, or when the space closes. */
+  /** Aborted when the sender withdraws the trigger, a run of this turn is cancelled, or the client is closed. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -38,7 +38,7 @@ export class Turn {
     this.#abort.abort(reason)
   }
 
-  /** Opens a run: everybody sees that this participant has begun to think, before any thought. */
+  /** Opens a run. Its start is visible before any thought. */
   async reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
     const origin = { trigger: this.trigger.id, groups: this.#groups, signal: this.signal }
     const run = await Reasoning.open(this.space, origin, message, options)
@@ -58,7 +58,7 @@ export class Turn {
     return retryAfterPause(this.space, () => this.space.chat(message, answer), this.signal)
   }
 
-  /** Takes note of a message without answering it. */
+  /** Acknowledges the message without answering it. */
   acknowledge(status?: string): Promise<AnyEnvelope> {
     const payload = status === undefined ? {} : { status }
     return this.space.send({
@@ -71,11 +71,11 @@ export class Turn {
 }
 
 export interface TurnOptions {
-  /** Which messages of others begin a turn; default: those put to this participant, and questions put to everyone. */
+  /** Which messages begin a turn; default: those to this participant, and questions to everyone. */
   readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean
-  /** Told of each turn at once, before its handler is. */
+  /** Called for each turn immediately, before its handler. */
   readonly onOpen?: (turn: Turn) => void
-  /** Told of what goes wrong in a turn, and when messages begin to be refused; default: prints it. The next turns go on. */
+  /** Called when a turn fails, and when messages start to be refused; default: prints the error. */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
 
@@ -86,12 +86,12 @@ export interface TurnOptions {
 const [maxOpen, maxOpenChars] = [1000, 4 * 1024 * 1024]
 const maxShare = 0.25
 
-/** An answer to somebody else (it has a correlationId) is no question. */
+/** A message with a correlationId answers somebody else, and is no question. */
 export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
 
-/** What is open: turns, and characters of what they ask. */
+/** The number of open turns, and the characters of their triggers. */
 interface Load {
   readonly turns: number
   readonly chars: number
@@ -100,7 +100,7 @@ interface Load {
 const hasRoom = ({ turns, chars }: Load, { text }: Turn, share: number): boolean =>
   turns < share * maxOpen && chars + text.length <= share * maxOpenChars
 
-/** Turns messages into turns, and ends those that are taken back. */
+/** Creates turns from messages, and aborts turns that are withdrawn. */
 export class Turns {
   readonly #space: BaseClient
   readonly #options: TurnOptions
@@ -120,12 +120,12 @@ export class Turns {
     })
   }
 
-  /** One after the other: a turn has ended when the next one is asked for. */
+  /** One turn at a time: a turn ends when the next one is requested. */
   sequence(): AsyncIterableIterator<Turn> {
     return this.#oneByOne(this.#arrivals())
   }
 
-  /** Several at once. Resolves when the space is closed and every turn has ended. */
+  /** Concurrent turns. Resolves when the client is closed and every turn has ended. */
   async each(handler: (turn: Turn) => Promise<void>, concurrency: number): Promise<void> {
     const running = new Set<Promise<void>>()
     try {
@@ -143,7 +143,7 @@ export class Turns {
     return this.#inTime(streamEvents<Turn>(this.#space, (push) => this.#listen(push)))
   }
 
-  /** Whoever is paused could not answer: what is asked meanwhile is taken up after it. */
+  /** Turns wait for the end of a pause, since a paused participant cannot answer. */
   async *#inTime(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
     for await (const turn of turns) {
       await whenResumed(this.#space)
@@ -185,7 +185,7 @@ export class Turns {
     onError(error, turn)
   }
 
-  /** Whether there is room for one more. The developer is told once, until there is. */
+  /** Whether the turn fits the limits. The first refusal is reported, until there is room again. */
   #admit(turn: Turn): boolean {
     if (hasRoom({ turns: this.#open.size, chars: this.#openChars }, turn, 1) && this.#hasShareLeft(turn)) {
       this.#open.add(turn)
@@ -245,7 +245,7 @@ export class Turns {
   }
 }
 
-/** Whether an error says no more than that the connection is over, which the event `closed` tells. */
+/** Whether the error is only a consequence of the closed connection, which `closed` reports. */
 export function isClosing(
   { ended }: Pick<BaseClient, 'ended'>,
   error: unknown,
@@ -259,12 +259,12 @@ export function isClosing(
 
 type Message = EnvelopeOf<typeof Kind.chat>
 
-/** Messages that wait for their refusal; of more than that, nobody is told. */
+/** Refused messages that wait for their reply; beyond this they get none. */
 const maxQueued = 1000
-/** Milliseconds between two refusals to the same asker, so that being asked a lot does not use up the rate of answers. */
+/** Milliseconds between two replies to one participant, so that refusals do not exhaust the rate limit. */
 const refusalIntervalMs = 1000
 
-/** Tells askers, several messages at once, that what they asked is not taken up. */
+/** Replies to messages that are refused for lack of room, several in one chat. */
 class BusyReplies {
   readonly #client: BaseClient
   readonly #onError: (error: unknown) => void

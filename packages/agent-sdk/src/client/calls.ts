@@ -10,11 +10,11 @@ import { defaultTimeoutMs, wait } from './wait.js'
 
 interface CallAnswer {
   readonly result: Record<string, unknown>
-  /** Who made the request, where this participant may not. */
+  /** Who approved and made the request, if it was proposed. */
   readonly approvedBy?: string
 }
 
-/** An MCP request, whoever makes it in the end. */
+/** An MCP request, made directly or by approval. */
 interface Call {
   readonly to: string
   readonly method: string
@@ -22,10 +22,10 @@ interface Call {
   readonly options: CallOptions
 }
 
-/** Milliseconds that a call waits for an approval. */
+/** Milliseconds to wait for an approval. */
 const defaultApprovalMs = 600_000
 
-/** What this participant asks of others by MCP: by a request, or by a proposal where it may not make that. */
+/** MCP requests of this participant. Requests that it may not make are proposed. */
 export class Calls {
   readonly #client: ClientContext
   readonly #requests: Requests
@@ -44,7 +44,7 @@ export class Calls {
     this.#tracing = tracing
   }
 
-  /** What is known to be forbidden is not tried; what only turns out to be is proposed after that. */
+  /** Proposes a request that the capabilities forbid, or that the gateway refuses for them. */
   async make(to: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
     const { signal, propose = true } = options
     if (signal?.aborted) throw new ConnectionError('aborted', `aborted: ${String(signal.reason)}`)
@@ -83,7 +83,7 @@ export class Calls {
     }
   }
 
-  /** Tells the other side that nobody waits any more; if it cannot be told, it works in vain. */
+  /** Cancels the request at its receiver. Errors are ignored: the receiver then works in vain. */
   #giveUp(requestId: string, { to, options }: Call, reason: string): void {
     const payload: McpRequestPayload = {
       jsonrpc: '2.0',
@@ -141,19 +141,19 @@ function createDraft(kind: string, { to, options }: Call, payload: object): Draf
   }
 }
 
-/** What a tool gave back. */
+/** The result of a tool call. */
 export interface ToolResult {
   /** The text blocks, joined by newlines. */
   readonly text: string
-  /** Every content block, as the tool sent it. */
+  /** All content blocks, as sent by the tool. */
   readonly content: readonly Record<string, unknown>[]
-  /** `structuredContent`, where the tool sends it. */
+  /** `structuredContent`, if any. */
   readonly data: unknown
-  /** Who made the request, where the asker may not and somebody approved its proposal. */
+  /** Who approved the call, if it was proposed. */
   readonly approvedBy?: string
 }
 
-/** Reads an MCP tool result; throws `ToolError` where the tool says that it failed. */
+/** Parses an MCP tool result; throws `ToolError` if the tool failed. */
 export function readToolResult(result: Record<string, unknown>): ToolResult {
   const content = Array.isArray(result.content) ? (result.content as Record<string, unknown>[]) : []
   const text = content

@@ -16,23 +16,23 @@ import type { Dial, DialRequest, Transport } from './transport.js'
 import type { Waiter } from './wait.js'
 
 interface ConnectionEvents {
-  /** `text` = as it was sent. */
+  /** `text`: the frame as received. */
   onEnvelope(envelope: AnyEnvelope, text: string): void
-  /** What the gateway sent is no envelope. It is left out; the line goes on, or is taken anew. */
+  /** The gateway sent a frame that is no envelope. It is skipped, or the connection is renewed. */
   onMalformed(error: ConnectionError): void
-  /** In the order of what is received, whoever waits for it. */
+  /** Called in the order of frames, also when a request waits for the error. */
   onRefused(error: ErrorPayload): void
   onWelcome(welcome: WelcomePayload, info: WelcomeInfo): void
-  /** The line is down; another try follows in this many milliseconds. */
+  /** The connection was lost. The next attempt starts after `inMs`. */
   onReconnecting(inMs: number, reason: string): void
-  /** Over, for good. */
+  /** The connection is closed for good. */
   onClose(error: Error | undefined): void
 }
 
-/** Milliseconds; the wait before each try is drawn between 0 and a bound that doubles. */
+/** Bounds of the wait before an attempt, in milliseconds. It is drawn between 0 and a bound that doubles. */
 const [minBackoffMs, maxBackoffMs] = [250, 30_000]
 
-/** Closes after which another try cannot help. */
+/** Close codes after which a retry cannot succeed. */
 const final: ReadonlyMap<number, ErrorCode> = new Map([
   [closeCodes.badRequest, 'invalid_request'],
   [closeCodes.unauthorized, 'unauthorized'],
@@ -54,11 +54,11 @@ export class Connection {
   #ownId = ''
   #limits: SizeLimits = { maxEnvelopeBytes: Number.POSITIVE_INFINITY }
   #failures = 0
-  /** Why the gateway was not welcome, where its first frame was no welcome. */
+  /** Why the first frame was no welcome, if the gateway sent another one. */
   #protocolFailure: ConnectionError | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #isClosed = false
-  /** What came right after the first welcome: whoever opened the link gets a turn to listen before it is told. */
+  /** Frames after the first welcome. They are held until the caller of `open` could add listeners. */
   #held: string[] | undefined = []
 
   /** Without `safety` envelopes are sent unchanged. */
@@ -84,7 +84,7 @@ export class Connection {
     })
   }
 
-  /** Resolves with the envelope as the space has it; rejects with the gateway's refusal. */
+  /** Resolves with the envelope as accepted by the space; rejects with the gateway's refusal. */
   async send(id: string, envelope: object): Promise<AnyEnvelope> {
     if (this.#isClosed) throw new ConnectionError('closed', 'the connection is closed')
     const frame = encodeFrame(envelope, this.#limits)
@@ -95,7 +95,7 @@ export class Connection {
     return acknowledged
   }
 
-  /** For what is never acknowledged. */
+  /** Sends an envelope that is never acknowledged. */
   post(envelope: object): void {
     this.#transport?.send(encodeFrame(envelope, this.#limits).text)
   }
@@ -169,7 +169,7 @@ export class Connection {
     this.#events.onEnvelope(envelope, text)
   }
 
-  /** Without a welcome there is no line; after it, one frame that cannot be read costs no other. */
+  /** Without a welcome the connection is useless; afterwards a malformed frame is skipped. */
   #onMalformed(error: ConnectionError): void {
     if (this.#welcomed === undefined) this.#events.onMalformed(error)
     else {
@@ -193,7 +193,7 @@ export class Connection {
     first.resolve()
   }
 
-  /** What a gateway with smaller limits would close the line for is refused here, or it would never come back. */
+  /** Rejects what a gateway with smaller limits would close every new connection for. */
   #resendPending(): void {
     for (const [id, text] of this.#pending.texts()) {
       try {
@@ -246,18 +246,18 @@ export class Connection {
 const isFinal = (error: unknown): error is ProtocolError => error instanceof ProtocolError && !error.retryable
 
 interface Sent {
-  /** What its sender says. */
+  /** As given by the sender. */
   readonly original: string
-  /** What of it goes out. */
+  /** As sent. */
   readonly text: string
-  /** More than one where the same was sent again meanwhile. */
+  /** Several if the same envelope was sent again meanwhile. */
   readonly waiters: readonly Waiter<AnyEnvelope>[]
 }
 
-/** What may wait for its acknowledgement before more is refused. */
+/** Unacknowledged envelopes; more are rejected. */
 const maxPending = 10_000
 
-/** Envelopes that were sent and not yet acknowledged, in the order they were sent [MEUP-1.11]. */
+/** Envelopes that were sent and not yet acknowledged, in the order of sending [MEUP-1.11]. */
 class Pending {
   readonly #sent = new Map<string, Sent>()
 
@@ -265,7 +265,7 @@ class Pending {
     return this.#sent.has(id)
   }
 
-  /** Throws when too much waits, or when the id stands for something else that is on its way. */
+  /** Throws when the queue is full, or when another envelope with this id is pending. */
   add(id: string, original: string, text = original): Promise<AnyEnvelope> {
     const known = this.#sent.get(id)
     if (known !== undefined && known.original !== original) {
@@ -285,7 +285,7 @@ class Pending {
     for (const { resolve } of this.#take(echo.id)) resolve(echo)
   }
 
-  /** Whether the error was about one of these. */
+  /** Whether the error was about a pending envelope. */
   refuse(id: string, payload: ErrorPayload | ProtocolError): boolean {
     const waiters = this.#take(id)
     const { code, message } = payload
@@ -294,7 +294,7 @@ class Pending {
     return waiters.length > 0
   }
 
-  /** For a new connection: an id the gateway knows is answered with the original, so nothing is done twice. */
+  /** Texts to resend on a new connection. The gateway answers a known id with the original envelope. */
   texts(): [id: string, text: string][] {
     return [...this.#sent].map(([id, { text }]) => [id, text])
   }

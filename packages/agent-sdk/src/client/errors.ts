@@ -1,6 +1,6 @@
 import type { ErrorPayload, ProtocolError } from '@meup/protocol'
 
-/** What went wrong on this side of the wire. What the gateway refuses is a `ProtocolError`. */
+/** Local errors. Refusals of the gateway are `ProtocolError`. */
 export type LocalErrorCode =
   | 'unreachable'
   | 'closed'
@@ -31,7 +31,7 @@ export class ConnectionError extends Error {
     super(message, options)
   }
 
-  /** Whether the same may succeed later. */
+  /** Whether a retry can succeed. */
   get retryable(): boolean {
     return passing.has(this.code)
   }
@@ -42,12 +42,12 @@ export class ConnectionError extends Error {
   }
 }
 
-/** A tool answered with an error: a JSON-RPC error, or a result that says `isError`. */
+/** A tool failed: a JSON-RPC error, or a result with `isError`. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   constructor(
     message: string,
-    /** JSON-RPC code; `undefined` when the tool ran and failed. */
+    /** The JSON-RPC code; `undefined` if the tool ran and failed. */
     readonly code?: number,
     readonly data?: unknown,
   ) {
@@ -55,7 +55,7 @@ export class ToolError extends Error {
   }
 }
 
-/** The extra fields of a `system.error` as details of the error that is thrown. */
+/** The extra fields of a `system.error`, as details of a `ProtocolError`. */
 export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
   const { details, attemptedKind, capabilities, retryAfterMs } = payload
   return {

@@ -14,7 +14,7 @@ import type { Tracing } from './tracing.js'
 import type { ClientContext, Draft } from './types.js'
 import { setLongTimeout } from './wait.js'
 
-/** The proposals that this participant has made, until they are settled. */
+/** The open proposals of this participant. */
 export class OwnProposals implements ClientHandler {
   readonly #client: ClientContext
   readonly #requests: Requests
@@ -78,10 +78,10 @@ interface Terms extends ProposeOptions {
   readonly expiresAt?: string | undefined
 }
 
-/** Milliseconds in which what was approved just in time is heard of. */
+/** Milliseconds to wait for an approval that was made just before the expiry. */
 const expiryGraceMs = 1000
 
-/** One proposal of this participant's, until it is settled [MEUP-4.17]. */
+/** An open proposal of this participant [MEUP-4.17]. */
 class OwnProposal implements Proposal {
   readonly id: string
   readonly outcome: Promise<ProposalOutcome>
@@ -91,7 +91,7 @@ class OwnProposal implements Proposal {
   #cancelExpiry = (): void => {}
   #resolve: (outcome: ProposalOutcome) => void = () => {}
   #reject: (error: Error) => void = () => {}
-  /** Where the log has it; `Infinity` = not yet. */
+  /** Its position in the log; `Infinity` = not logged yet. */
   #seq = Number.POSITIVE_INFINITY
   #isDecided = false
   #isLate = false
@@ -108,7 +108,7 @@ class OwnProposal implements Proposal {
     this.outcome.catch(() => {}) // Whoever does not ask for the outcome need not hear that there is none.
   }
 
-  /** The space has it: from now on its time runs. */
+  /** The space has the proposal; its expiry starts. */
   begin(seq = 0): void {
     this.#seq = seq
     const { expiresAt } = this.#terms
@@ -123,12 +123,12 @@ class OwnProposal implements Proposal {
     await this.#client.send(this.#createWithdrawal(reason))
   }
 
-  /** What is pruned nobody can approve any more [MEUP-3.22]. */
+  /** A pruned proposal can no longer be approved [MEUP-3.22]. */
   onPruned(through: number): void {
     if (!this.#isDecided && this.#seq <= through) this.#settle({ state: 'withdrawn', reason: 'pruned' })
   }
 
-  /** An envelope that correlates to it. */
+  /** Handles an envelope that correlates to the proposal. */
   onEnvelope(envelope: AnyEnvelope): void {
     if (this.#isDecided) return
     const { from } = envelope
@@ -145,7 +145,7 @@ class OwnProposal implements Proposal {
     this.#reject(error)
   }
 
-  /** The response is waited for in this very moment: it may come right behind. */
+  /** Waits for the response immediately: it may be the next frame. */
   #onApproved(by: string, requestId: string): void {
     this.#close()
     const { to, onProgress, timeoutMs = Number.POSITIVE_INFINITY } = this.#terms
@@ -156,20 +156,20 @@ class OwnProposal implements Proposal {
     )
   }
 
-  /** One `no` is enough for whoever asked; so that nobody else says `yes` later, the proposal is taken back. */
+  /** The first rejection settles the proposal. It is withdrawn, so that nobody approves it later. */
   #onRejected(by: string, payload: { reason: string; message?: string }): void {
     this.#settle({ state: 'rejected', by, ...pickReasons(payload) })
     void this.#tryWithdraw('rejected')
   }
 
-  /** The echo of a withdrawal comes behind everything that was approved before; without one, time must tell. */
+  /** Approvals precede the echo of the withdrawal. If it is refused, a grace period decides. */
   async #onExpired(): Promise<void> {
     this.#isLate = true
     if ((await this.#tryWithdraw('expired')) || this.#isDecided) return
     this.#cancelExpiry = setLongTimeout(expiryGraceMs, () => this.#settle({ state: 'expired' }))
   }
 
-  /** Whether the space has taken it back; where that is refused, it is over by other means, or runs out. */
+  /** Whether the space accepted the withdrawal. If not, the proposal is settled or expires. */
   async #tryWithdraw(reason: string): Promise<boolean> {
     return this.#client.send(this.#createWithdrawal(reason)).then(
       () => true,

@@ -2,22 +2,22 @@ import { type AnyEnvelope, type EnvelopeOf, type ErrorPayload, Kind } from '@meu
 import type { ClientHandler } from './handler.js'
 import { setLongTimeout } from './wait.js'
 
-/** That a participant may do little more than answer, until somebody resumes it [MEUP-3.13]. */
+/** A pause of this participant [MEUP-3.13]. */
 export interface Pause {
-  /** Absent where it was not heard of, but run into. */
+  /** Absent if the pause is known from a refusal only. */
   readonly by?: string
   readonly reason?: string
-  /** RFC 3339: when it ends by itself. */
+  /** RFC 3339: when it ends automatically. */
   readonly until?: string
 }
 
-/** A timer may fire a millisecond early, when the gateway still refuses. */
+/** A timer may fire a millisecond early, while the gateway still refuses. */
 const timerSlackMs = 2
 
-/** The last instant that a `Date` can tell. */
+/** The latest time of a `Date`. */
 const maxTime = 8.64e15
 
-/** Whether this participant is paused, as far as it was told. */
+/** The current pause of this participant, as far as it is known. */
 export class Pauses implements ClientHandler {
   readonly #client: { readonly id: string }
   readonly #onChange: (pause: Pause | undefined) => void
@@ -40,7 +40,7 @@ export class Pauses implements ClientHandler {
     else this.#pause(envelope)
   }
 
-  /** The gateway's refusal tells of it whoever came later. */
+  /** A refusal reveals a pause that began before this connection. */
   onRefused({ code, retryAfterMs = Number.POSITIVE_INFINITY }: ErrorPayload): void {
     if (code !== 'participant_paused' || this.#current !== undefined) return
     this.#begin({}, Math.min(Date.now() + retryAfterMs, maxTime))

@@ -1,14 +1,14 @@
 import { type AnyEnvelope, Kind, type McpResponsePayload } from '@meup/protocol'
 
-/** How far a request is, as the one who works on it says. */
+/** The progress of a request, as reported by its receiver. */
 export interface Progress {
-  /** Grows with every report, up to `total` where that is known. */
+  /** Increases with every report, up to `total` if known. */
   readonly progress: number
   readonly total?: number
   readonly message?: string
 }
 
-/** What became of a proposal. */
+/** How a proposal ended. */
 export type Settlement =
   | { readonly state: 'approved'; readonly by: string; readonly requestId: string }
   | { readonly state: 'rejected'; readonly by: string; readonly reason: string; readonly message?: string }
@@ -18,34 +18,34 @@ export type Settlement =
 type Approved = Extract<Settlement, { state: 'approved' }>
 type Refused = Exclude<Settlement, Approved>
 
-/** What its proposer gets: who approved and what the answer to the approved request was, or why there is none. */
+/** The result for the proposer: the approver and the response, or why there is none. */
 export type ProposalOutcome = (Approved & { readonly response: McpResponsePayload }) | Refused
 
-/** What somebody who may is asked to do. */
+/** A request for others to approve. */
 export interface ProposalDraft {
-  /** Whom the approved request is for. */
+  /** The addressees of the approved request. */
   readonly to: string | readonly string[]
   readonly method: string
   readonly params?: object
-  /** How often it may be carried out; default 1. */
+  /** How often it may be approved; default 1. */
   readonly uses?: number
   /** RFC 3339; without it the proposal stays open until it is settled. */
   readonly expiresAt?: string
   readonly context?: string
   readonly correlationId?: string
-  /** Why, for whoever decides to read. */
+  /** The reason, for those who decide. */
   readonly rationale?: string
   readonly parallelGroup?: number
 }
 
 export interface ProposeOptions {
-  /** Milliseconds to wait for the response once the proposal is approved; default: as long as it takes. */
+  /** Milliseconds to wait for the response after the approval; default: no limit. */
   readonly timeoutMs?: number
-  /** Called each time that the one who was asked reports progress. */
+  /** Called with each progress report. */
   readonly onProgress?: (progress: Progress) => void
 }
 
-/** A proposal of this participant's, on its way to a decision. */
+/** A proposal made by this participant. */
 export interface Proposal {
   readonly id: string
   /**
@@ -54,11 +54,11 @@ export interface Proposal {
    * `ConnectionError` when the connection is closed for good or the response takes too long.
    */
   readonly outcome: Promise<ProposalOutcome>
-  /** Takes it back. Rejects with the gateway's `ProtocolError` where it is too late. */
+  /** Withdraws the proposal. Rejects with the gateway's `ProtocolError` when it is settled. */
   withdraw(reason?: string): Promise<void>
 }
 
-/** A call was proposed because this participant may not make it, and was not approved. */
+/** A call was proposed, because this participant may not make it, and was not approved. */
 export class ProposalError extends Error {
   override readonly name = 'ProposalError'
   constructor(
@@ -76,7 +76,7 @@ function describe(outcome: Refused): string {
   return outcome.state === 'rejected' ? `rejected by ${outcome.by}: ${why}` : `withdrawn: ${why}`
 }
 
-/** Up to which seq an envelope says that the log is pruned; 0 = it says nothing of that. */
+/** The seq through which the log was pruned; 0 if the envelope does not report a pruning. */
 export function prunedThrough(envelope: AnyEnvelope): number {
   if (envelope.kind !== Kind.systemSpace) return 0
   const { event, through }: Readonly<Record<string, unknown>> = envelope.payload

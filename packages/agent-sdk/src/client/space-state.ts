@@ -21,12 +21,12 @@ import {
 import type { ClientHandler } from './handler.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
-/** Who is in the space: told by every welcome, kept up to date by presence. */
+/** The participants of the space, from the welcome and presence. */
 export class ParticipantList implements ClientHandler {
   readonly #known = new Map<string, ParticipantInfo>()
-  /** Whom each waits for. */
+  /** The ids that each waiter waits for. */
   readonly #waiting = new Map<Waiter<void>, readonly string[]>()
-  /** The last seq whose presence the welcome tells already; what is replayed of before is history. */
+  /** The last seq that the welcome includes; replayed envelopes before it are history. */
   #head = 0
 
   list(): ParticipantInfo[] {
@@ -58,7 +58,7 @@ export class ParticipantList implements ClientHandler {
     const known = this.#known.get(participant.id)
     const capabilities = participant.capabilities ?? known?.capabilities ?? []
     const status = event === 'update' ? (known?.status ?? 'away') : event === 'join' ? 'present' : 'away'
-    // A guest never comes back under its name.
+    // Ids of guests are not reused.
     if (event === 'leave' && participant.id.startsWith(GUEST)) this.#known.delete(participant.id)
     else this.#known.set(participant.id, { id: participant.id, capabilities, status })
     this.#resolveWaiting()
@@ -75,29 +75,29 @@ export class ParticipantList implements ClientHandler {
   }
 }
 
-/** A run that goes on, whether it is hidden, and by whom: the owner hides its own thoughts, anybody else all [MEUP-9.6]. */
+/** An open run and its visibility: the owner hides its own thoughts, others hide all [MEUP-9.6]. */
 export type Run = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible' | 'hiddenBy'>
 
-/** That somebody hides a run, or does not any more. */
+/** A run was hidden or shown. */
 export interface VisibilityChange {
-  /** The run. */
+  /** The context of the run. */
   readonly context: string
-  /** Whether nobody hides it now. */
+  /** Whether nobody hides the run. */
   readonly reasoningVisible: boolean
-  /** Who hides it now; absent = nobody. */
+  /** Who hides the run; absent = nobody. */
   readonly hiddenBy?: readonly string[]
-  /** Absent where the run has ended, which shows it, or where this happened while the line was down. */
+  /** Absent if the run ended, which shows it, or if this happened while disconnected. */
   readonly by?: string
 }
 
-/** Runs past this many are forgotten, oldest first: a connection that cuts reasoning hears of no ends. */
+/** Beyond this the oldest runs are dropped: a connection that filters reasoning receives no ends. */
 const maxRuns = 10_000
 
-/** Which runs go on: told by every welcome, kept up to date by what comes. */
+/** The open runs, from the welcome and later envelopes. */
 export class Runs implements ClientHandler {
   readonly #onChange: (change: VisibilityChange) => void
   #open = new Map<string, Run>()
-  /** The last seq that the welcome knows of; what is replayed of before is history. */
+  /** The last seq that the welcome includes; replayed envelopes before it are history. */
   #head = 0
 
   constructor(onChange: (change: VisibilityChange) => void) {
@@ -109,7 +109,7 @@ export class Runs implements ClientHandler {
     return [...this.#open.values()]
   }
 
-  /** Who hides a run; `undefined` = nobody. */
+  /** Who hides the run; `undefined` = nobody. */
   hiddenBy(context: string): string[] | undefined {
     return this.#open.get(contextRoot(context))?.hiddenBy
   }
@@ -152,7 +152,7 @@ export class Runs implements ClientHandler {
     this.#onChange({ context, ...toVisibility(hiddenBy), by: envelope.from })
   }
 
-  /** Somebody else's cancel is but a request. */
+  /** A cancel of another participant is a request. */
   #end(context: string, from: string): void {
     const run = this.#open.get(context)
     if (run === undefined || (from !== run.owner && from !== GATEWAY)) return
@@ -164,12 +164,12 @@ export class Runs implements ClientHandler {
 const toVisibility = (hiddenBy: string[] | undefined): Pick<Run, 'reasoningVisible' | 'hiddenBy'> =>
   hiddenBy === undefined ? { reasoningVisible: true } : { reasoningVisible: false, hiddenBy }
 
-/** What this participant may send, as the last welcome tells it. The gateway has the last word. */
+/** The capabilities of this participant in the last welcome. The gateway decides. */
 export class OwnCapabilities {
   #list: readonly Capability[] = []
   #compiled: readonly Capabilities[] | undefined
 
-  /** Whether they are others than before. */
+  /** Returns whether they changed. */
   update(list: readonly Capability[]): boolean {
     const changed = JSON.stringify(list) !== JSON.stringify(this.#list)
     if (changed) {
@@ -183,13 +183,13 @@ export class OwnCapabilities {
     const rule = ruleOf(envelope.kind)
     if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
     if (rule?.free) return true
-    // One by one: what is configured and what is granted make a longer list together than one may be.
+    // Compiled one by one: configured and granted capabilities together can exceed the limit of a list.
     this.#compiled ??= this.#list.flatMap(tryCompile)
     return this.#compiled.some((each) => each.allows(envelope).allowed)
   }
 }
 
-/** What this version cannot read allows nothing here. */
+/** A capability that this version cannot parse allows nothing. */
 function tryCompile(capability: Capability): Capabilities[] {
   try {
     return [compileCapabilities([capability])]
@@ -199,18 +199,18 @@ function tryCompile(capability: Capability): Capabilities[] {
   }
 }
 
-/** What the gateway's clock says, whatever the clock of this machine does. */
+/** The gateway's clock, independent of the local clock. */
 export class GatewayTime {
-  /** Milliseconds that the gateway's clock is ahead of this one. */
+  /** How far the gateway's clock is ahead of the local one. */
   #ahead = 0
 
-  /** `ts`: when the gateway said what has just come, RFC 3339. */
+  /** `ts`: when the gateway sent the welcome, RFC 3339. */
   update(ts: string): void {
     const ahead = Date.parse(ts) - Date.now()
     if (Number.isFinite(ahead)) this.#ahead = ahead
   }
 
-  /** Milliseconds since 1970. It may be behind by as long as the welcome was on its way. */
+  /** Milliseconds since 1970, behind by the latency of the welcome. */
   now(): number {
     return Date.now() + this.#ahead
   }

@@ -1,7 +1,7 @@
 import type { SafetySettings } from '@meup/safety'
 import { ConnectionError } from './errors.js'
 
-/** Where and as whom to connect. `after` resumes, with the `epoch` that it counts in; `tail` asks for the last envelopes [MEUP-5.2]. */
+/** Where to connect, and as whom. `after` resumes within `epoch`; `tail` requests the latest envelopes [MEUP-5.2]. */
 export interface DialRequest {
   /** Base address of the gateway, such as `http://127.0.0.1:8080`. */
   readonly url: string
@@ -15,7 +15,7 @@ export interface DialRequest {
    * the gateway.
    */
   readonly safety?: false | Partial<SafetySettings>
-  /** Whether requests carry a `traceparent`, so that what is done about them shows in the trace of who asked. */
+  /** Whether requests carry a `traceparent`, which links their spans to the trace of the caller. */
   readonly tracing?: boolean
 }
 
@@ -24,16 +24,16 @@ export interface TransportEvents {
   close(code: number, reason: string): void
 }
 
-/** One open line to a gateway. */
+/** An open socket to a gateway. */
 export interface Transport {
   send(text: string): void
   close(code: number, reason: string): void
 }
 
-/** Opens a line. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
+/** Opens a socket. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it is unreachable. */
 export type Dial = (request: DialRequest, events: TransportEvents) => Promise<Transport>
 
-/** The address of a space's socket. Throws `ConnectionError` where `url` is none. */
+/** The WebSocket URL of a space. Throws `ConnectionError` for an invalid `url`. */
 export function socketUrl({ url, space, after, epoch, tail }: DialRequest): string {
   if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`)

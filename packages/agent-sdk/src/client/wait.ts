@@ -2,7 +2,7 @@ import { ConnectionError } from './errors.js'
 
 export interface WaitOptions {
   readonly signal?: AbortSignal
-  /** Milliseconds until waiting is given up; default 60,000; `Infinity` = never. */
+  /** Milliseconds to wait; default 60,000; `Infinity` = no limit. */
   readonly timeoutMs?: number
 }
 
