@@ -81,20 +81,20 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
   }
 }
 
-/** Resources of a server that participants are told about when they change: in all, and of one participant. */
+/** Limits of resource subscriptions: in all, and of one participant. */
 const [maxSubscriptions, maxOwnSubscriptions] = [1000, 100]
-/** Characters of the address of one. */
+/** The longest URI of a subscription. */
 const maxUriChars = 2048
-/** Milliseconds between two announcements of the same. */
+/** Milliseconds between two announcements about one resource or list. */
 const minIntervalMs = 1000
 
 const isOk = (response: object): boolean => !('error' in response)
 
-/** Who has subscribed to which resource of a server. */
+/** The subscribers of the resources of a server. */
 class ResourceSubscriptions {
   readonly #byUri = new Map<string, Set<string>>()
 
-  /** What was asked, and answered. */
+  /** Handles an answered subscribe or unsubscribe request. */
   onAnswered(from: string, { method, params }: McpRequestPayload, response: object): void {
     const uri = params?.uri
     if (typeof uri !== 'string' || !isOk(response)) return
@@ -107,7 +107,7 @@ class ResourceSubscriptions {
     }
   }
 
-  /** Whether this ends the subscription of one participant to what others still want to hear of. */
+  /** Whether other participants are still subscribed after this request. */
   endsForOneOnly(from: string, { method, params }: McpRequestPayload): boolean {
     if (method !== 'resources/unsubscribe') return false
     return [...(this.#byUri.get(String(params?.uri)) ?? [])].some((each) => each !== from)
@@ -124,11 +124,11 @@ class ResourceSubscriptions {
   }
 }
 
-/** Tells of changes; of several that are about the same and come fast, the first and the last. */
+/** Announces changes. Of rapid changes to one resource, the first and the last are sent. */
 class Announcements {
   readonly #space: Pick<SpaceClient, 'send'>
   readonly #log: (line: string) => void
-  /** By what is told: what is to be told next of it. */
+  /** The payload to send next, by method, URI and addressee. */
   readonly #sending = new Map<string, McpRequestPayload | undefined>()
 
   constructor(space: Pick<SpaceClient, 'send'>, log: (line: string) => void) {
@@ -171,7 +171,7 @@ function retryAfterMs(error: unknown): number | undefined {
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 type Notify = (notification: McpRequestPayload) => void
 
-/** Milliseconds in which a server may still notify of a call that has ended, or was cancelled. */
+/** Milliseconds in which a server may still send notifications about a finished or cancelled call. */
 const quietMs = 60_000
 
 /**
@@ -183,7 +183,7 @@ class Callers {
   /** When the last call of each participant ended. */
   readonly #endedAt = new Map<string, number>()
 
-  /** Gives back what ends it. */
+  /** Returns the function that ends the call. */
   begin(request: Request, notify: Notify): () => void {
     this.#running.set(request, notify)
     return () => {
@@ -193,7 +193,7 @@ class Callers {
     }
   }
 
-  /** Tells the only caller there can be; `false` where nobody is to be told. */
+  /** Notifies the only possible caller; returns `false` if there is none or several. */
   notifyOnlyCaller(notification: McpRequestPayload): boolean {
     const [only, ...more] = this.#running
     if (only === undefined || more.length > 0) return false

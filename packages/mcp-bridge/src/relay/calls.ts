@@ -11,12 +11,12 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** How long to wait for the response, in ms; default 300000. */
   readonly timeoutMs?: number
-  /** Gets what the server certainly tells about this request, under the token that the request came with. */
+  /** Receives notifications about this request, with the progress token of the caller. */
   readonly onNotification?: (notification: McpRequestPayload) => void
 }
 
 interface Calls {
-  /** Sends a request under an id of ours; the response comes back under the asker's. Never rejects. */
+  /** Sends a request under an internal id; the response has the id of the caller. Never rejects. */
   request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload>
   /** Sends a notification; rejects when the server has ended. */
   notify(payload: McpRequestPayload): Promise<void>
@@ -25,7 +25,7 @@ interface Calls {
    * whose stream it came, where each has a stream of its own.
    */
   onMessage(message: JSONRPCMessage, streamOf: RequestId | undefined): boolean
-  /** The server has ended: answers what is pending, and from now on every request at once. */
+  /** The server has ended: fails pending and future requests. */
   end(reason: string): void
 }
 
@@ -36,7 +36,7 @@ interface Pending {
 
 type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
 
-/** Requests on their way, between many askers and the server called `name`. */
+/** Pending requests of many callers to the server called `name`. */
 export function createCalls(name: string, send: Send): Calls {
   const pending = new Map<unknown, Pending>()
   const server = `the tool server "${name}"`
@@ -62,7 +62,7 @@ export function createCalls(name: string, send: Send): Calls {
         const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
         // If it cannot be sent the server is ending, and there is nothing left to cancel.
         send(notice).catch(() => {})
-        // Where each reply has a stream of its own, to leave it is another way to say so.
+        // With a stream per reply, closing the stream cancels as well.
         reply.abort(reason)
       }
       const abort = () => giveUp(RelayError.cancelled, cancelled(signal))
@@ -139,7 +139,7 @@ export function createCalls(name: string, send: Send): Calls {
 
 const isOurs = (id: unknown): boolean => typeof id === 'number' && id >= FIRST_ID
 
-/** Just the members of JSON-RPC: of a message with any other, strict servers take no notice at all. */
+/** Only JSON-RPC members: strict servers ignore messages with others. */
 function toMessage({ method, params }: McpRequestPayload) {
   return { jsonrpc: '2.0', method, ...(params !== undefined && { params }) } as const
 }
@@ -151,27 +151,27 @@ function cancelled(signal: AbortSignal | undefined): string {
 
 type Token = string | number
 
-/** By this an asker knows its progress notifications; another asker may have the same. */
+/** Progress tokens are unique to one caller only. */
 function getProgressToken({ params }: McpRequestPayload): Token | undefined {
   const { _meta } = (params ?? {}) as { _meta?: { progressToken?: unknown } | null }
   const token = _meta?.progressToken
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
-/** The request with this token for the asker's own. One that asks for no progress stays as it is. */
+/** Replaces the progress token of the caller. Requests without one stay unchanged. */
 function replaceToken(request: McpRequestPayload, token: Token): McpRequestPayload {
   if (getProgressToken(request) === undefined) return request
   const { params } = request
   return { ...request, params: { ...params, _meta: { ...(params?._meta as object), progressToken: token } } }
 }
 
-/** A notification with this token for the one it came under, if it came under one. */
+/** Restores the progress token of the caller. */
 function withCallerToken(notification: McpRequestPayload, token: Token | undefined): McpRequestPayload {
   if (notification.params?.progressToken === undefined) return notification
   return { ...notification, params: { ...notification.params, progressToken: token } }
 }
 
-/** JSON-RPC codes of what the relay itself has to answer, because the server did not. */
+/** JSON-RPC codes for errors of the relay. */
 const RelayError = {
   serverEnded: -32000,
   timedOut: -32001,
@@ -184,7 +184,7 @@ function failure(code: number, message: string): McpResponsePayload {
   return { jsonrpc: '2.0', error: { code, message } }
 }
 
-/** The response with the id of the one who asked: none where the request had none. */
+/** The response with the id of the request, or without an id if the request had none. */
 export function withRequestId(request: McpRequestPayload, response: McpResponsePayload): McpResponsePayload {
   if (request.id !== undefined) return { ...response, id: request.id }
   const { id: _, ...rest } = response

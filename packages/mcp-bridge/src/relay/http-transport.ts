@@ -19,7 +19,7 @@ const TERMINATE_TIMEOUT_MS = 1000
 interface HttpTransportOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** How long a server that has lost the session may take to greet again, in ms. */
+  /** Milliseconds for a new handshake after the server lost the session. */
   readonly handshakeTimeoutMs: number
 }
 
@@ -33,7 +33,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     end = (reason) => resolve({ reason })
   })
   let isClosed = false
-  /** How the session was begun, where there is one. */
+  /** The `initialize` request of the session. */
   let initializeRequest: JSONRPCRequest | undefined
   let renewal: Promise<void> | undefined
   let onHandshakeMessage = (_message: JSONRPCMessage): boolean => false
@@ -70,7 +70,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     await inner.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
   }
 
-  /** However many messages met the end of a session, the next one is begun once. */
+  /** Concurrent failures of a session renew it once. */
   const renewSession = async (): Promise<void> => {
     if (initializeRequest === undefined || isClosed) return
     renewal ??= beginSession(initializeRequest).finally(() => {
@@ -84,7 +84,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     }
   }
 
-  /** What reads the stream of a reply was begun by the sending of its request, and runs in its context. */
+  /** The stream of a reply is read in the async context of its request. */
   const stream = new AsyncLocalStorage<RequestId | undefined>()
   const sendOnce = (message: JSONRPCMessage, options?: SendOptions): Promise<void> => {
     const id = 'method' in message && 'id' in message ? message.id : undefined
@@ -129,10 +129,10 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   return transport
 }
 
-/** Statuses that are about who asks, not about what is asked. */
+/** Statuses about the caller, not the request. */
 const personal = [401, 403]
 
-/** The answer to a message that came as an HTTP error: so revision 2026-07-28 answers an unknown method. */
+/** The JSON-RPC answer in an HTTP error: revision 2026-07-28 answers unknown methods so. */
 function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessage | undefined {
   if (!(error instanceof SdkHttpError) || !('id' in message) || personal.includes(error.status))
     return undefined
@@ -140,23 +140,23 @@ function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessa
   return parseErrorBody(text)?.id === message.id ? (JSON.parse(String(text)) as JSONRPCMessage) : undefined
 }
 
-/** By the specification it is a 404; servers modelled on older examples of the SDK say 400 and the reason. */
+/** The specification says 404; older examples of the SDK use 400 with a reason. */
 function hasLostSession(error: unknown): boolean {
   if (!(error instanceof SdkHttpError)) return false
   return error.status === 404 || (error.status === 400 && /session/i.test(String(error.data.text)))
 }
 
 interface Watcher {
-  /** There is no server at the address. */
+  /** No server answers at the address. */
   onUnavailable(reason: string): void
-  /** The server knows nothing more of a session whose stream it had opened. */
+  /** The server no longer knows a session whose stream it had opened. */
   onStreamLost(): void
 }
 
-/** What a proxy answers for a server that is not there; a single slow answer (504) is another matter. */
+/** Statuses of a proxy without a server. A single slow answer (504) is different. */
 const awayStatuses = [502, 503]
 
-/** Fetch that tells what has become of the server, and hides what the headers hold from what errors quote. */
+/** `fetch` that reports an unavailable server and redacts header values in errors. */
 function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watcher): FetchLike {
   const redact = redactor(headers)
   let hasStream = false
@@ -177,18 +177,18 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
   }
 }
 
-/** An answer that is merely slow to begin fails like this, too. */
+/** A slow answer fails in the same way, and is excluded. */
 function isAbsence(error: unknown): boolean {
   return isNetworkFailure(error) && !('code' in error.cause && error.cause.code === 'UND_ERR_HEADERS_TIMEOUT')
 }
 
-/** As much as a server may say in one line over stdio. */
+/** The limit of a line over stdio. */
 const MAX_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE
 
-/** What ends an event of a stream. */
+/** The end of a server-sent event. */
 const emptyLine = /\r?\n\r?\n|\r\r/g
 
-/** The same response, but a message in it that is too long to be held in memory is an error. */
+/** Limits the size of each message of a response. */
 function bounded(response: Response): Response {
   if (response.body === null) return response
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
@@ -203,17 +203,17 @@ function bounded(response: Response): Response {
   return new Response(response.body.pipeThrough(count), response)
 }
 
-/** Bytes since the last end of an event. One that is cut between two chunks is found by the next. */
+/** Bytes since the last complete event. */
 function afterLastEvent(chunk: Uint8Array, before: number): number {
   const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1')
   const last = [...text.matchAll(emptyLine)].at(-1)
   return last === undefined ? before + chunk.length : chunk.length - last.index - last[0].length
 }
 
-/** Shorter words of a header are no secrets, and would be found in any text. */
+/** Shorter header values are not redacted: they would match any text. */
 const SHORTEST_SECRET = 8
 
-/** Hides what headers hold from text that is logged: a server may quote what it was sent. */
+/** Redacts header values in logged text, which a server may echo. */
 function redactor(headers: Readonly<Record<string, string>>): (text: string) => string {
   const words = Object.values(headers).flatMap((value) => value.trim().split(/\s+/))
   const secrets = words.filter((word) => word.length >= SHORTEST_SECRET)

@@ -38,7 +38,7 @@ const asking = describeTool<AskArgs>({
   annotations: { openWorldHint: true, destructiveHint: false },
 })
 
-/** `mayInterrupt`: whether what is proposed meanwhile is put to the user of this client in the middle of the call. */
+/** `mayInterrupt`: whether the user of this client can be asked to decide proposals during the call. */
 export function addAsk(
   server: McpServer,
   service: SpaceService,
@@ -63,7 +63,7 @@ export function addAsk(
   })
 }
 
-/** A new one, or the one for which the client has come back, with what its user has decided meanwhile. */
+/** A new question, or the one that the client resumes, with the decisions of its user. */
 async function getQuestion(
   service: SpaceService,
   { message: text, to, timeout_seconds: seconds = defaultSeconds }: AskArgs,
@@ -87,7 +87,7 @@ async function getQuestion(
   return question
 }
 
-/** A form for what is proposed before the answer is there; the client comes back with it. */
+/** A form for a proposal that arrives before the answer. The client calls again with the filled form. */
 async function getInterruption(
   { approvals, stateCodec }: SpaceService,
   question: Question,

@@ -4,12 +4,12 @@ import { type AnyEnvelope, contextParent, Kind, namespaceOf } from '@meup/protoc
 type Listener = (uri: string) => void
 
 const defaultThrottleMs = 250
-/** Namespaces of what makes steps of the audit. */
+/** Namespaces of envelopes that are steps of the audit. */
 const audited: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
 
-/** Tells which resources read otherwise than before: each at most once in a while, and always in the end. */
+/** Notifies listeners of changed resources, throttled; the last change is always reported. */
 export class Changes {
   readonly #uris: Uris
   readonly #throttleMs: number
@@ -28,7 +28,7 @@ export class Changes {
     space.on('closed', () => clearTimeout(this.#timer))
   }
 
-  /** Gives back what ends it. */
+  /** Returns the function that removes the listener. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -52,7 +52,7 @@ function getChangedUris(envelope: AnyEnvelope, uris: Uris): string[] {
   const { id, kind, from, context, correlationId } = envelope
   const space = namespaceOf(kind)
   const isSpeech = space === namespaceOf(Kind.chat) && context === undefined
-  // A turn has ended: what is told of the latest one that has is another.
+  // An answer ends a turn, which changes the latest reasoning.
   const isAnswer = kind === Kind.chat && isSpeech && correlationId !== undefined
   const place = context ?? (kind === Kind.reasoningStart ? id : undefined)
   return [
@@ -65,24 +65,24 @@ function getChangedUris(envelope: AnyEnvelope, uris: Uris): string[] {
   ]
 }
 
-/** A context and all that it is nested in. */
+/** A context and its ancestors. */
 function getContextPath(context: string): string[] {
   const parent = contextParent(context)
   return parent === undefined ? [context] : [context, ...getContextPath(parent)]
 }
 
-/** Where the resources of a space are. */
+/** The URIs of the resources of a space. */
 export interface Uris {
-  /** What all of them begin with. */
+  /** The common prefix. */
   readonly base: string
   readonly transcript: string
   readonly contexts: string
   context(path: string): string
   readonly audit: string
   turnAudit(agent: string, turn: number): string
-  /** Of the latest turn that has ended, or of a numbered one. */
+  /** Of the latest completed turn, or of a numbered one. */
   reasoning(agent: string, turn?: number): string
-  /** As RFC 6570 writes them. */
+  /** URI templates (RFC 6570). */
   readonly templates: Readonly<Record<'context' | 'audit' | 'latest' | 'turn', string>>
 }
 

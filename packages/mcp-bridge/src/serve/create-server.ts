@@ -12,7 +12,7 @@ import { formatError } from './tool.js'
 /** `legacy` = revisions up to 2025-11-25, where a server may ask its client; `modern` = from 2026-07-28 on. */
 type Era = 'legacy' | 'modern'
 
-/** The server for one client of the legacy era, which is told and asked things without having called. */
+/** The server for one client of the legacy era. It may send notifications and requests at any time. */
 export function createLegacyServer(service: SpaceService): McpServer {
   const server = createSpaceServer(service, 'legacy')
   addSubscriptions(server, service)
@@ -20,7 +20,7 @@ export function createLegacyServer(service: SpaceService): McpServer {
   return server
 }
 
-/** The server for one client, or in the modern era over HTTP for one of its requests. */
+/** The server for one client; in the modern era over HTTP, for one request. */
 export function createSpaceServer(service: SpaceService, era: Era): McpServer {
   const { space, stateCodec } = service
   const server = new McpServer(
@@ -35,7 +35,7 @@ export function createSpaceServer(service: SpaceService, era: Era): McpServer {
       requestState: { verify: stateCodec.verify },
     },
   )
-  // Before, the user is asked as soon as something is proposed; since, only in the course of a call.
+  // Legacy clients are asked immediately about each proposal, modern clients only during a call.
   addAsk(server, service, (context) => era === 'modern' && canElicit(server, context))
   addSpeech(server, service)
   addCalls(server, service)
@@ -51,7 +51,7 @@ const createInstructions = ({ space, uris }: SpaceService): string =>
     `What agents think is in ${uris.contexts} and ${uris.audit}.`,
   ].join(' ')
 
-/** The SDK needs a limit; people take their time, and what is decided elsewhere ends the form. */
+/** The SDK requires a timeout. Forms end when the proposal is settled. */
 const longestTimerMs = 2 ** 31 - 1
 
 /**
@@ -102,10 +102,10 @@ async function elicitOne(
   }
 }
 
-/** Addresses that one client may subscribe to. */
+/** Subscriptions of one client. */
 const maxSubscriptions = 1000
 
-/** Tells a client of changes of what it has subscribed to: up to revision 2025-11-25 the server keeps the list. */
+/** Notifies a client of changes of its subscriptions. Up to revision 2025-11-25 the server keeps them. */
 function addSubscriptions(server: McpServer, service: SpaceService): void {
   const subscribed = new Set<string>()
   const { server: protocol } = server
@@ -123,7 +123,7 @@ function addSubscriptions(server: McpServer, service: SpaceService): void {
   sendChanges(server, service, (uri) => subscribed.has(uri))
 }
 
-/** Tells of all that changes, unless told otherwise: for whoever passes on only what its client asked for. */
+/** Notifies of all wanted changes; default: all, for clients whose transport filters them. */
 export function sendChanges(
   server: McpServer,
   { changes, log }: SpaceService,
@@ -138,7 +138,7 @@ export function sendChanges(
   onceClosed(server, stop)
 }
 
-/** The SDK knows one listener; there may be several here. */
+/** Adds a close listener; the SDK supports only one. */
 function onceClosed({ server }: McpServer, listener: () => void): void {
   const before = server.onclose
   server.onclose = () => {

@@ -9,17 +9,17 @@ import {
 import type { SpaceService } from './service.js'
 import { formatError } from './tool.js'
 
-/** Characters of the arguments that are shown. */
+/** Characters of the parameters that are shown. */
 const maxParameterChars = 1000
 
 export type Decision =
   | { readonly decision: 'approve' }
   | { readonly decision: 'reject'; readonly reason: string }
 
-/** Why somebody refuses who does not say why. */
+/** The reason of a rejection without one. */
 export const defaultReason = 'disagree'
 
-/** What a proposal asks of whoever decides it. */
+/** The form for deciding a proposal. */
 export function createForm(proposal: ProposalView, mayReject: boolean): ElicitRequestFormParams {
   const { source, tool, parameters, rationale } = proposal
   const target = [...(source.to === undefined ? [] : [source.to.join(', ')]), onOneLine(tool)].join('/')
@@ -47,7 +47,7 @@ export function createForm(proposal: ProposalView, mayReject: boolean): ElicitRe
   }
 }
 
-/** What somebody has filled in; `undefined` = nothing that decides. */
+/** The decision in a filled form; `undefined` = none. */
 export function readDecision(content: Readonly<Record<string, unknown>> | undefined): Decision | undefined {
   const { decision, reason } = content ?? {}
   if (decision === 'approve') return { decision }
@@ -55,18 +55,18 @@ export function readDecision(content: Readonly<Record<string, unknown>> | undefi
   return { decision, reason: typeof reason === 'string' && reason.trim() !== '' ? reason : defaultReason }
 }
 
-/** Whether the client of this request can show its user a form. */
+/** Whether the client can show forms. */
 export function canElicit({ server }: McpServer, { mcpReq }: Pick<ServerContext, 'mcpReq'>): boolean {
   const envelope: { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } = mcpReq.envelope ?? {}
   const declared = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
   return hasForms(declared?.elicitation)
 }
 
-/** A client from before there were modes names none, and means forms. */
+/** Clients without modes support forms. */
 export const hasForms = (elicitation: { form?: unknown; url?: unknown } | undefined): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 
-/** Does what somebody has filled into a form. What comes of it is for the proposer, and not waited for. */
+/** Applies the decision of a filled form. Its result is for the proposer and is not awaited. */
 export function applyDecision(
   { approvals, log }: Pick<SpaceService, 'approvals' | 'log'>,
   id: string,

@@ -17,21 +17,21 @@ import { openSpaceService, type ServedSpace } from './service.js'
 import type { Serving } from './stdio.js'
 
 export interface HttpServing extends Serving {
-  /** Where clients speak Streamable HTTP, such as `http://127.0.0.1:8081/mcp`. */
+  /** The Streamable HTTP endpoint, such as `http://127.0.0.1:8081/mcp`. */
   readonly url: string
 }
 
 export interface HttpOptions {
   /** 0 = any free port. */
   readonly port: number
-  /** What clients have to send as `Authorization: Bearer <token>`; another one than the participant's own. */
+  /** Required as `Authorization: Bearer <token>`; not the participant's own token. */
   readonly token: string
 }
 
-/** Other machines are served through a proxy that knows whom it lets in. */
+/** Loopback only. Other machines need an authenticating proxy. */
 const host = '127.0.0.1'
 
-/** Serves a space over Streamable HTTP to programs of this machine that know the token. Rejects when it cannot listen. */
+/** Serves a space over Streamable HTTP to local programs with the token. Rejects when it cannot listen. */
 export async function serveSpaceOverHttp(
   served: ServedSpace,
   { port, token }: HttpOptions,
@@ -42,7 +42,7 @@ export async function serveSpaceOverHttp(
     legacy: 'reject',
     onerror: (error) => service.log(`MCP: ${error.message}`),
   })
-  // Here a server lives for one request: who listens for changes listens to the handler.
+  // Servers live for one request here; the handler sends notifications.
   service.changes.listen((uri) => modern.notify.resourceUpdated(uri))
   const http = createServer(
     getRequestListener(async (request) => {
@@ -69,7 +69,7 @@ export async function serveSpaceOverHttp(
   }
 }
 
-/** The only path there is. */
+/** The only path. */
 const path = '/mcp'
 
 /**
@@ -84,11 +84,11 @@ function checkRequest(request: Request, token: string): Response | undefined {
   if (new URL(request.url).pathname !== path) return refuse(404, `there is only ${path} here`)
   const [, given = ''] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
   if (isSame(given, token)) return undefined
-  // With 401, clients of MCP begin to look for OAuth, which is not here, and tell their user of that instead.
+  // After a 401, MCP clients would look for OAuth and report its absence instead.
   return refuse(403, 'this server has no OAuth: send its token as Authorization: Bearer <token>')
 }
 
-/** Digests have one length, so that comparing them tells nothing. */
+/** Digests have equal length, so the comparison leaks nothing. */
 const isSame = (given: string, token: string): boolean => timingSafeEqual(digest(given), digest(token))
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
@@ -99,13 +99,13 @@ function refuse(status: number, message: string): Response {
 
 type Transport = WebStandardStreamableHTTPServerTransport
 
-/** Sessions past this many are ended, those first that were idle longest: clients may go without a word. */
+/** Beyond this the sessions idle for longest are closed: clients may leave without notice. */
 const maxSessions = 100
 
-/** Streamable HTTP up to revision 2025-11-25: each client has a session, over which the server may ask it, too. */
+/** Sessions of Streamable HTTP up to revision 2025-11-25. The server can send requests over them. */
 class Sessions {
   readonly #create: () => McpServer
-  /** By when they were used last. */
+  /** In order of last use. */
   readonly #open = new Map<string, Transport>()
 
   constructor(create: () => McpServer) {

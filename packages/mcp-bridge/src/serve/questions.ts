@@ -4,19 +4,19 @@ import { Bounded, onOneLine, payloadText } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
 
 export interface TimedAnswer extends Answer {
-  /** When it was given, RFC 3339, by the gateway's clock. */
+  /** When it was sent, RFC 3339, by the gateway's clock. */
   readonly ts: string
 }
 
-/** Something that was asked, until it is answered or taken back. */
+/** A question, until it is answered or cancelled. */
 export interface Question {
   readonly id: string
   readonly answer: Promise<TimedAnswer>
-  /** Who listens to what is thought about it, one thought at a time; `undefined` = nobody does any more. */
+  /** Receives thoughts about the question; `undefined` = no client listens. */
   listener: ((thought: string) => void) | undefined
-  /** Proposals that are none of its business, or were put to the asker already. */
+  /** Proposals that were open before, or that the client was asked about already. */
   readonly seen: Set<string>
-  /** The asker does not want to know any more; whoever works on it is told. */
+  /** Cancels the question and notifies those who work on it. */
   cancel(reason: string): void
 }
 
@@ -26,7 +26,7 @@ export interface Asking {
   readonly seen: Iterable<string>
 }
 
-/** Questions past this many are forgotten, oldest first: an asker that was told to come back need not do so. */
+/** Beyond this the oldest questions are dropped: clients need not resume them. */
 const maxQuestions = 1000
 const maxThoughtChars = 2000
 
@@ -45,7 +45,7 @@ export class Questions {
     return this.#known.get(id)
   }
 
-  /** Says it, and begins to wait. The answer rejects as that of `Space.ask` does. */
+  /** Sends the question. The answer rejects like that of `SpaceClient.ask`. */
   ask(message: string, { to, timeoutMs, seen }: Asking): Question {
     const id = randomUUID()
     const abort = new AbortController()
@@ -71,13 +71,13 @@ export class Questions {
     return question
   }
 
-  /** Takes everything back. Resolves when the space knows. */
+  /** Cancels all questions. Resolves when the space has the cancellations. */
   async close(reason: string): Promise<void> {
     for (const question of this.#open) question.cancel(reason)
     await Promise.allSettled(this.#cancellations)
   }
 
-  /** Whoever may not say so leaves the other to work in vain. */
+  /** Sends the cancellation, if this participant may. */
   #sendCancel(id: string, to: readonly string[] | undefined, reason: string): void {
     const draft = { kind: Kind.chatCancel, correlationId: id, payload: { reason }, ...(to && { to }) }
     if (!this.#space.can(draft)) return
@@ -87,7 +87,7 @@ export class Questions {
   }
 }
 
-/** Hears what is thought in the runs that a question has begun, and when chats were said that answer it. */
+/** Observes the thoughts in runs that a question triggered, and the times of its answers. */
 class QuestionObserver {
   readonly #question: string
   readonly #think: (thought: string) => void

@@ -75,14 +75,14 @@ async function toContents({ href }: URL, mimeType: string, read: () => Promise<u
 
 /** Envelopes, steps or contexts in one resource; the most that a gateway returns at once. */
 const maxItems = 1000
-/** Turns among which an answered one is looked for: so many more may have begun since. */
+/** Latest turns that are searched for an answered one. */
 const maxTurnsSearched = 100
-/** Turns in the resource of the audit. */
+/** Turns in the audit resource. */
 const latestTurns = 20
 
 interface Page<Item> {
   readonly items: readonly Item[]
-  /** Whether that is all there is; else these are the latest. */
+  /** Whether these are all items, or the latest ones. */
   readonly isWhole: boolean
 }
 
@@ -103,7 +103,7 @@ async function readContexts(reading: SpaceReading): Promise<Page<unknown>> {
   return { items: contexts.slice(-maxItems), isWhole: contexts.length <= maxItems }
 }
 
-/** One context with what is nested in it, and what was said there. Rejects with `not_found`. */
+/** One context with its nested contexts and envelopes. Rejects with `not_found`. */
 async function readContext(reading: SpaceReading, path: string): Promise<object> {
   if (parseContext(path, anyContext) === undefined) {
     throw new ProtocolError('not_found', `${path} is no context, such as run or run/step`)
@@ -121,15 +121,15 @@ async function readLatest(reading: SpaceReading, query: Query): Promise<Page<Any
   return { items: envelopes.toReversed(), isWhole: !has_more }
 }
 
-/** What agents did lately, turn by turn: Markdown. */
+/** The audit of the latest turns, Markdown. */
 const readAudit = (reading: SpaceReading): Promise<string> =>
   reading.text('audit/export', { format: 'markdown', limit: `${latestTurns}` })
 
-/** The same of one turn. Rejects with `not_found`. */
+/** The audit of one turn. Rejects with `not_found`. */
 const readTurnAudit = (reading: SpaceReading, space: string, agent: string, turn: string): Promise<string> =>
   reading.text('audit/export', { format: 'markdown', thread_id: getThreadId(space, agent), turn })
 
-/** Why an agent used its tools in its latest turn that has ended, or in a numbered one. Rejects with `not_found`. */
+/** Why an agent used its tools in its latest completed turn, or in a numbered one. Rejects with `not_found`. */
 async function readReasoning(
   reading: SpaceReading,
   space: string,
@@ -147,7 +147,7 @@ async function readReasoning(
   return reasoningCommand(turn ?? '', { turns, isActive: false }).join('\n')
 }
 
-/** The number of the turn that an agent's answer has ended; `undefined` = it is none of the latest. */
+/** The number of the turn that ended with an agent's answer; `undefined` = none of the latest. */
 export async function turnEndedAt(
   reading: SpaceReading,
   space: string,

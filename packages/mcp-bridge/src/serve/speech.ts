@@ -9,7 +9,7 @@ interface SendArgs {
   readonly reply_to?: string
 }
 
-/** Milliseconds in which the space takes what is said; it may be away meanwhile. */
+/** Milliseconds to wait for the acknowledgement, including reconnects. */
 const sendTimeoutMs = 60_000
 
 export const message = { type: 'string', minLength: 1, description: 'what to say' }
@@ -59,7 +59,7 @@ export function addSpeech(server: McpServer, { space }: SpaceService): void {
   )
 }
 
-/** What is sent while the line is down is sent when it is there again, wanted or not. */
+/** A timeout does not stop the message: it is sent after a reconnect. */
 function withTimeout<Value>(sending: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const giveUp = AbortSignal.any([signal, AbortSignal.timeout(sendTimeoutMs)])

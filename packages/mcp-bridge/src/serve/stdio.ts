@@ -4,13 +4,13 @@ import { createLegacyServer, createSpaceServer, sendChanges } from './create-ser
 import { openSpaceService, type ServedSpace, type SpaceService } from './service.js'
 
 export interface Serving {
-  /** Resolves when the client has gone, or the space was closed by an error, with that error. */
+  /** Resolves when the client has disconnected, or the space was closed by an error, with that error. */
   readonly ended: Promise<Error | undefined>
-  /** Takes back what is still being asked, and leaves the space. */
+  /** Cancels open questions, and closes the client. */
   close(): Promise<void>
 }
 
-/** Serves a space to whoever has started this process: MCP on its stdin and stdout, of any revision. */
+/** Serves a space over MCP on stdin and stdout, in any revision. */
 export function serveSpaceOverStdio(served: ServedSpace): Serving {
   const service = openSpaceService(served)
   const transport = new StdioServerTransport()
@@ -34,7 +34,7 @@ export function serveSpaceOverStdio(served: ServedSpace): Serving {
   }
 }
 
-/** Its client subscribes with the SDK, which takes all that is told and passes on what was asked for. */
+/** The SDK keeps the subscriptions and filters notifications. */
 function createModernServer(service: SpaceService): McpServer {
   const server = createSpaceServer(service, 'modern')
   sendChanges(server, service)

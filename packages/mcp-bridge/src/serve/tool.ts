@@ -23,7 +23,7 @@ interface ToolSpec {
   readonly annotations?: ToolAnnotations
 }
 
-/** What clients are told of a tool. To be made once: its schema is compiled. */
+/** The description of a tool. Create it once: its schema is compiled. */
 type Described<Args> = Omit<ToolSpec, 'input' | 'required'> & {
   readonly inputSchema: StandardSchemaWithJSON<Args, Args>
 }
@@ -42,7 +42,7 @@ export function describeTool<Args = Record<string, never>>({
   return { ...spec, inputSchema }
 }
 
-/** Offers a tool. What its handler throws becomes a result that says what to do about it. */
+/** Registers a tool. Errors of its handler become results that say what to do. */
 export function addTool<Args>(
   server: McpServer,
   name: string,
@@ -58,7 +58,7 @@ export function addTool<Args>(
   })
 }
 
-/** A value for programs, and the same as text for models. */
+/** A value as structured content and as JSON text. */
 export const dataResult = (data: Record<string, unknown>): CallToolResult => ({
   content: [{ type: 'text', text: JSON.stringify(data, null, 2) }],
   structuredContent: data,
@@ -87,9 +87,9 @@ export const timeoutSeconds = (fallback: number) => ({
 })
 
 interface Failure {
-  /** Of the protocol, of the connection, or what became of a proposal. */
+  /** Code of the error, or the state of the proposal. */
   readonly code: string
-  /** What is wrong and what to do. */
+  /** What happened and what to do. */
   readonly message: string
 }
 
@@ -108,7 +108,7 @@ export const formatError = (error: unknown): string => {
   return `${message} (${code})`
 }
 
-/** A refusal as the result of a tool: models read it, and may do better. */
+/** An error as the result of a tool, for models to read. */
 const failureResult = (error: unknown): CallToolResult => ({
   isError: true,
   content: [{ type: 'text', text: formatError(error) }],
@@ -121,7 +121,7 @@ interface Report {
   readonly message?: string
 }
 
-/** Tells the client how far its request is; `undefined` where it did not ask to be told. */
+/** Reports progress to the client; `undefined` if it did not ask for progress. */
 export function createProgressReporter(
   { mcpReq }: ServerContext,
   log: (line: string) => void,
@@ -146,7 +146,7 @@ const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
   'emergency',
 ])
 
-/** Passes log messages about a call on to its client, from the level on that it has asked for. */
+/** Forwards log messages about a call, from the level that the client has set. */
 export function createLogForwarder(
   { mcpReq }: ServerContext,
   log: (line: string) => void,
