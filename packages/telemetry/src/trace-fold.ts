@@ -1,4 +1,4 @@
-import { type ContextFold, type ContextView, createContextFold, endOf, Traces } from '@meup/folds'
+import { type ContextFold, type ContextView, createContextFold, getEnding, Traces } from '@meup/folds'
 import { contextParent, correlations, type Envelope } from '@meup/protocol'
 import { Calls } from './calls.js'
 import { createAttributes, SpanScope, type TraceSpan } from './span.js'
@@ -68,7 +68,7 @@ function createContextSpan(
 ): TraceSpan {
   const { context, opening, metadata, startedAt } = view
   const agent = view.owner ?? ''
-  const [state] = endOf(ending)
+  const [state] = getEnding(ending)
   const parent =
     contextParent(context) === undefined ? traces.originOf(context) : scope.findSpan(contextParent(context))
   const model = metadata?.model

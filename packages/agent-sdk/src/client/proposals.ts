@@ -3,8 +3,8 @@ import {
   type Capability,
   correlations,
   type EnvelopeOf,
+  getMember,
   Kind,
-  memberOf,
   type PayloadPattern,
   ProtocolError,
   type WelcomePayload,
@@ -256,8 +256,8 @@ const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
 function toOpenProposal(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: string): OpenProposal {
   const { id, from, ts, to, rationale, context, correlationId, parallelGroup, payload } = envelope
   const { method, params, expiresAt, uses = 1 } = payload
-  const payloadBytes = memberOf(encoder.encode(frame), 'payload')
-  const paramsBytes = payloadBytes && memberOf(payloadBytes, 'params')
+  const payloadBytes = getMember(encoder.encode(frame), 'payload')
+  const paramsBytes = payloadBytes && getMember(payloadBytes, 'params')
   return {
     ...{ id, from, ts, method, usesLeft: uses, rejectedBy: [] },
     ...(to && { to }),

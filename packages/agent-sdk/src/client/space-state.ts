@@ -9,12 +9,12 @@ import {
   type EnvelopeOf,
   GATEWAY,
   GUEST,
+  getKindRule,
   hiddenByAfter,
   Kind,
   namespaceOf,
   type ParticipantInfo,
   PatternError,
-  ruleOf,
   type Subject,
   type WelcomePayload,
 } from '@meup/protocol'
@@ -180,7 +180,7 @@ export class OwnCapabilities {
   }
 
   allow(envelope: Subject): boolean {
-    const rule = ruleOf(envelope.kind)
+    const rule = getKindRule(envelope.kind)
     if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
     if (rule?.free) return true
     // Compiled one by one: configured and granted capabilities together can exceed the limit of a list.

@@ -2,10 +2,10 @@ import {
   Bounded,
   createContextFold,
   createTranscript,
+  getSource,
   type Message,
   payloadText,
   type Source,
-  sourceOf,
 } from '@meup/folds'
 import {
   contextRoot,
@@ -147,7 +147,7 @@ const hasReasoningText = ({ kind, payload }: Envelope): boolean =>
   payloadText(payload).trim() !== ''
 
 const toThought = (envelope: Envelope): Thought => ({
-  source: sourceOf(envelope),
+  source: getSource(envelope),
   ts: envelope.ts,
   text: payloadText(envelope.payload),
   context: envelope.kind === Kind.reasoningStart ? openedContext(envelope) : envelope.context,

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { DialRequest, Space } from '@meup/agent-sdk'
+import type { DialRequest, SpaceClient } from '@meup/agent-sdk'
 import type { ServedSpace, Serving, SpaceReading } from '@meup/mcp-bridge/serve'
 import type { Command } from 'commander'
 import { createToken, isOpenToOthers, makeTokenFolder, readTokenFile } from '../config/tokens.js'
@@ -60,7 +60,7 @@ async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<vo
 }
 
 /** Enters where the oldest open proposal was made, so that this connection knows it to the letter. */
-async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Promise<Space> {
+async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Promise<SpaceClient> {
   const now = Date.now()
   const oldest = (await readProposals(at)).find((each) => isOpenProposal(each, now))
   const space = await enterSpace(

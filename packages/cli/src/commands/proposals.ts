@@ -1,4 +1,4 @@
-import { ConnectionError, type Grant, type Space, ToolError } from '@meup/agent-sdk'
+import { ConnectionError, type Grant, type SpaceClient, ToolError } from '@meup/agent-sdk'
 import { type ProposalView, printable } from '@meup/folds'
 import { correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
@@ -123,7 +123,7 @@ const printGrant = ({ id, recipient }: Grant): boolean =>
 async function decide(
   start: string,
   flags: ConnectionFlags,
-  act: (space: Space, proposal: ProposalView) => Promise<void>,
+  act: (space: SpaceClient, proposal: ProposalView) => Promise<void>,
 ): Promise<void> {
   const proposal = findOpenProposal(await readProposals(resolveTarget(flags)), start, Date.now())
   const space = await enterSpace(flags, { after: proposal.source.seq - 1 })
@@ -136,7 +136,7 @@ async function decide(
 }
 
 /** Resolves when this connection was shown the proposal. */
-async function isShown(space: Space, { id, source }: ProposalView): Promise<void> {
+async function isShown(space: SpaceClient, { id, source }: ProposalView): Promise<void> {
   if (space.welcome.resume.from > source.seq) {
     throw new ProtocolError('proposal_not_found', `the proposal ${id} is no longer in the log`)
   }
@@ -149,7 +149,7 @@ type Result = Readonly<Record<string, unknown>>
  * What comes of a proposal that this participant is about to carry out. Rejects with `ToolError` for an error, with
  * `ConnectionError` when the answer takes longer than so many milliseconds, or the space is closed.
  */
-function awaitProposalResult(space: Space, proposal: string, timeoutMs: number): Promise<Result> {
+function awaitProposalResult(space: SpaceClient, proposal: string, timeoutMs: number): Promise<Result> {
   const { head } = space.welcome.space // What is shown of before was carried out before.
   const result = new Promise<Result>((resolve, reject) => {
     const requests = new Set<string>()

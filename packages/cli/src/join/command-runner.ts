@@ -1,4 +1,4 @@
-import type { DialRequest, Run, Space } from '@meup/agent-sdk'
+import type { DialRequest, Run, SpaceClient } from '@meup/agent-sdk'
 import { onOneLine, reasoningCommand, type Style } from '@meup/folds'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import { formatCapabilities, parseCapabilities } from '../lib/capabilities.js'
@@ -20,7 +20,7 @@ import { type CommandName, helpLines } from './slash-commands.js'
 
 /** What the commands work on. */
 interface CommandContext {
-  readonly space: Space
+  readonly space: SpaceClient
   readonly flags: ConnectionFlags
   readonly view: View
   readonly live: LiveTurns
@@ -221,7 +221,7 @@ const [maxNameColumns, maxListColumns] = [30, 60]
 
 /** The lines of `/participants`: who is here first. `start` = how their names begin. */
 function participantLines(
-  { participants, runs }: Pick<Space, 'participants' | 'runs'>,
+  { participants, runs }: Pick<SpaceClient, 'participants' | 'runs'>,
   start: string,
 ): string[] {
   const isHere = (status: string | undefined): boolean => status === 'present'

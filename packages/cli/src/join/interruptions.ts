@@ -1,4 +1,4 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { Bounded, brief, payloadText } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
 
@@ -12,12 +12,12 @@ interface Interruptible {
 
 /** Which runs answer what one has asked, and asks them to stop. */
 export class RunInterrupter {
-  readonly #space: Pick<Space, 'id' | 'runs' | 'send'>
+  readonly #space: Pick<SpaceClient, 'id' | 'runs' | 'send'>
   readonly #asked = new Bounded<true>(maxRemembered)
   readonly #answering = new Bounded<true>(maxRemembered)
   readonly #titles = new Bounded<string>(maxRemembered)
 
-  constructor(space: Pick<Space, 'id' | 'runs' | 'send'>) {
+  constructor(space: Pick<SpaceClient, 'id' | 'runs' | 'send'>) {
     this.#space = space
   }
 

@@ -1,5 +1,5 @@
 import { createInterface, type Interface } from 'node:readline'
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 import { enterSpace, resolveTarget } from '../lib/connection.js'
 import { exitCodes, formatError } from '../lib/exit.js'
@@ -96,10 +96,10 @@ async function announcePending(
   view.refresh()
 }
 
-const listOthers = ({ id: own, participants }: Space): string[] =>
+const listOthers = ({ id: own, participants }: SpaceClient): string[] =>
   participants.map(({ id }) => id).filter((id) => id !== own)
 
-function announceConnection(space: Space, view: View): void {
+function announceConnection(space: SpaceClient, view: View): void {
   space.on('reconnecting', (inMs, reason) =>
     view.notify(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
   )
@@ -111,7 +111,7 @@ function announceConnection(space: Space, view: View): void {
 /** Takes each line as it is typed. Resolves when one leaves and all lines are done; rejects when one of them fails. */
 async function readTypedLines(
   lines: Interface,
-  space: Space,
+  space: SpaceClient,
   onTyped: (line: string) => Promise<void>,
 ): Promise<void> {
   const taken: Promise<void>[] = []

@@ -1,4 +1,4 @@
-import type { DialRequest, Space } from '@meup/agent-sdk'
+import type { DialRequest, SpaceClient } from '@meup/agent-sdk'
 import { brief, createProposalFold, type ProposalView, reasonText } from '@meup/folds'
 import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, enterSpace } from '../lib/connection.js'
@@ -94,11 +94,11 @@ const approvalTimeoutMs = 60_000
 
 /** Approves and rejects proposals for this participant. */
 export class ProposalDecider {
-  readonly #space: Space
+  readonly #space: SpaceClient
   readonly #flags: ConnectionFlags
   readonly #at: DialRequest
 
-  constructor(space: Space, flags: ConnectionFlags, at: DialRequest) {
+  constructor(space: SpaceClient, flags: ConnectionFlags, at: DialRequest) {
     this.#space = space
     this.#flags = flags
     this.#at = at
@@ -127,7 +127,7 @@ export class ProposalDecider {
   }
 
   /** A proposal older than this connection is decided on a second one, which is resumed before it. */
-  async #with(start: string, act: (space: Space, id: string) => Promise<string>): Promise<string> {
+  async #with(start: string, act: (space: SpaceClient, id: string) => Promise<string>): Promise<string> {
     const known = findByPrefix(this.#space.proposals.list(), start, 'proposal')
     if (known !== undefined) return act(this.#space, known.id)
     const { id, source } = findOpenProposal(await readProposals(this.#at), start, Date.now())

@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { type ConnectOptions, connect, type DialRequest, readEnvironment, type Space } from '@meup/agent-sdk'
+import {
+  type ConnectOptions,
+  connect,
+  type DialRequest,
+  readEnvironment,
+  type SpaceClient,
+} from '@meup/agent-sdk'
 import type { Command } from 'commander'
 import { UsageError } from './exit.js'
 import { readEpoch } from './http-client.js'
@@ -27,7 +33,7 @@ export const withConnection = (command: Command, json = 'print envelopes as JSON
 export async function enterSpace(
   flags: ConnectionFlags,
   resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
-): Promise<Space> {
+): Promise<SpaceClient> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(resolveTarget(flags))
   const space = await connect({ ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) })
   // Requests in the replayed part were meant for an earlier connection: do not answer them.
@@ -64,7 +70,10 @@ function readToken(file: string): string {
 }
 
 /** Enters the space that the flags name for as long as it takes. */
-export async function withSpace(flags: ConnectionFlags, act: (space: Space) => Promise<void>): Promise<void> {
+export async function withSpace(
+  flags: ConnectionFlags,
+  act: (space: SpaceClient) => Promise<void>,
+): Promise<void> {
   const space = await enterSpace(flags)
   try {
     await act(space)

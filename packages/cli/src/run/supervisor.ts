@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { connect } from '@meup/agent-sdk'
-import { bridgeMcpServer, CannotStartError, linesOf, spawnChild } from '@meup/mcp-bridge'
+import { bridgeMcpServer, CannotStartError, readLines, spawnChild } from '@meup/mcp-bridge'
 import type { McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
 import type { OperatorLog, OutputLine } from '../lib/logger.js'
 import { type Keeper, keepRunning, type Running } from './keep-running.js'
@@ -229,7 +229,7 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
   const forwardOutput = async (stream: OutputLine['stream']): Promise<void> => {
     const lines: Readable | null = child[stream]
     if (lines === null) return
-    for await (const line of linesOf(lines, lineLimit)) {
+    for await (const line of readLines(lines, lineLimit)) {
       // It may well print its environment.
       log.output({ participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
     }

@@ -1,6 +1,6 @@
 import type { Interface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { resolveTarget } from '../lib/connection.js'
 import { readTail } from '../lib/http-client.js'
@@ -16,7 +16,7 @@ import { ThoughtVisibility } from './thinking.js'
 import type { View, ViewFilter, ViewFlags, ViewOptions } from './view.js'
 
 /** Lines, one below the other; at a terminal above a footer that says what goes on. With `--json`, envelopes alone. */
-export const openView = (space: Space, flags: ViewFlags, options: ViewOptions): View =>
+export const openView = (space: SpaceClient, flags: ViewFlags, options: ViewOptions): View =>
   flags.json ? jsonView(options) : new ConversationView(space, flags, options)
 
 const nothing = (): void => {}
@@ -39,7 +39,7 @@ const jsonView = ({ filter }: ViewOptions): View => ({
 
 /** A conversation for people: live at a terminal, else lines alone. */
 class ConversationView implements View {
-  readonly #space: Space
+  readonly #space: SpaceClient
   readonly #flags: ViewFlags
   readonly #options: ViewOptions
   readonly #isLive: boolean
@@ -53,7 +53,7 @@ class ConversationView implements View {
   #filter: ViewFilter | undefined
   #isConnected = true
 
-  constructor(space: Space, flags: ViewFlags, options: ViewOptions) {
+  constructor(space: SpaceClient, flags: ViewFlags, options: ViewOptions) {
     this.#space = space
     this.#flags = flags
     this.#options = options
@@ -259,11 +259,11 @@ const isNarrative = (line: string): boolean => stripVTControlCharacters(line).st
 
 /** The subscription of this connection: the chosen filter, without thoughts while they are hidden [MEUP-9.1]. */
 class Subscription {
-  readonly #space: Pick<Space, 'subscribe'>
+  readonly #space: Pick<SpaceClient, 'subscribe'>
   #chosen: SubscribePayload
   #cutsThoughts = false
 
-  constructor(space: Pick<Space, 'subscribe'>, chosen: SubscribePayload = {}) {
+  constructor(space: Pick<SpaceClient, 'subscribe'>, chosen: SubscribePayload = {}) {
     this.#space = space
     this.#chosen = chosen
   }

@@ -1,8 +1,8 @@
-import type { Run, Space, VisibilityChange } from '@meup/agent-sdk'
+import type { Run, SpaceClient, VisibilityChange } from '@meup/agent-sdk'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
 export interface ThoughtVisibilityOptions {
-  readonly space: Pick<Space, 'runs' | 'setVisibility'>
+  readonly space: Pick<SpaceClient, 'runs' | 'setVisibility'>
   /** Whether the gateway is connected. */
   isConnected(): boolean
   /** The visibility has changed. */

@@ -1,4 +1,4 @@
-import type { AnyEnvelope, Watcher } from '@meup/agent-sdk/watch'
+import type { AnyEnvelope, BaseClient } from '@meup/agent-sdk/watch'
 import type { SpaceModel } from '../model/index.js'
 import { nextFrame } from './frames.js'
 import { type Asked, formatError, readHistory } from './http.js'
@@ -21,7 +21,7 @@ export interface SessionHandle {
   readonly place: Place
   /** Another model once the log is another one. */
   readonly present: SpaceModel
-  readonly client: Watcher | undefined
+  readonly client: BaseClient | undefined
   onChange(): void
   setNotice(notice: string): void
   fetchMissing(asked: () => Asked, isWanted?: (envelope: AnyEnvelope) => boolean): Promise<void>

@@ -1,10 +1,10 @@
 import {
   type AnyEnvelope,
+  BaseClient,
   type Dial,
   type Draft,
   dialBrowser,
   ProtocolError,
-  Watcher,
 } from '@meup/agent-sdk/watch'
 import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
@@ -47,7 +47,7 @@ export class Session implements SessionHandle {
   rights = 0
   /** What this reader does not want to be sent. */
   readonly subscription = new Subscription(this)
-  #watcher: Watcher | undefined
+  #watcher: BaseClient | undefined
   #isOver = false
   readonly onChange: () => void
   readonly #batches = new Batches<AnyEnvelope>((batch) => {
@@ -85,7 +85,7 @@ export class Session implements SessionHandle {
 
   async open(): Promise<void> {
     try {
-      const watcher = await Watcher.open(dialAt(this.place), { ...this.place, ...this.#resume() })
+      const watcher = await BaseClient.open(dialAt(this.place), { ...this.place, ...this.#resume() })
       if (this.#isOver) watcher.close()
       else this.#attach(watcher)
     } catch (error) {
@@ -127,7 +127,7 @@ export class Session implements SessionHandle {
   }
 
   /** The client to act with; `undefined` while disconnected or looking at the past. */
-  get client(): Watcher | undefined {
+  get client(): BaseClient | undefined {
     return this.stage.at === 'live' && !this.time.isPast ? this.#watcher : undefined
   }
 
@@ -152,7 +152,7 @@ export class Session implements SessionHandle {
       : { after: last, epoch: this.welcome.space.epoch }
   }
 
-  #attach(watcher: Watcher): void {
+  #attach(watcher: BaseClient): void {
     const isReturn = this.present.log.last > 0
     if (isReturn) {
       this.stage = { at: 'reconnecting', until: 0, reason: '' }
@@ -179,7 +179,7 @@ export class Session implements SessionHandle {
       })
   }
 
-  #onWelcome(watcher: Watcher, welcome: WelcomePayload): void {
+  #onWelcome(watcher: BaseClient, welcome: WelcomePayload): void {
     const isBack = this.stage.at === 'reconnecting'
     const { status, from, to } = welcome.resume
     this.stage = { at: 'live' }
