@@ -53,7 +53,7 @@ export const mayNameGoOn = (before: string, text: string): boolean =>
   /[\w-] ?$/.test(before) && /^ ?[\w-]/.test(text)
 
 /** One text behind another; where nothing parts their words, the place is marked. */
-export const joinAtSeam = (before: string, text: string): string =>
+const joinAtSeam = (before: string, text: string): string =>
   `${before}${/[\w-]$/.test(before) && /^[\w-]/.test(text) ? seam : ''}${withoutSeams(text)}`
 
 export const withoutSeams = (said: string): string => said.replaceAll(seam, '')

@@ -32,7 +32,7 @@ export interface ContextOptions {
   readonly isKnown?: (id: string) => boolean
 }
 
-export interface ContextChange {
+interface ContextChange {
   /** The contexts of which something is new. */
   readonly contexts: readonly ContextView[]
   /** Whether the envelope came after the end of its context [MEUP-2.7]. */
