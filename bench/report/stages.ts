@@ -5,9 +5,9 @@ import { type Times, timesOf } from './self-times.js'
 const rules: readonly (readonly [RegExp, string])[] = [
   [/gateway\/dist\/core\/admission\/rights\//, 'authorize'],
   [/gateway\/dist\/core\/admission\/(?!index|context)([a-z]+)/, '$1'],
-  [/gateway\/dist\/adapters\/ws-connection/, 'write to the sockets'],
-  [/gateway\/dist\/outbox\//, 'broadcast'],
-  [/gateway\/dist\/(space\/group-commit|adapters\/(sqlite|memory)|log\/)/, 'hand over to the log, and back'],
+  [/gateway\/dist\/transport\/ws-connection/, 'write to the sockets'],
+  [/gateway\/dist\/core\/delivery\//, 'broadcast'],
+  [/gateway\/dist\/(core\/group-commit|storage\/(sqlite|memory)|log\/)/, 'hand over to the log, and back'],
   [/gateway\/dist\//, 'the rest of the gateway'],
   [/ws\/lib\//, 'read frames'],
 ]
