@@ -3,11 +3,11 @@ import { type Times, timesOf } from './self-times.js'
 
 /** Where in the code each stage of a message is; of the calls that lead to a sample, the innermost that is named decides. */
 const rules: readonly (readonly [RegExp, string])[] = [
-  [/gateway\/dist\/pipeline\/rights\//, 'authorize'],
-  [/gateway\/dist\/pipeline\/(?!index|passage)([a-z]+)/, '$1'],
-  [/gateway\/dist\/adapters\/ws-connection/, 'write to the sockets'],
-  [/gateway\/dist\/outbox\//, 'broadcast'],
-  [/gateway\/dist\/(space\/group-commit|adapters\/(sqlite|memory)|log\/)/, 'hand over to the log, and back'],
+  [/gateway\/dist\/core\/admission\/rights\//, 'authorize'],
+  [/gateway\/dist\/core\/admission\/(?!index|context)([a-z]+)/, '$1'],
+  [/gateway\/dist\/transport\/ws-connection/, 'write to the sockets'],
+  [/gateway\/dist\/core\/delivery\//, 'broadcast'],
+  [/gateway\/dist\/(core\/group-commit|storage\/(sqlite|memory)|log\/)/, 'hand over to the log, and back'],
   [/gateway\/dist\//, 'the rest of the gateway'],
   [/ws\/lib\//, 'read frames'],
 ]

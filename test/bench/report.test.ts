@@ -20,8 +20,8 @@ const main: ThreadProfile = {
   profile: {
     nodes: [
       nodeOf(1, '(root)', '', 2, 6, 7),
-      nodeOf(2, 'pass', 'file:///x/packages/gateway/dist/pipeline/index.js', 3),
-      nodeOf(3, 'authorize', 'file:///x/packages/gateway/dist/pipeline/authorize.js', 4, 5),
+      nodeOf(2, 'pass', 'file:///x/packages/gateway/dist/core/admission/index.js', 3),
+      nodeOf(3, 'authorize', 'file:///x/packages/gateway/dist/core/admission/authorize.js', 4, 5),
       nodeOf(4, 'allows', 'file:///x/protocol/dist/capability/compile.js'),
       nodeOf(5, '(garbage collector)', ''),
       nodeOf(6, '(idle)', ''),

@@ -25,7 +25,7 @@ interface GuardPorts {
 /** Keeps what agents think aloud fit for the log [MEUP-6.1], and tells the operator what became of it; never the text. */
 export class Guard {
   readonly #ports: GuardPorts
-  readonly #seldom = new LogThrottle()
+  readonly #logThrottle = new LogThrottle()
   readonly #guard: EnvelopeGuard<SafetySettings, Finding>
   #settings: string
 
@@ -76,7 +76,7 @@ export class Guard {
 
   #warn({ id, from, kind }: Utterance, more: object, message: string): void {
     const { space, clock, logger } = this.#ports
-    const times = this.#seldom.due(`${from} ${message}`, clock.now())
+    const times = this.#logThrottle.due(`${from} ${message}`, clock.now())
     if (times !== undefined) logger.warn({ space, from, id, kind, ...more, times }, message)
   }
 }

@@ -128,7 +128,7 @@ export function excerptOf(seen: readonly Said[], before: number): Excerpt {
 /** Whether this tells what came of one of these calls. What carries out a proposal is awaited in its place. */
 function endsOne({ source, roles }: Said, awaited: Set<string>): boolean {
   if (!(roles & ending)) return false
-  // Whoever takes a call back names it in the payload.
+  // A cancellation names its call in the payload.
   const answers = correlations(source)
   const isMeant = answers.length === 0 || answers.some((id) => awaited.has(id))
   if (isMeant && roles & Role.fulfil) awaited.add(source.id)

@@ -382,7 +382,7 @@ export async function* rowsAt(
     if (first === undefined || last === undefined) return undefined
     const range = { after: first - 1, before: last + 1, limit, maxBytes: portion.maxBytes }
     const reading = log.read({ ...range, filter: { seqs: asked }, ...(only && { only }) })
-    reading.catch(() => {}) // Whoever uses the portion before may want no more.
+    reading.catch(() => {}) // The caller may stop before it needs this portion.
     return reading
   }
   let from = 0

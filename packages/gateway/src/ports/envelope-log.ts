@@ -60,7 +60,7 @@ export interface Query {
   readonly order?: 'asc' | 'desc'
   /** Without it every row. Only rows between `after` and `before` are looked at, so that the two bound the work. */
   readonly filter?: Filter
-  /** Whoever asks needs no bodies, salts and hashes: they may be empty. */
+  /** The caller needs no bodies, salts or hashes: they may be empty. */
   readonly only?: 'headings'
 }
 

@@ -26,7 +26,7 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
   const agent = agentFor(input.wishes.agent ?? parameters.agent, visitor)
   if (typeof agent !== 'string') return refused(agent)
   const connectRequest = readConnectRequest(context, options)
-  const makeId = idsFor(connectRequest.token ?? '') // Whoever may post has one.
+  const makeId = idsFor(connectRequest.token ?? '') // Posting requires a token.
   const decided = decisions(makeId, input.answers, visitor)
   if (isRefusal(decided)) return refused(decided)
   const grant = await options.gateway.admit(connectRequest)

@@ -168,7 +168,7 @@ export class Sharing implements SharedLog<Row> {
         if (!this.leads && !(await mailbox.lives(owner))) this.#leaderLost()
         if (this.#looks++ % looksPerPruning === 0) await this.#lookForPruning()
       } catch {
-        this.#leaderLost() // Whoever recovers the log tells why it cannot be read.
+        this.#leaderLost() // Recovering the log reports why it cannot be read.
       }
     }
     if (!this.#isOver) this.#probe = setTimeout(() => void this.#look(), probeMs)
