@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
-import { jsonSchemas, schemaDocument } from '../src/kind-rules.js'
+import { jsonSchemas, schemaDocument } from '../src/payload-schemas.js'
 
 const root = new URL('..', import.meta.url)
 

@@ -8,6 +8,7 @@ export {
 export type { Subject } from './capability/conditions.js'
 export { Coverage, covers } from './capability/covers.js'
 export * from './capability/pattern.js'
+export * from './capability/schema.js'
 export { checkMetered, checkWithin } from './capability/value.js'
 export * from './context.js'
 export * from './envelope.js'
@@ -26,8 +27,18 @@ export {
 export * from './kind-rules.js'
 export * from './kinds.js'
 export * from './limits.js'
+export {
+  correlations,
+  GATEWAY,
+  GUEST,
+  imitatedBy,
+  imitationsIn,
+  isEnvelopeId,
+  PROTOCOL,
+  SUBPROTOCOL,
+} from './names.js'
 export * from './normalise.js'
-export * from './participant-name.js'
+export * from './payload-schemas.js'
 export * from './payloads.js'
 export * from './runs.js'
 export * from './safety/envelope-safety.js'

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { Capability } from './capability/pattern.js'
+import { Capability } from './capability/schema.js'
 import { CorrelationId, EnvelopeId, ParticipantId, SpaceName, Timestamp } from './envelope.js'
 import { errorCodes } from './errors.js'
 import { type Limits, type Rate, type RateClass, rateClasses } from './limits.js'

@@ -10,8 +10,9 @@ import {
 } from './candidates.js'
 import { type AddresseesTest, type Conditions, compileQuestions, type Subject } from './conditions.js'
 import { COMPILED, type Node, parseStrings } from './parse.js'
-import { type Capability, type Pattern, patternLimits } from './pattern.js'
+import { patternLimits } from './pattern.js'
 import { dotted, parseRules, type Rule } from './rules.js'
+import type { Capability, Pattern } from './schema.js'
 import { beginCheck, compileNode } from './value.js'
 
 export interface Decision {

@@ -1,6 +1,6 @@
 import {
   type AnyEnvelope,
-  EnvelopeId,
+  isEnvelopeId,
   type JsonObject,
   Kind,
   type Limits,
@@ -10,7 +10,6 @@ import {
 import { ConnectionError } from './errors.js'
 
 const encoder = new TextEncoder()
-const legalId = new RegExp(EnvelopeId.pattern ?? '')
 
 /** A payload that goes out to the letter, such as with the numbers of somebody else: JSON.parse makes 1.0 a 1. */
 export class Verbatim {
@@ -42,7 +41,7 @@ export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   const object = readObject(bytes)
   if (typeof object === 'string') throw new ProtocolError('invalid_json', object)
   const { id } = object.value
-  if (id !== undefined && !(typeof id === 'string' && legalId.test(id))) {
+  if (id !== undefined && !isEnvelopeId(id)) {
     throw new ProtocolError(
       'invalid_envelope',
       `/id must be 1 to 64 of A-Z a-z 0-9 _ -, not ${JSON.stringify(id)}`,

@@ -47,13 +47,17 @@ const margin = 100
 async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
   const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
   const at = resolveTarget(flags)
+  // Loaded first: what the space replays is delivered as soon as the space is entered.
+  const server = await loadServer()
   const space = await enterWithProposals(at, flags)
   const served = { space, reading: createReader(at), log: printNotice }
   const signalled = new Promise<undefined>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined))
   })
   const serving =
-    access === undefined ? await serveOverStdio(served) : await serveOverHttp(served, access, flags)
+    access === undefined
+      ? server.serveSpaceOverStdio(served)
+      : await serveOverHttp(server, served, access, flags)
   const error = await Promise.race([serving.ended, signalled])
   await serving.close()
   if (error !== undefined) throw error
@@ -81,15 +85,12 @@ const createReader = (at: DialRequest): SpaceReading => ({
 // The MCP SDK is loaded when it is needed: it would slow down every other command.
 const loadServer = () => import('@meup/mcp-bridge/serve')
 
-const serveOverStdio = async (served: ServedSpace): Promise<Serving> =>
-  (await loadServer()).serveSpaceOverStdio(served)
-
 async function serveOverHttp(
+  { serveSpaceOverHttp }: Awaited<ReturnType<typeof loadServer>>,
   served: ServedSpace,
   { port, file, token }: { port: number; file: string; token: string },
   { json }: ServeFlags,
 ): Promise<Serving> {
-  const { serveSpaceOverHttp } = await loadServer()
   const serving = await serveSpaceOverHttp(served, { port, token }).catch((error: NodeJS.ErrnoException) => {
     served.space.close()
     throw error.code === 'EADDRINUSE'

@@ -47,7 +47,7 @@ export async function join(flags: JoinFlags): Promise<void> {
   view.notify(
     `you are ${space.id} in ${space.welcome.space.id}; type to talk, /help tells more, Ctrl+D leaves`,
   )
-  if (!flags.json) void announcePending(pending, view, () => pending.read(at))
+  if (!flags.json) void announcePending(pending, view, space.welcome.space.head, () => pending.read(at))
   const lines = view.lines ?? createInterface({ input: process.stdin })
   let lastCommand = Promise.resolve()
   try {
@@ -79,15 +79,16 @@ export async function join(flags: JoinFlags): Promise<void> {
   }
 }
 
-/** Announces proposals that were open before joining. */
+/** Announces proposals that were open before joining, when the head of the log was `head`. */
 async function announcePending(
   pending: PendingProposals,
   view: View,
+  head: number,
   read: () => Promise<void>,
 ): Promise<void> {
   try {
     await read()
-    const waiting = pending.list().length
+    const waiting = pending.list().filter(({ source }) => source.seq <= head).length
     if (waiting > 0)
       view.notify(`⚠ ${waiting} ${waiting === 1 ? 'proposal waits' : 'proposals wait'}: /pending`)
   } catch (error) {

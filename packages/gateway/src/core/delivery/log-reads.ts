@@ -207,7 +207,7 @@ let begun: number | undefined
 
 /**
  * To be awaited between the steps of long work: others come first as soon as this turn of the event loop has taken its time,
- * whoever had it. Not after every step, since each pause may take as long as whatever else is to be done.
+ * whichever task used it. It does not pause after every step, because a pause lasts until all other pending work is done.
  */
 export function yieldIfBusy(): Promise<void> | undefined {
   const now = performance.now()

@@ -1,4 +1,4 @@
-import { type GrantedCapabilities as Granted, type LoggedGrant, printable } from '@meup/folds'
+import { type LoggedGrant, type GrantedCapabilities as ParticipantRights, printable } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
@@ -13,7 +13,7 @@ const maxListed = 20
 export function GrantedCapabilities({
   granted: { configured, grants, others },
 }: {
-  granted: Granted
+  granted: ParticipantRights
 }): VNode {
   const isEmpty = configured.length + grants.length + others.length === 0
   return (
@@ -40,7 +40,7 @@ export function GrantedCapabilities({
 
 const Source = ({ text }: { text: string }): VNode => <span class="source dim">{text}</span>
 
-function Capabilities({ list }: { list: Granted['configured'] }): VNode {
+function Capabilities({ list }: { list: ParticipantRights['configured'] }): VNode {
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? list : list.slice(0, maxListed)
   return (
