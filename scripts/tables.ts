@@ -3,7 +3,7 @@
  * `pnpm lint` runs this after a build, and CI fails where a table was not committed.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { readings } from '../packages/gateway/src/host/readings.js'
+import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
 import { openApi } from '../packages/gateway/src/http/describe/openapi.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
 import { clauseIndex } from '../protocol/scripts/clause-index.js'
@@ -35,7 +35,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
     metrics: () =>
       markdownTable(
         ['metric', 'type', 'meaning'],
-        readings.map(({ name, type, help }) => [code(name), type, help]),
+        metricDefinitions.map(({ name, type, help }) => [code(name), type, help]),
       ),
   },
 }

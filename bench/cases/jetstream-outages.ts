@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { dialWs, Space } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk'
 import { Kind, ProtocolError } from '@meup/protocol'
 import type { Nats } from '../../test/support/nats.js'
 import { spaceName } from '../load/dialects.js'
@@ -37,7 +37,7 @@ export async function outagesOf(nats: Nats, fault: Fault, rounds: number): Promi
       await withTwoGateways(nats, { senders: 1, receivers: 1 }, async (sequencing, following) => {
         const token = following.tokenOf(senderName(0))
         const url = `http://127.0.0.1:${following.port}`
-        const space = await Space.open(dialWs, { url, space: spaceName, token })
+        const space = await SpaceClient.open(dialWs, { url, space: spaceName, token })
         try {
           return await outage(space, await breaking(nats, fault, sequencing))
         } finally {
@@ -73,7 +73,7 @@ async function breaking(nats: Nats, fault: Fault, { pid }: Running): Promise<Bre
 /** Where gateways keep the space: the number is by the hash of its name. */
 const stream = `MEUP_${createHash('sha256').update(spaceName).digest().readUInt8() % 8}`
 
-async function outage(space: Space, broken: Breaking): Promise<number> {
+async function outage(space: SpaceClient, broken: Breaking): Promise<number> {
   const acknowledged: number[] = []
   const name = freshName()
   let [sent, isOver, lastSent] = [0, false, 0]

@@ -1,4 +1,4 @@
-import { dialWs, Space } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk'
 import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 
@@ -26,7 +26,7 @@ export const theEnd = 'That was all.'
 export async function chatter({ url, space, agents, perSecond, seconds }: Chatter): Promise<number> {
   const speakers = await Promise.all(
     Array.from({ length: agents }, (_, i) =>
-      Space.open(dialWs, { url, space, token: testToken(`agent-${i}`) }),
+      SpaceClient.open(dialWs, { url, space, token: testToken(`agent-${i}`) }),
     ),
   )
   try {
@@ -37,7 +37,7 @@ export async function chatter({ url, space, agents, perSecond, seconds }: Chatte
   }
 }
 
-async function talk(speakers: readonly Space[], all: number, perSecond: number): Promise<number> {
+async function talk(speakers: readonly SpaceClient[], all: number, perSecond: number): Promise<number> {
   // What they hear of each other would cost more than what they say.
   await Promise.all(speakers.map((speaker) => speaker.subscribe({ reasoning: 'none' })))
   const failures: unknown[] = []

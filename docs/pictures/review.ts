@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type Space, type Turn } from '@meup/agent-sdk'
+import { connect, type SpaceClient, type Turn } from '@meup/agent-sdk'
 import { bridgeMcpServer } from '@meup/mcp-bridge'
 import { Kind } from '@meup/protocol'
 import { onTestFinished } from 'vitest'
@@ -54,7 +54,7 @@ export interface Review {
 export async function openReview(): Promise<Review> {
   const folder = temporaryFolder({ 'space.yaml': config() })
   const { url } = await startMeup('gateway', folder)
-  const enter = async (as: string): Promise<Space> => {
+  const enter = async (as: string): Promise<SpaceClient> => {
     const space = await connect({ url, space: 'deploy-review', as, directory: folder })
     onTestFinished(() => space.close())
     return space

@@ -1,8 +1,9 @@
 /** Writes src/generated/validators.ts and dist/schema/*.json from the TypeBox schemas. */
+
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
-import { jsonSchemas, schemaDocument } from '../src/json-schemas.js'
+import { jsonSchemas, schemaDocument } from '../src/payload-schemas.js'
 
 const root = new URL('..', import.meta.url)
 

@@ -1,18 +1,24 @@
 import type { TSchema } from '@sinclair/typebox'
 import { errorCodes, errors, ProtocolError } from '../src/errors.js'
 import { type KindRule, kindRules } from '../src/kind-rules.js'
+import { Kind } from '../src/kinds.js'
 import { defaultLimits, defaultRates, type Limits, type RateClass } from '../src/limits.js'
-import { ErrorPayload } from '../src/payloads/system.js'
+import { payloadSchemas } from '../src/payload-schemas.js'
+import { ErrorPayload } from '../src/payloads.js'
 
 /** The kinds of SPEC.md, as Markdown. */
 export function kindTable(): string {
-  const rows = Object.entries(kindRules).map(([kind, rule]) => [
-    `\`${kind}\``,
-    `\`${shapeOf(rule.payload)}\``,
-    (rule.requires ?? []).map((field) => `\`${field}\``).join(', '),
-    standingOf(rule),
-    rule.meaning,
-  ])
+  const rows = Object.values(Kind).map((kind) => {
+    const { meaning, requires = [], ...standing } = kindRules[kind]
+    const required = requires.map((field) => `\`${field}\``).join(', ')
+    return [
+      `\`${kind}\``,
+      `\`${shapeOf(payloadSchemas[kind])}\``,
+      required,
+      standingOf({ meaning, ...standing }),
+      meaning,
+    ]
+  })
   return markdownTable(['kind', 'payload', 'requires', 'standing', 'meaning'], rows)
 }
 

@@ -1,23 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { maxCorrelations } from './limits.js'
-
-/** The only version this package speaks [MEUP-1.5]. */
-export const PROTOCOL = 'meup/v0.3'
-/** WebSocket subprotocol of this version [MEUP-5.1]. */
-export const SUBPROTOCOL = 'meup.v0.3'
-/** `from` of what the gateway itself writes. No participant can have this id. */
-export const GATEWAY = 'system:gateway'
+import { envelopeId, GATEWAY, PROTOCOL } from './names.js'
 
 export const EnvelopeId = Type.String({
-  pattern: '^[A-Za-z0-9_-]{1,64}$',
+  pattern: envelopeId.source,
   description: 'unique in the space',
 })
 export type EnvelopeId = Static<typeof EnvelopeId>
-
-const legalId = new RegExp(EnvelopeId.pattern ?? '')
-
-/** What somebody calls the id of an envelope may be anything. */
-export const isEnvelopeId = (id: unknown): id is string => typeof id === 'string' && legalId.test(id)
 
 export const ParticipantId = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' })
 export type ParticipantId = Static<typeof ParticipantId>
@@ -78,12 +67,3 @@ export const Envelope = Type.Object(
 )
 /** An envelope of any kind; `AnyEnvelope` narrows `payload` by `kind`. */
 export type Envelope = Omit<Static<typeof Envelope>, 'payload'> & { payload: Record<string, unknown> }
-
-/** `correlationId` as a list, however it was sent [MEUP-1.1]. */
-export function correlations(envelope: {
-  readonly correlationId?: string | readonly string[]
-}): readonly string[] {
-  const { correlationId } = envelope
-  if (correlationId === undefined) return []
-  return typeof correlationId === 'string' ? [correlationId] : correlationId
-}

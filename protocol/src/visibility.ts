@@ -1,5 +1,6 @@
 import type { Envelope } from './envelope.js'
-import type { VisibilityPayload } from './payloads/conversation.js'
+import { isThought, Kind, namespaceOf } from './kinds.js'
+import type { SubscribePayload, VisibilityPayload } from './payloads.js'
 
 /** Whose run it is, and who hides it. */
 export interface Hiding {
@@ -25,3 +26,15 @@ export function hiddenByAfter(
 /** Whether the run withholds what this participant thinks in it from everybody else [MEUP-9.6]. */
 export const withholds = ({ owner, hiddenBy = [] }: Hiding, from: string): boolean =>
   hiddenBy.some((id) => id !== owner || from === owner)
+
+/** How much reasoning is shown [MEUP-9.2]. */
+export type Detail = NonNullable<SubscribePayload['reasoning']>
+
+/** Whether an envelope is shown at this detail; what is not reasoning always is. */
+export function isShown(
+  detail: Detail,
+  { kind, context }: { readonly kind: string; readonly context?: string },
+): boolean {
+  if (detail === 'full' || namespaceOf(kind) !== 'reasoning') return true
+  return detail === 'boundaries' ? !isThought(kind) : kind === Kind.reasoningStart && context === undefined
+}

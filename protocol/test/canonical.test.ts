@@ -1,4 +1,4 @@
-import { canonicalJson, memberOf, readObject } from '@meup/protocol'
+import { canonicalJson, getMember, readObject } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
@@ -93,7 +93,7 @@ function reversed(value: unknown): unknown {
 
 describe('memberOf', () => {
   const text = (json: string, name: string): string | undefined => {
-    const bytes = memberOf(encode(json), name)
+    const bytes = getMember(encode(json), name)
     return bytes && new TextDecoder().decode(bytes)
   }
 

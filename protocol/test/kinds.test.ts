@@ -2,6 +2,7 @@ import {
   ChatPayload,
   checkPayload,
   coreReasoningKinds,
+  getKindRule,
   isKnownKind,
   Kind,
   kindRules,
@@ -12,7 +13,6 @@ import {
   ReasoningStartPayload,
   ReasoningThoughtPayload,
   reservedNamespaces,
-  ruleOf,
 } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../test/verifies.js'
@@ -55,7 +55,7 @@ describe('reasoning', () => {
   })
 
   test('an unknown reasoning kind has the rule of a thought', () => {
-    expect(ruleOf('reasoning.hypothesis')).toBe(kindRules[Kind.reasoningThought])
+    expect(getKindRule('reasoning.hypothesis')).toBe(kindRules[Kind.reasoningThought])
     expect(isKnownKind('reasoning.hypothesis')).toBe(false)
   })
 })
@@ -64,7 +64,7 @@ describe('every kind', () => {
   test('is in a reserved namespace and has a rule', () => {
     for (const kind of kinds) {
       expect(reservedNamespaces.has(namespaceOf(kind)), kind).toBe(true)
-      expect(ruleOf(kind)).toBe(kindRules[kind])
+      expect(getKindRule(kind)).toBe(kindRules[kind])
     }
     expect(Object.keys(kindRules)).toEqual(kinds)
   })
@@ -86,11 +86,11 @@ describe('every kind', () => {
 
 test('the right to read what is addressed to others is no kind', () => {
   expect(isKnownKind(READ_TARGETED)).toBe(false)
-  expect(ruleOf(READ_TARGETED)).toBeUndefined()
+  expect(getKindRule(READ_TARGETED)).toBeUndefined()
 })
 
 test.for(['constructor', '__proto__', 'toString', '', 'acme'])('%j is no kind of ours', (name) => {
   expect(isKnownKind(name)).toBe(false)
-  expect(ruleOf(name)).toBeUndefined()
+  expect(getKindRule(name)).toBeUndefined()
   expect(checkPayload(name, 5)).toBeUndefined()
 })

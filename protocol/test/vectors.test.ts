@@ -7,6 +7,7 @@ import {
   contextParent,
   contextRoot,
   covers,
+  getKindRule,
   isContextAncestor,
   isKnownKind,
   namespaceOf,
@@ -16,7 +17,6 @@ import {
   parseContext,
   readObject,
   reservedNamespaces,
-  ruleOf,
   type Subject,
 } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
@@ -95,7 +95,7 @@ describe('contexts', () => {
 
 describe('kinds', () => {
   test.for(vectors('kinds'))('$title', ({ input, expect: expected }) => {
-    const [rule, standing] = [ruleOf(input), standingOf(input)]
+    const [rule, standing] = [getKindRule(input), standingOf(input)]
     expect({
       standing,
       requires: rule?.requires ?? [],

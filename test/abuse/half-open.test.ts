@@ -1,4 +1,4 @@
-import { dialWs, Space } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk'
 import { sqliteStore } from '@meup/gateway'
 import { testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'
@@ -15,7 +15,7 @@ const patient = { timeout: 30_000 }
 
 /** A participant until the test is over, with the numbers of all that it got, and who has left. */
 async function enter(participant: string, url: string) {
-  const space = await Space.open(dialWs, { url, space: 'test', token: testToken(participant) })
+  const space = await SpaceClient.open(dialWs, { url, space: 'test', token: testToken(participant) })
   onTestFinished(() => void space.close())
   const seen: number[] = []
   const left: string[] = []

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { connect as tcp } from 'node:net'
-import { dialWs, Space } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk'
 import { serve } from '@meup/gateway'
 import { createTestGateway, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { defaultRates } from '@meup/protocol'
@@ -15,8 +15,8 @@ async function start() {
   const gateway = await createTestGateway({ participants, limits: { rates } })
   const served = await serve({ gateway, host: '127.0.0.1', port: 0, heartbeatMs: 200 })
   onTestFinished(() => served.close())
-  const enter = async (id: string): Promise<Space> => {
-    const space = await Space.open(dialWs, { url: served.url, space: 'test', token: testToken(id) })
+  const enter = async (id: string): Promise<SpaceClient> => {
+    const space = await SpaceClient.open(dialWs, { url: served.url, space: 'test', token: testToken(id) })
     onTestFinished(() => space.close())
     return space
   }
@@ -47,7 +47,7 @@ function rawSocket(url: URL, headers: readonly string[] = []) {
 }
 
 /** Everybody else goes on. */
-const unharmed = async (bob: Space): Promise<void> =>
+const unharmed = async (bob: SpaceClient): Promise<void> =>
   expect((await bob.chat('still here')).seq).toBeGreaterThan(0)
 
 test('10,000 pings at once hold back their own connection, and harm nobody', async () => {

@@ -1,4 +1,4 @@
-import type { Space, Turn } from '@meup/agent-sdk'
+import type { SpaceClient, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, answerFor, contextRoot, correlations, GATEWAY } from '@meup/protocol'
 import { expect, test } from 'vitest'
@@ -149,7 +149,7 @@ type Name = keyof typeof views
 const names = Object.keys(views) as Name[]
 const [security, perf] = names as [Name, Name]
 
-function reviewInTurns(agent: Space, name: Name, baton: Baton): void {
+function reviewInTurns(agent: SpaceClient, name: Name, baton: Baton): void {
   const view = views[name]
   const step = <Result>(work: () => Promise<Result>): Promise<Result> => baton.step(name, work)
   void agent.eachTurn(async (turn) => {

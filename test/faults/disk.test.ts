@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { dialWs, Space } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIds } from '../support/chain.js'
@@ -36,7 +36,12 @@ async function running(
   const gateway = await startMeup('gateway', folder, [], through(folder))
   const token = (id: string) => readFileSync(join(folder, '.meup/tokens', id), 'utf8').trim()
   const enter = async (id: string, where: { after?: number } = {}) => {
-    const space = await Space.open(dialWs, { url: gateway.url, space: 'demo', token: token(id), ...where })
+    const space = await SpaceClient.open(dialWs, {
+      url: gateway.url,
+      space: 'demo',
+      token: token(id),
+      ...where,
+    })
     onTestFinished(() => void space.close())
     const seen: { id: string; seq: number }[] = []
     space.on('envelope', ({ id, seq }) => seq !== undefined && seen.push({ id, seq }))

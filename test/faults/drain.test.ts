@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dialWs, Space } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk'
 import { closeCodes } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIds } from '../support/chain.js'
@@ -20,7 +20,7 @@ test('SIGTERM under load: closed with 1001, exit 0, and everything acknowledged 
   const gateway = await startMeup('gateway', folder)
   const token = readFileSync(join(folder, '.meup/tokens/ana'), 'utf8').trim()
   const closes: number[] = []
-  const ana = await Space.open(
+  const ana = await SpaceClient.open(
     (request, events) =>
       dialWs(request, {
         ...events,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Dial, dialWs, Space, type Transport } from '@meup/agent-sdk'
+import { type Dial, dialWs, SpaceClient, type Transport } from '@meup/agent-sdk'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIds } from '../support/chain.js'
 import { startMeup, temporaryFolder } from '../support/cli.js'
@@ -33,7 +33,7 @@ async function unsteadyReader(url: string, token: string) {
     line = await dialWs(request, events)
     return line
   }
-  const space = await Space.open(dial, { url, space: 'demo', token })
+  const space = await SpaceClient.open(dial, { url, space: 'demo', token })
   const seen: number[] = []
   space.on('envelope', ({ seq }) => seq !== undefined && seen.push(seq))
   return { space, seen, drop: () => line?.close(4000, 'dropped by the test') }
@@ -46,7 +46,7 @@ test(
     const folder = temporaryFolder({ 'space.yaml': config(port) })
     let gateway = await startMeup('gateway', folder)
     const token = (id: string) => readFileSync(join(folder, '.meup/tokens', id), 'utf8').trim()
-    const ana = await Space.open(dialWs, { url: gateway.url, space: 'demo', token: token('ana') })
+    const ana = await SpaceClient.open(dialWs, { url: gateway.url, space: 'demo', token: token('ana') })
     const audience = await Promise.all(
       Array.from({ length: readers }, () => unsteadyReader(gateway.url, token('reader'))),
     )

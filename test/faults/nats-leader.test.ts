@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { dialWs, Space } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk'
 import { jetstreamStore } from '@meup/gateway'
 import { ProtocolError } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
@@ -39,7 +39,7 @@ test(
     const [ana, reader] = await Promise.all(
       ['ana', 'reader'].map((id) => {
         const token = readFileSync(join(folder, '.meup/tokens', id), 'utf8').trim()
-        return Space.open(dialWs, { url: gateway.url, space: 'demo', token })
+        return SpaceClient.open(dialWs, { url: gateway.url, space: 'demo', token })
       }),
     )
     if (ana === undefined || reader === undefined) throw new Error('nobody is there')

@@ -6,7 +6,7 @@ export const admission: readonly Mutant[] = [
   {
     package: 'packages/gateway',
     function: 'limit',
-    replace: ' ?? kickedOut(admission, space)',
+    replace: ' ?? checkKick(admission, space)',
     by: '',
     tests: ['packages/gateway/test/kicks.test.ts'],
   },
@@ -85,7 +85,7 @@ export const admission: readonly Mutant[] = [
   // Whose rights have changed still gets what those get that it was like before.
   {
     package: 'packages/gateway',
-    function: 'Session.empower',
+    function: 'Session.updateRights',
     replace: 'this.group = groupOf(this)',
     by: '',
     tests: ['packages/gateway/test/reconfigure.test.ts', 'packages/gateway/test/grants.test.ts'],
@@ -118,8 +118,8 @@ export const admission: readonly Mutant[] = [
   {
     package: 'packages/gateway',
     function: 'Decisions.#note',
-    replace: 'head(this.#space.safety.guard(tool, meter).text, longestTool)',
-    by: 'this.#space.safety.guard(head(tool, longestTool)).text',
+    replace: 'head(this.#space.safety.guard(tool, meter).text, maxToolChars)',
+    by: 'this.#space.safety.guard(head(tool, maxToolChars)).text',
     tests: ['packages/gateway/test/decision-records.test.ts'],
   },
   // Where many come, who is over one rate is forgotten for another that it has left, and begins anew.

@@ -21,7 +21,7 @@ export const capabilities: readonly Mutant[] = [
   // Globs with more than 32 tokens match what they should not: the carry has the wrong sign.
   {
     package: 'protocol',
-    function: 'take',
+    function: 'advance',
     replace: 'carried = moved >>> 31',
     by: 'carried = moved >> 31',
     tests: ['protocol/test/capability.test.ts', 'protocol/test/capability-property.test.ts'],
@@ -93,7 +93,7 @@ export const capabilities: readonly Mutant[] = [
   // Thoughts of other kinds need no context: they belong to no run, so nobody can hide them.
   {
     package: 'protocol',
-    function: 'ruleOf',
+    function: 'getKindRule',
     replace: 'rules[Kind.reasoningThought]',
     by: 'rules[Kind.reasoningStart]',
     tests: ['protocol/test/kinds.test.ts', 'protocol/test/vectors.test.ts'],

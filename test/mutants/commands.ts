@@ -23,14 +23,14 @@ export const commands: readonly Mutant[] = [
   {
     package: cli,
     function: 'ensureTokens',
-    replace: 'for (const { id } of sharers(tokens)) tokens.delete(id)',
+    replace: 'for (const { id } of findSharedTokens(tokens)) tokens.delete(id)',
     by: '',
     tests: ['packages/cli/test/tokens.test.ts'],
   },
   // A script that checks the log takes a damaged one for whole.
   {
     package: cli,
-    function: 'tellVerdict',
+    function: 'printVerdict',
     replace: 'if (!verdict.ok) process.exitCode = exitCodes.auditMismatch',
     by: '',
     tests: ['packages/cli/test/audit-verify.test.ts'],
@@ -38,7 +38,7 @@ export const commands: readonly Mutant[] = [
   // An issuer that was taken out of the file goes on letting people in, and nobody is told.
   {
     package: cli,
-    function: 'applicable',
+    function: 'selectApplicable',
     replace: 'auth: next.auth, ',
     by: '',
     tests: ['packages/cli/test/changes.test.ts'],
@@ -46,7 +46,7 @@ export const commands: readonly Mutant[] = [
   // Where the beginning of an id may be of several, the first of them is revoked, or approved.
   {
     package: cli,
-    function: 'chosen',
+    function: 'findByPrefix',
     replace: 'if (first === undefined || others.length === 0) return first',
     by: 'return first',
     tests: ['packages/cli/test/terms.test.ts'],

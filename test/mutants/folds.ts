@@ -71,7 +71,7 @@ export const folds: readonly Mutant[] = [
   {
     // Whoever leaves is no longer known, though the operator named it.
     package: views,
-    function: 'Presence.#hear',
+    function: 'Presence.#onPresence',
     replace: "event === 'leave' && !changed.isNamed",
     by: "event === 'leave'",
     tests: ['packages/folds/test/people.test.ts'],

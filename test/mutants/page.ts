@@ -6,7 +6,7 @@ export const page: readonly Mutant[] = [
   // Whoever looks at one participant alone misses what the gateway says about it.
   {
     package: observer,
-    function: 'passes',
+    function: 'matchesFilter',
     replace: '.some((id) => from.includes(id))',
     by: '.every((id) => from.includes(id))',
     tests: ['packages/observer/test/filter.test.ts'],
@@ -22,7 +22,7 @@ export const page: readonly Mutant[] = [
   // What a reader looks back at closes before their eyes.
   {
     package: observer,
-    function: 'Folding.ended',
+    function: 'Folding.onEnded',
     replace: 'if (this.#isFollowing) return this.#live.delete(context)',
     by: 'return this.#live.delete(context)',
     tests: ['packages/observer/test/model.test.ts'],
@@ -31,7 +31,7 @@ export const page: readonly Mutant[] = [
   {
     package: observer,
     function: 'ChainCheck.#compare',
-    replace: "if (!isSame(body, shown)) throw new BrokenChain('it is not what was shown here', seq)",
+    replace: "if (!isSameEnvelope(body, shown)) throw new BrokenChain('it is not what was shown here', seq)",
     by: '',
     tests: ['packages/observer/test/chain.test.ts'],
   },
@@ -39,7 +39,7 @@ export const page: readonly Mutant[] = [
   {
     package: observer,
     function: 'Past.work',
-    replace: 'if (log.envelopes !== this.#source) this.#beginAgain()',
+    replace: 'if (log.envelopes !== this.#source) this.#restart()',
     by: '',
     tests: ['packages/observer/test/past.test.ts'],
   },

@@ -67,7 +67,7 @@ export const resume: readonly Mutant[] = [
   {
     // Reading goes on for nobody.
     package: gateway,
-    function: 'LogReads.mayGoOn',
+    function: 'LogReads.waitForBudget',
     replace: '!reader.isGone()',
     by: 'reader',
     tests: ['packages/gateway/test/bounded-reading.test.ts'],
@@ -75,7 +75,7 @@ export const resume: readonly Mutant[] = [
   {
     // A place is taken for one in another log.
     package: gateway,
-    function: 'placeless',
+    function: 'checkResume',
     replace: 'after === 0 || epoch !== undefined',
     by: 'after >= 0',
     tests: ['packages/gateway/test/resume.test.ts', 'packages/gateway/test/http-events.test.ts'],

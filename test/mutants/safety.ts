@@ -31,23 +31,23 @@ export const safety: readonly Mutant[] = [
   {
     package: safetyPackage,
     function: 'clampReadable',
-    replace: 'Math.max(0, text.length - foresight)',
+    replace: 'Math.max(0, text.length - lookaheadChars)',
     by: 'text.length',
     tests: ['packages/safety/test/long-texts.test.ts'],
   },
   // A secret that somebody else completes, or that goes on in another place, is seen.
   {
     package: 'protocol',
-    function: 'hear',
-    replace: '[own, all, labelOf(each)]',
-    by: '[own, labelOf(each)]',
+    function: 'getPrecedingTexts',
+    replace: '[own, all, getLabel(each)]',
+    by: '[own, getLabel(each)]',
     tests: ['protocol/test/envelope-guard.test.ts'],
   },
   // What a policy blocks is not withheld.
   {
     package: safetyPackage,
     function: 'pass',
-    replace: 'if (findings.some(blocks)) return withheld(findings)',
+    replace: 'if (findings.some(isBlocking)) return withheld(findings)',
     by: '',
     tests: ['packages/safety/test/stages.test.ts'],
   },

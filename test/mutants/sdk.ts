@@ -6,7 +6,7 @@ export const sdk: readonly Mutant[] = [
   // Where the log is another one, nothing is heard until it is as long as the old one was.
   {
     package: agentSdk,
-    function: 'Link.#welcome',
+    function: 'Connection.#onWelcome',
     replace: "if (welcome.resume.status === 'lost') this.#lastSeq = 0",
     by: '',
     tests: ['packages/agent-sdk/test/link.test.ts'],
@@ -22,7 +22,7 @@ export const sdk: readonly Mutant[] = [
   // Whoever interrupts one run interrupts all.
   {
     package: agentSdk,
-    function: 'Reasoning.#heed',
+    function: 'Reasoning.#onCancel',
     replace: ' || envelope.context !== this.context',
     by: '',
     tests: ['packages/agent-sdk/test/reasoning.test.ts'],
@@ -54,8 +54,8 @@ export const sdk: readonly Mutant[] = [
   // One is paused, and everybody stops.
   {
     package: agentSdk,
-    function: 'Pauses.take',
-    replace: 'if (!envelope.to?.includes(me)) return',
+    function: 'Pauses.onEnvelope',
+    replace: 'if (!envelope.to?.includes(this.#client.id)) return',
     by: '',
     tests: ['packages/agent-sdk/test/pause.test.ts'],
   },

@@ -1,4 +1,4 @@
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished } from 'vitest'
 import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
 import { inTmux, openPane, type Pane } from '../support/tmux.js'
@@ -22,7 +22,7 @@ const timeout = 60_000
 async function badgeSpace() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await startMeup('gateway', cwd)
-  const enter = async (as: string): Promise<Space> => {
+  const enter = async (as: string): Promise<SpaceClient> => {
     const seat = await connect({ as, directory: cwd })
     onTestFinished(() => seat.close())
     return seat

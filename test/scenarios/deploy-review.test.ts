@@ -4,7 +4,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Space, Turn } from '@meup/agent-sdk'
+import type { SpaceClient, Turn } from '@meup/agent-sdk'
 import { createTestSpace, type TestSpace } from '@meup/agent-sdk/testing'
 import { type Bridge, bridgeMcpServer } from '@meup/mcp-bridge'
 import { type AnyEnvelope, type Capability, contextRoot, Kind } from '@meup/protocol'
@@ -63,10 +63,10 @@ async function ask(folder: string): Promise<Conversation> {
   }
 }
 
-const attend = (space: Space, review: (turn: Turn) => Promise<void>): Promise<void> =>
+const attend = (space: SpaceClient, review: (turn: Turn) => Promise<void>): Promise<void> =>
   new Promise((resolve, reject) => space.eachTurn(review, { onError: reject }).then(resolve, reject))
 
-async function listen(ana: Space): Promise<Conversation> {
+async function listen(ana: SpaceClient): Promise<Conversation> {
   const heard = ana.envelopes()
   const question = await ana.chat('Should we deploy this auth change?')
   const envelopes: AnyEnvelope[] = []

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { meup, type Outcome, startMeup, temporaryFolder } from '../support/cli.js'
@@ -80,7 +80,7 @@ async function logOf(folder: string): Promise<AnyEnvelope[]> {
 }
 
 /** The next envelope that is so. */
-const next = (space: Space, isIt: (envelope: AnyEnvelope) => boolean): Promise<AnyEnvelope> =>
+const next = (space: SpaceClient, isIt: (envelope: AnyEnvelope) => boolean): Promise<AnyEnvelope> =>
   new Promise((resolve) => {
     const listen = (envelope: AnyEnvelope): void => {
       if (!isIt(envelope)) return

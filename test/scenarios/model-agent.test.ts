@@ -2,7 +2,7 @@ import { execFile, execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { type ModelRequest, scriptedModel } from '@meup/agent-sdk/ai'
 import { createGateway, memoryStore, serve, tokenAuthenticator } from '@meup/gateway'
 import { FakeClock, testSpaceConfig, testToken } from '@meup/gateway/testing'
@@ -19,7 +19,7 @@ const name = 'reviews'
 const page = snippetsOf('docs/model-agent.md')
 
 /** A real gateway on a socket, and its participants by name. */
-async function openSpace(): Promise<{ url: string; join(id: string): Promise<Space> }> {
+async function openSpace(): Promise<{ url: string; join(id: string): Promise<SpaceClient> }> {
   const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
   const gateway = await createGateway({
     spaces: [testSpaceConfig({ name, participants })],
@@ -32,7 +32,7 @@ async function openSpace(): Promise<{ url: string; join(id: string): Promise<Spa
   return { url, join: (id) => connect({ url, space: name, token: testToken(id) }) }
 }
 
-async function bridgeFiles(join: (id: string) => Promise<Space>, folder: string): Promise<void> {
+async function bridgeFiles(join: (id: string) => Promise<SpaceClient>, folder: string): Promise<void> {
   const files = await bridgeMcpServer({
     connect: () => join('files'),
     name: 'files',

@@ -12,7 +12,7 @@ import { scan } from '../support/source.js'
 type Sdk = typeof import('@meup/agent-sdk')
 
 const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'silent' } as const
-const sdk = { contents: `export { Space } from '@meup/agent-sdk'`, resolveDir: repositoryRoot }
+const sdk = { contents: `export { SpaceClient } from '@meup/agent-sdk'`, resolveDir: repositoryRoot }
 
 /** The SDK as a bundler makes it, in a folder where no package is installed. */
 async function sdkAlone(conditions: string[]): Promise<Sdk> {
@@ -21,10 +21,13 @@ async function sdkAlone(conditions: string[]): Promise<Sdk> {
   return createRequire(import.meta.url)(outfile)
 }
 
-async function agentOf({ Space }: Sdk): Promise<(model: AgentModel) => Promise<void>> {
+async function agentOf({ SpaceClient }: Sdk): Promise<(model: AgentModel) => Promise<void>> {
   const gateway = await createTestGateway({ participants: { bot: ['*'] } })
   const request = { url: 'memory:', space: 'test', token: testToken('bot') }
-  const bot = await Space.open(({ url: _, ...rest }, events) => dialInMemory(gateway, rest, events), request)
+  const bot = await SpaceClient.open(
+    ({ url: _, ...rest }, events) => dialInMemory(gateway, rest, events),
+    request,
+  )
   onTestFinished(async () => {
     bot.close()
     await gateway.close()

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { startMeup } from '../support/cli.js'
 import { cloneWith, startProgram } from '../support/page-programs.js'
 
-async function ask(space: Space, question: string): Promise<void> {
+async function ask(space: SpaceClient, question: string): Promise<void> {
   const envelopes = space.envelopes()
   const { id } = await space.chat(question, { to: ['thinker'] })
   for await (const { kind, correlationId } of envelopes) {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { meup, type RunningSpace, spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
@@ -76,7 +76,7 @@ async function enter(options: Parameters<typeof connect>[0]) {
 }
 
 /** Whether one hears what the other says. */
-async function hears(listener: Awaited<ReturnType<typeof enter>>, speaker: Space): Promise<void> {
+async function hears(listener: Awaited<ReturnType<typeof enter>>, speaker: SpaceClient): Promise<void> {
   const { id } = await speaker.chat('do you hear me?')
   await vi.waitFor(() => expect(listener.heard.map((envelope) => envelope.id)).toContain(id), within)
 }

@@ -1,4 +1,4 @@
-import { isCutAway, nothingCut, subscriptionOf } from '@meup/observer/model'
+import { isCutAway, nothingCut, toSubscribePayload } from '@meup/observer/model'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { openPageGateway } from '../support/page.js'
@@ -21,7 +21,7 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
     const [planner, security] = [await gateway.enter('planner'), await gateway.enter('security')]
     const [ana, rex] = [await gateway.enter('ana'), await gateway.enter('rex')]
     const cut = cuts[name]
-    await ana.subscribe(subscriptionOf(cut))
+    await ana.subscribe(toSubscribePayload(cut))
     const heard = { ana: [] as AnyEnvelope[], rex: [] as AnyEnvelope[] }
     ana.on('envelope', (envelope) => heard.ana.push(envelope))
     rex.on('envelope', (envelope) => heard.rex.push(envelope))

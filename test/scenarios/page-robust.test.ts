@@ -1,4 +1,4 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { FakeClock } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
@@ -59,7 +59,7 @@ test(
 )
 
 /** A proposal for ten minutes from `now` on, by the clock of the gateway, is approved on the page. */
-async function decides(page: DrivenPage, planner: Space, now: number): Promise<void> {
+async function decides(page: DrivenPage, planner: SpaceClient, now: number): Promise<void> {
   const expiresAt = new Date(now + 600_000).toISOString()
   const draft = { to: 'deploy', method: 'tools/call', params: { name: 'release' }, expiresAt }
   const { outcome } = await planner.propose({ ...draft, rationale: 'it is time' })

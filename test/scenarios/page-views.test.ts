@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { bridgeMcpServer } from '@meup/mcp-bridge'
 import type { Capability } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
@@ -27,7 +27,9 @@ function cast(): Record<string, Capability[]> {
 }
 
 /** The agents of the example, and the real file server that they read with. Gives how to signal that server. */
-async function reviewers(enter: (id: string) => Promise<Space>): Promise<(signal: NodeJS.Signals) => void> {
+async function reviewers(
+  enter: (id: string) => Promise<SpaceClient>,
+): Promise<(signal: NodeJS.Signals) => void> {
   const pidFile = join(temporaryFolder(), 'pid')
   const tellPid = `import { writeFileSync } from 'node:fs'
 writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { testToken } from '@meup/gateway/testing'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ import { verifies } from '../verifies.js'
 const pictures = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')
 mkdirSync(pictures, { recursive: true })
 
-const heard = (space: Space, kind: string): Promise<AnyEnvelope> =>
+const heard = (space: SpaceClient, kind: string): Promise<AnyEnvelope> =>
   new Promise((resolve) => {
     const listen = (envelope: AnyEnvelope): void => {
       if (envelope.kind !== kind) return

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { meup, type RunningSpace, startMeup, temporaryFolder } from '../support/cli.js'
@@ -28,13 +28,13 @@ participants:
   bot: { kind: process, command: node, args: [bot.mjs], capabilities: [chat, "reasoning.*"] }
 `
 
-async function enter(running: RunningSpace, folder: string): Promise<Space> {
+async function enter(running: RunningSpace, folder: string): Promise<SpaceClient> {
   const token = readFileSync(join(folder, '.meup/tokens/ana'), 'utf8').trim()
   return connect({ url: running.url, space: 'demo', token })
 }
 
 /** Asks, and waits for the answer. */
-async function ask(space: Space, question: string): Promise<string> {
+async function ask(space: SpaceClient, question: string): Promise<string> {
   const envelopes = space.envelopes()
   const { id } = await space.chat(question)
   for await (const envelope of envelopes) {

@@ -1,4 +1,4 @@
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished } from 'vitest'
 import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
 import { inTmux, openPane } from '../support/tmux.js'
@@ -41,7 +41,7 @@ async function toggles({ url }: { url: string }, cwd: string): Promise<number> {
 }
 
 /** Waits until a seat has seen what it says itself. */
-async function seen(seat: Space): Promise<void> {
+async function seen(seat: SpaceClient): Promise<void> {
   const envelopes = seat.envelopes()
   const { id } = await seat.chat('up to here')
   for await (const envelope of envelopes) if (envelope.id === id) return

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type HttpServer, serveHttp } from '../../packages/mcp-bridge/test/support/http-server.js'
@@ -43,7 +43,8 @@ const failureOf = (asking: Promise<unknown>): Promise<unknown> =>
   )
 
 const ended = { name: 'ToolError', code: -32000, message: expect.stringContaining('the tool server "tools"') }
-const request = (ana: Space, name: string) => ana.request('tools', 'tools/call', { name, arguments: {} })
+const request = (ana: SpaceClient, name: string) =>
+  ana.request('tools', 'tools/call', { name, arguments: {} })
 
 describe('a tool server run by its command', () => {
   test('that is killed fails its calls, leaves, comes back and answers again', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type Space, type Turn } from '@meup/agent-sdk'
+import { connect, type SpaceClient, type Turn } from '@meup/agent-sdk'
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type RunningSpace, startMeup, temporaryFolder } from '../support/cli.js'
@@ -31,7 +31,7 @@ async function start(variables: Record<string, string>) {
   const starting = startMeup('up', cwd)
   vi.unstubAllEnvs()
   const running = await starting
-  const enter = async (as: string, tracing = false): Promise<Space> => {
+  const enter = async (as: string, tracing = false): Promise<SpaceClient> => {
     const space = await connect({ as, directory: cwd, tracing })
     onTestFinished(() => space.close())
     return space
@@ -42,7 +42,7 @@ async function start(variables: Record<string, string>) {
 }
 
 /** The log as ana may read it, which is all of it. */
-async function logOf({ url }: RunningSpace, ana: Space, cwd: string) {
+async function logOf({ url }: RunningSpace, ana: SpaceClient, cwd: string) {
   const headers = { authorization: `Bearer ${readFileSync(join(cwd, '.meup/tokens/ana'), 'utf8').trim()}` }
   const response = await fetch(`${url}/spaces/demo/envelopes?limit=1000`, { headers })
   const { envelopes } = (await response.json()) as { envelopes: Envelope[] }

@@ -1,4 +1,4 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test, vi } from 'vitest'
 import { spawnMeup } from '../support/cli.js'
@@ -26,7 +26,7 @@ async function propose({ cwd }: Shop, what: string, ...flags: string[]) {
 }
 
 /** Makes a proposal with an id of one's own. */
-const proposeAs = (space: Space, id: string, what: string, rest: object = {}) =>
+const proposeAs = (space: SpaceClient, id: string, what: string, rest: object = {}) =>
   space.send({
     id,
     kind: 'mcp.proposal',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished, test } from 'vitest'
 import { startMeup } from '../support/cli.js'
 import { cloneWith, startProgram } from '../support/page-programs.js'
@@ -13,7 +13,7 @@ function guardedFolder(): string {
   return join(clone, 'guarded')
 }
 
-async function answerTo(space: Space, question: string): Promise<string> {
+async function answerTo(space: SpaceClient, question: string): Promise<string> {
   const envelopes = space.envelopes()
   const { id } = await space.chat(question, { to: ['helper'] })
   for await (const envelope of envelopes) {

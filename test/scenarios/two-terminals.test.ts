@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished } from 'vitest'
 import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
 import { type Frame, tapped } from '../support/tapped.js'
@@ -24,7 +24,7 @@ async function twoTerminals() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const running = await startMeup('gateway', cwd)
   const tap = await tapped(running.url)
-  const enter = async (as: string): Promise<Space> => {
+  const enter = async (as: string): Promise<SpaceClient> => {
     const seat = await connect({ url: running.url, space: 'demo', as, directory: cwd })
     onTestFinished(() => seat.close())
     return seat
@@ -150,7 +150,7 @@ verifies(
 )
 
 /** Whether each terminal shows what the gateway has. */
-function states({ ana, ben }: Readonly<Record<'ana' | 'ben', Pane>>, bot: Space): boolean[] {
+function states({ ana, ben }: Readonly<Record<'ana' | 'ben', Pane>>, bot: SpaceClient): boolean[] {
   const isHidden = bot.runs.at(-1)?.reasoningVisible === false
   return [ana, ben].map((pane) => /· thinking hidden ─/.test(pane.screen()) === isHidden)
 }

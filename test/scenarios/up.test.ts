@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { commandLine, meup, spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
@@ -31,14 +31,14 @@ const bots = config(`
   bot: { kind: process, command: node, args: [bot.mjs] }
   other: { kind: process, command: node, args: [other.mjs] }`)
 
-async function enter(folder: string): Promise<Space> {
+async function enter(folder: string): Promise<SpaceClient> {
   const space = await connect({ as: 'ana', directory: folder })
   onTestFinished(() => space.close())
   return space
 }
 
 /** Resolves with the answer of this participant, and how long it took; asks again whoever was away. */
-async function answerFrom(space: Space, participant: string, expected: string): Promise<number> {
+async function answerFrom(space: SpaceClient, participant: string, expected: string): Promise<number> {
   const began = Date.now()
   const answered = new Promise<void>((resolve) => {
     space.on('envelope', (envelope: AnyEnvelope) => {

@@ -1,4 +1,4 @@
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
@@ -19,7 +19,7 @@ const timeout = 60_000
 async function watched(...examples: readonly Example[]) {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await startMeup('gateway', cwd)
-  const seats = new Map<string, Space>()
+  const seats = new Map<string, SpaceClient>()
   for (const as of ['ana', 'agent']) {
     const seat = await connect({ as, directory: cwd })
     onTestFinished(() => seat.close())

@@ -3,7 +3,7 @@ import { readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { startMeup, temporaryFolder } from '../support/cli.js'
@@ -41,7 +41,7 @@ function startClient(url: string, token: string): string[] {
   return lines
 }
 
-async function untilAnswered(space: Space, question: string): Promise<AnyEnvelope[]> {
+async function untilAnswered(space: SpaceClient, question: string): Promise<AnyEnvelope[]> {
   const envelopes = space.envelopes()
   const { id } = await space.chat(question)
   const seen: AnyEnvelope[] = []

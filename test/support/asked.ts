@@ -1,4 +1,4 @@
-import { connect, type Space, type Turn } from '@meup/agent-sdk'
+import { connect, type SpaceClient, type Turn } from '@meup/agent-sdk'
 import { onTestFinished } from 'vitest'
 import { startMeup, temporaryFolder } from './cli.js'
 
@@ -62,7 +62,7 @@ export const questions: readonly string[] = Object.keys(doings)
 export async function openAsked() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await startMeup('gateway', cwd)
-  const enter = async (as: string): Promise<Space> => {
+  const enter = async (as: string): Promise<SpaceClient> => {
     const space = await connect({ as, directory: cwd })
     onTestFinished(() => space.close())
     return space

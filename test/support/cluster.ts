@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Dial, dialWs, Space } from '@meup/agent-sdk'
+import { type Dial, dialWs, SpaceClient } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
 import { onTestFinished } from 'vitest'
 import { startMeup, temporaryFolder } from './cli.js'
@@ -34,8 +34,8 @@ export async function startSharing(
 }
 
 /** A seat in the space, until the test ends. */
-export async function seat(url: string, id: string): Promise<Space> {
-  const space = await Space.open(dialWs, { url, space: 'demo', token: tokenOf(id) })
+export async function seat(url: string, id: string): Promise<SpaceClient> {
+  const space = await SpaceClient.open(dialWs, { url, space: 'demo', token: tokenOf(id) })
   onTestFinished(() => space.close())
   return space
 }
@@ -51,7 +51,7 @@ export async function wireOf(url: string, id: string, dial: Dial = dialWs) {
 }
 
 /** Sends an envelope again and again until it is in the log. */
-export async function insist(space: Space, envelope: { id: string; kind: string; payload: object }) {
+export async function insist(space: SpaceClient, envelope: { id: string; kind: string; payload: object }) {
   for (;;) {
     try {
       return await space.send(envelope)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dialWs, Space } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished } from 'vitest'
 import { verifiedIds } from './chain.js'
 
@@ -31,7 +31,7 @@ const tokenIn = (folder: string, id: string): string =>
 
 /** A participant until the test is over, with the numbers of all envelopes that it got. */
 export async function enterAs(folder: string, id: string, url: string) {
-  const space = await Space.open(dialWs, { url, space: 'demo', token: tokenIn(folder, id) })
+  const space = await SpaceClient.open(dialWs, { url, space: 'demo', token: tokenIn(folder, id) })
   onTestFinished(() => void space.close())
   const seen: number[] = []
   space.on('envelope', ({ seq }) => seq !== undefined && seen.push(seq))

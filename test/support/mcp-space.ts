@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { loadConfig, operatorLog, up } from 'meup'
 
 const config = `
@@ -33,7 +33,7 @@ export interface McpSpace extends AsyncDisposable {
   readonly cwd: string
   readonly url: string
   /** A seat that is left when the space ends. */
-  enter(as: string): Promise<Space>
+  enter(as: string): Promise<SpaceClient>
   /** Until it is released, ben gives no answer, and `slow` no result: for whoever must have heard of the work before. */
   hold(): () => void
   /** How often something was bought. */
@@ -52,8 +52,8 @@ export async function openMcpSpace(): Promise<McpSpace> {
   const cwd = mkdtempSync(join(tmpdir(), 'meup-'))
   writeFileSync(join(cwd, 'space.yaml'), config)
   const running = await up(loadConfig(join(cwd, 'space.yaml')), operatorLog('silent'))
-  const seats: Space[] = []
-  const enter = async (as: string): Promise<Space> => {
+  const seats: SpaceClient[] = []
+  const enter = async (as: string): Promise<SpaceClient> => {
     const space = await connect({ as, directory: cwd })
     seats.push(space)
     return space

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dialWs, Space } from '@meup/agent-sdk'
+import { dialWs, SpaceClient } from '@meup/agent-sdk'
 import { memoryStore, type Served, serve } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { pageDirectory } from '@meup/observer'
@@ -47,8 +47,8 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
   }
   onTestFinished(() => served?.close())
   const url = await start()
-  const enter = async (id: string): Promise<Space> => {
-    const space = await Space.open(dialWs, { url, space: 'demo', token: testToken(id) })
+  const enter = async (id: string): Promise<SpaceClient> => {
+    const space = await SpaceClient.open(dialWs, { url, space: 'demo', token: testToken(id) })
     onTestFinished(() => space.close())
     return space
   }
@@ -64,7 +64,7 @@ export function pictures(name: string): string {
 }
 
 /** The agents, and the tools that they use. */
-export async function crew({ enter }: { enter(id: string): Promise<Space> }) {
+export async function crew({ enter }: { enter(id: string): Promise<SpaceClient> }) {
   const planner = await enter('planner')
   const security = await enter('security')
   const repo = await enter('repo')

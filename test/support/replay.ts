@@ -1,4 +1,4 @@
-import type { Draft, Space } from '@meup/agent-sdk'
+import type { Draft, SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope } from '@meup/protocol'
 import { byId, type Hearing, hear } from '../../packages/agent-sdk/test/support/hear.js'
@@ -9,9 +9,9 @@ export type Example = Draft & { readonly from: string }
 export interface Stage extends AsyncDisposable {
   /** What an observer is shown. */
   readonly heard: Hearing
-  seat(name: string): Space
+  seat(name: string): SpaceClient
   /** Another seat of the observer's, entered now. */
-  latecomer(): Promise<Space>
+  latecomer(): Promise<SpaceClient>
   /** Sends each from the seat it names; resolves when the observer was shown the last. */
   play(...examples: readonly Example[]): Promise<AnyEnvelope[]>
 }
@@ -21,9 +21,9 @@ export async function stage(...names: readonly string[]): Promise<Stage> {
   const participants = Object.fromEntries([...names, 'observer'].map((name) => [name, ['*']]))
   const space = await createTestSpace({ participants })
   const heard = hear(await space.join('observer'))
-  const seats = new Map<string, Space>()
+  const seats = new Map<string, SpaceClient>()
   for (const name of names) seats.set(name, await space.join(name))
-  const seat = (name: string): Space => {
+  const seat = (name: string): SpaceClient => {
     const found = seats.get(name)
     if (found === undefined) throw new Error(`${name} is not on stage`)
     return found

@@ -1,4 +1,4 @@
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished } from 'vitest'
 import { meup, type Outcome, startMeup, temporaryFolder } from './cli.js'
 
@@ -18,7 +18,7 @@ export const within = { timeout: 10_000, interval: 20 }
 export async function openShop() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const running = await startMeup('gateway', cwd)
-  const enter = async (as: string): Promise<Space> => {
+  const enter = async (as: string): Promise<SpaceClient> => {
     const space = await connect({ as, directory: cwd })
     onTestFinished(() => space.close())
     return space

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { onTestFinished } from 'vitest'
 import { commandLine, startMeup, temporaryFolder } from './cli.js'
 import { openPane, type Pane } from './tmux.js'
@@ -35,14 +35,14 @@ export async function terminalSpace<Name extends 'planner' | 'coder' | 'files'>(
 ) {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const { url } = await startMeup('gateway', cwd)
-  const enter = async (as: string): Promise<Space> => {
+  const enter = async (as: string): Promise<SpaceClient> => {
     const seat = await connect({ url, space: 'demo', as, directory: cwd })
     onTestFinished(() => seat.close())
     return seat
   }
   const seats = Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, await enter(name)] as const)),
-  ) as Record<Name, Space>
+  ) as Record<Name, SpaceClient>
   const open = (command = 'join', colours = false, env: Readonly<Record<string, string>> = {}): Pane => {
     const unset = 'env -u NO_COLOR -u FORCE_COLOR -u NODE_DISABLE_COLORS -u CI'
     const set = { ...(!colours && { NO_COLOR: '1' }), ...env }

@@ -1,4 +1,4 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
 
 export const kinds = ['reasoning.start', 'reasoning.thought', 'reasoning.conclusion', 'chat'] as const
@@ -11,7 +11,10 @@ export type Answers = Readonly<Record<Tried, string>>
  * Tries all of them, one after the other. Thoughts and conclusions are for the run that this agent has begun, or, where
  * it may begin none, for `someonesRun`. Gives back the run, too.
  */
-export async function tryAll(space: Space, someonesRun: string): Promise<{ run: string; answers: Answers }> {
+export async function tryAll(
+  space: SpaceClient,
+  someonesRun: string,
+): Promise<{ run: string; answers: Answers }> {
   const answers: Partial<Record<Tried, string>> = {}
   let run = someonesRun
   for (const kind of kinds) {

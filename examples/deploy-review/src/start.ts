@@ -3,7 +3,7 @@
  * that led to the answers, and ends.
  */
 import { fileURLToPath } from 'node:url'
-import { ConnectionError, connect, type Space } from '@meup/agent-sdk'
+import { ConnectionError, connect, type SpaceClient } from '@meup/agent-sdk'
 import { Conversation, loadConfig, operatorLog, untilSignal, up } from 'meup'
 
 const agents = ['security-agent', 'perf-agent']
@@ -40,7 +40,7 @@ Ctrl+C stops it.`)
 }
 
 /** In the space that runs here already, or else in one that runs for this question, at any free address. */
-async function takeSeat(): Promise<{ ana: Space; close(): Promise<void> }> {
+async function takeSeat(): Promise<{ ana: SpaceClient; close(): Promise<void> }> {
   try {
     return { ana: await connect({ as: 'ana', directory: folder }), close: async () => {} }
   } catch (error) {
@@ -51,7 +51,7 @@ async function takeSeat(): Promise<{ ana: Space; close(): Promise<void> }> {
 }
 
 /** Asks, and prints what everyone says and thinks until every agent has answered. */
-async function ask(space: Space, text: string): Promise<void> {
+async function ask(space: SpaceClient, text: string): Promise<void> {
   await space.whenPresent(['files', ...agents], { timeoutMs: patienceMs })
   const conversation = new Conversation()
   const waiting = new Set(agents)

@@ -1,4 +1,4 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, correlations, type EnvelopeOf } from '@meup/protocol'
 import { Conversation } from 'meup'
 
@@ -11,7 +11,7 @@ export class Journal {
   #chapters = 0
   #acts: string[] = []
 
-  constructor(space: Space, agent: string) {
+  constructor(space: SpaceClient, agent: string) {
     this.#agent = agent
     space.on('envelope', (envelope) => this.#note(envelope))
     this.#unread = space.envelopes()

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { Journal } from './journal.js'
 
 const proposed = 'clerk mcp.proposal'
@@ -10,7 +10,7 @@ const carriedOut = 'ana mcp.request for mcp.proposal'
  * Ana supervises the clerk by a script. Throws when anything goes otherwise than told. `desk` = the folder in which the
  * tools work.
  */
-export async function playStory(ana: Space, desk: string): Promise<void> {
+export async function playStory(ana: SpaceClient, desk: string): Promise<void> {
   const journal = new Journal(ana, 'clerk')
   const { proposals } = ana
 

@@ -1,48 +1,16 @@
 import { dialBrowser } from './adapters/browser-ws.js'
-import { Space } from './participant/space.js'
-import type { DialRequest } from './participant/transport.js'
+import type { DialRequest } from './client/transport.js'
+import { SpaceClient } from './space-client.js'
 
-/** Enters a space from a browser. A page has no environment: say where and as whom. */
-export const connect = (request: DialRequest): Promise<Space> => Space.open(dialBrowser, request)
+/** Connects to a space from a browser, where no environment supplies the address and the token. */
+export const connect = (request: DialRequest): Promise<SpaceClient> => SpaceClient.open(dialBrowser, request)
 
-export { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+// Types come from `index.ts`: the package has one declaration file for both.
+export { ProtocolError } from '@meup/protocol'
 export { dialBrowser } from './adapters/browser-ws.js'
-export type { InputSchema, StandardSchema } from './agent/schema.js'
-export type { Fallback, ToolContext, ToolDefinition, ToolHandler } from './agent/tools.js'
-export { Turn } from './agent/turn.js'
-export type { TurnOptions } from './agent/turns.js'
-export type { UpkeepHooks } from './agent/upkeep.js'
-export type { AgentModel, ModelSettings } from './model/language-model.js'
-export type { AgentLimits, AgentOptions, ReasoningDetail } from './model/options.js'
-export type { SpaceTool } from './model/tool-names.js'
-export type { ToolChoice } from './model/toolbox.js'
-export { ConnectionError, type LocalErrorCode, ToolError } from './participant/errors.js'
-export type { ConnectionStatus, SpaceEvents } from './participant/events.js'
-export type { Pause } from './participant/pauses.js'
-export type { Progress } from './participant/progress.js'
-export type { Run, VisibilityChange } from './participant/runs.js'
-export type { CallOptions, ChatOptions, Draft, Seat } from './participant/seat.js'
-export { type Answer, Space } from './participant/space.js'
-export type { Dial, DialRequest, Transport, TransportEvents } from './participant/transport.js'
-export type { WaitOptions } from './participant/wait.js'
-export { Reasoning, type ReasonOptions, type ThoughtOptions, type ToolCall } from './reasoning/reasoning.js'
-export type { ToolResult } from './tool-call/tool-result.js'
-export type { Grant, GrantOptions, Revocable } from './trust/grants.js'
-export type {
-  Invitation,
-  KickOptions,
-  PauseOptions,
-  Status,
-  StatusOptions,
-} from './trust/management.js'
-export type { OpenProposal } from './trust/open-proposal.js'
-export type { ProposalsEvents } from './trust/open-proposals.js'
-export {
-  type Proposal,
-  type ProposalDraft,
-  ProposalError,
-  type ProposalOutcome,
-  type ProposeOptions,
-  type Settlement,
-} from './trust/proposal.js'
-export type { ApproveOptions, Proposals, Rejection } from './trust/proposals.js'
+export { Reasoning } from './agent/reasoning.js'
+export { Turn } from './agent/turns.js'
+export { BaseClient } from './client/base-client.js'
+export { ConnectionError, ToolError } from './client/errors.js'
+export { ProposalError } from './client/proposal.js'
+export { SpaceClient } from './space-client.js'

@@ -1,4 +1,4 @@
-import { ConnectionError, type Proposal, ProposalError, type Space, ToolError } from '@meup/agent-sdk'
+import { ConnectionError, type Proposal, ProposalError, type SpaceClient, ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope, Capability } from '@meup/protocol'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -31,7 +31,7 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   )
 
 /** Approves the next proposal as any client may: with a request of the same content that names it. */
-async function approveByHand(ana: Space, proposal: AnyEnvelope): Promise<void> {
+async function approveByHand(ana: SpaceClient, proposal: AnyEnvelope): Promise<void> {
   if (proposal.kind !== 'mcp.proposal') throw new TypeError(`${proposal.kind} is no proposal`)
   const { id: correlationId, to = [], payload } = proposal
   const { method, params } = payload
@@ -43,7 +43,7 @@ const takeOverTime = () =>
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
 afterEach(() => void vi.useRealTimers())
 
-const reject = (ana: Space, { id }: AnyEnvelope, payload: object) =>
+const reject = (ana: SpaceClient, { id }: AnyEnvelope, payload: object) =>
   ana.send({ kind: 'mcp.reject', correlationId: id, payload })
 
 describe('a call that its maker may not make', () => {

@@ -1,4 +1,4 @@
-import { type DialRequest, Space } from '@meup/agent-sdk'
+import { type DialRequest, SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { SafetyError } from '@meup/safety'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -18,11 +18,11 @@ afterEach(() => void vi.restoreAllMocks())
 /** A seat, and what leaves it. */
 async function seated(options: Pick<DialRequest, 'safety'> = { safety }) {
   const line = scriptedDial()
-  const opening = Space.open(line.dial, { url: 'memory:', space: 'test', ...options })
+  const opening = SpaceClient.open(line.dial, { url: 'memory:', space: 'test', ...options })
   const first = await line.next()
   first.welcome()
   const seat = await opening
-  const said = (draft: Parameters<Space['send']>[0]) => {
+  const said = (draft: Parameters<SpaceClient['send']>[0]) => {
     void seat.send(draft).catch(() => {})
     return first.sent.at(-1)
   }
@@ -99,7 +99,7 @@ describe('the setting', () => {
   test('that cannot be used is told at once', async () => {
     const wrong = { rules: [{ name: 'x', pattern: '(', action: 'mask' }] } as const
     const request = { url: 'memory:', space: 'test', safety: wrong }
-    await expect(Space.open(scriptedDial().dial, request)).rejects.toThrow(SafetyError)
+    await expect(SpaceClient.open(scriptedDial().dial, request)).rejects.toThrow(SafetyError)
   })
 
   test('of a space is not weakened by it', async () => {

@@ -1,4 +1,4 @@
-import { type Dial, type DialRequest, Space } from '@meup/agent-sdk'
+import { type Dial, type DialRequest, SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, closeCodes, defaultLimits, ProtocolError } from '@meup/protocol'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
@@ -14,7 +14,7 @@ afterEach(() => void vi.restoreAllMocks())
 /** A seat whose gateway is the test. */
 async function seated(line = scriptedDial()) {
   const [seat, first] = await Promise.all([
-    Space.open(line.dial, request),
+    SpaceClient.open(line.dial, request),
     line.next().then((opened) => {
       opened.welcome()
       return opened
@@ -28,7 +28,7 @@ const said = (seq: number, id = `said-${seq}`) =>
 
 const ids = (line: ScriptedLine): string[] => line.sent.map(({ id }) => id)
 
-const event = (seat: Space, name: 'closed' | 'reconnecting' | 'lost' | 'welcome'): Promise<unknown[]> =>
+const event = (seat: SpaceClient, name: 'closed' | 'reconnecting' | 'lost' | 'welcome'): Promise<unknown[]> =>
   new Promise((resolve) => seat.once(name, (...values: unknown[]) => resolve(values)))
 
 describe('a line that comes back', () => {
@@ -54,7 +54,7 @@ describe('a line that comes back', () => {
 
   test('resumes from the head it was told of when nothing came since', async () => {
     const line = scriptedDial()
-    const opening = Space.open(line.dial, request)
+    const opening = SpaceClient.open(line.dial, request)
     const first = await line.next()
     first.welcome({ resume: { status: 'live', from: 42, to: 41 } })
     const seat = await opening
@@ -295,7 +295,7 @@ describe('sending', () => {
 describe('what comes with the welcome', () => {
   test('waits until whoever opened the line can listen', async () => {
     const line = scriptedDial()
-    const opening = Space.open(line.dial, request)
+    const opening = SpaceClient.open(line.dial, request)
     const first = await line.next()
     first.deliver(fromGateway('system.welcome', welcomeOf('me')), said(1), said(2))
     const seat = await opening

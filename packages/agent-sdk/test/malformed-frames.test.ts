@@ -48,7 +48,7 @@ async function answering(url: string) {
   const seat = await connect({ url, space: 'test', token: 'any' })
   onTestFinished(() => seat.close())
   const trouble: unknown[] = []
-  seat.on('trouble', (error, request) => trouble.push(request ?? error))
+  seat.on('requestError', (error, request) => trouble.push(request ?? error))
   void seat.eachTurn(async (turn) => void (await turn.reply(turn.trigger.id)))
   return { seat, trouble }
 }

@@ -1,4 +1,4 @@
-import type { Fallback, Space } from '@meup/agent-sdk'
+import type { Fallback, SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope, McpRequestPayload } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
@@ -27,7 +27,7 @@ const log = (data: unknown, level = 'info'): Parameters<Tell>[0] => ({
   params: { level, data },
 })
 
-async function call(ana: Space) {
+async function call(ana: SpaceClient) {
   const told: McpRequestPayload[] = []
   const { text } = await ana.call('files/work', {}, { onNotification: (each) => told.push(each) })
   expect(text).toBe('done')

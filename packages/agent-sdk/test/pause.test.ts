@@ -1,4 +1,4 @@
-import type { Pause, Space, Turn } from '@meup/agent-sdk'
+import type { Pause, SpaceClient, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
@@ -13,8 +13,8 @@ async function cast() {
   return { space, ana, bot, [Symbol.asyncDispose]: () => space.close() }
 }
 
-const paused = (seat: Space): Promise<Pause> => new Promise((resolve) => seat.once('paused', resolve))
-const resumed = (seat: Space): Promise<void> => new Promise((resolve) => seat.once('resumed', resolve))
+const paused = (seat: SpaceClient): Promise<Pause> => new Promise((resolve) => seat.once('paused', resolve))
+const resumed = (seat: SpaceClient): Promise<void> => new Promise((resolve) => seat.once('resumed', resolve))
 
 describe('a participant that is paused', () => {
   test('knows by whom and why, may not act, and may again when it is resumed', async () => {

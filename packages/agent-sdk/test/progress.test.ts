@@ -1,4 +1,4 @@
-import type { Progress, Space, ToolContext } from '@meup/agent-sdk'
+import type { Progress, SpaceClient, ToolContext } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope, Capability } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ async function couple() {
 }
 
 /** A tool that does as the test says while it is called. */
-const works = (seat: Space, work: (context: ToolContext) => unknown) =>
+const works = (seat: SpaceClient, work: (context: ToolContext) => unknown) =>
   seat.tool('work', {}, (_, context) => work(context))
 
 const isProgress = (envelope: AnyEnvelope): boolean =>
@@ -89,7 +89,7 @@ describe('progress', () => {
       progress(calls, 3, request.id)
       return request.id
     })
-    const ask = async (asker: Space) => {
+    const ask = async (asker: SpaceClient) => {
       const told: Progress[] = []
       const { text } = await asker.call('files/work', {}, { onProgress: (progress) => told.push(progress) })
       expect(told.map(({ message }) => message)).toEqual([text])
@@ -106,7 +106,7 @@ describe('progress', () => {
     const told: Progress[] = []
     const asking = here.ana.call('files/work', {}, { onProgress: (progress) => told.push(progress) })
     const { id } = await heard.until(byKind('mcp.request'))
-    const report = (seat: Space, params: object, correlationId = id) =>
+    const report = (seat: SpaceClient, params: object, correlationId = id) =>
       seat.send({
         kind: 'mcp.request',
         to: ['ana'],
@@ -177,7 +177,7 @@ describe('whoever reports', () => {
     const shy = await here.space.join('shy')
     const trouble: unknown[] = []
     const refused = deferred()
-    shy.on('trouble', (error) => {
+    shy.on('requestError', (error) => {
       trouble.push(error)
       refused.resolve()
     })

@@ -1,4 +1,4 @@
-import { ProposalError, Space } from '@meup/agent-sdk'
+import { ProposalError, SpaceClient } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { eventually } from './support/eventually.js'
@@ -14,7 +14,7 @@ const may = (...capabilities: string[]) => ({ you: { id: 'bot', capabilities } }
 
 async function seated(...capabilities: string[]) {
   const line = scriptedDial('bot')
-  const opening = Space.open(line.dial, { url: 'memory:', space: 'test' })
+  const opening = SpaceClient.open(line.dial, { url: 'memory:', space: 'test' })
   const first = await line.next()
   first.welcome(may(...capabilities))
   return { ...line, first, seat: await opening }

@@ -1,4 +1,4 @@
-import { type Dial, type OpenProposal, type Settlement, Space } from '@meup/agent-sdk'
+import { type Dial, type OpenProposal, type Settlement, SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
 import type { Capability } from '@meup/protocol'
@@ -30,10 +30,10 @@ async function cast() {
 const act = { to: 'tools', method: 'tools/call', params: { name: 'act', arguments: { n: 1 } } }
 
 /** The next proposal that comes up in somebody's view. */
-const next = (seat: Space): Promise<OpenProposal> =>
+const next = (seat: SpaceClient): Promise<OpenProposal> =>
   new Promise((resolve) => seat.proposals.once('proposal', resolve))
 
-const settlement = (seat: Space): Promise<[OpenProposal, Settlement]> =>
+const settlement = (seat: SpaceClient): Promise<[OpenProposal, Settlement]> =>
   new Promise((resolve) => seat.proposals.once('settled', (...told) => resolve(told)))
 
 const failureOf = (work: Promise<unknown>): Promise<Error> =>
@@ -163,7 +163,7 @@ describe('approving', () => {
     onTestFinished(() => gateway.close())
     const where = (id: string) => ({ space: 'test', token: testToken(id) })
     const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
-    const ana = await Space.open(dial, { url: 'memory:', ...where('ana') })
+    const ana = await SpaceClient.open(dial, { url: 'memory:', ...where('ana') })
     const deaf = { message: () => {}, close: () => {} }
     const bot = await dialInMemory(gateway, where('bot'), deaf)
     const frames: string[] = []

@@ -1,4 +1,4 @@
-import type { Space, Turn } from '@meup/agent-sdk'
+import type { SpaceClient, Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { Envelope } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
@@ -68,7 +68,7 @@ async function thinkAloud(turn: Turn, model: Model): Promise<void> {
 }
 
 /** The same without a word of why. */
-async function keepQuiet(space: Space, turn: Turn, model: Model): Promise<void> {
+async function keepQuiet(space: SpaceClient, turn: Turn, model: Model): Promise<void> {
   let prompt = turn.text
   for (;;) {
     const { content, selected } = model.complete(prompt)
@@ -82,7 +82,7 @@ async function keepQuiet(space: Space, turn: Turn, model: Model): Promise<void> 
 }
 
 /** Lets bot work on one question; gives what everybody heard, and what the turn is in the views. */
-async function worked(how: (space: Space, turn: Turn) => Promise<void>) {
+async function worked(how: (space: SpaceClient, turn: Turn) => Promise<void>) {
   await using space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], tools: ['*'] } })
   const [ana, bot, tools] = await Promise.all([space.join('ana'), space.join('bot'), space.join('tools')])
   const heard = hear(ana)

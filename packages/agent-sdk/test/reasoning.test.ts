@@ -1,4 +1,4 @@
-import { type Reasoning, Space, type Turn } from '@meup/agent-sdk'
+import { type Reasoning, SpaceClient, type Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { describe, expect, test } from 'vitest'
 import { deferred } from './support/deferred.js'
@@ -23,7 +23,7 @@ const said = (all: readonly { kind: string; context?: string; payload: object }[
   all.filter((e) => e.context === context).map((e) => [e.kind, e.payload])
 
 /** Works until the signal says stop. */
-function endless(tools: Space) {
+function endless(tools: SpaceClient) {
   const [begun, stopped] = [deferred(), deferred<string>()]
   tools.tool('wait', {}, async (_, { signal }) => {
     begun.resolve()
@@ -120,7 +120,7 @@ describe('a run', () => {
 })
 
 describe('leaving a run without a conclusion', () => {
-  const leave = async (bot: Space, work: (run: Reasoning) => Promise<unknown>): Promise<string> => {
+  const leave = async (bot: SpaceClient, work: (run: Reasoning) => Promise<unknown>): Promise<string> => {
     await using run = await bot.reason('work')
     await work(run)
     return run.context
@@ -225,7 +225,7 @@ describe('interrupting a run', () => {
 
   test('may come right behind the start', async () => {
     const line = scriptedDial('bot')
-    const opening = Space.open(line.dial, { url: 'memory:', space: 'test' })
+    const opening = SpaceClient.open(line.dial, { url: 'memory:', space: 'test' })
     const gateway = await line.next()
     gateway.welcome()
     const bot = await opening

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { sqliteStore } from '@meup/gateway'
 import { testToken } from '@meup/gateway/testing'
 import type { AnyEnvelope } from '@meup/protocol'
@@ -20,12 +20,13 @@ const participants = { ana: ['*'], bob: ['*'], bot: ['*'] }
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0.01))
 afterEach(() => void vi.restoreAllMocks())
 
-const enter = (url: string, as: string): Promise<Space> =>
+const enter = (url: string, as: string): Promise<SpaceClient> =>
   connect({ url, space: 'test', token: testToken(as) })
 
-const reconnecting = (seat: Space): Promise<string> =>
+const reconnecting = (seat: SpaceClient): Promise<string> =>
   new Promise((resolve) => seat.once('reconnecting', (_, reason) => resolve(reason)))
-const welcomed = (seat: Space): Promise<unknown> => new Promise((resolve) => seat.once('welcome', resolve))
+const welcomed = (seat: SpaceClient): Promise<unknown> =>
+  new Promise((resolve) => seat.once('welcome', resolve))
 
 const texts = (all: readonly AnyEnvelope[]): string[] =>
   all.flatMap((e) => (e.kind === 'chat' ? [e.payload.message] : []))

@@ -1,4 +1,4 @@
-import { Space } from '@meup/agent-sdk'
+import { SpaceClient } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { eventually } from './support/eventually.js'
@@ -11,7 +11,7 @@ afterEach(() => void vi.restoreAllMocks())
 /** A participant with a tool, and which requests its tool was called for. */
 async function serving(query: { after?: number } = {}) {
   const line = scriptedDial('tools')
-  const opening = Space.open(line.dial, { url: 'memory:', space: 'test', ...query })
+  const opening = SpaceClient.open(line.dial, { url: 'memory:', space: 'test', ...query })
   const first = await line.next()
   const done: string[] = []
   return {

@@ -1,4 +1,4 @@
-import { ConnectionError, type Space, ToolError } from '@meup/agent-sdk'
+import { ConnectionError, type SpaceClient, ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { Capability } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
@@ -103,7 +103,7 @@ describe('a request', () => {
 })
 
 /** A tool that works until it is told to stop; `stopped` resolves with why. */
-function endless(files: Space) {
+function endless(files: SpaceClient) {
   const [begun, stopped] = [deferred(), deferred<unknown>()]
   files.tool('wait', {}, async (_, { signal }) => {
     begun.resolve()

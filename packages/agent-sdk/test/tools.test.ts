@@ -181,7 +181,7 @@ describe('the MCP of a participant', () => {
         kind: 'mcp.request',
         payload: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'now' } },
       })
-    const told = new Promise<unknown[]>((resolve) => shy.once('trouble', (...all) => resolve(all)))
+    const told = new Promise<unknown[]>((resolve) => shy.once('requestError', (...all) => resolve(all)))
     await ask()
     expect(await told).toMatchObject([{ code: 'capability_violation' }, { kind: 'mcp.request', from: 'ana' }])
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})

@@ -1,6 +1,6 @@
 import { readEnvironment } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
-import { spanIdOf, traceIdOf, traceparentOf } from '@meup/folds'
+import { formatTraceparent, getSpanId, getTraceId } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { caughtUp, hear } from './support/hear.js'
 
@@ -24,7 +24,7 @@ async function spaceWith(tracing: boolean) {
   tools.tool('meta', {}, (_, { request }) => ({ meta: request.payload.params?._meta ?? null }))
   const { epoch } = ana.welcome.space
   const place = (trace: string, span: string): string =>
-    traceparentOf({ traceId: traceIdOf(epoch, trace), spanId: spanIdOf(epoch, span) })
+    formatTraceparent({ traceId: getTraceId(epoch, trace), spanId: getSpanId(epoch, span) })
   const requests = async () => {
     await caughtUp(ana, heard)
     return heard.all.flatMap((each) => (each.kind === 'mcp.request' ? each : []))

@@ -1,4 +1,4 @@
-import type { OpenProposal, Space } from '@meup/agent-sdk'
+import type { OpenProposal, SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { Capability } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
@@ -24,10 +24,10 @@ const failureOf = (work: Promise<unknown>): Promise<Error> =>
   )
 
 /** The capabilities that a participant has from now on. */
-const changed = (seat: Space): Promise<readonly Capability[]> =>
+const changed = (seat: SpaceClient): Promise<readonly Capability[]> =>
   new Promise((resolve) => seat.once('capabilities', resolve))
 
-const next = (seat: Space): Promise<OpenProposal> =>
+const next = (seat: SpaceClient): Promise<OpenProposal> =>
   new Promise((resolve) => seat.proposals.once('proposal', resolve))
 
 describe('a grant', () => {

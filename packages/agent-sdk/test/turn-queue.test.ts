@@ -1,4 +1,4 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { correlations } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
@@ -27,7 +27,7 @@ async function crowd() {
   return { ana, bob, cleo, dan, eve, bot, release, errors, handled }
 }
 
-const ask = (asker: Space, times: number) =>
+const ask = (asker: SpaceClient, times: number) =>
   Promise.all(Array.from({ length: times }, (_, n) => asker.chat(`${n}`, { to: ['bot'] })))
 
 /** What the bot has refused to an asker. */

@@ -1,4 +1,4 @@
-import { connect, type Space } from '@meup/agent-sdk'
+import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from './support/eventually.js'
@@ -9,7 +9,7 @@ import { standing } from './support/standing.js'
 async function twice() {
   const gateway = await standing({ participants: { ana: ['*'], files: ['*'] } })
   onTestFinished(() => gateway.stop())
-  const enter = async (as: string): Promise<Space> => {
+  const enter = async (as: string): Promise<SpaceClient> => {
     const seat = await connect({ url: gateway.url, space: 'test', token: testToken(as) })
     onTestFinished(() => seat.close())
     return seat
@@ -25,14 +25,14 @@ async function twice() {
 }
 
 /** Clients of JSON-RPC count from 1 on each connection. */
-const callAs = (seat: Space, id: number | string) =>
+const callAs = (seat: SpaceClient, id: number | string) =>
   seat.send({
     kind: 'mcp.request',
     to: ['files'],
     payload: { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'wait' } },
   })
 
-const cancelAs = (seat: Space, requestId: number | string, correlationId?: string) =>
+const cancelAs = (seat: SpaceClient, requestId: number | string, correlationId?: string) =>
   seat.send({
     kind: 'mcp.request',
     to: ['files'],

@@ -7,7 +7,7 @@ import type {
   ProposalError,
   ProposalOutcome,
   Reasoning,
-  Space,
+  SpaceClient,
   ToolContext,
   ToolResult,
   Turn,
@@ -73,14 +73,14 @@ describe('comparing `kind` narrows `payload`', () => {
 
 describe('what comes back', () => {
   test('of a seat', () => {
-    expectTypeOf<Space['send']>().returns.resolves.toEqualTypeOf<AnyEnvelope>()
-    expectTypeOf<Space['chat']>().returns.resolves.toEqualTypeOf<AnyEnvelope>()
-    expectTypeOf<Space['request']>().returns.resolves.toEqualTypeOf<Record<string, unknown>>()
-    expectTypeOf<Space['call']>().returns.resolves.toEqualTypeOf<ToolResult>()
-    expectTypeOf<Space['subscribe']>().returns.resolves.toEqualTypeOf<WelcomePayload>()
-    expectTypeOf<Space['turns']>().returns.toExtend<AsyncIterable<Turn>>()
-    expectTypeOf<Space['envelopes']>().returns.toExtend<AsyncIterable<AnyEnvelope>>()
-    expectTypeOf<Space>().toExtend<AsyncDisposable>()
+    expectTypeOf<SpaceClient['send']>().returns.resolves.toEqualTypeOf<AnyEnvelope>()
+    expectTypeOf<SpaceClient['chat']>().returns.resolves.toEqualTypeOf<AnyEnvelope>()
+    expectTypeOf<SpaceClient['request']>().returns.resolves.toEqualTypeOf<Record<string, unknown>>()
+    expectTypeOf<SpaceClient['call']>().returns.resolves.toEqualTypeOf<ToolResult>()
+    expectTypeOf<SpaceClient['subscribe']>().returns.resolves.toEqualTypeOf<WelcomePayload>()
+    expectTypeOf<SpaceClient['turns']>().returns.toExtend<AsyncIterable<Turn>>()
+    expectTypeOf<SpaceClient['envelopes']>().returns.toExtend<AsyncIterable<AnyEnvelope>>()
+    expectTypeOf<SpaceClient>().toExtend<AsyncDisposable>()
     expectTypeOf<Reasoning>().toExtend<AsyncDisposable>()
     expectTypeOf<Turn['trigger']>().toEqualTypeOf<EnvelopeOf<'chat'>>()
   })
@@ -114,12 +114,12 @@ describe('what becomes of a proposal', () => {
       else expectTypeOf(outcome.state).toEqualTypeOf<'withdrawn' | 'expired'>()
     }
     expectTypeOf(read).toBeFunction()
-    expectTypeOf<Space['propose']>().returns.resolves.toEqualTypeOf<Proposal>()
+    expectTypeOf<SpaceClient['propose']>().returns.resolves.toEqualTypeOf<Proposal>()
     expectTypeOf<ProposalError['outcome']['state']>().toEqualTypeOf<'rejected' | 'withdrawn' | 'expired'>()
   })
 
   test('a grant is what is revoked', () => {
-    const takeBack = (space: Space, grant: Grant): void => {
+    const takeBack = (space: SpaceClient, grant: Grant): void => {
       void space.revoke(grant)
       void space.revoke({ recipient: 'bot', capabilities: ['chat'] })
       // @ts-expect-error neither which grant nor which capabilities
@@ -131,7 +131,7 @@ describe('what becomes of a proposal', () => {
 
 describe('a handler gets what its schema describes', () => {
   test('TypeBox, Standard Schema, none', () => {
-    const offer = (space: Space, standard: FakeSchema<{ city: string }>): void => {
+    const offer = (space: SpaceClient, standard: FakeSchema<{ city: string }>): void => {
       const input = Type.Object({ path: Type.String(), lines: Type.Optional(Type.Integer()) })
       space
         .tool('read', { input }, (args, context) => {
@@ -152,7 +152,7 @@ describe('an agent with a model', () => {
   test('takes the models and settings of the `ai` package, though its types do not name it', () => {
     expectTypeOf<LanguageModel>().toExtend<AgentModel>()
     expectTypeOf<Pick<Parameters<typeof streamText>[0], keyof ModelSettings>>().toExtend<ModelSettings>()
-    const begin = (space: Space, model: LanguageModel, options: Omit<AgentOptions, 'model'>): void => {
+    const begin = (space: SpaceClient, model: LanguageModel, options: Omit<AgentOptions, 'model'>): void => {
       expectTypeOf(space.agent({ ...options, model, tools: ['files/*'] })).resolves.toEqualTypeOf<void>()
       // @ts-expect-error without a model
       void space.agent({ instructions: 'You review.' })

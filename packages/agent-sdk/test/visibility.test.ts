@@ -1,4 +1,4 @@
-import { Space, type VisibilityChange } from '@meup/agent-sdk'
+import { SpaceClient, type VisibilityChange } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { ContextInfo } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { scriptedDial } from './support/scripted-line.js'
 const participants = { ana: ['*'], bot: ['chat', 'reasoning.*', 'test.*'], guest: ['test.*'] }
 
 /** What a seat is told of runs that are hidden and shown. */
-function changesAt(seat: Space): VisibilityChange[] {
+function changesAt(seat: SpaceClient): VisibilityChange[] {
   const changes: VisibilityChange[] = []
   seat.on('visibility', (change) => changes.push(change))
   return changes
@@ -141,7 +141,7 @@ describe('whoever comes later', () => {
 
   test('and whoever was away, hears what the new welcome says otherwise', async () => {
     const { dial, next } = scriptedDial()
-    const opening = Space.open(dial, { url: 'http://test', space: 'test' })
+    const opening = SpaceClient.open(dial, { url: 'http://test', space: 'test' })
     const line = await next()
     const at = (context: string, reasoningVisible: boolean): ContextInfo => ({
       ...{ context, owner: 'bot', state: 'open', startedAt: '2026-01-01T00:00:00.000Z' },

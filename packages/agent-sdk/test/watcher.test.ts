@@ -1,5 +1,5 @@
-import { type Dial, Space } from '@meup/agent-sdk'
-import { type DialRequest, Watcher } from '@meup/agent-sdk/watch'
+import { type Dial, SpaceClient } from '@meup/agent-sdk'
+import { BaseClient, type DialRequest } from '@meup/agent-sdk/watch'
 import { createTestGateway, dialInMemory, FakeClock, testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from './support/eventually.js'
@@ -18,9 +18,10 @@ async function scene(clock?: FakeClock) {
   onTestFinished(() => gateway.close())
   const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
   const where = (id: string): DialRequest => ({ url: 'memory:', space: 'test', token: testToken(id) })
-  const watch = (id: string, how: Partial<DialRequest> = {}) => Watcher.open(dial, { ...where(id), ...how })
-  const bot = await Space.open(dial, where('bot'))
-  const tools = await Space.open(dial, where('tools'))
+  const watch = (id: string, how: Partial<DialRequest> = {}) =>
+    BaseClient.open(dial, { ...where(id), ...how })
+  const bot = await SpaceClient.open(dial, where('bot'))
+  const tools = await SpaceClient.open(dial, where('tools'))
   tools.tool('act', {}, () => 'done')
   return { watch, bot }
 }

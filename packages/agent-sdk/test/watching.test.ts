@@ -1,4 +1,4 @@
-import { ConnectionError, Space } from '@meup/agent-sdk'
+import { ConnectionError, SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { closeCodes, type WelcomePayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ async function couple() {
 
 async function scripted() {
   const line = scriptedDial()
-  const opening = Space.open(line.dial, { url: 'memory:', space: 'test' })
+  const opening = SpaceClient.open(line.dial, { url: 'memory:', space: 'test' })
   const first = await line.next()
   first.welcome()
   const seat = await opening
@@ -209,7 +209,7 @@ describe('subscribe', () => {
 })
 
 describe('who is there', () => {
-  const presence = (seat: Space) =>
+  const presence = (seat: SpaceClient) =>
     Object.fromEntries(seat.participants.map(({ id, status }) => [id, status]))
 
   test('is told at the door, and as people come and go', async () => {

@@ -5,24 +5,20 @@ import { addAudit } from './commands/audit.js'
 import { addCall } from './commands/call.js'
 import { addCaps } from './commands/caps.js'
 import { addCompletion } from './commands/completion.js'
-import { addDoctor } from './commands/doctor.js'
-import { addRunCommands } from './commands/gateway.js'
-import { addInit } from './commands/init.js'
 import { addJoin } from './commands/join.js'
 import { addMcp } from './commands/mcp.js'
 import { addMembers } from './commands/members.js'
 import { addOpen } from './commands/open.js'
+import { addDoctor, addInit, addRunCommands, addSpace, addToken } from './commands/operator.js'
 import { addProposals } from './commands/proposals.js'
 import { addReasoning } from './commands/reasoning.js'
 import { addReplay } from './commands/replay.js'
 import { addSend } from './commands/send.js'
-import { addSpace } from './commands/space.js'
-import { addToken } from './commands/token.js'
 import { addWatch } from './commands/watch.js'
-import { exitCodeOf, exitCodes, explain, UsageError } from './exit.js'
-import { tell } from './output.js'
+import { exitCodes, formatError, getExitCode, UsageError } from './lib/exit.js'
+import { printNotice } from './lib/output.js'
 
-function enterFolder(folder: string | undefined): void {
+function changeDirectory(folder: string | undefined): void {
   if (folder === undefined) return
   if (!existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
   process.chdir(folder)
@@ -32,7 +28,7 @@ const program = new Command('meup')
   .description('Run a MEUP space, join it, watch it.')
   .version('0.1.0')
   .option('-C <folder>', 'do everything in this folder')
-  .hook('preAction', (command) => enterFolder(command.opts().C))
+  .hook('preAction', (command) => changeDirectory(command.opts().C))
   .exitOverride()
   .showHelpAfterError('(meup --help tells more)')
 
@@ -59,7 +55,7 @@ addCompletion(program)
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.error)
 })
-// A gateway goes on when nobody reads its stderr any more, and ends in order when its terminal goes.
+// A gateway keeps running when its stderr is closed, and shuts down in order when its terminal is.
 process.stderr.on('error', () => {})
 
 try {
@@ -69,7 +65,7 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   } else {
-    tell(`meup: ${explain(error)}`)
-    process.exitCode = exitCodeOf(error)
+    printNotice(`meup: ${formatError(error)}`)
+    process.exitCode = getExitCode(error)
   }
 }

@@ -27,18 +27,18 @@ describe('who thinks', () => {
       start(3, 'aide'),
       start(4, 'bot', { context: 'e1' }),
     ]) {
-      activity.take(each)
+      activity.onEnvelope(each)
     }
-    activity.take(thought(5, 'bot', 'e1/e4', ' deep\n\u001B[2Jdown'))
-    activity.take(thought(6, 'aide', 'e1/e4', 'from aside'))
+    activity.onEnvelope(thought(5, 'bot', 'e1/e4', ' deep\n\u001B[2Jdown'))
+    activity.onEnvelope(thought(6, 'aide', 'e1/e4', 'from aside'))
     expect(activity.thinkers()).toEqual([
       { agent: 'bot', since: 1000, runs: 2, last: 'from aside', isVisible: true },
       { agent: 'aide', since: 1000, runs: 1, last: '', isVisible: true },
     ])
-    activity.take(envelope(7, 'reasoning.cancel', 'ana', { context: 'e3' }))
+    activity.onEnvelope(envelope(7, 'reasoning.cancel', 'ana', { context: 'e3' }))
     expect(activity.thinkers()).toHaveLength(2) // It was asked to, no more.
-    activity.take(envelope(8, 'reasoning.conclusion', 'aide', { context: 'e3' }))
-    activity.take(envelope(9, 'reasoning.conclusion', 'bot', { context: 'e1' }))
+    activity.onEnvelope(envelope(8, 'reasoning.conclusion', 'aide', { context: 'e3' }))
+    activity.onEnvelope(envelope(9, 'reasoning.conclusion', 'bot', { context: 'e1' }))
     expect(activity.thinkers()).toMatchObject([{ agent: 'bot', runs: 1 }])
   })
 
@@ -65,17 +65,21 @@ describe('who thinks', () => {
 
 describe('a tool', () => {
   test('runs until it answers, and says how far it is', () => {
-    activity.take(call(1, 'search'))
+    activity.onEnvelope(call(1, 'search'))
     now = 5000
-    activity.take(call(2, 'read'))
-    activity.take(notice(3, 'notifications/progress', { progress: 3, total: 10, message: 'a\nb' }, 'e1'))
-    activity.take(notice(4, 'notifications/progress', { progress: 'far', total: 10 }, 'e2'))
+    activity.onEnvelope(call(2, 'read'))
+    activity.onEnvelope(
+      notice(3, 'notifications/progress', { progress: 3, total: 10, message: 'a\nb' }, 'e1'),
+    )
+    activity.onEnvelope(notice(4, 'notifications/progress', { progress: 'far', total: 10 }, 'e2'))
     expect(activity.tools()).toEqual([
       { caller: 'bot', tool: 'search', since: 1000, progress: { done: 3, total: 10, message: 'a b' } },
       { caller: 'bot', tool: 'read', since: 5000 },
     ])
-    activity.take(envelope(5, 'mcp.response', 'files', { correlationId: 'e1', payload: { result: {} } }))
-    activity.take(notice(6, 'notifications/cancelled', { requestId: 'e2' }))
+    activity.onEnvelope(
+      envelope(5, 'mcp.response', 'files', { correlationId: 'e1', payload: { result: {} } }),
+    )
+    activity.onEnvelope(notice(6, 'notifications/cancelled', { requestId: 'e2' }))
     expect(activity.tools()).toEqual([])
   })
 })

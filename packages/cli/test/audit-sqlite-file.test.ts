@@ -3,8 +3,8 @@ import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { stage, twoCalls } from '../../gateway/test/turns.js'
-import { migrate } from '../src/audit/sqlite/schema.js'
-import { exitCodeOf } from '../src/exit.js'
+import { migrate } from '../src/audit/schema.js'
+import { getExitCode } from '../src/lib/exit.js'
 import { answering } from './support/answering.js'
 import { exportFile, exportTo, openFile, rowsOf } from './support/exported.js'
 
@@ -39,7 +39,7 @@ describe('an export to a file', () => {
     const before = readFileSync(path)
     const error = await exportTo(path, space, 'auditor').catch((reason: unknown) => reason)
     expect(error).toMatchObject({ message: expect.stringMatching(says) })
-    expect(exitCodeOf(error)).toBe(1)
+    expect(getExitCode(error)).toBe(1)
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 })

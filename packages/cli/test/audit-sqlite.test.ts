@@ -19,7 +19,7 @@ import {
   thought,
   twoCalls,
 } from '../../gateway/test/turns.js'
-import { ReasoningLog } from '../src/audit/sqlite/reasoning-log.js'
+import { ReasoningLog } from '../src/audit/reasoning-log.js'
 import { exportFile, exportTo, openFile, rowsOf, toldSteps } from './support/exported.js'
 
 const kinds = ['memory', 'SQLite'] as const
@@ -109,7 +109,7 @@ describe('an export to SQLite', () => {
     'A16',
     'is written by INSERT alone: nothing in the code changes or deletes a step but prune',
     () => {
-      const folder = fileURLToPath(new URL('../src/audit/sqlite/', import.meta.url))
+      const folder = fileURLToPath(new URL('../src/audit/', import.meta.url))
       const found = readdirSync(folder).flatMap((file) => {
         const text = readFileSync(join(folder, file), 'utf8')
         const statement = /(?:UPDATE|DELETE FROM|REPLACE INTO) (?:main\.)?(?:reasoning_steps|turns) [^'`]*/g

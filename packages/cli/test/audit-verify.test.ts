@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { temporaryFolder } from '../../../test/support/cli.js'
-import { verifyAudit } from '../src/audit/verify.js'
+import { verifyAudit } from '../src/commands/audit.js'
 
 test('audit verify ends with 8 where an export is not what was logged', async () => {
   const { exitCode } = process

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applicable, changesBetween } from '../src/run/changes.js'
+import { describeChanges, selectApplicable } from '../src/run/reload.js'
 import { configIn } from './support/folder.js'
 
 const text = `
@@ -19,7 +19,7 @@ test('what can change while it runs is taken over', () => {
       .replace('space: demo', 'space: demo\nmcp: { visibility: addressees }')
       .replace('space: demo', 'space: demo\nauth: { jwt: { issuer: a, audience: b, jwks: c.json } }'),
   )
-  expect(applicable(base, next)).toEqual({ config: next, later: [] })
+  expect(selectApplicable(base, next)).toEqual({ config: next, later: [] })
 })
 
 test.for([
@@ -27,7 +27,7 @@ test.for([
   ['storage', 'space: demo\nstorage: { kind: memory }'],
 ])('%s needs a new start; the rest is taken over', ([name, line]) => {
   const next = parse(text.replace('space: demo', line ?? '').replace('[chat]', '["*"]'))
-  const { config, later } = applicable(base, next)
+  const { config, later } = selectApplicable(base, next)
   expect(later).toEqual([name])
   expect([config.gateway, config.storage]).toEqual([base.gateway, base.storage])
   expect(config.spaces).toEqual(next.spaces)
@@ -40,10 +40,10 @@ test('spaces neither begin nor end while it runs', () => {
     return parse(`version: 1\nspaces:\n${spaces.join('\n')}\n`)
   })
   if (ab === undefined || bc === undefined) throw new Error('no spaces')
-  const { config, later } = applicable(ab, bc)
+  const { config, later } = selectApplicable(ab, bc)
   expect(later).toEqual(['the new space c', 'the end of the space a'])
   expect(config.spaces.map((entry) => entry.config.name)).toEqual(['a', 'b'])
-  expect(applicable(ab, base).later).toEqual([
+  expect(selectApplicable(ab, base).later).toEqual([
     'space or spaces',
     'the new space demo',
     'the end of the space a',
@@ -66,5 +66,5 @@ test.for([
   ['space: demo', '# nothing\nspace: demo', []],
 ] as const)('tells the change from %j to %j', ([from, to, changes]) => {
   expect(text).toContain(from)
-  expect(changesBetween(base, parse(text.replace(from, to)))).toEqual(changes)
+  expect(describeChanges(base, parse(text.replace(from, to)))).toEqual(changes)
 })

@@ -4,13 +4,18 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { sqliteStore } from '@meup/gateway'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { gatewayChecks } from '../src/operator/checks/gateway.js'
-import { logCheck } from '../src/operator/checks/log.js'
-import { clockCheck, nodeCheck, oldestNode } from '../src/operator/checks/machine.js'
-import { modeChecks } from '../src/operator/checks/modes.js'
-import { portCheck } from '../src/operator/checks/port.js'
-import { findCommand, programChecks } from '../src/operator/checks/programs.js'
-import { tokenChecks } from '../src/operator/checks/tokens.js'
+import { findCommand } from '../src/lib/executables.js'
+import {
+  clockCheck,
+  gatewayChecks,
+  logCheck,
+  modeChecks,
+  nodeCheck,
+  oldestNode,
+  portCheck,
+  programChecks,
+  tokenChecks,
+} from '../src/operator/checks.js'
 import { configIn, folderWith } from './support/folder.js'
 
 const text = `

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { Argument, Command } from 'commander'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { completionScript, shells } from '../src/completion/scripts.js'
+import { completionScript, shells } from '../src/commands/completion.js'
 
 let program: Command
 beforeEach(() => {

@@ -6,7 +6,7 @@ import { defaultLimits, defaultRates } from '@meup/protocol'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ConfigError } from '../src/config/config-error.js'
 import { loadConfig, parseConfig } from '../src/config/load.js'
-import { parseDuration, parseListen } from '../src/config/notation.js'
+import { durationPattern, parseDuration, parseListen } from '../src/config/notation.js'
 
 const parse = (text: string, env: NodeJS.ProcessEnv = {}) =>
   parseConfig(text, { file: '/srv/demo/space.yaml', env })
@@ -263,12 +263,17 @@ test.for([
   ['60s', 60_000],
   ['5m', 300_000],
   ['2h', 7_200_000],
+  ['7d', 604_800_000],
 ] as const)('%s is %i ms', ([text, expected]) => {
   expect(parseDuration(text)).toBe(expected)
 })
 
-test.for(['60', '1.5s', '-1s', '1d', '600h', 's'])('%s is no duration', (text) => {
+test.for(['60', '1.5s', '-1s', '1234567h', 's'])('%s is no duration', (text) => {
   expect(() => parseDuration(text)).toThrow(RangeError)
+})
+
+test.for(['1d', '600h', '60'])('%s is no setting: a timer could not wait for it', (text) => {
+  expect(text).not.toMatch(new RegExp(durationPattern))
 })
 
 describe('loadConfig', () => {

@@ -1,10 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { temporaryFolder } from '../../../test/support/cli.js'
-import { exportAudit, openExport } from '../src/audit/export.js'
+import { exportAudit } from '../src/commands/audit.js'
+import { openExport } from '../src/lib/http-client.js'
 
 test('an export of one context asks for its path, encoded segment by segment', async () => {
   const asked: (string | undefined)[] = []
@@ -14,10 +13,9 @@ test('an export of one context asks for its path, encoded segment by segment', a
   })
   onTestFinished(() => void server.close())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const tokenFile = join(temporaryFolder({ token: 'secret' }), 'token')
   const { port } = server.address() as AddressInfo
-  const flags = { url: `http://127.0.0.1:${port}`, space: 'my space', tokenFile }
-  const exported = await openExport({ ...flags, format: 'markdown', context: 'reason-789/permissions' })
+  const target = { url: `http://127.0.0.1:${port}`, space: 'my space', token: 'secret' }
+  const exported = await openExport(target, { format: 'markdown', context: 'reason-789/permissions' })
   expect(await text(exported)).toBe('## Context reason-789/permissions\n')
   expect(asked).toEqual(['/spaces/my%20space/contexts/reason-789/permissions?format=markdown'])
 })

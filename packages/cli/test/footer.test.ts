@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type FooterParts, footerOf } from '../src/view/footer.js'
-import { fit, fitEnd, widthOf, wrap } from '../src/view/width.js'
+import { measureWidth, truncate, truncateStart, wrapLine } from '../src/render/width.js'
+import { type FooterParts, renderFooter } from '../src/view/footer.js'
 
 const now = Date.parse('2026-01-02T03:04:05Z')
-const room = { columns: 60, rows: 24, now, dim: (text: string) => text }
+const layout = { columns: 60, rows: 24, now, dim: (text: string) => text }
 const nobody: FooterParts = {
   heading: 'ana in demo',
   thinkers: [],
@@ -18,7 +18,7 @@ const many = Array.from({ length: 30 }, (_, at) => thinker(`agent-${at}`, 'hm'))
 
 describe('the footer', () => {
   test('says who thinks what, which tools run, and what waits, above what is typed', () => {
-    const { lines, cursor } = footerOf(
+    const { lines, cursor } = renderFooter(
       {
         ...nobody,
         thinkers: [
@@ -37,13 +37,13 @@ describe('the footer', () => {
         pending: '⚠ 1 pending',
         typed: { text: 'half a line', before: 'half' },
       },
-      room,
+      layout,
     )
     expect(lines).toEqual([
       `── ana in demo ${'─'.repeat(45)}`,
       '◐ planner 8 s · the tests decide',
       '◐ coder 8 s · 2 runs',
-      '⚒ planner search 1 min ■■■□□□□□□□ 30 % · a',
+      '⚒ planner search 61 s ■■■□□□□□□□ 30 % · a',
       '⚒ planner read 0 s 12',
       '⚠ 1 pending',
       '> half a line',
@@ -52,7 +52,10 @@ describe('the footer', () => {
   })
 
   test('says nothing of thoughts while they are hidden', () => {
-    const { lines } = footerOf({ ...nobody, thinkers: [thinker('planner', 'x')], showsThoughts: false }, room)
+    const { lines } = renderFooter(
+      { ...nobody, thinkers: [thinker('planner', 'x')], showsThoughts: false },
+      layout,
+    )
     expect(lines[1]).toBe('◐ planner 8 s')
   })
 
@@ -71,14 +74,14 @@ describe('the footer', () => {
         pending: '⚠',
         notices: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'],
       }
-      const { lines } = footerOf({ ...parts, typed: { text: 'typed', before: '' } }, { ...room, rows })
+      const { lines } = renderFooter({ ...parts, typed: { text: 'typed', before: '' } }, { ...layout, rows })
       expect(lines).toHaveLength(most)
       expect(lines.at(-1)).toBe('> typed')
     },
   )
 
   test('says how many more there are', () => {
-    const { lines } = footerOf({ ...nobody, thinkers: many }, room)
+    const { lines } = renderFooter({ ...nobody, thinkers: many }, layout)
     expect(lines.at(-2)).toBe('… 25 more')
   })
 
@@ -93,16 +96,16 @@ describe('the footer', () => {
       notices: [wide],
       typed,
     }
-    const { lines, cursor } = footerOf(parts, { ...room, columns })
-    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+    const { lines, cursor } = renderFooter(parts, { ...layout, columns })
+    for (const line of lines) expect(measureWidth(line)).toBeLessThanOrEqual(columns)
     expect(cursor).toBeLessThan(columns)
   })
 })
 
 describe('widths', () => {
   test('wide characters take two columns, and are never cut in half', () => {
-    expect(widthOf('漢字 a')).toBe(6)
-    expect([5, 4, 3, 2, 1, 0].map((columns) => fit('漢字x', columns))).toEqual([
+    expect(measureWidth('漢字 a')).toBe(6)
+    expect([5, 4, 3, 2, 1, 0].map((columns) => truncate('漢字x', columns))).toEqual([
       '漢字x',
       '漢…',
       '漢…',
@@ -110,16 +113,16 @@ describe('widths', () => {
       '…',
       '',
     ])
-    expect([5, 4, 2].map((columns) => fitEnd('x漢字', columns))).toEqual(['x漢字', '…字', '…'])
+    expect([5, 4, 2].map((columns) => truncateStart('x漢字', columns))).toEqual(['x漢字', '…字', '…'])
   })
 
   test('a line becomes rows, the later ones set in, with their colours', () => {
-    expect(wrap('one two three', 8, 2)).toEqual(['one', '  two', '  three'])
-    expect(wrap('onetwothree', 6, 2)).toEqual(['onet', '  woth', '  ree'])
-    expect(wrap('short', 8, 2)).toEqual(['short'])
-    expect(wrap('as long as it is', Number.POSITIVE_INFINITY, 2)).toEqual(['as long as it is'])
-    const rows = wrap('\u001B[36mone two\u001B[0m three', 9, 1)
-    expect(rows.map(widthOf)).toEqual([7, 6])
+    expect(wrapLine('one two three', 8, 2)).toEqual(['one', '  two', '  three'])
+    expect(wrapLine('onetwothree', 6, 2)).toEqual(['onet', '  woth', '  ree'])
+    expect(wrapLine('short', 8, 2)).toEqual(['short'])
+    expect(wrapLine('as long as it is', Number.POSITIVE_INFINITY, 2)).toEqual(['as long as it is'])
+    const rows = wrapLine('\u001B[36mone two\u001B[0m three', 9, 1)
+    expect(rows.map(measureWidth)).toEqual([7, 6])
     expect(rows[0]).toMatch(/^\S+one two/)
   })
 })

@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { agentFile } from '../src/init/agent-file.js'
-import { problemWith, usualNames } from '../src/init/names.js'
-import { findPackages, packageJson } from '../src/init/packages.js'
-import { spaceYaml } from '../src/init/space-yaml.js'
+import {
+  agentFile,
+  findPackages,
+  packageJson,
+  proposeNames,
+  spaceYaml,
+  validateNames,
+} from '../src/operator/init.js'
 import { configIn } from './support/folder.js'
 
 const names = { space: 'demo', person: 'ana', agent: 'reviewer', listen: '127.0.0.1:0' }
@@ -28,16 +32,16 @@ describe('the space', () => {
     [{ person: 'a b' }, 'must be an id'],
     [{ listen: 'nowhere' }, 'gateway.listen: must be HOST:PORT'],
   ] as const)('is refused with %j', ([wrong, word]) => {
-    expect(problemWith({ ...names, ...wrong })).toContain(word)
+    expect(validateNames({ ...names, ...wrong })).toContain(word)
   })
 
   test('is named by its folder, and listens where nobody else does', async () => {
-    const usual = await usualNames('/home/ana/My Project (2)')
+    const usual = await proposeNames('/home/ana/My Project (2)')
     expect(usual).toMatchObject({
       space: 'my-project-2',
       listen: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
     })
-    expect(problemWith(usual)).toBeUndefined()
+    expect(validateNames(usual)).toBeUndefined()
   })
 })
 

@@ -2,7 +2,7 @@ import { colourStyle, plainStyle } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { LiveConversation } from '../src/render/live-conversation.js'
+import { Conversation } from '../src/render/conversation.js'
 
 const envelope = (kind: string, id: string, fields: object): AnyEnvelope =>
   ({ kind, id, from: 'bot', seq: 1, ts: '2026-01-02T03:04:05.678Z', payload: {}, ...fields }) as AnyEnvelope
@@ -28,7 +28,7 @@ test('the name of a tool is cut', () => {
   const name = `run${' '.repeat(200_000)}`
   const proposal = { ...call('p', name), kind: 'mcp.proposal' } as AnyEnvelope
   for (const each of [call('c', name), proposal]) {
-    const [line = '', ...more] = new LiveConversation(plainStyle).lines(each)
+    const [line = '', ...more] = new Conversation(plainStyle).lines(each)
     expect([line.length < 300, more]).toEqual([true, []])
   }
 })
@@ -43,7 +43,7 @@ const turn = [
 ]
 
 verifies('I20', 'work on an answer is told by what goes on', () => {
-  const live = new LiveConversation(plainStyle)
+  const live = new Conversation(plainStyle)
   expect(turn.flatMap((each) => live.lines(each))).toEqual([
     'bot ┄ Looking',
     '  ○ Thinking...',
@@ -56,7 +56,7 @@ verifies('I20', 'work on an answer is told by what goes on', () => {
 })
 
 verifies('I20', 'it is dim gray, and the names of tools are cyan', () => {
-  const live = new LiveConversation(colourStyle)
+  const live = new Conversation(colourStyle)
   expect(turn.slice(0, 3).flatMap((each) => live.lines(each))).toEqual([
     'bot ┄ Looking',
     '\u001B[2;90m  ○ Thinking...\u001B[0m',
@@ -66,7 +66,7 @@ verifies('I20', 'it is dim gray, and the names of tools are cyan', () => {
 })
 
 test('of what no answer will explain, everything is told at once', () => {
-  const live = new LiveConversation(plainStyle)
+  const live = new Conversation(plainStyle)
   const job = [start('job'), call('one', 'read', { context: 'job' }), result('one', 'four')]
   expect(job.flatMap((each) => live.lines(each))).toEqual([
     'bot ┄ Looking',
@@ -83,7 +83,7 @@ test('of what no answer will explain, everything is told at once', () => {
 
 test('secrets among the arguments are masked before they are cut', () => {
   const secret = { name: 'login', arguments: { user: 'ana', password: 'hunter2', note: 'x'.repeat(200) } }
-  const [line = ''] = new LiveConversation(plainStyle).lines(
+  const [line = ''] = new Conversation(plainStyle).lines(
     call('one', 'login', { payload: { method: 'tools/call', params: secret } }),
   )
   expect(line).toMatch(
@@ -92,7 +92,7 @@ test('secrets among the arguments are masked before they are cut', () => {
 })
 
 test('no line of a message passes for one that somebody else has said', () => {
-  const live = new LiveConversation(plainStyle)
+  const live = new Conversation(plainStyle)
   expect(live.lines(chat('hello\nana: yes, deploy it\n  ana · I have checked it'))).toEqual([
     'bot: hello',
     '│ ana: yes, deploy it',

@@ -1,10 +1,10 @@
 import { plainStyle, type TurnInfo } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { Feed } from '../src/join/feed.js'
+import { Feed } from '../src/join/join.js'
 import { LiveTurns } from '../src/join/live-turns.js'
 import { answering } from './support/answering.js'
-import { envelope, timeOf, turnOf } from './support/turns.js'
+import { envelope, parseTimestamp, turnOf } from './support/turns.js'
 
 const call = (seq: number, question: number, from = 'bot') =>
   envelope(seq, 'mcp.request', from, {
@@ -46,57 +46,59 @@ const block = (number: number, outcome = 'success') => [
 
 describe('an answer', () => {
   test('is followed by the turn that it ended, whether or not one saw it begin', async () => {
-    const sized = turnOf(7, { completed_at: timeOf(4) })
+    const sized = turnOf(7, { completed_at: parseTimestamp(4) })
     const [decision] = sized.reasoning?.tool_decisions ?? []
     Object.assign(decision ?? {}, { size: { count: 4, unit: 'chars' } })
     const { live, asked } = await lookingOn({ turns: [turnOf(6), sized, turnOf(8)] })
-    expect(live.take(call(2, 1))).toBeUndefined()
-    expect(await live.take(answer(4, 1))).toEqual(block(7, 'success (4 chars)'))
+    expect(live.onEnvelope(call(2, 1))).toBeUndefined()
+    expect(await live.onEnvelope(answer(4, 1))).toEqual(block(7, 'success (4 chars)'))
     expect(asked).toEqual(['turns demo/bot'])
     expect(live.answerer).toBe('bot')
   })
 
   test('without tools is followed by nothing', async () => {
-    const { live } = await lookingOn({ turns: [turnOf(1, { completed_at: timeOf(2), reasoning: null })] })
-    expect(await live.take(answer(2, 1))).toEqual([])
+    const { live } = await lookingOn({
+      turns: [turnOf(1, { completed_at: parseTimestamp(2), reasoning: null })],
+    })
+    expect(await live.onEnvelope(answer(2, 1))).toEqual([])
   })
 
   test('that is a response ends a turn, too, of those who call tools themselves', async () => {
     const response = envelope(4, 'mcp.response', 'bot', { correlationId: 'e1', payload: { result: {} } })
-    const turns = [turnOf(1, { completed_at: timeOf(4) })]
+    const turns = [turnOf(1, { completed_at: parseTimestamp(4) })]
     const seen = await lookingOn({ turns })
-    seen.live.take(call(2, 1))
-    expect(await seen.live.take(response)).toEqual(block(1))
+    seen.live.onEnvelope(call(2, 1))
+    expect(await seen.live.onEnvelope(response)).toEqual(block(1))
     const known = await lookingOn({ turns, atWork: ['bot'] })
-    expect(await known.live.take(response)).toEqual(block(1))
+    expect(await known.live.onEnvelope(response)).toEqual(block(1))
     const tool = await lookingOn({ turns })
-    expect([tool.live.take(response), tool.asked]).toEqual([undefined, []])
+    expect([tool.live.onEnvelope(response), tool.asked]).toEqual([undefined, []])
   })
 
   test('after the first one of a turn is followed by nothing', async () => {
-    const { live } = await lookingOn({ turns: [turnOf(1, { completed_at: timeOf(3) })] })
-    expect(await live.take(answer(3, 1))).toEqual(block(1))
-    expect(await live.take(answer(4, 1))).toEqual([])
+    const { live } = await lookingOn({ turns: [turnOf(1, { completed_at: parseTimestamp(3) })] })
+    expect(await live.onEnvelope(answer(3, 1))).toEqual(block(1))
+    expect(await live.onEnvelope(answer(4, 1))).toEqual([])
   })
 
   test('in the same millisecond as another is followed by its own turn', async () => {
-    const time = timeOf(9)
+    const time = parseTimestamp(9)
     const { live } = await lookingOn({
       turns: [turnOf(1, { completed_at: time }), turnOf(2, { completed_at: time })],
     })
-    const answers = [8, 9].map((seq) => live.take({ ...answer(seq, seq - 7), ts: time } as AnyEnvelope))
+    const answers = [8, 9].map((seq) => live.onEnvelope({ ...answer(seq, seq - 7), ts: time } as AnyEnvelope))
     const headers = (await Promise.all(answers)).map((lines) => lines?.[1])
     expect(headers.sort()).toEqual(['  ┄ Reasoning (turn 1)', '  ┄ Reasoning (turn 2)'])
   })
 
   test('of somebody of whom the gateway knows no turns is followed by nothing', async () => {
     const { live } = await lookingOn()
-    expect(await live.take(answer(2, 1, 'ben'))).toEqual([])
+    expect(await live.onEnvelope(answer(2, 1, 'ben'))).toEqual([])
   })
 })
 
 describe('a turn with tools that is not answered', () => {
-  const turns = [turnOf(7, { completed_at: timeOf(5) })]
+  const turns = [turnOf(7, { completed_at: parseTimestamp(5) })]
   const back = envelope(5, 'chat.cancel', 'ana', { correlationId: 'e1' })
   const notification = envelope(5, 'mcp.request', 'ana', {
     to: ['bot'],
@@ -122,36 +124,36 @@ describe('a turn with tools that is not answered', () => {
     ['the asker, who takes the request back', notification],
   ])('is followed by its block, though one did not see it begin: %s', async ([, ending, answers = {}]) => {
     const { live, asked } = await lookingOn({ turns, answers })
-    expect(await live.take(ending)).toEqual(block(7))
+    expect(await live.onEnvelope(ending)).toEqual(block(7))
     expect(asked).toEqual([...Object.keys(answers), 'turns demo/bot'])
     expect(live.answerer).toBeUndefined()
   })
 
   test('goes unmentioned where its run concludes: it may yet be answered', async () => {
     const { live, asked } = await lookingOn({ turns })
-    expect(live.take(envelope(5, 'reasoning.conclusion', 'bot', { context: 'e2' }))).toBeUndefined()
+    expect(live.onEnvelope(envelope(5, 'reasoning.conclusion', 'bot', { context: 'e2' }))).toBeUndefined()
     expect(asked).toEqual([])
   })
 
   test('goes unmentioned where one may not read whose run it was', async () => {
     const { live } = await lookingOn({ turns })
     const abandoned = { context: 'e2', payload: { reason: 'abandoned' } }
-    expect(await live.take(envelope(5, 'reasoning.cancel', 'system:gateway', abandoned))).toEqual([])
+    expect(await live.onEnvelope(envelope(5, 'reasoning.cancel', 'system:gateway', abandoned))).toEqual([])
   })
 
   test('and is answered after all has its block again only if it used more tools', async () => {
     const known = [...turns]
     const { live } = await lookingOn({ turns: known })
     const cancel = envelope(5, 'reasoning.cancel', 'bot', { context: 'e2' })
-    expect(await live.take(cancel)).toEqual(block(7))
-    known[0] = turnOf(7, { completed_at: timeOf(6) })
-    expect(await live.take(answer(6, 1))).toEqual([])
+    expect(await live.onEnvelope(cancel)).toEqual(block(7))
+    known[0] = turnOf(7, { completed_at: parseTimestamp(6) })
+    expect(await live.onEnvelope(answer(6, 1))).toEqual([])
     const { reasoning } = turnOf(7)
     const [decision] = reasoning?.tool_decisions ?? []
     if (reasoning === null || decision === undefined) throw new Error('it has a tool')
     const more = { ...reasoning, tool_decisions: [decision, decision] }
-    known[0] = turnOf(7, { completed_at: timeOf(9), reasoning: more })
-    const lines = await live.take(answer(9, 1))
+    known[0] = turnOf(7, { completed_at: parseTimestamp(9), reasoning: more })
+    const lines = await live.onEnvelope(answer(9, 1))
     expect(lines?.filter((line) => line.includes('→'))).toHaveLength(2)
   })
 })
@@ -163,8 +165,8 @@ describe('what a tool gave back', () => {
 
   test('is what the gateway shows of it', async () => {
     const { live, asked } = await lookingOn({ answers: { audit: { steps: [step] } } }, true)
-    live.take(inRun)
-    expect(await live.take(result)).toEqual(['    ▸ [redacted:badge]'])
+    live.onEnvelope(inRun)
+    expect(await live.onEnvelope(result)).toEqual(['    ▸ [redacted:badge]'])
     expect(asked).toEqual(['audit'])
   })
 
@@ -174,25 +176,25 @@ describe('what a tool gave back', () => {
       { ...step, turn_number: null },
     ]) {
       const { live } = await lookingOn({ answers: { audit: { steps: [other] } } }, true)
-      live.take(inRun)
-      expect(await live.take(result)).toEqual([])
+      live.onEnvelope(inRun)
+      expect(await live.onEnvelope(result)).toEqual([])
     }
     const quiet = await lookingOn()
-    quiet.live.take(inRun)
-    expect(quiet.live.take(result)).toBeUndefined()
+    quiet.live.onEnvelope(inRun)
+    expect(quiet.live.onEnvelope(result)).toBeUndefined()
     const alone = await lookingOn({}, true)
-    alone.live.take(call(3, 1))
-    expect(alone.live.take(result)).toBeUndefined()
+    alone.live.onEnvelope(call(3, 1))
+    expect(alone.live.onEnvelope(result)).toBeUndefined()
   })
 
   test('is left out while many others are asked for', async () => {
     const { live, asked } = await lookingOn({ answers: { audit: { steps: [step] } } }, true)
-    live.take(inRun)
-    const all = Array.from({ length: 20 }, () => live.take(result))
+    live.onEnvelope(inRun)
+    const all = Array.from({ length: 20 }, () => live.onEnvelope(result))
     expect(all.filter((each) => each === undefined)).toHaveLength(4)
     await Promise.all(all)
     expect(asked).toHaveLength(16)
-    expect(await live.take(result)).toHaveLength(1)
+    expect(await live.onEnvelope(result)).toHaveLength(1)
   })
 })
 
@@ -203,7 +205,7 @@ describe('what is shown', () => {
     const view = {
       show: ({ id }: AnyEnvelope) => void shown.push(id),
       append: (_: AnyEnvelope, lines: readonly string[]) => void shown.push(...lines),
-      tell: (line: string) => void shown.push(line),
+      notify: (line: string) => void shown.push(line),
     }
     return { shown, feed: new Feed(view, follow) }
   }
@@ -214,7 +216,7 @@ describe('what is shown', () => {
       arrive = resolve
     })
     const { shown, feed } = feeding(({ seq }) => (seq === 1 ? slow : undefined))
-    for (const seq of [1, 2]) feed.take(envelope(seq, 'chat', 'bot'))
+    for (const seq of [1, 2]) feed.onEnvelope(envelope(seq, 'chat', 'bot'))
     await Promise.resolve()
     expect(shown).toEqual(['e1'])
     arrive(['why'])
@@ -226,9 +228,9 @@ describe('what is shown', () => {
     const refusal = { code: 'unavailable', detail: 'come back later' }
     const at = await answering(() => ({ status: 503, body: refusal }))
     const live = new LiveTurns({ at, style: plainStyle, atWork: [], previews: false })
-    const { shown, feed } = feeding((each) => live.take(each))
-    feed.take(answer(1, 9))
-    feed.take(envelope(2, 'chat', 'ana'))
+    const { shown, feed } = feeding((each) => live.onEnvelope(each))
+    feed.onEnvelope(answer(1, 9))
+    feed.onEnvelope(envelope(2, 'chat', 'ana'))
     await feed.settled()
     const complaint = '… why its tools were called could not be read: come back later (unavailable)'
     expect(shown).toEqual(['e1', complaint, 'e2'])

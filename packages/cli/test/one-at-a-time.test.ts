@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { oneAtATime } from '../src/run/one-at-a-time.js'
+import { createSerialTask } from '../src/run/reload.js'
 
 /** A task whose runs end when they are told to. */
 function stepped() {
   const ends: (() => void)[] = []
-  const tasks = oneAtATime(() => new Promise((resolve) => ends.push(resolve)))
+  const tasks = createSerialTask(() => new Promise((resolve) => ends.push(resolve)))
   const finish = async (): Promise<void> => {
     ends.at(-1)?.()
     await new Promise((resolve) => setImmediate(resolve))
@@ -13,18 +13,18 @@ function stepped() {
 }
 
 test('runs at once when asked, and again when asked later', async () => {
-  const { ask, finish, runs } = stepped()
-  ask()
+  const { request, finish, runs } = stepped()
+  request()
   expect(runs()).toBe(1)
   await finish()
   expect(runs()).toBe(1)
-  ask()
+  request()
   expect(runs()).toBe(2)
 })
 
 test('whoever asks while it runs is answered by one more run', async () => {
-  const { ask, finish, runs } = stepped()
-  for (let i = 0; i < 5; i++) ask()
+  const { request, finish, runs } = stepped()
+  for (let i = 0; i < 5; i++) request()
   expect(runs()).toBe(1)
   await finish()
   expect(runs()).toBe(2)
@@ -33,9 +33,9 @@ test('whoever asks while it runs is answered by one more run', async () => {
 })
 
 test('stopping waits for the present run and begins no other', async () => {
-  const { ask, stop, finish, runs } = stepped()
-  ask()
-  ask()
+  const { request, stop, finish, runs } = stepped()
+  request()
+  request()
   let stopped = false
   const stopping = stop().then(() => {
     stopped = true
@@ -44,6 +44,6 @@ test('stopping waits for the present run and begins no other', async () => {
   expect(stopped).toBe(false)
   await finish()
   await stopping
-  ask()
+  request()
   expect(runs()).toBe(1)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Pending } from '../src/join/pending.js'
+import { PendingProposals } from '../src/join/pending-proposals.js'
 import { envelope } from './support/turns.js'
 
 const proposal = (seq: number) =>
@@ -15,10 +15,10 @@ test.for([
     envelope(3, 'system.space', 'system:gateway', { payload: { event: 'pruned', through: 2 } }),
   ],
 ] as const)('a proposal %s waits no more', async ([, end]) => {
-  const pending = new Pending('ana')
+  const pending = new PendingProposals('ana')
   await pending.read({ url: 'http://127.0.0.1:1', space: 'test' }).catch(() => {})
-  for (const each of [proposal(1), proposal(2)]) pending.take(each)
+  for (const each of [proposal(1), proposal(2)]) pending.onEnvelope(each)
   expect(pending.list()).toHaveLength(2)
-  pending.take(end)
+  pending.onEnvelope(end)
   expect(pending.list()).toEqual([])
 })

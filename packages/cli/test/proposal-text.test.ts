@@ -1,7 +1,6 @@
 import { createProposalFold, type ProposalView } from '@meup/folds'
 import { expect, test } from 'vitest'
-import { isOpen, openProposal } from '../src/trust/proposal-list.js'
-import { proposalJson, proposalLines } from '../src/trust/proposal-text.js'
+import { findOpenProposal, formatProposal, isOpenProposal, toProposalJson } from '../src/lib/proposals.js'
 
 const ts = '2026-01-02T03:04:05.000Z'
 const now = Date.parse(ts)
@@ -35,7 +34,7 @@ function proposed(fields: Fields = {}, ...answers: Fields[]): ProposalView {
 }
 
 const outcome = (proposal: ProposalView): string | undefined =>
-  proposalLines(proposal, now)[1]?.split(' · ').slice(1).join(' · ')
+  formatProposal(proposal, now)[1]?.split(' · ').slice(1).join(' · ')
 
 const request = (by: string): Fields => ({
   from: by,
@@ -48,7 +47,7 @@ const no = (kind: string, from: string, payload: object): Fields => ({ from, kin
 test('a proposal is two lines, whatever is in it', () => {
   const path = `\u001b]0;owned\u0007${'x'.repeat(300)}`
   const params = { name: 'read\n\u202efile', arguments: { path } }
-  const [first = '', second, ...rest] = proposalLines(
+  const [first = '', second, ...rest] = formatProposal(
     proposed({ payload: { params }, rationale: 'why\n  not?' }),
     now,
   )
@@ -60,18 +59,18 @@ test('a proposal is two lines, whatever is in it', () => {
 
 test('what does not fit is marked, even where spaces take its place', () => {
   const params = { name: 'run', arguments: { note: ' '.repeat(8187), command: 'rm -rf /' } }
-  expect(proposalLines(proposed({ payload: { params } }), now)[0]).toContain('"…":"…"} (cut;')
+  expect(formatProposal(proposed({ payload: { params } }), now)[0]).toContain('"…":"…"} (cut;')
 })
 
 test('secrets in it are not shown', () => {
   const params = { name: 'login', arguments: { password: 'hunter2' } }
   const proposal = proposed({ payload: { params } })
-  expect(proposalLines(proposal, now)[0]).toContain('{"password":"[redacted]"}')
-  expect(JSON.stringify(proposalJson(proposal, now))).not.toContain('hunter2')
+  expect(formatProposal(proposal, now)[0]).toContain('{"password":"[redacted]"}')
+  expect(JSON.stringify(toProposalJson(proposal, now))).not.toContain('hunter2')
 })
 
 test('of another method the method is told, and of one for everyone no target', () => {
-  const [line] = proposalLines(
+  const [line] = formatProposal(
     proposed({ to: undefined, payload: { method: 'tools/list', params: {} } }),
     now,
   )
@@ -105,18 +104,25 @@ test.for<[ProposalView, string, boolean]>([
   ],
 ])('%# tells what became of it', ([proposal, text, open]) => {
   expect(outcome(proposal)?.split(' · ').sort()).toEqual(text.split(' · ').sort())
-  expect(isOpen(proposal, now)).toBe(open)
+  expect(isOpenProposal(proposal, now)).toBe(open)
 })
 
 test('what ran out is expired for programs, too', () => {
   const proposal = proposed({ payload: { expiresAt: ts } })
-  expect(proposalJson(proposal, now)).toMatchObject({ seq: 1, from: 'ben', to: ['files'], state: 'expired' })
-  expect(proposalJson(proposal, now - 1)).toMatchObject({ state: 'open' })
+  expect(toProposalJson(proposal, now)).toMatchObject({
+    seq: 1,
+    from: 'ben',
+    to: ['files'],
+    state: 'expired',
+  })
+  expect(toProposalJson(proposal, now - 1)).toMatchObject({ state: 'open' })
 })
 
 test('one that is over is not chosen: what became of it is said', () => {
   const [open, over] = [proposed(), proposed({}, request('ana'))]
-  expect(openProposal([over, { ...open, id: 'pq' }], 'p', now).id).toBe('pq')
-  expect(() => openProposal([over], 'p', now)).toThrow('the proposal p is no longer open: approved by ana')
-  expect(() => openProposal([open], 'q', now)).toThrow('no proposal q is in the log')
+  expect(findOpenProposal([over, { ...open, id: 'pq' }], 'p', now).id).toBe('pq')
+  expect(() => findOpenProposal([over], 'p', now)).toThrow(
+    'the proposal p is no longer open: approved by ana',
+  )
+  expect(() => findOpenProposal([open], 'q', now)).toThrow('no proposal q is in the log')
 })

@@ -1,7 +1,7 @@
 import { FakeClock } from '@meup/gateway/testing'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { play } from '../src/replay/play.js'
+import { play } from '../src/replay/replay.js'
 
 /** Envelopes from so many milliseconds after the first hour of the year. */
 const at = (...times: number[]): AnyEnvelope[] =>
@@ -35,7 +35,7 @@ async function played(envelopes: AnyEnvelope[], { speed = 1, drawing = 0 }: Give
       seen.push(clock.now())
       clock.advance(drawing)
     },
-    tell: (line) => seen.push(line),
+    notify: (line) => seen.push(line),
   }).then(() => {
     isOver = true
   })
@@ -77,7 +77,7 @@ test('makes none at the highest speed', async () => {
     clock,
     speed: Number.POSITIVE_INFINITY,
     show: ({ id }) => seen.push(id),
-    tell: (line) => seen.push(line),
+    notify: (line) => seen.push(line),
   })
   expect([seen, clock.now()]).toEqual([['e1', 'e2', 'e3'], 0])
 })

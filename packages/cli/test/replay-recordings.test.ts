@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspectLog } from '@meup/gateway'
 import { describe, expect, test } from 'vitest'
-import { copyInto } from '../src/replay/copy.js'
-import type { Item } from '../src/replay/recorded.js'
+import type { RecordedItem } from '../src/replay/recording.js'
+import { copyInto } from '../src/replay/replay.js'
 import { folderWith } from './support/folder.js'
 import { bodies, exportOf, plain, readText } from './support/recordings.js'
 
 const three = bodies(2)
 const proof = { epoch: 'the-epoch', hash: expect.stringMatching(/^[\da-f]{64}$/) }
-const idsIn = (items: readonly Item[]) =>
+const idsIn = (items: readonly RecordedItem[]) =>
   items.map((item) => ('withheld' in item ? item.withheld : item.envelope.id))
 
 describe('an export', () => {

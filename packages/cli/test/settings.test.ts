@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { addressOf } from '../src/operator/address.js'
-import { settingsOf } from '../src/operator/settings.js'
+import { listSettings, resolveAddress } from '../src/operator/settings.js'
 import { configIn, folderWith } from './support/folder.js'
 
 const env = { PORT: '9090', KEY: 'secret-key', TOOL_TOKEN: 'secret-token' }
@@ -23,7 +22,7 @@ safety: { maxLength: 100, rules: [{ name: badge, pattern: B-secret }, { name: do
 `
 
 function settings(yaml = text) {
-  const all = settingsOf(configIn('/srv', yaml, env), env)
+  const all = listSettings(configIn('/srv', yaml, env), env)
   return { all, of: (name: string) => all.find((setting) => setting.name === name) }
 }
 
@@ -107,6 +106,6 @@ test.for([
 ] as const)('commands with %j and %j go where they would', ([flags, variables, expected]) => {
   const folder = folderWith(tokens)
   const given = 'tokenFile' in flags ? { tokenFile: `${folder}/${flags.tokenFile}` } : flags
-  const { url, space, participant, token } = addressOf(given, variables, running, folder)
+  const { url, space, participant, token } = resolveAddress(given, variables, running, folder)
   expect([url, space, participant, token].map(({ value }) => value)).toEqual(expected)
 })

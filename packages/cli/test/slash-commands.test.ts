@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { completeLine } from '../src/join/complete-line.js'
-import { helpLines, readTyped, slashCommands } from '../src/join/slash-commands.js'
+import { completeLine, helpLines, readTyped, slashCommands } from '../src/join/slash-commands.js'
 
 describe('a line', () => {
   verifies('I24', 'test_repl_reasoning_command_routing', () => {

@@ -2,8 +2,7 @@ import { renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ProcessProgram } from '../src/config/config.js'
-import { changedSources, sourcesOf } from '../src/run/sources.js'
-import { SourceWatch } from '../src/run/watch-sources.js'
+import { changedSources, findSources, SourceWatch } from '../src/run/sources.js'
 import { folderWith } from './support/folder.js'
 
 const program = (command: string, ...args: string[]): ProcessProgram => ({
@@ -16,7 +15,9 @@ const program = (command: string, ...args: string[]): ProcessProgram => ({
 })
 
 const names = (folder: string, { command, args }: ProcessProgram): string[] =>
-  [...sourcesOf(program(command, ...args), folder).keys()].map((file) => file.slice(folder.length + 1)).sort()
+  [...findSources(program(command, ...args), folder).keys()]
+    .map((file) => file.slice(folder.length + 1))
+    .sort()
 
 test('a program consists of its script and what that imports by a relative path', () => {
   const folder = folderWith({
@@ -62,7 +63,7 @@ test('an import of what is still to be written is watched, too', () => {
 
 test('a file that is written again and is the same is changed only by its time', () => {
   const folder = folderWith({ 'agent.mjs': 'same' })
-  const read = () => sourcesOf(program('node', 'agent.mjs'), folder)
+  const read = () => findSources(program('node', 'agent.mjs'), folder)
   const before = read()
   utimesSync(join(folder, 'agent.mjs'), 1, 1)
   expect(changedSources(before, read(), false)).toEqual([])
@@ -74,7 +75,7 @@ function watched(files: Readonly<Record<string, string>>, isWaiting = false) {
   const folder = folderWith(files)
   const changes: string[][] = []
   const watch = new SourceWatch({
-    read: () => sourcesOf(program('node', 'agent.mjs'), folder),
+    read: () => findSources(program('node', 'agent.mjs'), folder),
     isWaiting: () => isWaiting,
     changed(paths) {
       changes.push(paths.map((path) => path.slice(folder.length + 1)))

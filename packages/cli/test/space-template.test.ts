@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { namesFor, spaceTemplate } from '../src/operator/space-template.js'
+import { deriveNames, spaceTemplate } from '../src/operator/space.js'
 import { configIn } from './support/folder.js'
 
 test.for([
@@ -9,7 +9,7 @@ test.for([
   [`/srv/${'x'.repeat(100)}`, 'x'.repeat(63)],
   ['/srv/123', '123'],
 ])('the space in %j is named %j', ([folder, space]) => {
-  expect(namesFor(folder ?? '', 'ana').space).toBe(space)
+  expect(deriveNames(folder ?? '', 'ana').space).toBe(space)
 })
 
 test.for([
@@ -20,14 +20,14 @@ test.for([
   ['', 'me'],
   ['x'.repeat(100), 'x'.repeat(64)],
 ])('whoever logs in as %j is %j', ([login, human]) => {
-  expect(namesFor('/srv/demo', login).human).toBe(human)
+  expect(deriveNames('/srv/demo', login).human).toBe(human)
 })
 
 describe('the file', () => {
   test.for(['ana', 'helper', 'null', 'true', '123', '1e3', '0x1F', 'Yes', 'a.b_c-d'])(
     'is right for %j',
     (login) => {
-      const names = namesFor(`/srv/${login}`, login)
+      const names = deriveNames(`/srv/${login}`, login)
       const { config } = configIn('/srv', spaceTemplate(names))
       expect(config.spaces[0]?.config.name).toBe(names.space)
       expect(config.spaces[0]?.config.participants).toEqual({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chosen } from '../src/trust/chosen.js'
-import { endOf, pastOf, spanOf, spanText } from '../src/trust/terms.js'
+import { formatDuration } from '../src/config/notation.js'
+import { findByPrefix, parseExpiry, parsePastTime, parseTimeSpan } from '../src/lib/options.js'
 
 const now = Date.parse('2026-01-02T03:04:05Z')
 
@@ -10,13 +10,13 @@ test.for([
   ['2h', 7_200_000],
   ['7d', 604_800_000],
 ] as const)('%s are %d ms', ([text, ms]) => {
-  expect(spanOf(text, '--for')).toBe(ms)
+  expect(parseTimeSpan(text, '--for')).toBe(ms)
 })
 
 test.for(['', '0s', '-1h', '1', '1w', '1.5h', '1h30m', 'ever', '1234567d', '1toString'])(
   '%j is no span',
   (text) => {
-    expect(() => spanOf(text, '--for')).toThrow(
+    expect(() => parseTimeSpan(text, '--for')).toThrow(
       `--for takes how long, such as 30s, 5m, 2h or 7d, not ${text}`,
     )
   },
@@ -24,27 +24,27 @@ test.for(['', '0s', '-1h', '1', '1w', '1.5h', '1h30m', 'ever', '1234567d', '1toS
 
 describe('the end of a grant', () => {
   test('is so far from now, or the time that is said, or there is none', () => {
-    expect(endOf({ for: '1h' }, now)).toBe('2026-01-02T04:04:05.000Z')
-    expect(endOf({ until: '2027-01-01T01:00:00+01:00' }, now)).toBe('2027-01-01T00:00:00.000Z')
-    expect(endOf({}, now)).toBeUndefined()
+    expect(parseExpiry({ for: '1h' }, now)).toBe('2026-01-02T04:04:05.000Z')
+    expect(parseExpiry({ until: '2027-01-01T01:00:00+01:00' }, now)).toBe('2027-01-01T00:00:00.000Z')
+    expect(parseExpiry({}, now)).toBeUndefined()
   })
 
   test.for(['tomorrow', '2026-01-02', '2026-13-02T03:04:05Z', '1h'])('is not %j', (until) => {
-    expect(() => endOf({ until }, now)).toThrow(
+    expect(() => parseExpiry({ until }, now)).toThrow(
       `--until takes a time, such as 2026-01-02T03:04:05Z, not ${until}`,
     )
   })
 
   test('is said once', () => {
-    expect(() => endOf({ for: '1h', until: '2027-01-01T00:00:00Z' }, now)).toThrow('not both')
+    expect(() => parseExpiry({ for: '1h', until: '2027-01-01T00:00:00Z' }, now)).toThrow('not both')
   })
 })
 
 test('the past is told by time, or by how long ago', () => {
-  expect(pastOf('1h', '--since', now)).toBe(now - 3_600_000)
-  expect(pastOf('2026-01-02T03:04:05.500Z', '--since', now)).toBe(now + 500)
-  expect(() => pastOf('1y', '--since', now)).toThrow('--since takes how long')
-  expect(() => pastOf('yesterday', '--since', now)).toThrow('--since takes a time')
+  expect(parsePastTime('1h', '--since', now)).toBe(now - 3_600_000)
+  expect(parsePastTime('2026-01-02T03:04:05.500Z', '--since', now)).toBe(now + 500)
+  expect(() => parsePastTime('1y', '--since', now)).toThrow('--since takes how long')
+  expect(() => parsePastTime('yesterday', '--since', now)).toThrow('--since takes a time')
 })
 
 test.for([
@@ -56,23 +56,26 @@ test.for([
   [172_800_000, '48 h'],
   [172_800_001, '3 d'],
 ] as const)('%d ms are told as %s', ([ms, text]) => {
-  expect(spanText(ms)).toBe(text)
+  expect(formatDuration(ms)).toBe(text)
 })
 
 describe('what begins so', () => {
   const items = ['ab', 'abc', 'abd', '-x'].map((id) => ({ id }))
 
   test('is found where it is one, or exactly that', () => {
-    expect(chosen(items, 'abc', 'grant')?.id).toBe('abc')
-    expect(chosen(items, 'ab', 'grant')?.id).toBe('ab')
-    expect(chosen(items, '-', 'grant')?.id).toBe('-x')
-    expect([chosen(items, 'b', 'grant'), chosen(items, '', 'grant')]).toEqual([undefined, undefined])
+    expect(findByPrefix(items, 'abc', 'grant')?.id).toBe('abc')
+    expect(findByPrefix(items, 'ab', 'grant')?.id).toBe('ab')
+    expect(findByPrefix(items, '-', 'grant')?.id).toBe('-x')
+    expect([findByPrefix(items, 'b', 'grant'), findByPrefix(items, '', 'grant')]).toEqual([
+      undefined,
+      undefined,
+    ])
   })
 
   test('is asked for where it is several; not all of many are named', () => {
-    expect(() => chosen(items, 'a', 'grant')).toThrow('a may be any grant of ab, abc, abd')
+    expect(() => findByPrefix(items, 'a', 'grant')).toThrow('a may be any grant of ab, abc, abd')
     const many = Array.from({ length: 11 }, (_, at) => ({ id: `x${at}` }))
-    expect(() => chosen(many, 'x', 'grant')).toThrow(/x9, …$/)
-    expect(() => chosen(many.slice(1), 'x', 'grant')).toThrow(/x10$/)
+    expect(() => findByPrefix(many, 'x', 'grant')).toThrow(/x9, …$/)
+    expect(() => findByPrefix(many.slice(1), 'x', 'grant')).toThrow(/x10$/)
   })
 })

@@ -3,7 +3,7 @@ import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { Screen } from '../src/view/screen.js'
-import { Thinking } from '../src/view/thinking.js'
+import { ThoughtVisibility } from '../src/view/thinking.js'
 
 /** A gateway that answers when the test says so; `log` has what it accepted, in order. */
 function scripted(...contexts: string[]) {
@@ -17,7 +17,7 @@ function scripted(...contexts: string[]) {
     runs.splice(at, 1, { context, owner: 'bot', reasoningVisible })
     log.push(reasoningVisible)
   }
-  const thinking: Thinking = new Thinking({
+  const thinking: ThoughtVisibility = new ThoughtVisibility({
     space: {
       get runs() {
         return runs
@@ -109,7 +109,7 @@ describe('a toggle', () => {
       'reread',
     ])
     set('run', true)
-    thinking.follow({ context: 'run', reasoningVisible: true, by: 'ben' })
+    thinking.onVisibility({ context: 'run', reasoningVisible: true, by: 'ben' })
     expect(thinking.isShown).toBe(false)
     thinking.toggle()
     await settled()
@@ -119,7 +119,7 @@ describe('a toggle', () => {
     waiting.shift()?.refuse(new ProtocolError('capability_violation', 'not yours'))
     await settled()
     runs.push({ context: 'next', owner: 'bot', reasoningVisible: true })
-    thinking.take(start({}))
+    thinking.onEnvelope(start({}))
     expect(happened.slice(-2)).toEqual(['thinking visible', 'uncut'])
     expect(waiting).toEqual([])
   })
@@ -143,7 +143,7 @@ describe('a toggle', () => {
     thinking.toggle()
     waiting.shift()?.answer()
     set('run', true)
-    thinking.follow({ context: 'run', reasoningVisible: true, by: 'ben' })
+    thinking.onVisibility({ context: 'run', reasoningVisible: true, by: 'ben' })
     expect(thinking.isShown).toBe(false)
     await settled()
     expect(thinking.isShown).toBe(true)
@@ -154,7 +154,7 @@ test('a run that begins before the gateway has answered is visible', async () =>
   const { thinking, runs, settle } = scripted('run')
   thinking.toggle()
   runs.push({ context: 'next', owner: 'bot', reasoningVisible: true })
-  thinking.take(start({}))
+  thinking.onEnvelope(start({}))
   await settle()
   expect(thinking.isShown).toBe(true)
 })
@@ -165,11 +165,11 @@ describe('what others do', () => {
     'is followed for the run that goes on, and drawn only where it changes something',
     () => {
       const { thinking, happened } = scripted('past', 'run')
-      for (const context of ['past', 'never']) thinking.follow({ context, reasoningVisible: false })
-      thinking.follow({ context: 'run', reasoningVisible: true })
+      for (const context of ['past', 'never']) thinking.onVisibility({ context, reasoningVisible: false })
+      thinking.onVisibility({ context: 'run', reasoningVisible: true })
       expect(happened).toEqual([])
-      thinking.follow({ context: 'run', reasoningVisible: false, by: 'ben' })
-      thinking.follow({ context: 'run', reasoningVisible: false, by: 'ben' })
+      thinking.onVisibility({ context: 'run', reasoningVisible: false, by: 'ben' })
+      thinking.onVisibility({ context: 'run', reasoningVisible: false, by: 'ben' })
       expect(happened).toEqual(['thinking hidden', 'reread'])
     },
   )
@@ -177,10 +177,10 @@ describe('what others do', () => {
   verifies('O02', 'a run that begins is visible, a nested context changes nothing', () => {
     const { thinking, happened } = scripted()
     thinking.toggle()
-    thinking.take(start({ context: 'run' }))
+    thinking.onEnvelope(start({ context: 'run' }))
     expect(thinking.isShown).toBe(false)
-    thinking.take(start({}))
-    thinking.take(start({}))
+    thinking.onEnvelope(start({}))
+    thinking.onEnvelope(start({}))
     expect(happened).toEqual(['thinking hidden', 'reread', 'thinking visible'])
   })
 })

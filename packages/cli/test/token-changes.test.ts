@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { changeTokens, type TokenVerb } from '../src/operator/change-token.js'
-import { tokenEntries } from '../src/operator/token-entries.js'
+import { changeTokens, type TokenVerb, tokenEntries } from '../src/operator/tokens.js'
 import { configIn, folderWith } from './support/folder.js'
 
 const one = `

@@ -3,7 +3,7 @@ import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testin
 import type { Envelope } from '@meup/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { receiveTraces } from '../../../test/support/otlp.js'
-import { traced } from '../src/run/tracing.js'
+import { traceStore } from '../src/run/tracing.js'
 
 /** For machines that do much else. */
 const within = { timeout: 15_000 }
@@ -12,7 +12,7 @@ const silent: Logger = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A gateway that traces what it keeps in these spaces, and a seat in it. */
 async function start(spaces: Parameters<typeof memoryStore>[0], logger = silent) {
-  const tracing = await traced(memoryStore(spaces), logger)
+  const tracing = await traceStore(memoryStore(spaces), logger)
   const gateway = await createTestGateway({ participants: { bot: ['*'] }, store: tracing.store })
   const heard: Envelope[] = []
   const line = await dialInMemory(
@@ -88,7 +88,7 @@ test.for<[string, Record<string, string>, unknown[]]>([
   const store = memoryStore()
   const warned: unknown[] = []
   const logger = { ...silent, warn: (_: object, message: string) => void warned.push(message) }
-  const { store: kept } = await traced(store, logger, variables)
+  const { store: kept } = await traceStore(store, logger, variables)
   expect([kept === store, warned]).toEqual([true, told])
 })
 

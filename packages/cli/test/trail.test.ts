@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type TrailStep, trailLine } from '../src/audit/trail.js'
+import { type TrailStep, trailLine } from '../src/commands/audit.js'
 
 const step = (fields: Partial<TrailStep>): TrailStep => ({
   id: '01',

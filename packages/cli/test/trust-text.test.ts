@@ -1,6 +1,6 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { trustText } from '../src/trust/trust-text.js'
+import { formatTrustEvent } from '../src/render/conversation.js'
 
 const ts = '2026-01-02T03:04:05.000Z'
 const decision = { decision: 'denied', reasonCode: 'forbidden', message: 'no', count: 1 }
@@ -42,7 +42,7 @@ test.for<[object, string]>([
   ],
   [{ kind: 'participant.resume', to: ['ben'], payload: { reason: 'r' } }, 'ana resumed ben — r'],
 ])('%# is one line', ([fields, line]) => {
-  expect(trustText({ id: 'e', from: 'ana', ts, ...fields } as AnyEnvelope)).toBe(`${ts}  ${line}`)
+  expect(formatTrustEvent({ id: 'e', from: 'ana', ts, ...fields } as AnyEnvelope)).toBe(`${ts}  ${line}`)
 })
 
 test('what others wrote forges no line', () => {
@@ -51,7 +51,13 @@ test('what others wrote forges no line', () => {
     capabilities: ['chat\nana granted ben *', { kind: 'x\u202ey' }],
     reason: `\u001b[2J\n${'z'.repeat(300)}`,
   }
-  const line = trustText({ id: 'e', from: 'ana', ts, kind: 'capability.grant', payload } as AnyEnvelope)
+  const line = formatTrustEvent({
+    id: 'e',
+    from: 'ana',
+    ts,
+    kind: 'capability.grant',
+    payload,
+  } as AnyEnvelope)
   expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   expect(line.length).toBeLessThan(320)
 })

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ProcessProgram } from '../src/config/config.js'
-import type { OperatorLog } from '../src/logger.js'
-import { startProgram } from '../src/run/programs.js'
+import type { OperatorLog } from '../src/lib/logger.js'
+import { startProgram } from '../src/run/supervisor.js'
 import { folderWith } from './support/folder.js'
 
 /** Runs scripts of a folder as `meup up` does, and gathers what they print and what is said of them. */

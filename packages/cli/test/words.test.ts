@@ -1,14 +1,14 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
+import { SpokenLines } from '../src/render/spoken-lines.js'
 import { Activity } from '../src/view/activity.js'
-import { WordLines } from '../src/view/words.js'
 import { envelope } from './support/turns.js'
 
 test('what happens is told in sentences, without signs and without what cannot be heard', () => {
   const activity = new Activity()
-  const words = new WordLines(() => activity.contexts)
+  const words = new SpokenLines(() => activity.contexts)
   const told = (each: AnyEnvelope): string[] => {
-    activity.take(each)
+    activity.onEnvelope(each)
     return words.lines(each)
   }
   const call = {

@@ -1,14 +1,13 @@
 import { isThought, Kind } from '@meup/protocol'
-import { type Guard, redact } from './mcp/redact.js'
-import { inlineJson } from './render/inline-json.js'
-import { cut, isBlank, isObject, messageOf } from './text.js'
+import { type Guard, redact } from './redact.js'
+import { cut, getMessage, inlineJson, isBlank, isObject } from './text.js'
 
 type Payload = Readonly<Record<string, unknown>>
 
 /** Characters of all fields, of one name, and of a value that is no text. */
-const [longest, longestName, longestJson] = [8192, 64, 500]
+const [maxFieldsChars, maxNameChars, maxJsonChars] = [8192, 64, 500]
 
-/** The fields that `messageOf` reads, in its order. */
+/** The fields that `getMessage` reads, in its order. */
 const textFields = ['message', 'content', 'goal', 'decision', 'hypothesis']
 /** Fields that say how or about what, and what the guard and the SDK note in `metadata`. */
 const details: ReadonlySet<string> = new Set(['phase', 'format', 'references', 'metadata'])
@@ -22,7 +21,7 @@ const notes: ReadonlySet<string> = new Set(['withheld', 'unscanned', 'cancelled'
  */
 export function payloadText(payload: Payload, guard?: Guard): string {
   const guarded = guard === undefined ? payload : (redact(payload, guard).value as Payload)
-  return [messageOf(guarded), fieldsText(guarded)].filter((part) => !isBlank(part)).join('\n')
+  return [getMessage(guarded), fieldsText(guarded)].filter((part) => !isBlank(part)).join('\n')
 }
 
 /** The same of a thought, which may say nothing but what it is about. */
@@ -63,13 +62,13 @@ export function detailsText({ references, metadata }: Payload): string {
 
 function linesOf(fields: Payload, isShown: (name: string) => boolean): string[] {
   const lines: string[] = []
-  let left = longest
+  let left = maxFieldsChars
   for (const [name, value] of Object.entries(fields)) {
     if (left <= 0) return [...lines, '…']
     if (!isShown(name)) continue
     const text = valueText(value, left)
     if (isBlank(text)) continue
-    const line = `${cut(name, longestName)}: ${text}`.replace(/: \n/, ':\n')
+    const line = `${cut(name, maxNameChars)}: ${text}`.replace(/: \n/, ':\n')
     lines.push(line)
     left -= line.length
   }
@@ -81,7 +80,7 @@ function valueText(value: unknown, most: number): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return cut(value, most)
   if (!Array.isArray(value) || value.length === 0 || value.some((each) => typeof each === 'object'))
-    return inlineJson(value, Math.min(most, longestJson))
+    return inlineJson(value, Math.min(most, maxJsonChars))
   const texts = value.slice(0, most).map(String)
   const isWords = texts.every((text) => !/\s/.test(text))
   return cut(isWords ? texts.join(', ') : texts.map((text) => `\n- ${text}`).join(''), most)

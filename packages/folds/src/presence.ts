@@ -41,7 +41,7 @@ class Presence implements PresenceFold {
     if (envelope.kind === Kind.systemWelcome) return this.#welcome(envelope)
     if (!this.#progress.advance(envelope)) return []
     const { kind, payload, ts } = envelope
-    if (kind === Kind.systemPresence) return this.#hear(payload as PresencePayload, ts)
+    if (kind === Kind.systemPresence) return this.#onPresence(payload as PresencePayload, ts)
     return kind === Kind.systemSpace && payload.event === 'configured' ? this.#configure(payload) : []
   }
 
@@ -63,7 +63,10 @@ class Presence implements PresenceFold {
   }
 
   /** Those whom nobody named are forgotten when they leave: a guest never comes back under its name. */
-  #hear({ event, participant: { id, capabilities } }: PresencePayload, ts: string): readonly PresenceView[] {
+  #onPresence(
+    { event, participant: { id, capabilities } }: PresencePayload,
+    ts: string,
+  ): readonly PresenceView[] {
     const known = this.#participants.get(id)
     if (known === undefined && event !== 'join') return []
     const before = known ?? { id, capabilities: [], isNamed: false }

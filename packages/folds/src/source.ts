@@ -9,7 +9,7 @@ export type Source = Pick<Envelope, 'id' | 'from' | 'kind' | 'to' | 'correlation
 export type MayRead = (source: Source) => boolean
 
 /** For a reader who may read all there is. */
-export const everything: MayRead = () => true
+export const mayReadAll: MayRead = () => true
 
 /** A text of a view. `null`: it was withheld. */
 export interface Quoted {
@@ -17,7 +17,7 @@ export interface Quoted {
   readonly text: string | null
 }
 
-export function sourceOf({ id, seq = 0, from, kind, to, correlationId, context }: Envelope): Source {
+export function getSource({ id, seq = 0, from, kind, to, correlationId, context }: Envelope): Source {
   return {
     id,
     seq,

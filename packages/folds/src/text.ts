@@ -1,7 +1,7 @@
 type Payload = Readonly<Record<string, unknown>>
 
 /** What a chat or a reasoning envelope says, whichever form of payload it has; `''` where it says nothing. */
-export function messageOf({ message, content, goal, decision, hypothesis }: Payload): string {
+export function getMessage({ message, content, goal, decision, hypothesis }: Payload): string {
   const text = message ?? content ?? goal ?? decision ?? hypothesis
   return typeof text === 'string' ? text : ''
 }
@@ -15,7 +15,7 @@ export function isWithheld({ metadata }: Payload): boolean {
 export const FALLBACK_RATIONALE = 'Tool selected to satisfy the current subtask.'
 
 /** Never blank; `null` where the sender gave none, or none that may be shown. */
-export const rationaleOf = ({
+export const getRationale = ({
   rationale = '',
 }: {
   readonly rationale?: string | undefined
@@ -39,3 +39,49 @@ export function head(text: string, most: number): string {
 /** At most this long; what is cut ends in `…`. */
 export const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${head(text, most - 1)}…`
+
+const invisible = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+/**
+ * Text from others, safe for a terminal: control characters (but line breaks and tabs), bidirectional overrides and
+ * invisible format characters are taken out, so that nobody can move the cursor or disguise a line.
+ */
+export const printable = (text: string): string =>
+  text.replaceAll('\r\n', '\n').replace(invisible, (char) => (char === '\n' || char === '\t' ? char : ''))
+
+/** The same on one line. */
+export const onOneLine = (text: string): string => printable(text).replace(/\s+/g, ' ').trim()
+
+/** The first `most` characters on one line; what is cut is marked. */
+export function brief(text: string, most: number): string {
+  const line = onOneLine(text)
+  const characters = [...line]
+  return characters.length <= most ? line : `${characters.slice(0, most - 1).join('')}…`
+}
+
+/** JSON on one line, in which the same characters are escaped: it means what it did. */
+export const printableJson = (value: unknown): string => JSON.stringify(value).replace(invisible, escaped)
+
+/** As UTF-16, which is how JSON counts. */
+const escaped = (character: string): string =>
+  Array.from({ length: character.length }, (_, at) => {
+    return `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`
+  }).join('')
+
+/** JSON on one line for people, `{ "query": "updates", "limit": 5 }`; past `most` characters it is cut. */
+export const inlineJson = (value: unknown, most: number): string => cut(spaced(value, { left: most }), most)
+
+/** Stops to look further once there is enough text. */
+function spaced(value: unknown, budget: { left: number }): string {
+  if (budget.left <= 0) return ''
+  if (typeof value !== 'object' || value === null) {
+    const text = JSON.stringify(value) ?? 'null'
+    budget.left -= text.length
+    return text
+  }
+  if (Array.isArray(value)) return `[${value.map((each) => spaced(each, budget)).join(', ')}]`
+  const members = Object.entries(value).map(
+    ([key, each]) => `${JSON.stringify(key)}: ${spaced(each, budget)}`,
+  )
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+}

@@ -2,7 +2,7 @@ import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { Bounded } from './bounded.js'
 import { type Fold, Progress } from './fold.js'
 import { payloadText } from './payload-text.js'
-import { type Source, sourceOf } from './source.js'
+import { getSource, type Source } from './source.js'
 
 /** A chat of the main conversation. */
 export interface Message {
@@ -29,11 +29,12 @@ export interface Transcript extends Fold<readonly Message[], TranscriptSnapshot>
 }
 
 /** Characters of text that are kept by default. */
-const defaultCapacity = 4e6
-const mostAcknowledgements = 100
+const defaultCapacityChars = 4e6
+const maxAcknowledgements = 100
 
 /** The main conversation. A change is a list of the messages that are new or different. */
-export const createTranscript = (capacity: number = defaultCapacity): Transcript => new Conversation(capacity)
+export const createTranscript = (capacity: number = defaultCapacityChars): Transcript =>
+  new Conversation(capacity)
 
 class Conversation implements Transcript {
   readonly #progress = new Progress()
@@ -49,7 +50,7 @@ class Conversation implements Transcript {
 
   apply(envelope: Envelope): readonly Message[] {
     if (!this.#progress.advance(envelope)) return []
-    const changed = this.#take(envelope)
+    const changed = this.#onEnvelope(envelope)
     for (const message of changed) this.#messages.set(message.source.id, message)
     return changed
   }
@@ -67,7 +68,7 @@ class Conversation implements Transcript {
     return [...this.#messages.values()]
   }
 
-  #take(envelope: Envelope): readonly Message[] {
+  #onEnvelope(envelope: Envelope): readonly Message[] {
     const { kind, context, from } = envelope
     if (kind === Kind.chat && context === undefined) return [toMessage(envelope)]
     const concerned = correlations(envelope).flatMap((id) => this.#messages.get(id) ?? [])
@@ -75,7 +76,7 @@ class Conversation implements Transcript {
       return concerned
         .filter(
           ({ acknowledgedBy }) =>
-            !acknowledgedBy.includes(from) && acknowledgedBy.length < mostAcknowledgements,
+            !acknowledgedBy.includes(from) && acknowledgedBy.length < maxAcknowledgements,
         )
         .map((message) => ({ ...message, acknowledgedBy: [...message.acknowledgedBy, from] }))
     }
@@ -87,7 +88,7 @@ class Conversation implements Transcript {
 }
 
 const toMessage = (envelope: Envelope): Message => ({
-  source: sourceOf(envelope),
+  source: getSource(envelope),
   ts: envelope.ts,
   text: payloadText(envelope.payload),
   format: envelope.payload.format === 'markdown' ? 'markdown' : 'plain',

@@ -1,4 +1,4 @@
-import { GrantLog, holdingsOf } from '@meup/folds'
+import { GrantLog, getGrantedCapabilities } from '@meup/folds'
 import type { AnyEnvelope, Capability, ParticipantInfo } from '@meup/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 
@@ -40,7 +40,7 @@ const info = (id: string, ...capabilities: Capability[]): ParticipantInfo => ({
 /** What ben's capabilities are sorted into. */
 function sorted(...held: Capability[]) {
   const all = [info('ana', '*'), info('lead', 'chat'), info('ben', ...held)]
-  const ben = holdingsOf(all, log, now).find(({ id }) => id === 'ben')
+  const ben = getGrantedCapabilities(all, log, now).find(({ id }) => id === 'ben')
   return { ...ben, grants: ben?.grants.map(({ id }) => id) }
 }
 

@@ -1,4 +1,4 @@
-import { isPhase, parseThinking, phaseLabels, phaseOfLabel } from '@meup/folds'
+import { isPhase, parsePhaseLabel, parseThinking, phaseLabels } from '@meup/folds'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -13,8 +13,8 @@ verifies('A05', 'five phases and their labels', () => {
     execute: '[実行]',
     error: '[エラー]',
   })
-  for (const [phase, label] of Object.entries(phaseLabels)) expect(phaseOfLabel(label)).toBe(phase)
-  expect(phaseOfLabel('[夢]')).toBeUndefined()
+  for (const [phase, label] of Object.entries(phaseLabels)) expect(parsePhaseLabel(label)).toBe(phase)
+  expect(parsePhaseLabel('[夢]')).toBeUndefined()
   expect(['plan', 'dream', 'toString', 7].map(isPhase)).toEqual([true, false, false, false])
 })
 

@@ -1,4 +1,4 @@
-import { Assigner, type Guard, seqOfUlid, ulidsOf } from '@meup/folds'
+import { Assigner, createUlids, type Guard, getUlidSeq } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import {
@@ -47,7 +47,7 @@ describe('a step', () => {
   test('has an id by which the steps of two logs differ, and that tells their time', () => {
     const log = toLog([thought('agent', '1. a', { context: 'c' })])
     const idsIn = (epoch: string) => {
-      const ulid = ulidsOf(epoch)
+      const ulid = createUlids(epoch)
       return log.flatMap((envelope) => {
         const { begun, marks, at } = new Assigner(epoch).take(envelope)
         const place = [Date.parse(at), envelope.seq ?? 0] as const
@@ -58,7 +58,7 @@ describe('a step', () => {
     const [, other = ''] = idsIn('epoch-2')
     expect(turn < one).toBe(true)
     expect(one).not.toBe(other)
-    expect([one, other].map(seqOfUlid)).toEqual([1, 1])
+    expect([one, other].map(getUlidSeq)).toEqual([1, 1])
     const [envelope] = log
     // 48 bits of milliseconds, five in each character.
     const milliseconds = [...one.slice(0, 10)].reduce(
@@ -76,7 +76,7 @@ describe('a step', () => {
     expect(ids.every((id) => /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id))).toBe(true)
     expect(ids.toSorted()).toEqual(ids)
     expect(new Set(ids).size).toBe(ids.length)
-    expect(ids.map(seqOfUlid)).toEqual([3, 3, 4, 4, 5, 5])
+    expect(ids.map(getUlidSeq)).toEqual([3, 3, 4, 4, 5, 5])
     expect(stepsOf(...log).map(({ id }) => id)).toEqual(ids)
   })
 
@@ -178,7 +178,7 @@ describe('a step', () => {
     const ids = steps.map(({ id }) => id)
     expect(ids.toSorted()).toEqual(ids)
     expect(new Set(ids).size).toBe(5)
-    expect(ids.map(seqOfUlid)).toEqual([7, 8, 8, 8, 9])
+    expect(ids.map(getUlidSeq)).toEqual([7, 8, 8, 8, 9])
     expect(ends).toEqual([
       [8, agent],
       [8, other],

@@ -1,20 +1,27 @@
 import { createHash } from 'node:crypto'
-import { parseTraceparent, spanIdOf, Traces, traceEndpoint, traceIdOf, traceparentOf } from '@meup/folds'
+import {
+  formatTraceparent,
+  getSpanId,
+  getTraceId,
+  parseTraceparent,
+  Traces,
+  traceEndpoint,
+} from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { call, type Fields, propose, start, toLog } from './support/log.js'
 
 test('ids are parts of a SHA-256 of epoch and id', () => {
   const digest = createHash('sha256').update('epoch-ü run_1').digest('hex')
-  expect(traceIdOf('epoch-ü', 'run_1')).toBe(digest.slice(0, 32))
-  expect(spanIdOf('epoch-ü', 'run_1')).toBe(digest.slice(32, 48))
+  expect(getTraceId('epoch-ü', 'run_1')).toBe(digest.slice(0, 32))
+  expect(getSpanId('epoch-ü', 'run_1')).toBe(digest.slice(32, 48))
 })
 
 describe('a traceparent', () => {
   const span = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
 
   test('is read as it is written', () => {
-    expect(traceparentOf(span)).toBe('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
-    expect(parseTraceparent(traceparentOf(span))).toEqual(span)
+    expect(formatTraceparent(span)).toBe('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
+    expect(parseTraceparent(formatTraceparent(span))).toEqual(span)
   })
 
   test.for([`00-${span.traceId}-${span.spanId}-00`, `cc-${span.traceId}-${span.spanId}-01-what-comes-later`])(
@@ -39,9 +46,9 @@ describe('a traceparent', () => {
 
 describe('traces', () => {
   const epoch = 'epoch'
-  const own = (id: string) => ({ traceId: traceIdOf(epoch, id), spanId: spanIdOf(epoch, id) })
+  const own = (id: string) => ({ traceId: getTraceId(epoch, id), spanId: getSpanId(epoch, id) })
   const foreign = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }
-  const _meta = { traceparent: traceparentOf(foreign) }
+  const _meta = { traceparent: formatTraceparent(foreign) }
   const carrying = { payload: { params: { name: 'review', _meta } } }
 
   function told(...log: Fields[]): Traces {

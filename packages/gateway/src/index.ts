@@ -1,10 +1,10 @@
+export type { Refusal } from './core/admission/context.js'
 export { pipeline } from './core/admission/index.js'
 export type { ParticipantConfig, SpaceConfig } from './core/config.js'
-export type { Message, OutboundBatch } from './core/delivery/outbound-batch.js'
 export type { Verification } from './core/delivery/verify-log.js'
 export { envelopeOf } from './core/replay.js'
-export { type TokenAuthenticator, tokenAuthenticator } from './host/auth/token-authenticator.js'
-export type { Denial, Resume } from './host/connection-gate.js'
+export { firstOf, type TokenAuthenticator, tokenAuthenticator } from './host/auth/token-authenticator.js'
+export type { Resume } from './host/connection-gate.js'
 export type { ConnectionHandle } from './host/connection-handle.js'
 export {
   type ConnectionGrant,
@@ -16,7 +16,7 @@ export {
 export { LogError } from './log/error.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'
 export { type Clock, systemClock } from './ports/clock.js'
-export type { Connection, Feed } from './ports/connection.js'
+export type { Connection, Feed, Message, OutboundBatch } from './ports/connection.js'
 export type {
   Checkpoint,
   Draft,
@@ -29,13 +29,18 @@ export type {
   Snapshot,
 } from './ports/envelope-log.js'
 export type { Logger } from './ports/logger.js'
-export { type ImportedRow, readBody, readLogged } from './storage/import-row.js'
 export { inspectJetStream, type JetStreamReport } from './storage/jetstream/inspect.js'
 export { type JetStreamStoreOptions, jetstreamStore } from './storage/jetstream/store.js'
 export { memoryStore } from './storage/memory-log.js'
 export { type LogObserver, observedStore } from './storage/observed-store.js'
-export { type ImportedLog, type ImportOptions, importLog } from './storage/sqlite/import.js'
+export {
+  type ImportedLog,
+  type ImportedRow,
+  type ImportOptions,
+  importLog,
+  readBody,
+  readLogged,
+} from './storage/sqlite/import.js'
 export { inspectLog, type LogReport } from './storage/sqlite/inspect.js'
 export { sqliteStore } from './storage/sqlite/store.js'
-export { firstOf } from './transport/first-of.js'
 export { type Served, type ServeOptions, serve } from './transport/serve.js'

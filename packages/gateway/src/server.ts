@@ -1,5 +1,4 @@
-export { tokenAuthenticator } from './host/auth/token-authenticator.js'
+export { firstOf, tokenAuthenticator } from './host/auth/token-authenticator.js'
 export { createGateway } from './host/gateway.js'
 export { memoryStore } from './storage/memory-log.js'
-export { firstOf } from './transport/first-of.js'
 export { serve } from './transport/serve.js'

@@ -8,7 +8,7 @@ import { type StartOptions, start } from './support.js'
 export const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
 /** What the verifier says of an export, which comes to it in small pieces. */
-export const verdictOn = (text: string | Uint8Array, known?: KnownHead): Promise<ExportVerdict> =>
+export const verdictFor = (text: string | Uint8Array, known?: KnownHead): Promise<ExportVerdict> =>
   verifyExport(piecesOf(Buffer.from(text)), sha256, known)
 
 function* piecesOf(bytes: Buffer): Generator<Uint8Array> {

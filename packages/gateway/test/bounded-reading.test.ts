@@ -110,7 +110,7 @@ describe('reading the log', () => {
     const peers = [new Peer(), new Peer()]
     for (const peer of peers) void (await grant('ana')).open(peer, { tail })
     expect(gateway.report()).toMatchObject([{ connections: 2 }])
-    expect(await admit('ana')).toMatchObject({ status: 429 })
+    expect(await admit('ana')).toMatchObject({ code: 'rate_limited' })
     goOn()
     await Promise.all(peers.map(({ welcomed }) => welcomed))
   })

@@ -13,7 +13,7 @@ import { RawSocket } from './raw-socket.js'
 const participants = { alice: ['*'] }
 const within = { timeout: 15_000, interval: 25 }
 
-type Options = Partial<Pick<ServeOptions, 'gateway' | 'patienceMs' | 'mostConnections' | 'trustProxy'>>
+type Options = Partial<Pick<ServeOptions, 'gateway' | 'handshakeTimeoutMs' | 'maxConnections' | 'trustProxy'>>
 
 async function start(options: Options = {}) {
   const limits = { connectionsPerParticipant: 1000 }
@@ -78,7 +78,7 @@ describe('connections of one address on which nobody has been let in', () => {
     onTestFinished(() => void vi.useRealTimers())
     const refusedJoins = new Counts()
     const gateway = { refusedJoins } as Gateway
-    const doorstep = new PendingConnections({ gateway, mostConnections: 1000, trustProxy: false })
+    const doorstep = new PendingConnections({ gateway, maxConnections: 1000, trustProxy: false })
     const arrive = () => {
       const socket = new Socket()
       doorstep.arrived(socket)
@@ -87,7 +87,7 @@ describe('connections of one address on which nobody has been let in', () => {
     const slow = range(1, 32).map(arrive)
     vi.advanceTimersByTime(1100)
     arrive()
-    for (const socket of slow) doorstep.letIn(socket)
+    for (const socket of slow) doorstep.onAuthenticated(socket)
     vi.advanceTimersByTime(1100)
     expect([...refusedJoins.entries()]).toEqual([])
   })
@@ -118,7 +118,7 @@ describe('connections of one address on which nobody has been let in', () => {
   })
 
   test('are the proxy’s business where there is one', async () => {
-    const { connectRequest, enter } = await start({ trustProxy: true, patienceMs: 1500 })
+    const { connectRequest, enter } = await start({ trustProxy: true, handshakeTimeoutMs: 1500 })
     const silent = range(1, 45).map(connectRequest)
     await Promise.all(silent.map(({ closed }) => closed)).then((all) => {
       for (const received of all) expect(received).toMatch(/^HTTP\/1\.1 408 /)
@@ -128,7 +128,7 @@ describe('connections of one address on which nobody has been let in', () => {
 })
 
 test('all connections together are so many; one more is told to come later', async () => {
-  const { connectRequest, enter } = await start({ mostConnections: 8 })
+  const { connectRequest, enter } = await start({ maxConnections: 8 })
   const inside: RawSocket[] = []
   for (const _ of range(1, 8)) {
     const socket = connectRequest().upgrade()
@@ -143,7 +143,7 @@ test('all connections together are so many; one more is told to come later', asy
 
 describe('a client that takes its time', () => {
   test('to say what it wants is cut off, whether it is silent or sends a byte now and then', async () => {
-    const { connectRequest, enter } = await start({ patienceMs: 300 })
+    const { connectRequest, enter } = await start({ handshakeTimeoutMs: 300 })
     const silent = connectRequest()
     const slow = connectRequest()
     const drip = setInterval(() => slow.write('a'), 20)
@@ -154,7 +154,7 @@ describe('a client that takes its time', () => {
   })
 
   test('to say it a second time is cut off as well', async () => {
-    const { connectRequest } = await start({ patienceMs: 300 })
+    const { connectRequest } = await start({ handshakeTimeoutMs: 300 })
     const socket = connectRequest().ask('GET /healthz')
     await socket.until(/"ok"/)
     socket.write('GET /healthz HTTP/1.1\r\nx-slow: ')
@@ -163,7 +163,7 @@ describe('a client that takes its time', () => {
 
   test('is not waited for where who it is cannot be found out', async () => {
     const { asked, gateway } = await stalled()
-    const { connectRequest } = await start({ gateway, patienceMs: 300 })
+    const { connectRequest } = await start({ gateway, handshakeTimeoutMs: 300 })
     expect(await connectRequest().upgrade('any-token').closed).toBe('')
     expect(asked).toEqual(['any-token'])
   })

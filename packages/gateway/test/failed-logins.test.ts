@@ -1,4 +1,5 @@
 import { createTestGateway, testToken } from '@meup/gateway/testing'
+import { errors } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { range } from './client.js'
 import { bearer } from './http-client.js'
@@ -162,7 +163,7 @@ test('of a spray of addresses only so many are remembered; the rest fail togethe
   const gateway = await createTestGateway({ participants })
   const tryFrom = async (remote: string, token = 'no'): Promise<unknown> => {
     const answer = await gateway.identify({ space: 'test', token, remote })
-    return 'status' in answer ? answer.status : answer.participant
+    return 'message' in answer ? errors[answer.code].status : answer.participant
   }
   for (const n of range(1, 10_010)) expect(await tryFrom(`spray ${n}`)).toBe(401)
   expect(await tryFrom('spray 10011')).toBe(429)

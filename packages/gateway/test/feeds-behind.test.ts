@@ -131,7 +131,7 @@ verifies('I37', 'a reader of events that takes nothing delays no turn and no oth
     const events = await until(reader, `is${count}`)
     expect(kindsOf(events).filter((kind) => kind === 'reasoning_update')).toEqual(['reasoning_update'])
   }
-  expect(gateway.report()).toMatchObject([{ tally: { slowCloses: 1 } }])
+  expect(gateway.report()).toMatchObject([{ metrics: { slowCloses: 1 } }])
   expect(neglected.all).toEqual([])
 })
 

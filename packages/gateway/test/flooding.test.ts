@@ -48,7 +48,7 @@ describe.for<[what: string, piece: Buffer]>([
     await once(alice.socket, 'data')
     await bob.accepted(hello)
     const before = received
-    const refused = () => gateway.report()[0]?.tally.refused.entries() ?? []
+    const refused = () => gateway.report()[0]?.metrics.refused.entries() ?? []
     const count = () => Object.fromEntries(refused()).invalid_json ?? 0
     expect(count()).toBeLessThan(5000)
     // All of it is answered in the end, and so most of it after the other's message.
@@ -69,7 +69,7 @@ test('what comes in one segment is read no further once it has cost too much', a
   await bob.next(byId('dear1'))
   await settle(bob)
   expect(said(bob.frames)).not.toContain('dear10')
-  expect(gateway.report()[0]?.tally.heldReads).toBeGreaterThan(0)
+  expect(gateway.report()[0]?.metrics.heldReads).toBeGreaterThan(0)
 })
 
 describe('a socket whose sender owes frames', () => {
@@ -105,7 +105,7 @@ describe('a socket whose sender owes frames', () => {
     const { alice, bob, clock, connect, gateway } = await enter({ frames })
     const innocent = await connect('alice')
     const start = clock.now()
-    const tally = () => gateway.report()[0]?.tally
+    const tally = () => gateway.report()[0]?.metrics
     const refused = (): number => Object.fromEntries(tally()?.refused.entries() ?? []).invalid_json ?? 0
     let [isClosed, tokens] = [false, frames.burst]
     void alice.closed.then(() => {

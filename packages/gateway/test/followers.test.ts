@@ -2,8 +2,8 @@ import { type EnvelopeLog, memoryStore } from '@meup/gateway'
 import { draftOf, FakeClock, testSpaceConfig } from '@meup/gateway/testing'
 import { GATEWAY, Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { recordOf } from '../src/host/record.js'
-import type { Note } from '../src/ports/shared-log.js'
+import { configurationRecord } from '../src/host/space-host.js'
+import type { Note } from '../src/ports/envelope-log.js'
 import { start } from './support.js'
 
 const participants = { alice: ['*'] }
@@ -12,7 +12,7 @@ const participants = { alice: ['*'] }
 async function followed(answer: (note: Note) => Record<string, unknown>) {
   const inner = memoryStore()
   const log = await inner.open('test')
-  const payload = { event: 'configured', ...recordOf(testSpaceConfig({ participants })) }
+  const payload = { event: 'configured', ...configurationRecord(testSpaceConfig({ participants })) }
   const ts = '2026-01-01T00:00:00.000Z'
   await log.append([draftOf(1, { id: 'configured', ts, from: GATEWAY, kind: Kind.systemSpace, payload })])
   const asked: Note[] = []

@@ -5,7 +5,7 @@ import { byId, type Client, freshId, ofKind } from './client.js'
 import { call, guarded, key, mark, thought } from './guarded.js'
 
 /** The envelope as it was sent, in the very bytes that came. */
-const bytesOf = (client: Client, frame: Envelope): string => {
+const toBytes = (client: Client, frame: Envelope): string => {
   const text = client.texts.get(frame) ?? ''
   return text.slice(text.indexOf('"payload":'))
 }
@@ -33,7 +33,7 @@ describe('what agents think aloud', () => {
       ['masked', `it is ${key}`, `it is ${mark}`],
     ] as const) {
       ana.send(`{"id":"${id}","kind":"reasoning.new","context":"free","payload":${payload(sent)}}`)
-      expect(bytesOf(ana, await ana.next(byId(id)))).toBe(`"payload":${payload(seen)}}`)
+      expect(toBytes(ana, await ana.next(byId(id)))).toBe(`"payload":${payload(seen)}}`)
     }
   })
 
@@ -210,11 +210,11 @@ describe('what is not guarded', () => {
     const payload = `{"jsonrpc":"2.0", "id" : 1.0,"method":"tools/call","params":{"name":"${key}","metadata":{"a":"launch code ${key}"}}}`
     ana.send(`{"id":"asked","kind":"mcp.request","to":["ben"],"rationale":"${key}","payload":${payload}}`)
     const request = await ben.next(byId('asked'))
-    expect(bytesOf(ben, request)).toBe(`"payload":${payload}}`)
+    expect(toBytes(ben, request)).toBe(`"payload":${payload}}`)
     expect(request.rationale).toBe(mark)
     const result = `{"result":{"metadata":{"key":"${key}"},"content":[ {"text":"launch code"} ]}}`
     ben.send(`{"id":"answered","kind":"mcp.response","correlationId":"asked","payload":${result}}`)
-    expect(bytesOf(ana, await ana.next(byId('answered')))).toBe(`"payload":${result}}`)
+    expect(toBytes(ana, await ana.next(byId('answered')))).toBe(`"payload":${result}}`)
     expect(tools.payload).toEqual({ message: 'hello' })
   })
 

@@ -68,7 +68,7 @@ describe('a reader that takes too little', () => {
 
   test('is told so and cut off, nobody waits for it, and it comes back whole', async () => {
     const { url, stream, total, gateway } = await neglected(60_000)
-    expect(gateway.report()).toMatchObject([{ tally: { slowCloses: 1 } }])
+    expect(gateway.report()).toMatchObject([{ metrics: { slowCloses: 1 } }])
     const events = await stream.rest()
     const last = events.pop()
     expect(last?.event).toBe('error')

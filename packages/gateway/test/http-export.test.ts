@@ -2,7 +2,7 @@ import { connect as dial } from 'node:net'
 import { type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { exportOf, linesOf, participants, sha256, talkedIn, verdictOn, watched } from './audit-export.js'
+import { exportOf, linesOf, participants, sha256, talkedIn, verdictFor, watched } from './audit-export.js'
 import { freshId, range } from './client.js'
 import { asking, bearer } from './http-client.js'
 import { start, temporaryFile } from './support.js'
@@ -22,7 +22,7 @@ describe.for(Object.keys(stores))('an export from %s', (kind) => {
   test('verifies for everyone, and shows each what each may read', async () => {
     const { url } = await talkedIn({ store: await open() })
     const texts = await Promise.all(readers.map((reader) => exportOf(url, reader)))
-    const verdicts = await Promise.all(texts.map((text) => verdictOn(text)))
+    const verdicts = await Promise.all(texts.map((text) => verdictFor(text)))
     expect(verdicts).toEqual(verdicts.map(() => expect.objectContaining({ ok: true, first: 1 })))
     const hashes = verdicts.map((verdict) => verdict.ok && verdict.hash)
     expect(new Set(hashes).size).toBe(1)
@@ -68,7 +68,12 @@ describe.for(Object.keys(stores))('an export from %s', (kind) => {
       const [header, ...rest] = linesOf(text)
       expect(header).toEqual({ ...whole[0], first: after + 1, previous: hashes[after - 1] })
       expect(rest).toEqual(whole.slice(after + 1))
-      expect(await verdictOn(text)).toMatchObject({ ok: true, first: after + 1, head, checked: head - after })
+      expect(await verdictFor(text)).toMatchObject({
+        ok: true,
+        first: after + 1,
+        head,
+        checked: head - after,
+      })
     }
     expect(await exportOf(url, 'bob', '?after=0')).toBe(await exportOf(url, 'bob'))
   })
@@ -80,10 +85,10 @@ describe.for(Object.keys(stores))('an export from %s', (kind) => {
     await log.prune(4, Buffer.from(''))
     const text = await exportOf(url, 'bob')
     expect(linesOf(text)[0]).toMatchObject({ first: 5 })
-    expect(await verdictOn(text)).toMatchObject({ ok: true, first: 5, checked: log.head - 4 })
+    expect(await verdictFor(text)).toMatchObject({ ok: true, first: 5, checked: log.head - 4 })
     expect(linesOf(await exportOf(url, 'bob', '?after=2'))[0]).toEqual(linesOf(text)[0])
     const later = linesOf(text).toSpliced(1, 1)
-    expect(await verdictOn(later.map((line) => `${JSON.stringify(line)}\n`).join(''))).toMatchObject({
+    expect(await verdictFor(later.map((line) => `${JSON.stringify(line)}\n`).join(''))).toMatchObject({
       ok: false,
     })
   })
@@ -120,7 +125,7 @@ describe('a log that changes while it is exported', () => {
     const text = await exportOf(url, 'alice')
     expect([grow, log.head]).toEqual([undefined, head + 1])
     expect(lastOf(text)).toMatchObject({ head })
-    expect(await verdictOn(text)).toMatchObject({ ok: true, head, checked: head })
+    expect(await verdictFor(text)).toMatchObject({ ok: true, head, checked: head })
     expect(text).not.toContain('meanwhile')
     expect(lastOf(await exportOf(url, 'alice'))).toMatchObject({ head: head + 1 })
   })
@@ -139,7 +144,7 @@ describe('a log that changes while it is exported', () => {
     await expect(exportOf(url, 'alice')).rejects.toThrow(/terminated|fetch failed/)
     const err = expect.objectContaining({ message: expect.stringMatching(/is gone from the log/) })
     expect(warnings).toEqual([{ err, space: 'test', participant: 'alice' }])
-    expect(await verdictOn(await exportOf(url, 'alice'))).toMatchObject({ ok: true, first: 401 })
+    expect(await verdictFor(await exportOf(url, 'alice'))).toMatchObject({ ok: true, first: 401 })
   })
 })
 
@@ -169,7 +174,7 @@ test('waits for its reader: what nobody takes is not read from the log', async (
     )
     await expect.poll(() => pages > whole, { interval: 1, timeout: 10_000 }).toBe(true)
     // One that waits for nobody would be at its end, too, when another that began later is.
-    expect(await verdictOn(await exportOf(url, 'bob'))).toMatchObject({ ok: true, head })
+    expect(await verdictFor(await exportOf(url, 'bob'))).toMatchObject({ ok: true, head })
   })
   const idlePages = both - whole
   expect(idlePages).toBeGreaterThan(0)
@@ -184,7 +189,7 @@ describe('GET audit/export', () => {
       const response = await get(path)
       expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-ndjson'])
       expect(response.headers.get('cache-control')).toBe('no-store')
-      expect(await verdictOn(await response.text())).toMatchObject({ ok: true })
+      expect(await verdictFor(await response.text())).toMatchObject({ ok: true })
     }
   })
 

@@ -158,7 +158,7 @@ describe('GET contexts', () => {
     const { url, gateway } = await start({ participants: many })
     for (const id of Object.keys(many)) {
       const visitor = await gateway.identify({ space: 'test', token: testToken(id), remote: 'here' })
-      if ('status' in visitor) throw new Error(visitor.message)
+      if ('message' in visitor) throw new Error(visitor.message)
       const sender = { ...visitor, reply: () => {}, echo: () => {} }
       const frame = id === 'p1' ? { id: 'run', kind: 'reasoning.start' } : { ...chat, context: 'run' }
       visitor.space.submit(sender, Buffer.from(JSON.stringify(frame)))

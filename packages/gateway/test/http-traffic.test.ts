@@ -10,11 +10,11 @@ const participants = { alice: ['*'], bob: ['*'] }
 const within = { timeout: 15_000, interval: 25 }
 const megabyte = 1024 * 1024
 
-async function running({ silenceMs = 30_000, isMetered = false } = {}) {
+async function running({ idleTimeoutMs = 30_000, isMetered = false } = {}) {
   const limits = isMetered ? { rates: defaultRates } : {}
   const [store, begun] = counting()
   const gateway = await createTestGateway({ participants, guest: { capabilities: [] }, limits, store })
-  const served = await serve({ gateway, host: '127.0.0.1', port: 0, silenceMs })
+  const served = await serve({ gateway, host: '127.0.0.1', port: 0, idleTimeoutMs })
   onTestFinished(() => served.close())
   const { url } = served
   const connectRequest = () => new RawSocket(url)
@@ -123,14 +123,14 @@ describe('what one rateLimitKey has under way over HTTP', () => {
 
 describe('a connection on which nothing moves', () => {
   test('is cut where a body does not go on', async () => {
-    const { post, said } = await running({ silenceMs: 300 })
+    const { post, said } = await running({ idleTimeoutMs: 300 })
     const halves = range(1, 3).map(() => post(100).write('{'))
     await vi.waitFor(() => expect(closedOf(halves)).toHaveLength(3), within)
     expect((await said('alice', 10)).status).toBe(201)
   })
 
   test('is cut where an answer is not taken, and makes room for others', async () => {
-    const { connectRequest, said } = await running({ silenceMs: 300 })
+    const { connectRequest, said } = await running({ idleTimeoutMs: 300 })
     for (const bytes of range(1, 40).map(() => 200_000)) await said('bob', bytes)
     const path = 'GET /spaces/test/envelopes?limit=1000'
     const deaf = range(1, 6).map(() => {
@@ -147,7 +147,7 @@ describe('a connection on which nothing moves', () => {
   })
 
   test('is left alone where it is a stream of events, or a socket', async () => {
-    const { connectRequest, post } = await running({ silenceMs: 300 })
+    const { connectRequest, post } = await running({ idleTimeoutMs: 300 })
     const authorization = `authorization: Bearer ${testToken('alice')}`
     const events = connectRequest().ask('GET /spaces/test/events', [authorization])
     await events.until(/retry: /)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { range } from './client.js'
-import { chat, stage, type TurnPage, turnsOf } from './turns.js'
+import { chat, createTurns, stage, type TurnPage } from './turns.js'
 
 /** Ana asks ben so many things, and he answers each without a tool. */
 async function answered(times: number, options: Parameters<typeof stage>[0] = {}) {
@@ -48,7 +48,7 @@ describe('pages of turns', () => {
     ['&before=9007199254740991&limit=1', [22], true],
   ])('with "%s" are %o', async ([query, expected, more]) => {
     const staged = await answered(22)
-    const page = await turnsOf(staged, 'cleo', query)
+    const page = await createTurns(staged, 'cleo', query)
     expect([numbers(page), page.has_more]).toEqual([expected, more])
   })
 
@@ -68,7 +68,7 @@ describe('pages of turns', () => {
     const pages = async (reader: string, limit: number) => {
       const found: [number[], boolean][] = []
       for (let query = `&limit=${limit}`; ; ) {
-        const page = await turnsOf(staged, reader, query)
+        const page = await createTurns(staged, reader, query)
         found.push([numbers(page), page.has_more])
         if (page.next === undefined) return found
         query = `&limit=${limit}&before=${page.next}`

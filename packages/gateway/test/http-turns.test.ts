@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { range } from './client.js'
 import { bearer } from './http-client.js'
-import { begin, call, chat, conclude, result, stage, thought, turnsOf } from './turns.js'
+import { begin, call, chat, conclude, createTurns, result, stage, thought } from './turns.js'
 
 /** The example of the document, with the names that this protocol has for it. */
 async function documented() {
@@ -50,7 +50,7 @@ describe('GET turns', () => {
       ['ben', call('four', 'next', 'count', 'to count again')],
     )
     const sizesOf = async (query: string) => {
-      const { turns } = await turnsOf(staged, 'ana', `&before=3&limit=1${query}`)
+      const { turns } = await createTurns(staged, 'ana', `&before=3&limit=1${query}`)
       return turns[0]?.reasoning?.tool_decisions.map((decision) => Object(decision).size)
     }
     expect(await sizesOf('&sizes=true')).toEqual([{ count: 5, unit: 'chars' }, null])
@@ -125,7 +125,7 @@ describe('GET turns', () => {
       ['ana', chat('again', 'and now?')],
       ['ben', begin('run', 'again', 'let me think'), thought('run', 'nothing to call')],
     )
-    const { turns } = await turnsOf(staged, 'ana')
+    const { turns } = await createTurns(staged, 'ana')
     expect(turns).toMatchObject([
       { turn_number: 1, user_input: 'thanks', response: "You're welcome!", tool_calls: [], reasoning: null },
       {
@@ -148,7 +148,7 @@ describe('GET turns', () => {
       ['ben', begin('run', 'ask', 'begin'), thought('run', secret), call('one', 'run', 'look', secret)],
       ['tool', result('one')],
     )
-    const { turns } = await turnsOf(staged, 'ana')
+    const { turns } = await createTurns(staged, 'ana')
     expect(turns[0]?.reasoning).toMatchObject({
       narrative: null,
       tool_decisions: [
@@ -182,7 +182,7 @@ describe('GET turns', () => {
     )
     const denied = await staged.post('ben', call('two', 'run', 'look', 'to see', { to: ['ana'] }))
     expect(denied.status).toBe(403)
-    const { turns } = await turnsOf(staged, 'ben')
+    const { turns } = await createTurns(staged, 'ben')
     expect(turns[0]?.tool_calls).toEqual([
       { name: 'login', has_result: false, has_error: true },
       { name: 'look', has_result: false, has_error: true },
@@ -190,7 +190,7 @@ describe('GET turns', () => {
     expect(turns[0]?.reasoning?.tool_decisions.map(({ outcome }) => outcome)).toEqual(['error', 'rejected'])
     expect(JSON.stringify(turns)).not.toMatch(/hunter2|sk-ant/)
     // What was denied to ben is between him and the gateway.
-    expect((await turnsOf(staged, 'ana')).turns[0]?.tool_calls).toHaveLength(1)
+    expect((await createTurns(staged, 'ana')).turns[0]?.tool_calls).toHaveLength(1)
   })
 
   test('shows at once what was acknowledged', async () => {
@@ -200,7 +200,7 @@ describe('GET turns', () => {
         ['ana', chat(`ask${count}`, 'hm?')],
         ['ben', chat(`is${count}`, `it is ${count}`, { correlationId: `ask${count}` })],
       )
-      const { turns } = await turnsOf(staged, 'cleo', '&limit=1')
+      const { turns } = await createTurns(staged, 'cleo', '&limit=1')
       expect(turns).toMatchObject([{ turn_number: count, response: `it is ${count}` }])
     }
   })
@@ -217,7 +217,7 @@ describe('the same query', () => {
       ['ben', conclude('run'), chat('is', 'SECRET answer', { correlationId: 'ask', to: ['ana'] })],
     )
     const seen = async (reader: string) => {
-      const [turn] = (await turnsOf(staged, reader)).turns
+      const [turn] = (await createTurns(staged, reader)).turns
       return [turn?.user_input, turn?.response, turn?.reasoning?.narrative, turn?.tool_calls.length]
     }
     const all = ['SECRET question', 'SECRET answer', 'SECRET plan', 1]
@@ -239,7 +239,7 @@ describe('the same query', () => {
       ['ben', begin('run2', 'open', 'begin'), call('two', 'run2', 'look', 'to see')],
     )
     const seen = async (reader: string) =>
-      (await turnsOf(staged, reader)).turns.map(({ turn_number, reasoning }) => [
+      (await createTurns(staged, reader)).turns.map(({ turn_number, reasoning }) => [
         turn_number,
         reasoning?.tool_decisions.length ?? null,
       ])
@@ -267,7 +267,8 @@ describe('the same query', () => {
       ['ben', thought('run', 'HIDDEN'), call('one', 'run', 'look', 'to see')],
       ['tool', result('one')],
     )
-    const narrative = async (reader: string) => (await turnsOf({ as }, reader)).turns[0]?.reasoning?.narrative
+    const narrative = async (reader: string) =>
+      (await createTurns({ as }, reader)).turns[0]?.reasoning?.narrative
     for (const reader of ['ana', 'stranger', 'auditor']) expect(await narrative(reader)).toBe('begin')
     expect(await narrative('ben')).toBe('HIDDEN')
     await say(['ana', show(true)])

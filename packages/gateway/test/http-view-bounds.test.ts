@@ -4,7 +4,7 @@ import { range, type Sent } from './client.js'
 import { asking } from './http-client.js'
 import { rawEvents } from './reasoning-story.js'
 import { start } from './support.js'
-import { begin, call, chat, result, stage, stores, thought, turnsOf } from './turns.js'
+import { begin, call, chat, createTurns, result, stage, stores, thought } from './turns.js'
 
 type Stage = Awaited<ReturnType<typeof stage>>
 
@@ -25,11 +25,11 @@ test('one request for turns looks at no more than 2,000, then says where to go o
   )
   await sayMany(staged, 'ana', asks)
   await sayMany(staged, 'ben', answers)
-  const first = await turnsOf(staged, 'stranger', '&limit=2')
+  const first = await createTurns(staged, 'stranger', '&limit=2')
   expect(first).toMatchObject({ turns: [], has_more: true, next: 101 })
-  const second = await turnsOf(staged, 'stranger', `&limit=2&before=${first.next}`)
+  const second = await createTurns(staged, 'stranger', `&limit=2&before=${first.next}`)
   expect(second.turns.map(({ turn_number }) => turn_number)).toEqual([50, 99])
-  const third = await turnsOf(staged, 'stranger', `&limit=2&before=${second.next}`)
+  const third = await createTurns(staged, 'stranger', `&limit=2&before=${second.next}`)
   expect(third).toMatchObject({ turns: [{ turn_number: 1 }], has_more: false })
 })
 
@@ -42,7 +42,7 @@ test('a page of turns that grows large ends before its limit', async () => {
   const found: number[] = []
   let pages = 0
   for (let query = '&limit=1000'; ; pages++) {
-    const { turns, next } = await turnsOf(staged, 'cleo', query)
+    const { turns, next } = await createTurns(staged, 'cleo', query)
     expect(turns.length).toBeLessThan(50)
     found.unshift(...turns.map(({ turn_number }) => turn_number))
     if (next === undefined) break
@@ -140,8 +140,8 @@ test('one request for turns looks at no more than some 20,000 envelopes, though 
       range(1, count).map((n) => thought(name, `aside ${n}`, to('ana'))),
     )
   }
-  expect(await turnsOf(staged, 'stranger')).toMatchObject({ turns: [], has_more: true, next: 2 })
-  const rest = await turnsOf(staged, 'stranger', '&before=2')
+  expect(await createTurns(staged, 'stranger')).toMatchObject({ turns: [], has_more: true, next: 2 })
+  const rest = await createTurns(staged, 'stranger', '&before=2')
   expect(rest).toMatchObject({ turns: [], has_more: false })
 })
 

@@ -15,7 +15,7 @@ import {
   rowsOf,
 } from './indexed.js'
 import { temporaryFile } from './support.js'
-import { begin, call, chat, conclude, result, stage, thought, turnsOf } from './turns.js'
+import { begin, call, chat, conclude, createTurns, result, stage, thought } from './turns.js'
 
 const [hour, day] = [3_600_000, 86_400_000]
 const length = 300
@@ -162,7 +162,7 @@ describe('a turn in the middle of which the log is pruned', () => {
     clock.advance(9 * day)
     await say(['ben', thought('run', 'NEW thought'), call('two', 'run', 'act', 'NEW why')])
     const steps = async () => ((await as('ana').json('/audit')) as { steps: Step[] }).steps
-    const before = { steps: await steps(), turns: await turnsOf(staged, 'ana') }
+    const before = { steps: await steps(), turns: await createTurns(staged, 'ana') }
     const oldest = () => gateway.report()[0]
     const log = await store.open('test')
     const ready = async (): Promise<boolean> => {
@@ -190,7 +190,7 @@ describe('a turn in the middle of which the log is pruned', () => {
     expect(new Set(after.map(({ turn_id }) => turn_id))).toEqual(
       new Set(before.steps.map(({ turn_id }) => turn_id)),
     )
-    const { turns } = await turnsOf(staged, 'ana')
+    const { turns } = await createTurns(staged, 'ana')
     expect(turns).toMatchObject([
       {
         ...{ turn_number: 1, truncated: true, user_input: null, state: 'running' },
@@ -205,7 +205,7 @@ describe('a turn in the middle of which the log is pruned', () => {
       store: await sqliteStore({ path }),
       clock: new FakeClock(Date.UTC(2026, 0, 11)),
     })
-    expect((await turnsOf(again, 'ana')).turns).toEqual(turns)
+    expect((await createTurns(again, 'ana')).turns).toEqual(turns)
   })
 
   test.for([
@@ -214,7 +214,9 @@ describe('a turn in the middle of which the log is pruned', () => {
     ['an answer', [conclude('run'), chat('is', 'done', { correlationId: 'ask' })], 'completed'],
   ] as const)('is ended by %s', async ([, more, state]) => {
     const staged = await pruned(await sqliteStore({ path: temporaryFile('log.db') }), [...more])
-    expect((await turnsOf(staged, 'ana')).turns).toMatchObject([{ turn_number: 1, truncated: true, state }])
+    expect((await createTurns(staged, 'ana')).turns).toMatchObject([
+      { turn_number: 1, truncated: true, state },
+    ])
     expect((await staged.steps())[0]).toMatchObject({ state, turn_number: 1 })
   })
 })

@@ -6,7 +6,7 @@ import { range, type Sent } from './client.js'
 import { indexPathOf } from './indexed.js'
 import { lastIdOf, rawEvents, story } from './reasoning-story.js'
 import { start, temporaryFile } from './support.js'
-import { begin, call, chat, conclude, result, sayIn, stage, thought, turnsOf, twoCalls } from './turns.js'
+import { begin, call, chat, conclude, createTurns, result, sayIn, stage, thought, twoCalls } from './turns.js'
 
 describe('an index that cannot be opened', () => {
   test('keeps nobody from the log, says why turns cannot be read, and is opened as soon as it can be', async () => {
@@ -38,7 +38,7 @@ describe('an index that cannot be opened', () => {
       return (await as('ana').get('/audit')).status === 200
     }
     await expect.poll(isMended).toBe(true)
-    expect((await turnsOf(staged, 'ana')).turns).toMatchObject([{ turn_number: 1, state: 'completed' }])
+    expect((await createTurns(staged, 'ana')).turns).toMatchObject([{ turn_number: 1, state: 'completed' }])
     expect((await events.envelopesUntil('end')).map(({ id }) => id)).toEqual(['a-ask', 'a-done', 'end'])
     expect(await rawEvents(url, 'ana', { query: 'after=0' })).not.toEqual([])
   })
@@ -81,7 +81,7 @@ test('one answer to calls of sixteen turns settles each of them, and no other', 
     ['ben', begin('run17', 'ask17', 'so'), call('c17', 'run17', 'x', 'y')],
   )
   await say(['tool', result(sixteen.map((n) => `c${n}`))], ['ana', chat('end', 'that is all')])
-  const { turns } = await turnsOf(staged, 'ana')
+  const { turns } = await createTurns(staged, 'ana')
   expect(turns.map(({ turn_number, tool_calls }) => [turn_number, tool_calls[0]?.has_result])).toEqual([
     ...sixteen.map((n) => [n, true]),
     [17, false],

@@ -5,7 +5,7 @@ import { draftOf, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import Database from 'better-sqlite3'
 import type { Space } from '../src/core/space.js'
-import { recordOf } from '../src/host/record.js'
+import { configurationRecord } from '../src/host/space-host.js'
 import { IndexFile } from '../src/index/index-file.js'
 import { Indexer } from '../src/index/indexer.js'
 import { silent } from '../src/ports/logger.js'
@@ -25,7 +25,7 @@ export const configured: Fields = {
   ts: '2026-02-21T00:00:00.000Z',
   from: GATEWAY,
   kind: Kind.systemSpace,
-  payload: { event: 'configured', ...recordOf(testSpaceConfig({ participants })) },
+  payload: { event: 'configured', ...configurationRecord(testSpaceConfig({ participants })) },
 }
 
 /**
@@ -208,7 +208,7 @@ async function eventsOf(stand: Stand, reader: string, headers: Record<string, st
   const { get, gateway } = stand
   const response = await get(reader, '/events', headers)
   const visitor = await gateway.identify({ space: 'test', token: 'token-of-dora', remote: 'here' })
-  if ('status' in visitor) throw new Error(visitor.message)
+  if ('message' in visitor) throw new Error(visitor.message)
   const nobody = { participant: 'dora', rateLimitKey: 'dora', reply() {}, echo() {}, subscribe: () => 0 }
   const frame = { id: 'streamed', kind: 'chat', payload: { message: 'mark' } }
   visitor.space.submit(nobody, Buffer.from(JSON.stringify(frame)))

@@ -42,14 +42,14 @@ async function crowded() {
   onTestFinished(() => gateway.close())
   const enter = async (participant: string) => {
     const grant = await gateway.admit({ space: 'test', token: testToken(participant), remote: 'here' })
-    if ('status' in grant) throw new Error(grant.message)
+    if ('message' in grant) throw new Error(grant.message)
     const peer = new Deaf()
     const line = await grant.open(peer, {})
     const send = (envelope: object) => line.receive(Buffer.from(JSON.stringify(envelope)))
     return { peer, send }
   }
   const visitor = await gateway.identify({ space: 'test', token: testToken('bob'), remote: 'here' })
-  if ('status' in visitor) throw new Error(visitor.message)
+  if ('message' in visitor) throw new Error(visitor.message)
   const { space } = visitor
   const bob = await enter('bob')
   /** Has about as many bytes said, and delivered. */
@@ -112,7 +112,7 @@ test('whoever changes the rights of others pays for their welcomes', async () =>
   root.send({ id: 'later', ...chat() })
   for (let n = 0; n < 3; n++) await bob.accepted(chat())
   expect(said(bob.frames)).not.toContain('later')
-  expect(gateway.report()[0]?.tally.heldReads).toBeGreaterThan(0)
+  expect(gateway.report()[0]?.metrics.heldReads).toBeGreaterThan(0)
   clock.advance(60_000)
   await bob.next(byId('later'))
 })

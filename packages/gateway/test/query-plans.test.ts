@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Filter } from '../src/ports/envelope-log.js'
 import type { Range } from '../src/storage/sqlite/calls.js'
-import { selectOf } from '../src/storage/sqlite/select.js'
+import { selectOf } from '../src/storage/sqlite/pages.js'
 import { temporaryFile } from './support.js'
 
 const range = { space: 1, after: 10, before: 20, limit: 256, maxBytes: 1 }

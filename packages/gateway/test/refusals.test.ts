@@ -196,8 +196,8 @@ describe('what is read and refused', () => {
       payload: { code, message: expect.stringMatching(/\w/), details: { path } },
     })
     expect(error).not.toHaveProperty('seq')
-    const isDenial = code === 'sender_mismatch' || code === 'reserved_kind'
-    await expectNothingHappened(alice, bob, seq, isDenial ? 1 : 0)
+    const isRefusal = code === 'sender_mismatch' || code === 'reserved_kind'
+    await expectNothingHappened(alice, bob, seq, isRefusal ? 1 : 0)
   })
 
   test.for(['', 'a b', 'ä', 'x'.repeat(65), 7, null])('an id %j is not given back', async (id) => {

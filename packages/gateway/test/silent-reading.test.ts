@@ -3,7 +3,7 @@ import { draftOf, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
-import { recordOf } from '../src/host/record.js'
+import { configurationRecord } from '../src/host/space-host.js'
 import { range } from './client.js'
 import { asking } from './http-client.js'
 import { standOn } from './stand.js'
@@ -52,7 +52,7 @@ const configured: Fields = {
   ts: '2026-02-21T00:00:00.000Z',
   from: GATEWAY,
   kind: Kind.systemSpace,
-  payload: { event: 'configured', ...recordOf(config) },
+  payload: { event: 'configured', ...configurationRecord(config) },
 }
 
 /** A log in which much is addressed to some, and some runs are hidden for a while. */

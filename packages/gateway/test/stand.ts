@@ -24,7 +24,7 @@ export async function standOn(store: LogStore, options: StandOptions): Promise<S
     remoteOf: () => 'here',
     over: (_, then) => over.push(then),
     standing: nothing,
-    letIn: nothing,
+    onAuthenticated: nothing,
     hangUp: nothing,
   })
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { compileSubscription } from '../src/core/delivery/subscription.js'
+import { compileSubscription } from '../src/core/delivery/session.js'
 import { byId, type Client, ofKind, range, type Sent, said, seqs } from './client.js'
 import { start } from './support.js'
 

@@ -175,7 +175,7 @@ async function eventsUpTo(last: string, response: Response, own: Count): Promise
 /** Something that everybody may read. */
 async function mark({ gateway }: Stand, id: string): Promise<void> {
   const visitor = await gateway.identify({ space: 'test', token: testToken('dora'), remote: 'here' })
-  if ('status' in visitor) throw new Error(visitor.message)
+  if ('message' in visitor) throw new Error(visitor.message)
   const nobody: Sender = {
     participant: 'dora',
     rateLimitKey: 'dora',

@@ -1,6 +1,6 @@
 import { type Capability, Kind } from '@meup/protocol'
 import fc from 'fast-check'
-import { hashOf } from '../src/core/state/trust/invitations.js'
+import { hashToken } from '../src/core/state/trust/invitations.js'
 
 interface Cast {
   readonly names: readonly string[]
@@ -45,7 +45,7 @@ export function trustMoves({ names, capabilities, at }: Cast) {
       payload: {
         participantId: made.participantId,
         capabilities: made.rights,
-        tokenSha256: hashOf(tokenOf(made.participantId)),
+        tokenSha256: hashToken(tokenOf(made.participantId)),
         ...end('expiresAt', made.seconds),
       },
     })),

@@ -101,7 +101,7 @@ export interface TurnPage {
 }
 
 /** The turns of ben's that a reader is told. */
-export const turnsOf = async (
+export const createTurns = async (
   { as }: { as(reader: string): ReturnType<typeof asking> },
   reader: string,
   query = '',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { exportOf, type Line, linesOf, sha256, talkedIn, verdictOn } from './audit-export.js'
+import { exportOf, type Line, linesOf, sha256, talkedIn, verdictFor } from './audit-export.js'
 import { range } from './client.js'
 
 /** Numbers below a bound, the same ones for the same seed (mulberry32). */
@@ -54,12 +54,12 @@ test('of 1,000 random tamperings with an export none goes unnoticed', async () =
   for (const [name, tamper] of Object.entries(tamperings)) {
     for (const reader of ['auditor', 'bob']) {
       const original = Buffer.from(await exportOf(url, reader))
-      expect(await verdictOn(original)).toMatchObject({ ok: true })
+      expect(await verdictFor(original)).toMatchObject({ ok: true })
       for (let count = 0; count < 100; ) {
         const changed = tamper(original, roll)
         if (changed.equals(original)) continue
         count++
-        const { ok } = await verdictOn(changed)
+        const { ok } = await verdictFor(changed)
         if (ok) expect.unreachable(`${name}: ${changed}`)
       }
     }
@@ -110,7 +110,7 @@ test('says where it is wrong, and what', async () => {
     [lines.with(1, { salt: first.salt, seq: 1, body: first.body }), 2, /no gateway has written/],
   ]
   for (const [changed, line, problem] of cases) {
-    const verdict = await verdictOn(written(changed))
+    const verdict = await verdictFor(written(changed))
     expect(verdict).toEqual({ ok: false, line, problem: expect.stringMatching(problem) })
   }
 })
@@ -118,7 +118,7 @@ test('says where it is wrong, and what', async () => {
 test('takes a line as it was written, to the byte', async () => {
   const { lines } = await small()
   const text = written(lines)
-  expect(await verdictOn(text)).toMatchObject({ ok: true, checked: lines.length - 2 })
+  expect(await verdictFor(text)).toMatchObject({ ok: true, checked: lines.length - 2 })
   const [line, problem] = [1, 'no gateway has written this line']
   for (const changed of [
     ` ${text}`,
@@ -128,18 +128,18 @@ test('takes a line as it was written, to the byte', async () => {
     text.replace(':1,', ':1.0,'),
     text.replace('{"epoch":', '{"epoch":"","epoch":'),
   ]) {
-    expect(await verdictOn(changed)).toEqual({ ok: false, line, problem })
+    expect(await verdictFor(changed)).toEqual({ ok: false, line, problem })
   }
-  expect(await verdictOn(text.slice(0, -1))).toEqual({ ok: false, line: lines.length, problem })
-  expect(await verdictOn(`${text}\n`)).toEqual({ ok: false, line: lines.length + 1, problem })
-  expect(await verdictOn(text.replace('é', '\\u00e9'))).toMatchObject({ ok: false, problem })
+  expect(await verdictFor(text.slice(0, -1))).toEqual({ ok: false, line: lines.length, problem })
+  expect(await verdictFor(`${text}\n`)).toEqual({ ok: false, line: lines.length + 1, problem })
+  expect(await verdictFor(text.replace('é', '\\u00e9'))).toMatchObject({ ok: false, problem })
 })
 
 test('is told by whoever passes it on less, and never something else', async () => {
   const { lines, header, first } = await small()
   const leaf = sha256(Buffer.concat([Buffer.from(first.salt ?? '', 'hex'), Buffer.from(first.body ?? '')]))
   const blackened = [header, { seq: 1, leaf: leaf.toString('hex') }, ...lines.slice(2)]
-  expect(await verdictOn(written(blackened))).toMatchObject({ ok: true, shown: lines.length - 5 })
+  expect(await verdictFor(written(blackened))).toMatchObject({ ok: true, shown: lines.length - 5 })
 })
 
 test('can be held against a head that was kept', async () => {
@@ -148,10 +148,16 @@ test('can be held against a head that was kept', async () => {
   const [head, hash] = [trailer.head ?? 0, trailer.hash ?? '']
   const text = written(lines)
   const beginning = { seq: 0, hash: sha256(Buffer.from(epoch ?? '')).toString('hex') }
-  expect(await verdictOn(text, { seq: head, hash })).toMatchObject({ ok: true, head, hash })
-  expect(await verdictOn(text, beginning)).toMatchObject({ ok: true })
+  expect(await verdictFor(text, { seq: head, hash })).toMatchObject({ ok: true, head, hash })
+  expect(await verdictFor(text, beginning)).toMatchObject({ ok: true })
   const wrong = { seq: 3, hash: '0'.repeat(64) }
-  expect(await verdictOn(text, wrong)).toMatchObject({ line: 4, problem: expect.stringMatching(/seq 3 has/) })
+  expect(await verdictFor(text, wrong)).toMatchObject({
+    line: 4,
+    problem: expect.stringMatching(/seq 3 has/),
+  })
   const later = { seq: head + 1, hash }
-  expect(await verdictOn(text, later)).toMatchObject({ ok: false, problem: expect.stringMatching(/nothing/) })
+  expect(await verdictFor(text, later)).toMatchObject({
+    ok: false,
+    problem: expect.stringMatching(/nothing/),
+  })
 })

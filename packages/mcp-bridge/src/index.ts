@@ -1,10 +1,10 @@
 export { type Bridge, type BridgeOptions, bridgeMcpServer } from './bridge.js'
+export { readLines } from './child/lines.js'
 export {
   CannotStartError,
   type SpawnChildOptions,
   type SupervisedChild,
   spawnChild,
 } from './child/spawn-child.js'
-export { linesOf } from './lines.js'
 export type { McpRelay } from './relay/relay.js'
-export { type McpServerOptions, startMcpServer } from './start-mcp-server.js'
+export { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'

@@ -1,4 +1,4 @@
-import { type Progress, type Space, ToolError } from '@meup/agent-sdk'
+import { type Progress, type SpaceClient, ToolError } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { bridgeMcpServer, type McpServerOptions } from '@meup/mcp-bridge'
 import { type AnyEnvelope, defaultLimits, type Limits } from '@meup/protocol'
@@ -36,7 +36,7 @@ async function bridged(server = run('rawServer'), limits: Partial<Limits> = {}) 
   return { ana, eve, broken, lines }
 }
 
-function heardBy(seat: Space): AnyEnvelope[] {
+function heardBy(seat: SpaceClient): AnyEnvelope[] {
   const heard: AnyEnvelope[] = []
   seat.on('envelope', (envelope) => heard.push(envelope))
   return heard
@@ -49,7 +49,7 @@ describe('progress', () => {
     const reports =
       '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$TOKEN,"progress":1}}'
     const line = `${reports}\n{"jsonrpc":"2.0","id":$ID,"result":{}}`
-    const ask = async (asker: Space, context: string, progressToken: string | number) => {
+    const ask = async (asker: SpaceClient, context: string, progressToken: string | number) => {
       const params = { name: 'line', arguments: { line }, _meta: { progressToken } }
       const payload = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
       return asker.send({ kind: 'mcp.request', to: ['files'], context, payload })
@@ -86,7 +86,7 @@ describe('progress', () => {
 })
 
 /** Calls a tool that logs, once all of them are to; ends with what it was told. */
-async function logged(asker: Space, data: string): Promise<unknown[]> {
+async function logged(asker: SpaceClient, data: string): Promise<unknown[]> {
   const told: unknown[] = []
   const options = { onNotification: ({ params }: { params?: object }) => told.push(params) }
   await asker.call('files/log', { data }, options)
@@ -160,7 +160,7 @@ describe('subscriptions to resources', () => {
   const params = { uri, name: 'mirror' }
   const updated = (of: string): string =>
     `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${of}"}}`
-  const tell = (seat: Space, ...of: string[]) => {
+  const tell = (seat: SpaceClient, ...of: string[]) => {
     const line = [...of.map(updated), '{"jsonrpc":"2.0","id":$ID,"result":{}}'].join('\n')
     return seat.request('files', 'tools/call', { name: 'line', arguments: { line } })
   }

@@ -64,6 +64,8 @@ describe('a session', () => {
     server.interposeOn(() => new Response('no', { status: 404 }))
     const answer = await relay.request(call('add', { a: 1, b: 1 }))
     expect(answer).toMatchObject({ id: 7, error: { code: -32000 } })
-    expect((await relay.closed).reason).toMatch(/^lost the session, and at a new greeting answered HTTP 404/)
+    expect((await relay.closed).reason).toMatch(
+      /^lost the session, and a new handshake failed: it answered HTTP 404/,
+    )
   })
 })

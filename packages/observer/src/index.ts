@@ -1,2 +1,2 @@
-/** Folder of the built page, for whoever serves it. */
+/** Folder of the built page, for the server that delivers it. */
 export const pageDirectory = new URL('./page/', import.meta.url)

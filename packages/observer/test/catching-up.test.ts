@@ -30,12 +30,12 @@ describe('what is chosen in a long log', () => {
     const { envelopes } = script
     script.chat('bot', 'not for ana')
     script.chat('ana', 'still coming')
-    model.take(envelopes.slice(length), 0)
+    model.append(envelopes.slice(length), 0)
     expect(gists(model)).toEqual([...before, 'ana: still coming'])
     expect(model.catchUp(never)).toBe(true)
     expect(model.isBehind).toBe(false)
     expect(gists(model)).toEqual([...before.filter((line) => line.startsWith('ana')), 'ana: still coming'])
-    expect(model.sieve.dropped).toBe(length / 2 + 1)
+    expect(model.logFilter.dropped).toBe(length / 2 + 1)
   })
 
   test('is made a little at a time', () => {
@@ -68,7 +68,7 @@ describe('what is chosen in a long log', () => {
         const model = new SpaceModel()
         let taken = earlier.length
         const take = (): void => {
-          model.take(script.envelopes.slice(taken), 0)
+          model.append(script.envelopes.slice(taken), 0)
           taken = script.envelopes.length
         }
         const merging = model.mergeInSteps(earlier, 500)
@@ -76,9 +76,9 @@ describe('what is chosen in a long log', () => {
           typeof act extends fc.Arbitrary<infer Name extends string> ? Name : never,
           () => unknown
         > = {
-          filter: () => model.filter({ ...model.lens.filter, from: ['bot'] }),
+          filter: () => model.filter({ ...model.viewFilter.filter, from: ['bot'] }),
           widen: () => model.filter(everything),
-          mute: () => model.mute('bot', !model.lens.muted.has('bot')),
+          mute: () => model.mute('bot', !model.viewFilter.muted.has('bot')),
           find: () => model.find('message 7'),
           fold: () => model.cycle(run.id),
           say: () => script.chat('bot', 'news'),
@@ -99,8 +99,8 @@ describe('what is chosen in a long log', () => {
         for (const _ of merging);
         while (!model.catchUp(never));
         const fresh = new SpaceModel(undefined, model)
-        fresh.take(script.envelopes, 0)
-        fresh.sieve.work(Number.POSITIVE_INFINITY)
+        fresh.append(script.envelopes, 0)
+        fresh.logFilter.work(Number.POSITIVE_INFINITY)
         fresh.lists.clear()
         expect(gists(model)).toEqual(gists(fresh))
       }),

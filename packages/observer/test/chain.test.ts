@@ -94,7 +94,7 @@ const filled = (count: number): Gateway => {
 
 /** What a check finds: a head, or the seq that is wrong. */
 const found = (check: ChainCheck): Promise<unknown> =>
-  check.readOn().then(
+  check.check().then(
     ({ head }) => ({ head }),
     (error: unknown) => ({ wrong: error instanceof BrokenChain ? error.seq : String(error) }),
   )
@@ -103,36 +103,36 @@ describe('a log that is whole', () => {
   test('is computed once, and from there on', async () => {
     const gateway = filled(20)
     const check = gateway.check()
-    expect(await check.readOn()).toEqual({ first: 1, head: 20, read: 16, compared: 11 })
+    expect(await check.check()).toEqual({ first: 1, head: 20, read: 16, compared: 11 })
     gateway.add(10)
-    expect(await check.readOn()).toEqual({ first: 1, head: 30, read: 24, compared: 16 })
-    expect(await check.readOn()).toEqual({ first: 1, head: 30, read: 24, compared: 16 })
+    expect(await check.check()).toEqual({ first: 1, head: 30, read: 24, compared: 16 })
+    expect(await check.check()).toEqual({ first: 1, head: 30, read: 24, compared: 16 })
     expect(gateway.asked).toEqual([-1, 20, 30])
     for (const seq of [0, 1, 20, 30]) {
-      expect(check.hashes.of(seq)).toBe(gateway.previousOf(seq + 1).toString('hex'))
+      expect(check.hashes.get(seq)).toBe(gateway.previousOf(seq + 1).toString('hex'))
     }
-    expect(check.hashes.of(31)).toBeUndefined()
+    expect(check.hashes.get(31)).toBeUndefined()
   })
 
   test('may have lost its beginning to pruning', async () => {
     const gateway = filled(20)
     const check = gateway.check((_, after) => gateway.lines(Math.max(after, 8)))
-    expect(await check.readOn()).toMatchObject({ first: 9, head: 20 })
-    expect(check.hashes.of(7)).toBeUndefined()
+    expect(await check.check()).toMatchObject({ first: 9, head: 20 })
+    expect(check.hashes.get(7)).toBeUndefined()
   })
 
   test('that is empty, is whole', async () => {
-    expect(await filled(0).check().readOn()).toMatchObject({ head: 0, read: 0 })
+    expect(await filled(0).check().check()).toMatchObject({ head: 0, read: 0 })
   })
 
   test('and breaks off on the way, proves nothing and loses nothing', async () => {
     const gateway = filled(10)
     let isBroken = false
     const check = gateway.check((lines) => (isBroken ? lines.slice(0, -1) : lines))
-    await check.readOn()
+    await check.check()
     gateway.add(5)
     isBroken = true
-    await expect(check.readOn()).rejects.toThrow('its end is missing')
+    await expect(check.check()).rejects.toThrow('its end is missing')
     expect([check.checked?.head, check.hashes.last]).toEqual([10, 10])
     isBroken = false
     expect(await found(check)).toEqual({ head: 15 })
@@ -173,13 +173,13 @@ describe('a log that was changed', () => {
     const gateway = filled(20)
     gateway.shown.clear()
     const check = gateway.check()
-    await check.readOn()
+    await check.check()
     const entry = gateway.entries[12]
     if (entry !== undefined) entry.body = '{}'
     gateway.add(1)
     expect(await found(check)).toEqual({ wrong: 13 })
-    check.again()
-    await expect(check.readOn()).rejects.toThrow('up to #20 is not what was checked here before')
+    check.reset()
+    await expect(check.check()).rejects.toThrow('up to #20 is not what was checked here before')
   })
 
   test.for([
@@ -200,10 +200,10 @@ describe('a log that was changed', () => {
     const check = gateway.check((lines, after) =>
       isChanged ? change(lines, after, gateway.lines(0)) : lines,
     )
-    await check.readOn()
+    await check.check()
     gateway.add(10)
     isChanged = true
-    await expect(check.readOn()).rejects.toThrow(BrokenChain)
+    await expect(check.check()).rejects.toThrow(BrokenChain)
     expect(check.checked?.head).toBe(10)
   })
 
@@ -224,7 +224,7 @@ describe('a log that was changed', () => {
               yield bytes
             },
           })
-          await expect(changed.readOn()).rejects.toThrow()
+          await expect(changed.check()).rejects.toThrow()
         },
       ),
     )

@@ -61,35 +61,35 @@ describe('a filter', () => {
       '    thought an aside',
       '  release open',
     ])
-    expect(model.sieve.dropped).toBe(model.log.envelopes.length - 2)
+    expect(model.logFilter.dropped).toBe(model.log.envelopes.length - 2)
   })
 
   test('goes on with what comes, and ends', () => {
     const { script, model } = space()
     const whole = shown(model, {})
     shown(model, { from: ['ana'] })
-    const dropped = model.sieve.dropped
+    const dropped = model.logFilter.dropped
     script.chat('eve', 'unseen')
     script.chat('ana', 'seen')
-    model.take(script.envelopes, 0)
+    model.append(script.envelopes, 0)
     expect(gists(model).at(-1)).toBe('ana: seen')
     expect(gists(model)).not.toContain('eve: unseen')
-    expect(model.sieve.dropped).toBe(dropped + 1)
+    expect(model.logFilter.dropped).toBe(dropped + 1)
     expect(shown(model, {})).toEqual([...whole, 'eve: unseen', 'ana: seen'])
-    expect(model.sieve.dropped).toBe(0)
+    expect(model.logFilter.dropped).toBe(0)
   })
 
   test('of what was searched for shows it in folded runs, with what comes later', () => {
     const { script, model, run } = space()
     model.chooseAll('closed')
     model.find('MATTER')
-    expect(model.sieve.work(Number.POSITIVE_INFINITY)).toBe(true)
+    expect(model.logFilter.work(Number.POSITIVE_INFINITY)).toBe(true)
     model.filter({ ...everything, isHitsOnly: true })
     const lines = ['bot thinks [closed] Looking', '  thought tests matter', '  release open']
     expect(gists(model)).toEqual(lines)
     script.thought('bot', run, 'nothing')
     script.thought('bot', run, 'it matters still')
-    model.take(script.envelopes, 0)
+    model.append(script.envelopes, 0)
     expect(gists(model)).toEqual([...lines, '  thought it matters still'])
   })
 })

@@ -1,11 +1,11 @@
-import { type Lane, type Row, SpaceModel, spanOf } from '@meup/observer/model'
+import { getSpan, type Lane, type Row, SpaceModel } from '@meup/observer/model'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gist, Script } from './support.js'
 
 const shown = ({ owner, list }: Lane): readonly [string | null, ...string[]] => [
   owner,
-  ...list.slots.map((slot) => gist(list.rowOf(slot))),
+  ...list.slots.map((slot) => gist(list.getRow(slot))),
 ]
 
 /** Two who think at the same time, and are asked by a third. */
@@ -43,7 +43,7 @@ describe('lanes', () => {
         const model = new SpaceModel()
         let at = late
         for (const size of [...sizes, envelopes.length]) {
-          model.take(envelopes.slice(at, at + size), 0)
+          model.append(envelopes.slice(at, at + size), 0)
           void lanesOf(model)
           at += size
         }
@@ -67,7 +67,7 @@ describe('lanes', () => {
 
   test('are empty, and not there, where a filter leaves nothing in them', () => {
     const model = story().read()
-    model.filter({ ...model.lens.filter, from: ['eve'] })
+    model.filter({ ...model.viewFilter.filter, from: ['eve'] })
     expect(model.lists.lanes.all.map(({ owner }) => owner)).toEqual(['eve'])
   })
 })
@@ -75,7 +75,7 @@ describe('lanes', () => {
 describe('the waterfall', () => {
   const rows = (model: SpaceModel): Row[] => {
     const list = model.lists.waterfall
-    return list.slots.map((slot) => list.rowOf(slot))
+    return list.slots.map((slot) => list.getRow(slot))
   }
 
   test('has what takes time, with when it began and ended', () => {
@@ -93,7 +93,7 @@ describe('the waterfall', () => {
       from: start + from * 1000,
       to: to === undefined ? undefined : start + to * 1000,
     })
-    expect(rows(model).map(spanOf)).toEqual([
+    expect(rows(model).map(getSpan)).toEqual([
       seconds(2),
       seconds(4, 9),
       seconds(5, 8),
@@ -106,12 +106,12 @@ describe('the waterfall', () => {
     const script = new Script()
     const run = script.start('bot', 'Looking')
     const { id } = script.propose('bot', run.id, 'release')
-    expect(rows(script.read()).map(spanOf)[1]).toMatchObject({ to: undefined })
+    expect(rows(script.read()).map(getSpan)[1]).toMatchObject({ to: undefined })
     script.chat('ana', 'wait')
     script.say({ from: 'ana', kind: 'mcp.reject', correlationId: id, payload: { reason: 'declined' } })
     const model = script.read()
     model.chooseAll('all')
-    const [, proposal] = rows(model).map(spanOf)
+    const [, proposal] = rows(model).map(getSpan)
     expect((proposal?.to ?? 0) - (proposal?.from ?? 0)).toBe(2000)
   })
 })

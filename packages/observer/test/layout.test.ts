@@ -15,8 +15,8 @@ test('a layout finds the row at every pixel', () => {
       expect(layout.height).toBe(total)
       const offset = somewhere % total
       const index = layout.indexAt(offset)
-      expect(layout.topOf(index)).toBeLessThanOrEqual(offset)
-      expect(layout.topOf(index + 1)).toBeGreaterThan(offset)
+      expect(layout.getTop(index)).toBeLessThanOrEqual(offset)
+      expect(layout.getTop(index + 1)).toBeGreaterThan(offset)
     }),
   )
 })
@@ -30,7 +30,9 @@ test('a layout that is updated from where it changed is the same as a new one', 
       updated.update(rowsOf(one))
       updated.update(rowsOf(next), from)
       fresh.update(rowsOf(next))
-      expect(next.map((_, index) => updated.topOf(index))).toEqual(next.map((_, index) => fresh.topOf(index)))
+      expect(next.map((_, index) => updated.getTop(index))).toEqual(
+        next.map((_, index) => fresh.getTop(index)),
+      )
       expect(updated.height).toBe(fresh.height)
     }),
   )
@@ -52,13 +54,13 @@ test('a height that was measured stays with its row when others come before it',
   const script = new Script()
   for (let count = 0; count < 4; count++) script.chat('ana', `message ${count}`)
   const model = new SpaceModel()
-  model.take(script.envelopes.slice(2), 0)
+  model.append(script.envelopes.slice(2), 0)
   const { stream } = model.lists
   expect(stream.slots).toHaveLength(2)
-  stream.measured(1, 333)
+  stream.setHeight(1, 333)
   void stream.slots
-  expect(stream.layout.height).toBe(stream.layout.topOf(1) + 333)
+  expect(stream.layout.height).toBe(stream.layout.getTop(1) + 333)
   model.merge(script.envelopes.slice(0, 2))
   expect(stream.slots.map(({ height }) => height).at(-1)).toBe(333)
-  expect(stream.layout.topOf(4) - stream.layout.topOf(3)).toBe(333)
+  expect(stream.layout.getTop(4) - stream.layout.getTop(3)).toBe(333)
 })

@@ -31,7 +31,7 @@ describe('the same log', () => {
         const model = new SpaceModel()
         let at = 0
         for (const size of [...sizes, envelopes.length]) {
-          model.take(envelopes.slice(at, at + size), 0)
+          model.append(envelopes.slice(at, at + size), 0)
           expect(model.lists.stream.rows.length).toBeGreaterThanOrEqual(0)
           at += size
         }
@@ -51,7 +51,7 @@ describe('the same log', () => {
       fc.property(fc.integer({ min: 0, max: 49 }), fc.integer({ min: 0, max: 49 }), (one, other) => {
         const [from, to] = [Math.min(one, other), Math.max(one, other)]
         const model = new SpaceModel()
-        model.take([...envelopes.slice(0, from), ...envelopes.slice(to)], 0)
+        model.append([...envelopes.slice(0, from), ...envelopes.slice(to)], 0)
         void model.lists.stream.rows
         model.merge(envelopes.slice(from, to))
         expect(folded(model)).toEqual(whole)
@@ -62,7 +62,7 @@ describe('the same log', () => {
   test('twice is once', () => {
     const { envelopes } = story()
     const model = story().read()
-    model.take(envelopes, 0)
+    model.append(envelopes, 0)
     model.merge(envelopes)
     expect(gists(model)).toEqual(gists(story().read()))
   })
@@ -76,11 +76,11 @@ describe('the reader', () => {
     model.follow(false)
     script.conclude('bot', open.id, 'done')
     const later = script.start('bot', 'Again')
-    model.take(script.envelopes.slice(1), 0)
-    expect(model.levelOf(open.id)).toBe('some')
-    expect(model.levelOf(later.id)).toBe('closed')
+    model.append(script.envelopes.slice(1), 0)
+    expect(model.getLevel(open.id)).toBe('some')
+    expect(model.getLevel(later.id)).toBe('closed')
     model.follow(true)
-    expect(model.levelOf(open.id)).toBe('closed')
+    expect(model.getLevel(open.id)).toBe('closed')
   })
 
   test('has the last word about what is open', () => {
@@ -89,12 +89,12 @@ describe('the reader', () => {
     const model = script.read()
     model.choose(run.id, 'closed')
     script.thought('bot', run.id, 'hm')
-    model.take(script.envelopes.slice(1), 0)
-    expect(model.levelOf(run.id)).toBe('closed')
+    model.append(script.envelopes.slice(1), 0)
+    expect(model.getLevel(run.id)).toBe('closed')
     model.choose(run.id, 'all')
     script.conclude('bot', run.id, 'done')
-    model.take(script.envelopes.slice(2), 0)
-    expect(model.levelOf(run.id)).toBe('all')
+    model.append(script.envelopes.slice(2), 0)
+    expect(model.getLevel(run.id)).toBe('all')
   })
 
   test('is told how much is new since they left the live end', () => {
@@ -103,7 +103,7 @@ describe('the reader', () => {
     const model = script.read()
     model.follow(false)
     for (const message of ['two', 'three']) script.chat('ana', message)
-    model.take(script.envelopes, 0)
+    model.append(script.envelopes, 0)
     expect(model.unseen).toBe(2)
     model.follow(true)
     expect(model.unseen).toBe(0)
@@ -113,13 +113,13 @@ describe('the reader', () => {
     const script = new Script()
     for (const message of ['one', 'two', 'three']) script.chat('ana', message)
     const model = new SpaceModel()
-    model.enter(welcome(['ana'], 3), 0)
-    model.take(script.envelopes.slice(0, 1), 0)
+    model.onWelcome(welcome(['ana'], 3), 0)
+    model.append(script.envelopes.slice(0, 1), 0)
     model.follow(false)
-    model.take(script.envelopes.slice(1), 0)
+    model.append(script.envelopes.slice(1), 0)
     expect(model.unseen).toBe(0)
     script.chat('ana', 'four')
-    model.take(script.envelopes.slice(3), 0)
+    model.append(script.envelopes.slice(3), 0)
     expect(model.unseen).toBe(1)
   })
 
@@ -127,9 +127,9 @@ describe('the reader', () => {
     const script = new Script()
     for (const message of ['one', 'two', 'three', 'four']) script.chat('ana', message)
     const model = new SpaceModel()
-    model.enter(welcome(['ana'], 3), 0)
+    model.onWelcome(welcome(['ana'], 3), 0)
     model.follow(false)
-    model.take(script.envelopes, 0)
+    model.append(script.envelopes, 0)
     expect(model.unseen).toBe(1)
   })
 })
@@ -141,10 +141,10 @@ describe('people', () => {
     const over = script.start('eve', 'Me too')
     script.conclude('eve', over.id, 'done')
     const model = new SpaceModel()
-    model.enter(welcome(['eve', 'bot', 'ana'], 3), 0)
-    model.take(script.envelopes, 0)
+    model.onWelcome(welcome(['eve', 'bot', 'ana'], 3), 0)
+    model.append(script.envelopes, 0)
     script.presence('leave', 'ana')
-    model.take(script.envelopes, 0)
+    model.append(script.envelopes, 0)
     model.mute('eve', true)
     expect(model.people).toMatchObject([
       { id: 'bot', isPresent: true, load: 1, isMuted: false },
@@ -157,8 +157,8 @@ describe('people', () => {
     const script = new Script()
     script.presence('leave', 'bot')
     const model = new SpaceModel()
-    model.enter(welcome(['bot'], 1), 0)
-    model.take(script.envelopes, 0)
+    model.onWelcome(welcome(['bot'], 1), 0)
+    model.append(script.envelopes, 0)
     expect(model.people).toMatchObject([{ id: 'bot', isPresent: true }])
   })
 })
@@ -167,21 +167,21 @@ describe('what is live', () => {
   test('counts for the rate and for announcements, what is replayed does not', () => {
     const script = story()
     const model = new SpaceModel()
-    model.enter(welcome([], script.envelopes.length), 0)
-    model.take(script.envelopes, 1000)
+    model.onWelcome(welcome([], script.envelopes.length), 0)
+    model.append(script.envelopes, 1000)
     expect(model.live.rate(1000)).toBe(0)
-    expect(model.live.announcer.tell()).toBe('')
+    expect(model.live.drainAnnouncements()).toBe('')
     const run = script.start('bot', 'Looking')
     script.thought('bot', run.id, 'not announced')
     script.conclude('bot', run.id, 'It is\nready.')
     for (const count of [1, 2, 3]) script.chat('ana', `message ${count}`)
-    model.take(script.envelopes, 2000)
+    model.append(script.envelopes, 2000)
     expect(model.live.rate(2000)).toBeCloseTo(6 / 5)
     expect(model.live.rate(9000)).toBe(0)
-    expect(model.live.announcer.tell()).toBe(
+    expect(model.live.drainAnnouncements()).toBe(
       'bot began to think. bot concluded: It is ready.. ana says: message 1. and 2 more',
     )
-    expect(model.live.announcer.tell()).toBe('')
+    expect(model.live.drainAnnouncements()).toBe('')
   })
 
   test('tells how far the clocks are apart', () => {
@@ -189,7 +189,7 @@ describe('what is live', () => {
     const { ts } = script.chat('ana', 'now')
     const model = new SpaceModel()
     expect(model.gatewayTime(500)).toBe(500)
-    model.take(script.envelopes, 1000)
+    model.append(script.envelopes, 1000)
     expect(model.gatewayTime(1500)).toBe(Date.parse(ts) + 500)
   })
 })
@@ -201,7 +201,7 @@ test('a very long log loses its beginning, but not what still goes on', () => {
   for (let count = 0; count < 200; count++) script.chat('ana', `message ${count}`)
   const model = new SpaceModel({ most: 100, slack: 20 })
   for (let at = 0; at < script.envelopes.length; at += 10) {
-    model.take(script.envelopes.slice(at, at + 10), 0)
+    model.append(script.envelopes.slice(at, at + 10), 0)
     expect(model.log.envelopes.length).toBeLessThanOrEqual(120)
   }
   expect(gists(model).slice(0, 2)).toEqual(['bot thinks [some] Looking', '  release open'])
@@ -213,6 +213,6 @@ test('a very long log loses its beginning, but not what still goes on', () => {
     correlationId: proposal.id,
     payload: { reason: 'no need' },
   })
-  model.take(script.envelopes.slice(-1), 0)
+  model.append(script.envelopes.slice(-1), 0)
   expect(gists(model)[1]).toBe('  release withdrawn')
 })

@@ -27,16 +27,16 @@ function story(): Script {
 /** The present of a space whose log is there from its start. */
 function presentOf(script: Script): SpaceModel {
   const model = new SpaceModel()
-  model.enter(welcome(['ana', 'bot'], script.envelopes.length), 0)
-  model.take(script.envelopes, 0)
+  model.onWelcome(welcome(['ana', 'bot'], script.envelopes.length), 0)
+  model.append(script.envelopes, 0)
   return model
 }
 
 /** What was shown when the log had come so far. */
 function then(script: Script, seq: number): SpaceModel {
   const model = new SpaceModel()
-  model.enter(welcome([]), 0)
-  model.take(script.envelopes.slice(0, seq), 0)
+  model.onWelcome(welcome([]), 0)
+  model.append(script.envelopes.slice(0, seq), 0)
   model.moment = Date.parse(script.envelopes[seq - 1]?.ts ?? '')
   return model
 }
@@ -58,8 +58,8 @@ const known = (model: SpaceModel | undefined) =>
     waterfall: model.lists.waterfall.rows,
     runs: [...model.runs],
     hidden: model.hiddenRuns(),
-    thoughts: model.people.map(({ id }) => model.members.thoughtsOf(id)),
-    statuses: model.people.map(({ id }) => model.members.statusOf(id)),
+    thoughts: model.people.map(({ id }) => model.members.countThoughts(id)),
+    statuses: model.people.map(({ id }) => model.members.getStatus(id)),
     answers: model.log.envelopes.map(({ id }) => model.log.answersTo(id)),
   }
 
@@ -209,7 +209,7 @@ describe('a moment of the past', () => {
     const before = seen(arrived(past))
     const { length } = script.envelopes
     script.chat('eve', 'something new')
-    present.take(script.envelopes.slice(length), 0)
+    present.append(script.envelopes.slice(length), 0)
     expect(seen(arrived(past))).toEqual(before)
     past.seek(length + 1)
     expect(arrived(past)?.log.last).toBe(length + 1)
@@ -219,8 +219,8 @@ describe('a moment of the past', () => {
     const script = story()
     const { envelopes } = script
     const present = new SpaceModel()
-    present.enter(welcome(['ana', 'bot'], envelopes.length), 0)
-    present.take(envelopes.slice(30), 0)
+    present.onWelcome(welcome(['ana', 'bot'], envelopes.length), 0)
+    present.append(envelopes.slice(30), 0)
     const past = new Past(present)
     past.seek(40)
     expect(arrived(past)?.log.first).toBe(31)
@@ -235,8 +235,8 @@ describe('a moment of the past', () => {
       return kind === 'system.presence' && participant?.id === 'guest-3'
     })
     const present = new SpaceModel()
-    present.enter(welcome(['ana', 'bot', 'guest-5'], script.envelopes.length), 0)
-    present.take(script.envelopes.slice(at + 1), 0)
+    present.onWelcome(welcome(['ana', 'bot', 'guest-5'], script.envelopes.length), 0)
+    present.append(script.envelopes.slice(at + 1), 0)
     const past = new Past(present)
     past.seek(at + 2)
     const people = arrived(past)?.people ?? []
@@ -270,18 +270,18 @@ describe('playing', () => {
     const past = new Past(presentOf(script))
     past.seek(1)
     past.play(999, 1)
-    expect(past.wanted).toBe(1)
+    expect(past.target).toBe(1)
     past.play(1, 1)
-    expect(past.wanted).toBe(2)
+    expect(past.target).toBe(2)
     past.play(1500, 2)
-    expect(past.wanted).toBe(3)
+    expect(past.target).toBe(3)
     arrived(past)
     expect(past.model?.gatewayTime(0)).toBe(Date.parse(script.envelopes[2]?.ts ?? '') + 500)
     past.play(1500, 1)
-    expect(past.wanted).toBe(5)
+    expect(past.target).toBe(5)
     past.play(1999, 1)
-    expect(past.wanted).toBe(5)
+    expect(past.target).toBe(5)
     past.play(1, 1)
-    expect(past.wanted).toBe(6)
+    expect(past.target).toBe(6)
   })
 })

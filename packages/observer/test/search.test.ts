@@ -5,11 +5,11 @@ import { Script } from './support.js'
 function searched(script: Script, query: string): SpaceModel {
   const model = script.read()
   model.find(query)
-  model.sieve.work(Number.POSITIVE_INFINITY)
+  model.logFilter.work(Number.POSITIVE_INFINITY)
   return model
 }
 
-const found = (script: Script, query: string): number => searched(script, query).sieve.search.count
+const found = (script: Script, query: string): number => searched(script, query).logFilter.search.count
 
 describe('a search', () => {
   const script = new Script()
@@ -36,12 +36,12 @@ describe('a search', () => {
   })
 
   test('finds the line of a call by its answer', () => {
-    const { search } = searched(script, 'two problems').sieve
+    const { search } = searched(script, 'two problems').logFilter
     expect(search.step(0, 1)).toEqual({ seq: answer.seq, id: request.id })
   })
 
   test('goes round in both directions', () => {
-    const { search } = searched(script, 'o').sieve
+    const { search } = searched(script, 'o').logFilter
     const seqs: number[] = []
     for (let hit = search.step(0, 1); hit !== undefined && seqs.length <= search.count; ) {
       seqs.push(hit.seq)
@@ -57,20 +57,20 @@ describe('a search', () => {
     const long = new Script()
     for (let count = 0; count < 1000; count++) long.chat('ana', `message ${count % 10}`)
     const model = new SpaceModel()
-    model.take(long.envelopes.slice(500), 0)
+    model.append(long.envelopes.slice(500), 0)
     model.find('message 7')
-    expect(model.sieve.work(0)).toBe(false)
-    expect(model.sieve.search.count).toBeLessThan(50)
-    while (!model.sieve.work(performance.now() + 1));
-    expect(model.sieve.search.count).toBe(50)
+    expect(model.logFilter.work(0)).toBe(false)
+    expect(model.logFilter.search.count).toBeLessThan(50)
+    while (!model.logFilter.work(performance.now() + 1));
+    expect(model.logFilter.search.count).toBe(50)
     long.chat('eve', 'message 7')
-    model.take(long.envelopes.slice(-1), 0)
-    expect(model.sieve.search.count).toBe(51)
-    const { round } = model.sieve
+    model.append(long.envelopes.slice(-1), 0)
+    expect(model.logFilter.search.count).toBe(51)
+    const { round } = model.logFilter
     model.merge(long.envelopes.slice(0, 500))
-    expect(model.sieve.round).toBeGreaterThan(round)
-    expect(model.sieve.search.count).toBe(0)
-    model.sieve.work(Number.POSITIVE_INFINITY)
-    expect(model.sieve.search.count).toBe(101)
+    expect(model.logFilter.round).toBeGreaterThan(round)
+    expect(model.logFilter.search.count).toBe(0)
+    model.logFilter.work(Number.POSITIVE_INFINITY)
+    expect(model.logFilter.search.count).toBe(101)
   })
 })

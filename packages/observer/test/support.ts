@@ -65,7 +65,7 @@ export class Script {
   /** A model that has read all of it, as it came. */
   read(): SpaceModel {
     const model = new SpaceModel()
-    model.take(this.envelopes, 0)
+    model.append(this.envelopes, 0)
     return model
   }
 }

@@ -1,7 +1,7 @@
 import {
-  bucketOf,
   countText,
   durationText,
+  hashToBucket,
   indentJson,
   namesHost,
   readRoute,
@@ -32,8 +32,8 @@ test('things are counted', () => {
 })
 
 test('a name always has the same colour', () => {
-  expect(bucketOf('planner', 360)).toBe(bucketOf('planner', 360))
-  expect(bucketOf('planner', 360)).not.toBe(bucketOf('planner2', 360))
+  expect(hashToBucket('planner', 360)).toBe(hashToBucket('planner', 360))
+  expect(hashToBucket('planner', 360)).not.toBe(hashToBucket('planner2', 360))
 })
 
 describe('JSON', () => {

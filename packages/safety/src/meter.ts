@@ -9,11 +9,11 @@ const free: Meter = { charge() {} }
 export class Stopped extends Error {}
 
 /** Characters that are read for one unit, where there is nothing to look at more closely. */
-const charactersForOne = 256
+const charsPerUnit = 256
 
 /** Charges for one reading of so many characters. */
 export const chargeReading = (meter: Meter, characters: number): void =>
-  meter.charge(characters / charactersForOne, what)
+  meter.charge(characters / charsPerUnit, what)
 
 /** What closer looks cost at worst, or nearly so. */
 const costs = {

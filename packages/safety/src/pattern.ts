@@ -1,10 +1,10 @@
 import { RE2JS, RE2Set } from 're2js'
-import { SafetyError } from './error.js'
+import { SafetyError } from './settings.js'
 
 /** Steps of a compiled pattern; a larger one would be slow on any text. */
-const largest = 2000
+const maxProgramSize = 2000
 /** Bytes that the automaton of one pattern may keep. */
-const memory = 2 ** 20
+const maxMemoryBytes = 2 ** 20
 
 export interface Pattern {
   /** Says where a match is. */
@@ -17,8 +17,8 @@ export interface Pattern {
 export function compilePattern(source: string, path: string): Pattern {
   const compiled = parse(source, path)
   const size = compiled.programSize()
-  if (size > largest)
-    throw new SafetyError(path, `takes ${size} steps of at most ${largest}; let it repeat less`)
+  if (size > maxProgramSize)
+    throw new SafetyError(path, `takes ${size} steps of at most ${maxProgramSize}; let it repeat less`)
   if (compiled.test('')) throw new SafetyError(path, 'matches the empty text, so it would match everywhere')
   let set: RE2Set | undefined
   return {
@@ -33,7 +33,7 @@ export function compilePattern(source: string, path: string): Pattern {
 
 function compileSet(source: string): RE2Set {
   // Only of a set can the memory be bounded.
-  const set = new RE2Set(RE2Set.UNANCHORED, 0, memory)
+  const set = new RE2Set(RE2Set.UNANCHORED, 0, maxMemoryBytes)
   set.add(source)
   set.compile()
   return set

@@ -1,13 +1,19 @@
-import { checkSettings } from './check.js'
-import type { Finding, Guarded } from './guarded.js'
+import { plain } from './decodings/decoders.js'
+import { decodeText } from './decodings/decoding.js'
+import { examples } from './generated/rules.js'
 import { sanitize } from './injection.js'
-import { detectorsOf, takenNames } from './leak/detectors.js'
+import { createDetectors, takenNames } from './leak/detectors.js'
 import { compileLeakDetector, type LeakDetector } from './leak/leak.js'
-import { withoutSeams } from './leak/seams.js'
-import { clamp, clampReadable, readable } from './length.js'
 import { chargeReading, type Meter, Stopped, stopping } from './meter.js'
-import { compilePolicy } from './policy.js'
-import type { SafetySettings } from './settings.js'
+import { compilePattern } from './pattern.js'
+import {
+  checkSettings,
+  type Finding,
+  type Guarded,
+  type PolicyRule,
+  type SafetySettings,
+} from './settings.js'
+import { withoutSeams } from './tail.js'
 import { withoutThinking } from './thinking.js'
 
 export interface SafetyOptions {
@@ -27,7 +33,7 @@ export interface Safety {
 }
 
 /** Passes after which a text has settled: a mark or a cut may bring together what was apart, but not for ever. */
-const mostPasses = 8
+const maxPasses = 8
 
 /**
  * Compiles settings to a gate for texts. Throws SafetyError for what can't be used. The built-in rules are compiled by the
@@ -43,7 +49,7 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     answers.set(candidate, answer)
     return answer
   }
-  const detectors = detectorsOf(settings, isKnownSecret && isKnown)
+  const detectors = createDetectors(settings, isKnownSecret && isKnown)
   let leaks: LeakDetector | undefined
   const mask: LeakDetector = (text, before, meter) => {
     leaks ??= compileLeakDetector(detectors)
@@ -57,17 +63,17 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     const text = readable(whole, maxLength)
     chargeReading(meter, before.length + (3 + settings.policy.length) * text.length)
     const masked = mask(withoutThinking(text, withoutSeams(before)), before, meter)
-    if (masked.findings.some(blocks)) return withheld(masked.findings)
+    if (masked.findings.some(isBlocking)) return withheld(masked.findings)
     const verdict = judge(masked.text)
     const findings = [...masked.findings, ...verdict.findings]
-    if (findings.some(blocks)) return withheld(findings)
+    if (findings.some(isBlocking)) return withheld(findings)
     const sane = verdict.isTrusted ? masked.text : sanitize(masked.text)
     const seen = text === whole ? clamp(sane, maxLength) : clampReadable(sane, maxLength)
     return { text: seen, isWithheld: false, findings }
   }
 
   const settle = (text: string, before: string, meter: Meter, passes = 1): Guarded => {
-    if (passes > mostPasses) throw new Error(`a text is not the same after ${mostPasses} passes`)
+    if (passes > maxPasses) throw new Error(`a text is not the same after ${maxPasses} passes`)
     const passed = pass(text, before, meter)
     if (passed.isWithheld || passed.text === text) return passed
     const settled = settle(passed.text, '', meter, passes + 1)
@@ -92,9 +98,75 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
   }
 }
 
-const blocks = ({ action }: Finding): boolean => action === 'block'
+const isBlocking = ({ action }: Finding): boolean => action === 'block'
 const withheld = (findings: readonly Finding[]): Guarded => ({ text: '', isWithheld: true, findings })
 
 const distinct = (findings: readonly Finding[]): Finding[] => [
   ...new Map(findings.map((finding) => [`${finding.action} ${finding.rule}`, finding])).values(),
 ]
+
+export interface Verdict {
+  /** The text may hold what would be instructions to a model. */
+  readonly isTrusted: boolean
+  readonly findings: readonly Finding[]
+}
+
+const unjudged: Verdict = { isTrusted: false, findings: [] }
+
+/** Compiles an operator's rules, of which the first that a text matches decides. Throws SafetyError for bad patterns. */
+export function compilePolicy(rules: readonly PolicyRule[]): (text: string) => Verdict {
+  const cases = rules.map(({ name, action, pattern }, index) => ({
+    pattern: compilePattern(pattern, `/policy/${index}/pattern`),
+    verdict: { isTrusted: action === 'allow', findings: action === 'allow' ? [] : [{ rule: name, action }] },
+  }))
+  if (cases.length === 0) return () => unjudged
+  return (text) => {
+    // A rule is not escaped by what can't be seen.
+    const seen = decodeText(text, plain)
+    const matches = cases.find(({ pattern }) => pattern.test(text) || (seen !== text && pattern.test(seen)))
+    return matches?.verdict ?? unjudged
+  }
+}
+
+const ellipsis = '…'
+const splitPair = /[\ud800-\udbff]$/
+const mark = /\[redacted:[a-z0-9-]+\]/y
+
+/** Characters behind the longest text that are read all the same, so that a secret that begins before them is seen. */
+const lookaheadChars = 2048
+
+/** What of a text is worth reading: of a much longer one than may be shown, the rest is cut off anyway. */
+export const readable = (text: string, maxLength: number): string =>
+  text.slice(0, maxLength + lookaheadChars).replace(splitPair, '')
+
+/**
+ * Cuts what came of the readable part of a longer text. Where that part ends, half a secret may stand unseen: so many
+ * characters of its end are never shown.
+ */
+export const clampReadable = (text: string, maxLength: number): string =>
+  clamp(text.slice(0, Math.max(0, text.length - lookaheadChars)) + ellipsis, maxLength)
+
+/** Cuts a text to so many characters (UTF-16), the last of them `…`. No character and no mark is cut in half. */
+export function clamp(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  const most = Math.max(0, maxLength - ellipsis.length)
+  const cut = text.slice(0, most).replace(splitPair, '')
+  const bracket = cut.lastIndexOf('[')
+  mark.lastIndex = Math.max(0, bracket)
+  const isCutMark = mark.test(text) && mark.lastIndex > cut.length
+  return (isCutMark ? cut.slice(0, bracket) : cut) + ellipsis
+}
+
+/** Examples in one text: it takes some milliseconds to guard. */
+const examplesPerStep = 4
+
+/**
+ * Compiles the built-in rules, which a process shares: the first texts take several times as long otherwise. Goes in steps
+ * of some milliseconds; between two of them a server can do its work.
+ */
+export function* warmUp({ guard }: Safety): Generator<void> {
+  for (let at = 0; at < examples.length; at += examplesPerStep) {
+    guard(examples.slice(at, at + examplesPerStep).join('\n'))
+    yield
+  }
+}

@@ -1,13 +1,12 @@
-import { joinAtSeam, withoutSeams } from './leak/seams.js'
-import { phraseStart } from './surroundings.js'
+import { plain } from './decodings/decoders.js'
+import { decodeText } from './decodings/decoding.js'
+import { phraseStart } from './spans.js'
 import { isThinking } from './thinking.js'
-import { plain } from './views/plain.js'
-import { decodeText } from './views/view.js'
 
 /** Characters of what was said last, beside the rest of the word there and its label. */
-const usual = 192
+const tailChars = 192
 /** Characters by which the body of a key is known: fewer than are read behind its header. */
-const enoughOfKey = 120
+const maxKeyChars = 120
 
 const header = /-{4,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-{4,5}/g
 const footer = /-{4,5} ?END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-{4,5}/
@@ -28,11 +27,11 @@ export function tailOf(before: string, text: string): string {
   if (footer.test(body)) return lastWords(said)
   // Where a header is only spoken of, what follows is no key.
   if (!isKeyBody(decodeText(body, plain))) return lastWords(body)
-  const rest = body.slice(enoughOfKey)
-  return begun[0] + body.slice(0, enoughOfKey) + (begunFooter.exec(rest)?.[0] ?? '')
+  const rest = body.slice(maxKeyChars)
+  return begun[0] + body.slice(0, maxKeyChars) + (begunFooter.exec(rest)?.[0] ?? '')
 }
 
-const lastWords = (said: string): string => said.slice(phraseStart(said, said.length - usual, 0))
+const lastWords = (said: string): string => said.slice(phraseStart(said, said.length - tailChars, 0))
 
 /** What stands before the body of a key that is encrypted, or of PGP, also where the ends of lines are escaped. */
 const keyField = /(?:^|\\n)[ \t>|#*]*[\w-]+:[^\n\\]*/gm
@@ -42,4 +41,39 @@ const prose = /[A-Za-z]{2,} [a-z]{2,}/
 function isKeyBody(text: string): boolean {
   const body = text.replace(keyField, '')
   return keyBody.test(body) && !prose.test(body)
+}
+
+/** Stands in what was said where one text ended and the next began within a word. No text has this noncharacter. */
+const seam = '\uffff'
+/** Seams at which a secret is looked for: each costs a look of its own. */
+const most = 8
+
+/** Whether a name may, of which the words stand apart: `public`, ` key`. */
+export const mayNameGoOn = (before: string, text: string): boolean =>
+  /[\w-] ?$/.test(before) && /^ ?[\w-]/.test(text)
+
+/** One text behind another; where nothing parts their words, the place is marked. */
+const joinAtSeam = (before: string, text: string): string =>
+  `${before}${/[\w-]$/.test(before) && /^[\w-]/.test(text) ? seam : ''}${withoutSeams(text)}`
+
+export const withoutSeams = (said: string): string => said.replaceAll(seam, '')
+
+/** What a text may go on from. */
+export interface Beginning {
+  readonly before: string
+  /** It begins at a seam. */
+  readonly isCut: boolean
+}
+
+/**
+ * What a text may go on from: all that was said, and what was said since each of the last seams. A secret may begin there,
+ * whatever the text before it ends with: `go` and `AKIA…` are two words.
+ */
+export function listBeginnings(said: string): readonly Beginning[] {
+  const parts = said.split(seam)
+  const cut = Array.from({ length: Math.min(most, parts.length - 1) }, (_, i) => parts.slice(-1 - i).join(''))
+  return [
+    { before: parts.join(''), isCut: false },
+    ...cut.map((before): Beginning => ({ before, isCut: true })),
+  ]
 }

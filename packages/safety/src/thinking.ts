@@ -1,4 +1,4 @@
-import type { Span } from './span.js'
+import type { Span } from './spans.js'
 
 const tokens = /`+|<(\/?)think(?:ing)?>/gi
 

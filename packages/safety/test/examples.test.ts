@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { compileKeywords } from '../src/leak/keywords.js'
-import { type BuiltInRule, detectorOf } from '../src/leak/rule.js'
+import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 interface RuleData extends BuiltInRule {
   readonly positives: readonly string[]
@@ -61,7 +61,7 @@ test('whatever a rule by itself finds is not seen', () => {
   fc.assert(
     fc.property(changed, ({ rule, text }) => {
       const words = [...(searches.get(rule)?.(text).get(0) ?? [])]
-      const found = detectorOf(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
+      const found = createDetector(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
       const { text: seen } = guard(text)
       for (const { start, end } of found) expect(seen).not.toContain(text.slice(start, end))
     }),

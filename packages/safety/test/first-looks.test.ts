@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
+import { base64, unbroken } from '../src/decodings/decoders.js'
+import { decodeText } from '../src/decodings/decoding.js'
+import { knownSecrets } from '../src/leak/detectors.js'
 import { compileKeywords, type Words } from '../src/leak/keywords.js'
-import { knownSecrets } from '../src/leak/known.js'
-import { blanks, charactersBut, charactersOf, stretchesOf } from '../src/stretches.js'
-import { base64 } from '../src/views/base64.js'
-import { unbroken } from '../src/views/unbroken.js'
-import { decodeText } from '../src/views/view.js'
+import { blanks, charSet, charSetExcept, findStretches } from '../src/spans.js'
 
 /** What tells soon that there is nothing to be found agrees with what takes its time. */
 const few = fc.string({
@@ -56,8 +55,8 @@ test('stretches are those that an expression finds', () => {
           start: from + index,
           end: from + index + length,
         }))
-        expect(stretchesOf(charactersOf('ab'), shortest, text, from, to)).toEqual(expected)
-        expect(stretchesOf(charactersBut(' '), shortest, text, from, to)).toEqual(expected)
+        expect(findStretches(charSet('ab'), shortest, text, from, to)).toEqual(expected)
+        expect(findStretches(charSetExcept(' '), shortest, text, from, to)).toEqual(expected)
       },
     ),
     { numRuns: times(1000, 100_000) },

@@ -3,7 +3,7 @@ import { builtInRules, compileSafety, defaultSafety } from '@meup/safety'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileKeywords } from '../src/leak/keywords.js'
-import { type BuiltInRule, detectorOf } from '../src/leak/rule.js'
+import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 /**
  * The rules as their files have them. One character of each secret in `positives` is written as `\u….`: so the files
@@ -24,7 +24,7 @@ const rules = files.flatMap((file) => file.rules)
 /** What the rule by itself would hide in a text; undefined for nothing. */
 function hiddenBy(rule: RuleData, text: string): string | undefined {
   const words = [...(compileKeywords([rule.keywords])(text).get(0) ?? [])]
-  const [secret] = detectorOf(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
+  const [secret] = createDetector(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
   return secret && text.slice(secret.start, secret.end)
 }
 

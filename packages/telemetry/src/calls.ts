@@ -1,32 +1,31 @@
 import {
   Bounded,
   createProposalFold,
+  findCancelledCall,
   isNotification,
   isToolCall,
   type ProposalView,
+  type SpanContext,
+  shownToolName,
   type Traces,
-  takenBack,
 } from '@meup/folds'
-import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
-import { Absences } from './absences.js'
-import { endCall, errorOf, jsonRpcIdOf, type OpenCall, openCall, spanOfRefusal } from './call.js'
-import type { Places } from './places.js'
-import type { TraceSpan } from './span.js'
+import { correlations, type DecisionPayload, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
+import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** Nothing that a proposal says is told. */
+/** Spans contain nothing of what a proposal says. */
 const unread = () => ({ text: '', isWithheld: true })
 
 /** Tool calls: each is a span from the request, or from the proposal that became it, to what came of it. */
 export class Calls {
-  readonly #places: Places
+  readonly #scope: SpanScope
   readonly #traces: Traces
   /** By the id of the request; by that of the proposal while nobody has fulfilled it. */
   readonly #open = new Bounded<OpenCall>(16e6, ({ weight }) => weight)
   readonly #proposals = createProposalFold(unread)
   readonly #absences = new Absences()
 
-  constructor(places: Places, traces: Traces) {
-    this.#places = places
+  constructor(scope: SpanScope, traces: Traces) {
+    this.#scope = scope
     this.#traces = traces
   }
 
@@ -35,18 +34,18 @@ export class Calls {
     const now = Date.parse(envelope.ts)
     const abandoned = this.#abandon(now)
     const decided = this.#proposals.apply(envelope).flatMap((each) => this.#decide(each, envelope))
-    return [...abandoned, ...decided, ...this.#take(envelope, now)]
+    return [...abandoned, ...decided, ...this.#onEnvelope(envelope, now)]
   }
 
-  #take(envelope: Envelope, now: number): TraceSpan[] {
+  #onEnvelope(envelope: Envelope, now: number): TraceSpan[] {
     const { kind, payload } = envelope
     if (kind === Kind.mcpRequest && isNotification(payload)) return this.#cancel(envelope, now)
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#begin(envelope)
     else if (kind === Kind.mcpResponse) {
-      return correlations(envelope).flatMap((id) => this.#end(id, now, errorOf(payload)))
-    } else if (kind === Kind.systemPresence) this.#absences.take(envelope, this.#open.values())
+      return correlations(envelope).flatMap((id) => this.#end(id, now, getErrorType(payload)))
+    } else if (kind === Kind.systemPresence) this.#absences.onPresence(envelope, this.#open.values())
     else if (kind === Kind.systemDecision) {
-      return spanOfRefusal(envelope, payload as DecisionPayload, this.#places, this.#traces)
+      return createRefusalSpan(envelope, payload as DecisionPayload, this.#scope, this.#traces)
     }
     return []
   }
@@ -55,7 +54,7 @@ export class Calls {
   #begin(envelope: Envelope): void {
     const { id, payload } = envelope
     if (!isToolCall(payload) || this.#open.get(id) !== undefined) return
-    this.#open.set(id, openCall(envelope, this.#places, this.#traces))
+    this.#open.set(id, openCall(envelope, this.#scope, this.#traces))
   }
 
   #decide({ id, state, expiresAt, fulfilments }: ProposalView, envelope: Envelope): TraceSpan[] {
@@ -64,7 +63,7 @@ export class Calls {
     if (fulfilments.at(-1)?.id === envelope.id) {
       this.#open.delete(id)
       const { id: approval, from: asker, payload } = envelope
-      const jsonRpcId = jsonRpcIdOf(payload)
+      const jsonRpcId = getJsonRpcId(payload)
       this.#open.set(approval, { ...call, asker, approval, jsonRpcId, isProposal: false })
       return []
     }
@@ -74,7 +73,7 @@ export class Calls {
   }
 
   #cancel(envelope: Envelope, now: number): TraceSpan[] {
-    const named = takenBack(envelope, this.#open, ({ asker }) => asker)
+    const named = findCancelledCall(envelope, this.#open, ({ asker }) => asker)
     return named === undefined ? [] : this.#end(named.key, now, 'cancelled')
   }
 
@@ -90,3 +89,159 @@ export class Calls {
     return [endCall(call, at, error)]
   }
 }
+
+/** A tool call that nothing has come of yet. */
+interface OpenCall {
+  /** Of the request or the proposal that it began with. */
+  readonly id: string
+  /** The request that fulfils the proposal. */
+  readonly approval?: string
+  readonly isProposal: boolean
+  /** Who made the request; as long as there is none, the proposer. */
+  readonly asker: string
+  readonly to: readonly string[]
+  readonly jsonRpcId: string | undefined
+  readonly span: Pick<TraceSpan, 'traceId' | 'spanId' | 'parentSpanId' | 'name' | 'start'>
+  readonly attributes: Attributes
+  /** About how many characters it takes in memory. */
+  readonly weight: number
+}
+
+/** `envelope` = a request or a proposal of a tool. */
+function openCall(envelope: Envelope, scope: SpanScope, traces: Traces): OpenCall {
+  const { id, kind, from, to = [], context, seq, rationale, parallelGroup, payload } = envelope
+  const { span, parent } = traces.ofCall(envelope)
+  const tool = shownToolName(payload)
+  const jsonRpcId = getJsonRpcId(payload)
+  return {
+    id,
+    isProposal: kind === Kind.mcpProposal,
+    asker: from,
+    to,
+    jsonRpcId,
+    span: beginSpan(span, context === undefined ? parent : scope.findSpan(context), tool, envelope),
+    attributes: createAttributes({
+      ...commonAttributes(tool, scope.attributes(from, context)),
+      'meup.seq': seq,
+      'meup.to': to.length === 0 ? undefined : to,
+      'meup.rationale': rationale,
+      'meup.parallel_group': parallelGroup,
+    }),
+    weight: 1000 + (rationale?.length ?? 0) + (jsonRpcId?.length ?? 0),
+  }
+}
+
+const getJsonRpcId = ({ id }: Envelope['payload']): string | undefined =>
+  typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
+
+function endCall(call: OpenCall, at: number, error: string | undefined): TraceSpan {
+  const { id, approval, asker, span, attributes } = call
+  return {
+    ...span,
+    end: Math.max(at, span.start),
+    attributes: {
+      ...attributes,
+      'gen_ai.tool.call.id': approval ?? id,
+      ...(approval !== undefined && { 'meup.proposal': id, 'meup.approved_by': asker }),
+      ...(call.isProposal && { 'meup.proposal': id }),
+    },
+    events: [],
+    droppedEvents: 0,
+    ...(error !== undefined && { error }),
+  }
+}
+
+/** A JSON-RPC error by its code, and a tool that says it failed, as the conventions for MCP name them. */
+function getErrorType({ result, error }: Envelope['payload']): string | undefined {
+  if (error !== undefined && error !== null) {
+    const { code } = error as { readonly code?: unknown }
+    return Number.isInteger(code) ? String(code) : '_OTHER'
+  }
+  return (result as { readonly isError?: unknown } | null | undefined)?.isError === true
+    ? 'tool_error'
+    : undefined
+}
+
+const callKinds: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
+
+/** A call that the gateway did not let through, if the decision was about one. */
+function createRefusalSpan(
+  envelope: Envelope,
+  decision: DecisionPayload,
+  scope: SpanScope,
+  traces: Traces,
+): TraceSpan[] {
+  const { attemptedKind, attemptedTool: tool, attemptedId, context, reasonCode, count } = decision
+  const [agent] = envelope.to ?? []
+  const isCall = callKinds.has(attemptedKind) && tool !== undefined && agent !== undefined
+  if (!isCall || decision.decision === 'review') return []
+  const { span } = traces.ofCall({ ...envelope, ...(context !== undefined && { context }) })
+  return [
+    {
+      ...beginSpan(span, scope.findSpan(context), tool, envelope),
+      end: Date.parse(envelope.ts),
+      attributes: createAttributes({
+        ...commonAttributes(tool, scope.attributes(agent, context)),
+        'gen_ai.tool.call.id': attemptedId,
+        'meup.seq': envelope.seq,
+        'meup.count': count,
+      }),
+      events: [],
+      droppedEvents: 0,
+      error: reasonCode,
+    },
+  ]
+}
+
+const beginSpan = (
+  span: SpanContext,
+  parent: SpanContext | undefined,
+  tool: string,
+  { ts }: Envelope,
+): OpenCall['span'] => ({
+  ...span,
+  ...(parent && { parentSpanId: parent.spanId }),
+  name: `execute_tool ${tool}`,
+  start: Date.parse(ts),
+})
+
+const commonAttributes = (tool: string, place: Attributes): Attributes => ({
+  'gen_ai.operation.name': 'execute_tool',
+  'gen_ai.tool.name': tool,
+  ...place,
+  'mcp.method.name': 'tools/call',
+})
+
+/** Milliseconds that a participant may be away before nobody waits for it: by default, runs are given up then, too. */
+const maxAbsenceMs = 60_000
+
+/** Who left while something was asked by it or of it alone. A line that breaks comes back, so that this takes a while. */
+class Absences {
+  readonly #since = new Map<string, number>()
+
+  /** `envelope` tells of presence. */
+  onPresence({ ts, payload }: Envelope, open: Iterable<OpenCall>): void {
+    const { event, participant } = payload as PresencePayload
+    const { id } = participant
+    if (event === 'join') this.#since.delete(id)
+    else if (event === 'leave' && [...open].some((call) => involves(call, id)))
+      this.#since.set(id, Date.parse(ts))
+  }
+
+  /** The calls that nothing will come of any more, and since when. */
+  due(now: number, open: Iterable<OpenCall>): { readonly call: OpenCall; readonly since: number }[] {
+    const gone = [...this.#since].filter(([, since]) => now - since >= maxAbsenceMs)
+    if (gone.length === 0) return []
+    const calls = [...open]
+    return gone.flatMap(([id, since]) => {
+      this.#since.delete(id)
+      return calls
+        .filter((call) => involves(call, id) && call.span.start <= since)
+        .map((call) => ({ call, since }))
+    })
+  }
+}
+
+/** Whom a proposal is for need not be there before somebody has decided on it. */
+const involves = ({ asker, to, isProposal }: OpenCall, id: string): boolean =>
+  asker === id || (!isProposal && to.length === 1 && to[0] === id)

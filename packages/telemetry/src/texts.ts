@@ -8,45 +8,44 @@ import {
   openedContext,
   withholds,
 } from '@meup/protocol'
-import type { Places } from './places.js'
-import type { SpanEvent, TraceSpan } from './span.js'
+import type { SpanEvent, SpanScope, TraceSpan } from './span.js'
 
-interface Said {
+interface EventList {
   readonly events: readonly SpanEvent[]
   readonly dropped: number
   readonly weight: number
 }
 
-const nothing: Said = { events: [], dropped: 0, weight: 0 }
+const nothing: EventList = { events: [], dropped: 0, weight: 0 }
 /** Events of one span: as many as OpenTelemetry allows by default. */
-const most = 128
+const maxEvents = 128
 
 /**
  * What was thought aloud, as events of the context it was said in. What not everybody may read is left out: what is
  * addressed to some, and what was said while its run was hidden [MEUP-9.6].
  */
-export class Texts {
-  readonly #places: Places
-  readonly #said = new Bounded<Said>(8e6, ({ weight }) => weight)
+export class TextEvents {
+  readonly #scope: SpanScope
+  readonly #events = new Bounded<EventList>(8e6, ({ weight }) => weight)
 
-  constructor(places: Places) {
-    this.#places = places
+  constructor(scope: SpanScope) {
+    this.#scope = scope
   }
 
-  take(envelope: Envelope): void {
+  onEnvelope(envelope: Envelope): void {
     const { kind, from, to, seq = 0, ts } = envelope
     if (namespaceOf(kind) !== 'reasoning' || to !== undefined) return
     const path = kind === Kind.reasoningStart ? openedContext(envelope) : (envelope.context ?? '')
-    const view = this.#places.opened(path)
+    const view = this.#scope.getOpened(path)
     const isOver = view === undefined || (view.endedAt !== null && view.ending?.source.id !== envelope.id)
-    const text = textOf(envelope)
+    const text = getText(envelope)
     if (isOver || text.trim() === '' || (isThought(kind) && this.#isWithheld(path, from))) return
-    const { events, dropped, weight } = this.#said.get(path) ?? nothing
+    const { events, dropped, weight } = this.#events.get(path) ?? nothing
     const attributes = { 'gen_ai.agent.name': from, 'meup.seq': seq, 'meup.message': text }
     const event = { name: kind, time: Date.parse(ts), attributes }
-    this.#said.set(
+    this.#events.set(
       path,
-      events.length === most
+      events.length === maxEvents
         ? { events, dropped: dropped + 1, weight }
         : { events: [...events, event], dropped, weight: weight + 200 + text.length },
     )
@@ -54,8 +53,8 @@ export class Texts {
 
   /** What was said in a context that is over. What a hidden run has thought may not be read yet. */
   end(context: string): Pick<TraceSpan, 'events' | 'droppedEvents'> {
-    const { events, dropped: droppedEvents } = this.#said.get(context) ?? nothing
-    this.#said.delete(context)
+    const { events, dropped: droppedEvents } = this.#events.get(context) ?? nothing
+    this.#events.delete(context)
     return {
       events: events.filter(({ name, attributes }) => {
         return !isThought(name) || !this.#isWithheld(context, String(attributes['gen_ai.agent.name']))
@@ -65,12 +64,12 @@ export class Texts {
   }
 
   #isWithheld(context: string, from: string): boolean {
-    const run = this.#places.opened(contextRoot(context))
+    const run = this.#scope.getOpened(contextRoot(context))
     return run !== undefined && withholds(run, from)
   }
 }
 
-function textOf({ kind, payload }: Envelope): string {
+function getText({ kind, payload }: Envelope): string {
   if (isWithheld(payload)) return ''
   return kind === Kind.reasoningCancel ? String(payload.reason ?? '') : payloadText(payload)
 }

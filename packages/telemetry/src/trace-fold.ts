@@ -1,10 +1,8 @@
-import { type ContextFold, type ContextView, createContextFold, Traces } from '@meup/folds'
-import type { Envelope } from '@meup/protocol'
+import { type ContextFold, type ContextView, createContextFold, getEnding, Traces } from '@meup/folds'
+import { contextParent, correlations, type Envelope } from '@meup/protocol'
 import { Calls } from './calls.js'
-import { Places } from './places.js'
-import { spanOfContext } from './runs.js'
-import type { TraceSpan } from './span.js'
-import { Texts } from './texts.js'
+import { createAttributes, SpanScope, type TraceSpan } from './span.js'
+import { TextEvents } from './texts.js'
 
 export interface TraceOptions {
   /** Name of the space. */
@@ -33,15 +31,15 @@ export const createTraceFold = (options: TraceOptions): TraceFold => new Spans(o
 class Spans implements TraceFold {
   readonly #contexts: ContextFold = createContextFold()
   readonly #traces: Traces
-  readonly #places: Places
-  readonly #texts: Texts | undefined
+  readonly #scope: SpanScope
+  readonly #texts: TextEvents | undefined
   readonly #calls: Calls
 
   constructor({ space, epoch, captureText = false }: TraceOptions) {
     this.#traces = new Traces(() => epoch)
-    this.#places = new Places(space, this.#contexts, this.#traces)
-    this.#texts = captureText ? new Texts(this.#places) : undefined
-    this.#calls = new Calls(this.#places, this.#traces)
+    this.#scope = new SpanScope(space, this.#contexts, this.#traces)
+    this.#texts = captureText ? new TextEvents(this.#scope) : undefined
+    this.#calls = new Calls(this.#scope, this.#traces)
   }
 
   get seq(): number {
@@ -52,12 +50,44 @@ class Spans implements TraceFold {
     if ((envelope.seq ?? 0) <= this.seq) return []
     const { contexts } = this.#contexts.apply(envelope)
     this.#traces.take(envelope)
-    this.#texts?.take(envelope)
+    this.#texts?.onEnvelope(envelope)
     const ended = contexts.filter((each) => isEndedBy(each, envelope))
-    const room = { places: this.#places, traces: this.#traces, texts: this.#texts }
-    return [...this.#calls.apply(envelope), ...ended.map((each) => spanOfContext(each, envelope, room))]
+    const parts = { scope: this.#scope, traces: this.#traces, texts: this.#texts }
+    return [...this.#calls.apply(envelope), ...ended.map((each) => createContextSpan(each, envelope, parts))]
   }
 }
 
 const isEndedBy = ({ endedAt, ending }: ContextView, { id }: Envelope): boolean =>
   endedAt !== null && ending?.source.id === id
+
+/** The span of a context that this envelope has ended: what its starter did, from start to end. */
+function createContextSpan(
+  view: ContextView,
+  ending: Envelope,
+  { scope, traces, texts }: { scope: SpanScope; traces: Traces; texts: TextEvents | undefined },
+): TraceSpan {
+  const { context, opening, metadata, startedAt } = view
+  const agent = view.owner ?? ''
+  const [state] = getEnding(ending)
+  const parent =
+    contextParent(context) === undefined ? traces.originOf(context) : scope.findSpan(contextParent(context))
+  const model = metadata?.model
+  const triggers = opening === null ? [] : correlations(opening.source)
+  return {
+    ...traces.inContext(context),
+    ...(parent && { parentSpanId: parent.spanId }),
+    name: `invoke_agent ${agent}`,
+    start: Date.parse(startedAt),
+    end: Date.parse(ending.ts),
+    attributes: createAttributes({
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': 'meup',
+      ...scope.attributes(agent, context),
+      'gen_ai.request.model': typeof model === 'string' ? model : undefined,
+      'meup.seq': opening?.source.seq,
+      'meup.trigger': triggers.length === 0 ? undefined : triggers,
+    }),
+    ...(texts?.end(context) ?? { events: [], droppedEvents: 0 }),
+    ...(state !== 'completed' && { error: state }),
+  }
+}

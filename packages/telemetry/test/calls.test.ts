@@ -1,4 +1,4 @@
-import { spanIdOf, traceIdOf } from '@meup/folds'
+import { getSpanId, getTraceId } from '@meup/folds'
 import { createTraceFold, type TraceSpan } from '@meup/telemetry'
 import { describe, expect, test } from 'vitest'
 import {
@@ -37,9 +37,9 @@ test('a call is a span from the request to its response, and says why it was mad
     result('c1', 'the secret'),
   ])
   expect(span).toEqual({
-    traceId: traceIdOf(epoch, 'run'),
-    spanId: spanIdOf(epoch, 'c1'),
-    parentSpanId: spanIdOf(epoch, 'run'),
+    traceId: getTraceId(epoch, 'run'),
+    spanId: getSpanId(epoch, 'c1'),
+    parentSpanId: getSpanId(epoch, 'run'),
     name: 'execute_tool read',
     start: at(2),
     end: at(3),
@@ -106,7 +106,7 @@ describe('a call outside of a run', () => {
       result('c2', ''),
     ])
     expect(own).toMatchObject({
-      traceId: traceIdOf(epoch, 'c1'),
+      traceId: getTraceId(epoch, 'c1'),
       attributes: { 'gen_ai.conversation.id': 'demo/ana' },
     })
     expect(own).not.toHaveProperty('parentSpanId')
@@ -114,18 +114,18 @@ describe('a call outside of a run', () => {
   })
 
   test('that carries itself is not its own parent', () => {
-    const _meta = { traceparent: `00-${traceIdOf(epoch, 'c1')}-${spanIdOf(epoch, 'c1')}-01` }
+    const _meta = { traceparent: `00-${getTraceId(epoch, 'c1')}-${getSpanId(epoch, 'c1')}-01` }
     const [span] = spansOf([
       call('ana', 'read', {}, { id: 'c1', payload: { params: { name: 'read', _meta } } }),
       result('c1', ''),
     ])
-    expect(span).toMatchObject({ traceId: traceIdOf(epoch, 'c1'), spanId: spanIdOf(epoch, 'c1') })
+    expect(span).toMatchObject({ traceId: getTraceId(epoch, 'c1'), spanId: getSpanId(epoch, 'c1') })
     expect(span).not.toHaveProperty('parentSpanId')
   })
 
   test('stands in the trace of its free path, with no parent that does not exist', () => {
     const [span] = spansOf([call('bot', 'read', {}, { id: 'c1', context: 'notes/one' }), result('c1', '')])
-    expect(span).toMatchObject({ traceId: traceIdOf(epoch, 'notes') })
+    expect(span).toMatchObject({ traceId: getTraceId(epoch, 'notes') })
     expect(span).not.toHaveProperty('parentSpanId')
   })
 })
@@ -138,7 +138,7 @@ describe('a proposal', () => {
     const spans = spansOf([run, proposal, approval, result('c1', ''), over])
     expect(drawn(spans)).toEqual(['invoke_agent bot', '  execute_tool write'])
     expect(spans[0]).toMatchObject({
-      spanId: spanIdOf(epoch, 'p1'),
+      spanId: getSpanId(epoch, 'p1'),
       start: at(2),
       end: at(4),
       attributes: {
@@ -180,10 +180,10 @@ describe('a proposal', () => {
     ])
     const spans = spansOf([proposal, reject('bob', 'p1'), approval, result('c1', ''), twice, ...uses])
     expect(spans.map(({ spanId, error }) => [spanId, error])).toEqual([
-      [spanIdOf(epoch, 'p1'), 'rejected'],
-      [spanIdOf(epoch, 'c1'), undefined],
-      [spanIdOf(epoch, 'p2'), undefined],
-      [spanIdOf(epoch, 'u2'), undefined],
+      [getSpanId(epoch, 'p1'), 'rejected'],
+      [getSpanId(epoch, 'c1'), undefined],
+      [getSpanId(epoch, 'p2'), undefined],
+      [getSpanId(epoch, 'u2'), undefined],
     ])
   })
 })

@@ -1,4 +1,4 @@
-import { spanIdOf, traceIdOf } from '@meup/folds'
+import { getSpanId, getTraceId } from '@meup/folds'
 import { createTraceFold } from '@meup/telemetry'
 import { describe, expect, test } from 'vitest'
 import {
@@ -31,8 +31,8 @@ test('a run is a span from its start to its conclusion', () => {
   ])
   expect(others).toEqual([])
   expect(span).toEqual({
-    traceId: traceIdOf(epoch, 'run'),
-    spanId: spanIdOf(epoch, 'run'),
+    traceId: getTraceId(epoch, 'run'),
+    spanId: getSpanId(epoch, 'run'),
     name: 'invoke_agent bot',
     start: at(2),
     end: at(4),
@@ -68,7 +68,7 @@ describe('what is nested', () => {
       conclusion('bot', 'three', { context: 'run' }),
     ])
     expect(drawn(spans)).toEqual(['invoke_agent bot', '  invoke_agent helper', '    invoke_agent bot'])
-    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([traceIdOf(epoch, 'run')]))
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([getTraceId(epoch, 'run')]))
     expect(spans.map(({ attributes }) => attributes['gen_ai.conversation.id'])).toEqual(
       Array(3).fill('demo/bot'),
     )
@@ -127,7 +127,7 @@ test('the same log gives the same spans, and an envelope that comes twice gives 
   }[]
   expect(createTraceFold({ space: 'demo', epoch }).apply(unlogged as never)).toEqual([])
   expect(spansOf(log, { epoch: 'another' }).map(({ traceId }) => traceId)).not.toContain(
-    traceIdOf(epoch, 'run'),
+    getTraceId(epoch, 'run'),
   )
 })
 
@@ -157,13 +157,13 @@ describe('a run about a request', () => {
       conclusion('boss', '', { context: 'outer' }),
     ])
     expect(drawn(spans)).toEqual(['invoke_agent boss', '  execute_tool review', '    invoke_agent bot'])
-    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([traceIdOf(epoch, 'outer')]))
+    expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([getTraceId(epoch, 'outer')]))
   })
 
   test('of somebody else begins a trace of its own', () => {
     const asked = call('ana', 'review', {}, { id: 'c1', to: ['bot'], ...carrying })
     const spans = spansOf(answered(asked, 'stranger'))
-    expect(spans[0]).toMatchObject({ name: 'invoke_agent stranger', traceId: traceIdOf(epoch, 'run') })
+    expect(spans[0]).toMatchObject({ name: 'invoke_agent stranger', traceId: getTraceId(epoch, 'run') })
     expect(spans[0]).not.toHaveProperty('parentSpanId')
   })
 })

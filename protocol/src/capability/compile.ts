@@ -1,14 +1,19 @@
 import { READ_TARGETED } from '../kinds.js'
 import type { WorkMeter } from '../work.js'
-import { type Candidates, candidatesOf, entryOf, firstOf } from './candidates.js'
-import { beginCheck } from './effort.js'
+import {
+  type Candidates,
+  chooseSigns,
+  createCandidates,
+  createEntry,
+  findFirst,
+  getHeads,
+} from './candidates.js'
+import { type AddresseesTest, type Conditions, compileQuestions, type Subject } from './conditions.js'
 import { COMPILED, type Node, parseStrings } from './parse.js'
-import { type Capability, type Pattern, patternLimits } from './pattern.js'
-import { questionsOf } from './payload.js'
-import type { AddresseesTest, Conditions, Subject } from './program.js'
+import { patternLimits } from './pattern.js'
 import { dotted, parseRules, type Rule } from './rules.js'
-import { headsOf, tellingSigns } from './signs.js'
-import { compileNode } from './value.js'
+import type { Capability, Pattern } from './schema.js'
+import { beginCheck, compileNode } from './value.js'
 
 export interface Decision {
   readonly allowed: boolean
@@ -83,12 +88,12 @@ function compile(
     conditions: conditionsOf(rule),
   }))
   let units = 0
-  const heads = capabilities.map(({ conditions }) => headsOf(conditions))
-  const signs = tellingSigns(heads, (cost) => {
+  const heads = capabilities.map(({ conditions }) => getHeads(conditions))
+  const signs = chooseSigns(heads, (cost) => {
     units = cost
     meter?.charge(cost, COMPILED)
   })
-  const entries = capabilities.map(({ conditions, index }) => entryOf(conditions, index, signs))
+  const entries = capabilities.map(({ conditions, index }) => createEntry(conditions, index, signs))
   const tests = capabilities.map(({ ofKind }) => ofKind)
   const byKind = new Map<string, Candidates>()
 
@@ -96,7 +101,7 @@ function compile(
     const known = byKind.get(kind)
     if (known !== undefined) return known
     const wireKind = dotted(kind)
-    const found = candidatesOf(
+    const found = createCandidates(
       signs,
       entries.filter((_, at) => tests[at]?.(wireKind)),
     )
@@ -117,7 +122,7 @@ function compile(
       candidates = candidatesFor(kind)
       last = theKind(kind)
     }
-    const index = firstOf(candidates, envelope)
+    const index = findFirst(candidates, envelope)
     return index < 0 ? DENIED : (decisions[index] ?? DENIED)
   }
   return { capabilities: { allows, list }, units }
@@ -170,7 +175,7 @@ function conditionsOf({ to, context, payload }: Rule): Conditions {
     only,
     to: to && only === undefined ? compileAddressees(to) : undefined,
     context: context && compileNode(context),
-    questions: payload === undefined ? [] : questionsOf(payload),
+    questions: payload === undefined ? [] : compileQuestions(payload),
   }
 }
 

@@ -1,8 +1,8 @@
 import { WorkError, WorkMeter } from '../work.js'
 import { type Glob, globCost, globIncludes, globsDisjoint, matchesAll } from './glob.js'
 import type { Choice, Node, Regex } from './parse.js'
-import type { Capability } from './pattern.js'
 import { parseRules, type Rule } from './rules.js'
+import type { Capability } from './schema.js'
 
 /** Units of work that a comparison may take where nobody counts; what takes more is not proven. */
 const UNMETERED_WORK = 200_000

@@ -1,5 +1,3 @@
-import { ANY, automaton, DEEP, isWild, RUN } from './automaton.js'
-
 /** `text` is what a glob without wildcards stands for; `star` is where its only wildcard stands, if that is a star. */
 export interface Glob {
   readonly type: 'glob'
@@ -20,10 +18,10 @@ export function parseGlob(source: string, separator: Separator): Glob | undefine
   const tokens: number[] = []
   let escaped = false
   for (const char of separator === '.' ? source.replaceAll('/', '.') : source) {
-    if (escaped) tokens.push(code(char))
+    if (escaped) tokens.push(toCodePoint(char))
     else if (char === '*') pushStar(tokens)
     else if (char === '?') tokens.push(ANY)
-    else if (char !== '\\') tokens.push(code(char))
+    else if (char !== '\\') tokens.push(toCodePoint(char))
     escaped = !escaped && char === '\\'
   }
   return escaped ? undefined : makeGlob(tokens, separator)
@@ -34,7 +32,7 @@ export const anyText = (separator: Separator): Glob => makeGlob([DEEP], separato
 
 /** The glob that matches this text only. */
 export function literalGlob(text: string, separator: Separator): Glob {
-  return makeGlob(codes(text, 0, text.length), separator)
+  return makeGlob(toCodePoints(text, 0, text.length), separator)
 }
 
 /** What a glob with one star stands for: texts with this beginning and end, and in between anything `without` that. */
@@ -45,11 +43,11 @@ export interface Frame {
 }
 
 /** The frame that a glob is; undefined for any other. */
-export function frameOf({ tokens, separator, star }: Glob): Frame | undefined {
+export function getFrame({ tokens, separator, star }: Glob): Frame | undefined {
   if (star === undefined) return undefined
   return {
-    head: textOf(tokens.slice(0, star)),
-    tail: textOf(tokens.slice(star + 1)),
+    head: toText(tokens.slice(0, star)),
+    tail: toText(tokens.slice(star + 1)),
     without: tokens[star] === RUN ? separator : undefined,
   }
 }
@@ -72,28 +70,29 @@ export function isFramed(
 export function compileGlob(glob: Glob): (value: unknown) => boolean {
   const { tokens, separator, text } = glob
   if (text !== undefined) return (value) => value === text
-  const frame = frameOf(glob)
+  const frame = getFrame(glob)
   if (frame !== undefined) {
     const { head, tail, without } = frame
     return (value) => isFramed(value, head, tail, without)
   }
   const first = tokens.findIndex(isWild)
   const last = tokens.findLastIndex(isWild)
-  const head = textOf(tokens.slice(0, first))
-  const tail = textOf(tokens.slice(last + 1))
-  const matches = automaton(tokens.slice(first, last + 1), code(separator))
+  const head = toText(tokens.slice(0, first))
+  const tail = toText(tokens.slice(last + 1))
+  const matches = automaton(tokens.slice(first, last + 1), toCodePoint(separator))
   return (value) =>
-    isFramed(value, head, tail, undefined) && matches(codes(value, head.length, value.length - tail.length))
+    isFramed(value, head, tail, undefined) &&
+    matches(toCodePoints(value, head.length, value.length - tail.length))
 }
 
 /** What every match of the glob begins with. */
-export function headOf(glob: Glob | undefined): string {
+export function getGlobHead(glob: Glob | undefined): string {
   if (glob === undefined) return ''
   const wild = glob.tokens.findIndex(isWild)
-  return textOf(wild === -1 ? glob.tokens : glob.tokens.slice(0, wild))
+  return toText(wild === -1 ? glob.tokens : glob.tokens.slice(0, wild))
 }
 
-const textOf = (tokens: readonly number[]): string => String.fromCodePoint(...tokens)
+const toText = (tokens: readonly number[]): string => String.fromCodePoint(...tokens)
 
 /** Steps that the compiled test takes for a character; 0 where it does not look at each. */
 export function globSteps({ tokens, text }: Glob): number {
@@ -149,7 +148,7 @@ function frameIncludes(held: Glob, asked: Glob, star: number): boolean {
   for (let at = 0; at < star; at++) if (asked.tokens[at] !== held.tokens[at]) return false
   for (let at = 0; at < tail; at++) if (asked.tokens[end + at] !== held.tokens[star + 1 + at]) return false
   if (held.tokens[star] === DEEP) return true
-  const separator = code(held.separator)
+  const separator = toCodePoint(held.separator)
   for (let at = star; at < end; at++) {
     const token = asked.tokens[at]
     if (token === DEEP || token === separator) return false
@@ -159,7 +158,7 @@ function frameIncludes(held: Glob, asked: Glob, star: number): boolean {
 
 /** Whether a text, as code points, matches. For a single look: what is asked more often is compiled. */
 function matchesTokens({ tokens, separator }: Glob, text: readonly number[]): boolean {
-  const boundary = code(separator)
+  const boundary = toCodePoint(separator)
   /** Which beginnings of the glob match the text so far. */
   let reached = new Uint8Array(tokens.length + 1)
   let next = new Uint8Array(tokens.length + 1)
@@ -188,7 +187,7 @@ function makeGlob(tokens: readonly number[], separator: Separator): Glob {
     type: 'glob',
     tokens,
     separator,
-    text: first === -1 ? textOf(tokens) : undefined,
+    text: first === -1 ? toText(tokens) : undefined,
     star: first !== -1 && first === tokens.findLastIndex(isWild) && isStar(tokens[first]) ? first : undefined,
   }
 }
@@ -212,9 +211,9 @@ function hasAt(value: string, at: number, text: string): boolean {
   return last === 0 || value.slice(at, at + text.length) === text
 }
 
-const code = (char: string): number => char.codePointAt(0) ?? 0
+const toCodePoint = (char: string): number => char.codePointAt(0) ?? 0
 
-function codes(value: string, from: number, to: number): number[] {
+function toCodePoints(value: string, from: number, to: number): number[] {
   const found: number[] = []
   for (let at = from; at < to; ) {
     const point = value.codePointAt(at) ?? 0
@@ -222,4 +221,84 @@ function codes(value: string, from: number, to: number): number[] {
     at += point > 0xffff ? 2 : 1
   }
   return found
+}
+
+/** A glob is a row of tokens: code points of literal characters, and these for the rest; stars are below `ANY`. */
+const ANY = -1
+const RUN = -2
+const DEEP = -3
+
+const isWild = (token: number): boolean => token < 0
+
+/** A set of positions in the glob, 32 to a word. */
+type Positions = Int32Array
+
+/** What a symbol does: the stars in `stay` take it and go on, from the positions in `move` it leads to the next one. */
+interface Step {
+  readonly stay: Positions
+  readonly move: Positions
+}
+
+/**
+ * Compiles a glob, in which no two stars are neighbours, to a test of symbols that keeps the set of all positions
+ * that can have been reached. So it never goes back: the time is that of symbols × glob / 32.
+ */
+function automaton(glob: readonly number[], separator: number): (symbols: readonly number[]) => boolean {
+  const words = (glob.length >>> 5) + 1
+  const stars = positions(glob, (token) => token === RUN || token === DEEP)
+  const deep = positions(glob, (token) => token === DEEP)
+  const any = positions(glob, (token) => token === ANY)
+  const steps = new Map<number, Step>([
+    [separator, { stay: deep, move: positions(glob, (token) => token === separator) }],
+  ])
+  const other: Step = { stay: stars, move: any }
+  glob.forEach((token, at) => {
+    if (token === separator || isWild(token)) return
+    const step = steps.get(token) ?? { stay: stars, move: any.slice() }
+    add(step.move, at)
+    steps.set(token, step)
+  })
+  const reached = new Int32Array(words)
+
+  /** Returns whether any position is left. */
+  function advance({ stay, move }: Step): boolean {
+    let carried = 0
+    let skipped = 0
+    let left = 0
+    for (let word = 0; word < words; word++) {
+      const before = reached[word] ?? 0
+      const moved = before & (move[word] ?? 0)
+      const entered = (before & (stay[word] ?? 0)) | (moved << 1) | carried
+      const empty = entered & (stars[word] ?? 0)
+      reached[word] = entered | (empty << 1) | skipped
+      carried = moved >>> 31
+      skipped = empty >>> 31
+      left |= reached[word] ?? 0
+    }
+    return left !== 0
+  }
+
+  return (symbols) => {
+    reached.fill(0)
+    add(reached, 0)
+    if (has(stars, 0)) add(reached, 1)
+    for (const symbol of symbols) if (!advance(steps.get(symbol) ?? other)) return false
+    return has(reached, glob.length)
+  }
+}
+
+function positions(glob: readonly number[], included: (token: number) => boolean): Positions {
+  const found = new Int32Array((glob.length >>> 5) + 1)
+  glob.forEach((token, at) => {
+    if (included(token)) add(found, at)
+  })
+  return found
+}
+
+function add(set: Positions, at: number): void {
+  set[at >>> 5] = (set[at >>> 5] ?? 0) | (1 << (at & 31))
+}
+
+function has(set: Positions, at: number): boolean {
+  return ((set[at >>> 5] ?? 0) & (1 << (at & 31))) !== 0
 }

@@ -10,7 +10,8 @@ import {
   parseValue,
   pointer,
 } from './parse.js'
-import { type Capability, PatternError, patternLimits } from './pattern.js'
+import { PatternError, patternLimits } from './pattern.js'
+import type { Capability } from './schema.js'
 
 /** A capability, read. `**` for `to` and `context` matches everything, absence included, so it leaves them out. */
 export interface Rule {

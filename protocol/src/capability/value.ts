@@ -1,4 +1,4 @@
-import { mayTake } from './effort.js'
+import type { WorkMeter } from '../work.js'
 import { compileGlob, type Glob, globSteps } from './glob.js'
 import type { Choice, Node, Regex } from './parse.js'
 import { PatternError } from './pattern.js'
@@ -34,7 +34,7 @@ function compileString(node: Glob | Regex, undecided: boolean): Test {
   if (steps === 0) return (value) => typeof value === 'string' && matches(value)
   return (value) => {
     if (typeof value !== 'string') return false
-    return mayTake(value.length * steps) ? matches(value) : undecided
+    return spendSteps(value.length * steps) ? matches(value) : undecided
   }
 }
 
@@ -99,7 +99,7 @@ function someInside(root: object, { test, steps }: Inside): boolean {
   const open: object[] = [root]
   for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
     const values: unknown[] = Array.isArray(parent) ? parent : Object.values(parent)
-    if (!mayTake(values.length * steps)) return false
+    if (!spendSteps(values.length * steps)) return false
     for (const value of values) {
       if (test(value)) return true
       if (typeof value === 'object' && value !== null) open.push(value)
@@ -113,4 +113,43 @@ function isSingle(value: unknown): boolean {
   return (
     value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
   )
+}
+
+/** Steps that one check may take, whatever patterns and texts meet in it. A step takes from 3 to 70 ns. */
+const maxSteps = 2 ** 20
+
+let left = 0
+let isShared = false
+
+/** A check begins: it has all its steps before it. Checks do not overlap. */
+export function beginCheck(): void {
+  if (!isShared) left = maxSteps
+}
+
+/** Whether the check may take so many steps more. */
+function spendSteps(steps: number): boolean {
+  left -= steps
+  return left >= 0
+}
+
+/** Makes several checks one, which may take so many steps altogether. What is left undecided then matches nothing. */
+export function checkWithin<T>(steps: number, checks: () => T): T {
+  left = steps
+  isShared = true
+  try {
+    return checks()
+  } finally {
+    isShared = false
+  }
+}
+
+/** Steps for one unit of work. */
+const stepsPerUnit = 64
+
+/** Makes several checks one, which the meter pays for. Throws `WorkError` where it cannot. */
+export function checkMetered<T>(meter: WorkMeter, checks: () => T): T {
+  const steps = meter.left * stepsPerUnit
+  const result = checkWithin(steps, checks)
+  meter.charge((steps - left) / stepsPerUnit, 'patterns to match with it')
+  return result
 }

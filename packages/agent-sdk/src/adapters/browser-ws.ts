@@ -1,6 +1,6 @@
 import { SUBPROTOCOL } from '@meup/protocol'
-import { ConnectionError } from '../participant/errors.js'
-import { type Dial, socketUrl } from '../participant/transport.js'
+import { ConnectionError } from '../client/errors.js'
+import { type Dial, socketUrl } from '../client/transport.js'
 
 /** The part of a browser's WebSocket that is used here. */
 interface NativeSocket {

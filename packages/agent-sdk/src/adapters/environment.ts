@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { traceEndpoint } from '@meup/folds'
-import { ConnectionError } from '../participant/errors.js'
-import type { DialRequest } from '../participant/transport.js'
+import { ConnectionError } from '../client/errors.js'
+import type { DialRequest } from '../client/transport.js'
 
 export interface ConnectOptions extends Partial<DialRequest> {
   /** Which participant to be, where its token is read from `.meup/tokens`. */

@@ -1,4 +1,4 @@
-import type { BeginDialogue } from '../model/run-with.js'
+import type { BeginDialogue } from '../model/run-model-agent.js'
 
 /** A page has no models: whoever opens it would have the key. */
 export const beginDialogues = (): Promise<BeginDialogue> =>

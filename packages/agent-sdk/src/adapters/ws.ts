@@ -1,7 +1,7 @@
 import { type ErrorCode, errors, ProtocolError, SUBPROTOCOL } from '@meup/protocol'
 import { WebSocket } from 'ws'
-import { ConnectionError } from '../participant/errors.js'
-import { type Dial, socketUrl } from '../participant/transport.js'
+import { ConnectionError } from '../client/errors.js'
+import { type Dial, socketUrl } from '../client/transport.js'
 
 /** Dials with the `ws` package; what the gateway answers instead of a 101 comes back as its error. */
 export const dialWs: Dial = (request, events) =>

@@ -1,12 +1,10 @@
 import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError } from '@meup/protocol'
-import { ConnectionError } from '../participant/errors.js'
-import type { Seat } from '../participant/seat.js'
-import { excerptOf, internalError } from './excerpt.js'
+import type { BaseClient } from '../client/base-client.js'
+import { ConnectionError } from '../client/errors.js'
+import { retryRateLimited } from '../client/retry.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** How long, in ms, an answer waits in all for a rate that has run out. */
-const patience = 10_000
 /** Characters of a refusal that the asker is told: it may quote what was refused. */
 const maxReasonChars = 500
 
@@ -14,7 +12,7 @@ export const failure = (code: number, message: string): McpResponsePayload => ({
 
 /** Answers a request. What the space does not take as a result, it may take as an error: nobody waits in vain. */
 export async function respond(
-  space: Pick<Seat, 'send'>,
+  space: Pick<BaseClient, 'send'>,
   request: Request,
   answer: McpResponsePayload,
 ): Promise<void> {
@@ -28,15 +26,15 @@ export async function respond(
       payload: { jsonrpc: '2.0', id: payload.id ?? id, ...response },
     })
   try {
-    await patiently(() => send(answer))
+    await retryRateLimited(() => send(answer))
   } catch (error) {
-    if (!mayBeSaid(error)) throw error
+    if (!canReplyWithError(error)) throw error
     const refused = (): Promise<unknown> => {
       const reason = messageOf(error).slice(0, maxReasonChars).toWellFormed()
-      return patiently(() => send(failure(internalError, `the response was refused: ${reason}`)))
+      return retryRateLimited(() => send(failure(internalError, `the response was refused: ${reason}`)))
     }
-    const excerpt = isTooLarge(error) && excerptOf(payload.method, answer, error)
-    if (excerpt) await patiently(() => send(excerpt)).catch(refused)
+    const excerpt = isTooLarge(error) && createExcerpt(payload.method, answer, error)
+    if (excerpt) await retryRateLimited(() => send(excerpt)).catch(refused)
     else await refused()
   }
 }
@@ -45,24 +43,57 @@ const isTooLarge = (error: unknown): error is ProtocolError =>
   error instanceof ProtocolError && error.code === 'payload_too_large'
 
 /** Whether an error may get through where the result did not. */
-function mayBeSaid(error: unknown): boolean {
+function canReplyWithError(error: unknown): boolean {
   if (error instanceof ProtocolError) return error.code !== 'capability_violation'
   return !(error instanceof ConnectionError)
 }
 
-/** Does it again as long as it only comes too fast. */
-export async function patiently<Value>(act: () => Promise<Value>): Promise<Value> {
-  for (let left = patience; ; ) {
-    try {
-      return await act()
-    } catch (error) {
-      const wait =
-        error instanceof ProtocolError && error.code === 'rate_limited' && error.details.retryAfterMs
-      if (typeof wait !== 'number' || wait > left) throw error
-      left -= wait
-      await new Promise((resolve) => setTimeout(resolve, wait))
-    }
-  }
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Bytes of the text of a result that is too large to be sent whole. */
+const maxExcerptBytes = 16 * 1024
+/** JSON-RPC's own code. */
+export const internalError = -32603
+
+const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
+
+/**
+ * What stands for a response that the space refused as too large [MEUP-1.5]: its size, the limit, and the beginning of
+ * its text. A tool's result becomes a result that says `isError`, so that a model reads it; any other an error of JSON-RPC.
+ */
+function createExcerpt(
+  method: string,
+  { result, error }: McpResponsePayload,
+  { details }: ProtocolError,
+): McpResponsePayload | undefined {
+  if (result === undefined || error !== undefined) return undefined
+  const bytes = details.bytes ?? encoder.encode(JSON.stringify(result)).length
+  const limit = typeof details.maxBytes === 'number' ? ` A response may have ${details.maxBytes}.` : ''
+  const summary = `The result has ${bytes} bytes and is too large for this space.${limit}`
+  const beginning = truncateUtf8(getText(result), maxExcerptBytes)
+  const text = beginning === '' ? summary : `${summary} Its text begins:\n\n${beginning}`
+  return method === 'tools/call'
+    ? { result: { content: [{ type: 'text', text }], isError: true } }
+    : { error: { code: internalError, message: summary, data: { text: beginning } } }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+/** The texts of a tool's result, of a resource or of a prompt; otherwise its structured content, or all of it, as JSON. */
+function getText(result: Record<string, unknown>): string {
+  const blocks = [result.content, result.contents, result.messages].find(Array.isArray)
+  if (blocks === undefined) return JSON.stringify(result.structuredContent ?? result)
+  const texts = blocks.map(getBlockText).filter((text) => typeof text === 'string')
+  if (texts.length > 0) return texts.join('\n')
+  return result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent)
+}
+
+function getBlockText(block: unknown): unknown {
+  const { text, content, resource } = Object(block) as Record<string, unknown>
+  return text ?? (Object(content ?? resource) as Record<string, unknown>).text
+}
+
+/** At most so many bytes of UTF-8, cut between two characters. */
+function truncateUtf8(text: string, maxBytes: number): string {
+  const bytes = encoder.encode(text.slice(0, maxBytes))
+  if (bytes.length <= maxBytes) return text.slice(0, maxBytes).toWellFormed()
+  return decoder.decode(bytes.subarray(0, maxBytes)).replace(/\uFFFD+$/, '')
+}

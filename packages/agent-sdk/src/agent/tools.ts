@@ -1,11 +1,19 @@
-import { correlations, type EnvelopeOf, type Kind, type McpResponsePayload } from '@meup/protocol'
-import { Type } from '@sinclair/typebox'
-import type { Seat } from '../participant/seat.js'
-import { Reasoning, type ReasonOptions } from '../reasoning/reasoning.js'
-import { internalError } from './excerpt.js'
-import { Notices, type Notification, progressMethod } from './notices.js'
-import { failure, respond } from './respond.js'
-import { checkInput, type InputOf, type InputSchema, jsonSchemaOf } from './schema.js'
+import {
+  type AnyEnvelope,
+  correlations,
+  type EnvelopeOf,
+  Kind,
+  type McpResponsePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { type Static, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { BaseClient } from '../client/base-client.js'
+import type { ClientHandler } from '../client/handler.js'
+import type { Requests } from '../client/requests.js'
+import { type Notification, progressMethod, RequestNotifications } from './notifications.js'
+import { Reasoning, type ReasonOptions } from './reasoning.js'
+import { failure, internalError, respond } from './respond.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
@@ -55,19 +63,23 @@ const [methodNotFound, invalidParams, tooManyOpen] = [-32601, -32602, -32000]
 const [maxOwnRunning, maxOwnChars] = [1000, 16 * 1024 * 1024]
 
 /** The tools of one participant, served as MCP [MEUP-3.8]. */
-export class Tools {
-  readonly #space: Seat
+export class Tools implements ClientHandler {
+  readonly #space: BaseClient
+  readonly #requests: Requests
+  readonly #replayed: ReplayedRequests
   readonly #tools = new Map<string, Tool>()
   /** By the id of the request: ids of JSON-RPC are unique to one connection of the asker at most. */
   readonly #running = new Map<string, Running>()
-  readonly #onTrouble: (error: unknown, request: Request) => void
-  readonly #notices: Notices
+  readonly #onError: (error: unknown, request: Request) => void
+  readonly #notifications: RequestNotifications
   fallback: Fallback | undefined
 
-  constructor(space: Seat, onTrouble: (error: unknown, request: Request) => void) {
+  constructor(space: BaseClient, requests: Requests, onError: (error: unknown, request: Request) => void) {
     this.#space = space
-    this.#onTrouble = onTrouble
-    this.#notices = new Notices(space, onTrouble)
+    this.#requests = requests
+    this.#replayed = new ReplayedRequests(space)
+    this.#onError = onError
+    this.#notifications = new RequestNotifications(space, onError)
   }
 
   add<Schema extends InputSchema>(
@@ -80,8 +92,17 @@ export class Tools {
     this.#tools.set(name, { description, input, handler: handler as Tool['handler'] })
   }
 
+  onEnvelope(envelope: AnyEnvelope): void {
+    if (this.#requests.isNotification(envelope)) return
+    for (const request of this.#replayed.onEnvelope(envelope)) this.#onRequest(request)
+  }
+
+  onWelcome(welcome: WelcomePayload): void {
+    for (const request of this.#replayed.onWelcome(welcome)) this.#onRequest(request)
+  }
+
   /** A request in any context: what is filtered from view must be answered all the same [MEUP-8.3]. */
-  take(request: Request): void {
+  #onRequest(request: Request): void {
     if (request.from === this.#space.id || !this.#isMine(request) || this.#running.has(request.id)) return
     if (request.payload.method === 'notifications/cancelled') {
       this.#cancelled(request)?.abort.abort(request.payload.params?.reason ?? 'cancelled by the asker')
@@ -92,7 +113,7 @@ export class Tools {
     const abort = new AbortController()
     const answering = hasRoom ? this.#answer(request, abort.signal) : this.#decline(request)
     const answered = answering
-      .catch((error: unknown) => this.#onTrouble(error, request))
+      .catch((error: unknown) => this.#onError(error, request))
       .finally(() => this.#running.delete(request.id))
     if (hasRoom) this.#running.set(request.id, { request, chars, abort, answered })
   }
@@ -120,7 +141,7 @@ export class Tools {
     await Promise.all([...this.#running.values()].map(({ answered }) => answered))
   }
 
-  close(): void {
+  onClose(): void {
     for (const { abort } of this.#running.values()) abort.abort('the space was closed')
   }
 
@@ -143,7 +164,7 @@ export class Tools {
 
   async #answer(request: Request, signal: AbortSignal): Promise<void> {
     const answer = await this.#outcome(request, signal)
-    this.#notices.end(request, !signal.aborted)
+    this.#notifications.end(request, !signal.aborted)
     if (request.payload.method.startsWith('notifications/') || signal.aborted) return
     await respond(this.#space, request, answer)
   }
@@ -153,7 +174,7 @@ export class Tools {
       return (
         (await this.#own(request, signal)) ??
         (await this.fallback?.(request, signal, (notification) =>
-          this.#notices.tell(request, notification),
+          this.#notifications.notify(request, notification),
         )) ??
         unknown(request)
       )
@@ -182,7 +203,7 @@ export class Tools {
       const reason: ToolContext['reason'] = (message, options) =>
         Reasoning.open(this.#space, { trigger: request.id, signal }, message, options)
       const progress: ToolContext['progress'] = (value, total, message) =>
-        this.#notices.tell(request, {
+        this.#notifications.notify(request, {
           method: progressMethod,
           params: {
             progress: value,
@@ -200,7 +221,7 @@ export class Tools {
     return [...this.#tools].map(([name, { description, input }]) => ({
       name,
       ...(description !== undefined && { description }),
-      inputSchema: jsonSchemaOf(input),
+      inputSchema: toJsonSchema(input),
     }))
   }
 }
@@ -216,4 +237,112 @@ function toResult(value: unknown): Record<string, unknown> {
     if (!Array.isArray(value)) return { content: text(JSON.stringify(value)), structuredContent: value }
   }
   return { content: text(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')) }
+}
+
+/** The part of the Standard Schema interface that is used here; zod, valibot and arktype schemas have it. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1
+    validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly types?: { readonly output: Output } | undefined
+    /** Where the library can describe itself as JSON Schema. */
+    readonly jsonSchema?: { input(options: { target: string }): Record<string, unknown> }
+  }
+}
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+      readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[]
+    }
+
+export type InputSchema = TSchema | StandardSchema
+/** What a handler gets of the arguments that fit the schema. */
+type InputOf<Schema> = Schema extends TSchema
+  ? Static<Schema>
+  : Schema extends StandardSchema<infer Output>
+    ? Output
+    : never
+
+/** The arguments as the handler takes them, or what is wrong with them. */
+async function checkInput(
+  schema: InputSchema,
+  args: unknown,
+): Promise<{ value: unknown } | { problem: string }> {
+  if (isTypeBox(schema)) {
+    const [error] = [...Value.Errors(schema, args)]
+    return error === undefined
+      ? { value: args }
+      : { problem: `${error.path || 'the arguments'}: ${error.message}` }
+  }
+  const result = await schema['~standard'].validate(args)
+  if (result.issues === undefined) return { value: result.value }
+  const text = result.issues.map(({ message, path }) =>
+    path?.length ? `${path.map(formatPathKey).join('/')}: ${message}` : message,
+  )
+  return { problem: text.join('; ') }
+}
+
+/** What `tools/list` tells of the arguments. */
+function toJsonSchema(schema: InputSchema): Record<string, unknown> {
+  if (isTypeBox(schema)) return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>
+  return schema['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) ?? { type: 'object' }
+}
+
+const isTypeBox = (schema: InputSchema): schema is TSchema =>
+  !('~standard' in schema) && TypeGuard.IsSchema(schema)
+
+const formatPathKey = (part: unknown): string =>
+  String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
+
+/** Requests past this many are forgotten, oldest first: their answers would be for nobody. */
+const maxWaiting = 10_000
+
+/** Requests of a replay wait for its end: their answer, or a cancellation, may still come [MEUP-13.6]. */
+export class ReplayedRequests {
+  readonly #client: { readonly id: string }
+  readonly #waiting = new Map<string, Request>()
+  /** Last seq of the replay; 0 = there is none. */
+  #to = 0
+
+  constructor(client: { readonly id: string }) {
+    this.#client = client
+  }
+
+  /** Gives the requests that are to be carried out now. */
+  onWelcome({ resume: { status, from, to } }: WelcomePayload): readonly Request[] {
+    if (status === 'lost') this.#waiting.clear()
+    this.#to = status === 'live' || to < from ? 0 : to
+    return this.#to === 0 ? this.#release() : []
+  }
+
+  /** Gives the requests that are to be carried out now. */
+  onEnvelope(envelope: AnyEnvelope): readonly Request[] {
+    const { kind, seq = 0, from } = envelope
+    if (this.#to === 0) return kind === Kind.mcpRequest ? [envelope] : []
+    if (kind === Kind.mcpRequest) this.#hold(envelope)
+    else if (kind === Kind.mcpResponse && from === this.#client.id) {
+      for (const id of correlations(envelope)) this.#waiting.delete(id)
+    }
+    if (seq < this.#to) return []
+    this.#to = 0
+    return this.#release()
+  }
+
+  #hold(request: Request): void {
+    const { id, from, to, payload } = request
+    if (to?.includes(this.#client.id) === false) return
+    if (payload.method === 'notifications/cancelled') {
+      const cancelled = correlations(request).filter((each) => this.#waiting.get(each)?.from === from)
+      for (const each of cancelled) this.#waiting.delete(each)
+      if (cancelled.length > 0) return
+    }
+    this.#waiting.set(id, request)
+    if (this.#waiting.size > maxWaiting) this.#waiting.delete(this.#waiting.keys().next().value ?? '')
+  }
+
+  #release(): readonly Request[] {
+    const released = [...this.#waiting.values()]
+    this.#waiting.clear()
+    return released
+  }
 }

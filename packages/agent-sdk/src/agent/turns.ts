@@ -1,18 +1,81 @@
-import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
-import { active } from '../participant/active.js'
-import { ConnectionError } from '../participant/errors.js'
-import type { Seat } from '../participant/seat.js'
-import { stream } from '../participant/stream.js'
-import { Refusals } from './refusals.js'
-import { Turn } from './turn.js'
-import type { Workload } from './workload.js'
+import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, maxCorrelations } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import { ConnectionError } from '../client/errors.js'
+import { retryAfterPause, whenResumed } from '../client/retry.js'
+import type { ChatOptions } from '../client/types.js'
+import { streamEvents } from '../client/wait.js'
+import type { Workload } from './control.js'
+import { ParallelGroups, Reasoning, type ReasonOptions } from './reasoning.js'
+
+/** One answer to one trigger [MEUP-11.5]. */
+export class Turn {
+  readonly space: BaseClient
+  readonly trigger: EnvelopeOf<typeof Kind.chat>
+  readonly #abort = new AbortController()
+  readonly #groups = new ParallelGroups()
+
+  constructor(space: BaseClient, trigger: EnvelopeOf<typeof Kind.chat>) {
+    this.space = space
+    this.trigger = trigger
+  }
+
+  /** The text of the trigger. */
+  get text(): string {
+    return this.trigger.payload.message
+  }
+
+  /** The sender of the trigger. */
+  get from(): string {
+    return this.trigger.from
+  }
+
+  /** Aborted when the sender withdraws the trigger, a run of this turn is cancelled, or the client is closed. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  abort(reason: string): void {
+    this.#abort.abort(reason)
+  }
+
+  /** Opens a run. Its start is visible before any thought. */
+  async reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
+    const origin = { trigger: this.trigger.id, groups: this.#groups, signal: this.signal }
+    const run = await Reasoning.open(this.space, origin, message, options)
+    const follow = (): void => this.abort(String(run.signal.reason))
+    if (run.signal.aborted) follow()
+    else run.signal.addEventListener('abort', follow)
+    return run
+  }
+
+  /**
+   * Answers in the main conversation; a question that was put to some is answered to its asker. Who is paused answers
+   * after that.
+   */
+  reply(message: string, options: Pick<ChatOptions, 'to' | 'format'> = {}): Promise<AnyEnvelope> {
+    const to = this.trigger.to === undefined ? {} : { to: [this.trigger.from] }
+    const answer = { ...to, ...options, correlationId: this.trigger.id }
+    return retryAfterPause(this.space, () => this.space.chat(message, answer), this.signal)
+  }
+
+  /** Acknowledges the message without answering it. */
+  acknowledge(status?: string): Promise<AnyEnvelope> {
+    const payload = status === undefined ? {} : { status }
+    return this.space.send({
+      kind: Kind.chatAcknowledge,
+      to: [this.from],
+      correlationId: this.trigger.id,
+      payload,
+    })
+  }
+}
 
 export interface TurnOptions {
-  /** Which messages of others begin a turn; default: those put to this participant, and questions put to everyone. */
-  readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: Seat) => boolean
-  /** Told of each turn at once, before its handler is. */
+  /** Which messages begin a turn; default: those to this participant, and questions to everyone. */
+  readonly trigger?: (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean
+  /** Called for each turn immediately, before its handler. */
   readonly onOpen?: (turn: Turn) => void
-  /** Told of what goes wrong in a turn, and when messages begin to be refused; default: prints it. The next turns go on. */
+  /** Called when a turn fails, and when messages start to be refused; default: prints the error. */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
 
@@ -23,12 +86,12 @@ export interface TurnOptions {
 const [maxOpen, maxOpenChars] = [1000, 4 * 1024 * 1024]
 const maxShare = 0.25
 
-/** An answer to somebody else (it has a correlationId) is no question. */
-export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: Seat): boolean =>
+/** A message with a correlationId answers somebody else, and is no question. */
+export const isAsked = (message: EnvelopeOf<typeof Kind.chat>, space: BaseClient): boolean =>
   message.context === undefined &&
   (message.to === undefined ? message.correlationId === undefined : message.to.includes(space.id))
 
-/** What is open: turns, and characters of what they ask. */
+/** The number of open turns, and the characters of their triggers. */
 interface Load {
   readonly turns: number
   readonly chars: number
@@ -37,32 +100,32 @@ interface Load {
 const hasRoom = ({ turns, chars }: Load, { text }: Turn, share: number): boolean =>
   turns < share * maxOpen && chars + text.length <= share * maxOpenChars
 
-/** Turns messages into turns, and ends those that are taken back. */
+/** Creates turns from messages, and aborts turns that are withdrawn. */
 export class Turns {
-  readonly #space: Seat
+  readonly #space: BaseClient
   readonly #options: TurnOptions
   readonly #workload: Workload
   readonly #open = new Set<Turn>()
   readonly #byAsker = new Map<string, Load>()
-  readonly #refusals: Refusals
+  readonly #busyReplies: BusyReplies
   #openChars = 0
   #isFull = false
 
-  constructor(space: Seat, options: TurnOptions, workload: Workload) {
+  constructor(space: BaseClient, options: TurnOptions, workload: Workload) {
     this.#space = space
     this.#options = options
     this.#workload = workload
-    this.#refusals = new Refusals(space, (error) => {
+    this.#busyReplies = new BusyReplies(space, (error) => {
       if (!isClosing(space, error)) console.error('a message could not be refused:', error)
     })
   }
 
-  /** One after the other: a turn has ended when the next one is asked for. */
+  /** One turn at a time: a turn ends when the next one is requested. */
   sequence(): AsyncIterableIterator<Turn> {
     return this.#oneByOne(this.#arrivals())
   }
 
-  /** Several at once. Resolves when the space is closed and every turn has ended. */
+  /** Concurrent turns. Resolves when the client is closed and every turn has ended. */
   async each(handler: (turn: Turn) => Promise<void>, concurrency: number): Promise<void> {
     const running = new Set<Promise<void>>()
     try {
@@ -77,13 +140,13 @@ export class Turns {
   }
 
   #arrivals(): AsyncIterableIterator<Turn> {
-    return this.#inTime(stream<Turn>(this.#space, (push) => this.#listen(push)))
+    return this.#inTime(streamEvents<Turn>(this.#space, (push) => this.#listen(push)))
   }
 
-  /** Whoever is paused could not answer: what is asked meanwhile is taken up after it. */
+  /** Turns wait for the end of a pause, since a paused participant cannot answer. */
   async *#inTime(turns: AsyncIterableIterator<Turn>): AsyncGenerator<Turn, void> {
     for await (const turn of turns) {
-      await active(this.#space)
+      await whenResumed(this.#space)
       if (this.#workload.isClosed) return
       yield turn
     }
@@ -122,14 +185,14 @@ export class Turns {
     onError(error, turn)
   }
 
-  /** Whether there is room for one more. The developer is told once, until there is. */
+  /** Whether the turn fits the limits. The first refusal is reported, until there is room again. */
   #admit(turn: Turn): boolean {
     if (hasRoom({ turns: this.#open.size, chars: this.#openChars }, turn, 1) && this.#hasShareLeft(turn)) {
       this.#open.add(turn)
       this.#count(turn, 1)
       return true
     }
-    this.#refusals.add(turn.trigger)
+    this.#busyReplies.add(turn.trigger)
     if (!this.#isFull) {
       const own = this.#byAsker.get(turn.from)?.turns ?? 0
       const message = `${this.#open.size} turns are open, ${own} of ${turn.from}; messages are refused until one has ended`
@@ -162,7 +225,7 @@ export class Turns {
       } else if (envelope.kind === Kind.chatCancel) this.#takeBack(envelope)
     }
     const closed = (): void => {
-      this.#refusals.close()
+      this.#busyReplies.close()
       for (const turn of this.#open) turn.abort('the space was closed')
     }
     this.#space.on('envelope', receive)
@@ -182,10 +245,66 @@ export class Turns {
   }
 }
 
-/** Whether an error says no more than that the connection is over, which the event `closed` tells. */
-export function isClosing({ ended }: Pick<Seat, 'ended'>, error: unknown, signal?: AbortSignal): boolean {
+/** Whether the error is only a consequence of the closed connection, which `closed` reports. */
+export function isClosing(
+  { ended }: Pick<BaseClient, 'ended'>,
+  error: unknown,
+  signal?: AbortSignal,
+): boolean {
   if (ended === undefined) return false
   if (error instanceof ConnectionError) return true
   if (signal?.aborted !== true) return false
   return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
+}
+
+type Message = EnvelopeOf<typeof Kind.chat>
+
+/** Refused messages that wait for their reply; beyond this they get none. */
+const maxQueued = 1000
+/** Milliseconds between two replies to one participant, so that refusals do not exhaust the rate limit. */
+const refusalIntervalMs = 1000
+
+/** Replies to messages that are refused for lack of room, several in one chat. */
+class BusyReplies {
+  readonly #client: BaseClient
+  readonly #onError: (error: unknown) => void
+  readonly #byAsker = new Map<string, string[]>()
+  #size = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(client: BaseClient, onError: (error: unknown) => void) {
+    this.#client = client
+    this.#onError = onError
+  }
+
+  add({ id, from }: Message): void {
+    if (this.#size >= maxQueued) return
+    this.#size++
+    this.#byAsker.set(from, [...(this.#byAsker.get(from) ?? []), id])
+    this.#timer ??= setTimeout(() => this.#flush(), 0)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #flush(): void {
+    for (const [asker, ids] of this.#byAsker) {
+      const refused = ids.splice(0, maxCorrelations)
+      this.#size -= refused.length
+      if (ids.length === 0) this.#byAsker.delete(asker)
+      this.#refuse(asker, refused)
+    }
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      if (this.#size > 0) this.#flush()
+    }, refusalIntervalMs)
+  }
+
+  #refuse(asker: string, correlationId: readonly string[]): void {
+    const message = 'I have too many questions open to take this one. Ask again later.'
+    retryAfterPause(this.#client, () => this.#client.chat(message, { to: [asker], correlationId })).catch(
+      this.#onError,
+    )
+  }
 }

@@ -1,10 +1,7 @@
-import type { Extraction, StreamEvent } from './extraction.js'
+import type { Extraction, Format, Source, StreamEvent, ToolCall } from './extraction.js'
 import { isFilled, record } from './json.js'
-import { type Origin, places } from './origins.js'
-import { TagReader } from './tags/tag-reader.js'
-import type { Piece } from './tags/trim.js'
-import { Thoughts } from './thoughts.js'
-import { type CallPart, ToolCalls } from './tool-calls.js'
+import type { Piece } from './tag-parts.js'
+import { TagReader } from './tag-reader.js'
 import { readUsage } from './usage.js'
 
 /** How providers say that they stopped before the model was done. */
@@ -160,3 +157,164 @@ export class Collector {
     this.#endsInThought = false
   }
 }
+
+interface Thought {
+  text: string
+  /** The part of the response that its end is from. */
+  part: string | number
+}
+
+/** The reasoning of a response, by the places where it was found. */
+class Thoughts {
+  readonly #byOrigin = new Map<Origin, Thought>()
+  /** The best place that had something to say. */
+  #rank = Number.POSITIVE_INFINITY
+
+  get isEmpty(): boolean {
+    return this.#byOrigin.size === 0
+  }
+
+  /** Parts are put a blank line apart. Gives what can be told at once: nothing of a place if there is a better one. */
+  add(origin: Origin, text: string, part: string | number): string | undefined {
+    const known = this.#byOrigin.get(origin)
+    const more = known === undefined || known.part === part ? text : `\n\n${text}`
+    if (known === undefined) this.#byOrigin.set(origin, { text, part })
+    else {
+      known.text += more
+      known.part = part
+    }
+    const { rank } = places[origin]
+    if (rank > this.#rank) return undefined
+    if (text.trim() !== '') this.#rank = rank
+    return more
+  }
+
+  /** What is in the tags is known for certain at the end alone. */
+  settleTags(text: string): void {
+    this.#byOrigin.set('tags', { text, part: 0 })
+  }
+
+  /** What is believed in the end: the first place that has something to say. */
+  get best(): { readonly origin: Origin; readonly text: string } | undefined {
+    return [...this.#byOrigin]
+      .map(([origin, { text }]) => ({ origin, text }))
+      .filter(({ text }) => text.trim() !== '')
+      .sort((a, b) => places[a.origin].rank - places[b.origin].rank)[0]
+  }
+}
+
+interface CallPart {
+  readonly id?: string | undefined
+  readonly name?: string | undefined
+  /** The next piece of the arguments' JSON. */
+  readonly json?: string | undefined
+  /** The arguments, where they come in one piece. */
+  readonly value?: unknown
+}
+
+interface Draft {
+  id: string
+  name: string
+  json: string
+  value: unknown
+  isClosed: boolean
+}
+
+/** Puts the tool calls of a response together from their parts. */
+class ToolCalls {
+  readonly #drafts: Draft[] = []
+  /** The last call of each number. */
+  readonly #byKey = new Map<string | number, Draft>()
+
+  get size(): number {
+    return this.#drafts.length
+  }
+
+  /** Calls that nobody could make, for want of a name, are left out. */
+  get all(): ToolCall[] {
+    return this.#drafts.filter(isNamed).map(asCall)
+  }
+
+  /** Providers number calls as they please: the same number may stand for another call. */
+  add(key: string | number, part: CallPart): void {
+    const known = this.#byKey.get(key)
+    const draft = known === undefined || isOther(known, part) ? this.#begin(key) : known
+    const { id, name, json, value } = part
+    draft.id ||= id ?? ''
+    draft.name ||= name ?? ''
+    draft.json += json ?? ''
+    draft.value ??= value
+  }
+
+  /** Nothing more comes for this call, or for any; gives those that are complete by this. */
+  close(key?: string | number): ToolCall[] {
+    const drafts = key === undefined ? this.#drafts : [this.#byKey.get(key)]
+    const closed = drafts.filter((draft) => draft !== undefined).filter(({ isClosed }) => !isClosed)
+    for (const draft of closed) draft.isClosed = true
+    return closed.filter(isNamed).map(asCall)
+  }
+
+  #begin(key: string | number): Draft {
+    const draft = { id: '', name: '', json: '', value: undefined, isClosed: false }
+    this.#drafts.push(draft)
+    this.#byKey.set(key, draft)
+    return draft
+  }
+}
+
+/**
+ * A call begins with its name. Some servers make up an id for each part, and some repeat the name in each; where there are
+ * no ids at all, a call is over when its arguments are.
+ */
+function isOther(known: Draft, { id, name }: CallPart): boolean {
+  if (!isFilled(name)) return false
+  if (isFilled(id)) return known.id !== '' && id !== known.id
+  return known.id === '' && known.name !== '' && isJson(known.json)
+}
+
+const isJson = (json: string): boolean => json !== '' && typeof parsed(json) !== 'string'
+
+const isNamed = ({ name }: Draft): boolean => name !== ''
+
+const asCall = ({ id, name, json, value }: Draft): ToolCall => ({
+  id,
+  name,
+  arguments: value === undefined ? parsed(json) : value,
+})
+
+function parsed(json: string): unknown {
+  if (json.trim() === '') return {}
+  try {
+    return JSON.parse(json)
+  } catch {
+    return json
+  }
+}
+
+/** Where reasoning can be found. Where a response has it in several places, the first of them is taken. */
+const chain = [
+  { origin: 'reasoning', source: 'reasoning', format: 'parsed' },
+  { origin: 'reasoning_content', source: 'reasoning_content', format: 'parsed' },
+  { origin: 'anthropic', source: 'thinking', format: 'anthropic' },
+  { origin: 'thinking', source: 'thinking', format: 'parsed' },
+  { origin: 'reasoning_details', source: 'reasoning_details', format: 'parsed' },
+  { origin: 'reasoning_text', source: 'reasoning_text', format: 'parsed' },
+  { origin: 'summary', source: 'summary', format: 'parsed' },
+  { origin: 'thought', source: 'thought', format: 'parsed' },
+  { origin: 'reasoningContent', source: 'reasoningContent', format: 'parsed' },
+  { origin: 'tool_plan', source: 'tool_plan', format: 'parsed' },
+  { origin: 'tags', source: 'tags', format: 'think_tags' },
+] as const satisfies readonly { origin: string; source: Source; format: Format }[]
+
+type Origin = (typeof chain)[number]['origin']
+
+interface Place {
+  /** The lower, the more it is believed. */
+  readonly rank: number
+  readonly source: Source
+  readonly format: Format
+}
+
+const places = Object.fromEntries(
+  chain.map(({ origin, source, format }, rank) => [origin, { rank, source, format }]),
+) as Record<Origin, Place>

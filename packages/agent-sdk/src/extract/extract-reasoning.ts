@@ -1,7 +1,13 @@
+import { anthropicReader } from './anthropic.js'
+import { bedrockReader } from './bedrock.js'
+import { chatReader, ollamaReader } from './chat.js'
+import { cohereReader, cohereV1Reader } from './cohere.js'
 import { Collector } from './collector.js'
-import type { Extraction, ExtractOptions } from './extraction.js'
-import { readersFor } from './families/all.js'
-import { record } from './json.js'
+import type { Extraction, ExtractOptions, Format, StreamEvent } from './extraction.js'
+import { geminiReader } from './gemini.js'
+import { type Json, record } from './json.js'
+import { EventText } from './json-events.js'
+import { responsesReader } from './responses.js'
 
 /**
  * Reads the whole response of any provider, its JSON parsed. `null` = nothing in it makes sense, not even an empty answer.
@@ -17,3 +23,107 @@ export function extractReasoning(
   for (const read of readersFor(collector)) read(whole)
   return collector.end(true)
 }
+
+const nothing: Extraction = {
+  reasoning: null,
+  format: 'parsed',
+  source: 'none',
+  text: '',
+  toolCalls: [],
+  opaque: [],
+}
+
+/** Reads the streamed response of any provider, event by event. It never throws: what makes no sense is passed over. */
+export class ReasoningStream {
+  readonly #collector: Collector
+  readonly #readers: readonly ((chunk: Json) => void)[]
+  #text: EventText | undefined
+  #extraction: Extraction | undefined
+
+  constructor({ prefilled = false }: ExtractOptions = {}) {
+    const collector = new Collector(prefilled)
+    this.#collector = collector
+    this.#readers = readersFor(collector)
+  }
+
+  /**
+   * `chunk`: one event as the provider sent it, its JSON parsed; or the next piece of the body, as bytes or text, split
+   * anywhere, as `jsonEvents` takes it. Gives what it adds; nothing after `end`.
+   */
+  push(chunk: unknown): StreamEvent[] {
+    if (this.#extraction !== undefined) return []
+    for (const event of this.#eventsIn(chunk)) this.#read(event)
+    return this.#collector.takeEvents()
+  }
+
+  /** What the response was, now that nothing follows; the same again if called again. */
+  end(): Extraction {
+    if (this.#extraction === undefined) {
+      for (const event of this.#text?.end() ?? []) this.#read(event)
+      this.#extraction = this.#collector.end(false) ?? nothing
+    }
+    return this.#extraction
+  }
+
+  #eventsIn(chunk: unknown): unknown[] {
+    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return [chunk]
+    this.#text ??= new EventText()
+    return this.#text.push(chunk)
+  }
+
+  #read(chunk: unknown): void {
+    const event = record(chunk)
+    if (event === undefined) return
+    for (const read of this.#readers) read(event)
+  }
+}
+
+export interface FoundReasoning {
+  readonly text: string
+  readonly format: Format
+}
+
+const formats = ['parsed', 'raw', 'think_tags', 'anthropic'] as const
+
+/**
+ * Asks a client for the reasoning in its response, if it has a method `extractReasoning`; `null` = it has none, or found
+ * none. The method returns the text, or text and format as `[text, format]` or `{ text, format }`, or an `Extraction`.
+ * Without a format it is `parsed`. What the method throws is thrown on.
+ */
+export function reasoningBy(client: unknown, response: unknown): FoundReasoning | null {
+  if (!canExtract(client)) return null
+  const found = client.extractReasoning(response)
+  if (Array.isArray(found)) return asFound(found[0], found[1])
+  const told = record(found)
+  if (told === undefined) return asFound(found, undefined)
+  return asFound('reasoning' in told ? told.reasoning : told.text, told.format)
+}
+
+interface Extracting {
+  extractReasoning(response: unknown): unknown
+}
+
+const canExtract = (client: unknown): client is Extracting =>
+  ((typeof client === 'object' && client !== null) || typeof client === 'function') &&
+  'extractReasoning' in client &&
+  typeof client.extractReasoning === 'function'
+
+function asFound(text: unknown, format: unknown): FoundReasoning | null {
+  if (typeof text !== 'string' || text === '') return null
+  return { text, format: formats.find((each) => each === format) ?? 'parsed' }
+}
+
+const families = [
+  chatReader,
+  anthropicReader,
+  responsesReader,
+  geminiReader,
+  bedrockReader,
+  cohereReader,
+  cohereV1Reader,
+  ollamaReader,
+]
+
+/** Readers for one response, whole or in chunks. Each takes what has its form, and leaves the rest alone. */
+const readersFor = (collector: Collector): ((chunk: Json) => void)[] =>
+  families.map((family) => family(collector))

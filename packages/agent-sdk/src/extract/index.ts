@@ -1,5 +1,4 @@
-export { type FoundReasoning, reasoningBy } from './custom-client.js'
-export { extractReasoning } from './extract-reasoning.js'
+export { extractReasoning, type FoundReasoning, ReasoningStream, reasoningBy } from './extract-reasoning.js'
 export type {
   Extraction,
   ExtractOptions,
@@ -10,4 +9,3 @@ export type {
   Usage,
 } from './extraction.js'
 export { jsonEvents } from './json-events.js'
-export { ReasoningStream } from './reasoning-stream.js'

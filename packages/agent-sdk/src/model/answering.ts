@@ -1,30 +1,25 @@
 import { cut } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
-import { patiently } from '../agent/respond.js'
-import type { Turn } from '../agent/turn.js'
-import { afterPause } from '../participant/active.js'
-import { Batches } from '../reasoning/batches.js'
-import { answerOf } from './answer.js'
-import type { Dialogue, ModelStep, OfferedTool } from './dialogue.js'
-import { type Dispatched, dispatch } from './dispatch.js'
-import { GivenUp } from './given-up.js'
-import type { Settled } from './options.js'
-import { openRun, type Run } from './run.js'
-import { Spending } from './spending.js'
+import { ParallelGroups } from '../agent/reasoning.js'
+import type { Turn } from '../agent/turns.js'
+import { retryAfterPause, retryRateLimited } from '../client/retry.js'
+import { type CallOutcome, callTools } from './call-tools.js'
+import type { Dialogue, ModelStep, Spent } from './dialogue.js'
+import type { AgentLimits, ResolvedOptions } from './options.js'
 import type { Steering } from './steering.js'
-import { Thinking } from './thinking.js'
-import type { Toolbox } from './toolbox.js'
+import { openRun, type Run, Thinking } from './thinking.js'
+import type { OfferedTool, Toolbox } from './toolbox.js'
 
 /** Characters of an answer: an envelope holds not much more. */
-const longest = 60_000
+const maxAnswerChars = 60_000
 /** Characters of why there is none. */
-const longestReason = 500
+const maxReasonChars = 500
 
-export interface Answerer {
+interface Answerer {
   readonly dialogue: Dialogue
   readonly steering: Steering
   readonly toolbox: Toolbox
-  readonly options: Settled
+  readonly options: ResolvedOptions
 }
 
 /** Answers one turn with a model, from the start of the run to the chat. */
@@ -32,14 +27,14 @@ export class Answering {
   readonly #steering: Steering
   readonly #turn: Turn
   readonly #parts: Answerer
-  readonly #batches = new Batches()
-  readonly #spending: Spending
+  readonly #groups = new ParallelGroups()
+  readonly #budget: TurnBudget
 
   constructor(turn: Turn, parts: Answerer) {
     this.#turn = turn
     this.#parts = parts
     this.#steering = parts.steering
-    this.#spending = new Spending(parts.options.limits)
+    this.#budget = new TurnBudget(parts.options.limits)
   }
 
   /** Resolves when the turn has its answer, or who asked was told that there is none. */
@@ -47,12 +42,12 @@ export class Answering {
     const { space } = this.#turn
     const { model } = this.#parts.dialogue
     const { clock, limits } = this.#parts.options
-    const trouble = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
-    await using run = await openRun(this.#turn, { model }, trouble)
-    const take = (envelope: AnyEnvelope): void => this.#steering.heed(envelope, run.context)
-    space.on('envelope', take)
+    const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
+    await using run = await openRun(this.#turn, { model }, onError)
+    const onEnvelope = (envelope: AnyEnvelope): void => this.#steering.onEnvelope(envelope, run.context)
+    space.on('envelope', onEnvelope)
     const time = new AbortController()
-    const late = new GivenUp(`there was no answer within ${limits.turnMs} ms`)
+    const late = new NoAnswerError(`there was no answer within ${limits.turnMs} ms`)
     const cancel = clock.after(limits.turnMs, () => time.abort(late))
     const stop = AbortSignal.any([run.signal, time.signal])
     let text: string
@@ -63,10 +58,10 @@ export class Answering {
     } finally {
       this.#steering.close()
       cancel()
-      space.off('envelope', take)
+      space.off('envelope', onEnvelope)
     }
-    const metadata = { model, ...this.#spending.told() }
-    await patiently(() => run.conclude(undefined, { metadata })).catch(trouble)
+    const metadata = { model, ...this.#budget.getUsage() }
+    await retryRateLimited(() => run.conclude(undefined, { metadata })).catch(onError)
     await this.#reply(text)
   }
 
@@ -74,29 +69,31 @@ export class Answering {
   async #converse(run: Run, signal: AbortSignal): Promise<string> {
     const { dialogue, toolbox, options } = this.#parts
     const { space } = this.#turn
-    const seen = { id: space.id, seat: space, run, detail: options.reasoningDetail }
+    const seen = { id: space.id, client: space, run, detail: options.reasoningDetail }
     const thinking = new Thinking(seen, options.clock, (error) => options.onError(error, this.#turn))
     let wasMisused = false
     for (;;) {
       signal.throwIfAborted()
-      this.#spending.step()
+      this.#budget.step()
       const { heard, signal: interrupt } = this.#steering.listen()
-      for (const { from, payload } of heard) dialogue.ask(from, payload.message)
+      for (const { from, payload } of heard) dialogue.addUserMessage(from, payload.message)
       const tools = await toolbox.offered()
       const step = await this.#think(thinking, tools, AbortSignal.any([signal, interrupt]))
       signal.throwIfAborted()
-      this.#spending.add(step.spent)
+      this.#budget.add(step.spent)
       if (step.end === 'stopped') continue
       if (step.calls.length === 0) {
         if (this.#steering.isWaiting) continue
         this.#steering.close()
-        return answerOf(step)
+        return getAnswer(step)
       }
-      this.#spending.mustHaveLeft()
+      this.#budget.checkTokens()
       const { results, misuses } = await this.#act(run, step, tools, thinking.summary, signal)
-      dialogue.tell(results)
+      dialogue.addToolResults(results)
       if (misuses.length > 0 && wasMisused) {
-        throw new GivenUp(`the model keeps calling tools in ways that make no sense: ${misuses.join('; ')}`)
+        throw new NoAnswerError(
+          `the model keeps calling tools in ways that make no sense: ${misuses.join('; ')}`,
+        )
       }
       wasMisused = misuses.length > 0
     }
@@ -109,8 +106,8 @@ export class Answering {
   ): Promise<ModelStep> {
     thinking.begin()
     try {
-      const step = await this.#parts.dialogue.step(tools, (delta) => thinking.hear(delta), signal)
-      if (step.tagged !== '') thinking.hear({ text: step.tagged, isSummary: false })
+      const step = await this.#parts.dialogue.step(tools, (delta) => thinking.onDelta(delta), signal)
+      if (step.tagged !== '') thinking.onDelta({ text: step.tagged, isSummary: false })
       return step
     } finally {
       await thinking.end()
@@ -124,31 +121,31 @@ export class Answering {
     tools: ReadonlyMap<string, OfferedTool>,
     summary: string,
     signal: AbortSignal,
-  ): Promise<Dispatched> {
+  ): Promise<CallOutcome> {
     const { limits, onError } = this.#parts.options
     const commentary = text.trim()
     if (commentary !== '') {
-      await patiently(() => run.thought(commentary)).catch((error) => onError(error, this.#turn))
+      await retryRateLimited(() => run.thought(commentary)).catch((error) => onError(error, this.#turn))
     }
     const { toolMs: timeoutMs, approvalMs } = limits
     const options = { ...run.place, signal, timeoutMs, approvalMs }
-    const seat = this.#turn.space
-    return dispatch(calls, { seat, tools, batches: this.#batches, commentary, summary, options })
+    const client = this.#turn.space
+    return callTools(calls, { client, tools, groups: this.#groups, commentary, summary, options })
   }
 
   /** Ends the run, and tells who asked; whoever has stopped it knows already. */
   async #fail(run: Run, error: unknown): Promise<void> {
     const { space, signal, from } = this.#turn
     if (space.ended) return
-    const reason = cut(error instanceof Error ? error.message : String(error), longestReason)
+    const reason = cut(error instanceof Error ? error.message : String(error), maxReasonChars)
     const { onError } = this.#parts.options
     const { context } = run
     const mayCancel =
       context !== undefined && space.can({ kind: Kind.reasoningCancel, context, payload: { reason } })
-    await patiently(() =>
+    await retryRateLimited(() =>
       mayCancel ? run.cancel(reason) : run.conclude(reason, { metadata: { cancelled: true } }),
-    ).catch((trouble) => onError(trouble, this.#turn))
-    if (!signal.aborted && !(error instanceof GivenUp)) onError(error, this.#turn)
+    ).catch((failure: unknown) => onError(failure, this.#turn))
+    if (!signal.aborted && !(error instanceof NoAnswerError)) onError(error, this.#turn)
     if (this.#steering.stopper === from) return
     await this.#reply(signal.aborted ? `I was stopped: ${reason}` : `I could not answer: ${reason}`)
   }
@@ -161,6 +158,65 @@ export class Answering {
       correlationId: more.length === 0 ? first : [first, ...more],
       format: 'markdown',
     } as const
-    return patiently(() => afterPause(space, () => space.chat(cut(text, longest), chat)))
+    return retryRateLimited(() => retryAfterPause(space, () => space.chat(cut(text, maxAnswerChars), chat)))
   }
+}
+
+/** What a turn has used up of what it may. */
+class TurnBudget {
+  readonly #limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>
+  #steps = 0
+  #spent: Spent = { input: 0, output: 0, reasoning: 0 }
+
+  constructor(limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>) {
+    this.#limits = limits
+  }
+
+  /** Throws `NoAnswerError` where one more answer of the model would be too many. */
+  step(): void {
+    const { steps } = this.#limits
+    if (this.#steps === steps) throw new NoAnswerError(`there was no answer after ${steps} steps`)
+    this.#steps++
+  }
+
+  add({ input, output, reasoning }: Spent): void {
+    const before = this.#spent
+    this.#spent = {
+      input: before.input + input,
+      output: before.output + output,
+      reasoning: before.reasoning + reasoning,
+    }
+  }
+
+  /** Throws `NoAnswerError` where the tokens are used up. */
+  checkTokens(): void {
+    const { input, output } = this.#spent
+    const { tokens } = this.#limits
+    if (input + output >= tokens)
+      throw new NoAnswerError(`there was no answer after ${input + output} tokens`)
+  }
+
+  getUsage(): { readonly steps: number; readonly tokens: Spent } {
+    return { steps: this.#steps, tokens: this.#spent }
+  }
+}
+
+const isCut = '\n\n(The answer ends here: the model reached its limit of tokens.)'
+
+/** The text of a last step. Throws `NoAnswerError` where there is none to give. */
+function getAnswer({ text, end, tagged }: ModelStep): string {
+  const answer = text.trim()
+  if (end === 'broken')
+    throw new NoAnswerError(`the model's answer broke off${answer && `: ${cut(answer, 300)}`}`)
+  if (end === 'filtered') throw new NoAnswerError(`the model's provider withheld the answer`)
+  if (answer === '') {
+    const why = end === 'length' ? ' before its limit of tokens' : tagged === '' ? '' : ', it only thought'
+    throw new NoAnswerError(`the model gave no answer${why}`)
+  }
+  return end === 'length' ? `${answer}${isCut}` : answer
+}
+
+/** There will be no answer, and why: for everyone to read. */
+class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError'
 }

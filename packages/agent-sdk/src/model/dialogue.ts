@@ -1,4 +1,4 @@
-import type { SpaceTool } from './tool-names.js'
+import type { OfferedTool } from './toolbox.js'
 
 /** A piece of what a model thinks, as it comes. */
 export interface ThinkingDelta {
@@ -45,20 +45,14 @@ export interface ModelStep {
   readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'stopped'
 }
 
-/** A tool as it is offered to a model. */
-export interface OfferedTool extends SpaceTool {
-  /** The name of the argument that asks for a reason. */
-  readonly rationaleKey: string
-}
-
 /** One conversation with a model; it remembers in the provider's own form what was said. */
 export interface Dialogue {
   /** What the model is called. */
   readonly model: string
   /** Somebody says something to the model. */
-  ask(from: string, text: string): void
+  addUserMessage(from: string, text: string): void
   /** The results of all calls of the last step. */
-  tell(results: readonly CallResult[]): void
+  addToolResults(results: readonly CallResult[]): void
   /** Lets the model answer. Rejects where its provider fails; when stopped, it resolves with what was said so far. */
   step(
     tools: ReadonlyMap<string, OfferedTool>,

@@ -8,21 +8,21 @@ export interface Remembered {
 }
 
 /** Characters of the conversation that are remembered. */
-const capacity = 1e6
+const maxChars = 1e6
 
 /** What was said in the main conversation, as far as this participant was shown it. */
 export class Memory {
   readonly #self: string
-  readonly #most: number
-  #transcript = createTranscript(capacity)
+  readonly #maxMessages: number
+  #transcript = createTranscript(maxChars)
 
-  /** `most`: how many messages are recalled. */
-  constructor(self: string, most: number) {
+  /** `maxMessages`: how many messages `before` returns. */
+  constructor(self: string, maxMessages: number) {
     this.#self = self
-    this.#most = most
+    this.#maxMessages = maxMessages
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     if (envelope.seq !== undefined) this.#transcript.apply(envelope)
   }
 
@@ -38,13 +38,13 @@ export class Memory {
     const known = all
       .slice(0, end < 0 ? all.length : end)
       .filter(({ source, isTakenBack }) => !isTakenBack && mayRecall(source))
-    return known.slice(Math.max(0, known.length - this.#most)).map(({ source, text }) => ({
+    return known.slice(Math.max(0, known.length - this.#maxMessages)).map(({ source, text }) => ({
       from: source.from === this.#self ? undefined : source.from,
       text,
     }))
   }
 
   forget(): void {
-    this.#transcript = createTranscript(capacity)
+    this.#transcript = createTranscript(maxChars)
   }
 }

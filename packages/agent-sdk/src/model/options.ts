@@ -1,8 +1,6 @@
-import type { Turn } from '../agent/turn.js'
-import { isClosing, type TurnOptions } from '../agent/turns.js'
-import type { Seat } from '../participant/seat.js'
-import { type Clock, systemClock } from './clock.js'
-import type { ModelOptions } from './language-model.js'
+import { isClosing, type Turn, type TurnOptions } from '../agent/turns.js'
+import type { BaseClient } from '../client/base-client.js'
+import { setLongTimeout } from '../client/wait.js'
 import type { ToolChoice } from './toolbox.js'
 
 /**
@@ -40,17 +38,18 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'trigger'>
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
-export type Settled = Required<Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'tools'>> & {
+export type ResolvedOptions = Required<
+  Omit<AgentOptions, keyof ModelOptions | 'limits' | 'trigger' | 'tools'>
+> & {
   readonly limits: Required<AgentLimits>
 }
 
 /** That the connection is over is no error: the agent's promise and the event `closed` tell it. */
-export const settle = (options: AgentOptions, seat: Pick<Seat, 'ended'>): Settled => {
+export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, 'ended'>): ResolvedOptions => {
   const { reasoningDetail = 'thoughts', memory = 40, concurrency = Number.POSITIVE_INFINITY } = options
-  const { clock = systemClock, onError: told = (error) => console.error('an agent has trouble:', error) } =
-    options
-  const onError: Settled['onError'] = (error, turn) => {
-    if (!isClosing(seat, error, turn?.signal)) told(error, turn)
+  const { clock = systemClock, onError: report = (error) => console.error('agent error:', error) } = options
+  const onError: ResolvedOptions['onError'] = (error, turn) => {
+    if (!isClosing(client, error, turn?.signal)) report(error, turn)
   }
   const {
     steps = 20,
@@ -62,3 +61,53 @@ export const settle = (options: AgentOptions, seat: Pick<Seat, 'ended'>): Settle
   const limits = { steps, tokens, turnMs, toolMs, approvalMs }
   return { reasoningDetail, memory, concurrency, clock, onError, limits }
 }
+
+/**
+ * A model of any provider of the `ai` package, version 6, or its name at the AI Gateway: `vendor/model`. Written down
+ * here as far as it takes to tell one, so that these types need no other package.
+ */
+export type AgentModel =
+  | string
+  | {
+      readonly specificationVersion: 'v2' | 'v3'
+      /** Such as `openai.responses`. */
+      readonly provider: string
+      readonly modelId: string
+      readonly doStream: (options: never) => PromiseLike<unknown>
+    }
+
+type JsonValue = null | string | number | boolean | JsonValue[] | { [key: string]: JsonValue | undefined }
+
+/** What the `ai` package passes on to the provider, as it is. */
+export interface ModelSettings {
+  readonly maxOutputTokens?: number
+  /** How often a request that failed is made again. */
+  readonly maxRetries?: number
+  readonly temperature?: number
+  readonly topP?: number
+  readonly topK?: number
+  readonly seed?: number
+  readonly headers?: Readonly<Record<string, string | undefined>>
+  /** By provider: `{ anthropic: { thinking: { type: 'enabled' } } }`. */
+  readonly providerOptions?: Record<string, { [key: string]: JsonValue | undefined }>
+}
+
+export interface ModelOptions {
+  readonly model: AgentModel
+  /** What the agent is for. */
+  readonly instructions?: string
+  readonly settings?: ModelSettings
+  /** Whether the provider's reasoning is a summary for people to read; default: where that is known of it. */
+  readonly reasoningIsSummary?: boolean
+  /** Whether bare reasoning goes back to the provider with the calls; default: to those who ask for it. */
+  readonly replayReasoning?: boolean
+}
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Runs `task` once after `ms`, unless the returned function is called first. */
+  after(ms: number, task: () => void): () => void
+}
+
+const systemClock: Clock = { now: () => Date.now(), after: setLongTimeout }

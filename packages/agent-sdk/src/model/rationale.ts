@@ -1,12 +1,12 @@
 import { cut } from '@meup/folds'
-import { answerIn } from './tagged.js'
+import { TagReader, type Told } from '../extract/tag-reader.js'
 
 type Schema = Readonly<Record<string, unknown>>
 
 const description =
   'Why this call is needed now, in one sentence, for the people who follow along. It is not passed to the tool.'
 /** Characters; a reason is a sentence, not a page. */
-const longest = 300
+const maxRationaleChars = 300
 
 /** The schema of a tool's arguments, with a first, optional one for the reason; `key` is its name. */
 export function withRationale(schema: Schema): { readonly schema: Schema; readonly key: string } {
@@ -25,7 +25,7 @@ export function splitRationale(
   return { args, rationale: typeof rationale === 'string' ? rationale : undefined }
 }
 
-export interface Reasons {
+interface Reasons {
   /** What the model gave as the reason of this call. */
   readonly given: string | undefined
   /** The tool's own arguments: some describe what is done. */
@@ -39,9 +39,11 @@ export interface Reasons {
 /** Why the call is made: the best of what was said about it, if anything was. No model is asked for it. */
 export function rationaleOf({ given, args, commentary, summary }: Reasons): string | undefined {
   const described = typeof args.description === 'string' ? args.description : ''
-  const said = [given ?? '', described, commentary, summary].map((text) => answerIn(text).text.trim())
+  const said = [given ?? '', described, commentary, summary].map((text) =>
+    splitTaggedThoughts(text).text.trim(),
+  )
   const best = said.find((text) => text !== '')
-  return best === undefined ? undefined : cut(best, longest)
+  return best === undefined ? undefined : cut(best, maxRationaleChars)
 }
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -52,4 +54,11 @@ function freeKey(properties: Schema): string {
     const key = number === 1 ? '_rationale' : `_rationale_${number}`
     if (!(key in properties)) return key
   }
+}
+
+/** Tells a model's text from what it thinks in tags, `<think>` and the like. */
+export function splitTaggedThoughts(text: string): Told {
+  const reader = new TagReader({ prefilled: false })
+  reader.push(text)
+  return reader.end()
 }

@@ -6,7 +6,7 @@ import {
   Kind,
   maxCorrelations,
 } from '@meup/protocol'
-import type { Turn } from '../agent/turn.js'
+import type { Turn } from '../agent/turns.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
@@ -51,7 +51,7 @@ export class Steering {
   }
 
   /** An envelope of somebody else's while the run in this context goes on. */
-  heed(envelope: AnyEnvelope, run: string | undefined): void {
+  onEnvelope(envelope: AnyEnvelope, run: string | undefined): void {
     const { from, context } = envelope
     if (from === this.#turn.space.id) return
     const isHere =

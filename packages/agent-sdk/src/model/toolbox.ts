@@ -1,16 +1,12 @@
-import { type AnyEnvelope, Kind, type ParticipantInfo } from '@meup/protocol'
-import { ConnectionError, ToolError } from '../participant/errors.js'
-import type { CallOptions } from '../participant/seat.js'
-import type { OfferedTool } from './dialogue.js'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import { ConnectionError, ToolError } from '../client/errors.js'
 import { isRecord, withRationale } from './rationale.js'
-import { nameTools, type SpaceTool } from './tool-names.js'
 
-/** What a toolbox needs of a space. */
-export interface Asked {
-  readonly id: string
-  readonly participants: readonly Pick<ParticipantInfo, 'id' | 'status'>[]
-  can(draft: { kind: string; to: readonly string[]; payload: object }): boolean
-  request(to: string, method: string, params: object, options: CallOptions): Promise<Record<string, unknown>>
+/** A tool as it is offered to a model. */
+export interface OfferedTool extends SpaceTool {
+  /** The name of the argument that asks for a reason. */
+  readonly rationaleKey: string
 }
 
 /**
@@ -20,28 +16,32 @@ export interface Asked {
 export type ToolChoice = string | SpaceTool
 
 /** Milliseconds in which a participant says what tools it has. */
-const patience = 5000
+const listTimeoutMs = 5000
 /** Pages of a list that are read of one participant. */
-const mostPages = 20
+const maxPages = 20
 /** Tools of one participant, and characters of them as JSON: a model is told of all of them at each step. */
 const [maxTools, maxToolChars] = [256, 256 * 1024]
 
 /** What the other participants of a space offer, as tools of a model. Asked for once, and again when it changes. */
 export class Toolbox {
-  readonly #space: Asked
+  readonly #space: BaseClient
   readonly #choices: readonly ToolChoice[] | undefined
-  readonly #trouble: (error: unknown) => void
+  readonly #onError: (error: unknown) => void
   readonly #known = new Map<string, Promise<readonly SpaceTool[]>>()
 
   /** Without choices: everything that participants offer who may be asked. */
-  constructor(space: Asked, choices: readonly ToolChoice[] | undefined, trouble: (error: unknown) => void) {
+  constructor(
+    space: BaseClient,
+    choices: readonly ToolChoice[] | undefined,
+    onError: (error: unknown) => void,
+  ) {
     this.#space = space
     this.#choices = choices
-    this.#trouble = trouble
+    this.#onError = onError
   }
 
-  /** Heeds who comes, and whose tools change. */
-  take(envelope: AnyEnvelope): void {
+  /** Forgets the tools of participants that join or change their list. */
+  onEnvelope(envelope: AnyEnvelope): void {
     if (envelope.kind === Kind.systemPresence && envelope.payload.event === 'join') {
       this.#known.delete(envelope.payload.participant.id)
     } else if (envelope.kind === Kind.mcpRequest) {
@@ -92,15 +92,15 @@ export class Toolbox {
     let chars = 0
     try {
       let cursor: unknown
-      for (let page = 0; page < mostPages; page++) {
+      for (let page = 0; page < maxPages; page++) {
         const params = typeof cursor === 'string' ? { cursor } : {}
-        const asking = { timeoutMs: patience, propose: false }
+        const asking = { timeoutMs: listTimeoutMs, propose: false }
         const list = await this.#space.request(id, 'tools/list', params, asking)
         for (const tool of readTools(id, list.tools)) {
           chars += JSON.stringify(tool).length
           if (tools.size === maxTools || chars > maxToolChars) {
             const bounds = `${maxTools} tools, or ${maxToolChars} characters of them`
-            this.#trouble(new Error(`${id} offers more than ${bounds}; the rest is left out`))
+            this.#onError(new Error(`${id} offers more than ${bounds}; the rest is left out`))
             return [...tools.values()]
           }
           if (!tools.has(tool.name)) tools.set(tool.name, tool)
@@ -109,9 +109,9 @@ export class Toolbox {
         if (cursor === undefined) break
       }
     } catch (error) {
-      if (!hasNone(error)) {
+      if (!isFinal(error)) {
         this.#known.delete(id) // Next time it may be had.
-        this.#trouble(error)
+        this.#onError(error)
       }
     }
     return [...tools.values()]
@@ -119,7 +119,7 @@ export class Toolbox {
 }
 
 /** One that says that it has none, or says nothing, is not asked again before it comes anew. */
-const hasNone = (error: unknown): boolean =>
+const isFinal = (error: unknown): boolean =>
   error instanceof ToolError || (error instanceof ConnectionError && error.code === 'timeout')
 
 /** The tools of a list, as far as they can be called. */
@@ -131,4 +131,40 @@ function readTools(participant: string, list: unknown): SpaceTool[] {
     const schema = isRecord(inputSchema) ? inputSchema : {}
     return { participant, name, inputSchema: schema, ...(typeof description === 'string' && { description }) }
   })
+}
+
+/** A tool of another participant. */
+export interface SpaceTool {
+  readonly participant: string
+  readonly name: string
+  readonly description?: string
+  /** JSON Schema of its arguments. */
+  readonly inputSchema: Readonly<Record<string, unknown>>
+}
+
+/** What every provider accepts as the name of a tool: at most this many letters, digits, `_` and `-`. */
+const maxNameChars = 64
+
+/**
+ * Names by which a model calls the tools: `participant__tool`, without what providers refuse. Where two would be alike,
+ * or one too long, the later ones get a number. The same tools in the same order have the same names.
+ */
+function nameTools<Tool extends Pick<SpaceTool, 'participant' | 'name'>>(
+  tools: readonly Tool[],
+): Map<string, Tool> {
+  const named = new Map<string, Tool>()
+  for (const tool of tools) {
+    const plain = `${tool.participant}__${tool.name}`.replace(/[^\w-]/g, '_')
+    const wanted = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`
+    named.set(freeName(wanted, named), tool)
+  }
+  return named
+}
+
+function freeName(wanted: string, taken: ReadonlyMap<string, unknown>): string {
+  for (let number = 1; ; number++) {
+    const suffix = number === 1 ? '' : `_${number}`
+    const name = `${wanted.slice(0, maxNameChars - suffix.length)}${suffix}`
+    if (!taken.has(name)) return name
+  }
 }

@@ -1,9 +1,16 @@
-import { Annotation, type Priority } from './annotation.js'
-import { type Commit, type CommitOptions, seal } from './commit.js'
-import { type Content, type ContentType, contentHints } from './content.js'
+import { type Static, Type } from '@sinclair/typebox'
+import { type Commit, type CommitOptions, frozenJson, seal, verifyCommits } from './commit.js'
+import {
+  Annotation,
+  type Content,
+  type ContentType,
+  checkContent,
+  contentHints,
+  mustFit,
+  type Priority,
+} from './content.js'
 import { TranscriptError } from './errors.js'
-import { mustFit } from './must-fit.js'
-import type { Usage } from './usage.js'
+import { Usage } from './usage.js'
 
 /** A commit, and what is known beside it. */
 export interface LogEntry {
@@ -87,4 +94,63 @@ export class Chain {
     if (place === undefined) throw new TranscriptError('unknown_commit', `no commit has the hash ${hash}`)
     return place
   }
+}
+
+const closed = { additionalProperties: false }
+const hash = Type.String()
+const link = Type.Union([hash, Type.Null()])
+
+const CommitRecord = Type.Object(
+  {
+    hash,
+    parent: link,
+    content: Type.Unsafe<Readonly<Content>>(Type.Object({ content_type: Type.String() })),
+    message: Type.String(),
+    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
+  closed,
+)
+
+/** A transcript as JSON. What is noted beside the commits is in no hash. */
+const TranscriptRecord = Type.Object(
+  {
+    head: link,
+    commits: Type.Array(CommitRecord),
+    notes: Type.Array(
+      Type.Object({ hash, annotation: Type.Optional(Annotation), usage: Type.Optional(Usage) }, closed),
+    ),
+  },
+  closed,
+)
+export type TranscriptRecord = Static<typeof TranscriptRecord>
+
+export function recordOf(chain: Chain): TranscriptRecord {
+  const notes = chain.log().flatMap(({ commit: { hash }, annotation, usage }) => {
+    if (annotation === undefined && usage === undefined) return []
+    return { hash, ...(annotation && { annotation }), ...(usage && { usage }) }
+  })
+  return { head: chain.head, commits: [...chain.commits], notes }
+}
+
+/** Throws `invalid_record` where it is none, or where it was changed. */
+export function chainOf(record: TranscriptRecord): Chain {
+  mustFit(TranscriptRecord, record, 'record', 'invalid_record')
+  const { head, commits, notes } = frozenJson(record)
+  const verdict = verifyCommits(commits, head)
+  if (!verdict.ok) {
+    const { at, problem } = verdict
+    throw new TranscriptError('invalid_record', `it was changed: at commit ${at}, the ${problem} is wrong`)
+  }
+  const chain = new Chain()
+  for (const commit of commits) {
+    checkContent(commit.content, 'invalid_record')
+    chain.add(commit)
+  }
+  const known = new Set(commits.map((commit) => commit.hash))
+  for (const { hash, annotation, usage } of notes) {
+    if (!known.has(hash)) throw new TranscriptError('invalid_record', `a note on ${hash}, which is no commit`)
+    if (annotation !== undefined) chain.annotate(hash, annotation)
+    if (usage !== undefined) chain.record(hash, usage)
+  }
+  return chain
 }

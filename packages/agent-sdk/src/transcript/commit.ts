@@ -2,9 +2,9 @@ import { cut, onOneLine } from '@meup/folds'
 import { canonicalJson } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import type { ToolCall } from '../extract/index.js'
 import { type Content, checkContent } from './content.js'
 import { TranscriptError } from './errors.js'
-import { frozenJson } from './frozen-json.js'
 
 /** One entry of a transcript. Frozen. */
 export interface Commit<C extends Content = Content> {
@@ -25,7 +25,7 @@ export interface CommitOptions {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-const longestLine = 72
+const maxLineChars = 72
 
 /** Throws `TranscriptError` where the content is none. */
 export function seal<C extends Content>(
@@ -40,7 +40,7 @@ export function seal<C extends Content>(
 }
 
 /** Of everything but the hash itself. */
-export function hashOf(commit: Omit<Commit, 'hash'>): string {
+function hashOf(commit: Omit<Commit, 'hash'>): string {
   const json = utf8ToBytes(JSON.stringify(commit))
   return bytesToHex(sha256(utf8ToBytes(canonicalJson(json, 'hash'))))
 }
@@ -58,5 +58,63 @@ function lineOf(content: Content): string {
   const calls = content.content_type === 'assistant' ? (content.toolCalls ?? []) : []
   const isMute = content.text.trim() === '' && calls.length > 0
   const text = isMute ? `→ ${calls.map(({ name }) => name).join(', ')}` : content.text
-  return cut(onOneLine(text), longestLine)
+  return cut(onOneLine(text), maxLineChars)
+}
+
+export type Verdict =
+  | { readonly ok: true; readonly commits: number; readonly head: string | null }
+  /** `at` = index of the first commit that is wrong, or how many there are where the head is. */
+  | { readonly ok: false; readonly at: number; readonly problem: 'parent' | 'hash' | 'head' }
+
+/** Whether each commit is what its hash says and follows the one before, up to `head` where that is known. */
+export function verifyCommits(commits: readonly Commit[], head?: string | null): Verdict {
+  let parent: string | null = null
+  for (const [at, commit] of commits.entries()) {
+    if (commit.parent !== parent) return { ok: false, at, problem: 'parent' }
+    if (hashOf(commit) !== commit.hash) return { ok: false, at, problem: 'hash' }
+    parent = commit.hash
+  }
+  if (head !== undefined && head !== parent) return { ok: false, at: commits.length, problem: 'head' }
+  return { ok: true, commits: commits.length, head: parent }
+}
+
+/** Calls of the last answer that have no result yet. */
+export function openCalls(commits: readonly Commit[]): readonly ToolCall[] {
+  const at = commits.findLastIndex(({ content }) => content.content_type !== 'tool')
+  const caller = commits[at]?.content
+  if (caller?.content_type !== 'assistant' || caller.toolCalls === undefined) return []
+  const results = new Set(commits.slice(at + 1).map(({ content }) => 'callId' in content && content.callId))
+  return caller.toolCalls.filter(({ id }) => !results.has(id))
+}
+
+/** Throws `out_of_order` where no provider would take a prompt with this commit at this place. */
+export function mustFollow(content: Content, commits: readonly Commit[]): void {
+  const open = openCalls(commits)
+  if (content.content_type === 'tool') {
+    if (open.some(({ id }) => id === content.callId)) return
+    throw new TranscriptError('out_of_order', `no call ${content.callId} waits for a result`)
+  }
+  if (open.length > 0) {
+    const names = open.map(({ id, name }) => `${id} (${name})`).join(', ')
+    throw new TranscriptError('out_of_order', `these calls wait for their results: ${names}`)
+  }
+  if (content.content_type === 'reasoning' && commits.at(-1)?.content.content_type === 'assistant') {
+    throw new TranscriptError('out_of_order', 'reasoning goes before the answer that it led to, not after it')
+  }
+}
+
+/**
+ * A copy as JSON carries it, frozen through and through: nobody can change a commit behind its hash. Bytes become
+ * base64, as in the JSON of the providers that have some. Throws `TypeError` for what JSON cannot say.
+ */
+export function frozenJson<Value>(value: Value): Value {
+  const text = JSON.stringify(value, bytesAsBase64)
+  return JSON.parse(text, (_, each: unknown) => Object.freeze(each))
+}
+
+/** `value` is what `toJSON` made of it, and the buffers of Node have one. */
+function bytesAsBase64(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  const original = this[key]
+  if (!(original instanceof Uint8Array)) return value
+  return btoa(Array.from(original, (byte) => String.fromCharCode(byte)).join(''))
 }

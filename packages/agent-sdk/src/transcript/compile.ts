@@ -1,8 +1,6 @@
+import type { ToolCall } from '../extract/index.js'
 import type { LogEntry } from './chain.js'
-import { type AssistantContent, contentHints } from './content.js'
-import type { PromptMessage } from './prompt.js'
-import { type ReplayOptions, replayed } from './replay.js'
-import { leftOut, shorten } from './shorten.js'
+import { type AssistantContent, contentHints, type Replay } from './content.js'
 
 export interface CompileOptions extends ReplayOptions {
   /** Whether reasoning is shown that nobody has annotated; default: false. */
@@ -74,3 +72,97 @@ function answer(
   const parts = { ...(toolCalls && { toolCalls }), ...(replay && { replay }) }
   messages.push({ hash, role: contentHints.assistant.defaultRole, type, text, ...parts })
 }
+
+/** One message to a model, of the commit `hash`. How it looks in a request is up to the client. */
+export type PromptMessage = { readonly hash: string } & (
+  | { readonly type: 'user'; readonly role: 'user'; readonly text: string; readonly from?: string }
+  | {
+      readonly type: 'reasoning'
+      /** What others thought is told to the model. */
+      readonly role: 'assistant' | 'user'
+      readonly text: string
+      readonly from?: string
+    }
+  | {
+      readonly type: 'assistant'
+      readonly role: 'assistant'
+      readonly text: string
+      readonly toolCalls?: readonly ToolCall[]
+      /** To be sent as it is: neither changed, nor in another order, nor as text. */
+      readonly replay?: Replay
+    }
+  | {
+      readonly type: 'tool'
+      readonly role: 'tool'
+      readonly callId: string
+      readonly name: string
+      readonly text: string
+      readonly isError?: boolean
+    }
+)
+
+/**
+ * Which protected items go back to their provider. `required`: those of answers that call tools, from then on. Anthropic,
+ * Bedrock, Gemini, OpenAI, OpenRouter and xAI ask for them until the question is answered, and mind no more after that;
+ * DeepSeek asks for them in all later requests. `all`: also those of final answers, where a provider makes use of them.
+ */
+export type ReplayPolicy = 'required' | 'all' | 'none'
+
+interface ReplayOptions {
+  /** Default: `required`. */
+  readonly replay?: ReplayPolicy
+  /** Whose model gets the prompt: what belongs to another provider stays out. */
+  readonly provider?: string | undefined
+}
+
+/** What of an answer goes back, as it is. */
+function replayed(
+  { replay, toolCalls = [] }: Readonly<AssistantContent>,
+  { replay: policy = 'required', provider }: ReplayOptions,
+): Replay | undefined {
+  if (policy === 'none' || (policy === 'required' && toolCalls.length === 0)) return undefined
+  const isForeign = provider !== undefined && replay?.provider !== undefined && replay.provider !== provider
+  return isForeign ? undefined : replay
+}
+
+/** Stands for a result that is left out: providers take no call without one. */
+const leftOut = '[left out]'
+
+/** Leaves out as few commits as make the prompt fit, or all that may be left out where it does not. */
+function shorten(
+  entries: readonly LogEntry[],
+  maxChars: number,
+  compileWithout: (hashes: ReadonlySet<string>) => PromptMessage[],
+): PromptMessage[] {
+  const whole = compileWithout(new Set())
+  if (charsOf(whole) <= maxChars) return whole
+  const expendable = leastFirst(entries)
+  const without = (count: number) => compileWithout(new Set(expendable.slice(0, count)))
+  let [tooFew, enough] = [0, expendable.length]
+  while (enough - tooFew > 1) {
+    const middle = Math.floor((tooFew + enough) / 2)
+    if (charsOf(without(middle)) <= maxChars) enough = middle
+    else tooFew = middle
+  }
+  return without(enough)
+}
+
+/** Hashes of what may be left out, in the order in which it is. Sorting is stable: the oldest come first. */
+function leastFirst(entries: readonly LogEntry[]): string[] {
+  const question = entries.findLastIndex(({ commit }) => commit.content.content_type === 'user')
+  return entries
+    .slice(0, Math.max(question, 0))
+    .filter(({ commit: { content }, priority }) => {
+      const isShort = content.content_type === 'tool' && content.text.length <= leftOut.length
+      return priority !== 'pinned' && !isShort
+    })
+    .map(({ commit: { hash, content } }) => ({ hash, ...contentHints[content.content_type] }))
+    .sort((a, b) => a.compressionPriority - b.compressionPriority)
+    .map(({ hash }) => hash)
+}
+
+const charsOf = (messages: readonly PromptMessage[]): number =>
+  messages.reduce((sum, message) => {
+    const calls = message.type === 'assistant' ? message.toolCalls : undefined
+    return sum + message.text.length + (calls === undefined ? 0 : JSON.stringify(calls).length)
+  }, 0)

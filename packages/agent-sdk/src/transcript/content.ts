@@ -1,8 +1,24 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import type { Format, ToolCall } from '../extract/index.js'
-import type { Priority } from './annotation.js'
 import { TranscriptError, type TranscriptErrorCode } from './errors.js'
-import { mustFit } from './must-fit.js'
+
+/** Whether prompts show a commit. `PINNED` also says that whatever shortens them must keep it. */
+export const Priority = { PINNED: 'pinned', NORMAL: 'normal', SKIP: 'skip' } as const
+export type Priority = (typeof Priority)[keyof typeof Priority]
+
+/** Somebody's word on a commit. */
+export const Annotation = Type.Object(
+  { priority: Type.Enum(Priority), reason: Type.Optional(Type.String()) },
+  { additionalProperties: false },
+)
+export type Annotation = Static<typeof Annotation>
+
+/** Throws, and says where the value is not what the schema asks for. */
+export function mustFit(schema: TSchema, value: unknown, what: string, code: TranscriptErrorCode): void {
+  const error = Value.Errors(schema, value).First()
+  if (error !== undefined) throw new TranscriptError(code, `${what}${error.path}: ${error.message}`)
+}
 
 const closed = { additionalProperties: false }
 /** Who said it, where several talk; absent = whoever the type stands for. */

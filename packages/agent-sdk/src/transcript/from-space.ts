@@ -1,6 +1,24 @@
-import type { Envelope } from '@meup/protocol'
-import type { Space } from '../participant/space.js'
-import { SpaceFold, type SpaceView } from './space-fold.js'
+import {
+  Bounded,
+  createContextFold,
+  createTranscript,
+  getSource,
+  type Message,
+  payloadText,
+  type Source,
+} from '@meup/folds'
+import {
+  contextRoot,
+  type Envelope,
+  isContextAncestor,
+  isThought,
+  Kind,
+  openedContext,
+  withholds,
+} from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import { Chain } from './chain.js'
+import type { Content } from './content.js'
 import { Transcript, type TranscriptOptions } from './transcript.js'
 
 /** A log that goes on. */
@@ -22,19 +40,115 @@ export function fromSpace(envelopes: Iterable<Envelope>, options: SpaceView & Tr
   return new Transcript(fold.chain(), options)
 }
 
-/** The same of what this seat is shown from now on; with the past where it entered with `after: 0`. */
-export function followSpace(space: Space, view: Omit<SpaceView, 'self'> = {}): FollowedSpace {
+/** The same of what this client is shown from now on; with the past where it entered with `after: 0`. */
+export function followSpace(space: BaseClient, view: Omit<SpaceView, 'self'> = {}): FollowedSpace {
   const begin = (): SpaceFold => new SpaceFold({ ...view, self: space.id })
   let fold = begin()
-  const take = (envelope: Envelope): void => fold.apply(envelope)
+  const onEnvelope = (envelope: Envelope): void => fold.apply(envelope)
   const lost = (): void => {
     fold = begin()
   }
-  space.on('envelope', take).on('lost', lost)
+  space.on('envelope', onEnvelope).on('lost', lost)
   return {
     transcript: (options = {}) => new Transcript(fold.chain(), options),
     [Symbol.dispose]() {
-      space.off('envelope', take).off('lost', lost)
+      space.off('envelope', onEnvelope).off('lost', lost)
     },
   }
 }
+
+/** Whose reasoning a prompt shows: nobody's, one's own, everybody's, or what was thought in these contexts and below. */
+export type ReasoningChoice = 'none' | 'own' | 'all' | readonly string[]
+
+export interface SpaceView {
+  /** Who the assistant is. */
+  readonly self: string
+  /** Default: `none`. */
+  readonly reasoning?: ReasoningChoice
+  /** Characters of chats, and as many of reasoning, that are remembered; default: 4 million. */
+  readonly capacity?: number
+}
+
+interface Thought {
+  readonly source: Source
+  readonly ts: string
+  readonly text: string
+  /** Where it was thought; a start opens the context that it belongs to. */
+  readonly context: string | undefined
+}
+
+/** What a space says in its main conversation, and what was thought meanwhile, as far as this reader is shown it. */
+class SpaceFold {
+  readonly #view: SpaceView
+  readonly #messages
+  readonly #contexts = createContextFold()
+  readonly #thoughts
+
+  constructor(view: SpaceView) {
+    const { capacity = 4e6 } = view
+    this.#view = view
+    this.#messages = createTranscript(capacity)
+    this.#thoughts = new Bounded<Thought>(capacity, ({ text }) => 500 + text.length)
+  }
+
+  apply(envelope: Envelope): void {
+    if (envelope.seq === undefined) return
+    this.#messages.apply(envelope)
+    this.#contexts.apply(envelope)
+    if (hasReasoningText(envelope)) this.#thoughts.set(envelope.id, toThought(envelope))
+  }
+
+  /** As it is known by now, in log order. What is chosen is annotated, so that prompts show it. */
+  chain(): Chain {
+    const messages = this.#messages.messages().filter(({ isTakenBack }) => !isTakenBack)
+    const thoughts = [...this.#thoughts.values()].filter((each) => this.#isVisible(each))
+    const chain = new Chain()
+    for (const each of [...messages, ...thoughts].sort((a, b) => a.source.seq - b.source.seq)) {
+      const isMessage = 'isTakenBack' in each
+      const content = isMessage ? this.#said(each) : this.#thought(each)
+      const { id, seq, kind } = each.source
+      const context = isMessage || each.context === undefined ? {} : { context: each.context }
+      const { hash } = chain.append(content, { metadata: { id, seq, kind, ts: each.ts, ...context } })
+      if (!isMessage && this.#isChosen(each)) chain.annotate(hash, { priority: 'normal', reason: 'chosen' })
+    }
+    return chain
+  }
+
+  #said({ source: { from }, text }: Message): Content {
+    return from === this.#view.self
+      ? { content_type: 'assistant', text }
+      : { content_type: 'user', text, from }
+  }
+
+  #thought({ source: { from }, text }: Thought): Content {
+    return { content_type: 'reasoning', text, format: 'parsed', ...(from !== this.#view.self && { from }) }
+  }
+
+  /** Of a hidden run, everybody knows but their own thoughts [MEUP-9.6]. */
+  #isVisible({ source: { from, kind }, context }: Thought): boolean {
+    if (context === undefined || from === this.#view.self || !isThought(kind)) return true
+    const run = this.#contexts.get(contextRoot(context))
+    return run === undefined || !withholds(run, from)
+  }
+
+  #isChosen({ source, context }: Thought): boolean {
+    const { self, reasoning = 'none' } = this.#view
+    if (reasoning === 'own') return source.from === self
+    if (typeof reasoning === 'string') return reasoning === 'all'
+    return reasoning.some(
+      (chosen) => context !== undefined && (context === chosen || isContextAncestor(chosen, context)),
+    )
+  }
+}
+
+/** Whether it is reasoning in words; what was withheld has none [MEUP-6.6]. */
+const hasReasoningText = ({ kind, payload }: Envelope): boolean =>
+  (isThought(kind) || kind === Kind.reasoningStart || kind === Kind.reasoningConclusion) &&
+  payloadText(payload).trim() !== ''
+
+const toThought = (envelope: Envelope): Thought => ({
+  source: getSource(envelope),
+  ts: envelope.ts,
+  text: payloadText(envelope.payload),
+  context: envelope.kind === Kind.reasoningStart ? openedContext(envelope) : envelope.context,
+})

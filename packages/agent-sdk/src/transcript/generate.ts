@@ -1,13 +1,18 @@
-import type { ToolCall } from '../extract/index.js'
+import {
+  type Extraction,
+  extractReasoning,
+  type Format,
+  type FoundReasoning,
+  reasoningBy,
+  type ToolCall,
+} from '../extract/index.js'
+import { record, records } from '../extract/json.js'
 import type { Chain } from './chain.js'
 import { type Commit, seal } from './commit.js'
-import { type CompileOptions, compile } from './compile.js'
+import { type CompileOptions, compile, type PromptMessage } from './compile.js'
 import type { AssistantContent, ReasoningContent, Replay } from './content.js'
 import { TranscriptError } from './errors.js'
-import type { GenerationConfig, ModelClient } from './model-client.js'
-import type { PromptMessage } from './prompt.js'
-import { type Found, type Reading, readResponse } from './read-response.js'
-import type { Usage } from './usage.js'
+import { type Usage, usageOf } from './usage.js'
 
 export interface GenerateOptions extends Omit<CompileOptions, 'provider'> {
   /** Whether the reasoning of this call is committed; default: as the transcript was opened. */
@@ -94,4 +99,110 @@ function mustAsk(prompt: readonly PromptMessage[]): void {
   const last = prompt.findLast(({ type }) => type !== 'reasoning')
   if (last?.type === 'user' || last?.type === 'tool') return
   throw new TranscriptError('nothing_to_answer', 'the prompt has no question, or it is answered already')
+}
+
+/** `model`, `temperature` and whatever else the client knows; handed through as it is. */
+export type GenerationConfig = Readonly<Record<string, unknown>>
+
+/** A model, as a transcript needs it. */
+export interface ModelClient {
+  /** Names whose model it is, so that what one provider has encrypted is sent to no other. */
+  readonly provider?: string
+  /**
+   * Gives back, or promises, the response as it came: that of a provider, or a text, or `{ text, toolCalls, opaque }`
+   * where the client has read it already, as from a stream.
+   */
+  generate(messages: readonly PromptMessage[], options: GenerationConfig): unknown
+  /** Finds the reasoning in a response. Of a client without it, none is looked for. */
+  extractReasoning?(
+    response: unknown,
+  ): Extraction | FoundReasoning | readonly [text: string, format: Format] | string | null | undefined
+}
+
+/** What a response says. */
+interface Reading {
+  readonly text: string
+  readonly toolCalls: readonly ToolCall[]
+  readonly reasoning: Found | null
+  /** What its provider may demand back, and where it was. */
+  readonly opaque: { readonly source: string; readonly items: readonly unknown[] }
+  readonly usage: Usage | null
+}
+
+interface Found extends FoundReasoning {
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+/** Whether there is reasoning is for the client to say. Throws `unreadable_response`. */
+function readResponse(client: ModelClient, response: unknown): Reading {
+  const extraction = extractReasoning(response) ?? readAlready(response)
+  if (extraction === null) {
+    throw new TranscriptError('unreadable_response', 'no provider is known to give a response like this')
+  }
+  const found = reasoningBy(client, response)
+  return {
+    text: extraction.text,
+    toolCalls: withIds(extraction.toolCalls),
+    reasoning: found === null ? null : described(found, extraction),
+    opaque: { source: extraction.source, items: opaqueIn(extraction, response) },
+    usage: usageOf(response, extraction.tokens),
+  }
+}
+
+/** What a client has read by itself: an extraction, as much of one as there is, or a text, which may hold tags. */
+function readAlready(response: unknown): Extraction | null {
+  if (typeof response === 'string') return extractReasoning({ choices: [{ message: { content: response } }] })
+  const body = record(response) ?? {}
+  // Field by field, since all else, such as the usage, is read later.
+  const told = Object.fromEntries(fields.flatMap((name) => (name in body ? [[name, body[name]]] : [])))
+  const { text, toolCalls, opaque, ...rest } = { ...nothing, ...(told as Partial<Extraction>) }
+  const isRead = typeof text === 'string' && Array.isArray(toolCalls) && Array.isArray(opaque)
+  return isRead ? { ...rest, text, toolCalls, opaque } : null
+}
+
+const fields = [
+  'text',
+  'reasoning',
+  'format',
+  'source',
+  'toolCalls',
+  'opaque',
+  'redacted',
+  'truncated',
+  'tokens',
+] as const satisfies readonly (keyof Extraction)[]
+
+const nothing = { reasoning: null, format: 'parsed', source: 'none', toolCalls: [], opaque: [] } as const
+
+/** Newer models sign thoughts without telling them. Where it was is known if it is what was found here, too. */
+function described(
+  found: FoundReasoning,
+  { reasoning, source, redacted, truncated }: Extraction,
+): Found | null {
+  if (found.text.trim() === '') return null
+  if (found.text !== reasoning) return found
+  return { ...found, metadata: { source, ...(redacted && { redacted }), ...(truncated && { truncated }) } }
+}
+
+/** DeepSeek and its kin read what they thought before a call, an empty text too, and take no such turn without. */
+function opaqueIn(
+  { opaque, toolCalls, source, reasoning }: Extraction,
+  response: unknown,
+): readonly unknown[] {
+  if (opaque.length > 0 || toolCalls.length === 0) return opaque
+  const [choice] = records(record(response)?.choices)
+  const field =
+    record(choice?.message)?.reasoning_content ?? (source === 'reasoning_content' ? reasoning : null)
+  return typeof field === 'string' ? [{ reasoning_content: field }] : []
+}
+
+/** Results name their calls, and some providers do not: they know them by their order. */
+function withIds(calls: readonly ToolCall[]): ToolCall[] {
+  const taken = new Set<string>()
+  return calls.map((call, index) => {
+    let { id } = call
+    while (id === '' || taken.has(id)) id = `${id || 'call'}-${index}`
+    taken.add(id)
+    return { ...call, id }
+  })
 }

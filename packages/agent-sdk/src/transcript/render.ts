@@ -1,6 +1,5 @@
 import { inlineJson, onOneLine, printable } from '@meup/folds'
 import type { LogEntry } from './chain.js'
-import { wantsColour } from './colour.js'
 import type { Usage } from './usage.js'
 
 export interface RenderOptions {
@@ -79,4 +78,14 @@ function bodyOf({ commit: { content } }: LogEntry): string[] {
     ...(content.text === '' ? [] : printable(content.text).split('\n')),
     ...calls.map(({ name, arguments: args }) => `→ ${onOneLine(name)} ${onOneLine(inlineJson(args, 200))}`),
   ]
+}
+
+interface Host {
+  readonly process?: { readonly env?: { readonly NO_COLOR?: string }; readonly stdout?: { isTTY?: boolean } }
+}
+
+/** Whether this is a terminal, and nobody asked for no colour (https://no-color.org). A page is no terminal. */
+function wantsColour(): boolean {
+  const { process } = globalThis as Host
+  return process?.stdout?.isTTY === true && (process.env?.NO_COLOR ?? '') === ''
 }

@@ -1,16 +1,30 @@
 import type { Format } from '../extract/index.js'
-import type { Priority } from './annotation.js'
-import { Chain, type LogEntry, type LogFilter } from './chain.js'
-import type { Commit, CommitOptions } from './commit.js'
-import { type CompileOptions, compile } from './compile.js'
-import type { AssistantContent, Content, ReasoningContent, ToolContent, UserContent } from './content.js'
+import { Chain, chainOf, type LogEntry, type LogFilter, recordOf, type TranscriptRecord } from './chain.js'
+import {
+  type Commit,
+  type CommitOptions,
+  mustFollow,
+  openCalls,
+  type Verdict,
+  verifyCommits,
+} from './commit.js'
+import { type CompileOptions, compile, type PromptMessage } from './compile.js'
+import type {
+  AssistantContent,
+  Content,
+  Priority,
+  ReasoningContent,
+  ToolContent,
+  UserContent,
+} from './content.js'
 import { TranscriptError } from './errors.js'
-import { type ChatResponse, type GenerateOptions, generate } from './generate.js'
-import type { GenerationConfig, ModelClient } from './model-client.js'
-import { mustFollow, openCalls } from './order.js'
-import type { PromptMessage } from './prompt.js'
-import { chainOf, recordOf, type TranscriptRecord } from './record.js'
-import { type Verdict, verifyCommits } from './verify.js'
+import {
+  type ChatResponse,
+  type GenerateOptions,
+  type GenerationConfig,
+  generate,
+  type ModelClient,
+} from './generate.js'
 
 export interface TranscriptOptions {
   /** Who answers; a transcript without one is written by hand. */

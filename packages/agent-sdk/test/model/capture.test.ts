@@ -1,4 +1,4 @@
-import { type Dial, Space } from '@meup/agent-sdk'
+import { type Dial, SpaceClient } from '@meup/agent-sdk'
 import { scriptedModel } from '@meup/agent-sdk/ai'
 import { type EnvelopeLog, type LogStore, memoryStore } from '@meup/gateway'
 import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
@@ -43,8 +43,8 @@ describe('an agent answers', () => {
     })
     onTestFinished(() => gateway.close())
     const dial: Dial = ({ url: _, ...request }, events) => dialInMemory(gateway, request, events)
-    const enter = async (id: string): Promise<Space> => {
-      const seat = await Space.open(dial, { url: 'memory:', space: 'test', token: testToken(id) })
+    const enter = async (id: string): Promise<SpaceClient> => {
+      const seat = await SpaceClient.open(dial, { url: 'memory:', space: 'test', token: testToken(id) })
       onTestFinished(() => seat.close())
       return seat
     }

@@ -1,4 +1,4 @@
-import type { AgentOptions, Space } from '@meup/agent-sdk'
+import type { AgentOptions, SpaceClient } from '@meup/agent-sdk'
 import { type Deed, type ScriptedModel, scriptedModel } from '@meup/agent-sdk/ai'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, type Capability, defaultLimits, Kind, type Limits } from '@meup/protocol'
@@ -8,10 +8,10 @@ import { type Hearing, hear } from '../support/hear.js'
 export type Script = Parameters<typeof scriptedModel>[0]
 
 export interface Stage extends AsyncDisposable {
-  readonly ana: Space
-  readonly bob: Space
-  readonly bot: Space
-  readonly desk: Space
+  readonly ana: SpaceClient
+  readonly bob: SpaceClient
+  readonly bot: SpaceClient
+  readonly desk: SpaceClient
   readonly heard: Hearing
   readonly model: ScriptedModel
   /** What went wrong beside the answers. */

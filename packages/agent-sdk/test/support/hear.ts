@@ -1,4 +1,4 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 
 export interface Hearing {
@@ -9,7 +9,7 @@ export interface Hearing {
 }
 
 /** Listens along at a seat. */
-export function hear(seat: Space): Hearing {
+export function hear(seat: SpaceClient): Hearing {
   const all: AnyEnvelope[] = []
   const waiting = new Set<() => void>()
   seat.on('envelope', (envelope) => {
@@ -36,7 +36,7 @@ export const byId = (id: string) => (envelope: AnyEnvelope) => envelope.id === i
 export const byKind = (kind: string) => (envelope: AnyEnvelope) => envelope.kind === kind
 
 /** Waits until a seat has been shown everything that this one has sent before. */
-export async function caughtUp(sender: Space, listener: Hearing): Promise<void> {
+export async function caughtUp(sender: SpaceClient, listener: Hearing): Promise<void> {
   const { id } = await sender.send({ kind: 'test.fence' })
   await listener.until(byId(id))
 }

@@ -1,4 +1,4 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import {
   followSpace,
@@ -170,7 +170,7 @@ describe('a transcript of a space', () => {
 })
 
 describe('a space that is followed', () => {
-  const following = async (space: Space, seen: Hearing, sender: Space) => {
+  const following = async (space: SpaceClient, seen: Hearing, sender: SpaceClient) => {
     const followed = followSpace(space, { reasoning: 'own' })
     const now = async (): Promise<string[]> => {
       await caughtUp(sender, seen)

@@ -1,14 +1,28 @@
-import { Phase } from '@meup/protocol'
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream, renameSync, rmSync } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import type { DialRequest } from '@meup/agent-sdk'
+import { brief, onOneLine, printable, type ReasoningStep } from '@meup/folds'
+import type { Verification } from '@meup/gateway'
+import {
+  anyContext,
+  type ExportVerdict,
+  type KnownHead,
+  Phase,
+  parseContext,
+  verifyExport,
+} from '@meup/protocol'
 import { type Command, Option } from 'commander'
-import type { ExportFlags } from '../audit/export.js'
-import type { SqliteFlags } from '../audit/sqlite/export-sqlite.js'
-import type { TrailFlags } from '../audit/trail.js'
-import type { VerifyFlags } from '../audit/verify.js'
-import { withConnection } from '../connection.js'
-import { UsageError } from '../exit.js'
-import { count } from './count.js'
+import type { SqliteFlags } from '../audit/export-sqlite.js'
+import { formatLinks } from '../audit/reasoning-log.js'
+import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
+import { exitCodes, UsageError } from '../lib/exit.js'
+import { getJson, getThreadId, openExport, openResponse, readPages } from '../lib/http-client.js'
+import { omitUndefined, parseCount, parsePastTime } from '../lib/options.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { readRequestedTurns } from '../lib/turns.js'
 
-/** `meup audit …`. What they need is loaded when they run. */
+/** `meup audit …`. */
 export function addAudit(program: Command): void {
   const group = program
     .command('audit')
@@ -23,9 +37,8 @@ export function addAudit(program: Command): void {
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: TrailFlags & { limit: string }) => {
-      const most = count(limit, '--limit')
+      const most = parseCount(limit, '--limit')
       checkTurn(flags)
-      const { printTrail } = await import('../audit/trail.js')
       await printTrail(most, flags)
     })
   withTurn(withConnection(group.command('export'), 'print JSON, one object a line, as jsonl is anyway'))
@@ -49,11 +62,10 @@ export function addAudit(program: Command): void {
       checkTurn(flags)
       checkFormat(flags)
       if (flags.format === 'sqlite') {
-        const { exportSqlite } = await import('../audit/sqlite/export-sqlite.js')
+        const { exportSqlite } = await import('../audit/export-sqlite.js')
         await exportSqlite(flags)
         return
       }
-      const { exportAudit } = await import('../audit/export.js')
       await exportAudit(flags)
     })
   withConnection(group.command('verify'), 'print one JSON object')
@@ -62,10 +74,7 @@ export function addAudit(program: Command): void {
     )
     .argument('[file]', 'an export; - = from stdin')
     .option('--head <seq:hash>', 'what this printed earlier: the export must go on from there')
-    .action(async (file: string | undefined, flags: VerifyFlags) => {
-      const { verifyAudit } = await import('../audit/verify.js')
-      await verifyAudit(file, flags)
-    })
+    .action(verifyAudit)
 }
 
 const withTurn = (command: Command): Command =>
@@ -77,7 +86,7 @@ function checkTurn({ thread, turn }: Pick<TrailFlags, 'thread' | 'turn'>): void 
   if (turn === undefined) return
   if (thread === undefined)
     throw new UsageError('--turn counts the turns of an agent: say whose, with --thread')
-  count(turn, '--turn')
+  parseCount(turn, '--turn')
 }
 
 /** A database has everything, and is added to; the other formats are written once. */
@@ -93,3 +102,200 @@ function checkFormat(flags: ExportFlags & SqliteFlags): void {
   if (format !== 'sqlite') throw new UsageError(`${flag} needs --format sqlite`)
   throw new UsageError(`${flag} does not go with --format sqlite, which has every turn that you may read`)
 }
+
+interface TrailFlags extends ConnectionFlags {
+  readonly thread?: string
+  readonly turn?: string
+  readonly phase?: string
+  readonly from?: readonly string[]
+  readonly since?: string
+  readonly until?: string
+}
+
+/** A step of the audit with its turn, as returned by the HTTP API. */
+export interface TrailStep extends Omit<ReasoningStep, 'source'> {
+  readonly seq: number
+  readonly thread_id: string
+  /** `null` for a job. */
+  readonly turn_number: number | null
+}
+
+interface Page {
+  readonly steps: readonly TrailStep[]
+  /** Where the next page begins; absent = this was the last. */
+  readonly next?: number
+}
+
+/** Steps in one answer; the most that a gateway gives. */
+const pageSize = 1000
+/** Characters of a step that people are shown. */
+const maxContentChars = 200
+
+/** `meup audit trail`: prints the last `limit` steps of the audit, oldest first. */
+async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
+  const at = resolveTarget(flags)
+  const steps = await readSteps(at, limit, flags)
+  if (steps.length === 0 && !(await isThere(at, flags))) {
+    process.exitCode = exitCodes.error
+    printNotice(`there is no turn ${flags.turn} of ${flags.thread}`)
+    return
+  }
+  for (const step of steps.reverse()) {
+    if (flags.json) printJson(step)
+    else print(trailLine(step))
+  }
+}
+
+/** Whether there is the turn that is asked for, if one is: it may have no such steps. */
+async function isThere(at: DialRequest, { thread, turn }: TrailFlags): Promise<boolean> {
+  if (thread === undefined || turn === undefined) return true
+  return (await readRequestedTurns(at, getThreadId(at.space, thread), turn)).length > 0
+}
+
+/** The newest first. */
+async function readSteps(at: DialRequest, limit: number, flags: TrailFlags): Promise<TrailStep[]> {
+  const { thread, turn, phase, from, since, until } = flags
+  const query = omitUndefined({
+    thread_id: thread === undefined ? undefined : getThreadId(at.space, thread),
+    turn,
+    phase,
+    from: from?.join(),
+    since: since === undefined ? undefined : timeText(since, '--since'),
+    until: until === undefined ? undefined : timeText(until, '--until'),
+    limit: `${Math.min(limit, pageSize)}`,
+  })
+  const found: TrailStep[] = []
+  for await (const { steps } of readPages((place) => getJson<Page>(at, 'audit', { ...query, ...place }))) {
+    found.push(...steps)
+    if (found.length >= limit) break
+  }
+  return found.slice(0, limit)
+}
+
+const timeText = (text: string, flag: string): string => new Date(parsePastTime(text, flag)).toISOString()
+
+/** Formats a step: time, turn, phase, content, links. */
+export function trailLine(step: TrailStep): string {
+  const { created_at, thread_id, turn_number, phase, content } = step
+  const agent = onOneLine(thread_id.slice(thread_id.indexOf('/') + 1))
+  const turn = turn_number === null ? 'job' : `turn ${turn_number}`
+  return `${created_at}  ${agent} ${turn}  ${phase}: ${brief(content, maxContentChars)}${formatLinks(step)}`
+}
+
+export interface ExportFlags extends ConnectionFlags {
+  readonly format: 'jsonl' | 'markdown' | 'sqlite'
+  readonly output?: string
+  readonly thread?: string
+  readonly turn?: string
+  readonly context?: string
+}
+
+/** `meup audit export`: the log as this participant may see it, or its trail, byte for byte as the gateway sends it. */
+export async function exportAudit({ output, ...flags }: ExportFlags): Promise<void> {
+  const isForPeople = flags.format === 'markdown'
+  const part = flags.thread === undefined ? flags.context && '--context' : '--thread'
+  if (part && !isForPeople) {
+    throw new UsageError(`${part} needs --format markdown: a part of the log could not be verified`)
+  }
+  checkContext(flags)
+  if (output === undefined && process.stdout.isTTY && !isForPeople) {
+    throw new UsageError('an export is for a file: add -o <file>, or send it elsewhere with > or |')
+  }
+  const pieces = await openExport(resolveTarget(flags), flags)
+  if (output === undefined) {
+    await pipeline(pieces, process.stdout, { end: false })
+    return
+  }
+  await writeFile(pieces, output)
+  printNotice(`${output} is written${isForPeople ? '' : `; meup audit verify ${output} checks it`}`)
+}
+
+function checkContext({ context, thread }: Pick<ExportFlags, 'context' | 'thread'>): void {
+  if (context === undefined) return
+  if (thread !== undefined) throw new UsageError('use either --context or --thread, not both')
+  if (parseContext(context, anyContext) === undefined)
+    throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
+}
+
+/** For its owner only. Takes the place of an older file when it is complete, and not before. */
+async function writeFile(pieces: AsyncIterable<Uint8Array>, path: string): Promise<void> {
+  const part = `${path}.part`
+  try {
+    await pipeline(pieces, createWriteStream(part, { mode: 0o600 }))
+    renameSync(part, path)
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw error
+  }
+}
+
+export interface VerifyFlags extends ConnectionFlags {
+  readonly head?: string
+}
+
+/** `meup audit verify`: an export, without a gateway; or, with no file, the log of the space. */
+export async function verifyAudit(file: string | undefined, { head, ...flags }: VerifyFlags): Promise<void> {
+  if (head !== undefined && file === undefined) throw new UsageError('--head needs the file of an export')
+  if (file === undefined) {
+    const verification = await verifySpace(flags)
+    printVerdict(verification, ofSpace(verification), flags)
+  } else {
+    const verdict = await verifyFile(file, head === undefined ? undefined : readHead(head))
+    printVerdict(verdict, ofFile(verdict), flags)
+  }
+}
+
+function printVerdict(
+  verdict: { readonly ok: boolean },
+  lines: readonly string[],
+  { json }: ConnectionFlags,
+): void {
+  if (!verdict.ok) process.exitCode = exitCodes.auditMismatch
+  if (json) printJson(verdict)
+  else for (const line of lines) print(printable(line))
+}
+
+async function verifySpace(flags: ConnectionFlags): Promise<Verification> {
+  const answer = await openResponse(resolveTarget(flags), 'audit/verify')
+  return (await answer.json()) as Verification
+}
+
+const verifyFile = (file: string, known: KnownHead | undefined): Promise<ExportVerdict> =>
+  verifyExport(
+    file === '-' ? process.stdin : createReadStream(file),
+    (bytes) => createHash('sha256').update(bytes).digest(),
+    known,
+  )
+
+/** As `verify` prints it. */
+function readHead(text: string): KnownHead {
+  const [, seq, hash = ''] = /^(\d{1,15}):([\da-f]{64})$/i.exec(text) ?? []
+  if (seq === undefined) {
+    throw new UsageError(`--head takes what meup audit verify prints, <seq>:<hash>, not ${text}`)
+  }
+  return { seq: Number(seq), hash: hash.toLowerCase() }
+}
+
+function ofFile(verdict: ExportVerdict): string[] {
+  if (!verdict.ok) return [`line ${verdict.line} is wrong: ${verdict.problem}`]
+  const { first, checked, shown } = verdict
+  const withheld = checked - shown
+  const rest = withheld === 0 ? '' : `, ${withheld} of which its reader may not read`
+  return [`whole: ${checked} envelopes from seq ${first}${rest}`, ...placeOf(verdict)]
+}
+
+function ofSpace(verification: Verification): string[] {
+  const { ok, head, checked, brokenAt = 0, column, prunedBefore } = verification
+  const from = prunedBefore === undefined ? 'seq 1' : `seq ${prunedBefore}, the oldest that is kept`
+  if (ok) return [`whole: ${checked} envelopes from ${from}`, ...placeOf(verification)]
+  return [
+    `seq ${brokenAt} is wrong: ${column === undefined ? 'it is missing, or is not what was logged' : `its column ${column} is not what its body says`}`,
+    `before it, ${checked} envelopes hold, from ${from}; after it, up to ${head}, nothing is proven`,
+  ]
+}
+
+/** Epoch and head: worth keeping outside the gateway. */
+const placeOf = ({ epoch, head, hash }: { epoch: string; head: number; hash: string }): string[] => [
+  `epoch ${epoch}`,
+  `head ${head}:${hash}`,
+]

@@ -1,10 +1,9 @@
 import { printable } from '@meup/folds'
 import type { Command } from 'commander'
-import { type ConnectionFlags, enter, withConnection } from '../connection.js'
-import { UsageError } from '../exit.js'
-import { print, printJson, tell } from '../output.js'
-import { parseObject } from '../parse-object.js'
-import { seconds } from './seconds.js'
+import { type ConnectionFlags, enterSpace, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { parseObject, parseSeconds } from '../lib/options.js'
+import { print, printJson, printNotice } from '../lib/output.js'
 
 interface CallFlags extends ConnectionFlags {
   readonly why?: string
@@ -26,9 +25,9 @@ export function addCall(program: Command): void {
     )
     .action(async (tool: string, json: string, flags: CallFlags) => {
       const args = parseObject(json, 'the arguments')
-      const times = timesOf(flags)
+      const times = parseTimeouts(flags)
       if (!/^[^/]+\/.+/.test(tool)) throw new UsageError(`name the tool as participant/tool, not ${tool}`)
-      const space = await enter(flags)
+      const space = await enterSpace(flags)
       const interruption = new AbortController()
       process.once('SIGINT', () => interruption.abort('interrupted'))
       try {
@@ -36,7 +35,7 @@ export function addCall(program: Command): void {
           ...times,
           ...(flags.why && { why: flags.why }),
           signal: interruption.signal,
-          onProposal: ({ id }) => tell(`waiting for approval of proposal ${id}`),
+          onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
         })
         if (flags.json) printJson({ content, ...(data !== undefined && { structuredContent: data }) })
         else print(printable(text))
@@ -47,8 +46,8 @@ export function addCall(program: Command): void {
 }
 
 /** In milliseconds. */
-function timesOf({ timeout, approvalTimeout }: CallFlags): { timeoutMs: number; approvalMs: number } {
-  const timeoutMs = 1000 * seconds(timeout ?? '60', '--timeout')
-  const approvalMs = 1000 * seconds(approvalTimeout ?? timeout ?? '600', '--approval-timeout')
+function parseTimeouts({ timeout, approvalTimeout }: CallFlags): { timeoutMs: number; approvalMs: number } {
+  const timeoutMs = 1000 * parseSeconds(timeout ?? '60', '--timeout')
+  const approvalMs = 1000 * parseSeconds(approvalTimeout ?? timeout ?? '600', '--approval-timeout')
   return { timeoutMs, approvalMs }
 }

@@ -1,10 +1,21 @@
+import {
+  brief,
+  type GrantedCapabilities,
+  GrantLog,
+  getGrantedCapabilities,
+  grantKinds,
+  type LoggedGrant,
+} from '@meup/folds'
+import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
-import { type ConnectionFlags, withConnection } from '../connection.js'
-import type { GrantFlags, ReasonFlags } from '../trust/caps.js'
-import type { LogFlags } from '../trust/trust-log.js'
-import { count } from './count.js'
+import { findCapabilityWarnings, formatCapabilities, parseCapabilities } from '../lib/capabilities.js'
+import { type ConnectionFlags, resolveTarget, withConnection, withSpace } from '../lib/connection.js'
+import { readLog, readParticipants } from '../lib/http-client.js'
+import { findByPrefix, omitUndefined, parseCount, parseExpiry, parsePastTime } from '../lib/options.js'
+import { print, printJson, printNotice, table } from '../lib/output.js'
+import { formatTrustEvent } from '../render/conversation.js'
 
-/** `meup caps …`. What they need is loaded when they run. */
+/** `meup caps …`. */
 export function addCaps(program: Command): void {
   const group = program
     .command('caps')
@@ -16,10 +27,7 @@ export function addCaps(program: Command): void {
   withConnection(group.command('ls').alias('list'), 'print participants as JSON, one a line')
     .description('show who holds what, and who granted it')
     .argument('[participant]', 'who')
-    .action(async (participant: string | undefined, flags: ConnectionFlags) => {
-      const { listCapabilities } = await import('../trust/caps.js')
-      await listCapabilities(participant, flags)
-    })
+    .action(listCapabilities)
   withConnection(group.command('grant'), 'print the grant as one JSON object')
     .description('give somebody what you hold; prints the id of the grant')
     .argument('<participant>', 'to whom')
@@ -27,20 +35,14 @@ export function addCaps(program: Command): void {
     .option('--for <time>', 'for so long, such as 1h')
     .option('--until <time>', 'until then, such as 2026-01-02T03:04:05Z')
     .option('--reason <text>', 'why, for everyone to read')
-    .action(async (participant: string, capabilities: string[], flags: GrantFlags) => {
-      const { grantCapabilities } = await import('../trust/caps.js')
-      await grantCapabilities(participant, capabilities, flags)
-    })
+    .action(grantCapabilities)
   withConnection(group.command('revoke'), 'print the revocation as one JSON envelope')
     .description('take back a grant, or every grant to somebody that these capabilities cover')
     .argument('<grant>', 'its id or how that begins, or a participant')
     .argument('[capability...]', 'what the participant is to lose')
     .option('--reason <text>', 'why, for everyone to read')
     .allowUnknownOption() // Ids may begin with a dash.
-    .action(async (grant: string, capabilities: string[], flags: ReasonFlags) => {
-      const { revokeCapabilities } = await import('../trust/caps.js')
-      await revokeCapabilities(grant, capabilities, flags)
-    })
+    .action(revokeCapabilities)
   withConnection(group.command('log'))
     .description('show what was refused, granted, revoked; who was invited, kicked, paused')
     .option('--participant <participant>', 'only what concerns this one')
@@ -48,8 +50,140 @@ export function addCaps(program: Command): void {
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last so many', '100')
     .action(async ({ limit, ...flags }: LogFlags & { limit: string }) => {
-      const most = count(limit, '--limit')
-      const { printTrustLog } = await import('../trust/trust-log.js')
+      const most = parseCount(limit, '--limit')
       await printTrustLog(most, flags)
     })
+}
+
+export interface ReasonFlags extends ConnectionFlags {
+  readonly reason?: string
+}
+
+export interface GrantFlags extends ReasonFlags {
+  readonly for?: string
+  readonly until?: string
+}
+
+/** `meup caps ls` */
+async function listCapabilities(participant: string | undefined, flags: ConnectionFlags): Promise<void> {
+  const at = resolveTarget(flags)
+  const log = await readGrants(flags)
+  const all = getGrantedCapabilities(await readParticipants(at), log, Date.now())
+  const wanted = all.filter(({ id }) => participant === undefined || id === participant)
+  if (wanted.length === 0) {
+    const known = all.map(({ id }) => id).join(', ')
+    throw new ProtocolError('participant_not_found', `the space knows no ${participant}; it knows ${known}`)
+  }
+  if (flags.json) for (const each of wanted) printJson(each)
+  else for (const line of table(wanted.flatMap(rowsOf))) print(line)
+}
+
+/** `meup caps grant` */
+function grantCapabilities(recipient: string, words: readonly string[], flags: GrantFlags): Promise<void> {
+  const capabilities = parseCapabilities(words)
+  const terms = buildTerms(flags)
+  for (const warning of findCapabilityWarnings(capabilities)) printNotice(`warning: ${warning}`)
+  return withSpace(flags, async (space) => {
+    const grant = await space.grant(recipient, capabilities, terms)
+    if (flags.json) return void printJson(grant)
+    print(grant.id)
+    printNotice(`meup caps revoke ${grant.id} takes it back`)
+  })
+}
+
+/** `meup caps revoke`: a grant by its id, or by recipient and capabilities. */
+async function revokeCapabilities(
+  idOrRecipient: string,
+  words: readonly string[],
+  flags: ReasonFlags,
+): Promise<void> {
+  const what =
+    words.length === 0
+      ? await findGrant(idOrRecipient, flags)
+      : { recipient: idOrRecipient, capabilities: parseCapabilities(words) }
+  await withSpace(flags, async (space) => {
+    const { recipient } = what
+    const revoked = await space.revoke(what, flags.reason)
+    if (flags.json) return void printJson(revoked)
+    printNotice(
+      `${recipient} no longer has it: ${'id' in what ? what.id : formatCapabilities(what.capabilities)}`,
+    )
+  })
+}
+
+/** Expiry and reason of a grant. */
+export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof ConnectionFlags>) => {
+  const expiresAt = parseExpiry(flags)
+  return omitUndefined({ expiresAt, reason })
+}
+
+async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
+  const log = new GrantLog()
+  for await (const envelope of readLog(resolveTarget(flags), { kind: grantKinds.join() })) log.apply(envelope)
+  return log
+}
+
+async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedGrant> {
+  const grant = findByPrefix((await readGrants(flags)).list(), start, 'grant')
+  if (grant !== undefined) return grant
+  const message = `no grant ${start} stands (see meup caps ls); after a participant, name what it is to lose`
+  throw new ProtocolError('not_found', message)
+}
+
+/** Who, where from, the id of the grant, and what. */
+function rowsOf({ id, configured, grants, others }: GrantedCapabilities): string[][] {
+  const rows = [
+    ...(configured.length > 0 ? [['configured', '', formatCapabilities(configured)]] : []),
+    ...grants.map((grant) => [`granted by ${grant.grantor}`, grant.id, grantText(grant)]),
+    ...(others.length > 0 ? [['of unknown origin', '', formatCapabilities(others)]] : []),
+  ]
+  return (rows.length > 0 ? rows : [['', '', 'nothing']]).map((row) => [id, ...row])
+}
+
+function grantText({ capabilities, expiresAt, reason }: LoggedGrant): string {
+  const until = expiresAt === undefined ? '' : ` until ${expiresAt}`
+  return `${formatCapabilities(capabilities)}${until}${reason ? ` — ${brief(reason, 200)}` : ''}`
+}
+
+interface LogFlags extends ConnectionFlags {
+  readonly participant?: string
+  readonly since?: string
+  readonly until?: string
+}
+
+const kinds: readonly string[] = [
+  Kind.systemDecision,
+  Kind.capabilityGrant,
+  Kind.capabilityRevoke,
+  Kind.capabilityGrantAck,
+  Kind.spaceInvite,
+  Kind.spaceKick,
+  Kind.participantPause,
+  Kind.participantResume,
+]
+
+/** `meup caps log`: prints the last `limit` decisions about participants, in log order. */
+async function printTrustLog(
+  limit: number,
+  { participant, since, until, ...flags }: LogFlags,
+): Promise<void> {
+  const from = since === undefined ? Number.NEGATIVE_INFINITY : parsePastTime(since, '--since')
+  const to = until === undefined ? Number.POSITIVE_INFINITY : parsePastTime(until, '--until')
+  const found: AnyEnvelope[] = []
+  for await (const envelope of readLog(resolveTarget(flags), { kind: kinds.join() }, 'desc')) {
+    const at = Date.parse(envelope.ts)
+    const isWanted = participant === undefined || concernedBy(envelope).includes(participant)
+    if (at >= from && at < to && isWanted) found.push(envelope)
+    if (found.length === limit) break
+  }
+  for (const envelope of found.reverse()) {
+    if (flags.json) printJson(envelope)
+    else print(formatTrustEvent(envelope))
+  }
+}
+
+/** Who did it, and whom it was done to. */
+function concernedBy({ from, to = [], payload }: AnyEnvelope): unknown[] {
+  const { recipient, participantId } = payload as { recipient?: unknown; participantId?: unknown }
+  return [from, ...to, recipient, participantId]
 }

@@ -1,6 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { completionScript, type Shell, shells } from '../completion/scripts.js'
-import { print } from '../output.js'
+import { print } from '../lib/output.js'
 
 /** `meup completion bash`: a script for the shell, made of the commands that there are. */
 export function addCompletion(program: Command): void {
@@ -13,3 +12,113 @@ export function addCompletion(program: Command): void {
       print(completionScript(program, shell).trimEnd())
     })
 }
+
+export const shells = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof shells)[number]
+
+/** A script that completes the commands of this program; each walks the words to the command that they name. */
+export function completionScript(program: Command, shell: Shell): string {
+  const places = placesOf(program)
+  const valued = valuedOptions(program)
+  return { bash, zsh, fish }[shell](places, valued)
+}
+
+const steps = (places: readonly Place[]): string[] => places.slice(1).map(({ path }) => `"${path}"`)
+
+const bash = (places: readonly Place[], valued: readonly string[]): string => `\
+# meup completion bash: put  source <(meup completion bash)  into ~/.bashrc
+_meup() {
+  local at=meup word words= current="\${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=()
+  case "\${COMP_WORDS[COMP_CWORD-1]}" in ${valued.join('|')}) return ;; esac
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$at $word" in ${steps(places).join('|')}) at="$at $word" ;; esac
+  done
+  case "$at" in
+${places.map(({ path, words }) => `    "${path}") words="${words.map(({ text }) => text).join(' ')}" ;;`).join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _meup meup
+`
+
+const zsh = (places: readonly Place[], valued: readonly string[]): string => `\
+#compdef meup
+# meup completion zsh: put  source <(meup completion zsh)  into ~/.zshrc, after compinit
+_meup() {
+  local at=meup word
+  local -a candidates
+  case "$words[CURRENT-1]" in ${valued.join('|')}) _files; return ;; esac
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "$at $word" in ${steps(places).join('|')}) at="$at $word" ;; esac
+  done
+  case "$at" in
+${places.map(({ path, words }) => `    "${path}") candidates=(${words.map(zshCandidate).join(' ')}) ;;`).join('\n')}
+  esac
+  _describe meup candidates || _files
+}
+compdef _meup meup
+`
+
+const zshCandidate = ({ text, about }: Word): string => quote(`${text.replaceAll(':', '\\:')}:${about}`)
+
+const fish = (places: readonly Place[], valued: readonly string[]): string => `\
+# meup completion fish: meup completion fish > ~/.config/fish/completions/meup.fish
+function __meup_at
+  set -l at meup
+  for word in (commandline -opc)[2..]
+    switch "$at $word"
+      case ${steps(places).join(' ')}
+        set at "$at $word"
+    end
+  end
+  test "$at" = "$argv[1]"
+end
+${places.flatMap((place) => place.words.map((word) => fishLine(place.path, word, valued))).join('\n')}
+`
+
+function fishLine(path: string, { text, about }: Word, valued: readonly string[]): string {
+  const [, dashes, name = ''] = /^(-+)(.+)$/.exec(text) ?? []
+  const value = valued.includes(text) ? ' -r' : ''
+  const what =
+    dashes === undefined ? `-f -a ${quote(text)}` : `${dashes === '--' ? '-l' : '-s'} ${quote(name)}${value}`
+  return `complete -c meup -n ${quote(`__meup_at "${path}"`)} ${what} -d ${quote(about)}`
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** Words that can follow a command. */
+interface Place {
+  /** The command, such as `meup token create`. */
+  readonly path: string
+  readonly words: readonly Word[]
+}
+
+interface Word {
+  readonly text: string
+  readonly about: string
+}
+
+/** Lists every command with its subcommands, choices and options. */
+function placesOf(command: Command, path = command.name()): Place[] {
+  const options = command
+    .createHelp()
+    .visibleOptions(command)
+    .map(({ long, short, description }) => word(long ?? short ?? '', description))
+  const subcommands = command.commands.map((each) => word(each.name(), each.description()))
+  const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? [])
+  return [
+    { path, words: [...subcommands, ...choices.map((choice) => word(choice, '')), ...options] },
+    ...command.commands.flatMap((each) => placesOf(each, `${path} ${each.name()}`)),
+  ]
+}
+
+/** Options of the tree after which a value stands; most are files. */
+function valuedOptions(command: Command): string[] {
+  const own = command.options
+    .filter(({ required, optional }) => required || optional)
+    .flatMap(({ long, short }) => [long, short].filter((flag) => flag !== undefined))
+  return [...new Set([...own, ...command.commands.flatMap(valuedOptions)])].sort()
+}
+
+const word = (text: string, about: string): Word => ({ text, about })

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { withConnection } from '../connection.js'
 import type { JoinFlags } from '../join/join.js'
+import { withConnection } from '../lib/connection.js'
 
-/** `meup join`: what you type is said in the space; what happens in it is printed. What it needs is loaded when it runs. */
+/** `meup join`: what you type is said in the space; what happens in it is printed. Its work is loaded when it runs. */
 export function addJoin(program: Command): void {
   withConnection(program.command('join'))
     .description('enter a space, talk and listen; type /help there')
@@ -13,8 +13,5 @@ export function addJoin(program: Command): void {
       'after',
       '\nCtrl+T thoughts · Ctrl+O tool output · Ctrl+P what waits · Esc interrupt · Ctrl+D leave',
     )
-    .action(async (flags: JoinFlags) => {
-      const { join } = await import('../join/join.js')
-      await join(flags)
-    })
+    .action(async (flags: JoinFlags) => (await import('../join/join.js')).join(flags))
 }

@@ -1,9 +1,16 @@
+import { mkdirSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { DialRequest, SpaceClient } from '@meup/agent-sdk'
+import type { ServedSpace, Serving, SpaceReading } from '@meup/mcp-bridge/serve'
 import type { Command } from 'commander'
-import { withConnection } from '../connection.js'
-import { UsageError } from '../exit.js'
-import type { ServeFlags } from '../mcp/serve.js'
+import { createToken, isOpenToOthers, makeTokenFolder, readTokenFile } from '../config/tokens.js'
+import { type ConnectionFlags, enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { getJson, openResponse } from '../lib/http-client.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { isOpenProposal, readProposals } from '../lib/proposals.js'
 
-/** `meup mcp serve`: the space as an MCP server. What it needs is loaded when it runs. */
+/** `meup mcp serve`: the space as an MCP server. */
 export function addMcp(program: Command): void {
   const group = program.command('mcp').description('use a space from programs that speak MCP')
   withConnection(group.command('serve'), 'with --http: print one JSON line when listening')
@@ -16,16 +23,104 @@ export function addMcp(program: Command): void {
       'with --http: token that clients must send; made if it is missing (default: .meup/mcp-token)',
     )
     .action(async ({ http, ...flags }: ServeFlags & { http?: string }) => {
-      const port = http === undefined ? undefined : portOf(http)
+      const port = http === undefined ? undefined : parsePort(http)
       if (port === undefined && (flags.json || flags.accessTokenFile !== undefined)) {
         throw new UsageError('--json and --access-token-file go with --http')
       }
-      const { serveMcp } = await import('../mcp/serve.js')
       await serveMcp(port, flags)
     })
 }
 
-function portOf(text: string): number {
+function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new UsageError(`--http takes a port, not ${text}`)
+}
+
+interface ServeFlags extends ConnectionFlags {
+  readonly accessTokenFile?: string
+}
+
+/** Envelopes of the past in which a proposal is found that was made since the log was read. */
+const margin = 100
+
+/** Serves a space over stdin and stdout, or on a port. Resolves when the client has gone, or on SIGINT or SIGTERM. */
+async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
+  const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
+  const at = resolveTarget(flags)
+  // Loaded first: what the space replays is delivered as soon as the space is entered.
+  const server = await loadServer()
+  const space = await enterWithProposals(at, flags)
+  const served = { space, reading: createReader(at), log: printNotice }
+  const signalled = new Promise<undefined>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined))
+  })
+  const serving =
+    access === undefined
+      ? server.serveSpaceOverStdio(served)
+      : await serveOverHttp(server, served, access, flags)
+  const error = await Promise.race([serving.ended, signalled])
+  await serving.close()
+  if (error !== undefined) throw error
+}
+
+/** Enters where the oldest open proposal was made, so that this connection knows it to the letter. */
+async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Promise<SpaceClient> {
+  const now = Date.now()
+  const oldest = (await readProposals(at)).find((each) => isOpenProposal(each, now))
+  const space = await enterSpace(
+    flags,
+    oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 },
+  )
+  const { head } = space.welcome.space
+  // This connection offers no tools. Earlier requests were meant for an earlier connection.
+  space.serve(({ seq = 0 }) => (seq <= head ? new Promise(() => {}) : Promise.resolve(undefined)))
+  return space
+}
+
+const createReader = (at: DialRequest): SpaceReading => ({
+  json: (path, query) => getJson(at, path, query),
+  text: async (path, query) => (await openResponse(at, path, query)).text(),
+})
+
+// The MCP SDK is loaded when it is needed: it would slow down every other command.
+const loadServer = () => import('@meup/mcp-bridge/serve')
+
+async function serveOverHttp(
+  { serveSpaceOverHttp }: Awaited<ReturnType<typeof loadServer>>,
+  served: ServedSpace,
+  { port, file, token }: { port: number; file: string; token: string },
+  { json }: ServeFlags,
+): Promise<Serving> {
+  const serving = await serveSpaceOverHttp(served, { port, token }).catch((error: NodeJS.ErrnoException) => {
+    served.space.close()
+    throw error.code === 'EADDRINUSE'
+      ? new Error(`port ${port} is in use: give another one to --http`)
+      : error
+  })
+  const { url } = serving
+  if (json) printJson({ event: 'listening', url, tokenFile: file, pid: process.pid })
+  else {
+    print(url)
+    printNotice(`clients send the token in ${file} as Authorization: Bearer <token>`)
+  }
+  return serving
+}
+
+const defaultFile = '.meup/mcp-token'
+
+/**
+ * The token in the file, by default one beside those of the participants; where there is none, a new one is made there.
+ * Throws `UsageError` for one that is no token.
+ */
+function accessToken(given?: string): { readonly file: string; readonly token: string } {
+  const file = given ?? defaultFile
+  if (given === undefined) makeTokenFolder('.')
+  mkdirSync(dirname(resolve(file)), { recursive: true, mode: 0o700 })
+  createToken(file)
+  const found = readTokenFile(file)
+  if (found.state === 'unusable') throw new UsageError(found.problem)
+  if (found.state !== 'valid')
+    throw new UsageError(`there is no token in ${file}: delete it to have one made`)
+  if (isOpenToOthers(file)) printNotice(`others on this machine may read ${file}: chmod 600 it`)
+  return { file, token: found.token }
 }

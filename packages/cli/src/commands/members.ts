@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
-import { withConnection } from '../connection.js'
-import type { GrantFlags, ReasonFlags } from '../trust/caps.js'
-import type { SpanFlags } from '../trust/members.js'
+import { parseCapabilities } from '../lib/capabilities.js'
+import { resolveTarget, withConnection, withSpace } from '../lib/connection.js'
+import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { buildTerms, type GrantFlags, type ReasonFlags } from './caps.js'
 
-/** `meup invite`, `kick`, `pause` and `resume`. What they need is loaded when they run. */
+/** `meup invite`, `kick`, `pause` and `resume`. */
 export function addMembers(program: Command): void {
   const add = (name: string, json: string): Command =>
     withConnection(program.command(name), json).option('--reason <text>', 'why, for everyone to read')
@@ -13,31 +15,71 @@ export function addMembers(program: Command): void {
     .argument('<capability...>', 'what it may do: kinds, or JSON')
     .option('--for <time>', 'for so long, such as 1h')
     .option('--until <time>', 'until then, such as 2026-01-02T03:04:05Z')
-    .action(async (participant: string, capabilities: string[], flags: GrantFlags) => {
-      const { inviteParticipant } = await import('../trust/members.js')
-      await inviteParticipant(participant, capabilities, flags)
-    })
+    .action(inviteParticipant)
   add('kick', 'print the accepted envelope as JSON')
     .description('put somebody out, until you invite it again')
     .argument('<participant>', 'who')
     .option('--for <time>', 'for so long, such as 1h')
-    .action(async (participant: string, flags: SpanFlags) => {
-      const { kickParticipant } = await import('../trust/members.js')
-      await kickParticipant(participant, flags)
-    })
+    .action(kickParticipant)
   add('pause', 'print the accepted envelope as JSON')
     .description('keep participants from doing more than answering')
     .argument('<participant...>', 'who')
     .option('--for <time>', 'for so long, such as 10m')
-    .action(async (participants: string[], flags: SpanFlags) => {
-      const { pauseParticipants } = await import('../trust/members.js')
-      await pauseParticipants(participants, flags)
-    })
+    .action(pauseParticipants)
   add('resume', 'print the accepted envelope as JSON')
     .description('let paused participants go on')
     .argument('<participant...>', 'who')
-    .action(async (participants: string[], flags: ReasonFlags) => {
-      const { resumeParticipants } = await import('../trust/members.js')
-      await resumeParticipants(participants, flags)
-    })
+    .action(resumeParticipants)
+}
+
+interface SpanFlags extends ReasonFlags {
+  readonly for?: string
+}
+
+/** `meup invite` */
+function inviteParticipant(id: string, words: readonly string[], flags: GrantFlags): Promise<void> {
+  const capabilities = parseCapabilities(words)
+  const terms = buildTerms(flags)
+  const { url, space: name } = resolveTarget(flags)
+  return withSpace(flags, async (space) => {
+    const invitation = await space.invite(id, capabilities, terms)
+    if (flags.json) return void printJson(invitation)
+    if (invitation.token === undefined)
+      return void printNotice(`${id} may come back, with the token that it has`)
+    print(invitation.token)
+    printNotice(
+      `this token is shown once; ${id} enters with MEUP_TOKEN=<token> meup join --url ${url} --space ${name}`,
+    )
+  })
+}
+
+/** `meup kick` */
+function kickParticipant(id: string, { for: span, reason, ...flags }: SpanFlags): Promise<void> {
+  const untilTs = parseExpiry({ for: span })
+  return withSpace(flags, async (space) => {
+    const kick = await space.kick(id, omitUndefined({ reason, untilTs }))
+    if (flags.json) return void printJson(kick)
+    printNotice(`${id} is kept out until ${untilTs ?? 'it is invited again'}`)
+  })
+}
+
+/** `meup pause` */
+function pauseParticipants(
+  ids: readonly string[],
+  { for: span, reason, ...flags }: SpanFlags,
+): Promise<void> {
+  const timeoutSeconds = span === undefined ? undefined : parseTimeSpan(span, '--for') / 1000
+  return withSpace(flags, async (space) => {
+    const pause = await space.pause(ids, omitUndefined({ reason, timeoutSeconds }))
+    if (flags.json) printJson(pause)
+    else printNotice(`paused; meup resume ${ids.join(' ')} lets go on`)
+  })
+}
+
+/** `meup resume` */
+function resumeParticipants(ids: readonly string[], { reason, ...flags }: ReasonFlags): Promise<void> {
+  return withSpace(flags, async (space) => {
+    const resumption = await space.resume(ids, reason)
+    if (flags.json) printJson(resumption)
+  })
 }

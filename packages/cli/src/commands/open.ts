@@ -1,14 +1,69 @@
+import { spawn } from 'node:child_process'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
-import { withConnection } from '../connection.js'
-import type { OpenFlags } from '../open/open.js'
+import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
+import { buildUrl, postJson } from '../lib/http-client.js'
+import { print, printNotice } from '../lib/output.js'
 
-/** `meup open`: the page of a space, signed in. What it needs is loaded when it runs. */
+/** `meup open`: the page of a space, signed in. */
 export function addOpen(program: Command): void {
   withConnection(program.command('open'), 'print one JSON object')
     .description('open the page in your browser, signed in: by a link that works once, within a minute')
     .option('--no-browser', 'only print the link')
-    .action(async (flags: OpenFlags) => {
-      const { open } = await import('../open/open.js')
-      await open(flags)
-    })
+    .action(open)
 }
+
+interface OpenFlags extends ConnectionFlags {
+  readonly browser: boolean
+}
+
+/** `meup open`: has the gateway make a one-time code, and opens the page with it, or prints where that is. */
+async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
+  const at = resolveTarget(flags)
+  const { code, expiresAt } = await postJson<{ code: string; expiresAt: string }>(at, 'links')
+  const url = `${buildUrl(at.url, '')}#/open/${code}`
+  if (json) {
+    print(JSON.stringify({ url, expiresAt }))
+    return
+  }
+  print(url)
+  const isOpened = browser && process.stdout.isTTY === true && (await openBrowser(url, process.cwd()))
+  printNotice(`${isOpened ? 'your browser opens it; it' : 'it'} works once, until ${expiresAt}`)
+}
+
+/** Commands that open a file in the default application. */
+const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
+  darwin: 'open',
+  linux: 'xdg-open',
+  win32: 'explorer',
+}
+
+/**
+ * Has the browser go to an address that nobody else may see. It is not handed over on a command line, which every user of
+ * the machine could read, but in a file of this folder's `.meup`. Whether there was a way.
+ */
+async function openBrowser(url: string, folder: string): Promise<boolean> {
+  const opener = openers[process.platform]
+  const directory = join(folder, '.meup')
+  if (opener === undefined || !existsSync(directory)) return false
+  const file = join(directory, 'open.html')
+  rmSync(file, { force: true }) // A new file has the mode that it is made with.
+  writeFileSync(file, redirection(url), { mode: 0o600, flag: 'wx' })
+  const child = spawn(opener, [pathToFileURL(file).href], { detached: true, stdio: 'ignore' })
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(false))
+    child.on('spawn', () => {
+      child.unref()
+      resolve(true)
+    })
+  })
+}
+
+const redirection = (url: string): string => `<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url=${url.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}">
+<title>meup</title>
+`

@@ -1,9 +1,20 @@
+import { ConnectionError, type Grant, type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { type ProposalView, printable } from '@meup/folds'
+import { correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
-import { type ConnectionFlags, withConnection } from '../connection.js'
-import type { ApproveFlags, RefuseFlags } from '../trust/proposals.js'
-import { seconds } from './seconds.js'
+import { type ConnectionFlags, enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
+import { omitUndefined, parseSeconds } from '../lib/options.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import {
+  findOpenProposal,
+  formatProposal,
+  getContentText,
+  isOpenProposal,
+  readProposals,
+  toProposalJson,
+} from '../lib/proposals.js'
 
-/** `meup proposals …`. What they need is loaded when they run. */
+/** `meup proposals …`. */
 export function addProposals(program: Command): void {
   const group = program
     .command('proposals')
@@ -12,36 +23,26 @@ export function addProposals(program: Command): void {
   withConnection(group.command('ls').alias('list'), 'print proposals as JSON, one a line')
     .description('show what waits for a decision')
     .option('--all', 'show what was decided as well, and how it ended')
-    .action(async (flags: ConnectionFlags & { all?: boolean }) => {
-      const { listProposals } = await import('../trust/proposals.js')
-      await listProposals(flags)
-    })
+    .action(listProposals)
   withId(group.command('approve'))
     .description('do what was proposed, and print what it gives back')
     .option('--why <rationale>', 'why, for everyone to read')
     .option('--always', 'also grant the proposer to do the same alone from now on')
     .option('--timeout <seconds>', 'how long to wait for the result', '60')
     .action(async (id: string, { timeout, ...flags }: ApproveFlags & { timeout: string }) => {
-      const timeoutMs = 1000 * seconds(timeout, '--timeout')
-      const { approveProposal } = await import('../trust/proposals.js')
+      const timeoutMs = 1000 * parseSeconds(timeout, '--timeout')
       await approveProposal(id, timeoutMs, flags)
     })
   withId(group.command('reject'))
     .description('refuse what was proposed')
     .option('--reason <reason>', 'why, in a word', 'disagree')
     .option('--message <text>', 'why, in a sentence')
-    .action(async (id: string, flags: RefuseFlags) => {
-      const { rejectProposal } = await import('../trust/proposals.js')
-      await rejectProposal(id, flags)
-    })
+    .action(rejectProposal)
   withId(group.command('withdraw'))
     .description('take back what you proposed yourself')
     .option('--reason <reason>', 'why, in a word', 'no longer needed')
     .option('--message <text>', 'why, in a sentence')
-    .action(async (id: string, flags: RefuseFlags) => {
-      const { withdrawProposal } = await import('../trust/proposals.js')
-      await withdrawProposal(id, flags)
-    })
+    .action(withdrawProposal)
 }
 
 /** Ids may begin with a dash, and are no options then. */
@@ -49,3 +50,140 @@ const withId = (command: Command): Command =>
   withConnection(command, 'print one JSON object')
     .argument('<id>', 'of the proposal, or how it begins')
     .allowUnknownOption()
+
+interface ApproveFlags extends ConnectionFlags {
+  readonly why?: string
+  readonly always?: boolean
+}
+
+interface RefuseFlags extends ConnectionFlags {
+  readonly reason: string
+  readonly message?: string
+}
+
+/** `meup proposals ls` */
+async function listProposals({ all = false, ...flags }: ConnectionFlags & { all?: boolean }): Promise<void> {
+  const proposals = await readProposals(resolveTarget(flags), { answers: all })
+  const now = Date.now()
+  const shown = all ? proposals : proposals.filter((each) => isOpenProposal(each, now))
+  for (const each of shown) {
+    if (flags.json) printJson(toProposalJson(each, now))
+    else for (const line of formatProposal(each, now)) print(line)
+  }
+  if (!flags.json && shown.length === 0) printNotice(all ? 'nothing was proposed' : 'no proposal is open')
+}
+
+/** `meup proposals approve`: sends the proposed request and prints its result. */
+function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Promise<void> {
+  return decide(id, flags, async (space, proposal) => {
+    mustNotBeRejected(proposal, space.id)
+    const options = omitUndefined({ why: flags.why })
+    if (!flags.always) {
+      printResult(await space.proposals.approve(proposal.id, { ...options, timeoutMs }), flags.json)
+      return
+    }
+    const result = awaitProposalResult(space, proposal.id, timeoutMs)
+    const grant = await space.proposals.allowAlways(proposal.id, options)
+    printGrant(grant)
+    printResult(await result, flags.json, { grant })
+  })
+}
+
+/** `meup proposals reject` */
+function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
+  return decide(id, flags, async (space, proposal) => {
+    mustNotBeRejected(proposal, space.id)
+    const { id, source } = proposal
+    const reasons = omitUndefined({ reason, message })
+    await space.proposals.reject(id, reasons)
+    if (flags.json) printJson({ id, state: 'rejected', by: space.id, ...reasons })
+    else printNotice(`${id} is rejected; ${source.from} is told why`)
+  })
+}
+
+/** `meup proposals withdraw`: of one's own. */
+function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
+  return decide(id, flags, async (space, { id }) => {
+    const payload = omitUndefined({ reason, message })
+    await space.send({ kind: Kind.mcpWithdraw, correlationId: id, payload })
+    if (flags.json) printJson({ id, state: 'withdrawn', by: space.id, ...payload })
+    else printNotice(`${id} is withdrawn`)
+  })
+}
+
+function mustNotBeRejected({ id, rejections }: ProposalView, by: string): void {
+  if (rejections.every((each) => each.by !== by)) return
+  throw new ProtocolError('forbidden', `${by} has rejected ${id} already; leave it to others`)
+}
+
+const printGrant = ({ id, recipient }: Grant): boolean =>
+  printNotice(`${recipient} has the grant ${id}; meup caps revoke ${id} takes it back`)
+
+/** Enters the space where the proposal was made, so that this connection knows it to the letter. */
+async function decide(
+  start: string,
+  flags: ConnectionFlags,
+  act: (space: SpaceClient, proposal: ProposalView) => Promise<void>,
+): Promise<void> {
+  const proposal = findOpenProposal(await readProposals(resolveTarget(flags)), start, Date.now())
+  const space = await enterSpace(flags, { after: proposal.source.seq - 1 })
+  try {
+    await isShown(space, proposal)
+    await act(space, proposal)
+  } finally {
+    space.close()
+  }
+}
+
+/** Resolves when this connection was shown the proposal. */
+async function isShown(space: SpaceClient, { id, source }: ProposalView): Promise<void> {
+  if (space.welcome.resume.from > source.seq) {
+    throw new ProtocolError('proposal_not_found', `the proposal ${id} is no longer in the log`)
+  }
+  for await (const envelope of space.envelopes()) if (envelope.id === id) return
+}
+
+type Result = Readonly<Record<string, unknown>>
+
+/**
+ * What comes of a proposal that this participant is about to carry out. Rejects with `ToolError` for an error, with
+ * `ConnectionError` when the answer takes longer than so many milliseconds, or the space is closed.
+ */
+function awaitProposalResult(space: SpaceClient, proposal: string, timeoutMs: number): Promise<Result> {
+  const { head } = space.welcome.space // What is shown of before was carried out before.
+  const result = new Promise<Result>((resolve, reject) => {
+    const requests = new Set<string>()
+    const late = (): void => reject(new ConnectionError('timeout', `no response within ${timeoutMs} ms`))
+    const timer = setTimeout(late, timeoutMs)
+    space.on('closed', (error) => {
+      clearTimeout(timer)
+      reject(error ?? new ConnectionError('closed', 'the connection was closed'))
+    })
+    space.on('envelope', (envelope) => {
+      if ((envelope.seq ?? 0) <= head) return
+      const about = correlations(envelope)
+      if (envelope.kind === Kind.mcpRequest && envelope.from === space.id && about.includes(proposal)) {
+        requests.add(envelope.id)
+      } else if (envelope.kind === Kind.mcpResponse && about.some((id) => requests.has(id))) {
+        const { result = {}, error } = envelope.payload
+        if (error === undefined) resolve(result)
+        else reject(new ToolError(error.message, error.code, error.data))
+      }
+    })
+  })
+  result.catch(() => {}) // Whoever is refused the request does not ask for its result.
+  return result
+}
+
+/** Prints the result of an MCP request: the text of a tool, or JSON. Throws `ToolError` where the tool says it failed. */
+function printResult(
+  result: Readonly<Record<string, unknown>>,
+  json: boolean | undefined,
+  beside: object = {},
+): void {
+  const { content, isError } = result
+  const text = getContentText(content, '\n')
+  if (isError === true) throw new ToolError(text || 'the tool failed without saying why')
+  if (json || text === undefined) printJson({ ...result, ...beside })
+  else print(printable(text))
+}

@@ -1,15 +1,37 @@
+import { reasoningCommand } from '@meup/folds'
 import type { Command } from 'commander'
-import { withConnection } from '../connection.js'
-import type { ReasoningFlags } from '../reasoning/print-reasoning.js'
+import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
+import { exitCodes } from '../lib/exit.js'
+import { getThreadId } from '../lib/http-client.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { getStdoutStyle } from '../lib/style.js'
+import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 
-/** `meup reasoning [number|all]`. What it needs is loaded when it runs. */
+/** `meup reasoning [number|all]`. */
 export function addReasoning(program: Command): void {
   withConnection(program.command('reasoning'), 'print turns as JSON, one a line')
     .description('show why an agent used its tools: in its latest turn, in the turn with a number, or in all')
     .argument('[turn]', 'a number, or all', '')
     .option('--thread <agent>', 'whose turns (default: of who answered last)')
-    .action(async (turn: string, flags: ReasoningFlags) => {
-      const { printReasoning } = await import('../reasoning/print-reasoning.js')
-      await printReasoning(turn, flags)
-    })
+    .action(printReasoning)
+}
+
+interface ReasoningFlags extends ConnectionFlags {
+  readonly thread?: string
+}
+
+/** `meup reasoning [number|all]`: why an agent used its tools. */
+async function printReasoning(argument: string, { thread, ...flags }: ReasoningFlags): Promise<void> {
+  const at = resolveTarget(flags)
+  const agent = thread ?? (await findLatestAnswerer(at))
+  if (agent === undefined) throw createNoAnswererError('--thread <agent>')
+  const turns = await readRequestedTurns(at, getThreadId(at.space, agent), argument)
+  const isMissing = turns.length === 0 && argument !== '' && argument !== 'all'
+  if (isMissing) process.exitCode = exitCodes.error
+  if (flags.json && !isMissing) {
+    turns.forEach(printJson)
+    return
+  }
+  const lines = reasoningCommand(argument, { turns, isActive: thread === undefined }, getStdoutStyle())
+  lines.forEach(isMissing ? printNotice : print)
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, withConnection } from '../connection.js'
-import { UsageError } from '../exit.js'
-import { count } from './count.js'
+import { type ConnectionFlags, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { parseCount } from '../lib/options.js'
 
 interface Flags extends ConnectionFlags {
   readonly speed?: string
@@ -11,7 +11,7 @@ interface Flags extends ConnectionFlags {
   readonly name?: string
 }
 
-/** `meup replay`: plays a log again. What it needs is loaded when it runs. */
+/** `meup replay`: plays a log again. Its work is loaded when it runs. */
 export function addReplay(program: Command): void {
   withConnection(program.command('replay'), 'print envelopes as JSON, one a line; with --into one object')
     .description('play a log again, at the terminal or into a space of its own')
@@ -27,8 +27,8 @@ export function addReplay(program: Command): void {
       const { replay } = await import('../replay/replay.js')
       await replay(file, {
         ...others,
-        ...(from !== undefined && { from: count(from, '--from') }),
-        ...(to !== undefined && { to: count(to, '--to') }),
+        ...(from !== undefined && { from: parseCount(from, '--from') }),
+        ...(to !== undefined && { to: parseCount(to, '--to') }),
       })
     })
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, enter, withConnection } from '../connection.js'
-import { UsageError } from '../exit.js'
-import { print, printJson } from '../output.js'
-import { parseObject } from '../parse-object.js'
+import { type ConnectionFlags, enterSpace, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { parseObject } from '../lib/options.js'
+import { print, printJson } from '../lib/output.js'
 
 interface SendFlags extends ConnectionFlags {
   readonly to?: string[]
@@ -23,8 +23,8 @@ export function addSend(program: Command): void {
     .option('--context <path>', 'context it belongs to')
     .option('--reply <id>', 'id of the envelope it answers')
     .action(async (message: string | undefined, flags: SendFlags) => {
-      const payload = payloadOf(message, flags.payload)
-      const space = await enter(flags)
+      const payload = buildPayload(message, flags.payload)
+      const space = await enterSpace(flags)
       try {
         const { to, kind, context, reply } = flags
         const accepted = await space.send({
@@ -42,7 +42,7 @@ export function addSend(program: Command): void {
     })
 }
 
-function payloadOf(message: string | undefined, json: string | undefined): object {
+function buildPayload(message: string | undefined, json: string | undefined): object {
   if (json === undefined) return message === undefined ? {} : { message }
   if (message !== undefined) throw new UsageError('give a message or --payload, not both')
   return parseObject(json, '--payload')

@@ -1,11 +1,16 @@
+import type { AnyEnvelope } from '@meup/protocol'
 import type { Command } from 'commander'
-import { withConnection } from '../connection.js'
-import type { WatchFlags } from '../watch/watch.js'
-import { count } from './count.js'
+import { enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
+import { exitCodes } from '../lib/exit.js'
+import { readLog } from '../lib/http-client.js'
+import { parseCount } from '../lib/options.js'
+import { createPrinter } from '../render/conversation.js'
+import { type FilterFlags, readFilter } from '../view/filter.js'
+import type { ViewFlags } from '../view/view.js'
 
 type Flags = Omit<WatchFlags, 'from' | 'tail'> & { readonly from?: string; readonly tail?: string }
 
-/** `meup watch`: prints what happens, from a place in the log if asked. What it needs is loaded when it runs. */
+/** `meup watch`: prints what happens, from a place in the log if asked. */
 export function addWatch(program: Command): void {
   withConnection(program.command('watch'))
     .description('print what happens in a space')
@@ -18,11 +23,61 @@ export function addWatch(program: Command): void {
     .option('--reasoning <detail>', 'full, boundaries (no thoughts), or none')
     .option('--verbose', 'say as well what went wrong when Ctrl+T was pressed')
     .action(async ({ from, tail, ...flags }: Flags) => {
-      const { watch } = await import('../watch/watch.js')
       await watch({
         ...flags,
-        ...(from !== undefined && { from: count(from, '--from') }),
-        ...(tail !== undefined && { tail: count(tail, '--tail') }),
+        ...(from !== undefined && { from: parseCount(from, '--from') }),
+        ...(tail !== undefined && { tail: parseCount(tail, '--tail') }),
       })
     })
+}
+
+interface WatchFlags extends ViewFlags, FilterFlags {
+  /** First seq. */
+  readonly from?: number
+  /** Number of latest envelopes to begin with. */
+  readonly tail?: number
+  readonly follow: boolean
+}
+
+/** `meup watch`: prints what happens, from a place in the log if asked, and goes on. */
+const watch = (flags: WatchFlags): Promise<void> => (flags.follow ? follow(flags) : printLog(flags))
+
+async function follow(flags: WatchFlags): Promise<void> {
+  const { openView } = await import('../view/conversation-view.js')
+  const { from, tail } = flags
+  const filter = readFilter(flags)
+  const { subscription } = filter
+  const space = await enterSpace(
+    flags,
+    from !== undefined ? { after: from - 1 } : tail !== undefined ? { tail } : {},
+  )
+  const view = openView(space, flags, { echoes: false, filter })
+  space.on('reconnecting', (inMs, reason) =>
+    view.notify(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
+  )
+  process.once('SIGINT', () => process.exit(exitCodes.interrupted))
+  try {
+    const envelopes = space.envelopes()
+    if (subscription !== undefined) await space.subscribe(subscription)
+    for await (const envelope of envelopes) view.show(envelope)
+  } finally {
+    view.close()
+    space.close()
+  }
+}
+
+/** Prints the log over HTTP, without appearing as present. */
+async function printLog(flags: WatchFlags): Promise<void> {
+  const { from, tail, json } = flags
+  const { query } = readFilter(flags)
+  const show = createPrinter(json)
+  const at = resolveTarget(flags)
+  if (from === undefined && tail !== undefined) {
+    const last: AnyEnvelope[] = []
+    for await (const envelope of readLog(at, query, 'desc')) if (last.push(envelope) === tail) break
+    for (const envelope of last.reverse()) show(envelope)
+  } else {
+    const after = `${(from ?? 1) - 1}`
+    for await (const envelope of readLog(at, { ...query, after })) show(envelope)
+  }
 }

@@ -1,4 +1,16 @@
-import type { SpaceConfig } from '@meup/gateway'
+import { isAbsolute, resolve } from 'node:path'
+import type { ParticipantConfig, SpaceConfig } from '@meup/gateway'
+import { type Capability, defaultLimits, defaultRates, Kind, type Limits } from '@meup/protocol'
+import { defaultSafety, type SafetySettings } from '@meup/safety'
+import { isAddress, parseDuration, parseListen } from './notation.js'
+import {
+  type FileLimits,
+  type FileParticipant,
+  type FileSafety,
+  type FileShared,
+  type FileSpace,
+  toRules,
+} from './schema.js'
 
 /** What `space.yaml` says, with defaults filled in and paths made absolute. */
 export interface Config {
@@ -14,7 +26,7 @@ export interface Config {
   readonly several: boolean
 }
 
-export interface GatewaySettings {
+interface GatewaySettings {
   readonly host: string
   /** 0 = any free port. */
   readonly port: number
@@ -49,7 +61,7 @@ export interface AuthSettings {
 
 export interface SpaceEntry {
   readonly config: SpaceConfig
-  /** What is to be run, by the participant that it is. */
+  /** Programs to run, by participant id. */
   readonly programs: Readonly<Record<string, Program>>
 }
 
@@ -82,4 +94,105 @@ export interface ProcessProgram extends Command {
   readonly restart: 'never' | 'on-failure' | 'always'
   /** Whether `meup up` starts it again when its files change. */
   readonly watch: boolean
+}
+
+const defaultCapabilities: readonly Capability[] = [Kind.chat]
+/** Capabilities of an MCP server: results, and notifications about its work [MEUP-3]. */
+const mcpCapabilities: readonly Capability[] = [
+  Kind.mcpResponse,
+  { kind: Kind.mcpRequest, payload: { method: 'notifications/**' } },
+]
+
+export function toGateway({
+  listen = '127.0.0.1:8080',
+  origins = [],
+  trustProxy = false,
+}: NonNullable<FileShared['gateway']>): GatewaySettings {
+  return { ...parseListen(listen), origins, trustProxy }
+}
+
+export function toStorage(storage: NonNullable<FileShared['storage']>, directory: string): StorageSettings {
+  if (storage.kind === 'memory') return { kind: 'memory' }
+  if (storage.kind === 'jetstream') {
+    const { servers, replicas = 1, credentials, path = '.meup/replica.db' } = storage
+    return {
+      kind: 'jetstream',
+      servers,
+      replicas,
+      ...(credentials !== undefined && { credentials: resolve(directory, credentials) }),
+      path: resolve(directory, path),
+    }
+  }
+  const { path = '.meup/space.db', durability = 'process' } = storage
+  return { kind: 'sqlite', path: resolve(directory, path), durability }
+}
+
+export function toAuth({ jwt }: NonNullable<FileShared['auth']>, directory: string): AuthSettings {
+  if (jwt === undefined) return {}
+  return { jwt: { ...jwt, jwks: isAddress(jwt.jwks) ? jwt.jwks : resolve(directory, jwt.jwks) } }
+}
+
+export function toSpaceEntry(name: string, space: FileSpace, directory: string): SpaceEntry {
+  const { reasoning: { collaborative = true, abandonAfter = '60s' } = {}, participants = {} } = space
+  const usual = space.defaults?.capabilities ?? defaultCapabilities
+  const programs = Object.entries(participants).flatMap(([id, participant]) => {
+    const program = toProgram(participant, directory)
+    return program === undefined ? [] : [[id, program] as const]
+  })
+  return {
+    config: {
+      name,
+      participants: mapValues(participants, (participant) => toParticipant(participant, usual)),
+      defaults: { capabilities: usual },
+      ...(space.guest && { guest: { capabilities: space.guest.capabilities ?? [] } }),
+      limits: toLimits(space.limits ?? {}),
+      reasoning: { collaborative, abandonAfterMs: parseDuration(abandonAfter) },
+      safety: toSafety(space.safety ?? {}),
+      mcp: { visibility: space.mcp?.visibility ?? 'everyone' },
+      retention: { days: space.retention?.days ?? 30 },
+    },
+    programs: Object.fromEntries(programs),
+  }
+}
+
+function toLimits({ rates, ...sizes }: FileLimits): Limits {
+  const { maxResultBytes = defaultLimits.maxResultBytes } = sizes
+  const sendBufferBytes = 4 * 1024 * 1024 + 2 * maxResultBytes
+  return { ...defaultLimits, sendBufferBytes, ...sizes, rates: { ...defaultRates, ...rates } }
+}
+
+const toSafety = (safety: FileSafety): SafetySettings => ({ ...defaultSafety, ...safety, ...toRules(safety) })
+
+function toParticipant(
+  { kind, capabilities, limits }: FileParticipant,
+  usual: readonly Capability[],
+): ParticipantConfig {
+  const { rates } = limits ?? {}
+  return {
+    kind,
+    capabilities: capabilities ?? (kind === 'mcp' ? mcpCapabilities : usual),
+    ...(rates && { rates }),
+  }
+}
+
+function toProgram(participant: FileParticipant, directory: string): Program | undefined {
+  if (participant.kind !== 'mcp' && participant.kind !== 'process') return undefined
+  if ('url' in participant) {
+    const { url, headers = {} } = participant
+    return { kind: 'mcp', url, headers }
+  }
+  const { args = [], env = {} } = participant
+  const common = { command: toCommand(participant.command, directory), args, env }
+  if (participant.kind === 'mcp') return { kind: 'mcp', ...common }
+  const { restart = 'on-failure', watch = true } = participant
+  return { kind: 'process', ...common, restart, watch }
+}
+
+/** A bare name is looked up in PATH; anything else is a path. */
+function toCommand(command: string, directory: string): string {
+  return command.includes('/') && !isAbsolute(command) ? resolve(directory, command) : command
+}
+
+function mapValues<A, B>(values: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]))
 }

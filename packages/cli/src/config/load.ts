@@ -1,16 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { imitationsIn } from '@meup/protocol'
-import type { Config } from './config.js'
+import { type Config, toAuth, toGateway, toSpaceEntry, toStorage } from './config.js'
 import { ConfigError } from './config-error.js'
-import { expandVariables } from './expand.js'
-import { plainValue, readYaml } from './read-yaml.js'
 import { type FileShared, type FileSpace, OneSpaceFile, SeveralSpacesFile } from './schema.js'
-import { type Finding, locate, type Source } from './source.js'
-import { toAuth, toGateway, toSpaceEntry, toStorage } from './to-config.js'
 import { isMapValue, validate } from './validate.js'
+import { expandVariables, type Finding, locate, plainValue, readYaml, type Source } from './yaml-source.js'
 
-/** What a file says, and where it says it. */
+/** A configuration with the positions of its settings in the file. */
 export interface ConfigFile {
   readonly config: Config
   readonly source: Source
@@ -27,7 +24,7 @@ export function loadConfig(path: string, env: NodeJS.ProcessEnv = process.env): 
   return readConfig(path, env).config
 }
 
-/** The same, with the places of what it says. */
+/** Like `loadConfig`, with the positions of the settings. */
 export function readConfig(path: string, env: NodeJS.ProcessEnv = process.env): ConfigFile {
   return parseFile(readText(path), { file: path, env })
 }
@@ -44,7 +41,7 @@ export function parseFile(text: string, options: ReadOptions): ConfigFile {
   const told = new Set<string>()
   const report = ({ path, message, at }: Finding) => {
     const name = path.join('.')
-    // What follows from a mistake that has been told would only distract from it.
+    // Mistakes that follow from a reported one would only distract from it.
     if (!told.has(name)) problems.push({ ...locate(source, path, at), path: name, message })
     told.add(name)
   }

@@ -5,7 +5,7 @@ export const listenPattern =
 /** An absolute address that fetch takes, and that holds no secret but perhaps in its query. */
 export const addressPattern = '^https?://[^/?#@\\s]+([/?][^#\\s]*)?$'
 
-/** Where public keys are: an address that nobody on the way can answer for, or a path. */
+/** Location of public keys: an HTTPS or loopback address, which cannot be intercepted, or a path. */
 export const keysPattern =
   '^(https://[^/?#@\\s]+([/?][^#\\s]*)?|http://(localhost|127(\\.\\d{1,3}){3}|\\[::1\\])(:\\d+)?([/?][^#\\s]*)?|(?![A-Za-z][\\w+.-]*://).+)$'
 
@@ -15,8 +15,7 @@ export const headerPattern = '^[\\t\\x20-\\x7e\\x80-\\xff]*$'
 /** A whole number and its unit. So few digits keep it below the 24 days that a timer can wait. */
 export const durationPattern = '^(\\d{1,9}ms|\\d{1,6}s|\\d{1,4}m|\\d{1,2}h)$'
 
-const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
-const isUnit = (text: string): text is keyof typeof units => Object.hasOwn(units, text)
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** Reads `127.0.0.1:8080`, `localhost:0` or `[::1]:8080`; the host comes without brackets. Throws `RangeError`. */
 export function parseListen(text: string): { host: string; port: number } {
@@ -29,11 +28,18 @@ export function parseListen(text: string): { host: string; port: number } {
 /** Whether it is an address, and not a path. */
 export const isAddress = (text: string): boolean => /^https?:\/\//.test(text)
 
-/** Reads `500ms`, `60s`, `5m` or `2h` and gives milliseconds. Throws `RangeError`. */
+/** Reads `500ms`, `60s`, `5m`, `2h` or `7d` and gives milliseconds. Throws `RangeError`. */
 export function parseDuration(text: string): number {
-  const [, amount, unit = ''] = /^(\d+)([a-z]+)$/.exec(text) ?? []
-  if (!new RegExp(durationPattern).test(text) || !isUnit(unit)) {
-    throw new RangeError(`${text} is not a duration, such as 500ms, 60s, 5m or 2h`)
-  }
-  return Number(amount) * units[unit]
+  const [, amount, unit = ''] = /^(\d{1,6}(?=[smhd]$)|\d{1,9}(?=ms$))([a-z]+)$/.exec(text) ?? []
+  const ms = Number(amount) * (unitMs[unit] ?? Number.NaN)
+  if (Number.isNaN(ms)) throw new RangeError(`${text} is not a duration, such as 500ms, 60s, 5m, 2h or 7d`)
+  return ms
+}
+
+/** `90 s`, `10 min`, `36 h` or `3 d`, rounded up. */
+export function formatDuration(ms: number): string {
+  if (ms <= 120_000) return `${Math.ceil(ms / 1000)} s`
+  if (ms <= 7_200_000) return `${Math.ceil(ms / 60_000)} min`
+  if (ms <= 172_800_000) return `${Math.ceil(ms / 3_600_000)} h`
+  return `${Math.ceil(ms / 86_400_000)} d`
 }

@@ -1,24 +1,295 @@
-import { ParticipantId, SpaceName } from '@meup/protocol'
-import { type Static, Type } from '@sinclair/typebox'
-import { durationPattern } from './notation.js'
-import { participant, rates } from './participant-schema.js'
-import { safety } from './safety-schema.js'
-import { atLeast, capabilities, flag, map, named, oneOf, refused } from './schema-parts.js'
-import { auth, gateway, storage } from './server-schema.js'
+import {
+  type Capability,
+  compileCapabilities,
+  ParticipantId,
+  PatternError,
+  type RateClass,
+  SpaceName,
+} from '@meup/protocol'
+import { compileSafety, defaultSafety, SafetyError, type SafetySettings } from '@meup/safety'
+import {
+  Kind,
+  type Static,
+  type TProperties,
+  type TSchema,
+  type TString,
+  Type,
+  TypeRegistry,
+} from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { addressPattern, durationPattern, headerPattern, keysPattern, listenPattern } from './notation.js'
+
+/** A mistake inside a value of the right shape. */
+export interface ProblemInside {
+  /** JSON pointer into the value. */
+  readonly pointer: string
+  readonly message: string
+}
+
+/** An interface, so that types inferred from the schemas can refer to it by name. */
+interface CapabilityList extends ReadonlyArray<Capability> {}
+
+/** Mistakes in a list of capabilities: the first one in each, otherwise the first in their combination. */
+function capabilityProblems(value: unknown): ProblemInside[] {
+  if (!Array.isArray(value)) return [{ pointer: '', message: 'must be a list' }]
+  const each = value.flatMap((capability: Capability, i) =>
+    compileCapabilityList([capability]).map(({ pointer, message }) => ({
+      pointer: pointer.replace('/0', `/${i}`),
+      message,
+    })),
+  )
+  return each.length > 0 ? each : compileCapabilityList(value)
+}
+
+function compileCapabilityList(list: readonly Capability[]): ProblemInside[] {
+  try {
+    compileCapabilities(list)
+    return []
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    return [{ pointer: error.path, message: error.problem }]
+  }
+}
+
+/** Mistakes in well-formed rules: the first one in each, otherwise the first in their combination. */
+function safetyProblems({ rules, policy }: Pick<SafetySettings, 'rules' | 'policy'>): ProblemInside[] {
+  const each = [
+    ...rules.flatMap((rule, index) => inOne({ rules: [rule] }, `/rules/${index}`)),
+    ...policy.flatMap((rule, index) => inOne({ policy: [rule] }, `/policy/${index}`)),
+  ]
+  return each.length > 0 ? each : compileRules({ rules, policy })
+}
+
+const inOne = (settings: Partial<SafetySettings>, pointer: string): ProblemInside[] =>
+  compileRules(settings).map((problem) => ({
+    ...problem,
+    pointer: problem.pointer.replace(/^\/\w+\/0/, pointer),
+  }))
+
+function compileRules(settings: Partial<SafetySettings>): ProblemInside[] {
+  try {
+    compileSafety({ ...defaultSafety, ...settings })
+    return []
+  } catch (error) {
+    if (!(error instanceof SafetyError)) throw error
+    return [{ pointer: error.path, message: error.message }]
+  }
+}
+
+// A description completes the sentence "must be …", which validate.ts writes.
+
+const flag = Type.Boolean({ description: 'true or false' })
+const text = Type.String({ description: 'text; numbers, true and false need quotes here' })
+const word = Type.String({ minLength: 1, description: 'text, and not empty' })
+
+const atLeast = (minimum: number) =>
+  Type.Integer({ minimum, description: `a whole number, ${minimum} or more` })
+
+const oneOf = <T extends string>(...values: T[]) =>
+  Type.Union(
+    values.map((value) => Type.Literal(value)),
+    { description: `one of ${values.join(', ')}` },
+  )
+
+const list = <T extends TSchema>(items: T) => Type.Array(items, { description: 'a list' })
+
+const map = <T extends TProperties>(keys: T) =>
+  Type.Object(keys, { additionalProperties: false, description: 'a map of keys and values' })
+
+/** A map of at least `least` things by name; `names` completes "must be …" for a name. */
+const named = <T extends TSchema>(name: TString, names: string, values: T, least = 0) =>
+  Type.Record(name, values, {
+    additionalProperties: false,
+    minProperties: least,
+    names,
+    description: `a map of names and values${least > 0 ? `, with ${least} or more` : ''}`,
+  })
+
+/** Maps whose key `kind` says which other keys they have; `kinds` completes "must be …" for it. */
+const byKind = <T extends TSchema[]>(kinds: string, variants: [...T]) =>
+  Type.Union(variants, { kinds, description: 'a map of keys and values' })
+
+/** A key that may not be there; the description is all that there is to say. */
+const refused = (description: string) => Type.Optional(Type.Never({ description }))
+
+/** Defines a custom schema; `problemsIn` lists the mistakes in a value. */
+function checked<T>(name: string, problemsIn: (value: unknown) => ProblemInside[]) {
+  TypeRegistry.Set(name, (_schema, value) => problemsIn(value).length === 0)
+  return Type.Unsafe<T>({ [Kind]: name, problemsIn })
+}
+const capabilities = checked<CapabilityList>('meup.capabilities', capabilityProblems)
+
+const name = Type.String({
+  pattern: '^[a-z0-9-]{1,64}$',
+  description: 'a name: up to 64 lower-case letters, digits and -',
+})
+const rule = map({
+  name,
+  pattern: word,
+  keywords: Type.Optional(list(word)),
+  action: Type.Optional(oneOf('mask', 'block')),
+})
+const policy = map({ name, pattern: word, action: oneOf('allow', 'sanitize', 'review', 'block') })
+
+const shape = map({
+  onLeak: Type.Optional(oneOf('mask', 'block')),
+  maxLength: Type.Optional(atLeast(1)),
+  policy: Type.Optional(list(policy)),
+  rules: Type.Optional(list(rule)),
+})
+export type FileSafety = Static<typeof shape>
+
+/** Rules can only be tried where they have the right shape. */
+const usable = checked('meup.safety', (value) =>
+  Value.Check(shape, value) ? safetyProblems(toRules(value)) : [],
+)
+const safety = Type.Intersect([shape, usable])
+
+/** Fills in the defaults. */
+export const toRules = ({
+  rules = [],
+  policy = [],
+}: FileSafety): Pick<SafetySettings, 'rules' | 'policy'> => ({
+  rules: rules.map((each) => ({ action: 'mask', ...each })),
+  policy,
+})
+
+const listen = Type.String({
+  pattern: listenPattern,
+  description: 'HOST:PORT, such as 127.0.0.1:8080 or "[::1]:8080"',
+})
+/** Compared as a whole with what browsers send. */
+const origin = Type.String({
+  pattern: '^[a-z][a-z0-9+.-]*://[^/\\sA-Z]+$',
+  description: 'an origin in lower case and without a path, such as https://app.example',
+})
+const gateway = Type.Optional(
+  map({
+    listen: Type.Optional(listen),
+    origins: Type.Optional(list(origin)),
+    trustProxy: Type.Optional(flag),
+  }),
+)
+
+const server = Type.String({
+  pattern: '^(nats|tls)://[^/\\s@]+$',
+  description: 'an address such as nats://127.0.0.1:4222; credentials belong in a file',
+})
+const replicas = Type.Union([Type.Literal(1), Type.Literal(3), Type.Literal(5)], {
+  description: '1, 3 or 5',
+})
+const storage = Type.Optional(
+  byKind('memory, sqlite or jetstream', [
+    map({ kind: oneOf('memory') }),
+    map({
+      kind: oneOf('sqlite'),
+      path: Type.Optional(word),
+      durability: Type.Optional(oneOf('process', 'power')),
+    }),
+    map({
+      kind: oneOf('jetstream'),
+      servers: Type.Array(server, { minItems: 1, description: 'a list of one address or more' }),
+      replicas: Type.Optional(replicas),
+      credentials: Type.Optional(word),
+      path: Type.Optional(word),
+    }),
+  ]),
+)
+
+const keys = Type.String({
+  pattern: keysPattern,
+  description: 'an https address (http on this machine alone), or the path of a file',
+})
+const auth = Type.Optional(map({ jwt: Type.Optional(map({ issuer: word, audience: word, jwks: keys })) }))
+
+const rate = Type.Optional(
+  map({
+    perSecond: Type.Number({ exclusiveMinimum: 0, description: 'a number above 0' }),
+    burst: Type.Number({ minimum: 1, description: 'a number, 1 or more' }),
+  }),
+)
+const classes = {
+  reasoning: rate,
+  chat: rate,
+  mcp: rate,
+  control: rate,
+  other: rate,
+  bytes: rate,
+  results: rate,
+  work: rate,
+  frames: rate,
+}
+const rates = map(classes satisfies Record<RateClass, TProperties[string]>)
+
+const common = {
+  capabilities: Type.Optional(capabilities),
+  limits: Type.Optional(map({ rates: Type.Optional(rates) })),
+}
+
+const variable = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })
+const program = {
+  command: word,
+  args: Type.Optional(list(text)),
+  env: Type.Optional(named(variable, 'a name of letters, digits and _, not beginning with a digit', text)),
+}
+
+const url = Type.String({
+  pattern: addressPattern,
+  description: 'an address such as https://tools.example/mcp, without user and password',
+})
+const header = Type.String({ pattern: "^[\\w!#$%&'*+.^`|~-]+$" })
+const headers = named(
+  header,
+  'the name of a header, such as authorization',
+  Type.String({ pattern: headerPattern, description: 'one line of text, as a header holds it' }),
+)
+const orUrl = Type.String({
+  ...word,
+  description: `${word.description}; a server elsewhere has a url instead`,
+})
+
+const participant = byKind('one of human, agent, mcp, process', [
+  map({ kind: oneOf('human', 'agent'), ...common }),
+  map({
+    kind: oneOf('mcp'),
+    ...common,
+    ...program,
+    command: orUrl,
+    url: refused('cannot stand beside command; keep one of them'),
+    headers: refused('goes with a url; give a command its secrets in env'),
+  }),
+  map({
+    kind: oneOf('mcp'),
+    ...common,
+    url,
+    headers: Type.Optional(headers),
+    command: refused('cannot stand beside url; keep one of them'),
+    args: refused('goes with a command; a url has none'),
+    env: refused('goes with a command; give a url its secrets in headers'),
+  }),
+  map({
+    kind: oneOf('process'),
+    ...common,
+    ...program,
+    restart: Type.Optional(oneOf('never', 'on-failure', 'always')),
+    watch: Type.Optional(flag),
+  }),
+])
+export type FileParticipant = Static<typeof participant>
 
 const spaceName = 'a name: up to 63 lower-case letters, digits and -, not beginning with -'
 const participantId = 'an id: up to 64 letters, digits and . _ -, beginning with a letter or digit'
 
-const count = Type.Optional(atLeast(1))
+const positiveInteger = Type.Optional(atLeast(1))
 const limits = map({
-  maxEnvelopeBytes: count,
-  maxResultBytes: count,
-  work: count,
-  sendBufferBytes: count,
-  contextDepth: count,
-  contextLength: count,
-  connectionsPerParticipant: count,
-  agentHops: count,
+  maxEnvelopeBytes: positiveInteger,
+  maxResultBytes: positiveInteger,
+  work: positiveInteger,
+  sendBufferBytes: positiveInteger,
+  contextDepth: positiveInteger,
+  contextLength: positiveInteger,
+  connectionsPerParticipant: positiveInteger,
+  agentHops: positiveInteger,
   rates: Type.Optional(rates),
 })
 export type FileLimits = Static<typeof limits>
@@ -27,9 +298,9 @@ const duration = Type.String({
   pattern: durationPattern,
   description: 'a duration of some days at most, such as 500ms, 60s, 5m or 2h',
 })
-const held = Type.Optional(map({ capabilities: Type.Optional(capabilities) }))
+const capabilityHolder = Type.Optional(map({ capabilities: Type.Optional(capabilities) }))
 
-/** What is said of each space. */
+/** Settings of one space. */
 const space = {
   retention: Type.Optional(map({ days: Type.Optional(atLeast(0)) })),
   limits: Type.Optional(limits),
@@ -38,14 +309,14 @@ const space = {
   ),
   safety: Type.Optional(safety),
   mcp: Type.Optional(map({ visibility: Type.Optional(oneOf('everyone', 'addressees')) })),
-  guest: held,
-  defaults: held,
+  guest: capabilityHolder,
+  defaults: capabilityHolder,
   participants: Type.Optional(named(ParticipantId, participantId, participant)),
 }
 const oneSpace = map(space)
 export type FileSpace = Static<typeof oneSpace>
 
-/** What is said of all of them together. */
+/** Settings shared by all spaces. */
 const shared = { version: Type.Literal(1, { description: '1' }), gateway, storage, auth }
 
 export const OneSpaceFile = map({
@@ -55,17 +326,17 @@ export const OneSpaceFile = map({
 })
 export type FileShared = Pick<Static<typeof OneSpaceFile>, keyof typeof shared>
 
-const inside = refused('belongs in each of the spaces; move it there')
+const perSpaceOnly = refused('belongs in each of the spaces; move it there')
 export const SeveralSpacesFile = map({
   ...shared,
   spaces: named(SpaceName, spaceName, oneSpace, 1),
   space: refused('cannot stand beside spaces; keep one of them'),
-  retention: inside,
-  limits: inside,
-  reasoning: inside,
-  safety: inside,
-  mcp: inside,
-  guest: inside,
-  defaults: inside,
-  participants: inside,
+  retention: perSpaceOnly,
+  limits: perSpaceOnly,
+  reasoning: perSpaceOnly,
+  safety: perSpaceOnly,
+  mcp: perSpaceOnly,
+  guest: perSpaceOnly,
+  defaults: perSpaceOnly,
+  participants: perSpaceOnly,
 })

@@ -1,5 +1,6 @@
-import { dirname } from 'node:path'
-import { createToken, makeTokenFolder, readTokenFile, tokenFile, tokenWarnings } from './token-file.js'
+import { randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 /** A token that cannot be used as it is; the message names its file and says what to do. */
 export class TokenError extends Error {
@@ -9,7 +10,7 @@ export class TokenError extends Error {
 export interface TokenOptions {
   /** Where a file has several spaces, the tokens of each lie in a folder of its name. */
   readonly space?: string
-  /** Told of what works but should not stay so. */
+  /** Called for tokens that work but are weak or exposed. */
   readonly warn?: (message: string) => void
   /** Asked for a token to go on with where one cannot be used; without it that is an error. */
   readonly instead?: (participant: string, error: Error) => string | undefined
@@ -32,20 +33,20 @@ export function ensureTokens(
     else tokens.set(id, token)
   }
   for (const id of participants) {
-    const file = tokenFile(directory, id, space)
+    const file = getTokenPath(directory, id, space)
     try {
       put(id, ensureToken(file, warn))
     } catch (error) {
       put(id, instead(id, error instanceof Error ? error : new Error(String(error))))
     }
   }
-  const folder = dirname(tokenFile(directory, '-', space))
-  for (const { id, owners } of sharers(tokens)) {
+  const folder = dirname(getTokenPath(directory, '-', space))
+  for (const { id, owners } of findSharedTokens(tokens)) {
     const shared = `${owners.join(' and ')} have the same token in ${folder}: give each its own`
     put(id, instead(id, new TokenError(shared)))
   }
-  // What is shared even so would identify nobody.
-  for (const { id } of sharers(tokens)) tokens.delete(id)
+  // A shared token cannot identify a participant.
+  for (const { id } of findSharedTokens(tokens)) tokens.delete(id)
   return Object.fromEntries(tokens)
 }
 
@@ -62,11 +63,99 @@ function ensureToken(file: string, warn: (message: string) => void): string | un
   return read.token
 }
 
-/** A token says who somebody is. Where case does not tell files apart, `ana` and `Ana` would share one. */
-function sharers(tokens: ReadonlyMap<string, string>): { id: string; owners: string[] }[] {
+/** A token identifies one participant. On case-insensitive file systems `ana` and `Ana` would share a file. */
+function findSharedTokens(tokens: ReadonlyMap<string, string>): { id: string; owners: string[] }[] {
   const owners = new Map<string, string[]>()
   for (const [id, token] of tokens) owners.set(token, [...(owners.get(token) ?? []), id])
   return [...owners.values()]
     .filter((ids) => ids.length > 1)
     .flatMap((ids) => ids.map((id) => ({ id, owners: ids })))
+}
+
+/** State of a participant's token file. A revoked file is kept, so that no new token is created for it. */
+export type TokenState =
+  | { readonly state: 'valid'; readonly token: string }
+  | { readonly state: 'missing' | 'revoked' }
+  | { readonly state: 'unusable'; readonly problem: string }
+
+const minTokenChars = 16
+/** Stands in the file of a revoked token; too short for a token, so that it opens nothing anywhere. */
+const revokedMarker = 'revoked'
+/** Characters allowed in an HTTP header, and in the name of a WebSocket subprotocol [MEUP-5.1]. */
+const headerSafe = /^[\x21-\x7e]+$/
+const subprotocolSafe = /^[\w!#$%&'*+.^`|~-]+$/
+
+/** Where the token of a participant lies; where a file has several spaces, those of each lie in a folder of its name. */
+export const getTokenPath = (directory: string, participant: string, space = ''): string =>
+  join(directory, '.meup', 'tokens', space, participant)
+
+export function readTokenFile(file: string): TokenState {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return { state: 'missing' }
+  const token = readFileSync(file, 'utf8').trim()
+  if (token === revokedMarker) return { state: 'revoked' }
+  if (token.length < minTokenChars) {
+    const advice = 'write a longer one, or delete the file to have one made'
+    return unusable(`the token in ${file} is shorter than ${minTokenChars} characters: ${advice}`)
+  }
+  if (!headerSafe.test(token)) {
+    return unusable(`the token in ${file} must be one word of ASCII letters, digits and signs: replace it`)
+  }
+  return { state: 'valid', token }
+}
+
+const unusable = (problem: string): TokenState => ({ state: 'unusable', problem })
+
+/** Problems that do not prevent the token from being used. */
+export function tokenWarnings(file: string, token: string): string[] {
+  const warnings: string[] = []
+  if (!subprotocolSafe.test(token)) {
+    warnings.push(`browsers cannot send the token in ${file}: use letters, digits, - and _ alone`)
+  }
+  if (isOpenToOthers(file)) warnings.push(`others on this machine may read ${file}: chmod 600 it`)
+  return warnings
+}
+
+/** Whether group or others have any right to it. Windows has no such bits and makes them up. */
+export const isOpenToOthers = (file: string): boolean =>
+  process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
+
+/** Makes the folder, for its owner's eyes only. */
+export function makeTokenFolder(directory: string, space = ''): void {
+  mkdirSync(join(directory, '.meup', 'tokens', space), { recursive: true, mode: 0o700 })
+  createOnce(join(directory, '.meup', '.gitignore'), '*\n', 0o644)
+}
+
+/** Makes a token unless the file is there. */
+export const createToken = (file: string): void => createOnce(file, freshToken(), 0o600)
+
+/** Replaces the token atomically: a reader sees either the old or the new one. */
+export const replaceToken = (file: string): void => replace(file, freshToken())
+
+/** Leaves a token that opens nothing. */
+export const revokeToken = (file: string): void => replace(file, `${revokedMarker}\n`)
+
+const freshToken = (): string => `${randomBytes(32).toString('base64url')}\n`
+
+function replace(file: string, content: string): void {
+  renameSync(writeDraft(file, content, 0o600), file)
+}
+
+/** Links instead of renaming, because a link never overwrites: two concurrent starts read the same token. */
+function createOnce(file: string, content: string, mode: number): void {
+  if (statSync(file, { throwIfNoEntry: false }) !== undefined) return
+  const draft = writeDraft(file, content, mode)
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft)
+  }
+}
+
+/** The content under another name beside the file, to be moved into place whole. */
+function writeDraft(file: string, content: string, mode: number): string {
+  const draft = join(dirname(file), `.${randomBytes(12).toString('hex')}`)
+  writeFileSync(draft, content, { flag: 'wx', mode, flush: true })
+  return draft
 }

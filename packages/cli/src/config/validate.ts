@@ -1,8 +1,7 @@
 import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
-import type { ProblemInside } from './problem-inside.js'
-import type { Finding, Path } from './source.js'
-import { suggest } from './suggest.js'
+import type { ProblemInside } from './schema.js'
+import type { Finding, Path } from './yaml-source.js'
 
 /** Whether the value is what the schema asks for; every mistake in it is reported. */
 export function validate<T extends TSchema>(
@@ -10,7 +9,7 @@ export function validate<T extends TSchema>(
   value: unknown,
   report: (finding: Finding) => void,
 ): value is Static<T> {
-  const findings = explain(Value.Errors(schema, value))
+  const findings = toFindings(Value.Errors(schema, value))
   findings.forEach(report)
   return findings.length === 0
 }
@@ -19,14 +18,14 @@ export function isMapValue(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function explain(errors: Iterable<ValueError>): Finding[] {
-  return [...errors].flatMap(explainOne)
+function toFindings(errors: Iterable<ValueError>): Finding[] {
+  return [...errors].flatMap(toFinding)
 }
 
 /** Schemas carry the words [schema-parts.ts]: this only decides which of them to use. */
-function explainOne(error: ValueError): Finding[] {
+function toFinding(error: ValueError): Finding[] {
   const { schema, value } = error
-  const path = pathOf(error.path)
+  const path = parsePointer(error.path)
   const { description = '' } = schema
   if (value === undefined) return [{ path, message: `is missing; it must be ${description}`, at: 'value' }]
   switch (error.type) {
@@ -36,33 +35,33 @@ function explainOne(error: ValueError): Finding[] {
       return [explainKey(schema, path)]
     case ValueErrorType.Kind:
       return (schema.problemsIn(value) as ProblemInside[]).map(({ pointer, message }) => {
-        return { path: [...path, ...pathOf(pointer)], message, at: 'value' }
+        return { path: [...path, ...parsePointer(pointer)], message, at: 'value' }
       })
     case ValueErrorType.Intersect:
       return [] // Its parts have said what is wrong.
     case ValueErrorType.Union:
-      if (typeof schema.kinds === 'string' && isMapValue(value)) return explainByKind(error, value, path)
+      if (typeof schema.kinds === 'string' && isMapValue(value)) return explainVariants(error, value, path)
   }
   return [{ path, message: `must be ${description}`, at: 'value' }]
 }
 
-/** A mistake in the variant that `kind` names, or in `kind` itself and in what it does not change. */
-function explainByKind(error: ValueError, value: Record<string, unknown>, path: Path): Finding[] {
+/** Reports the mistakes in the variant that `kind` names, or in `kind` itself and the keys common to all variants. */
+function explainVariants(error: ValueError, value: Record<string, unknown>, path: Path): Finding[] {
   const variants: readonly TObject[] = error.schema.anyOf
   const chosen = variants.flatMap(({ properties: { kind } }, i) =>
-    kind && Value.Check(kind, value.kind) ? [explain(error.errors[i] ?? [])] : [],
+    kind && Value.Check(kind, value.kind) ? [toFindings(error.errors[i] ?? [])] : [],
   )
   // Of several variants of a kind the one is meant that fits best.
   const [inside] = chosen.sort((a, b) => a.length - b.length)
   if (inside !== undefined) return inside
   const missing = value.kind === undefined
   const message = `${missing ? 'is missing; it ' : ''}must be ${error.schema.kinds}`
-  const [last = [], ...others] = error.errors.map(explain).reverse()
-  const always = last.filter((one) =>
+  const [last = [], ...others] = error.errors.map(toFindings).reverse()
+  const common = last.filter((one) =>
     others.every((findings) => findings.some((other) => isSamePlace(one, other))),
   )
   // Strange keys may belong to the kind that was meant.
-  const certain = always.filter(({ at }) => missing || at === 'value')
+  const certain = common.filter(({ at }) => missing || at === 'value')
   return [{ path: [...path, 'kind'], message, at: 'value' }, ...certain]
 }
 
@@ -85,7 +84,31 @@ function unknownKey(path: Path, known: readonly string[]): Finding {
 }
 
 /** A JSON pointer as keys. */
-function pathOf(pointer: string): string[] {
+function parsePointer(pointer: string): string[] {
   const segments = pointer.split('/').slice(1)
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
+
+/** The candidate that a misspelt word most likely stands for, if any is near. */
+function suggest(word: string, candidates: readonly string[]): string | undefined {
+  const near = candidates
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+    .filter(({ candidate, distance }) => distance <= Math.min(2, candidate.length / 3))
+  return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
+}
+
+/** How many letters must be added, dropped or replaced to make `b` of `a`. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1]
+    for (let j = 0; j < b.length; j++) {
+      const replaced = at(row, j) + (letter === b[j] ? 0 : 1)
+      next.push(Math.min(replaced, at(row, j + 1) + 1, at(next, j) + 1))
+    }
+    row = next
+  }
+  return at(row, b.length)
+}
+
+const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY

@@ -1,19 +1,17 @@
 import { createInterface, type Interface } from 'node:readline'
-import type { Space } from '@meup/agent-sdk'
-import { ProtocolError } from '@meup/protocol'
-import { destination, enter } from '../connection.js'
-import { exitCodes, explain } from '../exit.js'
-import { styleOfStdout } from '../render/style.js'
-import { openView } from '../view/open-view.js'
-import { withLineEnds } from '../view/pasting.js'
+import type { SpaceClient } from '@meup/agent-sdk'
+import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
+import { enterSpace, resolveTarget } from '../lib/connection.js'
+import { exitCodes, formatError } from '../lib/exit.js'
+import { getStdoutStyle } from '../lib/style.js'
+import { openView } from '../view/conversation-view.js'
+import { decodeLineEnds } from '../view/keyboard.js'
 import type { View, ViewFlags } from '../view/view.js'
-import { completeLine } from './complete-line.js'
-import { Feed } from './feed.js'
-import { Interrupting } from './interrupting.js'
+import { CommandRunner } from './command-runner.js'
+import { RunInterrupter } from './interruptions.js'
 import { LiveTurns } from './live-turns.js'
-import { Commands } from './obey.js'
-import { Pending } from './pending.js'
-import { readTyped, type Typed } from './slash-commands.js'
+import { PendingProposals } from './pending-proposals.js'
+import { completeLine, readTyped, type Typed } from './slash-commands.js'
 
 export interface JoinFlags extends ViewFlags {
   readonly to?: string[]
@@ -21,37 +19,39 @@ export interface JoinFlags extends ViewFlags {
 
 /** Resolves when one has left, and all that was typed is done. */
 export async function join(flags: JoinFlags): Promise<void> {
-  const space = await enter(flags)
-  const at = destination(flags)
-  const pending = new Pending(space.id)
-  const interrupting = new Interrupting(space)
+  const space = await enterSpace(flags)
+  const at = resolveTarget(flags)
+  const pending = new PendingProposals(space.id)
+  const interrupting = new RunInterrupter(space)
   const view = openView(space, flags, {
     echoes: true,
     completer: (line) =>
-      completeLine(line, { participants: othersIn(space), proposals: pending.list().map(({ id }) => id) }),
+      completeLine(line, { participants: listOthers(space), proposals: pending.list().map(({ id }) => id) }),
     pending: () => pending.summary(),
     keys: {
-      'ctrl+p': () => take({ command: '/pending', argument: '' }),
-      escape: () => take({ command: '/interrupt', argument: '' }),
+      'ctrl+p': () => onTyped({ command: '/pending', argument: '' }),
+      escape: () => onTyped({ command: '/interrupt', argument: '' }),
     },
   })
   const atWork = space.runs.map(({ owner }) => owner)
-  const live = new LiveTurns({ at, style: styleOfStdout(), atWork, previews: view.lines !== undefined })
-  const feed = new Feed(view, (envelope) => (flags.json ? undefined : live.take(envelope)))
-  const commands = new Commands({ space, flags, view, live, pending, interrupting })
+  const live = new LiveTurns({ at, style: getStdoutStyle(), atWork, previews: view.lines !== undefined })
+  const feed = new Feed(view, (envelope) => (flags.json ? undefined : live.onEnvelope(envelope)))
+  const commands = new CommandRunner({ space, flags, view, live, pending, interrupting })
   space.on('envelope', (envelope) => {
-    pending.take(envelope)
-    interrupting.take(envelope)
-    feed.take(envelope)
+    pending.onEnvelope(envelope)
+    interrupting.onEnvelope(envelope)
+    feed.onEnvelope(envelope)
   })
   space.on('lost', () => pending.restart())
-  tellOfLine(space, view)
-  view.tell(`you are ${space.id} in ${space.welcome.space.id}; type to talk, /help tells more, Ctrl+D leaves`)
-  if (!flags.json) void tellPending(pending, view, () => pending.read(at))
+  announceConnection(space, view)
+  view.notify(
+    `you are ${space.id} in ${space.welcome.space.id}; type to talk, /help tells more, Ctrl+D leaves`,
+  )
+  if (!flags.json) void announcePending(pending, view, space.welcome.space.head, () => pending.read(at))
   const lines = view.lines ?? createInterface({ input: process.stdin })
-  let obeyed = Promise.resolve()
+  let lastCommand = Promise.resolve()
   try {
-    await whileTyping(lines, space, (line) => take(flags.json ? { say: line } : readTyped(line)))
+    await readTypedLines(lines, space, (line) => onTyped(flags.json ? { say: line } : readTyped(line)))
     await feed.settled()
   } finally {
     lines.close()
@@ -59,68 +59,104 @@ export async function join(flags: JoinFlags): Promise<void> {
     space.close()
   }
 
-  /** What is said goes out at once; commands answer in the order in which they were typed. */
-  function take(typed: Typed): Promise<void> {
-    if ('say' in typed) return obey(typed)
-    obeyed = obeyed.then(() => obey(typed))
-    return obeyed
+  /** Chats are sent at once; commands run in the order in which they were typed. */
+  function onTyped(typed: Typed): Promise<void> {
+    if ('say' in typed) return runTyped(typed)
+    lastCommand = lastCommand.then(() => runTyped(typed))
+    return lastCommand
   }
 
-  async function obey(typed: Typed): Promise<void> {
+  async function runTyped(typed: Typed): Promise<void> {
     try {
       if ('say' in typed) await space.chat(typed.say, flags.to === undefined ? {} : { to: flags.to })
-      else if ('unknown' in typed) view.tell(`✗ there is no ${typed.unknown}; /help says what there is`)
-      else await commands.obey(typed.command, typed.argument)
+      else if ('unknown' in typed) view.notify(`✗ there is no ${typed.unknown}; /help says what there is`)
+      else await commands.runCommand(typed.command, typed.argument)
     } catch (error) {
-      // What could not be said must not pass for said.
+      // A chat that could not be sent must not look as if it was sent.
       if ('say' in typed && !(error instanceof ProtocolError)) throw error
-      view.tell(`✗ ${explain(error)}`)
+      view.notify(`✗ ${formatError(error)}`)
     }
   }
 }
 
-/** Says what has been waiting for a decision since before one came. */
-async function tellPending(pending: Pending, view: View, read: () => Promise<void>): Promise<void> {
+/** Announces proposals that were open before joining, when the head of the log was `head`. */
+async function announcePending(
+  pending: PendingProposals,
+  view: View,
+  head: number,
+  read: () => Promise<void>,
+): Promise<void> {
   try {
     await read()
-    const waiting = pending.list().length
+    const waiting = pending.list().filter(({ source }) => source.seq <= head).length
     if (waiting > 0)
-      view.tell(`⚠ ${waiting} ${waiting === 1 ? 'proposal waits' : 'proposals wait'}: /pending`)
+      view.notify(`⚠ ${waiting} ${waiting === 1 ? 'proposal waits' : 'proposals wait'}: /pending`)
   } catch (error) {
-    view.tell(`… what waits for a decision could not be read: ${explain(error)}`)
+    view.notify(`… what waits for a decision could not be read: ${formatError(error)}`)
   }
   view.refresh()
 }
 
-const othersIn = ({ id: own, participants }: Space): string[] =>
+const listOthers = ({ id: own, participants }: SpaceClient): string[] =>
   participants.map(({ id }) => id).filter((id) => id !== own)
 
-function tellOfLine(space: Space, view: View): void {
+function announceConnection(space: SpaceClient, view: View): void {
   space.on('reconnecting', (inMs, reason) =>
-    view.tell(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
+    view.notify(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
   )
-  space.on('connected', () => view.tell('… connected again'))
-  space.on('lost', () => view.tell('… the log is another one now; this is its beginning'))
+  space.on('connected', () => view.notify('… connected again'))
+  space.on('lost', () => view.notify('… the log is another one now; this is its beginning'))
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
 }
 
 /** Takes each line as it is typed. Resolves when one leaves and all lines are done; rejects when one of them fails. */
-async function whileTyping(
+async function readTypedLines(
   lines: Interface,
-  space: Space,
-  take: (line: string) => Promise<void>,
+  space: SpaceClient,
+  onTyped: (line: string) => Promise<void>,
 ): Promise<void> {
   const taken: Promise<void>[] = []
   await new Promise<void>((resolve, reject) => {
     lines.on('close', resolve)
     space.on('closed', (error) => (error ? reject(error) : resolve()))
     lines.on('line', (typed) => {
-      const line = withLineEnds(typed)
+      const line = decodeLineEnds(typed)
       if (line.trim() === '') return
-      const done = take(line)
+      const done = onTyped(line)
       done.catch(reject)
       taken.push(done)
     })
   })
   await Promise.all(taken)
+}
+
+/** Lines that follow an envelope, once known; `undefined` = none. */
+type Follow = (envelope: AnyEnvelope) => Promise<readonly string[]> | undefined
+
+/** Shows envelopes in their order; what follows one comes before the next. */
+export class Feed {
+  readonly #view: Pick<View, 'show' | 'append' | 'notify'>
+  readonly #follow: Follow
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(view: Pick<View, 'show' | 'append' | 'notify'>, follow: Follow) {
+    this.#view = view
+    this.#follow = follow
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    const lines = this.#follow(envelope)?.catch((error: unknown) => {
+      this.#view.notify(`… why its tools were called could not be read: ${formatError(error)}`)
+      return []
+    })
+    this.#last = this.#last.then(async () => {
+      this.#view.show(envelope)
+      if (lines !== undefined) this.#view.append(envelope, await lines)
+    })
+  }
+
+  /** When all of it is shown. */
+  settled(): Promise<void> {
+    return this.#last
+  }
 }

@@ -1,24 +1,26 @@
 import { dirname, resolve } from 'node:path'
 import { ConfigError } from '../config/config-error.js'
 import { type ConfigFile, readConfig } from '../config/load.js'
-import type { ConnectionFlags } from '../connection.js'
-import { exitCodes } from '../exit.js'
-import { print } from '../output.js'
-import { readGatewayFile } from '../run/gateway-file.js'
-import { withListen } from '../run/run.js'
-import { findGateway } from '../run/running-gateway.js'
-import { type Address, addressOf, type Sourced } from './address.js'
-import { type Check, fail, pass } from './checks/check.js'
-import { gatewayChecks } from './checks/gateway.js'
-import { logCheck } from './checks/log.js'
-import { clockCheck, nodeCheck } from './checks/machine.js'
-import { modeChecks } from './checks/modes.js'
-import { natsChecks } from './checks/nats.js'
-import { portCheck } from './checks/port.js'
-import { programChecks } from './checks/programs.js'
-import { tokenChecks } from './checks/tokens.js'
-import { type Setting, settingsOf } from './settings.js'
-import { table } from './table.js'
+import type { ConnectionFlags } from '../lib/connection.js'
+import { exitCodes } from '../lib/exit.js'
+import { withListen } from '../lib/options.js'
+import { print, table } from '../lib/output.js'
+import { findGateway, readGatewayFile } from '../lib/running-gateway.js'
+import {
+  type Check,
+  clockCheck,
+  fail,
+  gatewayChecks,
+  logCheck,
+  modeChecks,
+  natsChecks,
+  nodeCheck,
+  pass,
+  portCheck,
+  programChecks,
+  tokenChecks,
+} from './checks.js'
+import { type Address, listSettings, resolveAddress, type Setting, type Sourced } from './settings.js'
 
 export interface DoctorFlags extends ConnectionFlags {
   /** Absent = the default. */
@@ -26,12 +28,12 @@ export interface DoctorFlags extends ConnectionFlags {
   readonly listen?: string
 }
 
-/** `meup doctor`: what counts and why, then what is wrong and what to do. */
+/** `meup doctor`: prints the effective settings with their origin, then problems with advice. */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const path = flags.config ?? 'space.yaml'
   const directory = dirname(resolve(path))
   const file = read(path, flags.listen)
-  const address = addressOf(flags, process.env, readGatewayFile(directory), directory)
+  const address = resolveAddress(flags, process.env, readGatewayFile(directory), directory)
   const settings = [
     say('config', resolve(path), flags.config === undefined ? 'default' : 'flag --config'),
     ...('source' in file ? configSettings(file, flags.listen) : []),
@@ -86,7 +88,7 @@ async function examine(
 }
 
 function configSettings(file: ConfigFile, listen: string | undefined): Setting[] {
-  return settingsOf(file, process.env).map((setting) =>
+  return listSettings(file, process.env).map((setting) =>
     listen !== undefined && setting.name === 'gateway.listen'
       ? { ...setting, from: 'flag --listen' }
       : setting,

@@ -1,10 +1,13 @@
-import { basename } from 'node:path'
-import type { Rate } from '@meup/protocol'
-import type { SpaceEntry } from '../config/config.js'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { Capability, Rate } from '@meup/protocol'
+import type { Config, SpaceEntry } from '../config/config.js'
 import type { ConfigFile } from '../config/load.js'
-import { asWritten, originOf } from '../config/origin.js'
-import type { Path } from '../config/source.js'
-import { listenOf, participantsPath, wordsOf } from './summary.js'
+import { findOrigin, type Path, readWrittenText, type Source } from '../config/yaml-source.js'
+import { formatCapability } from '../lib/capabilities.js'
+import type { ConnectionFlags } from '../lib/connection.js'
+import { table } from '../lib/output.js'
+import type { GatewayFile } from '../lib/running-gateway.js'
 
 /** A setting as it counts, and where it comes from. */
 export interface Setting {
@@ -14,14 +17,14 @@ export interface Setting {
 }
 
 /** Every setting of a configuration, those that the file leaves out as well. No secret is among the values. */
-export function settingsOf(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] {
+export function listSettings(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] {
   const { config } = file
   const { gateway, storage, auth } = config
   const say = (path: Path, value: unknown, from = placeOf(file, path, env)): Setting => {
     return { name: path.join('.'), value: String(value), from }
   }
   return [
-    say(['gateway', 'listen'], listenOf(config)),
+    say(['gateway', 'listen'], formatListen(config)),
     say(['gateway', 'origins'], gateway.origins.join(' ') || 'none'),
     say(['gateway', 'trustProxy'], gateway.trustProxy),
     say(['storage', 'kind'], storage.kind),
@@ -50,10 +53,10 @@ function spaceSettings(file: ConfigFile, entry: SpaceEntry, say: Say): Setting[]
     say([...root, 'reasoning', 'abandonAfter'], `${reasoning.abandonAfterMs / 1000}s`),
     say([...root, 'safety', 'onLeak'], safety.onLeak),
     say([...root, 'safety', 'maxLength'], safety.maxLength),
-    say([...root, 'safety', 'policy'], namesOf(safety.policy)),
-    say([...root, 'safety', 'rules'], namesOf(safety.rules)),
+    say([...root, 'safety', 'policy'], getNames(safety.policy)),
+    say([...root, 'safety', 'rules'], getNames(safety.rules)),
     say([...root, 'mcp', 'visibility'], mcp.visibility),
-    say([...root, 'guest'], guest === undefined ? 'none' : listOf(guest.capabilities)),
+    say([...root, 'guest'], guest === undefined ? 'none' : formatCapabilityList(guest.capabilities)),
     ...Object.keys(entry.config.participants).flatMap((id) => participantSettings(file, entry, id, say)),
   ]
 }
@@ -64,15 +67,15 @@ function participantSettings(file: ConfigFile, entry: SpaceEntry, id: string, sa
   const program = entry.programs[id]
   const path = [...participantsPath(config, entry), id]
   const usual = [...participantsPath(config, entry).slice(0, -1), 'defaults', 'capabilities']
-  const isUsual = originOf(source, [...path, 'capabilities']) === undefined && kind !== 'mcp'
+  const isUsual = findOrigin(source, [...path, 'capabilities']) === undefined && kind !== 'mcp'
   const written = (key: string): Setting[] =>
-    originOf(source, [...path, key]) === undefined
+    findOrigin(source, [...path, key]) === undefined
       ? []
-      : [say([...path, key], asWritten(source, [...path, key]))]
+      : [say([...path, key], readWrittenText(source, [...path, key]))]
   return [
     say([...path, 'kind'], kind),
     {
-      ...say(isUsual ? usual : [...path, 'capabilities'], listOf(capabilities)),
+      ...say(isUsual ? usual : [...path, 'capabilities'], formatCapabilityList(capabilities)),
       name: [...path, 'capabilities'].join('.'),
     },
     ...(rates ? rateSettings([...path, 'limits', 'rates'], rates, say) : []),
@@ -89,17 +92,158 @@ const rateSettings = (path: Path, rates: Readonly<Record<string, Rate>>, say: Sa
     say([...path, rateClass], `${perSecond} per second, burst ${burst}`),
   )
 
-const namesOf = (rules: readonly { readonly name: string }[]) =>
+const getNames = (rules: readonly { readonly name: string }[]) =>
   rules.map(({ name }) => name).join(' ') || 'none'
 
-const listOf = (capabilities: Parameters<typeof wordsOf>[0][] | readonly Parameters<typeof wordsOf>[0][]) =>
-  capabilities.map(wordsOf).join(' ') || 'none'
+const formatCapabilityList = (
+  capabilities: Parameters<typeof formatCapability>[0][] | readonly Parameters<typeof formatCapability>[0][],
+) => capabilities.map(formatCapability).join(' ') || 'none'
 
 function placeOf({ config, source }: ConfigFile, path: Path, env: NodeJS.ProcessEnv): string {
-  const origin = originOf(source, path)
+  const origin = findOrigin(source, path)
   if (origin === undefined) return 'default'
   const variables = origin.variables.map((name) =>
     env[name] === undefined ? `${name} is not set` : `environment ${name}`,
   )
   return [`${basename(config.file)}:${origin.line}`, ...variables].join(', ')
 }
+
+/** A configuration in short: address, log, and participants. */
+interface Summary {
+  readonly listen: string
+  readonly storage: string
+  readonly spaces: readonly {
+    readonly name: string
+    readonly participants: readonly ParticipantSummary[]
+  }[]
+}
+
+interface ParticipantSummary {
+  readonly id: string
+  readonly kind: string
+  readonly capabilities: readonly Capability[]
+  /** The command line or the address as the file has it; absent = nothing is run. */
+  readonly runs?: string
+}
+
+export function summarize({ config, source }: ConfigFile): Summary {
+  return {
+    listen: formatListen(config),
+    storage: formatStorage(config),
+    spaces: config.spaces.map((entry) => ({
+      name: entry.config.name,
+      participants: summarizeParticipants(entry, source, participantsPath(config, entry)),
+    })),
+  }
+}
+
+function summarizeParticipants(
+  { config, programs }: SpaceEntry,
+  source: Source,
+  path: Path,
+): ParticipantSummary[] {
+  return Object.entries(config.participants).map(([id, { kind, capabilities }]) => {
+    const words = ['command', 'args', 'url'].map((key) => readWrittenText(source, [...path, id, key]))
+    return { id, kind, capabilities, ...(programs[id] && { runs: words.join(' ').trim() }) }
+  })
+}
+
+export function summaryLines(path: string, { listen, storage, spaces }: Summary): string[] {
+  const participants = spaces.flatMap((space) => {
+    const rows = space.participants.map(({ id, kind, capabilities, runs }) => {
+      return [
+        `  ${id}`,
+        kind,
+        capabilities.map(formatCapability).join(' '),
+        runs === undefined ? '' : `runs ${runs}`,
+      ]
+    })
+    return [`space ${space.name}`, ...table(rows)]
+  })
+  return [`✓ ${path} has no mistakes`, `listens on ${listen}`, `log in ${storage}`, ...participants]
+}
+
+/** Where the file has the participants of a space. */
+const participantsPath = ({ several }: Config, { config }: SpaceEntry): Path =>
+  several ? ['spaces', config.name, 'participants'] : ['participants']
+
+export const formatListen = ({ gateway: { host, port } }: Config): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+function formatStorage({ storage }: Config): string {
+  switch (storage.kind) {
+    case 'memory':
+      return storage.kind
+    case 'sqlite':
+      return `${storage.path} (sqlite, ${storage.durability})`
+    case 'jetstream': {
+      const { servers, replicas, path } = storage
+      return `JetStream at ${servers.join(', ')} (replicas: ${replicas}), read from ${path}`
+    }
+  }
+}
+
+/** A value, and where it comes from. */
+export interface Sourced {
+  /** Absent = nothing says it. */
+  readonly value?: string
+  readonly from: string
+}
+
+/** Where a command would go, and as whom. */
+export interface Address {
+  readonly url: Sourced
+  readonly space: Sourced
+  /** Absent = the owner of the token. */
+  readonly participant: Sourced
+  readonly token: Sourced
+}
+
+/** Follows the flags, the environment and the running gateway in the order in which every command does. */
+export function resolveAddress(
+  flags: ConnectionFlags,
+  env: NodeJS.ProcessEnv,
+  running: GatewayFile | undefined,
+  directory: string,
+): Address {
+  const here = '.meup/gateway.json'
+  const url = first([
+    [flags.url, 'flag --url'],
+    [env.MEUP_URL, 'environment MEUP_URL'],
+    [running?.url, here],
+  ])
+  const space = first([
+    [flags.space, 'flag --space'],
+    [env.MEUP_SPACE, 'environment MEUP_SPACE'],
+    [running?.spaces[0], here],
+  ])
+  const given = flags.tokenFile !== undefined || env.MEUP_TOKEN !== undefined
+  const participant = first([
+    [flags.as, 'flag --as'],
+    [env.MEUP_PARTICIPANT, 'environment MEUP_PARTICIPANT'],
+    [given ? undefined : running?.people[space.value ?? '']?.[0], `${here}: the first person`],
+  ])
+  const file = findTokenFile(directory, space.value, participant.value)
+  const token = first([
+    [readIfThere(flags.tokenFile), `flag --token-file ${flags.tokenFile ?? ''}`],
+    [flags.as === undefined ? env.MEUP_TOKEN : undefined, 'environment MEUP_TOKEN'],
+    [readIfThere(file), file ?? ''],
+  ])
+  return { url, space, participant, token }
+}
+
+function first(candidates: readonly (readonly [value: string | undefined, from: string])[]): Sourced {
+  const [value, from = 'nothing says it'] = candidates.find(([candidate]) => candidate !== undefined) ?? []
+  return value === undefined ? { from } : { value, from }
+}
+
+/** Tokens of several spaces lie in a folder each. */
+function findTokenFile(directory: string, space = '', participant?: string): string | undefined {
+  if (participant === undefined) return undefined
+  const tokens = join(directory, '.meup', 'tokens')
+  const own = statSync(join(tokens, space), { throwIfNoEntry: false })?.isDirectory()
+  return own ? join(tokens, space, participant) : join(tokens, participant)
+}
+
+const readIfThere = (file: string | undefined): string | undefined =>
+  file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined

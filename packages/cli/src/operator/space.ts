@@ -1,16 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { userInfo } from 'node:os'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { readConfig } from '../config/load.js'
-import { exitCodes, UsageError } from '../exit.js'
-import { print, tell } from '../output.js'
-import { namesFor, spaceTemplate } from './space-template.js'
-import { summaryLines, summaryOf } from './summary.js'
+import { exitCodes, UsageError } from '../lib/exit.js'
+import { print, printNotice } from '../lib/output.js'
+import { summarize, summaryLines } from './settings.js'
 
-/** `meup space init`: writes a first `space.yaml`; never over another one. */
+/** `meup space init`: writes a first `space.yaml`. Never overwrites a file. */
 export function initSpace(folder: string, { json }: { json?: boolean }): void {
   const file = join(resolve(folder), 'space.yaml')
-  const names = namesFor(folder)
+  const names = deriveNames(folder)
   mkdirSync(dirname(file), { recursive: true })
   try {
     writeFileSync(file, spaceTemplate(names), { flag: 'wx' })
@@ -22,8 +23,8 @@ export function initSpace(folder: string, { json }: { json?: boolean }): void {
   const elsewhere = relative(process.cwd(), dirname(file))
   const meup = elsewhere === '' ? 'meup' : `meup -C ${elsewhere}`
   print(file)
-  tell(`the space ${names.space}, with ${names.human} (you) and an agent, ${names.agent}`)
-  tell(`run it with: ${meup} up · join it from another terminal: ${meup} join`)
+  printNotice(`the space ${names.space}, with ${names.human} (you) and an agent, ${names.agent}`)
+  printNotice(`run it with: ${meup} up · join it from another terminal: ${meup} join`)
 }
 
 /** `meup space validate`: every mistake, or what would run. */
@@ -31,7 +32,7 @@ export function validateSpace({ config: path, json }: { config: string; json?: b
   const file = resolve(path)
   try {
     const read = readConfig(path)
-    const summary = summaryOf(read)
+    const summary = summarize(read)
     if (json) print(JSON.stringify({ valid: true, file, ...summary }))
     else for (const line of summaryLines(path, summary)) print(line)
   } catch (error) {
@@ -40,3 +41,54 @@ export function validateSpace({ config: path, json }: { config: string; json?: b
     process.exitCode = exitCodes.usage
   }
 }
+
+interface SpaceNames {
+  readonly space: string
+  readonly human: string
+  readonly agent: string
+}
+
+/** Derives names for a new space from the folder and the login name. */
+export function deriveNames(folder: string, login: string = loginName()): SpaceNames {
+  const space = basename(resolve(folder))
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 63)
+    .replace(/^-|-$/g, '')
+  const human = login
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 64)
+  return { space: space || 'demo', human: human || 'me', agent: human === 'helper' ? 'agent' : 'helper' }
+}
+
+/** Containers may run as a user without a name. */
+function loginName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return process.env.USER ?? ''
+  }
+}
+
+/** A first `space.yaml`. */
+export const spaceTemplate = ({ space, human, agent }: SpaceNames): string => `\
+# Who is in the space, and what each may do. "meup up" runs it; "meup space validate" checks it.
+version: 1
+space: ${text(space)}
+gateway:
+  listen: 127.0.0.1:8080 # this machine alone; port 0 = any free port
+
+participants:
+  # You. "*" = may send anything. Join with: meup join
+  ${text(human)}: { kind: human, capabilities: ["*"] }
+
+  # An agent that you write. It may talk, and think aloud. Its token: .meup/tokens/${agent}, made on the first start
+  ${text(agent)}: { kind: agent, capabilities: [chat, "reasoning.*"] }
+
+  # A tool server, started with the space. Whoever is to use it needs { kind: mcp.request, to: files }
+  # files: { kind: mcp, command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }
+`
+
+/** As YAML; names such as "null" or "1" need quotes. */
+const text = (name: string): string => stringify(name).trim()

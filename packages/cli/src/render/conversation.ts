@@ -1,13 +1,18 @@
 import {
+  attemptText,
+  Bounded,
   brief,
   createContextFold,
+  createStatusLines,
   defaultGuard,
   guarded,
+  onOneLine,
   payloadText,
   printable,
   readResult,
   reasonText,
   redact,
+  type Style,
   shownToolName,
   thoughtText,
   withThoughtName,
@@ -15,39 +20,67 @@ import {
 import {
   type AnyEnvelope,
   contextDepth,
+  contextRoot,
   correlations,
+  type DecisionPayload,
   isThought,
   Kind,
   namespaceOf,
   reservedNamespaces,
 } from '@meup/protocol'
-import { deedOf } from '../trust/trust-text.js'
+import { formatDuration } from '../config/notation.js'
+import { formatCapabilities } from '../lib/capabilities.js'
+import { print, printJson } from '../lib/output.js'
 
-/** Requests whose responses may still come. */
-const remembered = 1000
+/** Calls whose responses may still come, and runs that answer somebody. */
+const maxOpen = 1000
 
-/** Before each further line of a text: none is to pass for one that somebody else has said. */
-const more = '│ '
+/** Prefixes continuation lines, so that none can be mistaken for a message of somebody else. */
+const continuation = '│ '
 
-/** Whatever makes lines for people of envelopes, told in their order. */
-export interface Lines {
-  /** No line for what people need not see. */
+/** Renders envelopes, in log order, as lines for people. */
+export interface LineRenderer {
+  /** Returns no lines for envelopes that people need not see. */
   lines(envelope: AnyEnvelope): string[]
 }
 
-/** Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. */
-export class Conversation implements Lines {
-  readonly #tools = new Map<string, string>()
+/**
+ * Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. With a
+ * `style`, as at a terminal, calls of a run that answers somebody are one status line each, `○ tool` and `● tool`: what
+ * they were called with, and why, follows the answer.
+ */
+export class Conversation implements LineRenderer {
+  readonly #tools = new Bounded<string>(maxOpen)
   readonly #contexts = createContextFold()
+  readonly #answeringRuns = new Bounded<true>(maxOpen)
+  readonly #status: ((envelope: AnyEnvelope) => string[]) | undefined
+
+  constructor(style?: Style) {
+    this.#status = style && createStatusLines(style)
+  }
 
   lines(envelope: AnyEnvelope): string[] {
+    const said = this.#said(envelope)
+    if (this.#status === undefined) return said
+    const { kind, context, id, correlationId } = envelope
+    if (kind === Kind.reasoningStart && context === undefined) {
+      if (correlationId !== undefined) this.#answeringRuns.set(id, true)
+      return [...said, ...this.#status(envelope)]
+    }
+    const isOfAnswer = context !== undefined && this.#answeringRuns.get(contextRoot(context)) === true
+    if (kind === Kind.mcpRequest && !isOfAnswer) return said
+    const status = this.#status(envelope)
+    return status.length === 0 ? said : status
+  }
+
+  #said(envelope: AnyEnvelope): string[] {
     const said = this.#text(envelope)
     const { isLate } = this.#contexts.apply(envelope)
     if (said === undefined) return []
     const text = isLate ? `${said} (late)` : said
     const indent = '  '.repeat(envelope.context === undefined ? 0 : contextDepth(envelope.context))
     const [first = '', ...rest] = printable(text).split('\n')
-    return [`${indent}${first}`, ...rest.map((line) => `${indent}${more}${line}`)]
+    return [`${indent}${first}`, ...rest.map((line) => `${indent}${continuation}${line}`)]
   }
 
   #text(envelope: AnyEnvelope): string | undefined {
@@ -64,16 +97,16 @@ export class Conversation implements Lines {
       case Kind.reasoningCancel:
         return `${from} ✗ cancelled${because(envelope.payload.reason)}`
       case Kind.mcpRequest:
-        return this.#request(envelope.id, from, envelope.to, envelope.rationale, envelope.payload)
+        if (envelope.payload.method.startsWith('notifications/')) return undefined
+        return `${from} → ${this.#call(envelope, envelope.payload)}`
       case Kind.mcpProposal:
-        return this.#proposal(envelope.id, from, envelope.to, envelope.rationale, envelope.payload)
-      case Kind.mcpReject: {
-        const { reason, message } = envelope.payload
-        return `${from} ✗ rejects ${this.#toolOf(envelope)}${safe(message ?? reason)}`
-      }
+        // The id at the end is what decides on it: `meup proposals approve <id>`.
+        return `${from} proposes ${this.#call(envelope, envelope.payload)} (${envelope.id})`
+      case Kind.mcpReject:
       case Kind.mcpWithdraw: {
         const { reason, message } = envelope.payload
-        return `${from} ✗ withdraws ${this.#toolOf(envelope)}${safe(message ?? reason)}`
+        const verb = envelope.kind === Kind.mcpReject ? 'rejects' : 'withdraws'
+        return `${from} ✗ ${verb} ${this.#toolOf(envelope)}${safe(message ?? reason)}`
       }
       case Kind.mcpResponse:
         return `${from} ← ${this.#toolOf(envelope)}${outcomeOf(envelope.payload)}`
@@ -82,7 +115,7 @@ export class Conversation implements Lines {
       case Kind.systemError:
         return `✗ ${envelope.payload.message} (${envelope.payload.code})`
     }
-    const deed = deedOf(envelope)
+    const deed = describeTrustEvent(envelope)
     if (deed !== undefined) return `· ${deed}`
     const { kind, payload } = envelope as AnyEnvelope
     if (isThought(kind)) return thoughtLine(from, kind, { ...payload })
@@ -91,34 +124,16 @@ export class Conversation implements Lines {
     return `${from} sends ${kind}${text && `: ${text}`}`
   }
 
-  #request(
-    id: string,
-    from: string,
-    to: readonly string[] | undefined,
-    rationale: string | undefined,
-    payload: Call,
-  ) {
-    if (payload.method.startsWith('notifications/')) return undefined
-    return `${from} → ${this.#named(id, to, payload)} ${callArguments(payload)}${why(payload, rationale)}`
+  /** What is called, with which arguments, and why. */
+  #call({ id, to, rationale }: AnyEnvelope, payload: Call): string {
+    return `${this.#named(id, to, payload)} ${callArguments(payload)}${formatRationale(payload, rationale)}`
   }
 
-  /** The id at the end is what decides on it: `meup proposals approve <id>`. */
-  #proposal(
-    id: string,
-    from: string,
-    to: readonly string[] | undefined,
-    rationale: string | undefined,
-    payload: Call,
-  ) {
-    return `${from} proposes ${this.#named(id, to, payload)} ${callArguments(payload)}${why(payload, rationale)} (${id})`
-  }
-
-  /** `participant/tool`; remembered for what answers it. */
+  /** `participant/tool`, remembered for its response. */
   #named(id: string, to: readonly string[] | undefined, { method, params }: Call): string {
     const tool = shownToolName({ method, ...(params && { params }) })
     const name = [to?.join(','), tool].filter(Boolean).join('/')
     this.#tools.set(id, name)
-    if (this.#tools.size > remembered) this.#tools.delete(this.#tools.keys().next().value ?? '')
     return name
   }
 
@@ -138,7 +153,7 @@ interface Call {
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
 
 const because = (reason: string | undefined): string => (reason ? `: ${reason}` : '')
-const why = (payload: Call, rationale: string | undefined): string =>
+const formatRationale = (payload: Call, rationale: string | undefined): string =>
   rationale || payload.method === 'tools/call' ? `  — ${brief(reasonText(rationale || null), 120)}` : ''
 
 function thoughtLine(from: string, kind: string, payload: Readonly<Record<string, unknown>>) {
@@ -146,7 +161,7 @@ function thoughtLine(from: string, kind: string, payload: Readonly<Record<string
   return text === '' ? undefined : `${from} · ${withThoughtName(kind, text)}`
 }
 
-/** Without the usual secrets, as in the views; the gateway leaves what tools are told and say as it is [MEUP-6.9]. */
+/** Redacts secrets: the gateway delivers tool calls and results unchanged [MEUP-6.9]. */
 const safe = (text: string): string => guarded(text, defaultGuard)
 
 const callArguments = ({ params }: Call): string =>
@@ -157,4 +172,63 @@ function outcomeOf(payload: Record<string, unknown>): string {
   if (outcome === 'error') return `error: ${brief(text, 120)}`
   if (size === null) return 'done'
   return `${size.count.toLocaleString('en')} ${size.unit === 'chars' ? 'characters' : size.unit}`
+}
+
+/** Something that was decided about a participant, on one line. */
+export const formatTrustEvent = (envelope: AnyEnvelope): string =>
+  `${envelope.ts}  ${onOneLine(describeTrustEvent(envelope) ?? `${envelope.from} ${envelope.kind}`)}`
+
+/** Describes a decision about a participant. `undefined` for other kinds. */
+function describeTrustEvent(envelope: AnyEnvelope): string | undefined {
+  const { from, to = [] } = envelope
+  switch (envelope.kind) {
+    case Kind.systemDecision:
+      return `${to.join(', ')}: ${decisionText(envelope.payload)}`
+    case Kind.capabilityGrant: {
+      const { recipient, capabilities, expiresAt, reason } = envelope.payload
+      return `${from} granted ${recipient} ${formatCapabilities(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
+    }
+    case Kind.capabilityRevoke: {
+      const { recipient, grantId, capabilities = [], reason } = envelope.payload
+      return `${from} revoked ${grantId ?? formatCapabilities(capabilities)} of ${recipient}${formatReason(reason)}`
+    }
+    case Kind.capabilityGrantAck:
+      return `${from} ${envelope.payload.status} ${[envelope.correlationId ?? []].flat().join(', ')}`
+    case Kind.spaceInvite: {
+      const { participantId, capabilities, expiresAt, reason } = envelope.payload
+      return `${from} invited ${participantId} with ${formatCapabilities(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
+    }
+    case Kind.spaceKick: {
+      const { participantId, reason, untilTs } = envelope.payload
+      return `${from} kicked ${participantId}${formatUntil(untilTs)}${formatReason(reason)}`
+    }
+    case Kind.participantPause: {
+      const { reason, timeoutSeconds } = envelope.payload
+      const span = timeoutSeconds === undefined ? '' : ` for ${formatDuration(timeoutSeconds * 1000)}`
+      return `${from} paused ${to.join(', ')}${span}${formatReason(reason)}`
+    }
+    case Kind.participantResume:
+      return `${from} resumed ${to.join(', ')}${formatReason(envelope.payload.reason)}`
+  }
+  return undefined
+}
+
+function decisionText(payload: DecisionPayload): string {
+  const { decision, message, reasonCode, attemptedKind, attemptedTool, count } = payload
+  const attempt = attemptText(payload)
+  const what = [attemptedKind, attemptedTool, decision === 'review' ? 'passed for review' : decision]
+  const times = count > 1 ? ` ×${count}` : ''
+  return `${what.filter(Boolean).join(' ')}: ${brief(message, 300)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
+}
+
+const formatUntil = (time: string | undefined): string => (time === undefined ? '' : ` until ${time}`)
+const formatReason = (reason: string | undefined): string => (reason ? ` — ${brief(reason, 200)}` : '')
+
+/** Prints envelopes: NDJSON, or lines for people. */
+export function createPrinter(json: boolean | undefined): (envelope: AnyEnvelope) => void {
+  if (json) return (envelope) => void printJson(envelope)
+  const conversation = new Conversation()
+  return (envelope) => {
+    for (const line of conversation.lines(envelope)) print(line)
+  }
 }

@@ -1,14 +1,22 @@
-import { systemClock } from '@meup/gateway'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
-import type { ConnectionFlags } from '../connection.js'
-import { exitCodes, UsageError } from '../exit.js'
-import { tell } from '../output.js'
-import { copyInto } from './copy.js'
-import { play } from './play.js'
-import { readRecording } from './read-recording.js'
-import type { Extent, Item } from './recorded.js'
-import { openRecording, type Recording } from './recording.js'
-import { openStage } from './stage.js'
+import { type Clock, type ImportedRow, importLog, systemClock } from '@meup/gateway'
+import { type AnyEnvelope, Kind, READ_TARGETED, SpaceName } from '@meup/protocol'
+import { formatDuration } from '../config/notation.js'
+import type { ConnectionFlags } from '../lib/connection.js'
+import { exitCodes, UsageError } from '../lib/exit.js'
+import { print, printJson, printNotice } from '../lib/output.js'
+import { createDimmer, createHighlighter, getStdoutStyle, isAtTerminal } from '../lib/style.js'
+import { AgentLines } from '../render/agent-lines.js'
+import { createPrinter } from '../render/conversation.js'
+import { Activity } from '../view/activity.js'
+import { Screen } from '../view/screen.js'
+import { liveSurface, type Surface } from '../view/surface.js'
+import {
+  openRecording,
+  type RecordedItem,
+  type Recording,
+  type RecordingExtent,
+  readRecording,
+} from './recording.js'
 
 export interface ReplayFlags extends ConnectionFlags {
   /** A number, or `max`. */
@@ -19,9 +27,9 @@ export interface ReplayFlags extends ConnectionFlags {
   readonly name?: string
 }
 
-/** `meup replay`: plays a log, at the terminal or into a space of its own. What is damaged is not played at all. */
+/** `meup replay`: plays a log at the terminal or into a new space. Refuses a damaged log before playing any of it. */
 export async function replay(file: string | undefined, flags: ReplayFlags): Promise<void> {
-  const speed = speedOf(flags.speed ?? '1')
+  const speed = parseSpeed(flags.speed ?? '1')
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
   const recording = await openRecording(file, flags)
   try {
@@ -36,43 +44,47 @@ export async function replay(file: string | undefined, flags: ReplayFlags): Prom
   }
 }
 
-/** `undefined` = it is damaged, which has been told. */
-async function examine(recording: Recording): Promise<{ extent: Extent; name?: string } | undefined> {
+/** Returns `undefined` after reporting damage. */
+async function examine(
+  recording: Recording,
+): Promise<{ extent: RecordingExtent; name?: string } | undefined> {
   let name: string | undefined
   const items = readRecording(recording)
   for (;;) {
     const { done, value } = await items.next()
     if (!done) {
-      name ??= nameIn(value)
+      name ??= readSpaceName(value)
       continue
     }
     if (value.ok) return { extent: value, ...(name !== undefined && { name }) }
-    tell(`meup: line ${value.line} of ${recording.name} is wrong: ${value.problem}; nothing was played`)
+    printNotice(
+      `meup: line ${value.line} of ${recording.name} is wrong: ${value.problem}; nothing was played`,
+    )
     process.exitCode = exitCodes.auditMismatch
     return undefined
   }
 }
 
 /** What the space was called, as its first envelope says. */
-function nameIn(item: Item): string | undefined {
+function readSpaceName(item: RecordedItem): string | undefined {
   if (!('envelope' in item) || item.envelope.kind !== Kind.systemSpace) return undefined
   const { event, space } = item.envelope.payload as { event: string; space?: unknown }
   return event === 'opened' && typeof space === 'string' ? space : undefined
 }
 
-/** Reads once more what was found whole. */
-async function* again(recording: Recording): AsyncGenerator<Item, void> {
+/** Reads a verified recording again. */
+async function* again(recording: Recording): AsyncGenerator<RecordedItem, void> {
   const end = yield* readRecording(recording)
   if (!end.ok) throw new Error(`${recording.name} was changed while it was played; play it again`)
 }
 
 async function show(
-  items: AsyncIterable<Item>,
-  { first, head }: Extent,
+  items: AsyncIterable<RecordedItem>,
+  { first, head }: RecordingExtent,
   speed: number,
   { from = 0, to = Number.POSITIVE_INFINITY, json }: ReplayFlags,
 ): Promise<void> {
-  const stage = openStage(json)
+  const stage = openReplayScreen(json)
   const seen = { shown: 0, withheld: 0 }
   async function* selected(): AsyncGenerator<AnyEnvelope, void> {
     let seq = 0
@@ -88,22 +100,163 @@ async function show(
     }
   }
   try {
-    await play(selected(), { clock: systemClock, speed, show: stage.show, tell: stage.tell })
+    await play(selected(), { clock: systemClock, speed, show: stage.show, notify: stage.notify })
     const { shown, withheld } = seen
     if (withheld > 0) {
       const whose = 'whoever exported this was not allowed to read them'
-      stage.tell(`${withheld} of ${shown + withheld} envelopes could not be shown: ${whose}`)
+      stage.notify(`${withheld} of ${shown + withheld} envelopes could not be shown: ${whose}`)
     }
-    if (shown + withheld === 0) stage.tell(`nothing was played: this has the envelopes ${first} to ${head}`)
+    if (shown + withheld === 0) stage.notify(`nothing was played: this has the envelopes ${first} to ${head}`)
   } finally {
     stage.close()
   }
 }
 
-function speedOf(text: string): number {
+function parseSpeed(text: string): number {
   if (text === 'max') return Number.POSITIVE_INFINITY
   const speed = /^\d/.test(text) ? Number(text) : Number.NaN
   if (speed === 0) return Number.POSITIVE_INFINITY
   if (speed > 0) return speed
   throw new UsageError(`--speed takes a number, such as 10 or 0.5, or max, not ${text}`)
+}
+
+/** Where a recording is played. */
+interface ReplayScreen {
+  show(envelope: AnyEnvelope): void
+  /** Says something beside it. */
+  notify(line: string): void
+  close(): void
+}
+
+/** As `meup watch` shows a space: at a terminal, Ctrl+T hides thoughts and shows them again. */
+const openReplayScreen = (json: boolean | undefined): ReplayScreen =>
+  json || !isAtTerminal()
+    ? { show: createPrinter(json), notify: printNotice, close: () => {} }
+    : createLiveScreen()
+
+function createLiveScreen(): ReplayScreen {
+  const style = getStdoutStyle()
+  const activity = new Activity()
+  let showsThoughts = true
+  const lines = new AgentLines({
+    style,
+    highlight: createHighlighter(style),
+    columns: () => surface.columns,
+    contexts: () => activity.contexts,
+  })
+  const screen = new Screen(
+    (shown) => surface.print(shown),
+    () => showsThoughts,
+    lines,
+  )
+  const surface: Surface = liveSurface({
+    parts: () => ({
+      heading: 'replay',
+      thinkers: activity.thinkers(),
+      tools: activity.tools(),
+      showsThoughts,
+      pending: undefined,
+    }),
+    dim: createDimmer(style),
+    echoes: false,
+    completer: undefined,
+    keys: { 'ctrl+t': toggle },
+  })
+  return {
+    show: (envelope) => {
+      activity.onEnvelope(envelope)
+      screen.show(envelope)
+      surface.refresh()
+    },
+    notify: (line) => surface.notify(line),
+    close: () => surface.close(),
+  }
+
+  function toggle(): void {
+    showsThoughts = !showsThoughts
+    surface.notify(showsThoughts ? 'thinking visible' : 'thinking hidden')
+    if (showsThoughts) screen.catchUp([], true)
+    else screen.hide()
+  }
+}
+
+/** Longest pause between two envelopes. */
+const maxPauseMs = 2000
+/** A delay below this is caught up; after a longer stop, playback continues at normal speed. */
+const slackMs = 250
+
+interface Playing {
+  readonly clock: Clock
+  /** How many times as fast as it went; `Infinity` = without pauses. */
+  readonly speed: number
+  show(envelope: AnyEnvelope): void
+  /** Says something beside it. */
+  notify(line: string): void
+}
+
+/** Shows envelopes with their original pauses, and reports where a pause is cut short. */
+export async function play(
+  envelopes: Iterable<AnyEnvelope> | AsyncIterable<AnyEnvelope>,
+  { clock, speed, show, notify }: Playing,
+): Promise<void> {
+  let last = Number.NaN
+  let due = clock.now()
+  for await (const envelope of envelopes) {
+    const ts = Date.parse(envelope.ts)
+    // Nothing passed before the first, nor where a clock was put back, nor at a time that there never was.
+    const passed = Math.max(0, ts - last) || 0
+    last = ts
+    if (passed / speed > maxPauseMs) notify(`… ${formatDuration(passed)} later`)
+    due += Math.min(passed / speed, maxPauseMs)
+    if (clock.now() - due > slackMs) due = clock.now()
+    await until(due, clock)
+    show(envelope)
+  }
+}
+
+function until(time: number, clock: Clock): Promise<void> | undefined {
+  const ms = time - clock.now()
+  if (ms >= 1) return new Promise((resolve) => void clock.after(ms, resolve))
+  return undefined
+}
+
+const legalName = new RegExp(SpaceName.pattern ?? '')
+
+/** Makes a space of a recording, in a database. Rejects where envelopes are missing, and where the space has some already. */
+export async function copyInto(
+  path: string,
+  items: AsyncIterable<RecordedItem>,
+  extent: RecordingExtent,
+  { name: space, json }: { readonly name?: string; readonly json?: boolean },
+): Promise<void> {
+  const lack = findMissing(extent)
+  if (lack !== undefined) throw new Error(`${lack}; nothing was written`)
+  if (space === undefined) throw new UsageError('nothing says what the space was called: add --name <space>')
+  if (!legalName.test(space)) throw new UsageError(`${space} cannot be a space: use a-z, 0-9 and -`)
+  const { head: seq, proof } = extent
+  const proven = proof && { epoch: proof.epoch, head: { seq, hash: proof.hash } }
+  const log = await importLog({ path, space, rows: rowsOf(items), ...proven })
+  if (proof === undefined) {
+    printNotice('plain envelopes prove nothing: this is a log of its own, with a new epoch and other hashes')
+  }
+  if (json) return void printJson({ space, path, ...log })
+  print(`${log.head} envelopes are in the space ${space} of ${path}`)
+  print(`epoch ${log.epoch}`)
+  print(`head ${log.head}:${log.hash}`)
+}
+
+/** Why no space can be made of it. */
+function findMissing({ first, gap, withheld, proof }: RecordingExtent): string | undefined {
+  const advice = `a participant with the capability ${READ_TARGETED} can export all of them, while no run is hidden`
+  if (proof !== undefined && first > 1) {
+    return `this begins at seq ${first}: what came before was pruned, and a space needs its beginning`
+  }
+  if (withheld > 0) {
+    return `a space needs all envelopes, and ${withheld} of these were withheld from whoever exported them: ${advice}`
+  }
+  return gap === undefined ? undefined : `a space needs all envelopes, and seq ${gap} is missing: ${advice}`
+}
+
+async function* rowsOf(items: AsyncIterable<RecordedItem>): AsyncGenerator<ImportedRow, void> {
+  for await (const item of items) if ('row' in item && item.row !== undefined) yield item.row
 }

@@ -1,4 +1,4 @@
-import type { OperatorLog } from '../logger.js'
+import type { OperatorLog } from '../lib/logger.js'
 
 /** How a program ended; `failed` = not as it should. */
 interface Ending {
@@ -16,7 +16,7 @@ export interface Running {
 export interface KeepOptions {
   readonly name: string
   readonly restart: 'never' | 'on-failure' | 'always'
-  /** Whether `restart` is to be expected when what it consists of changes. */
+  /** Whether its files are watched, so that it restarts when they change. */
   readonly isWatched: () => boolean
   /** Gives up, and rejects, when the signal is aborted. */
   readonly start: (signal: AbortSignal) => Promise<Running>
@@ -34,7 +34,7 @@ export interface Keeper {
 }
 
 /** Milliseconds; the wait doubles while it keeps failing soon, and starts anew after it ran for `settled`. */
-const [firstWait, longestWait, settled] = [500, 30_000, 10_000]
+const [firstWaitMs, maxWaitMs, settled] = [500, 30_000, 10_000]
 /** Milliseconds that a program may take to end before it is killed, when it is to be started again. */
 const graceMs = 5000
 
@@ -50,10 +50,10 @@ export function keepRunning({ name, restart, isWatched, start, log }: KeepOption
 
   async function run(changed: AbortSignal): Promise<Ending> {
     running = await start(stop.signal)
-    return endOf(running, changed)
+    return waitForEnd(running, changed)
   }
 
-  function endOf(present: Running, changed: AbortSignal): Promise<Ending> {
+  function waitForEnd(present: Running, changed: AbortSignal): Promise<Ending> {
     const end = (): void => {
       present.close(stop.signal.aborted ? undefined : graceMs).catch((err: unknown) => {
         log.error({ participant: name, err }, `${name} could not be stopped`)
@@ -66,7 +66,7 @@ export function keepRunning({ name, restart, isWatched, start, log }: KeepOption
   }
 
   async function loop(first: Promise<Ending>): Promise<void> {
-    let wait = firstWait
+    let wait = firstWaitMs
     let isChanged = false
     let attempt = first
     while (true) {
@@ -75,7 +75,7 @@ export function keepRunning({ name, restart, isWatched, start, log }: KeepOption
       if (stop.signal.aborted) return
       if (!change.signal.aborted) {
         const ranFor = Date.now() - began
-        if (ranFor > settled) wait = firstWait
+        if (ranFor > settled) wait = firstWaitMs
         const isBroken = isChanged && failed && ranFor <= settled
         const again = !isBroken && (restart === 'always' || (restart === 'on-failure' && failed))
         const fields = { participant: name, reason, again }
@@ -87,12 +87,12 @@ export function keepRunning({ name, restart, isWatched, start, log }: KeepOption
         await pause(again ? wait : undefined, either)
         isWaiting = false
         if (stop.signal.aborted) return
-        wait = Math.min(longestWait, wait * 2)
+        wait = Math.min(maxWaitMs, wait * 2)
         isChanged &&= ranFor <= settled
       }
       if (change.signal.aborted) {
         isChanged = true
-        wait = firstWait
+        wait = firstWaitMs
         change = new AbortController()
       }
       attempt = run(change.signal)
@@ -102,7 +102,7 @@ export function keepRunning({ name, restart, isWatched, start, log }: KeepOption
   let looping: Promise<void> = Promise.resolve()
   const started = (async () => {
     running = await start(stop.signal)
-    looping = loop(endOf(running, change.signal))
+    looping = loop(waitForEnd(running, change.signal))
   })()
   return {
     started,
@@ -124,7 +124,7 @@ const failedToStart = (error: unknown): Ending => ({
   reason: error instanceof Error ? error.message : String(error),
 })
 
-/** For ever unless told for how long. */
+/** Waits until aborted if `ms` is undefined. */
 function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()

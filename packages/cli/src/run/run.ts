@@ -1,15 +1,15 @@
 import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
-import { parseListen } from '../config/notation.js'
-import { UsageError } from '../exit.js'
-import { type LogLevel, type OperatorLog, operatorLog } from '../logger.js'
-import { tellListening, tellStarting } from './announce.js'
-import { reloadOnDemand } from './reload-on-demand.js'
-import { startGateway } from './start-gateway.js'
-import { endHungUp, findTerminal } from './terminal.js'
-import { untilSignal } from './until-signal.js'
-import { launch } from './up.js'
+import { ownCommand } from '../lib/executables.js'
+import { exitCodes } from '../lib/exit.js'
+import { type LogLevel, type OperatorLog, operatorLog } from '../lib/logger.js'
+import { withListen } from '../lib/options.js'
+import { print, printNotice } from '../lib/output.js'
+import { endHungUp, findTerminal, reloadOnDemand } from './reload.js'
+import { type RunningGateway, startGateway } from './start-gateway.js'
+import { launch, type Member, type RunningSpaces } from './up.js'
 
 export interface RunFlags {
   readonly config: string
@@ -39,12 +39,12 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   }
   const ended = untilSignal(close)
   if (flags.watch) await reloading.watch(running.config)
-  tellListening(running, json) // A reader of this line may end the process at once.
+  announceListening(running, json) // A reader of this line may end the process at once.
   const spaces = await launching
   if (spaces === undefined) running.warmUp()
   else {
     try {
-      await tellStarting(spaces, { json, signal: stopping.signal })
+      await announceStarting(spaces, { json, signal: stopping.signal })
     } catch (error) {
       await close()
       throw error
@@ -57,18 +57,77 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
 async function logFor(config: Config, { json, verbose }: RunFlags): Promise<OperatorLog> {
   const level: LogLevel = verbose ? 'info' : 'warn'
   if (json) {
-    const { jsonLog } = await import('../json-log.js')
+    const { jsonLog } = await import('../lib/json-log.js')
     return jsonLog(level)
   }
   const names = config.spaces.flatMap(({ programs }) => Object.keys(programs))
   return operatorLog(level, { output: 'all', nameWidth: Math.max(0, ...names.map(({ length }) => length)) })
 }
 
-export function withListen(config: Config, listen: string | undefined): Config {
-  if (listen === undefined) return config
-  try {
-    return { ...config, gateway: { ...config.gateway, ...parseListen(listen) } }
-  } catch (error) {
-    throw new UsageError(`--listen: ${error instanceof Error ? error.message : String(error)}`)
+/** Says that the gateway can be reached, in lines for people or as an event on stdout. */
+function announceListening({ url, spaces }: RunningGateway, json: boolean): void {
+  if (json) {
+    event('listening', { url, spaces, pid: process.pid })
+    return
   }
+  printNotice(`listening on ${url} · ${spaces.length === 1 ? 'space' : 'spaces'} ${spaces.join(', ')}`)
+  const meup = ownCommand(process.cwd(), process.env.PATH ?? '')
+  const ways = [`${meup} join`, `see it: ${meup} open`, `watch it: ${meup} watch --from 1`]
+  printNotice(`join it from this folder in another terminal: ${ways.join(' · ')}`)
+}
+
+/** Milliseconds between two looks at who has joined, and until those who have not are named. */
+const [lookMs, lateMs] = [50, 10_000]
+
+/** Reports which programs are starting, and when all have joined. Rejects if one cannot start. */
+async function announceStarting(
+  { programs, started, isPresent }: RunningSpaces,
+  { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },
+): Promise<void> {
+  const participants = getNames(programs)
+  const say = (name: string, text: string): void => {
+    if (json) event(name, { participants })
+    else if (participants.length > 0) printNotice(text)
+  }
+  say('starting', `starting ${list(participants)}`)
+  await started
+  if (signal.aborted) return
+  if (json) event('started', { participants })
+  const isMissing = ({ space, participant }: Member): boolean => !isPresent(space, participant)
+  const began = Date.now()
+  let missing = programs.filter(isMissing)
+  while (missing.length > 0 && Date.now() - began < lateMs) {
+    await delay(lookMs, undefined, { signal, ref: false }).catch(() => {})
+    if (signal.aborted) return
+    missing = missing.filter(isMissing)
+  }
+  if (missing.length === 0)
+    say('ready', `${list(participants)} ${participants.length === 1 ? 'is' : 'are'} up`)
+  else if (!json)
+    printNotice(
+      `${list(getNames(missing))} ${missing.length === 1 ? 'has' : 'have'} not joined the space yet`,
+    )
+}
+
+const event = (name: string, fields: object): void => void print(JSON.stringify({ event: name, ...fields }))
+
+const getNames = (members: readonly Member[]): string[] => members.map(({ participant }) => participant)
+
+const list = (names: readonly string[]): string => new Intl.ListFormat('en').format(names)
+
+/** Milliseconds a drain may take before the process ends all the same. */
+const drainMs = 4500
+
+/** Waits for SIGINT or SIGTERM, then closes. A second signal ends the process at once. */
+export async function untilSignal(close: () => Promise<void>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())
+  })
+  const atOnce = (): void => process.exit(exitCodes.interrupted)
+  process.once('SIGINT', atOnce).once('SIGTERM', atOnce)
+  setTimeout(() => {
+    process.stderr.write('the drain took too long; ending without it\n')
+    process.exit(exitCodes.error)
+  }, drainMs).unref()
+  await close()
 }

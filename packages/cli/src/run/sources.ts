@@ -1,7 +1,84 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve, sep } from 'node:path'
+import type { FSWatcher } from 'chokidar'
 import type { ProcessProgram } from '../config/config.js'
+
+/** Milliseconds without another change: who saves often starts a program once. */
+const settleMs = 200
+
+interface SourceWatchOptions {
+  /** The files as they are now. */
+  readonly read: () => Sources
+  /** Whether a file that was saved unchanged counts, too. */
+  readonly isWaiting: () => boolean
+  /** Called with what has changed since `mark`. */
+  readonly changed: (files: readonly string[]) => void
+  /** Watching failed; changes may be missed from now on. */
+  readonly failed: (error: unknown) => void
+}
+
+/** Watches the files of a program. */
+export class SourceWatch {
+  readonly #options: SourceWatchOptions
+  #marked: Sources = new Map()
+  #watcher: Promise<FSWatcher> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(options: SourceWatchOptions) {
+    this.#options = options
+  }
+
+  /** Whether there is anything that may change. */
+  get isWatching(): boolean {
+    return this.#marked.size > 0
+  }
+
+  /** Takes the current files as the baseline, because the program is about to start. */
+  mark(): void {
+    const before = this.#marked
+    this.#marked = this.#options.read()
+    this.#follow(before)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await (await this.#watcher?.catch(() => undefined))?.close()
+  }
+
+  #follow(before: Sources): void {
+    if (this.#isClosed || (this.#watcher === undefined && this.#marked.size === 0)) return
+    this.#watcher ??= this.#open()
+    const added = [...this.#marked.keys()].filter((file) => !before.has(file))
+    const gone = [...before.keys()].filter((file) => !this.#marked.has(file))
+    this.#watcher.then((watcher) => {
+      watcher.unwatch(gone)
+      if (added.length === 0) return
+      watcher.add(added)
+      this.#lookLater() // What changes before it is watched is seen by looking once.
+    }, this.#options.failed)
+  }
+
+  async #open(): Promise<FSWatcher> {
+    const { watch } = await import('chokidar')
+    const watcher = watch([], { ignoreInitial: true })
+    const look = (): void => this.#lookLater()
+    return watcher.on('all', look).on('ready', look).on('error', this.#options.failed)
+  }
+
+  #lookLater(): void {
+    clearTimeout(this.#timer)
+    if (!this.#isClosed) this.#timer = setTimeout(() => this.#compare(), settleMs)
+  }
+
+  #compare(): void {
+    const { read, isWaiting, changed } = this.#options
+    const files = changedSources(this.#marked, read(), isWaiting())
+    if (files.length > 0) changed(files)
+  }
+}
 
 /** A file as it is now; without a digest it is not there. */
 interface Version {
@@ -10,7 +87,7 @@ interface Version {
 }
 
 /** The files that a program is made of, by their paths. */
-export type Sources = ReadonlyMap<string, Version>
+type Sources = ReadonlyMap<string, Version>
 
 /** What can be run; whatever else a command line names may be written by the program itself. */
 const script = /\.(?:[cm]?[jt]sx?|py|rb|sh|php|pl|lua|exs?|go|jar|wasm)$/
@@ -25,18 +102,18 @@ const written: Readonly<Record<string, readonly string[]>> = {
   '.cjs': ['.cts'],
 }
 const extensions = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs', '.json']
-/** So many files are looked at; of one of more bytes, such as a compiled program, only when it was written. */
-const [mostFiles, largestRead] = [2000, 4 * 1024 * 1024]
+/** Limits: number of files, and size up to which a file is read. Of a larger one only the time counts. */
+const [maxFiles, largestRead] = [2000, 4 * 1024 * 1024]
 
 /**
  * The files that a program is made of, as far as they tell: those that its command line names, and what these import by a
  * relative path, as Node.js and TypeScript do. Nothing of `node_modules`, and nothing that a program only reads or writes.
  */
-export function sourcesOf({ command, args }: ProcessProgram, directory: string): Sources {
+export function findSources({ command, args }: ProcessProgram, directory: string): Sources {
   const found = new Map<string, Version>()
   const waiting = namedIn(command, args, directory)
   for (const file of waiting) {
-    if (found.has(file) || file.split(sep).includes('node_modules') || found.size >= mostFiles) continue
+    if (found.has(file) || file.split(sep).includes('node_modules') || found.size >= maxFiles) continue
     const { version, text } = read(file)
     found.set(file, version)
     if (text === undefined || !importing.test(file)) continue

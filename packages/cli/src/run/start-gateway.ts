@@ -1,13 +1,14 @@
-import type { Logger, LogStore, Served } from '@meup/gateway'
-import type { JwtSettings } from '@meup/gateway/jwt'
-import type { Config, StorageSettings } from '../config/config.js'
+import { existsSync, readFileSync } from 'node:fs'
+import type { Authenticator, Identity, Logger, LogStore, Served, ServeOptions } from '@meup/gateway'
+import type { JwtAuthenticator, JwtSettings } from '@meup/gateway/jwt'
+import { pageDirectory } from '@meup/observer'
+import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
+import type { AuthSettings, Config, StorageSettings } from '../config/config.js'
+import { isAddress } from '../config/notation.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
-import { explain } from '../exit.js'
-import { removeGatewayFile, writeGatewayFile } from './gateway-file.js'
-import { IssuerTokens } from './issuer-tokens.js'
-import { findPage } from './page.js'
-import { traced } from './tracing.js'
-import { warmUpSafety } from './warm-up.js'
+import { formatError, UsageError } from '../lib/exit.js'
+import { removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
+import { traceStore } from './tracing.js'
 
 /** space → participant → token */
 export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -18,7 +19,7 @@ export interface RunningGateway {
   /** What runs at present. */
   readonly config: Config
   readonly tokens: Tokens
-  /** Whose tokens are taken beside those; absent = nobody's. */
+  /** Issuer whose tokens are accepted too; absent = none. */
   readonly jwt: JwtSettings | undefined
   /**
    * Goes over to another version of its configuration, as `applicable` gives it, and reads tokens and keys again. Gives
@@ -38,16 +39,16 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   let tokens = readTokens(config, logger)
   const jwt = new IssuerTokens(logger)
   await jwt.replace(config)
-  const openStore = await storeOf(config.storage, logger)
+  const openStore = await loadStore(config.storage, logger)
   // Its threads start while the gateway is loaded.
   const [opened, loaded] = await Promise.allSettled([openStore(), import('@meup/gateway/server')])
   if (opened.status === 'rejected') throw opened.reason
   if (loaded.status === 'rejected') throw loaded.reason
   const { createGateway, firstOf, serve, tokenAuthenticator } = loaded.value
-  const tracing = await traced(opened.value, logger)
+  const tracing = await traceStore(opened.value, logger)
   const files = tokenAuthenticator(tokens)
   const authenticator = firstOf([files, jwt])
-  const spaces = configsOf(config)
+  const spaces = getSpaceConfigs(config)
   const gateway = await createGateway({ spaces, store: tracing.store, authenticator, logger })
   let served: Served
   try {
@@ -58,7 +59,10 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   }
   const { url } = served
   const announce = (): void => {
-    const people = current.spaces.map(({ config: { name, participants } }) => [name, peopleOf(participants)])
+    const people = current.spaces.map(({ config: { name, participants } }) => [
+      name,
+      listPeople(participants),
+    ])
     writeGatewayFile(config.directory, {
       url,
       spaces: gateway.spaces,
@@ -90,9 +94,9 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       try {
         await jwt.replace(next)
       } catch (error) {
-        problems.push(explain(error))
+        problems.push(formatError(error))
       }
-      await gateway.reconfigure(configsOf(next))
+      await gateway.reconfigure(getSpaceConfigs(next))
       current = next
       announce()
       return problems
@@ -110,8 +114,8 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   }
 }
 
-/** What opens the logs; no more is loaded than that takes. */
-async function storeOf(storage: StorageSettings, logger: Logger): Promise<() => Promise<LogStore>> {
+/** Loads only the storage backend in use. */
+async function loadStore(storage: StorageSettings, logger: Logger): Promise<() => Promise<LogStore>> {
   switch (storage.kind) {
     case 'memory': {
       const { memoryStore } = await import('@meup/gateway/server')
@@ -144,9 +148,70 @@ function readTokens(
   return Object.fromEntries(tokens)
 }
 
-const configsOf = ({ spaces }: Config) => spaces.map(({ config }) => config)
+const getSpaceConfigs = ({ spaces }: Config) => spaces.map(({ config }) => config)
 
-const peopleOf = (participants: Config['spaces'][number]['config']['participants']): string[] =>
+const listPeople = (participants: Config['spaces'][number]['config']['participants']): string[] =>
   Object.entries(participants)
     .filter(([, { kind }]) => kind === 'human')
     .map(([id]) => id)
+
+/** Tokens of an issuer, where `auth.jwt` names one; what checks them is loaded when there is one. */
+class IssuerTokens implements Authenticator {
+  readonly #logger: Logger
+  #authenticator: JwtAuthenticator | undefined
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  get settings(): JwtSettings | undefined {
+    return this.#authenticator?.settings
+  }
+
+  async authenticate(space: string, token: string): Promise<Identity | undefined> {
+    return this.#authenticator?.authenticate(space, token)
+  }
+
+  /** Has the tokens of `auth.jwt` taken, and no others. Rejects with `UsageError` where the keys in its file are none. */
+  async replace({ auth: { jwt } }: Config): Promise<void> {
+    if (jwt === undefined) {
+      this.#authenticator?.replace(undefined)
+      return
+    }
+    const { jwtAuthenticator } = await import('@meup/gateway/jwt')
+    this.#authenticator ??= jwtAuthenticator(undefined, { logger: this.#logger })
+    try {
+      this.#authenticator.replace(withKeys(jwt))
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new UsageError(`auth.jwt.jwks: ${jwt.jwks} has no keys that can be used: ${reason}`)
+    }
+  }
+}
+
+const withKeys = (jwt: NonNullable<AuthSettings['jwt']>): JwtSettings =>
+  isAddress(jwt.jwks) ? jwt : { ...jwt, jwks: JSON.parse(readFileSync(jwt.jwks, 'utf8')) }
+
+/** The page for people, where it was built: a gateway does its work without. */
+function findPage(logger: Logger): Pick<ServeOptions, 'page'> {
+  if (existsSync(pageDirectory)) return { page: pageDirectory }
+  logger.info({}, 'there is no page at /: it was not built; pnpm build does that')
+  return {}
+}
+
+/** A step takes two milliseconds or so: a tenth of a core, while agents and tool servers start. */
+const PAUSE_MS = 20
+
+let isWarm = false
+
+/** Warms up what looks for secrets, a step at a time, once in a process. Gives what stops it. */
+function warmUpSafety(): () => void {
+  if (isWarm) return () => {}
+  const steps = warmUp(compileSafety(defaultSafety))
+  const step = (): void => {
+    isWarm = steps.next().done === true
+    if (!isWarm) next = setTimeout(step, PAUSE_MS)
+  }
+  let next = setTimeout(step, PAUSE_MS)
+  return () => clearTimeout(next)
+}

@@ -5,21 +5,21 @@ import type { TraceFold, TraceSpan } from '@meup/telemetry'
 export interface Tracing {
   /** What the gateway is to keep its logs in. */
   readonly store: LogStore
-  /** Sends what is left, once the store is closed. */
+  /** Sends the remaining spans, once the store is closed. */
   close(): Promise<void>
 }
 
 /** Envelopes of before the start that are looked at again: runs that go on are traced from their beginning. */
-const lookBack = 10_000
+const maxLookBack = 10_000
 const page = 500
 
 /** Traces every space whose log the store opens, where the environment says whom to send traces to. */
-export async function traced(store: LogStore, logger: Logger, env = process.env): Promise<Tracing> {
+export async function traceStore(store: LogStore, logger: Logger, env = process.env): Promise<Tracing> {
   const endpoint = traceEndpoint(env)
-  if (endpoint === undefined) return untraced(store)
+  if (endpoint === undefined) return createNoTracing(store)
   if (!/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) {
     logger.warn({ endpoint }, 'nothing is traced: OTEL_EXPORTER_OTLP_ENDPOINT is no address')
-    return untraced(store)
+    return createNoTracing(store)
   }
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL || spoken
   if (protocol !== spoken)
@@ -47,10 +47,10 @@ export async function traced(store: LogStore, logger: Logger, env = process.env)
 
 const spoken = 'http/protobuf'
 
-const untraced = (store: LogStore): Tracing => ({ store, close: async () => {} })
+const createNoTracing = (store: LogStore): Tracing => ({ store, close: async () => {} })
 
 async function* recent(log: EnvelopeLog): AsyncGenerator<Entry, void> {
-  let after = Math.max(log.head - lookBack, log.oldest - 1)
+  let after = Math.max(log.head - maxLookBack, log.oldest - 1)
   while (after < log.head) {
     const rows = await log.read({ after, limit: page })
     yield* rows

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js'
-import type { OperatorLog } from '../logger.js'
-import type { Assignment, Fleet } from './fleet.js'
+import type { OperatorLog } from '../lib/logger.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
+import type { ProgramAssignment, Supervisor } from './supervisor.js'
 
 /** A gateway and the programs beside it. */
 export interface RunningSpaces extends RunningGateway {
@@ -38,23 +38,23 @@ export async function up(config: Config, log: OperatorLog): Promise<RunningGatew
 export async function launch(config: Config, log: OperatorLog): Promise<RunningSpaces> {
   const gateway = await startGateway(config, log)
   let isClosing = false
-  const loading = import('./fleet.js').then(({ assignmentsOf, Fleet }) => ({
-    fleet: new Fleet(log),
-    assignmentsIn: (running: Parameters<typeof assignmentsOf>[0]) => assignmentsOf(running, log),
+  const loading = import('./supervisor.js').then(({ listAssignments, Supervisor }) => ({
+    fleet: new Supervisor(log),
+    assignmentsIn: (running: Parameters<typeof listAssignments>[0]) => listAssignments(running, log),
   }))
-  const tellSeatless = (): void => {
-    for (const name of seatless(gateway)) {
+  const warnAboutRevokedTokens = (): void => {
+    for (const name of listRevokedPrograms(gateway)) {
       log.warn({}, `${name} is not started: its token is revoked; meup token create gives it a new one`)
     }
   }
 
   async function start(): Promise<void> {
     const { fleet, assignmentsIn } = await loading
-    tellSeatless()
+    warnAboutRevokedTokens()
     await startAll(fleet, assignmentsIn(gateway))
   }
 
-  const startAll = async (fleet: Fleet, wanted: readonly Assignment[]): Promise<void> => {
+  const startAll = async (fleet: Supervisor, wanted: readonly ProgramAssignment[]): Promise<void> => {
     if (isClosing) return
     const starts = fleet.start(wanted)
     gateway.warmUp()
@@ -68,7 +68,7 @@ export async function launch(config: Config, log: OperatorLog): Promise<RunningS
   return {
     url: gateway.url,
     spaces: gateway.spaces,
-    programs: programsOf(gateway),
+    programs: listMembers(gateway),
     started,
     get config() {
       return gateway.config
@@ -88,7 +88,7 @@ export async function launch(config: Config, log: OperatorLog): Promise<RunningS
       try {
         return await gateway.reload(next)
       } finally {
-        tellSeatless()
+        warnAboutRevokedTokens()
         const now = assignmentsIn(gateway)
         fleet.stopOthers(now)
         for (const each of fleet.start(now)) {
@@ -105,7 +105,7 @@ export async function launch(config: Config, log: OperatorLog): Promise<RunningS
   }
 }
 
-const programsOf = ({ config, tokens }: RunningGateway): Member[] =>
+const listMembers = ({ config, tokens }: RunningGateway): Member[] =>
   config.spaces.flatMap(({ config: { name: space }, programs }) =>
     Object.keys(programs)
       .filter((participant) => tokens[space]?.[participant] !== undefined)
@@ -113,7 +113,7 @@ const programsOf = ({ config, tokens }: RunningGateway): Member[] =>
   )
 
 /** Participants that are programs, but have no token. */
-const seatless = ({ config, tokens }: RunningGateway): string[] =>
+const listRevokedPrograms = ({ config, tokens }: RunningGateway): string[] =>
   config.spaces.flatMap(({ config: { name }, programs }) =>
     Object.keys(programs).filter((participant) => tokens[name]?.[participant] === undefined),
   )

@@ -1,7 +1,7 @@
 import {
   type ContextFold,
-  cancellationOf,
   createContextFold,
+  getCancellation,
   isNotification,
   onOneLine,
   payloadText,
@@ -28,9 +28,9 @@ export interface Thinker {
   readonly since: number
   /** Runs of it that go on. */
   readonly runs: number
-  /** What it has thought last; `''` = nothing yet. */
+  /** The latest thought; `''` = none yet. */
   readonly last: string
-  /** Whether others may see what it thinks. */
+  /** Whether its thoughts are visible to others. */
   readonly isVisible: boolean
 }
 
@@ -51,7 +51,7 @@ interface OpenContext {
 }
 
 /** Tools past this many are forgotten, oldest first. */
-const mostTools = 1000
+const maxTools = 1000
 
 /** Who thinks and which tools run, as far as one has seen. */
 export class Activity {
@@ -64,15 +64,15 @@ export class Activity {
     this.#now = now
   }
 
-  /** The contexts, as of what was taken last. */
+  /** The contexts as of the latest envelope. */
   get contexts(): ContextFold {
     return this.#contexts
   }
 
-  /** What goes on is told anew. */
+  /** Resets to the state in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#contexts = createContextFold()
-    this.#contexts.apply(welcomeOf(welcome)) // Else nothing is known of how they end.
+    this.#contexts.apply(toWelcomeEnvelope(welcome)) // Else nothing is known of how they end.
     const before = new Map(this.#open)
     this.#open.clear()
     for (const { context, owner, startedAt } of welcome.contexts) {
@@ -83,7 +83,7 @@ export class Activity {
     if (isAnotherLog) this.#tools.clear()
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     for (const view of this.#contexts.apply(envelope).contexts) {
       const { context, state } = view
       const owner = view.owner ?? envelope.from
@@ -133,10 +133,10 @@ export class Activity {
     if (!isNotification(payload)) {
       const tool = onOneLine(shownToolName(payload))
       this.#tools.set(id, { caller: from, tool, since: this.#now() })
-      if (this.#tools.size > mostTools) this.#tools.delete(this.#tools.keys().next().value ?? '')
+      if (this.#tools.size > maxTools) this.#tools.delete(this.#tools.keys().next().value ?? '')
       return
     }
-    const cancelled = cancellationOf(payload)
+    const cancelled = getCancellation(payload)
     if (cancelled !== undefined) this.#tools.delete(cancelled.requestId)
     if (payload.method !== 'notifications/progress') return
     const { progress, total, message } = payload.params ?? {}
@@ -157,7 +157,7 @@ export class Activity {
 
 const isRun = (context: string): boolean => !context.includes('/')
 
-const welcomeOf = (payload: WelcomePayload): Envelope => ({
+const toWelcomeEnvelope = (payload: WelcomePayload): Envelope => ({
   protocol: PROTOCOL,
   id: '',
   ts: '',

@@ -1,14 +1,14 @@
 import { createInterface, emitKeypressEvents, type Interface, type Key } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
-import { pasted } from './pasting.js'
+import { stripVTControlCharacters } from 'node:util'
 
 /** What Tab makes of a line: what the last part of it may become, and that part. */
-export type Completing = (line: string) => [candidates: string[], part: string]
+export type Completer = (line: string) => [candidates: string[], part: string]
 
-export interface KeyboardOptions {
-  readonly completer?: Completing
-  /** What is typed, or what may be typed, is another one now. */
+interface KeyboardOptions {
+  readonly completer?: Completer
+  /** The input line or its completions have changed. */
   changed(): void
   /** The program is about to be stopped by Ctrl+Z, or goes on. */
   suspending?(isStopped: boolean): void
@@ -17,7 +17,7 @@ export interface KeyboardOptions {
 /** Milliseconds after which an Esc is no beginning of another key. */
 const escapeMs = 50
 
-/** What is typed at a terminal: edited by readline, which draws nothing itself. */
+/** The input line of a terminal, edited by readline, which draws nothing itself. */
 export class Keyboard {
   readonly lines: Interface
   /** What Tab offered last, until the next key. */
@@ -26,7 +26,7 @@ export class Keyboard {
   readonly #options: KeyboardOptions
   readonly #keys = new Map<string, () => void>()
   #captor: ((key: string) => void) | undefined
-  /** What has been pasted so far; `undefined` = it is typed. */
+  /** The text pasted so far; `undefined` = not pasting. */
   #paste: string | undefined
 
   constructor(input: ReadStream, options: KeyboardOptions) {
@@ -70,9 +70,9 @@ export class Keyboard {
     this.#keys.set(key, pressed)
   }
 
-  /** Gives every key but Ctrl+C to somebody else, until it is called without one. */
-  capture(captor?: (key: string) => void): void {
-    this.#captor = captor
+  /** Sends every key except Ctrl+C to `keyCapture`, until called without one. */
+  capture(keyCapture?: (key: string) => void): void {
+    this.#captor = keyCapture
   }
 
   #press(text: string | undefined, key: Key): void {
@@ -94,7 +94,7 @@ export class Keyboard {
       this.#paste = undefined
       return false
     } else if (name === 'paste-end') {
-      if (this.#captor === undefined) this.lines.write(pasted(this.#paste))
+      if (this.#captor === undefined) this.lines.write(encodePaste(this.#paste))
       this.#paste = undefined
       this.#options.changed()
     } else this.#paste += sequence
@@ -119,3 +119,22 @@ export class Keyboard {
     process.kill(process.pid, 'SIGTSTP')
   }
 }
+
+/** Bracketed paste: the terminal marks the start and end of pasted text. */
+export const [pasteOn, pasteOff] = ['\u001B[?2004h', '\u001B[?2004l']
+
+/** Stands for a line's end within a line that is being edited; Unicode keeps it for use within a program. */
+const lineEnd = '\uFDD0'
+const controls = /[^\P{Cc}\t]/gu
+
+/** Encodes pasted text as part of one edited line. */
+const encodePaste = (text: string): string =>
+  stripVTControlCharacters(text)
+    .replace(/\r\n?|\n|\u2028|\u2029/g, lineEnd)
+    .replace(controls, '')
+
+/** An edited line as it is drawn: of the same length, on one row. */
+export const toOneRow = (line: string): string => line.replaceAll(lineEnd, '↵').replaceAll('\t', ' ')
+
+/** An edited line as it is sent, with the line ends that were pasted, but for those behind everything. */
+export const decodeLineEnds = (line: string): string => line.replaceAll(lineEnd, '\n').replace(/\n+$/, '')

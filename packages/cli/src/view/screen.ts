@@ -1,14 +1,14 @@
 import { type AnyEnvelope, isThought } from '@meup/protocol'
-import { Conversation, type Lines } from '../render/conversation.js'
+import { Conversation, type LineRenderer } from '../render/conversation.js'
 
 /** Thoughts that are kept in mind while they are hidden, and those that were shown since. */
-const remembered = 1000
+const maxRemembered = 1000
 
 /** A conversation for people. What stands there stays; thoughts that were hidden follow when they are shown again. */
 export class Screen {
   readonly #print: (lines: readonly string[]) => void
   readonly #showsThoughts: () => boolean
-  readonly #lines: Lines
+  readonly #lines: LineRenderer
   #last = 0
   /** The seq since which thoughts may be missing; `undefined` = none is. */
   #since: number | undefined
@@ -18,7 +18,7 @@ export class Screen {
   constructor(
     print: (lines: readonly string[]) => void,
     showsThoughts: () => boolean,
-    lines: Lines = new Conversation(),
+    lines: LineRenderer = new Conversation(),
   ) {
     this.#print = print
     this.#showsThoughts = showsThoughts
@@ -57,7 +57,10 @@ export class Screen {
       .map(([seq, envelope]) => ({ seq, lines: this.#lines.lines(envelope) }))
       .filter(({ lines }) => lines.length > 0)
     if (missing.length > 0) {
-      this.#print([`… ${countOf(missing.length)} from before:`, ...missing.flatMap(({ lines }) => lines)])
+      this.#print([
+        `… ${formatThoughtCount(missing.length)} from before:`,
+        ...missing.flatMap(({ lines }) => lines),
+      ])
     }
     for (const { seq } of missing) this.#remember(seq)
     this.#missed.clear()
@@ -69,14 +72,14 @@ export class Screen {
 
   #miss(envelope: AnyEnvelope): void {
     this.#missed.set(envelope.seq ?? 0, envelope)
-    if (this.#missed.size > remembered) this.#missed.delete(this.#missed.keys().next().value ?? 0)
+    if (this.#missed.size > maxRemembered) this.#missed.delete(this.#missed.keys().next().value ?? 0)
   }
 
   #remember(seq: number): void {
     this.#shown.add(seq)
-    if (this.#shown.size > remembered) this.#shown.delete(this.#shown.keys().next().value ?? 0)
+    if (this.#shown.size > maxRemembered) this.#shown.delete(this.#shown.keys().next().value ?? 0)
   }
 }
 
-const countOf = (count: number): string =>
+const formatThoughtCount = (count: number): string =>
   count === 1 ? '1 thought' : `${count.toLocaleString('en')} thoughts`

@@ -1,17 +1,144 @@
 import type { Interface } from 'node:readline'
+import { printable } from '@meup/folds'
+import { exitCodes } from '../lib/exit.js'
+import { print, printNotice } from '../lib/output.js'
+import { type FooterParts, renderFooter } from './footer.js'
+import { type Completer, Keyboard, pasteOff, pasteOn } from './keyboard.js'
+import { Terminal } from './terminal.js'
 
-/** Where a view shows its lines, and where somebody types. */
+/** The output of a view, and its input line. */
 export interface Surface {
   print(lines: readonly string[]): void
-  /** Says something beside the conversation; it may repeat what others have said. */
-  say(line: string): void
-  /** What goes on at present is something else now. */
+  /** Prints a notice. It is escaped, because it may quote participants. */
+  notify(line: string): void
+  /** Redraws the status. */
   refresh(): void
   /** Lets one of these be chosen, by its place; `undefined` = none, or it cannot be asked here. */
   choose(question: string, choices: readonly string[]): Promise<number | undefined>
   /** Columns of a line, perhaps without end. */
   readonly columns: number
-  /** What is typed, where keys are taken one by one. */
+  /** Typed lines, if keys are read one by one. */
   readonly lines: Interface | undefined
   close(): void
+}
+
+/** Plain lines, for output that is not a terminal and for screen readers. */
+export const plainSurface: Surface = {
+  print: (lines) => lines.forEach(print),
+  notify: printNotice,
+  refresh: () => {},
+  choose: async (question, choices) => {
+    printNotice(question)
+    choices.forEach((choice, at) => void printNotice(`${at + 1}  ${choice}`))
+    return undefined
+  },
+  columns: Number.POSITIVE_INFINITY,
+  lines: undefined,
+  close: () => {},
+}
+
+interface LiveOptions {
+  /** Contents of the footer, except for the input line. */
+  readonly parts: () => Omit<FooterParts, 'typed' | 'notices'>
+  readonly dim: (text: string) => string
+  /** Whether there is an input line. */
+  readonly echoes: boolean
+  readonly completer: Completer | undefined
+  readonly keys: Readonly<Record<string, () => void>>
+}
+
+/** Milliseconds after which the times in the footer are others. */
+const tickMs = 1000
+
+/** A terminal: lines that stay, above a footer that lives. */
+export function liveSurface({ parts, dim, echoes, completer, keys }: LiveOptions): Surface {
+  let choices: readonly string[] = []
+  const terminal: Terminal = new Terminal(process.stdout, () => {
+    const { candidates, text, before } = keyboard
+    const offered = candidates.length === 0 ? [] : [candidates.join('  ')]
+    return renderFooter(
+      {
+        ...parts(),
+        notices: choices.length > 0 ? choices : offered,
+        ...(echoes && { typed: { text, before } }),
+      },
+      { columns: terminal.footerColumns, rows: terminal.rows, now: Date.now(), dim },
+    )
+  })
+  const keyboard: Keyboard = new Keyboard(process.stdin, {
+    ...(completer && { completer }),
+    changed: () => terminal.flush(),
+    suspending(isStopped) {
+      if (isStopped) terminal.clear()
+      process.stdout.write(isStopped ? pasteOff : pasteOn)
+      if (!isStopped) terminal.flush(true)
+    },
+  })
+  for (const [key, pressed] of Object.entries(keys)) keyboard.on(key, pressed)
+  const timer = setInterval(() => terminal.refresh(), tickMs).unref()
+  const endBeside = stderrGuard((write) => terminal.aside(write))
+  const close = (): void => {
+    clearInterval(timer)
+    endBeside()
+    process.off('exit', close)
+    keyboard.lines.close()
+    terminal.close()
+    process.stdout.write(pasteOff)
+  }
+  process.once('exit', close)
+  keyboard.lines.on('SIGINT', () => process.exit(exitCodes.interrupted))
+  process.stdout.write(pasteOn)
+  terminal.flush(true)
+
+  function choose(question: string, named: readonly string[]): Promise<number | undefined> {
+    choices = [`${question} Esc: none`, ...named.map((name, at) => `${at + 1}  ${name}`)]
+    terminal.refresh()
+    return new Promise((resolve) => {
+      keyboard.capture((key) => {
+        const at = Number(key) - 1
+        if (key !== 'escape' && named[at] === undefined) return
+        choices = []
+        keyboard.capture()
+        resolve(named[at] === undefined ? undefined : at)
+      })
+    })
+  }
+
+  return {
+    print: (lines) => terminal.append(lines),
+    notify: (line) => terminal.append(printable(line).split('\n')),
+    refresh: () => terminal.refresh(),
+    choose,
+    get columns() {
+      return terminal.columns
+    },
+    lines: keyboard.lines,
+    close,
+  }
+}
+
+/**
+ * Lets Node and libraries write to stderr while something is drawn on the terminal: `aside` has it taken away, calls back,
+ * and draws it again. Gives what ends that.
+ */
+function stderrGuard(aside: (write: () => void) => void): () => void {
+  const { stderr } = process
+  const write = stderr.write
+  // Node writes its warnings past the stream.
+  const warningListeners = process.listeners('warning')
+  const warn = (warning: Error): void =>
+    aside(() => warningListeners.forEach((listener) => void listener(warning)))
+  stderr.write = (...said: unknown[]): boolean => {
+    let isTaken = true
+    aside(() => {
+      isTaken = Reflect.apply(write, stderr, said)
+    })
+    return isTaken
+  }
+  process.removeAllListeners('warning').on('warning', warn)
+  return () => {
+    stderr.write = write
+    process.off('warning', warn)
+    for (const listener of warningListeners) process.on('warning', listener)
+  }
 }

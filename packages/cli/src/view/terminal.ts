@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:tty'
-import { widthOf } from './width.js'
+import { measureWidth } from '../render/width.js'
 
 /** What stands below everything else, and is drawn again and again. */
 export interface Footer {
@@ -9,20 +9,20 @@ export interface Footer {
   readonly cursor: number
 }
 
-/** What a terminal needs of a stream. */
+/** The part of a stream that a terminal uses. */
 export type Output = Pick<WriteStream, 'write' | 'on' | 'off'> & {
   readonly columns?: number
   readonly rows?: number
 }
 
-/** Milliseconds in which what comes is gathered, to be drawn at once. */
+/** Output is collected for this long and drawn at once. */
 const gatheringMs = 25
 
 /** Synchronised output (DEC 2026): a terminal that knows it shows all of it at once, others ignore it. */
 const [begin, end] = ['\u001B[?2026h', '\u001B[?2026l']
 /** While the footer is drawn nothing wraps, whatever a terminal thinks of a character's width. */
 const [clip, unclip] = ['\u001B[?7l', '\u001B[?7h']
-/** To a clear from the very top on, tmux says goodbye by keeping what was there: lines are cleared one by one. */
+/** Clears line by line: when cleared from the top, tmux keeps the old screen in its scrollback. */
 const [clearLine, up, clearBelow] = ['\u001B[2K', '\u001B[A', '\u001B[J']
 
 /** A terminal to which lines are appended, never changed again, above a footer that is alive. */
@@ -41,12 +41,12 @@ export class Terminal {
     output.on('resize', this.#redraw)
   }
 
-  /** What a line may take; where the terminal does not say, it is not known where lines end. */
+  /** Columns of a line; infinite if the terminal does not report its width. */
   get columns(): number {
     return this.#output.columns || Number.POSITIVE_INFINITY
   }
 
-  /** What a line of the footer may take: the last column stays free. */
+  /** Columns of a footer line: the last column stays free. */
   get footerColumns(): number {
     return (this.#output.columns || 80) - 1
   }
@@ -64,12 +64,12 @@ export class Terminal {
     this.refresh()
   }
 
-  /** The footer is another one now. */
+  /** Schedules a redraw of the footer. */
   refresh(): void {
     if (this.#isOpen) this.#timer ??= setTimeout(() => this.flush(), gatheringMs)
   }
 
-  /** Draws what is waiting. `anyway`: even where nothing has changed. */
+  /** Draws pending lines. `anyway`: even if nothing has changed. */
   flush(anyway = false): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -84,14 +84,14 @@ export class Terminal {
     this.#write({ lines: [], cursor: 0 })
   }
 
-  /** Lets somebody else write whole lines, below what is waiting and above the footer. */
+  /** Lets other code write whole lines, below pending lines and above the footer. */
   aside(write: () => void): void {
     if (this.#isOpen) this.clear()
     write()
     this.flush(true)
   }
 
-  /** Shows what is waiting, and the footer no longer. */
+  /** Draws pending lines and removes the footer. */
   close(): void {
     if (!this.#isOpen) return
     clearTimeout(this.#timer)
@@ -115,7 +115,7 @@ export class Terminal {
   #erasing(): string {
     const { lines, cursor } = this.#drawn
     if (lines.length === 0) return '\r'
-    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#rowsOf(widthOf(line)), 0)
+    const above = lines.slice(0, -1).reduce((sum, line) => sum + this.#rowsOf(measureWidth(line)), 0)
     const rows = above + this.#rowsOf(cursor + 1) - 1
     return `\r${clearLine}${`${up}${clearLine}`.repeat(rows)}`
   }

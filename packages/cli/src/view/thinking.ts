@@ -1,29 +1,29 @@
-import type { Run, Space, VisibilityChange } from '@meup/agent-sdk'
+import type { Run, SpaceClient, VisibilityChange } from '@meup/agent-sdk'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
-export interface ThinkingOptions {
-  readonly space: Pick<Space, 'runs' | 'setVisibility'>
-  /** Whether the gateway can be told anything at present. */
+export interface ThoughtVisibilityOptions {
+  readonly space: Pick<SpaceClient, 'runs' | 'setVisibility'>
+  /** Whether the gateway is connected. */
   isConnected(): boolean
-  /** The view is another one now. */
+  /** The visibility has changed. */
   changed(): void
   /** The log may have other thoughts to show than were seen so far. */
   reread(): void
-  /** The gateway did not do what it was asked; the view has changed all the same. */
+  /** The request failed. The view has changed nevertheless. */
   failed(error: unknown): void
   /** Others may not be kept from seeing them: has the gateway cut thoughts for this connection alone, or no longer. */
   cut(isCut: boolean): Promise<void>
 }
 
 /** Whether this view shows thoughts. While a run goes on, it hides and shows them for everybody, and follows others. */
-export class Thinking {
+export class ThoughtVisibility {
   isShown = true
-  readonly #options: ThinkingOptions
+  readonly #options: ThoughtVisibilityOptions
   #isTelling = false
   /** The gateway cuts thoughts for this connection alone. */
   #isCut = false
 
-  constructor(options: ThinkingOptions) {
+  constructor(options: ThoughtVisibilityOptions) {
     this.#options = options
   }
 
@@ -31,20 +31,20 @@ export class Thinking {
     return this.isShown ? 'thinking visible' : 'thinking hidden'
   }
 
-  /** Changes the view at once, then tells the gateway if there is a run. */
+  /** Changes the view at once, then the visibility of the active run. */
   toggle(): void {
     this.#set(!this.isShown)
     if (!this.#isTelling) void this.#tell()
   }
 
-  /** Somebody has hidden or shown a run, or it has ended. */
-  follow({ context, reasoningVisible }: VisibilityChange): void {
+  /** The visibility of a run has changed, or it has ended. */
+  onVisibility({ context, reasoningVisible }: VisibilityChange): void {
     if (this.#isTelling || this.#isCut || context !== this.#active?.context) return
     if (this.#set(reasoningVisible)) this.#options.reread()
   }
 
   /** A run begins visible. */
-  take({ kind, context }: AnyEnvelope): void {
+  onEnvelope({ kind, context }: AnyEnvelope): void {
     if (kind !== Kind.reasoningStart || context !== undefined || this.#isTelling) return
     this.#set(true)
     if (this.#isCut) this.#cut(false).catch(this.#options.failed)
@@ -86,7 +86,7 @@ export class Thinking {
     reread()
   }
 
-  /** Where one may not hide or show the run for everybody, it is for this connection alone. */
+  /** Falls back to this connection only, if changing it for everybody is not allowed. */
   async #ask(context: string | undefined, isShown: boolean): Promise<void> {
     const { space, failed } = this.#options
     try {

@@ -1,36 +1,36 @@
 import type { Interface } from 'node:readline'
 import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
-import type { ConnectionFlags } from '../connection.js'
-import type { Lines } from '../render/conversation.js'
-import type { Completing } from './keyboard.js'
+import type { ConnectionFlags } from '../lib/connection.js'
+import type { LineRenderer } from '../render/conversation.js'
+import type { Completer } from './keyboard.js'
 
 export interface ViewFlags extends ConnectionFlags {
   readonly verbose?: boolean
   readonly screenReader?: boolean
 }
 
-/** What a command shows of a space. */
+/** The view of a space in a command. */
 export interface View {
   show(envelope: AnyEnvelope): void
-  /** Puts reasoning behind what was shown last. */
+  /** Appends reasoning to the envelope shown last. */
   append(envelope: AnyEnvelope, reasoning: readonly string[]): void
   /** Prints lines that were asked for. */
   print(lines: readonly string[]): void
   /** Says something beside it. */
-  tell(line: string): void
+  notify(line: string): void
   toggleThoughts(): void
   toggleOutput(): void
-  /** What shows envelopes of the past as this view shows those of now. */
-  past(): Lines
+  /** Creates a renderer of the same kind for past envelopes. */
+  past(): LineRenderer
   /** Shows less from now on, or all again; resolves with what the gateway says to that. */
   choose(filter: ViewFilter): Promise<WelcomePayload>
-  /** What it shows at present; absent = everything. */
+  /** The current filter; absent = everything. */
   readonly filter: ViewFilter | undefined
   /** Lets one of these be chosen; `undefined` = none. */
   ask(question: string, choices: readonly string[]): Promise<number | undefined>
-  /** What is told beside the conversation is something else now. */
+  /** Redraws the status. */
   refresh(): void
-  /** What is typed at a terminal. */
+  /** Lines typed at a terminal. */
   readonly lines: Interface | undefined
   close(): void
 }
@@ -44,12 +44,12 @@ export interface ViewFilter {
 }
 
 export interface ViewOptions {
-  /** One may type. */
+  /** Whether input is accepted. */
   readonly echoes: boolean
-  readonly completer?: Completing
+  readonly completer?: Completer
   /** On a line: what waits for a decision. */
   readonly pending?: () => string | undefined
-  /** What else keys do. */
+  /** Additional key bindings. */
   readonly keys?: Readonly<Record<string, () => void>>
   /** What the command shows alone. */
   readonly filter?: ViewFilter

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { testToken } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { onTestFinished, vi } from 'vitest'
-import { exportSqlite, type SqliteFlags } from '../../src/audit/sqlite/export-sqlite.js'
-import type { AuditEntry } from '../../src/audit/sqlite/reasoning-log.js'
+import { exportSqlite, type SqliteFlags } from '../../src/audit/export-sqlite.js'
+import type { AuditEntry } from '../../src/audit/reasoning-log.js'
 import { folderWith } from './folder.js'
 
-interface Stage {
+interface ReplayScreen {
   readonly url: string
   as(reader: string): { json(path: string): Promise<unknown> }
 }
@@ -24,7 +24,7 @@ export const exportFile = (): string => join(folderWith(), 'audit.db')
 /** Exports the audit of a staged space to a file, as `meup audit export` does, and gives what it said. */
 export async function exportTo(
   path: string,
-  { url }: Pick<Stage, 'url'>,
+  { url }: Pick<ReplayScreen, 'url'>,
   reader: string,
   flags: Partial<SqliteFlags> = {},
 ): Promise<string> {
@@ -55,7 +55,7 @@ export function rowsOf(path: string) {
 }
 
 /** All steps that a reader is told, the oldest first. */
-export async function toldSteps({ as }: Pick<Stage, 'as'>, reader: string): Promise<ToldStep[]> {
+export async function toldSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
   const { steps } = (await as(reader).json('/audit?limit=1000')) as { steps: ToldStep[] }
   return steps.reverse()
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readRecording } from '../../src/replay/read-recording.js'
-import type { Damage, Extent, Item } from '../../src/replay/recorded.js'
+import type { RecordedItem, RecordingDamage, RecordingExtent } from '../../src/replay/recording.js'
+import { readRecording } from '../../src/replay/recording.js'
 
 const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest()
 
@@ -42,13 +42,15 @@ export const plain = (all: readonly string[]): string =>
   all.map((body, at) => `{"seq":${at + 1},${body.slice(1)}\n`).join('')
 
 /** What comes of this text, to its end. */
-export async function readText(text: string | Uint8Array): Promise<{ items: Item[]; end: Extent | Damage }> {
+export async function readText(
+  text: string | Uint8Array,
+): Promise<{ items: RecordedItem[]; end: RecordingExtent | RecordingDamage }> {
   const bytes = Buffer.from(text)
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += 100) yield bytes.subarray(at, at + 100)
   }
   const reading = readRecording({ name: 'it', pieces, close: async () => {} })
-  const items: Item[] = []
+  const items: RecordedItem[] = []
   for (;;) {
     const { done, value } = await reading.next()
     if (done) return { items, end: value }

@@ -2,11 +2,11 @@ import type { TurnInfo } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
 
 /** When the envelope with this seq was accepted. */
-export const timeOf = (seq: number): string =>
+export const parseTimestamp = (seq: number): string =>
   new Date(Date.parse('2026-01-02T03:04:05Z') + seq).toISOString()
 
 export const envelope = (seq: number, kind: string, from: string, fields: object = {}): AnyEnvelope =>
-  ({ seq, id: `e${seq}`, ts: timeOf(seq), kind, from, payload: {}, ...fields }) as AnyEnvelope
+  ({ seq, id: `e${seq}`, ts: parseTimestamp(seq), kind, from, payload: {}, ...fields }) as AnyEnvelope
 
 /** A turn of `bot` with one tool, as the gateway tells it. */
 export const turnOf = (turn_number: number, fields: Partial<TurnInfo> = {}): TurnInfo => ({
@@ -14,8 +14,8 @@ export const turnOf = (turn_number: number, fields: Partial<TurnInfo> = {}): Tur
   user_input: 'why?',
   response: 'because',
   state: 'completed',
-  started_at: timeOf(0),
-  completed_at: timeOf(0),
+  started_at: parseTimestamp(0),
+  completed_at: parseTimestamp(0),
   tool_calls: [{ name: 'read', has_result: true, has_error: false }],
   reasoning: {
     session_id: 'epoch',

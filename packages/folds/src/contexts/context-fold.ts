@@ -10,12 +10,21 @@ import {
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { type Fold, Progress } from '../fold.js'
-import { type Source, sourceOf } from '../source.js'
+import { getSource, type Source } from '../source.js'
 import { isObject } from '../text.js'
-import { Awaited, type AwaitedSnapshot } from './awaited.js'
 import type { ContextView } from './context-view.js'
-import { begin, count, type Draft, draftOf, end, hide, propose, quoteFree } from './draft.js'
-import { Drafts, type DraftsSnapshot } from './drafts.js'
+import {
+  begin,
+  count,
+  createDraft,
+  type Draft,
+  Drafts,
+  type DraftsSnapshot,
+  end,
+  hide,
+  propose,
+  quoteFree,
+} from './drafts.js'
 import { Lifecycle, type LifecycleSnapshot, type Opened } from './lifecycle.js'
 
 export interface ContextOptions {
@@ -23,7 +32,7 @@ export interface ContextOptions {
   readonly isKnown?: (id: string) => boolean
 }
 
-export interface ContextChange {
+interface ContextChange {
   /** The contexts of which something is new. */
   readonly contexts: readonly ContextView[]
   /** Whether the envelope came after the end of its context [MEUP-2.7]. */
@@ -173,7 +182,7 @@ class Contexts implements ContextFold {
     for (const run of [...this.#awaited.answeredBy(chat), ...free]) {
       const draft = this.#drafts.get(run)
       if (draft === undefined || draft.answer !== null) continue
-      draft.answer = sourceOf(chat)
+      draft.answer = getSource(chat)
       this.#drafts.put(draft)
     }
   }
@@ -188,9 +197,45 @@ class Contexts implements ContextFold {
     for (const { context, owner, reasoningVisible, hiddenBy = [], startedAt } of contexts ?? []) {
       if (this.#drafts.get(context) !== undefined) continue
       this.#lifecycle.learn({ context, starter: owner, state: 'open' })
-      const draft = draftOf(context, startedAt, 0)
+      const draft = createDraft(context, startedAt, 0)
       draft.contributors.push(owner)
       this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible, hiddenBy })
     }
   }
 }
+
+type AwaitedSnapshot = readonly (readonly [key: string, runs: readonly string[]])[]
+
+/** Runs about the same thing past this many are not told apart. */
+const maxRunsPerCause = 100
+
+/** Runs that an answer is awaited of: by their owner, to what they answer or to themselves [MEUP-2.10]. */
+class Awaited {
+  readonly #runs = new Bounded<readonly string[]>(20_000)
+
+  /** `start` opens a run. */
+  begin(start: Envelope): void {
+    for (const cause of [start.id, ...correlations(start)]) {
+      const key = keyOf(start.from, cause)
+      this.#runs.set(key, [...(this.#runs.get(key) ?? []), start.id].slice(-maxRunsPerCause))
+    }
+  }
+
+  /** The runs that this chat is the answer of. */
+  answeredBy(chat: Envelope): readonly string[] {
+    const keys = correlations(chat).map((cause) => keyOf(chat.from, cause))
+    const runs = keys.flatMap((key) => this.#runs.get(key) ?? [])
+    for (const key of keys) this.#runs.delete(key)
+    return runs
+  }
+
+  snapshot(): AwaitedSnapshot {
+    return this.#runs.snapshot()
+  }
+
+  restore(snapshot: AwaitedSnapshot): void {
+    this.#runs.restore(snapshot)
+  }
+}
+
+const keyOf = (owner: string, cause: string): string => `${owner} ${cause}`

@@ -1,3 +1,4 @@
+import { contextParent, type Envelope, isContextAncestor } from '@meup/protocol'
 import type { Quoted, Source } from '../source.js'
 
 /** Something that reasoning builds on. */
@@ -53,3 +54,36 @@ export interface Counts {
 export interface ContextNode extends ContextView {
   readonly children: readonly ContextNode[]
 }
+
+/** Whether an envelope came after the end of its context, or of one around it [MEUP-2.7]. */
+export function isLate(
+  { context, seq = 0 }: Envelope,
+  contextOf: (context: string) => ContextView | undefined,
+): boolean {
+  for (let at = context; at !== undefined; at = contextParent(at)) {
+    const { state = 'free', ending } = contextOf(at) ?? {}
+    if (state !== 'free' && ending && seq > ending.source.seq) return true
+  }
+  return false
+}
+
+/** The roots, oldest first; a context whose parent is not among them stands as a root itself. */
+export function contextTree(contexts: Iterable<ContextView>): readonly ContextNode[] {
+  const nodes = new Map<string, ContextView & { children: ContextNode[] }>()
+  for (const each of contexts) nodes.set(each.context, { ...each, children: [] })
+  const roots: ContextNode[] = []
+  for (const node of [...nodes.values()].sort(byAge)) {
+    const parent = nodes.get(contextParent(node.context) ?? '')
+    ;(parent?.children ?? roots).push(node)
+  }
+  return roots
+}
+
+function byAge(one: ContextView, other: ContextView): number {
+  if (one.startedAt === other.startedAt) return one.firstSeq - other.firstSeq
+  return one.startedAt < other.startedAt ? -1 : 1
+}
+
+/** Whether a path is this context, or is below it. */
+export const isInside = (context: string, path: string | undefined): boolean =>
+  path !== undefined && (path === context || isContextAncestor(context, path))

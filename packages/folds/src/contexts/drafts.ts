@@ -1,6 +1,10 @@
-import { contextRoot } from '@meup/protocol'
+import { contextRoot, type Envelope, Kind, namespaceOf } from '@meup/protocol'
+import { isNotification } from '../mcp/calls.js'
+import { payloadText } from '../payload-text.js'
 import { Register, type RegisterSnapshot } from '../register.js'
-import { type Draft, draftOf, hide } from './draft.js'
+import { getSource, type Quoted } from '../source.js'
+import { isObject, isWithheld } from '../text.js'
+import type { ContextView, Counts } from './context-view.js'
 
 export type DraftsSnapshot = RegisterSnapshot<Draft>
 
@@ -19,7 +23,7 @@ export class Drafts {
 
   /** Counts as changed. What is new is a free path until a start is seen to open it. */
   touch(context: string, ts: string, seq: number): Draft {
-    const draft = this.get(context) ?? draftOf(context, ts, seq)
+    const draft = this.get(context) ?? createDraft(context, ts, seq)
     this.#changed.set(context, draft)
     return draft
   }
@@ -68,3 +72,110 @@ const isOpen = ({ state }: Draft): boolean => state === 'open'
 
 const weigh = ({ weight, contributors, proposals }: Draft): number =>
   weight + 20 * (contributors.length + proposals.length)
+
+/** While it is being put together. */
+export type Draft = {
+  -readonly [Key in Exclude<keyof ContextView, 'contributors' | 'counts' | 'proposals'>]: ContextView[Key]
+} & {
+  readonly contributors: string[]
+  readonly counts: { -readonly [Key in keyof Counts]: number }
+  readonly proposals: string[]
+  /** About how many characters it takes in memory. */
+  weight: number
+}
+
+export const createDraft = (context: string, startedAt: string, firstSeq: number): Draft => ({
+  context,
+  state: 'free',
+  owner: null,
+  opening: null,
+  ending: null,
+  reasoningVisible: true,
+  hiddenBy: [],
+  metadata: null,
+  references: [],
+  contributors: [],
+  counts: { envelopes: 0, thoughts: 0, calls: 0, late: 0 },
+  answer: null,
+  proposals: [],
+  startedAt,
+  firstSeq,
+  endedAt: null,
+  expiresAt: null,
+  duration: null,
+  weight: 500,
+})
+
+/** Of one context. */
+const maxEntries = { contributors: 1000, references: 100, proposals: 100 }
+const boundaries: ReadonlySet<string> = new Set([
+  Kind.reasoningStart,
+  Kind.reasoningConclusion,
+  Kind.reasoningCancel,
+])
+
+/** Something was said in it or below it. */
+export function count(
+  { counts, contributors }: Draft,
+  { kind, from, payload }: Envelope,
+  isLate: boolean,
+): void {
+  counts.envelopes++
+  if (namespaceOf(kind) === 'reasoning' && !boundaries.has(kind)) counts.thoughts++
+  if (kind === Kind.mcpRequest && !isNotification(payload)) counts.calls++
+  if (isLate) counts.late++
+  if (!contributors.includes(from) && contributors.length < maxEntries.contributors) contributors.push(from)
+}
+
+export function begin(draft: Draft, start: Envelope, isKnown: (id: string) => boolean): void {
+  const { metadata, references } = start.payload
+  draft.state = 'open'
+  draft.owner = start.from
+  draft.opening = quote(start, payloadText(start.payload))
+  draft.metadata = isObject(metadata) ? metadata : null
+  draft.references = idsIn(references).map((id) => ({ id, isResolved: isKnown(id) }))
+  draft.weight += JSON.stringify(start.payload).length
+  if (!draft.contributors.includes(start.from)) draft.contributors.unshift(start.from)
+}
+
+export function hide(draft: Draft, hiddenBy: readonly string[]): void {
+  draft.hiddenBy = hiddenBy
+  draft.reasoningVisible = hiddenBy.length === 0
+}
+
+export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: Envelope): void {
+  const { reason } = envelope.payload
+  const text = typeof reason === 'string' ? reason : payloadText(envelope.payload)
+  draft.state = state
+  draft.ending = quote(envelope, text)
+  draft.endedAt = envelope.ts
+  draft.expiresAt = null
+  draft.duration = Date.parse(envelope.ts) - Date.parse(draft.startedAt)
+  draft.weight += text.length
+}
+
+/** A free path that is told of as if it were opened and concluded is shown with what was said. */
+export function quoteFree(draft: Draft, envelope: Envelope): void {
+  if (draft.state !== 'free') return
+  if (envelope.kind === Kind.reasoningStart) draft.opening ??= quote(envelope, payloadText(envelope.payload))
+  if (envelope.kind === Kind.reasoningConclusion)
+    draft.ending = quote(envelope, payloadText(envelope.payload))
+}
+
+/** Whether the proposal is new to it. */
+export function propose({ proposals }: Draft, proposal: string): boolean {
+  if (proposals.includes(proposal)) return false
+  proposals.push(proposal)
+  if (proposals.length > maxEntries.proposals) proposals.shift()
+  return true
+}
+
+const quote = (envelope: Envelope, text: string): Quoted => ({
+  source: getSource(envelope),
+  text: isWithheld(envelope.payload) ? null : text,
+})
+
+const idsIn = (references: unknown): string[] =>
+  Array.isArray(references)
+    ? references.filter((id) => typeof id === 'string').slice(0, maxEntries.references)
+    : []

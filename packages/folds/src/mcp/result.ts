@@ -1,5 +1,5 @@
+import { type Guard, guarded, redact } from '../redact.js'
 import { isBlank, isObject } from '../text.js'
-import { type Guard, guarded, redact } from './redact.js'
 
 /** How much came back. `unit`: `chars`, `bytes`, or what was counted. */
 export interface ResultSize {
@@ -17,13 +17,13 @@ export interface Result {
 type Payload = Readonly<Record<string, unknown>>
 
 /** A JSON-RPC error and a tool that says it failed are errors alike. */
-export const outcomeOf = ({ result, error }: Payload): Result['outcome'] =>
+export const getOutcome = ({ result, error }: Payload): Result['outcome'] =>
   isGiven(error) || (isObject(result) && result.isError === true) ? 'error' : 'success'
 
 /** How a call ended, and how much came back, of a JSON-RPC response. */
 export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
   const { result } = payload
-  if (outcomeOf(payload) === 'error') return { outcome: 'error', size: null }
+  if (getOutcome(payload) === 'error') return { outcome: 'error', size: null }
   if (!isObject(result)) {
     return {
       outcome: 'success',

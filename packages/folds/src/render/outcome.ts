@@ -1,8 +1,7 @@
+import type { DecisionPayload } from '@meup/protocol'
 import type { ResultSize } from '../mcp/result.js'
-import { isBlank, reasonText } from '../text.js'
+import { brief, inlineJson, isBlank, onOneLine, printable, reasonText } from '../text.js'
 import type { ToolDecisionInfo } from '../turns/turn-info.js'
-import { inlineJson } from './inline-json.js'
-import { onOneLine, printable } from './printable.js'
 
 /** A decision to show: from a fold with the size of its result, from HTTP without. */
 export interface ShownDecision extends ToolDecisionInfo {
@@ -10,7 +9,7 @@ export interface ShownDecision extends ToolDecisionInfo {
 }
 
 /** Characters of the parameters that are shown. */
-const longestParameters = 200
+const maxParametersChars = 200
 
 /** Why a call was cancelled, where somebody said so. */
 export const cancelledText = (reason: string): string =>
@@ -28,7 +27,7 @@ export function outcomeText({ outcome, size, cancelled }: ShownDecision): string
 
 /** They were redacted when the view was made. */
 export const parametersText = ({ parameters }: ShownDecision): string =>
-  printable(inlineJson(parameters, longestParameters))
+  printable(inlineJson(parameters, maxParametersChars))
 
 export const rationaleText = ({ rationale, rationale_given }: ShownDecision): string =>
   rationale_given === false ? reasonText(null) : `"${onOneLine(rationale)}"`
@@ -36,7 +35,7 @@ export const rationaleText = ({ rationale, rationale_given }: ShownDecision): st
 export const toolText = ({ tool_name }: ShownDecision): string => onOneLine(tool_name)
 
 /** Decisions as they are shown: those that were dispatched together stand together, where the first of them was. */
-export function inGroups<Decision extends ShownDecision>(
+export function groupDecisions<Decision extends ShownDecision>(
   decisions: readonly Decision[],
 ): readonly { readonly group: number | null; readonly decisions: readonly Decision[] }[] {
   const groups: { group: number | null; decisions: Decision[] }[] = []
@@ -47,4 +46,18 @@ export function inGroups<Decision extends ShownDecision>(
     else known.decisions.push(decision)
   }
   return groups
+}
+
+/** Characters of the arguments, and of the rationale. */
+const maxAttemptChars = 200
+
+/** What a tool call that was refused was to do, and why, on one line; `''` where the decision is about none. */
+export function attemptText({ attemptedArguments, attemptedRationale }: Partial<DecisionPayload>): string {
+  if (attemptedArguments === undefined) return ''
+  // A text is the beginning of their JSON.
+  const isText = typeof attemptedArguments === 'string'
+  const parameters = isText ? attemptedArguments : inlineJson(attemptedArguments, maxAttemptChars)
+  const reason =
+    attemptedRationale === undefined ? reasonText(null) : `"${brief(attemptedRationale, maxAttemptChars)}"`
+  return `${brief(parameters, maxAttemptChars)} — ${reason}`
 }

@@ -1,37 +1,69 @@
-import type { TurnReasoning } from '../turns/turn-info.js'
+import { cut, onOneLine } from '../text.js'
+import type { TurnInfo, TurnReasoning } from '../turns/turn-info.js'
 import {
-  inGroups,
+  groupDecisions,
   outcomeText,
   parametersText,
   rationaleText,
   type ShownDecision,
   toolText,
 } from './outcome.js'
-import { onOneLine } from './printable.js'
-import { plainStyle, type Style } from './style.js'
+
+/** Turns as they come from `turnDetail` or from the HTTP API, where `reasoning` may be missing. */
+export type ShownTurn = Omit<TurnInfo<ShownDecision>, 'reasoning'> &
+  Partial<Pick<TurnInfo<ShownDecision>, 'reasoning'>> & {
+    /** Whether its first envelopes have been pruned: what tools it called then is not known. */
+    readonly truncated?: boolean
+  }
+
+export interface Thread {
+  /** In the order of their numbers. */
+  readonly turns: readonly ShownTurn[]
+  /** `false` where the user named another thread than the one of the conversation. */
+  readonly isActive: boolean
+}
+
+const maxEchoChars = 20
+
+/** Lines of `/reasoning` (the latest turn that has ended), `/reasoning <number>` and `/reasoning all`. Never throws. */
+export function reasoningCommand(
+  argument: string,
+  { turns, isActive }: Thread,
+  style: Style = plainStyle,
+): string[] {
+  const asked = argument.trim()
+  const show = (turn: ShownTurn): string[] => lines(turn, !isActive || asked === 'all', style)
+  if (asked === 'all' && turns.length > 0)
+    return turns.flatMap((turn, index) => [...(index > 0 ? [''] : []), ...show(turn)])
+  const latest = turns.findLast(({ state }) => state !== 'running')
+  if ((asked === '' && latest === undefined) || asked === 'all') {
+    return [style.section('  ─ No turn has ended in this thread yet.')]
+  }
+  const number = /^\d{1,9}$/.test(asked) ? Number(asked) : undefined
+  const turn = asked === '' ? latest : turns.find(({ turn_number }) => turn_number === number)
+  const echo = cut(onOneLine(asked), maxEchoChars)
+  return turn === undefined
+    ? [style.section(`  ✗ No reasoning data for turn ${echo} in this thread.`)]
+    : show(turn)
+}
+
+function lines(
+  { turn_number, tool_calls, reasoning, truncated = false }: ShownTurn,
+  isNamed: boolean,
+  style: Style,
+): string[] {
+  if (tool_calls.length === 0 && !truncated)
+    return [style.section(`  ─ Turn ${turn_number} had no tool calls.`)]
+  if (!reasoning) return [style.section(`  ─ No reasoning recorded for turn ${turn_number}.`)]
+  return reasoningDetail(reasoning, isNamed, style)
+}
 
 export type ShownReasoning = TurnReasoning<ShownDecision>
 
 /** The lines that follow an answer by themselves: a blank one, the header, and each tool. None without tools. */
 export function reasoningBlock(reasoning: ShownReasoning | null, style: Style = plainStyle): string[] {
   if (reasoning === null || reasoning.tool_decisions.length === 0) return []
-  const lines = [
-    '',
-    style.section(`  ┄ Reasoning (turn ${reasoning.turn_number})`),
-    ...narrativeOf(reasoning, style),
-  ]
-  for (const { group, decisions } of inGroups(reasoning.tool_decisions)) {
-    if (group !== null) lines.push(style.section(`  ┄ [parallel batch ${group}]`))
-    for (const decision of decisions) {
-      const [arrow, indent] = group === null ? ['', '    '] : ['  ↳ ', '       ']
-      lines.push(
-        `${style.section(`  ┄ ${arrow}`)}${style.tool(toolText(decision))}${style.section(`  ${rationaleText(decision)}`)}`,
-        style.section(`${indent}params: ${parametersText(decision)}`),
-        style.section(`${indent}→ ${outcomeText(decision)}`),
-      )
-    }
-  }
-  return lines
+  return ['', ...reasoningLines(reasoning, `  ┄ Reasoning (turn ${reasoning.turn_number})`, false, style)]
 }
 
 /** What `/reasoning` shows of a turn. `isNamed`: the header names the thread, as it is not the active one alone. */
@@ -42,25 +74,55 @@ export function reasoningDetail(
 ): string[] {
   const { thread_id, turn_number } = reasoning
   const where = isNamed ? `thread ${onOneLine(thread_id)}, turn ${turn_number}` : `turn ${turn_number}`
-  const lines = [style.section(`  ┄ Reasoning — ${where}`), ...narrativeOf(reasoning, style)]
-  for (const { group, decisions } of inGroups(reasoning.tool_decisions)) {
-    if (group !== null) lines.push('', style.section(`  ┄ [parallel batch ${group}]`))
-    for (const decision of decisions) {
-      const [arrow, indent] = group === null ? ['', '    '] : ['  ↳ ', '       ']
-      if (group === null || decision !== decisions[0]) lines.push('')
-      lines.push(
-        `${style.section(`  ┄ ${arrow}`)}${style.tool(toolText(decision))}`,
-        style.section(`${indent}rationale: ${rationaleText(decision)}`),
-        style.section(`${indent}params:    ${parametersText(decision)}`),
-        style.section(`${indent}outcome:   ${outcomeText(decision)}`),
-      )
+  return reasoningLines(reasoning, `  ┄ Reasoning — ${where}`, true, style)
+}
+
+/** `isDetailed`: the rationale has a line of its own, and blank lines separate the tools. */
+function reasoningLines(
+  reasoning: ShownReasoning,
+  header: string,
+  isDetailed: boolean,
+  style: Style,
+): string[] {
+  const lines = [style.section(header), ...narrativeLines(reasoning, style)]
+  for (const { group, decisions } of groupDecisions(reasoning.tool_decisions)) {
+    if (isDetailed) lines.push('')
+    if (group !== null) lines.push(style.section(`  ┄ [parallel batch ${group}]`))
+    const [arrow, indent] = group === null ? ['', '    '] : ['  ↳ ', '       ']
+    for (const [index, decision] of decisions.entries()) {
+      if (isDetailed && index > 0) lines.push('')
+      const tool = `${style.section(`  ┄ ${arrow}`)}${style.tool(toolText(decision))}`
+      const why = rationaleText(decision)
+      const parameters = parametersText(decision)
+      const outcome = outcomeText(decision)
+      if (isDetailed) {
+        const details = [`rationale: ${why}`, `params:    ${parameters}`, `outcome:   ${outcome}`]
+        lines.push(tool, ...details.map((detail) => style.section(indent + detail)))
+      } else {
+        lines.push(`${tool}${style.section(`  ${why}`)}`)
+        lines.push(style.section(`${indent}params: ${parameters}`), style.section(`${indent}→ ${outcome}`))
+      }
     }
   }
   return lines
 }
 
 /** Without a narrative the line is left out. */
-const narrativeOf = ({ narrative }: ShownReasoning, style: Style): string[] =>
+const narrativeLines = ({ narrative }: ShownReasoning, style: Style): string[] =>
   narrative === null || narrative === undefined || narrative.trim() === ''
     ? []
     : [style.section(`  Narrative: "${onOneLine(narrative)}"`)]
+
+/** How the parts of a terminal text stand out. */
+export interface Style {
+  /** All of a reasoning section but the names of its tools. */
+  section(text: string): string
+  tool(text: string): string
+}
+
+export const plainStyle: Style = { section: (text) => text, tool: (text) => text }
+
+const sgr = (codes: string, text: string): string => (text === '' ? '' : `\u001B[${codes}m${text}\u001B[0m`)
+
+/** Dim gray sections, cyan names of tools. */
+export const colourStyle: Style = { section: (text) => sgr('2;90', text), tool: (text) => sgr('36', text) }

@@ -1,13 +1,11 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { isNotification } from '../mcp/call.js'
-import { shownToolName } from '../mcp/shown-name.js'
-import type { ReasoningStep } from '../steps/step.js'
-import { cut } from '../text.js'
-import { onOneLine } from './printable.js'
-import { plainStyle, type Style } from './style.js'
+import { isNotification, shownToolName } from '../mcp/calls.js'
+import type { ReasoningStep } from '../steps/steps.js'
+import { cut, onOneLine } from '../text.js'
+import { plainStyle, type Style } from './reasoning.js'
 
-const longestPreview = 80
+const maxPreviewChars = 80
 
 /** Live lines of what goes on: `○ Thinking...`, `○ <tool>` when it is called, `● <tool>` when it is done. */
 export function createStatusLines(style: Style = plainStyle): (envelope: Envelope) => string[] {
@@ -33,7 +31,7 @@ export function previewLines(
   style: Style = plainStyle,
 ): string[] {
   const said = content.slice(content.indexOf(arrow) + arrow.length)
-  const preview = cut(onOneLine(phase === 'error' ? `error: ${said}` : said), longestPreview)
+  const preview = cut(onOneLine(phase === 'error' ? `error: ${said}` : said), maxPreviewChars)
   return preview === '' ? [] : [style.section(`    ▸ ${preview}`)]
 }
 

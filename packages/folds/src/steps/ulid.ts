@@ -4,7 +4,7 @@ const lengths = { time: 10, log: 4, seq: 8, index: 4 }
 const seqStart = lengths.time + lengths.log
 
 /** The seq of the envelope that something with this id was made of. */
-export function seqOfUlid(id: string): number {
+export function getUlidSeq(id: string): number {
   let seq = 0
   for (const character of id.slice(seqStart, seqStart + lengths.seq))
     seq = 32 * seq + alphabet.indexOf(character)
@@ -15,7 +15,7 @@ export function seqOfUlid(id: string): number {
  * Gives the ULIDs of a log, which can be made again from it: milliseconds since 1970, then, in place of chance, which log it is,
  * the seq of an envelope, and the index of what was made of it. They rise with the log, whose times never go back.
  */
-export function ulidsOf(epoch: string): (milliseconds: number, seq: number, index: number) => string {
+export function createUlids(epoch: string): (milliseconds: number, seq: number, index: number) => string {
   const log = encode(digest(epoch), lengths.log)
   return (milliseconds, seq, index) =>
     encode(milliseconds, lengths.time) + log + encode(seq, lengths.seq) + encode(index, lengths.index)

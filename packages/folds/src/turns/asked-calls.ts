@@ -1,8 +1,8 @@
 import { correlations, type Envelope } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { Deadlines, type DeadlinesSnapshot } from '../deadlines.js'
-import { cancellationOf } from '../mcp/call.js'
-import type { OpenTurn } from './mark.js'
+import { getCancellation } from '../mcp/calls.js'
+import type { OpenTurn } from './marks.js'
 
 /** A request or a proposal. */
 export interface AskedCall {
@@ -25,13 +25,13 @@ export interface AskedCallsSnapshot {
 }
 
 /** Answers may come to the latest calls: of a space as of a single turn no more than these are known. */
-export const mostCalls = 20_000
+export const maxCalls = 20_000
 
 /** The latest calls of a space, to which answers may come. */
 export class AskedCalls {
-  readonly #calls = new Bounded<AskedCall>(mostCalls)
+  readonly #calls = new Bounded<AskedCall>(maxCalls)
   /** Ids of the latest ones by their askers and JSON-RPC ids. */
-  readonly #byJsonRpcId = new Bounded<string>(mostCalls)
+  readonly #byJsonRpcId = new Bounded<string>(maxCalls)
   readonly #deadlines = new Deadlines()
 
   add(envelope: Envelope, call: Pick<AskedCall, 'home' | 'settles' | 'isProposal'>): void {
@@ -54,8 +54,8 @@ export class AskedCalls {
   }
 
   /** The one that its asker takes back with this notification. */
-  takenBack(notification: Envelope): AskedCall | undefined {
-    const cancellation = cancellationOf(notification.payload)
+  findCancelledCall(notification: Envelope): AskedCall | undefined {
+    const cancellation = getCancellation(notification.payload)
     if (cancellation === undefined) return undefined
     const { from } = notification
     const { requestId } = cancellation

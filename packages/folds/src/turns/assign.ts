@@ -9,14 +9,12 @@ import {
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { Lifecycle, type LifecycleSnapshot } from '../contexts/lifecycle.js'
-import { isNotification } from '../mcp/call.js'
-import { outcomeOf } from '../mcp/result.js'
-import { thoughtSteps } from '../steps/thought-steps.js'
-import { ulidsOf } from '../steps/ulid.js'
+import { getAttempt, isNotification, isRefusedCall } from '../mcp/calls.js'
+import { getOutcome } from '../mcp/result.js'
+import { thoughtSteps } from '../steps/steps.js'
+import { createUlids } from '../steps/ulid.js'
 import { AskedCalls, type AskedCallsSnapshot } from './asked-calls.js'
-import { attemptOf, isRefusedCall } from './attempt.js'
-import { type Assigned, type Beginning, type OpenTurn, Role } from './mark.js'
-import { Marking, nothing } from './marking.js'
+import { type Assigned, type Beginning, Marking, nothing, type OpenTurn, Role } from './marks.js'
 
 interface Trigger {
   readonly id: string
@@ -45,7 +43,7 @@ export interface AssignSnapshot {
 }
 
 /** Past so many turns of one trigger the oldest are not taken back any more. */
-const mostTriggered = 100
+const maxTurnsPerTrigger = 100
 
 /**
  * Says of each envelope which turns it belongs to, and which steps it makes [MEUP-10.5]: a pure fold of the log, whose memory
@@ -60,14 +58,14 @@ export class Assigner {
   readonly #numbers = new Bounded<number>(10_000)
   readonly #calls = new AskedCalls()
   readonly #marking = new Marking()
-  readonly #ulid: ReturnType<typeof ulidsOf>
+  readonly #ulid: ReturnType<typeof createUlids>
   #last = 0
   #latest = ''
   /** Last seq that was taken; 0 = none. */
   seq = 0
 
   constructor(epoch: string) {
-    this.#ulid = ulidsOf(epoch)
+    this.#ulid = createUlids(epoch)
   }
 
   /** What the next envelope does. One that was taken before, or that is not in the log, does nothing. */
@@ -129,7 +127,7 @@ export class Assigner {
   }
 
   response(envelope: Envelope): void {
-    const phase = outcomeOf(envelope.payload) === 'error' ? 'error' : 'execute'
+    const phase = getOutcome(envelope.payload) === 'error' ? 'error' : 'execute'
     for (const { home, settles } of this.#calls.answered(envelope)) {
       for (const turn of settles) this.#marking.end(turn, Role.settle)
       this.#marking.step(home, phase, Role.home)
@@ -193,7 +191,7 @@ export class Assigner {
 
   /** The gateway refused something, or had it reviewed: a step, and a decision where it was a call. */
   decision(envelope: Envelope): void {
-    const attempt = attemptOf(envelope)
+    const attempt = getAttempt(envelope)
     if (attempt === undefined) return
     const turn = this.#turnOf(attempt) ?? this.#beginJob(attempt)
     this.#marking.step(turn, 'waiting_approval', Role.turn)
@@ -254,7 +252,7 @@ export class Assigner {
   }
 
   #cancel(notification: Envelope): void {
-    const call = this.#calls.takenBack(notification)
+    const call = this.#calls.findCancelledCall(notification)
     if (call === undefined) return
     for (const turn of call.settles) this.#marking.end(turn, Role.settle)
     this.#takeBack(call.id, notification.from)
@@ -370,7 +368,7 @@ export class Assigner {
     if (trigger === undefined || number === null) return begun
     this.#numbers.renew(agent, number)
     this.#causes.renew(keyOf(agent, trigger.id), begun)
-    const several = [...(this.#triggered.get(trigger.id) ?? []), begun].slice(-mostTriggered)
+    const several = [...(this.#triggered.get(trigger.id) ?? []), begun].slice(-maxTurnsPerTrigger)
     this.#triggered.renew(trigger.id, several)
     return begun
   }

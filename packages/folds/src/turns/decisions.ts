@@ -3,7 +3,7 @@ import type { Source } from '../source.js'
 import type { Outcome, ToolDecision } from './record.js'
 
 /** Decisions that are kept of one turn, and batches that may be under way in it. */
-const remembered = { decisions: 1000, batches: 32 }
+const max = { decisions: 1000, batches: 32 }
 
 export interface Dispatch {
   readonly id: string
@@ -68,7 +68,7 @@ export class Decisions {
     members.push(decision)
     this.#latest.set(call.id, decision)
     this.#pending++
-    if (this.list.length <= remembered.decisions) return
+    if (this.list.length <= max.decisions) return
     const over = this.list.findIndex((each) => !isPending(each))
     this.#drop(Math.max(over, 0))
   }
@@ -103,7 +103,7 @@ export class Decisions {
     const open = this.#open.find((each) => each.label === label)
     if (open !== undefined) return open.batch
     const batch = this.#begun++
-    if (label !== undefined) this.#open = [...this.#open, { label, batch }].slice(-remembered.batches)
+    if (label !== undefined) this.#open = [...this.#open, { label, batch }].slice(-max.batches)
     return batch
   }
 

@@ -7,23 +7,37 @@ import {
   openedContext,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { isInside } from '../contexts/inside.js'
+import { isInside } from '../contexts/context-view.js'
 import { Deadlines } from '../deadlines.js'
-import { cancellationOf, guardedToolName, isNotification, parametersOf } from '../mcp/call.js'
-import { defaultGuard } from '../mcp/guard.js'
-import { type Guard, guarded, redact } from '../mcp/redact.js'
+import {
+  findCancelledCall,
+  getAttempt,
+  getCancellation,
+  getParameters,
+  guardedToolName,
+  isNotification,
+  isRefusedCall,
+} from '../mcp/calls.js'
 import { measure, readResult } from '../mcp/result.js'
-import { takenBack } from '../mcp/taken-back.js'
-import { inlineJson } from '../render/inline-json.js'
-import { type Quoted, type Source, sourceOf } from '../source.js'
-import { isWithheld, messageOf, rationaleOf } from '../text.js'
-import { mostCalls } from './asked-calls.js'
-import { attemptOf, isRefusedCall } from './attempt.js'
+import { defaultGuard, type Guard, guarded, redact } from '../redact.js'
+import { getSource, type Quoted, type Source } from '../source.js'
+import { getMessage, getRationale, inlineJson, isWithheld } from '../text.js'
+import { maxCalls } from './asked-calls.js'
 import { Decisions, type Dispatch, type End } from './decisions.js'
-import { type Beginning, Role } from './mark.js'
-import { answer, endOf, endRun, endRuns, resume, takeBack } from './outcome.js'
-import type { TurnRecord, TurnState } from './record.js'
-import { narrate, openRun, think } from './runs.js'
+import { type Beginning, Role } from './marks.js'
+import {
+  answer,
+  endRun,
+  endRuns,
+  getEnding,
+  narrate,
+  openRun,
+  resume,
+  type TurnRecord,
+  type TurnState,
+  takeBack,
+  think,
+} from './record.js'
 
 export interface TurnOptions {
   /** Name of the space. */
@@ -44,7 +58,7 @@ interface Call {
 }
 
 /** Characters of a request's parameters where it stands for what was asked. */
-const longestQuestion = 200
+const maxQuestionChars = 200
 
 /**
  * A turn or job, folded from its own envelopes alone: those that `Assigner` gave it, in log order, each with what it does
@@ -56,7 +70,7 @@ export class FoldedTurn {
   seq = 0
   readonly #guard: Guard
   readonly #decisions = new Decisions()
-  readonly #calls = new Bounded<Call>(mostCalls)
+  readonly #calls = new Bounded<Call>(maxCalls)
   readonly #deadlines = new Deadlines()
   /** Contexts that are open in it, also those that others have opened. */
   readonly #contexts = new Set<string>()
@@ -70,7 +84,7 @@ export class FoldedTurn {
     const { id, agent, number: turnNumber, jobId, inputSource, startedAt } = beginning
     const identity = { id, sessionId: epoch, threadId: `${space}/${agent}`, agent, turnNumber, jobId }
     this.#guard = guard
-    const asked = trigger === undefined ? null : { source: sourceOf(trigger), text: this.#question(trigger) }
+    const asked = trigger === undefined ? null : { source: getSource(trigger), text: this.#question(trigger) }
     this.record = {
       ...identity,
       inputSource,
@@ -140,9 +154,9 @@ export class FoldedTurn {
 
   #question(trigger: Envelope): string {
     const { kind, payload } = trigger
-    if (kind !== Kind.mcpRequest) return messageOf(payload)
-    const parameters = redact(parametersOf(payload), this.#guard)
-    return `${this.#toolIn(payload)} ${inlineJson(parameters.value, longestQuestion)}`
+    if (kind !== Kind.mcpRequest) return getMessage(payload)
+    const parameters = redact(getParameters(payload), this.#guard)
+    return `${this.#toolIn(payload)} ${inlineJson(parameters.value, maxQuestionChars)}`
   }
 
   #chat(envelope: Envelope, roles: number): void {
@@ -150,7 +164,7 @@ export class FoldedTurn {
     if (!(roles & Role.answer)) return
     this.#decisions.moveOn()
     if (record.inputSource === Kind.mcpRequest) return // It is answered by a response.
-    const said = { source: sourceOf(envelope), text: messageOf(envelope.payload) }
+    const said = { source: getSource(envelope), text: getMessage(envelope.payload) }
     this.#answer(said, 'completed')
   }
 
@@ -162,9 +176,9 @@ export class FoldedTurn {
 
   /** In a free path the agent works as in a run, which its answer or its conclusion ends. */
   #takeUp(envelope: Envelope): void {
-    const { context = '' } = (envelope.kind === Kind.systemDecision && attemptOf(envelope)) || envelope
+    const { context = '' } = (envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope
     const root = contextRoot(context)
-    openRun(this.record, root, { source: sourceOf(envelope), text: '' })
+    openRun(this.record, root, { source: getSource(envelope), text: '' })
     this.#free.add(root)
   }
 
@@ -176,9 +190,9 @@ export class FoldedTurn {
 
   /** Its asker takes a call back, or the trigger. */
   #cancel(envelope: Envelope, roles: number): void {
-    const named = takenBack(envelope, this.#calls, ({ from }) => from)
+    const named = findCancelledCall(envelope, this.#calls, ({ from }) => from)
     if (roles & Role.settle && named) this.#settle(named.call, this.#unanswered('cancelled', named.reason))
-    this.#takeBack(roles, cancellationOf(envelope.payload)?.reason)
+    this.#takeBack(roles, getCancellation(envelope.payload)?.reason)
   }
 
   /** A request or a proposal. What fulfils a proposal ends it as well. */
@@ -190,8 +204,8 @@ export class FoldedTurn {
     const settles = fulfilled.flatMap((each) => this.#calls.get(each)?.settles ?? [])
     const toolName = this.#toolIn(payload)
     if (roles & Role.dispatch) {
-      const parameters = parametersOf(payload)
-      const [source, rationale] = [sourceOf(envelope), rationaleOf(envelope)]
+      const parameters = getParameters(payload)
+      const [source, rationale] = [getSource(envelope), getRationale(envelope)]
       this.#dispatch({ id, source, toolName, rationale, parameters, label }, context)
       settles.push(id)
     }
@@ -207,7 +221,7 @@ export class FoldedTurn {
       for (const call of this.#answered(envelope)) this.#settle(call, { outcome, size, isAnswer: true })
     if (!(roles & Role.answer)) return
     const { text } = readResult(envelope.payload, this.#guard)
-    const source = sourceOf(envelope)
+    const source = getSource(envelope)
     this.#answer({ source, text }, outcome === 'error' ? 'error' : 'completed')
   }
 
@@ -244,7 +258,7 @@ export class FoldedTurn {
     if (roles & Role.turn) this.#decisions.moveOn()
     if (!(roles & Role.close)) return
     const { context = '' } = envelope
-    const [state, reason] = endOf(envelope)
+    const [state, reason] = getEnding(envelope)
     const end = this.#unanswered(state, reason)
     const closed = [...this.#contexts].filter((each) => isInside(context, each))
     for (const each of closed.sort((one, other) => one.length - other.length)) this.#end(each, state, end)
@@ -285,7 +299,7 @@ export class FoldedTurn {
 
   /** The gateway refused a call. */
   #decision(envelope: Envelope, roles: number): void {
-    const attempt = attemptOf(envelope)
+    const attempt = getAttempt(envelope)
     const payload = envelope.payload as Partial<DecisionPayload>
     if (!(roles & Role.dispatch) || attempt === undefined || !isRefusedCall(payload)) return
     const { attemptedId, attemptedRationale, attemptedArguments } = payload
@@ -294,8 +308,8 @@ export class FoldedTurn {
     const id = isFree ? attemptedId : envelope.id
     const parameters = attemptedArguments ?? {}
     const toolName = String(payload.attemptedTool ?? payload.attemptedKind)
-    const rationale = rationaleOf({ rationale: attemptedRationale })
-    const source = sourceOf(envelope)
+    const rationale = getRationale({ rationale: attemptedRationale })
+    const source = getSource(envelope)
     this.#dispatch({ id, source, toolName, rationale, parameters }, attempt.context)
     this.#settleOne(id, rejected)
   }
@@ -358,6 +372,6 @@ const rejected = { outcome: 'rejected', isAnswer: false } as const
 const isRefusal = ({ kind }: Source): boolean => kind === Kind.systemDecision
 
 const quote = (envelope: Envelope): Quoted => ({
-  source: sourceOf(envelope),
-  text: isWithheld(envelope.payload) ? null : messageOf(envelope.payload),
+  source: getSource(envelope),
+  text: isWithheld(envelope.payload) ? null : getMessage(envelope.payload),
 })

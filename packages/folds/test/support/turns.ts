@@ -2,23 +2,23 @@ import {
   Assigner,
   type Beginning,
   calledTool,
+  createUlids,
   type DetailedDecision,
   defaultGuard,
-  everything,
   FoldedTurn,
   type Guard,
+  getSource,
+  getSteps,
   type JobReasoning,
   type Mark,
   type MayRead,
+  mayReadAll,
   type ReasoningStep,
   type ReasoningUpdate,
   reasoningEvent,
-  sourceOf,
-  stepsOf,
   type TurnInfo,
   type TurnRecord,
   turnDetail,
-  ulidsOf,
 } from '@meup/folds'
 import { correlations, type Envelope } from '@meup/protocol'
 import { type Fields, toLog } from './log.js'
@@ -46,9 +46,9 @@ interface Telling {
 export function tell(
   log: readonly Fields[],
   agent = 'agent',
-  { guard = defaultGuard, mayRead = everything }: Telling = {},
+  { guard = defaultGuard, mayRead = mayReadAll }: Telling = {},
 ): Told {
-  const mayReadOf = (envelope: Envelope): boolean => mayRead(sourceOf(envelope))
+  const mayReadOf = (envelope: Envelope): boolean => mayRead(getSource(envelope))
   const envelopes = toLog(log)
   const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope]))
   const assigner = new Assigner(session.epoch)
@@ -113,16 +113,16 @@ function stepsIn(
     const asked = byId.get(id)
     const tool = asked && calledTool(asked, guard)
     if (tool === undefined || (asked?.seq ?? 0) >= (envelope.seq ?? 0)) return []
-    return [[id, asked && mayRead(sourceOf(asked)) ? tool : undefined] as const]
+    return [[id, asked && mayRead(getSource(asked)) ? tool : undefined] as const]
   })
-  const drafts = stepsOf(envelope, answered, guard)
+  const drafts = getSteps(envelope, answered, guard)
   if (drafts.length !== places.length) throw new Error(`${drafts.length} steps, ${places.length} places`)
   if (drafts.length === 0) return []
-  const ulid = ulidsOf(session.epoch)
+  const ulid = createUlids(session.epoch)
   const links = { linked_tool_call: null, linked_policy_decision: null, linked_approval_request: null }
   return drafts.map((draft, index) => {
     const { turn = 0, number: step_number = 0, index: place = 0 } = places[index] ?? {}
-    const source = sourceOf(envelope)
+    const source = getSource(envelope)
     return {
       id: ulid(Date.parse(created_at), envelope.seq ?? 0, place),
       turn_id: idOf(turn),

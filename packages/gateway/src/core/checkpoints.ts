@@ -1,17 +1,17 @@
 import type { Delivery } from './delivery/broadcast.js'
-import type { Space } from './space.js'
+import type { Space, SpaceListener } from './space.js'
 import { SpaceState } from './state/state.js'
 
 /** Envelopes after which a checkpoint is worth its while, unless it is larger than they were. */
-const everyRows = 25_000
+const minRows = 25_000
 /** So are units of work that it takes to find out again what fell [MEUP-4.14]: about a second of a start. */
-const everyWork = 1_000_000
+const minWork = 1_000_000
 
 /**
  * Keeps what the log adds up to, from time to time and at a clean stop, so that a start need not read all of it [MEUP-3.4].
  * What cannot be kept costs the next start time, and nothing else.
  */
-export class Checkpoints {
+export class Checkpoints implements SpaceListener {
   readonly #space: Space
   /** The last one that was begun. */
   #begun = { seq: 0, bytes: 0, work: 0 }
@@ -23,12 +23,11 @@ export class Checkpoints {
     this.#space = space
   }
 
-  /** To be called with everything that was delivered. */
   delivered(batch: readonly Delivery[]): void {
     for (const { entry } of batch) this.#bytesSince += entry.body.length
     const { seq, bytes, work } = this.#begun
     const { delivered, state } = this.#space
-    const isLong = delivered - seq >= everyRows || state.trust.work - work >= everyWork
+    const isLong = delivered - seq >= minRows || state.trust.work - work >= minWork
     if (isLong && this.#bytesSince >= bytes && this.#keeping === undefined) void this.keep()
   }
 

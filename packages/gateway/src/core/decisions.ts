@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { cut, type Guard, head, isToolCall, parametersOf, redact } from '@meup/folds'
+import { cut, type Guard, getParameters, head, isToolCall, redact } from '@meup/folds'
 import {
   type DecisionPayload,
   type Envelope,
@@ -26,7 +26,7 @@ interface Attempt {
 }
 
 /** What is needed of the space. */
-interface Scribe {
+interface DecisionSpace {
   readonly config: Pick<SpaceConfig, 'name' | 'limits'>
   readonly clock: Clock
   readonly logger: Logger
@@ -75,13 +75,13 @@ interface First {
 
 const secondMs = 1000
 /** Seconds that are counted at once; what is decided beside them is in the metrics alone. */
-const mostSeconds = 256
+const maxWindows = 256
 /** Calls of one rateLimitKey that are counted each by itself. */
 const mostCalls = 16
-const longestTool = 128
-const longestMessage = 512
+const maxToolChars = 128
+const maxMessageChars = 512
 /** Characters of a rationale, and of the JSON of arguments. */
-const longestText = 2048
+const maxTextChars = 2048
 
 const denials: ReadonlySet<ErrorCode> = new Set([
   'capability_violation',
@@ -93,7 +93,7 @@ const denials: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /** What a refusal says of a sender; `undefined` for mere mistakes, which are no decisions. */
-export function verdictOn(refusal: {
+export function verdictFor(refusal: {
   readonly code: ErrorCode
   readonly message: string
 }): Verdict | undefined {
@@ -108,11 +108,11 @@ export function verdictOn(refusal: {
  * log by being refused, and guests of one address are counted together.
  */
 export class Decisions {
-  readonly #space: Scribe
+  readonly #space: DecisionSpace
   readonly #seconds = new Map<string, Second>()
   #uncounted = 0
 
-  constructor(space: Scribe) {
+  constructor(space: DecisionSpace) {
     this.#space = space
   }
 
@@ -137,7 +137,7 @@ export class Decisions {
       this.#writeRest(second)
     }
     this.#seconds.clear()
-    this.#tellUncounted()
+    this.#logUncounted()
   }
 
   /** Of this very call; `undefined` = there are too many different ones. */
@@ -152,7 +152,7 @@ export class Decisions {
 
   #begin({ sender: { rateLimitKey }, meter }: Attempt, { key, note, call, isAlone }: First): void {
     if (this.#space.stopped !== undefined) return
-    if (this.#seconds.size >= mostSeconds) {
+    if (this.#seconds.size >= maxWindows) {
       this.#uncounted++
       return
     }
@@ -176,7 +176,7 @@ export class Decisions {
     }
     this.#seconds.delete(key)
     this.#writeRest(second)
-    this.#tellUncounted()
+    this.#logUncounted()
   }
 
   #note({ sender, envelope, meter }: Attempt, verdict: Verdict): Note {
@@ -190,14 +190,14 @@ export class Decisions {
       ...(isLegal && { context }),
     }
     const tool = toolIn(envelope)
-    const seen = tool && head(this.#space.safety.guard(tool, meter).text, longestTool)
+    const seen = tool && head(this.#space.safety.guard(tool, meter).text, maxToolChars)
     return { to: sender.participant, record, tool: seen }
   }
 
   /** The texts are guarded before they are cut, so that the cut leaves no half of a secret. */
   #attempted({ parameters, rationale }: Call, meter: WorkMeter | undefined): Attempted {
     const guard: Guard = (text) => this.#space.safety.guard(text, meter)
-    const attemptedRationale = head(guard(rationale).text, longestText)
+    const attemptedRationale = head(guard(rationale).text, maxTextChars)
     const attemptedArguments = shortArguments(redact(parameters, guard).value)
     return { ...(attemptedRationale && { attemptedRationale }), attemptedArguments }
   }
@@ -210,7 +210,7 @@ export class Decisions {
     const { config, logger, safety } = this.#space
     const payload: DecisionPayload = {
       ...record,
-      message: head(safety.guard(record.message).text, longestMessage),
+      message: head(safety.guard(record.message).text, maxMessageChars),
       ...(tool && { attemptedTool: tool }),
       ...attempted,
       count,
@@ -222,7 +222,7 @@ export class Decisions {
     }
   }
 
-  #tellUncounted(): void {
+  #logUncounted(): void {
     const { config, logger } = this.#space
     const decisions = this.#uncounted
     if (decisions > 0) logger.warn({ space: config.name, decisions }, 'too many were refused to record each')
@@ -235,7 +235,7 @@ function refusedCall(envelope: Envelope, { decision }: Verdict): Call | undefine
   const tool = toolIn(envelope)
   if (tool === '' || (decision !== 'denied' && decision !== 'limited')) return undefined
   const { payload, rationale } = envelope
-  return { tool, parameters: parametersOf(payload), rationale: rationale?.trim() ?? '' }
+  return { tool, parameters: getParameters(payload), rationale: rationale?.trim() ?? '' }
 }
 
 /** The name of the tool that a `tools/call` asks for; empty where there is none. */
@@ -248,6 +248,6 @@ function toolIn({ kind, payload }: Envelope): string {
 /** Nothing has looked at the arguments of a refused call yet: they may be no object. */
 function shortArguments(seen: unknown): object | string {
   const json = JSON.stringify(seen)
-  const isShort = typeof seen === 'object' && seen !== null && json.length <= longestText
-  return isShort ? seen : cut(json, longestText)
+  const isShort = typeof seen === 'object' && seen !== null && json.length <= maxTextChars
+  return isShort ? seen : cut(json, maxTextChars)
 }

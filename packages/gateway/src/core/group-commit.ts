@@ -8,7 +8,7 @@ const slowingBytes = 2 * 1024 * 1024
 /** Past this the log has fallen behind, and nothing more is admitted until it has caught up. */
 const maxWaitingBytes = 64 * 1024 * 1024
 /** So long a batch may take before the log has fallen behind. */
-const patienceMs = 5000
+const commitTimeoutMs = 5000
 
 /**
  * Appends what was admitted, one batch at a time: while one is on its way to the disk the next one gathers. Under
@@ -55,7 +55,7 @@ export class GroupCommit {
    */
   whenWritable(): Promise<void> | undefined {
     if (this.#waitingBytes <= slowingBytes || this.isBehind) return undefined
-    this.#whenWritable ??= newRelief()
+    this.#whenWritable ??= createDeferred()
     return this.#whenWritable.promise
   }
 
@@ -92,7 +92,7 @@ export class GroupCommit {
   }
 
   async #append(batch: readonly Draft[]): Promise<void> {
-    const cancel = this.#clock.after(patienceMs, () => {
+    const cancel = this.#clock.after(commitTimeoutMs, () => {
       this.#isOverdue = true
       this.#relieve()
     })
@@ -119,10 +119,69 @@ export class GroupCommit {
   }
 }
 
-function newRelief() {
+function createDeferred() {
   let resolve = (): void => {}
   const promise = new Promise<void>((settle) => {
     resolve = settle
   })
   return { promise, resolve }
+}
+
+/** Who waits until the log has a seq, or until it is certain that it never will. */
+export class Watchers {
+  #waiting: { readonly seq: number; resolve(isCommitted: boolean): void }[] = []
+
+  wait(seq: number): Promise<boolean> {
+    return new Promise((resolve) => this.#waiting.push({ seq, resolve }))
+  }
+
+  /** The log has everything up to this seq. */
+  delivered(through: number): void {
+    if (this.#waiting.length === 0) return
+    for (const { seq, resolve } of this.#waiting) if (seq <= through) resolve(true)
+    this.#waiting = this.#waiting.filter(({ seq }) => seq > through)
+  }
+
+  /** What they wait for is not in the log. */
+  rejectAll(): void {
+    for (const { resolve } of this.#waiting.splice(0)) resolve(false)
+  }
+}
+
+/** Between two attempts: doubled each time, up to the second. */
+const [shortestMs, longestMs] = [500, 10_000]
+
+/** Tries something until it succeeds: at once, then ever more seldom. */
+export class Recovery {
+  readonly #clock: Clock
+  readonly #failed: (error: unknown, retryMs: number) => void
+  #cancel = (): void => {}
+  #isOver = false
+
+  constructor(clock: Clock, failed: (error: unknown, retryMs: number) => void) {
+    this.#clock = clock
+    this.#failed = failed
+  }
+
+  begin(attempt: () => Promise<void>): void {
+    void this.#try(attempt, shortestMs)
+  }
+
+  /** Gives up. */
+  close(): void {
+    this.#isOver = true
+    this.#cancel()
+  }
+
+  async #try(attempt: () => Promise<void>, retryMs: number): Promise<void> {
+    if (this.#isOver) return
+    try {
+      await attempt()
+    } catch (error) {
+      if (this.#isOver) return
+      this.#failed(error, retryMs)
+      const next = Math.min(2 * retryMs, longestMs)
+      this.#cancel = this.#clock.after(retryMs, () => void this.#try(attempt, next))
+    }
+  }
 }

@@ -1,10 +1,10 @@
 import { contextRoot, type WorkMeter } from '@meup/protocol'
 import { digestOf } from '../log/chain.js'
+import { type Message, messageOf } from '../ports/connection.js'
 import type { Draft, Entry, EnvelopeLog, Heading } from '../ports/envelope-log.js'
-import { type Message, messageOf } from './delivery/outbound-batch.js'
 
 /** Where the log has, or will have, an envelope; `message` once it is committed. */
-export interface KnownId {
+interface KnownId {
   readonly seq: number
   readonly message?: Message
 }

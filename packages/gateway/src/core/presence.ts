@@ -1,11 +1,10 @@
 import { type Capability, type ContextInfo, GATEWAY, Kind } from '@meup/protocol'
 import type { Session } from './delivery/session.js'
-import { PresentElsewhere } from './present-elsewhere.js'
 import type { Space } from './space.js'
 
 type Fields = Parameters<Space['emit']>[0]
 
-/** Who is connected: logs the coming and going of participants, and ends what they leave behind. */
+/** Tracks who is connected: logs joins and leaves, and cancels the contexts that owners abandon. */
 export class Presence {
   readonly #space: Space
   /** Who is connected to other gateways. */
@@ -24,7 +23,7 @@ export class Presence {
   reconcile(): void {
     const { participants, contexts } = this.#space.state
     const present = new Set(participants.present())
-    if (this.#space.follows) {
+    if (this.#space.isFollower) {
       this.close()
       return
     }
@@ -47,7 +46,7 @@ export class Presence {
 
   /** The same where there is time: what cannot be logged now is told when the log has recovered. */
   tell(id: string): void {
-    if (this.#space.follows) return
+    if (this.#space.isFollower) return
     this.#try(updated(id, this.#space.state.participants.capabilities(id)))
   }
 
@@ -76,7 +75,7 @@ export class Presence {
 
   /** Another gateway has said who is connected there, or has not said it for long. */
   changedElsewhere(): void {
-    if (this.#space.follows || this.#space.stopped !== undefined) return
+    if (this.#space.isFollower || this.#space.stopped !== undefined) return
     const { participants } = this.#space.state
     for (const [id, capabilities] of this.elsewhere.all()) {
       if (!participants.isPresent(id)) this.#came(id, capabilities)
@@ -91,13 +90,13 @@ export class Presence {
   #came(id: string, capabilities: readonly Capability[]): void {
     this.#timers.get(id)?.()
     this.#timers.delete(id)
-    if (this.#space.follows) this.#space.elsewhere?.present()
+    if (this.#space.isFollower) this.#space.elsewhere?.present()
     else if (!this.#space.state.participants.isPresent(id)) this.#try(joined(id, capabilities))
   }
 
   #went(id: string): void {
-    if (this.#space.follows) this.#space.elsewhere?.present()
-    if (this.#space.follows || this.#isThere(id)) return
+    if (this.#space.isFollower) this.#space.elsewhere?.present()
+    if (this.#space.isFollower || this.#isThere(id)) return
     this.#try(left(id))
     if (this.#space.state.contexts.leftOpenBy(id).length > 0) this.#expect(id)
   }
@@ -153,3 +152,34 @@ const left = (id: string): Fields => ({
   kind: Kind.systemPresence,
   payload: { event: 'leave', participant: { id, status: 'away' } },
 })
+
+type Person = readonly [id: string, capabilities: readonly Capability[]]
+
+interface Lease {
+  readonly people: ReadonlyMap<string, readonly Capability[]>
+  readonly until: number
+}
+
+/** Who is connected to the other gateways of a space, as long as those renew what they say. */
+class PresentElsewhere {
+  readonly #leases = new Map<string, Lease>()
+
+  /** Takes what a gateway says until a time by this machine's clock. */
+  renew(gateway: string, people: readonly Person[], until: number): void {
+    this.#leases.set(gateway, { people: new Map(people), until })
+  }
+
+  /** Forgets what was not renewed in time. */
+  expire(now: number): void {
+    for (const [gateway, { until }] of this.#leases) if (until <= now) this.#leases.delete(gateway)
+  }
+
+  has(id: string): boolean {
+    for (const { people } of this.#leases.values()) if (people.has(id)) return true
+    return false
+  }
+
+  *all(): Generator<Person> {
+    for (const { people } of this.#leases.values()) yield* people
+  }
+}

@@ -51,7 +51,7 @@ export class Retention {
   async #prune(): Promise<void> {
     const { config, clock, log, logger } = this.#space
     const { days } = config.retention
-    if (days === 0 || this.#space.follows) return
+    if (days === 0 || this.#space.isFollower) return
     const boundary = clock.now() - days * dayMs
     const through = await lastOlderThan(boundary, log)
     if (through < log.oldest) return

@@ -11,14 +11,13 @@ import {
 import { compileSafety, type Finding, SafetyError, type SafetySettings, tailOf } from '@meup/safety'
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
-import { LogThrottle } from './log-throttle.js'
 import type { SpaceMetrics } from './space-metrics.js'
 
-export interface GuardPorts {
+interface GuardPorts {
   readonly space: string
   readonly clock: Clock
   readonly logger: Logger
-  readonly tally: SpaceMetrics
+  readonly metrics: SpaceMetrics
   /** Whether this opens anything in this gateway. */
   isToken(candidate: string): boolean
 }
@@ -65,7 +64,7 @@ export class Guard {
     meter?: WorkMeter,
   ): GuardedParts<Finding> {
     const parts = this.#guard.guard(envelope, payload, meter)
-    for (const { action } of parts.findings) this.#ports.tally.findings.add(action)
+    for (const { action } of parts.findings) this.#ports.metrics.findings.add(action)
     if (parts.withheld > 0) {
       const rules = parts.findings.map(({ rule }) => rule)
       this.#warn(envelope, { rules }, 'a text was withheld')
@@ -103,4 +102,33 @@ function compile(settings: SafetySettings, { space, logger, isToken }: GuardPort
 function withoutMessage(error: unknown): object {
   if (!(error instanceof Error)) return { error: typeof error }
   return { error: error.name, at: error.stack?.replace(error.message, '') }
+}
+
+const everyMs = 60_000
+/** What has not come up for longest is forgotten past this many; it is then told anew. */
+const remembered = 1000
+
+/** Logs each recurring message at most once a minute, with the number of times it came up. */
+class LogThrottle {
+  readonly #told = new Map<string, { readonly at: number; untold: number }>()
+
+  /** How often this has come up since it was told last, this time included; `undefined` = keep it for later. */
+  due(what: string, now: number): number | undefined {
+    const last = this.#told.get(what)
+    if (last !== undefined && now >= last.at && now - last.at < everyMs) {
+      last.untold++
+      return undefined
+    }
+    this.#told.delete(what)
+    this.#told.set(what, { at: now, untold: 0 })
+    if (this.#told.size > remembered) this.#forgetFirst()
+    return (last?.untold ?? 0) + 1
+  }
+
+  #forgetFirst(): void {
+    for (const first of this.#told.keys()) {
+      this.#told.delete(first)
+      return
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import type { SubscribePayload, WorkMeter } from '@meup/protocol'
-import type { Message } from './delivery/outbound-batch.js'
+import type { Message } from '../ports/connection.js'
 
 /** Whoever hands envelopes in: a connection, or an HTTP request. */
 export interface Sender {

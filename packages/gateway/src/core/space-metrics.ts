@@ -1,5 +1,5 @@
 import type { Draft } from '../ports/envelope-log.js'
-import { rateClassOf } from './rates.js'
+import { getRateClass } from './rates.js'
 
 /** How often each of a few things has happened. */
 export class Counts {
@@ -15,7 +15,7 @@ export class Counts {
 }
 
 /** How measured values are spread: `counts[i]` of them were at most `bounds[i]`, and above the bound before it. */
-export class Spread {
+export class Histogram {
   readonly bounds: readonly number[]
   readonly counts: number[]
   count = 0
@@ -41,7 +41,7 @@ export class SpaceMetrics {
   /** Envelopes that were refused, by code. */
   readonly refused = new Counts()
   /** Seconds that the log took for one batch. */
-  readonly commits = new Spread([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])
+  readonly commits = new Histogram([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])
   failedCommits = 0
   /** What the guard has found, by what became of it. */
   readonly findings = new Counts()
@@ -59,12 +59,12 @@ export class SpaceMetrics {
     let [last, times] = ['', 0]
     for (const { kind } of batch) {
       if (kind !== last && times > 0) {
-        this.accepted.add(rateClassOf(last), times)
+        this.accepted.add(getRateClass(last), times)
         times = 0
       }
       last = kind
       times++
     }
-    if (times > 0) this.accepted.add(rateClassOf(last), times)
+    if (times > 0) this.accepted.add(getRateClass(last), times)
   }
 }

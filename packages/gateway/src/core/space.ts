@@ -1,9 +1,9 @@
 import { type Envelope, GATEWAY, PROTOCOL, WorkMeter } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import type { Clock } from '../ports/clock.js'
+import { messageFrom } from '../ports/connection.js'
 import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
-import { attempt } from './admission/attempt.js'
 import {
   type AdmissionContext,
   isRefusal,
@@ -12,31 +12,36 @@ import {
   type Refusal,
 } from './admission/context.js'
 import { type Encoded, encode, toDraft } from './admission/encode.js'
+import { attempt } from './admission/index.js'
 import type { SpaceConfig } from './config.js'
-import { Decisions, verdictOn } from './decisions.js'
+import { Decisions, verdictFor } from './decisions.js'
 import { broadcast, Delivery } from './delivery/broadcast.js'
 import { errorFrame } from './delivery/frames.js'
 import { HiddenRuns } from './delivery/hidden-runs.js'
 import { LogReads } from './delivery/log-reads.js'
 import { type Addressed, type Audience, audienceOf, type Reader } from './delivery/may-read.js'
-import { messageFrom } from './delivery/outbound-batch.js'
 import type { Session } from './delivery/session.js'
-import { Watchers } from './delivery/watchers.js'
-import { GroupCommit } from './group-commit.js'
+import { GroupCommit, Recovery, Watchers } from './group-commit.js'
 import { KnownIds } from './known-ids.js'
-import type { SpacePorts } from './ports.js'
 import { Rates } from './rates.js'
-import { Recovery } from './recovery.js'
-import type { RemoteSequencer } from './remote-sequencer.js'
 import { envelopeOf, resume } from './replay.js'
 import { Guard } from './safety.js'
 import type { Sender } from './sender.js'
 import { SpaceMetrics } from './space-metrics.js'
 import type { SpaceState } from './state/state.js'
 import { logClock } from './steady-clock.js'
-import { timestamper } from './timestamper.js'
 
 const unwritable = 'the log cannot be written'
+
+/** Is called around each commit. Listeners are called in the order of the array that `Space.listen` was given. */
+export interface SpaceListener {
+  /** The batch is in the log and was not sent yet. */
+  committed?(): void
+  /** The batch was sent to every live session. */
+  delivered?(batch: readonly Delivery[]): void
+  /** The state was rebuilt after a failed commit or a change of leader, and the log accepts writes again. */
+  recovered?(): void
+}
 
 /** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
 export class Space {
@@ -49,7 +54,7 @@ export class Space {
   readonly rates: Rates
   readonly ids: KnownIds
   readonly sessions = new Set<Session>()
-  readonly tally = new SpaceMetrics()
+  readonly metrics = new SpaceMetrics()
   readonly timestamp = timestamper()
   readonly reads = new LogReads(this)
   readonly safety: Guard
@@ -65,11 +70,7 @@ export class Space {
   #broken = false
   /** Where another gateway sequences the space: takes frames there. */
   elsewhere: RemoteSequencer | undefined
-  /** Called when the log can be written again after a failed commit; the state has been rebuilt from it. */
-  recovered: () => void = () => {}
-  /** Called when a batch is in the log, before it is delivered. */
-  beforeDelivery: () => void = () => {}
-  afterDelivery: (batch: readonly Delivery[]) => void = () => {}
+  #listeners: readonly SpaceListener[] = []
   readonly #commit: GroupCommit
   readonly #recovery: Recovery
   /** Who is told if a commit fails: of what is admitted and not delivered, in its order; `undefined` = nobody. */
@@ -86,14 +87,20 @@ export class Space {
     this.logger = logger
     this.state = state
     this.rates = new Rates(this)
-    this.safety = new Guard(config.safety, { space: config.name, clock, logger, tally: this.tally, isToken })
+    this.safety = new Guard(config.safety, {
+      space: config.name,
+      clock,
+      logger,
+      metrics: this.metrics,
+      isToken,
+    })
     this.ids = new KnownIds(log)
     this.delivered = log.head
     this.#hidden = new HiddenRuns(state.contexts)
     this.#admitted = log.head
     this.#commit = new GroupCommit(log, clock, {
       committed: (batch, seconds) => {
-        this.tally.committed(batch, seconds)
+        this.metrics.committed(batch, seconds)
         this.#deliver(batch)
       },
       failed: (error, lost) => this.#recover(error, lost),
@@ -115,8 +122,13 @@ export class Space {
     return space
   }
 
+  /** Sets who is called around each commit, in this order. Called once, before anything is admitted. */
+  listen(listeners: readonly SpaceListener[]): void {
+    this.#listeners = listeners
+  }
+
   /** Whether another gateway sequences this space: then nothing is admitted here. */
-  get follows(): boolean {
+  get isFollower(): boolean {
     return this.log.shared?.leads === false
   }
 
@@ -137,7 +149,7 @@ export class Space {
 
   /** Logs an envelope of the gateway's own. Gives its seq; throws when the log takes nothing. */
   emit(fields: { kind: string; payload: object; context?: string; to?: string[] }): number {
-    if (this.#broken || this.follows)
+    if (this.#broken || this.isFollower)
       throw new Error(this.#broken ? unwritable : 'another gateway sequences this space')
     const ts = this.timestamp(this.clock.now())
     const payload = fields.payload as Record<string, unknown>
@@ -202,7 +214,7 @@ export class Space {
     this.#closedFor = why
   }
 
-  /** Ends what goes on by itself; gives up on a log that cannot be written. */
+  /** Stops the timers, and the recovery of a log that cannot be written. */
   close(): void {
     this.decisions.close()
     this.#recovery.close()
@@ -229,10 +241,10 @@ export class Space {
 
   #reject(refusal: Refusal, admission: AdmissionContext): void {
     const { sender, writtenId: id = '', now } = admission
-    this.tally.refused.add(refusal.code)
+    this.metrics.refused.add(refusal.code)
     const attempt = { id, kind: admission.envelope.kind }
     sender.reply(messageFrom(errorFrame(sender.participant, this.timestamp(now), refusal, attempt)))
-    const verdict = verdictOn(refusal)
+    const verdict = verdictFor(refusal)
     if (verdict !== undefined) this.decisions.record(admission, verdict)
   }
 
@@ -241,15 +253,15 @@ export class Space {
     this.#origins.splice(0, batch.length)
     this.delivered = batch.at(-1)?.seq ?? this.delivered
     this.#watchers.delivered(this.delivered)
-    this.beforeDelivery()
+    for (const listener of this.#listeners) listener.committed?.()
     const deliveries = batch.map((entry) => {
       this.#hidden.advance(entry.seq)
       const delivery = this.deliveryOf(entry)
-      if (delivery.audience?.isWithheld) this.tally.withheldThoughts++
+      if (delivery.audience?.isWithheld) this.metrics.withheldThoughts++
       return delivery
     })
     broadcast(deliveries, this.sessions)
-    this.afterDelivery(deliveries)
+    for (const listener of this.#listeners) listener.delivered?.(deliveries)
   }
 
   #fold(envelope: Envelope, body: Uint8Array): void {
@@ -263,11 +275,11 @@ export class Space {
    */
   #recover(error: unknown, lost: readonly Draft[]): void {
     this.logger.error({ space: this.config.name, err: error, lost: lost.length }, 'the log refused a commit')
-    this.tally.failedCommits++
+    this.metrics.failedCommits++
     this.ids.settle(lost)
     this.#restore()
     const origins = this.#origins.splice(0)
-    for (const draft of lost) this.#apologise(draft, origins[draft.seq - this.delivered - 1])
+    for (const draft of lost) this.#refuseLost(draft, origins[draft.seq - this.delivered - 1])
   }
 
   /** What others have appended to the log, in order: folded and delivered. */
@@ -294,7 +306,7 @@ export class Space {
   #restore(): void {
     this.#broken = true
     this.#hidden.forget()
-    this.#watchers.disappoint()
+    this.#watchers.rejectAll()
     let state: SpaceState | undefined
     this.#recovery.begin(async () => {
       state ??= await resume(this.log, this.config.name, this.logger, this.delivered)
@@ -303,15 +315,15 @@ export class Space {
       await this.#catchUp()
       this.#broken = false
       this.logger.info({ space: this.config.name, head: this.delivered }, 'the log can be written again')
-      this.recovered()
+      for (const listener of this.#listeners) listener.recovered?.()
     })
   }
 
-  #apologise({ kind }: Entry, origin: Origin | undefined): void {
+  #refuseLost({ kind }: Entry, origin: Origin | undefined): void {
     if (origin === undefined) return
     const { sender, id } = origin
     const refusal: Refusal = { code: 'unavailable', message: `${unwritable}; send it again later` }
-    this.tally.refused.add(refusal.code)
+    this.metrics.refused.add(refusal.code)
     const ts = this.timestamp(this.clock.now())
     sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
   }
@@ -323,5 +335,88 @@ export class Space {
     while (this.delivered < this.log.head)
       this.#take(await this.log.read({ after: this.delivered, limit: 1000 }))
     this.#admitted = this.delivered
+  }
+}
+
+/** What a space needs of the world. */
+interface SpacePorts {
+  readonly log: EnvelopeLog
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Whether this opens anything in this gateway. */
+  isToken(candidate: string): boolean
+}
+
+/** Gives milliseconds as RFC 3339 with milliseconds; formatted once per millisecond. */
+function timestamper(): (ms: number) => string {
+  const instant = { ms: -1, text: '' }
+  return (ms) => {
+    if (instant.ms !== ms) {
+      instant.ms = ms
+      instant.text = new Date(ms).toISOString()
+    }
+    return instant.text
+  }
+}
+
+/** Takes one frame to the pipeline, wherever the space is sequenced. */
+export async function accept(
+  space: Space,
+  sender: Sender,
+  frame: Uint8Array,
+  isBinary = false,
+): Promise<Receipt | Refusal> {
+  const { elsewhere } = space
+  if (!space.isFollower || space.stopped !== undefined || !elsewhere?.isFor(frame)) {
+    return space.submit(sender, frame, isBinary)
+  }
+  return elsewhere.submit(sender, frame, isBinary)
+}
+
+/** The gateway that sequences a space, as the others see it. */
+export interface RemoteSequencer {
+  /** Whether this is a frame for it; what changes a connection alone stays with that. */
+  isFor(frame: Uint8Array): boolean
+  /** Answers the sender as `Space.submit` does. */
+  submit(sender: Sender, frame: Uint8Array, isBinary: boolean): Promise<Receipt | Refusal>
+  /** Logs an envelope of the gateway's own. Gives its seq; rejects when it was not taken. */
+  emit(fields: object): Promise<number>
+  /** Whoever is present here has changed. */
+  present(): void
+}
+
+/** How a space is doing, for its operator. */
+export interface SpaceReport {
+  readonly space: string
+  /** Why nothing is admitted at present; `undefined` = all is well. */
+  readonly stopped: string | undefined
+  /** Last seq that was delivered. */
+  readonly head: number
+  readonly connections: number
+  /** Bytes that clients have not taken yet. */
+  readonly unsentBytes: number
+  /** What is admitted, and not on its way to the log yet. */
+  readonly waiting: { readonly envelopes: number; readonly bytes: number }
+  /** Delivered envelopes that the index of turns has still to take. */
+  readonly unindexed: number
+  readonly metrics: SpaceMetrics
+}
+
+/** `indexed`: last seq that the index of turns has. */
+export function reportOf(
+  { config, stopped, delivered, sessions, waiting, metrics }: Space,
+  indexed: number,
+): SpaceReport {
+  let unsentBytes = 0
+  for (const { connection } of sessions) unsentBytes += connection.pending
+  return {
+    space: config.name,
+    stopped,
+    head: delivered,
+    connections: sessions.size,
+    unsentBytes,
+    waiting,
+    unindexed: delivered - indexed,
+    metrics,
   }
 }

@@ -4,9 +4,9 @@ import type { Logger } from '../ports/logger.js'
 /** Of the time that passes, what a clock that runs ahead gives away until it is right again. */
 const slower = 0.1
 /** Less than this is what clocks that are kept right do all day. */
-const worthTelling = 1000
+const minReportedMs = 1000
 
-export interface SteadyClock extends Clock {
+interface SteadyClock extends Clock {
   /** From now on no earlier time than this, in milliseconds since the epoch. Gives how far that is from what it was. */
   reach(ms: number): number
 }
@@ -24,7 +24,7 @@ export function steadyClock(clock: Clock, logger: Logger): SteadyClock {
     const passed = told + ahead - latest
     if (passed < 0) {
       ahead = latest - told
-      if (-passed >= worthTelling) {
+      if (-passed >= minReportedMs) {
         logger.warn({ backMs: -passed }, 'the clock was put back; envelopes go on from the time they had')
       }
     } else {
@@ -58,7 +58,7 @@ export function logClock(
       if (last === undefined) return
       const { ts } = last
       const aheadMs = steady.reach(Date.parse(ts))
-      if (aheadMs < worthTelling) return
+      if (aheadMs < minReportedMs) return
       const advice = 'its time goes on from there, a tenth slower, until the clock has caught up'
       logger.warn({ space, aheadMs, lastTs: ts }, `the log of a space is ahead of the clock; ${advice}`)
     },

@@ -1,10 +1,12 @@
-import { type ErrorCode, GUEST, imitatedBy } from '@meup/protocol'
+import { GUEST, imitatedBy, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
+import type { RateLimiterMemory } from 'rate-limiter-flexible'
+import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Visitor } from '../core/delivery/session.js'
 import type { Space } from '../core/space.js'
 import { explainKick } from '../core/state/trust/kicks.js'
 import type { Authenticator, Identity } from '../ports/authenticator.js'
-import { recordMembership } from './vouch.js'
+import type { Logger } from '../ports/logger.js'
 
 /** What a client asks for when it connects [MEUP-5.2]. */
 export interface Resume {
@@ -15,39 +17,26 @@ export interface Resume {
   readonly told?: number
 }
 
-/** Why somebody is not let in: an HTTP status before the 101. */
-export interface Denial {
-  readonly code: ErrorCode
-  readonly status: number
-  readonly message: string
-  readonly retryAfterMs?: number
-}
-
-export const isDenial = (answer: object): answer is Denial => 'status' in answer
-
-export const deny = (code: ErrorCode, status: number, message: string): Denial => ({ code, status, message })
-
 /**
  * Why a place cannot be resumed from: a seq is a place in one log, and without its epoch the same seq of another would be
  * taken for it [MEUP-5.2].
  */
-export function placeless({
+export function checkResume({
   after = 0,
   epoch,
 }: {
   readonly after?: number | undefined
   readonly epoch?: string | undefined
-}): Denial | undefined {
+}): Refusal | undefined {
   if (after === 0 || epoch !== undefined) return undefined
-  return deny(
+  return refuse(
     'invalid_request',
-    400,
     'after needs the epoch that it counts in: send epoch=, as the welcome told it',
   )
 }
 
 /** What a request says before anybody asks who sent it. */
-export interface RequestOrigin {
+interface RequestOrigin {
   readonly query: URLSearchParams
   /** Browsers say where a page came from; everything else does not. */
   readonly origin: string | undefined
@@ -58,12 +47,12 @@ export interface RequestOrigin {
 export function inspect(
   { query, origin, host }: RequestOrigin,
   origins: readonly string[],
-): Denial | undefined {
+): Refusal | undefined {
   if (query.has('token') || query.has('access_token')) {
-    return deny('invalid_request', 400, 'a token in the URL is refused: it ends up in logs; use a header')
+    return refuse('invalid_request', 'a token in the URL is refused: it ends up in logs; use a header')
   }
   if (origin === undefined || origins.includes(origin) || isOwn(origin, host)) return undefined
-  return deny('forbidden', 403, `the origin ${origin} is not allowed; add it to gateway.origins`)
+  return refuse('forbidden', `the origin ${origin} is not allowed; add it to gateway.origins`)
 }
 
 /** Whether a page comes from where the request goes to; behind a proxy that does TLS their schemes differ. */
@@ -72,16 +61,16 @@ function isOwn(origin: string, host = ''): boolean {
   return isPlain && new URL(origin).host === host.toLowerCase()
 }
 
-/** Tells who asks, by token or as a guest. */
+/** Authenticates a token, or admits a guest where the space allows guests. */
 export async function identify(
   space: Space,
   token: string | undefined,
   remote: string,
   authenticator: Authenticator,
-): Promise<Visitor | Denial> {
+): Promise<Visitor | Refusal> {
   if (token === undefined) {
     if (space.config.guest === undefined) {
-      return deny('unauthorized', 401, 'a token is required; send it as Authorization: Bearer <token>')
+      return refuse('unauthorized', 'a token is required; send it as Authorization: Bearer <token>')
     }
     return {
       participant: `${GUEST}${nanoid()}`,
@@ -98,24 +87,19 @@ export async function identify(
   const { stopped } = space
   const imitated = identity && imitatedMember(identity, space)
   if (imitated !== undefined) {
-    return deny(
+    return refuse(
       'forbidden',
-      403,
       `the name in the token could be taken for ${imitated}; ask its issuer for another`,
     )
   }
   if (identity !== undefined && stopped === undefined) await recordMembership(identity, space)
   if (identity === undefined || !space.state.participants.has(identity.participant)) {
-    if (identity?.membership && stopped !== undefined) return deny('unavailable', 503, stopped)
-    return deny(
-      'unauthorized',
-      401,
-      'the token opens nothing in this space; ask the operator for a valid one',
-    )
+    if (identity?.membership && stopped !== undefined) return refuse('unavailable', stopped)
+    return refuse('unauthorized', 'the token opens nothing in this space; ask the operator for a valid one')
   }
   const { participant, expiresAt } = identity
   const kick = space.state.trust.kicks.get(participant)
-  if (kick !== undefined) return deny('forbidden', 403, explainKick(kick))
+  if (kick !== undefined) return refuse('forbidden', explainKick(kick))
   return {
     participant,
     rateLimitKey: participant,
@@ -164,39 +148,113 @@ function invited(space: Space, token: string): Identity | undefined {
 }
 
 /** Connections of the guests of one address. */
-const mostGuests = 32
+const maxGuestConnections = 32
 /** Milliseconds after which it makes sense to ask again whether somebody has left. */
-const crowdedMs = 1000
+const retryConnectionMs = 1000
 
 /** Why a visitor may have no more connections than it has; `undefined` = it may [MEUP-5.11, 5.13]. */
-export function crowded(
+export function checkConnectionLimit(
   { participant, rateLimitKey }: Pick<Visitor, 'participant' | 'rateLimitKey'>,
   space: Space,
 ): string | undefined {
-  const most = rateLimitKey === participant ? space.config.limits.connectionsPerParticipant : mostGuests
+  const most =
+    rateLimitKey === participant ? space.config.limits.connectionsPerParticipant : maxGuestConnections
   let connections = 0
   for (const session of space.sessions) if (session.rateLimitKey === rateLimitKey) connections++
   return connections < most ? undefined : `${rateLimitKey} has ${most} connections already; close one first`
 }
 
 /** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */
-export function turnAway(visitor: Visitor, space: Space): Denial | undefined {
-  const reason = crowded(visitor, space)
-  if (reason !== undefined) return { ...deny('rate_limited', 429, reason), retryAfterMs: crowdedMs }
-  return payFor(visitor, space, 'too many joins')
+export function checkConnection(visitor: Visitor, space: Space): Refusal | undefined {
+  const reason = checkConnectionLimit(visitor, space)
+  if (reason !== undefined) return refuse('rate_limited', reason, retryConnectionMs)
+  return consumeControlToken(visitor, space, 'too many joins')
 }
 
 /** Takes a `control` token of a visitor; where there is none, why not. */
-export function payFor(
+export function consumeControlToken(
   { rateLimitKey }: Pick<Visitor, 'rateLimitKey'>,
   space: Space,
   what: string,
-): Denial | undefined {
+): Refusal | undefined {
   const retryAfterMs = space.rates.take(rateLimitKey, 'control', 1, space.clock.now())
   if (retryAfterMs === 0) return undefined
-  return { ...deny('rate_limited', 429, `${what}; try again in ${retryAfterMs} ms`), retryAfterMs }
+  return refuse('rate_limited', `${what}; try again in ${retryAfterMs} ms`, retryAfterMs)
 }
 
 /** The token of an `Authorization: Bearer` header. */
-export const bearerOf = (header: string | undefined): string | undefined =>
+export const readBearerToken = (header: string | undefined): string | undefined =>
   /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
+
+/**
+ * Makes known whom the token of an issuer has made a participant, and what a newer token gives it [MEUP-5.15]. Of
+ * whom the operator has configured, or somebody has kicked, nothing is said. Rejects where the log takes nothing.
+ */
+async function recordMembership({ participant: id, membership }: Identity, space: Space): Promise<void> {
+  const { participants, trust } = space.state
+  const isConfigured = participants.isNamed(id) && !trust.members.has(id)
+  if (membership === undefined || isConfigured || trust.kicks.get(id) !== undefined) return
+  const { issuedAt, capabilities = space.config.defaults.capabilities } = membership
+  const known = trust.members.issuedAt(id)
+  const isNewer =
+    known !== undefined && issuedAt > known && !isSame(capabilities, participants.configured(id))
+  if (known !== undefined && !isNewer) return
+  const participant = { id, capabilities: [...capabilities, ...participants.granted(id)] }
+  const payload = { event: 'update', participant, vouched: { issuedAt, capabilities } }
+  const said = { kind: Kind.systemPresence, payload }
+  if (space.isFollower && space.elsewhere) await space.committed(await space.elsewhere.emit(said))
+  else space.emit(said)
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** Failures that one address has, in so many seconds from its first one. */
+const [allowed, seconds] = [10, 60]
+/** So many addresses have failures of their own; all others together count as one more. */
+const maxAddresses = 10_000
+const others = 'others'
+
+/** Who has come without a valid token, by address. A valid token is never asked about: it is let in from anywhere. */
+export class FailedLogins {
+  /** Since the start. */
+  count = 0
+  readonly #logger: Logger
+  /** Loaded by the first failure: a start is faster without. */
+  #limiter: Promise<RateLimiterMemory> | undefined
+  /** When the failures of an address are forgotten; the oldest first. */
+  readonly #forgotten = new Map<string, number>()
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  /** Counts one more. Gives what to answer: the refusal itself, or 429 once the address has had too many. */
+  async add(address: string, refusal: Refusal): Promise<Refusal> {
+    this.count++
+    const key = this.#keyOf(address, Date.now())
+    this.#limiter ??= createLimiter()
+    const { consumedPoints, msBeforeNext: retryAfterMs } = await (await this.#limiter).penalty(key)
+    if (consumedPoints <= allowed) return refusal
+    if (consumedPoints === allowed + 1) {
+      this.#logger.warn({ remote: key, retryAfterMs }, 'an address fails to authenticate again and again')
+    }
+    const wait = `this address has failed ${allowed} times already; try again in ${Math.ceil(retryAfterMs / 1000)} s`
+    return refuse('rate_limited', `${refusal.message}; ${wait}`, retryAfterMs)
+  }
+
+  #keyOf(address: string, now: number): string {
+    for (const [known, until] of this.#forgotten) {
+      if (until > now) break
+      this.#forgotten.delete(known)
+    }
+    if (this.#forgotten.has(address)) return address
+    if (this.#forgotten.size >= maxAddresses) return others
+    this.#forgotten.set(address, now + seconds * 1000)
+    return address
+  }
+}
+
+async function createLimiter(): Promise<RateLimiterMemory> {
+  const { default: limiters } = await import('rate-limiter-flexible')
+  return new limiters.RateLimiterMemory({ points: allowed, duration: seconds })
+}

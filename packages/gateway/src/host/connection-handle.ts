@@ -1,7 +1,7 @@
 import { closeCodes } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../core/admission/context.js'
 import type { Session } from '../core/delivery/session.js'
-import { accept } from './cluster/accept.js'
+import { accept } from '../core/space.js'
 import type { SpaceHost } from './space-host.js'
 
 /** An open connection, as its adapter sees it. */
@@ -55,7 +55,7 @@ export function openConnection(
       // Paid where the socket is, whichever gateway sequences the space: it is this socket that is not read.
       const isLarge = frame.length > space.config.limits.maxEnvelopeBytes
       rates.charge(rateLimitKey, isLarge ? 'results' : 'bytes', frame.length, clock.now())
-      if (space.follows) void accept(space, session, frame, isBinary).then(onOutcome)
+      if (space.isFollower) void accept(space, session, frame, isBinary).then(onOutcome)
       else onOutcome(space.submit(session, frame, isBinary))
     },
     receiveControl() {
@@ -72,7 +72,7 @@ export function openConnection(
       isCharged = false
       const whenWritable = space.whenWritable()
       if (whenWritable === undefined && waitMs === 0) return undefined
-      space.tally.heldReads++
+      space.metrics.heldReads++
       if (whenWritable !== undefined) return whenWritable
       return new Promise((resolve) => {
         cancelHold = clock.after(Math.min(waitMs, maxHoldMs), resolve)

@@ -2,12 +2,12 @@ import { type Capability, closeCodes, namespaceOf } from '@meup/protocol'
 import type { Delivery } from '../core/delivery/broadcast.js'
 import type { Session } from '../core/delivery/session.js'
 import type { Presence } from '../core/presence.js'
-import type { Space } from '../core/space.js'
+import type { Space, SpaceListener } from '../core/space.js'
 import { kickMessage } from '../core/state/trust/kicks.js'
 import type { Trust } from '../core/state/trust/trust.js'
 
-/** Clocks are put right now and then: no end is waited for longer than this without a look at the time. */
-const longestWaitMs = 60 * 60 * 1000
+/** Expiry is checked at least hourly, because the system clock may be adjusted while a timer runs. */
+const maxWaitMs = 60 * 60 * 1000
 
 const notWelcome = 'this access was taken away or has ended; ask for a new token'
 
@@ -16,14 +16,14 @@ const notWelcome = 'this access was taken away or has ended; ask for a new token
  * the envelope on that changed them, and is welcomed anew; everybody hears of it; whoever was kicked has to leave
  * [MEUP-3.14, 4.16]. Nothing of this happens before the log has the reason.
  */
-export class Enforcement {
+export class Enforcement implements SpaceListener {
   readonly #space: Space
   readonly #presence: Presence
   /** Gives the bytes of the welcome. */
   readonly #welcome: (session: Session) => number
   /** What was carried out last. */
   #done: { readonly trust: Trust; readonly revision: number } | undefined
-  /** Whose rights have changed, between `before` and `after` a delivery. */
+  /** Whose rights have changed, between the commit and the delivery of a batch. */
   #renewed: Session[] | undefined
   /** Kicks up to this seq have been carried out. */
   #dismissed = 0
@@ -35,8 +35,6 @@ export class Enforcement {
     this.#space = space
     this.#presence = presence
     this.#welcome = welcome
-    space.beforeDelivery = () => this.#before()
-    space.afterDelivery = (batch) => this.#after(batch)
   }
 
   /** Carries out what there is to do, whatever was done before. */
@@ -55,7 +53,7 @@ export class Enforcement {
     this.#onTime()
   }
 
-  /** Closes whoever would not be let in any more. */
+  /** Closes sessions whose access was revoked or has expired. */
   closeRevoked(): void {
     for (const session of [...this.#space.sessions]) {
       this.check(session)
@@ -82,13 +80,13 @@ export class Enforcement {
   /** Something may have come to its end. */
   #onTime(): void {
     this.#space.advance()
-    this.#before()
-    this.#after()
+    this.committed()
+    this.delivered()
     this.#wait()
   }
 
   /** The sessions get their rights; the rest follows when the batch is delivered. */
-  #before(): void {
+  committed(): void {
     const { state, delivered, sessions } = this.#space
     const { trust, participants } = state
     const { revision } = trust
@@ -100,12 +98,12 @@ export class Enforcement {
       const { participant } = session
       const capabilities = participants.capabilities(participant)
       if (isSame(capabilities, session.capabilities)) continue
-      session.empower({ capabilities, readsTargeted: participants.readsTargeted(participant) })
+      session.updateRights({ capabilities, readsTargeted: participants.readsTargeted(participant) })
       this.#renewed.push(session)
     }
   }
 
-  #after(batch: readonly Delivery[] = []): void {
+  delivered(batch: readonly Delivery[] = []): void {
     this.#dismiss()
     const renewed = this.#renewed
     if (renewed === undefined) return
@@ -124,7 +122,7 @@ export class Enforcement {
   #charge(bytes: number, batch: readonly Delivery[]): void {
     const { clock, rates, sessions } = this.#space
     const changes = batch.filter(({ entry }) => changing.has(namespaceOf(entry.kind)))
-    const payers = new Set(changes.map(({ entry }) => payerOf(entry.from, sessions)))
+    const payers = new Set(changes.map(({ entry }) => rateLimitKeyOf(entry.from, sessions)))
     for (const rateLimitKey of payers) rates.charge(rateLimitKey, 'bytes', bytes / payers.size, clock.now())
   }
 
@@ -143,14 +141,14 @@ export class Enforcement {
     const { soonest } = state.trust
     this.#cancel()
     if (this.#isOver || !Number.isFinite(soonest)) return
-    const ms = Math.min(Math.max(soonest - clock.now(), 1), longestWaitMs)
+    const ms = Math.min(Math.max(soonest - clock.now(), 1), maxWaitMs)
     this.#cancel = clock.after(ms, () => this.#onTime())
   }
 }
 
 const changing: ReadonlySet<string> = new Set(['capability', 'space'])
 
-function payerOf(participant: string, sessions: Iterable<Session>): string {
+function rateLimitKeyOf(participant: string, sessions: Iterable<Session>): string {
   for (const session of sessions) if (session.participant === participant) return session.rateLimitKey
   return participant
 }

@@ -1,34 +1,27 @@
 import { closeCodes } from '@meup/protocol'
+import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { checkNames, type SpaceConfig } from '../core/config.js'
-import type { Selection } from '../core/delivery/selection.js'
-import type { Session, Visitor } from '../core/delivery/session.js'
-import { reportOf, type SpaceReport } from '../core/report.js'
-import { Space } from '../core/space.js'
+import type { Selection, Session, Visitor } from '../core/delivery/session.js'
+import { reportOf, Space, type SpaceReport } from '../core/space.js'
 import { Counts } from '../core/space-metrics.js'
 import { steadyClock } from '../core/steady-clock.js'
 import { IndexFile } from '../index/index-file.js'
-import type { Turns } from '../index/turns.js'
+import type { Turns } from '../index/indexer.js'
 import type { Authenticator } from '../ports/authenticator.js'
-import { type Clock, systemClock } from '../ports/clock.js'
+import { at, type Clock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
 import type { LogStore } from '../ports/envelope-log.js'
 import { type Logger, silent } from '../ports/logger.js'
-import { at } from './at.js'
-import { Member } from './cluster/member.js'
 import {
-  type Denial,
-  deny,
+  checkConnection,
+  consumeControlToken,
+  FailedLogins,
   identify,
-  isDenial,
   opens,
-  payFor,
   type Resume,
-  turnAway,
 } from './connection-gate.js'
 import { type ConnectionHandle, openConnection } from './connection-handle.js'
-import { FailedLogins } from './failed-logins.js'
-import { tokenTester } from './known-tokens.js'
-import { type Link, Links } from './links.js'
+import { createTokenTester, type Link, Links } from './links.js'
 import { SpaceHost } from './space-host.js'
 
 export interface GatewayOptions {
@@ -46,7 +39,7 @@ export interface ConnectRequest {
   /** Address of the peer; failures are counted by it. */
   readonly remote: string
   /** Called once whoever asks may come in. */
-  letIn?(): void
+  onAuthenticated?(): void
 }
 
 /** Leave to open one connection; it is used at once or not at all. */
@@ -73,17 +66,17 @@ export interface Gateway {
   /** Largest frame a connection may deliver before it is closed 1009. */
   frameLimit(space: string): number
   /** Who is asking, without a connection. */
-  identify(connectRequest: ConnectRequest): Promise<Caller | Denial>
+  identify(connectRequest: ConnectRequest): Promise<Caller | Refusal>
   /** The spaces that a token opens; without one, those that let guests in. Nobody becomes a participant by that. */
-  openedBy(connectRequest: Omit<ConnectRequest, 'space'>): Promise<readonly string[] | Denial>
+  openedBy(connectRequest: Omit<ConnectRequest, 'space'>): Promise<readonly string[] | Refusal>
   /** Makes a one-time code for the token of whoever asks. Costs a `control` token. `expiresAt`: milliseconds. */
   link(
     connectRequest: ConnectRequest,
-  ): Promise<{ readonly code: string; readonly expiresAt: number } | Denial>
+  ): Promise<{ readonly code: string; readonly expiresAt: number } | Refusal>
   /** What a code stands for, the first time that anybody asks; while the token is good. */
-  exchange(code: string, remote: string, letIn?: () => void): Promise<Link | Denial>
+  exchange(code: string, remote: string, onAuthenticated?: () => void): Promise<Link | Refusal>
   /** Whether a connection may be opened. Costs the visitor a `control` token [MEUP-5.5]. */
-  admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Denial>
+  admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Refusal>
   /**
    * Applies what the operator changed in these spaces, and what the authenticator now knows, to what is open already:
    * whoever would no longer be let in is closed 4401. Rejects for a space that is not open, and where a log takes nothing.
@@ -100,20 +93,23 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const hosts = new Map<string, SpaceHost>()
   const file = new IndexFile(store.path && `${store.path}.index.db`)
   file.onRebuild = (reason) => logger.warn({ reason }, 'the index of turns is built again')
-  const isToken = tokenTester(authenticator, hosts)
+  const isToken = createTokenTester(authenticator, hosts)
   try {
     for (const config of options.spaces) {
       checkNames(config)
       const log = await store.open(config.name)
-      hosts.set(config.name, await furnished(await Space.open(config, { log, clock, logger, isToken }), file))
+      hosts.set(
+        config.name,
+        await openSpaceHost(await Space.open(config, { log, clock, logger, isToken }), file),
+      )
     }
   } catch (error) {
-    for (const room of hosts.values()) room.close()
+    for (const host of hosts.values()) host.close()
     file.close()
     await store.close()
     throw error
   }
-  for (const room of hosts.values()) room.begin()
+  for (const host of hosts.values()) host.begin()
   const refusedJoins = new Counts()
   const failedLogins = new FailedLogins(logger)
   const links = new Links(clock)
@@ -121,35 +117,35 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   async function visit(
     connectRequest: ConnectRequest,
-  ): Promise<{ visitor: Visitor; room: SpaceHost } | Denial> {
-    const room = hosts.get(connectRequest.space)
-    if (room === undefined)
-      return deny('not_found', 404, `there is no space ${connectRequest.space}; check the name`)
-    if (draining) return deny('unavailable', 503, 'the gateway is stopping; reconnect later')
-    const visitor = await identify(room.space, connectRequest.token, connectRequest.remote, authenticator)
-    if (isDenial(visitor)) {
+  ): Promise<{ visitor: Visitor; host: SpaceHost } | Refusal> {
+    const host = hosts.get(connectRequest.space)
+    if (host === undefined)
+      return refuse('not_found', `there is no space ${connectRequest.space}; check the name`)
+    if (draining) return refuse('unavailable', 'the gateway is stopping; reconnect later')
+    const visitor = await identify(host.space, connectRequest.token, connectRequest.remote, authenticator)
+    if (isRefusal(visitor)) {
       return visitor.code === 'unauthorized' ? failedLogins.add(connectRequest.remote, visitor) : visitor
     }
-    connectRequest.letIn?.()
-    return { visitor, room }
+    connectRequest.onAuthenticated?.()
+    return { visitor, host }
   }
 
-  async function admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Denial> {
+  async function admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Refusal> {
     const visited = await visit(connectRequest)
-    if (isDenial(visited)) return visited
-    const { visitor, room } = visited
-    const denial = turnAway(visitor, room.space)
-    if (denial !== undefined) return denial
+    if (isRefusal(visited)) return visited
+    const { visitor, host } = visited
+    const refusal = checkConnection(visitor, host.space)
+    if (refusal !== undefined) return refusal
     const lineTo = (session: Session): ConnectionHandle => {
       if (draining) session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
       const { expiresAt } = visitor
-      const stay = expiresAt === undefined ? () => {} : at(expiresAt, () => room.closeRevoked(), clock)
-      return openConnection(session, room, stay)
+      const stay = expiresAt === undefined ? () => {} : at(expiresAt, () => host.closeRevoked(), clock)
+      return openConnection(session, host, stay)
     }
     return {
       participant: visitor.participant,
-      open: async (connection, resume) => lineTo(await room.open(visitor, connection, resume)),
-      watch: async (feed, resume, selection) => lineTo(await room.watch(visitor, feed, resume, selection)),
+      open: async (connection, resume) => lineTo(await host.open(visitor, connection, resume)),
+      watch: async (feed, resume, selection) => lineTo(await host.watch(visitor, feed, resume, selection)),
     }
   }
 
@@ -171,53 +167,53 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
     async identify(connectRequest) {
       const visited = await visit(connectRequest)
-      if (isDenial(visited)) return visited
-      const { visitor, room } = visited
-      return { ...visitor, space: room.space, turns: room.turns }
+      if (isRefusal(visited)) return visited
+      const { visitor, host } = visited
+      return { ...visitor, space: host.space, turns: host.turns }
     },
 
-    async openedBy({ token, remote, letIn }) {
-      if (draining) return deny('unavailable', 503, 'the gateway is stopping; ask again later')
+    async openedBy({ token, remote, onAuthenticated }) {
+      if (draining) return refuse('unavailable', 'the gateway is stopping; ask again later')
       const all = [...hosts.values()].map(async ({ space }) =>
         (await opens(space, token, authenticator)) ? [space.config.name] : [],
       )
       const spaces = (await Promise.all(all)).flat()
       if (spaces.length === 0) {
         if (token === undefined)
-          return deny('unauthorized', 401, 'a token is required: no space here lets guests in')
+          return refuse('unauthorized', 'a token is required: no space here lets guests in')
         const message = 'the token opens no space here; ask the operator for a valid one'
-        return failedLogins.add(remote, deny('unauthorized', 401, message))
+        return failedLogins.add(remote, refuse('unauthorized', message))
       }
-      letIn?.()
+      onAuthenticated?.()
       return spaces
     },
 
     async link(connectRequest) {
       const visited = await visit(connectRequest)
-      if (isDenial(visited)) return visited
-      const { visitor, room } = visited
+      if (isRefusal(visited)) return visited
+      const { visitor, host } = visited
       const { space, token } = connectRequest
       if (token === undefined)
-        return deny('unauthorized', 401, 'guests need no link: they enter without a token')
+        return refuse('unauthorized', 'guests need no link: they enter without a token')
       return (
-        payFor(visitor, room.space, 'too many links') ??
+        consumeControlToken(visitor, host.space, 'too many links') ??
         links.make({ space, participant: visitor.participant, token })
       )
     },
 
-    async exchange(code, remote, letIn) {
+    async exchange(code, remote, onAuthenticated) {
       const link = links.take(code)
       if (link === undefined) {
         const message = 'this link was opened before, or is older than a minute; meup open makes another'
-        return failedLogins.add(remote, deny('unauthorized', 401, message))
+        return failedLogins.add(remote, refuse('unauthorized', message))
       }
-      const visited = await visit({ ...link, remote, ...(letIn && { letIn }) })
-      return isDenial(visited) ? visited : link
+      const visited = await visit({ ...link, remote, ...(onAuthenticated && { onAuthenticated }) })
+      return isRefusal(visited) ? visited : link
     },
 
     async admit(connectRequest) {
       const answer = await admit(connectRequest)
-      if (isDenial(answer)) refusedJoins.add(answer.code)
+      if (isRefusal(answer)) refusedJoins.add(answer.code)
       return answer
     },
 
@@ -225,10 +221,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (draining) throw new Error('the gateway is stopping')
       const outcomes = await Promise.allSettled(
         spaces.map(async (config) => {
-          const room = hosts.get(config.name)
-          if (room === undefined)
+          const host = hosts.get(config.name)
+          if (host === undefined)
             throw new Error(`the space ${config.name} is not open; start the gateway again`)
-          await room.reconfigure(config)
+          await host.reconfigure(config)
         }),
       )
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
@@ -238,29 +234,28 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (draining) return
       draining = true
       for (const { space } of hosts.values()) space.refuse('the gateway is stopping')
-      await Promise.all([...hosts.values()].map((room) => drain(room)))
+      await Promise.all([...hosts.values()].map((host) => drain(host)))
       file.close()
       await store.close()
     },
   }
 }
 
-async function furnished(space: Space, file: IndexFile): Promise<SpaceHost> {
-  const room = new SpaceHost(space, file)
-  if (space.log.shared !== undefined) room.join(new Member(room, space.log.shared))
-  room.initialize()
-  if (await space.settled()) return room
-  room.close()
+async function openSpaceHost(space: Space, file: IndexFile): Promise<SpaceHost> {
+  const host = new SpaceHost(space, file)
+  host.initialize()
+  if (await space.settled()) return host
+  host.close()
   throw new Error(`the log of the space ${space.config.name} cannot be written`)
 }
 
-async function drain(room: SpaceHost): Promise<void> {
-  const { space, presence } = room
+async function drain(host: SpaceHost): Promise<void> {
+  const { space, presence } = host
   await space.settled()
   for (const session of [...space.sessions]) {
     session.close(closeCodes.draining, 'the gateway is stopping; reconnect')
     presence.exit(session)
   }
-  room.close()
-  if (await space.settled()) await room.checkpoints.keep()
+  host.close()
+  if (await space.settled()) await host.checkpoints.keep()
 }

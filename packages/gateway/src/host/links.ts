@@ -1,10 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { hashToken } from '../core/state/trust/invitations.js'
+import type { Authenticator } from '../ports/authenticator.js'
 import type { Clock } from '../ports/clock.js'
+import type { SpaceHost } from './space-host.js'
 
 /** Milliseconds that a link is good for. */
 const linkMs = 60_000
 /** Links of one participant that nobody has opened; the oldest falls for one more. */
-const mostOfOne = 8
+const maxPerParticipant = 8
 
 /** What a one-time code stands for. */
 export interface Link {
@@ -30,7 +33,8 @@ export class Links {
     const own = [...this.#links].filter(
       ([, each]) => each.space === space && each.participant === participant,
     )
-    for (const [digest] of own.slice(0, Math.max(own.length - mostOfOne + 1, 0))) this.#links.delete(digest)
+    for (const [digest] of own.slice(0, Math.max(own.length - maxPerParticipant + 1, 0)))
+      this.#links.delete(digest)
     const code = randomBytes(32).toString('base64url')
     const expiresAt = this.#clock.now() + linkMs
     this.#links.set(digestOf(code), { ...link, expiresAt })
@@ -58,3 +62,21 @@ export class Links {
 
 /** A code has 256 random bits: how long its digest is looked for tells nothing about another. */
 const digestOf = (code: string): string => createHash('sha256').update(code).digest('base64')
+
+/** Tells whether a text opens anything in this gateway: it is a token of a space, or of an open invitation to one. */
+export function createTokenTester(
+  authenticator: Authenticator,
+  hosts: ReadonlyMap<string, SpaceHost>,
+): (candidate: string) => boolean {
+  return (candidate) => {
+    if (authenticator.isToken?.(candidate)) return true
+    let sha256: string | undefined
+    for (const { space } of hosts.values()) {
+      const { invitations } = space.state.trust
+      if (invitations.size === 0) continue
+      sha256 ??= hashToken(candidate)
+      if (invitations.knows(sha256)) return true
+    }
+    return false
+  }
+}

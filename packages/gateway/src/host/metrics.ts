@@ -1,19 +1,20 @@
 import type { Metric, Registry } from 'prom-client'
+import type { SpaceReport } from '../core/space.js'
+import type { Counts, Histogram } from '../core/space-metrics.js'
 import type { Gateway } from './gateway.js'
-import { type Reading, readings } from './readings.js'
 
 /** One for the whole process, whatever it serves: what it watches cannot be unwatched. */
 let ofProcess: Registry | undefined
 
 /** What the gateway counts and what the process uses. */
-export interface Metrics {
+interface Metrics {
   /** Begins to watch the process, unless the first `read` has. */
   begin(): Promise<void>
   /** As text for Prometheus. */
   read(): Promise<{ readonly text: string; readonly type: string }>
 }
 
-export function metricsOf(gateway: Gateway): Metrics {
+export function createMetrics(gateway: Gateway): Metrics {
   let registries: Promise<readonly Registry[]> | undefined
   const begun = (): Promise<readonly Registry[]> => {
     registries ??= registriesOf(gateway)
@@ -33,7 +34,7 @@ export function metricsOf(gateway: Gateway): Metrics {
 async function registriesOf(gateway: Gateway): Promise<readonly Registry[]> {
   const { default: prometheus } = await import('prom-client')
   const registry = new prometheus.Registry()
-  for (const reading of readings) registry.registerMetric(metricFor(reading, gateway))
+  for (const reading of metricDefinitions) registry.registerMetric(metricFor(reading, gateway))
   if (ofProcess === undefined) {
     ofProcess = new prometheus.Registry()
     prometheus.collectDefaultMetrics({ register: ofProcess })
@@ -42,7 +43,170 @@ async function registriesOf(gateway: Gateway): Promise<readonly Registry[]> {
 }
 
 /** What a registry asks of a metric: its values when somebody wants to see them. */
-function metricFor({ name, help, type, read }: Reading, gateway: Gateway): Metric {
+function metricFor({ name, help, type, read }: MetricDefinition, gateway: Gateway): Metric {
   const get = async () => ({ name, help, type, values: read(gateway) })
   return { name, get } as unknown as Metric
+}
+
+interface Value {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+  /** Where it is not that of the reading: a part of a histogram. */
+  readonly metricName?: string
+}
+
+/** One metric, in the terms of Prometheus. Its values are read when they are asked for, and never before. */
+interface MetricDefinition {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  read(gateway: Pick<Gateway, 'report' | 'refusedJoins' | 'failedLogins'>): Value[]
+}
+
+const commitSeconds = 'meup_commit_seconds'
+
+/** Everything that an operator may want to watch. */
+export const metricDefinitions: readonly MetricDefinition[] = [
+  gauge('meup_space_ready', '1 while the space takes envelopes', ({ stopped }) => (stopped ? 0 : 1)),
+  gauge('meup_log_head', 'Seq of the last envelope that was committed', ({ head }) => head),
+  gauge('meup_connections', 'Open sockets and streams of events', ({ connections }) => connections),
+  gauge('meup_unsent_bytes', 'Bytes that clients have not taken yet', ({ unsentBytes }) => unsentBytes),
+  gauge(
+    'meup_waiting_envelopes',
+    'Admitted envelopes that wait for the log',
+    (space) => space.waiting.envelopes,
+  ),
+  gauge('meup_waiting_bytes', 'Bytes of the envelopes that wait for the log', (space) => space.waiting.bytes),
+  gauge(
+    'meup_unindexed_envelopes',
+    'Delivered envelopes that the index of turns has not taken yet',
+    ({ unindexed }) => unindexed,
+  ),
+  counters(
+    'meup_envelopes_accepted_total',
+    'Envelopes that were committed, by class',
+    'class',
+    (space) => space.metrics.accepted,
+  ),
+  counters(
+    'meup_envelopes_refused_total',
+    'Envelopes that were refused, by error code',
+    'code',
+    (space) => space.metrics.refused,
+  ),
+  counters(
+    'meup_safety_findings_total',
+    'Envelopes in which the guard has found something, by what became of it',
+    'action',
+    (space) => space.metrics.findings,
+  ),
+  {
+    name: commitSeconds,
+    type: 'histogram',
+    help: 'Seconds that the log took to commit one batch',
+    read: (gateway) => ofSpaces(gateway, ({ metrics }) => bucketsOf(commitSeconds, metrics.commits)),
+  },
+  counter(
+    'meup_commits_failed_total',
+    'Batches that the log did not take',
+    ({ metrics }) => metrics.failedCommits,
+  ),
+  counter(
+    'meup_held_reads_total',
+    'Times that a connection was not read for a while: the log fell behind, or its rates were used up',
+    ({ metrics }) => metrics.heldReads,
+  ),
+  counter(
+    'meup_slow_closes_total',
+    'Connections that were closed because their peer took too little (4410)',
+    ({ metrics }) => metrics.slowCloses,
+  ),
+  counter(
+    'meup_suppressed_envelopes_total',
+    'Envelopes that subscriptions have cut',
+    ({ metrics }) => metrics.suppressed.envelopes,
+  ),
+  counter(
+    'meup_suppressed_bytes_total',
+    'Bytes that subscriptions have cut',
+    ({ metrics }) => metrics.suppressed.bytes,
+  ),
+  counter(
+    'meup_reasoning_suppressed_total',
+    'Thoughts of hidden runs, which went to nobody but their sender',
+    ({ metrics }) => metrics.withheldThoughts,
+  ),
+  {
+    name: 'meup_joins_refused_total',
+    type: 'counter',
+    help: 'Connections that were not opened, by error code',
+    read: ({ refusedJoins }) => byKey('code', refusedJoins),
+  },
+  {
+    name: 'meup_auth_failures_total',
+    type: 'counter',
+    help: 'Requests and connections without a valid token where one is needed',
+    read: ({ failedLogins }) => [{ labels: {}, value: failedLogins }],
+  },
+]
+
+function gauge(name: string, help: string, read: (space: SpaceReport) => number): MetricDefinition {
+  return single('gauge', name, help, read)
+}
+
+function counter(name: string, help: string, read: (space: SpaceReport) => number): MetricDefinition {
+  return single('counter', name, help, read)
+}
+
+function single(
+  type: MetricDefinition['type'],
+  name: string,
+  help: string,
+  read: (space: SpaceReport) => number,
+): MetricDefinition {
+  return {
+    name,
+    type,
+    help,
+    read: (gateway) => ofSpaces(gateway, (space) => [{ labels: {}, value: read(space) }]),
+  }
+}
+
+function counters(
+  name: string,
+  help: string,
+  label: string,
+  read: (space: SpaceReport) => Counts,
+): MetricDefinition {
+  return {
+    name,
+    type: 'counter',
+    help,
+    read: (gateway) => ofSpaces(gateway, (space) => byKey(label, read(space))),
+  }
+}
+
+function ofSpaces({ report }: Pick<Gateway, 'report'>, read: (space: SpaceReport) => Value[]): Value[] {
+  return report().flatMap((space) =>
+    read(space).map((value) => ({ ...value, labels: { space: space.space, ...value.labels } })),
+  )
+}
+
+function byKey(label: string, counts: Counts): Value[] {
+  return [...counts.entries()].map(([key, value]) => ({ labels: { [label]: key }, value }))
+}
+
+/** Prometheus wants for every bound how many values were at most that. */
+function bucketsOf(name: string, { bounds, counts, count, sum }: Histogram): Value[] {
+  let upTo = 0
+  const buckets = bounds.map((bound, index) => {
+    upTo += counts[index] ?? 0
+    return { metricName: `${name}_bucket`, labels: { le: `${bound}` }, value: upTo }
+  })
+  return [
+    ...buckets,
+    { metricName: `${name}_bucket`, labels: { le: '+Inf' }, value: count },
+    { metricName: `${name}_sum`, labels: {}, value: sum },
+    { metricName: `${name}_count`, labels: {}, value: count },
+  ]
 }

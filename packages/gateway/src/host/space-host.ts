@@ -4,21 +4,19 @@ import { checkNames, type SpaceConfig } from '../core/config.js'
 import { backfill, lastReadable, type Span, tailSpan } from '../core/delivery/backfill.js'
 import { welcomeFrame } from '../core/delivery/frames.js'
 import { participantsIn, proposalsFor } from '../core/delivery/introduction.js'
-import { messageFrom } from '../core/delivery/outbound-batch.js'
-import type { Selection } from '../core/delivery/selection.js'
-import { Session, type Visitor } from '../core/delivery/session.js'
+import { type Selection, Session, type Visitor } from '../core/delivery/session.js'
 import { Presence } from '../core/presence.js'
 import { Retention } from '../core/retention.js'
 import type { Space } from '../core/space.js'
 import type { IndexFile } from '../index/index-file.js'
-import { type Turns, turnsOf } from '../index/turns.js'
-import type { Connection, Feed } from '../ports/connection.js'
-import { crowded, type Resume } from './connection-gate.js'
+import { createTurns, type Turns } from '../index/indexer.js'
+import { type Connection, type Feed, messageFrom } from '../ports/connection.js'
+import { Member } from './cluster/member.js'
+import { checkConnectionLimit, type Resume } from './connection-gate.js'
 import { Enforcement } from './enforcement.js'
-import { Feeds } from './feeds.js'
-import { recordOf } from './record.js'
+import { EventStreams } from './event-streams.js'
 
-/** A space and the people in it. */
+/** A space with its presence, turn index, enforcement, and event streams. */
 export class SpaceHost {
   readonly space: Space
   readonly presence: Presence
@@ -26,31 +24,34 @@ export class SpaceHost {
   readonly retention: Retention
   readonly checkpoints: Checkpoints
   readonly #enforcement: Enforcement
-  readonly #feeds: Feeds
-  #member: { close(): void } | undefined
+  readonly #eventStreams: EventStreams
+  /** Absent = no other gateway has the space open. */
+  readonly #member: Member | undefined
 
   constructor(space: Space, file: IndexFile) {
     this.space = space
     this.presence = new Presence(space)
-    this.turns = turnsOf(space, file)
+    this.turns = createTurns(space, file)
     this.retention = new Retention(space, this.turns.indexer)
     this.checkpoints = new Checkpoints(space)
     this.#enforcement = new Enforcement(space, this.presence, (session) => this.#welcomeAnew(session))
-    this.#feeds = new Feeds(space, this.turns)
-    const { afterDelivery } = space
-    space.afterDelivery = (deliveries) => {
-      afterDelivery(deliveries)
-      this.#feeds.add(deliveries)
-      this.turns.indexer.poke()
-      this.checkpoints.delivered(deliveries)
-    }
-    space.recovered = () => this.initialize()
+    this.#eventStreams = new EventStreams(space, this.turns)
+    const { shared } = space.log
+    this.#member = shared && new Member(this, shared)
+    space.listen([
+      this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
+      this.#eventStreams, // Keeps the batch before the index is told to read it.
+      { delivered: () => this.turns.indexer.poke() },
+      this.checkpoints, // Counts what was delivered, whatever the others did with it.
+      { recovered: () => this.initialize() }, // Logs configuration and presence again, then applies rights.
+      ...(this.#member ? [this.#member] : []), // Last: answers forwarded frames once the state is final.
+    ])
   }
 
-  /** Records what the operator configured, where the log does not say it already, and buries ghosts [MEUP-3.5, 3.6]. */
+  /** Records what the operator configured, where the log does not have it yet, and marks stale participants offline [MEUP-3.5, 3.6]. */
   initialize(): void {
     const { space } = this
-    if (space.follows) {
+    if (space.isFollower) {
       this.presence.reconcile()
       this.#enforcement.renew()
       return
@@ -78,7 +79,7 @@ export class SpaceHost {
     this.#enforcement.hold()
     try {
       const before = rightsIn(space)
-      let last = space.follows ? undefined : this.#record(config)
+      let last = space.isFollower ? undefined : this.#record(config)
       for (const [id, rights] of rightsIn(space)) {
         if (before.get(id) !== rights) last = this.presence.changed(id)
       }
@@ -93,23 +94,18 @@ export class SpaceHost {
     this.#enforcement.closeRevoked()
   }
 
-  /** Shares the space with other gateways, until the room is closed. */
-  join(member: { close(): void }): void {
-    this.#member = member
-  }
-
-  /** Begins what goes on by itself. */
+  /** Starts the background work. */
   begin(): void {
     this.turns.indexer.poke()
     this.retention.begin()
   }
 
-  /** Closes whoever would not be let in any more. */
+  /** Closes sessions whose access was revoked or has expired. */
   closeRevoked(): void {
     this.#enforcement.closeRevoked()
   }
 
-  /** Ends what goes on by itself. */
+  /** Stops the timers and background work. */
   close(): void {
     this.retention.close()
     this.turns.indexer.close()
@@ -143,7 +139,7 @@ export class SpaceHost {
     const { after = delivered, isLost = false } = this.#startOf(resume)
     session.position = after
     if (isLost) feed.lost({ epoch: log.epoch, from: after + 1, to: delivered })
-    this.#feeds.serve(session, isLost ? undefined : resume.told)
+    this.#eventStreams.serve(session, isLost ? undefined : resume.told)
     return session
   }
 
@@ -158,14 +154,14 @@ export class SpaceHost {
         get sendBufferBytes() {
           return space.config.limits.sendBufferBytes
         },
-        tally: space.tally,
+        metrics: space.metrics,
         ...(selection && { selection }),
         resubscribed: (changed, id) => this.#welcomeAnew(changed, id),
       },
     )
     this.#enforcement.check(session)
     // Others may have come while this one was let in.
-    const reason = crowded(visitor, space)
+    const reason = checkConnectionLimit(visitor, space)
     if (reason !== undefined) session.close(closeCodes.tooMany, reason)
     if (!session.closed) space.sessions.add(session)
     return session
@@ -221,7 +217,7 @@ export class SpaceHost {
   /** Logs a configuration unless it is what the log says already; then there is no seq. */
   #record(config: SpaceConfig): number | undefined {
     const { space } = this
-    const configured = { event: 'configured', ...recordOf(config) }
+    const configured = { event: 'configured', ...configurationRecord(config) }
     if (JSON.stringify(space.state.configured) === JSON.stringify(configured)) return undefined
     return space.emit({ kind: Kind.systemSpace, payload: configured })
   }
@@ -272,3 +268,26 @@ const live = (space: Space): WelcomePayload['resume'] => ({
   from: space.delivered + 1,
   to: space.delivered,
 })
+
+/** What `system.space configured` tells everyone: never tokens, environments, headers or commands [MEUP-3.6]. */
+export function configurationRecord({
+  participants,
+  defaults,
+  guest,
+  limits,
+  reasoning,
+  mcp,
+  retention,
+}: SpaceConfig): Record<string, unknown> {
+  return {
+    participants: Object.fromEntries(
+      Object.entries(participants).map(([id, { kind, capabilities }]) => [id, { kind, capabilities }]),
+    ),
+    defaults,
+    ...(guest && { guest }),
+    limits,
+    reasoning,
+    mcp,
+    retention,
+  }
+}

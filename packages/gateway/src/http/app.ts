@@ -1,19 +1,26 @@
 import { type Context, Hono } from 'hono'
+import { refuse } from '../core/admission/context.js'
 import { postRun } from './ag-ui/post.js'
 import { getAudit } from './audit.js'
-import { getContext } from './context.js'
+import { getContext, getContexts, getParticipants } from './context.js'
 import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
 import { postEnvelopes } from './envelopes.js'
 import { getEvents } from './events.js'
-import { guard } from './guard.js'
 import { getEnvelopes } from './history.js'
-import { getSpaces, postExchange, postLink } from './links.js'
-import { explainSocket, getHealth, getMetrics, getReadiness } from './operations.js'
+import {
+  explainSocket,
+  getHealth,
+  getMetrics,
+  getReadiness,
+  getSpaces,
+  guard,
+  postExchange,
+  postLink,
+} from './operations.js'
 import type { HttpOptions } from './options.js'
 import { getPageFile } from './page.js'
-import { denied, problem, problemOf } from './problem.js'
+import { problem, problemOf, refused } from './problem.js'
 import { getExport, getVerification } from './proof.js'
-import { getContexts, getParticipants } from './state.js'
 import { Traffic } from './traffic.js'
 import { getTurns } from './turns.js'
 
@@ -28,8 +35,8 @@ export function createHttpApp(given: Omit<HttpOptions, 'traffic'>): Hono {
   const options = { ...given, traffic }
   const app = new Hono()
   app.use(async (context, next) => {
-    const denial = traffic.arrive(context, options.remoteOf(context))
-    if (denial !== undefined && !alwaysAnswered.has(context.req.path)) return denied(denial)
+    const refusal = traffic.arrive(context, options.remoteOf(context))
+    if (refusal !== undefined && !alwaysAnswered.has(context.req.path)) return refused(refusal)
     options.over(context, () => traffic.leave(context))
     await next()
     traffic.charge(context)
@@ -74,13 +81,11 @@ export function createHttpApp(given: Omit<HttpOptions, 'traffic'>): Hono {
   get('/openapi.json', getOpenApi)
   get('/asyncapi.json', getAsyncApi)
   for (const [path, file] of options.page ?? []) get(path, (context) => getPageFile(context, file))
-  app.notFound(({ req }) =>
-    problem(problemOf({ code: 'not_found', message: `there is nothing at ${req.path}` })),
-  )
+  app.notFound(({ req }) => refused(refuse('not_found', `there is nothing at ${req.path}`)))
   app.onError((err, { req }) => {
     options.logger.error({ err, path: req.path }, 'a request failed')
     const message = 'the gateway failed; try again, and tell the operator'
-    return problem(problemOf({ code: 'internal', message }))
+    return refused(refuse('internal', message))
   })
   return app
 }

@@ -1,15 +1,22 @@
 import type { DecisionPayload, Envelope } from '@meup/protocol'
 import type { Context } from 'hono'
-import type { Message } from '../core/delivery/outbound-batch.js'
-import { isDenial } from '../host/connection-gate.js'
+import { isRefusal } from '../core/admission/context.js'
 import { readAudit } from '../index/read-audit.js'
 import { type AuditStep, Steps } from '../index/steps.js'
+import type { Message } from '../ports/connection.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied } from './problem.js'
-import { agentOf, unknownThread, wrongThread } from './thread.js'
-import { chargeView, paged, readView } from './views.js'
-import { askerOf, readerFor } from './visitor.js'
+import { refused } from './problem.js'
+import {
+  authenticateReader,
+  chargeView,
+  checkThread,
+  checkThreadExists,
+  createReader,
+  getAgent,
+  readView,
+  respondPage,
+} from './views.js'
 
 const narrowing = ['from', 'since', 'until', 'thread_id', 'turn', 'phase'] as const
 export const auditParameters = ['before', 'limit', ...narrowing] as const
@@ -18,13 +25,13 @@ export const auditParameters = ['before', 'limit', ...narrowing] as const
 export async function getAudit(context: Context, options: HttpOptions): Promise<Response> {
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, auditParameters)
-  if (isDenial(asked)) return denied(asked)
-  const visitor = await askerOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(asked)) return refused(asked)
+  const visitor = await authenticateReader(context, options)
+  if (isRefusal(visitor)) return refused(visitor)
 
   const { space, turns } = visitor
-  const wrong = wrongThread(asked, space)
-  if (wrong !== undefined) return denied(wrong)
+  const wrong = checkThread(asked, space)
+  if (wrong !== undefined) return refused(wrong)
   const {
     before = Number.MAX_SAFE_INTEGER,
     limit = 100,
@@ -36,14 +43,14 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   } = asked
   const query = {
     limit,
-    ...(thread !== undefined && { thread: agentOf(thread) }),
+    ...(thread !== undefined && { thread: getAgent(thread) }),
     ...(asked.turn !== undefined && { number: asked.turn }),
     ...(phase && { phases: [phase] }),
     ...(from && { agents: from }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
   }
-  const reader = readerFor(visitor, context, options)
+  const reader = createReader(visitor, context, options)
   const page = await readView(visitor, options, (index, head) =>
     readAudit(
       reader,
@@ -53,12 +60,12 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
       (characters) => chargeView(visitor, characters),
     ),
   )
-  if (isDenial(page)) return denied(page)
+  if (isRefusal(page)) return refused(page)
   const { steps, decisions, next } = page
   const isEmpty = steps.length === 0 && next === undefined
-  const unknown = thread !== undefined && isEmpty ? unknownThread(thread, space) : undefined
-  if (unknown !== undefined) return denied(unknown)
-  return paged(visitor, url, { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) }, next)
+  const unknown = thread !== undefined && isEmpty ? checkThreadExists(thread, space) : undefined
+  if (unknown !== undefined) return refused(unknown)
+  return respondPage(visitor, url, { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) }, next)
 }
 
 /** A row of the table of steps, and what it says of its turn. */

@@ -1,26 +1,25 @@
 import { contextMarkdownWriter, markdownHeader } from '@meup/folds'
-import { isThought } from '@meup/protocol'
+import { contextParent, isThought } from '@meup/protocol'
 import type { Context } from 'hono'
+import { isRefusal, refuse } from '../core/admission/context.js'
+import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
-import type { ContextCounts } from '../core/state/context-counts.js'
-import { deny, isDenial } from '../host/connection-gate.js'
+import type { ContextCounts, ContextReport } from '../core/state/contexts.js'
 import type { Caller } from '../host/gateway.js'
 import type { Row } from '../ports/envelope-log.js'
-import { markdown } from './markdown.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied, problem, problemOf } from './problem.js'
-import { shownTo, treeOf } from './state.js'
-import { streamOf } from './stream.js'
-import { chargeView, shown } from './views.js'
-import { askerOf, readerFor } from './visitor.js'
+import { refused } from './problem.js'
+import { markdown } from './proof.js'
+import { streamLines } from './stream.js'
+import { authenticateReader, chargeView, createReader, shown } from './views.js'
 
 export const contextParameters = ['format'] as const
 
 /** Envelopes of a free path that are counted. */
-const mostCounted = 10_000
+const maxCountedEnvelopes = 10_000
 
 /** A path that no reasoning has opened [MEUP-2.5], as far as its reader may read what was said there. */
 interface FreePath {
@@ -34,28 +33,25 @@ interface FreePath {
 /** `GET /spaces/{space}/contexts/{path}`: one context and what is nested in it, or all that was said there, for people. */
 export async function getContext(context: Context, options: HttpOptions): Promise<Response> {
   const asked = readParameters(new URL(context.req.url).searchParams, contextParameters)
-  if (isDenial(asked)) return denied(asked)
-  if (asked.format === 'jsonl') return denied(markdownOnly)
-  const visitor = await askerOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(asked)) return refused(asked)
+  if (asked.format === 'jsonl') return refused(markdownOnly)
+  const visitor = await authenticateReader(context, options)
+  if (isRefusal(visitor)) return refused(visitor)
   const path = context.req.param('path') ?? ''
-  const reader = readerFor(visitor, context, options)
+  const reader = createReader(visitor, context, options)
   if (asked.format === 'markdown') return writeContext(context, visitor, path, reader, options)
   const node = treeOf(shownTo(visitor, path)).byPath.get(path)
   const found = node ?? (await freePathOf(path, visitor, reader))
   return found === undefined ? unknown(path) : shown(visitor, found)
 }
 
-const markdownOnly = deny(
+const markdownOnly = refuse(
   'invalid_request',
-  400,
   'of one context there is only format=markdown, or JSON without it',
 )
 
 const unknown = (path: string): Response =>
-  problem(
-    problemOf({ code: 'not_found', message: `there is no context ${path} that you may read anything of` }),
-  )
+  refused(refuse('not_found', `there is no context ${path} that you may read anything of`))
 
 async function writeContext(
   context: Context,
@@ -79,7 +75,7 @@ async function writeContext(
     yield `${markdownHeader(`${path} in ${space.config.name}`)}${first.value}`
     yield* texts
   }
-  return new Response(streamOf(all(), failed), { headers: { 'content-type': markdown } })
+  return new Response(streamLines(all(), failed), { headers: { 'content-type': markdown } })
 }
 
 async function* textsOf(
@@ -114,7 +110,7 @@ async function freePathOf(
       if (isThought(kind)) thoughts++
       contributors.add(from)
     }
-    if (envelopes >= mostCounted) break
+    if (envelopes >= maxCountedEnvelopes) break
   }
   if (envelopes === 0) return undefined
   const counts = { envelopes, thoughts, contributors: contributors.size }
@@ -130,4 +126,52 @@ async function* readable(
   const range = { after: 0, before: space.delivered + 1, filter: { context: path } }
   for await (const rows of space.reads.slices(reader, range))
     yield rows.filter((row) => mayRead(reader, space.audienceOf(row)))
+}
+
+/** `GET /spaces/{space}/participants`: who belongs to the space, and who is there [MEUP-11.7]. */
+export const getParticipants = (context: Context, options: HttpOptions): Promise<Response> =>
+  asVisitor(context, options, (visitor) => {
+    const { space } = visitor
+    const { log, delivered: head, state } = space
+    const participants = participantsIn(state, space.clock.now())
+    return shown(visitor, { participants, epoch: log.epoch, head })
+  })
+
+/** `GET /spaces/{space}/contexts`: the tree of contexts, oldest first [MEUP-11.7]. */
+export const getContexts = (context: Context, options: HttpOptions): Promise<Response> =>
+  asVisitor(context, options, (visitor) => {
+    const { log, delivered: head } = visitor.space
+    return shown(visitor, { contexts: treeOf(shownTo(visitor)).roots, epoch: log.epoch, head })
+  })
+
+async function asVisitor(
+  context: Context,
+  options: HttpOptions,
+  answer: (visitor: Caller) => Response,
+): Promise<Response> {
+  const visitor = await authenticateReader(context, options)
+  return isRefusal(visitor) ? refused(visitor) : answer(visitor)
+}
+
+const shownTo = ({ space, participant }: Caller, path?: string): ContextReport[] =>
+  space.state.contexts.report(space.readerOf({ participant }), path)
+
+interface ContextNode extends ContextReport {
+  readonly children: ContextNode[]
+}
+
+/** A context comes after the one that it is nested in; one whose parent is not shown stands as a root. */
+function treeOf(contexts: readonly ContextReport[]): {
+  readonly roots: ContextNode[]
+  readonly byPath: ReadonlyMap<string, ContextNode>
+} {
+  const roots: ContextNode[] = []
+  const byPath = new Map<string, ContextNode>()
+  for (const report of contexts) {
+    const node = { ...report, children: [] }
+    byPath.set(report.context, node)
+    const parent = byPath.get(contextParent(report.context) ?? '')
+    ;(parent?.children ?? roots).push(node)
+  }
+  return { roots, byPath }
 }

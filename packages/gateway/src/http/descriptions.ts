@@ -1,8 +1,9 @@
 import { jsonSchemas, schemaDocument } from '@meup/protocol'
 import type { Context } from 'hono'
+import { refuse } from '../core/admission/context.js'
 import { asyncApi } from './describe/asyncapi.js'
 import { openApi } from './describe/openapi.js'
-import { problem, problemOf } from './problem.js'
+import { refused } from './problem.js'
 
 /** Made when it is first asked for. */
 const once = <Value>(make: () => Value): (() => Value) => {
@@ -28,7 +29,7 @@ export function getSchema(context: Context): Response {
   const document = documents().get(file)
   if (document !== undefined) return context.json(document)
   const message = `there is no schema ${file}; take envelope.json, submission.json, or a kind, such as chat.json`
-  return problem(problemOf({ code: 'not_found', message }))
+  return refused(refuse('not_found', message))
 }
 
 /** `GET /openapi.json`: these routes. */

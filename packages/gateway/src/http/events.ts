@@ -1,12 +1,14 @@
 import type { Context } from 'hono'
-import { select } from '../core/delivery/selection.js'
-import { type Denial, deny, isDenial, placeless, type Resume } from '../host/connection-gate.js'
+import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
+import { select } from '../core/delivery/session.js'
+import { checkResume, type Resume } from '../host/connection-gate.js'
+import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
 import { filterOf, filterParameters } from './history.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied } from './problem.js'
-import { SseFeed } from './sse-feed.js'
-import { visitorOf } from './visitor.js'
+import { refused } from './problem.js'
+import { toSingleLine } from './stream.js'
+import { authenticateRequest } from './views.js'
 
 export const eventParameters = ['after', 'epoch', ...filterParameters] as const
 
@@ -29,19 +31,19 @@ export const eventHeaders = {
 export async function getEvents(context: Context, options: HttpOptions): Promise<Response> {
   const { gateway } = options
   const asked = readParameters(new URL(context.req.url).searchParams, eventParameters)
-  if (isDenial(asked)) return denied(asked)
+  if (isRefusal(asked)) return refused(asked)
   const { after, epoch, reasoning = 'full' } = asked
   // Browsers send back the id of an event, and cannot be told to send more.
-  const misplaced = placeless({ after, epoch })
-  if (misplaced !== undefined) return denied(misplaced)
+  const misplaced = checkResume({ after, epoch })
+  if (misplaced !== undefined) return refused(misplaced)
   const lastSeen = readLastEventId(context.req.header('last-event-id'))
-  if (isDenial(lastSeen)) return denied(lastSeen)
+  if (isRefusal(lastSeen)) return refused(lastSeen)
   if (context.req.method === 'HEAD') {
-    const visitor = await visitorOf(context, options)
-    return isDenial(visitor) ? denied(visitor) : new Response(null, { headers: eventHeaders })
+    const visitor = await authenticateRequest(context, options)
+    return isRefusal(visitor) ? refused(visitor) : new Response(null, { headers: eventHeaders })
   }
   const grant = await gateway.admit(readConnectRequest(context, options))
-  if (isDenial(grant)) return denied(grant)
+  if (isRefusal(grant)) return refused(grant)
 
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
   const feed = new SseFeed({
@@ -56,11 +58,161 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
 }
 
 /** `12`, or `12.1` where more of the same seq was to come. */
-function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'told'> | Denial {
+function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'told'> | Refusal {
   if (text === undefined) return {}
   const [, seq, told] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? []
   const after = Number(seq)
   if (Number.isSafeInteger(after)) return { after, ...(told !== undefined && { told: Number(told) }) }
   const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}`
-  return deny('invalid_request', 400, message)
+  return refuse('invalid_request', message)
+}
+
+interface SseFeedOptions {
+  readonly remote: string
+  readonly heartbeatMs: number
+  /** Cuts a peer off that has not even taken the goodbye. */
+  hangUp(): void
+}
+
+/** Heartbeats without anything being taken of what waits, after which the peer is cut off. */
+const maxIdleBeats = 4
+/** Less than this may wait when a replay reads its next page. */
+const lowWater = 64 * 1024
+/** Milliseconds after which a browser comes back. */
+const retryMs = 2000
+
+/** A stream of server-sent events as the gateway sees it. What the peer does not take waits here, and is counted. */
+export class SseFeed implements Feed {
+  readonly remote: string
+  readonly stream: ReadableStream<Uint8Array>
+  /** Resolves when the stream has ended, whoever ended it. */
+  readonly ended: Promise<void>
+  readonly #options: SseFeedOptions
+  readonly #waiting: Uint8Array[] = []
+  readonly #heartbeat: NodeJS.Timeout
+  #bytes = 0
+  #isClosing = false
+  #hasEnded = false
+  /** Heartbeats since the goodbye. */
+  #overdue = 0
+  /** Heartbeats since something was taken, while something waits. */
+  #idleBeats = 0
+  #end: () => void = () => {}
+  /** Called when there is something to send, or when there will be nothing more. */
+  #wake: () => void = () => {}
+  #drained: (() => void)[] = []
+
+  constructor(options: SseFeedOptions) {
+    this.remote = options.remote
+    this.#options = options
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+    // Nothing is kept in the stream itself, so that all that waits is counted.
+    const queue = { highWaterMark: 0 }
+    const source = {
+      pull: (controller: ReadableStreamDefaultController<Uint8Array>) => this.#pull(controller),
+      cancel: () => this.#finish(),
+    }
+    this.stream = new ReadableStream(source, queue)
+    this.#heartbeat = setInterval(() => this.#beat(), options.heartbeatMs)
+    this.#heartbeat.unref()
+    this.#push(encode(`retry: ${retryMs}\n\n`))
+  }
+
+  get pending(): number {
+    return this.#bytes
+  }
+
+  get isGone(): boolean {
+    return this.#hasEnded
+  }
+
+  send(outboundBatch: OutboundBatch): void {
+    outboundBatch.event ??= Buffer.concat(outboundBatch.messages.filter(isLogged).map(eventOf))
+    this.#push(outboundBatch.event)
+  }
+
+  lost(place: { readonly epoch: string; readonly from: number; readonly to: number }): void {
+    this.#push(encode(`event: lost\ndata: ${JSON.stringify(place)}\n\n`))
+  }
+
+  drained(): Promise<void> {
+    if (this.#bytes <= lowWater || this.#hasEnded) return Promise.resolve()
+    return new Promise((resolve) => this.#drained.push(resolve))
+  }
+
+  close(code: number, reason: string): void {
+    this.end(encode(`event: error\ndata: ${JSON.stringify({ code, reason })}\n\n`))
+  }
+
+  /** Sends what waits and this, then ends the stream. */
+  end(last: Uint8Array): void {
+    this.#push(last)
+    this.#isClosing = true
+    this.#wake()
+  }
+
+  #push(bytes: Uint8Array): void {
+    if (this.#isClosing || this.#hasEnded || bytes.length === 0) return
+    this.#waiting.push(bytes)
+    this.#bytes += bytes.length
+    this.#wake()
+  }
+
+  /** Called each time the peer has room for more. */
+  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    while (this.#waiting.length === 0 && !this.#isClosing && !this.#hasEnded) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    this.#idleBeats = 0
+    const next = this.#waiting.shift()
+    if (this.#hasEnded) return
+    if (next === undefined) {
+      controller.close()
+      this.#finish()
+      return
+    }
+    this.#bytes -= next.length
+    controller.enqueue(next)
+    if (this.#bytes <= lowWater) this.#release()
+  }
+
+  #beat(): void {
+    if (this.#isClosing) {
+      if (++this.#overdue > 1) this.#options.hangUp()
+    } else if (this.#bytes === 0) {
+      this.#push(encode(': still here\n\n'))
+    } else if (++this.#idleBeats >= maxIdleBeats) {
+      this.#options.hangUp() // A replay waits for its peer, and never fills its buffer.
+    }
+  }
+
+  #finish(): void {
+    this.#hasEnded = true
+    clearInterval(this.#heartbeat)
+    this.#wake()
+    this.#release()
+    this.#end()
+  }
+
+  #release(): void {
+    for (const resolve of this.#drained.splice(0)) resolve()
+  }
+}
+
+const encode = (text: string): Uint8Array => Buffer.from(text)
+
+const isLogged = ({ seq }: Message): boolean => seq !== undefined
+
+/** Made by the first stream that a message goes to. */
+function eventOf(message: Message): Uint8Array {
+  message.event ??= Buffer.concat([
+    encode(`event: ${message.name ?? 'envelope'}\nid: ${message.id ?? message.seq}\ndata: `),
+    toSingleLine(message.text),
+    encode('\n\n'),
+  ])
+  return message.event
 }

@@ -1,15 +1,14 @@
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
+import { isRefusal } from '../core/admission/context.js'
 import { readHistory } from '../core/delivery/history.js'
-import { type Message, piecesOf } from '../core/delivery/outbound-batch.js'
-import { isDenial } from '../host/connection-gate.js'
+import { type Message, piecesOf } from '../ports/connection.js'
 import type { Filter } from '../ports/envelope-log.js'
-import { oneLine } from './lines.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied } from './problem.js'
-import { sent } from './stream.js'
-import { askerOf, readerFor } from './visitor.js'
+import { refused } from './problem.js'
+import { sent, toSingleLine } from './stream.js'
+import { authenticateReader, createReader } from './views.js'
 
 export const filterParameters = ['kind', 'from', 'context', 'correlationId', 'reasoning'] as const
 export const historyParameters = ['after', 'before', 'limit', 'order', ...filterParameters] as const
@@ -19,9 +18,9 @@ export const ndjson = 'application/x-ndjson'
 export async function getEnvelopes(context: Context, options: HttpOptions): Promise<Response> {
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, historyParameters)
-  if (isDenial(asked)) return denied(asked)
-  const visitor = await askerOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(asked)) return refused(asked)
+  const visitor = await authenticateReader(context, options)
+  if (isRefusal(visitor)) return refused(visitor)
 
   const {
     after = 0,
@@ -32,7 +31,7 @@ export async function getEnvelopes(context: Context, options: HttpOptions): Prom
   } = asked
   const { space } = visitor
   const query = { after, before, limit, order, filter: filterOf(asked), reasoning }
-  const { messages, head, next } = await readHistory(readerFor(visitor, context, options), space, query)
+  const { messages, head, next } = await readHistory(createReader(visitor, context, options), space, query)
 
   const { epoch } = space.log
   const headers: Record<string, string> = { vary: 'accept', 'meup-epoch': epoch, 'meup-head': `${head}` }
@@ -69,7 +68,7 @@ const newline = Buffer.from('\n')
 const comma = Buffer.from(',')
 
 const linesOf = (messages: readonly Message[]): Uint8Array[] =>
-  messages.flatMap((message) => [...piecesOf(message).map(oneLine), newline])
+  messages.flatMap((message) => [...piecesOf(message).map(toSingleLine), newline])
 
 /** Put together from the delivered bytes: nothing is parsed and written anew. */
 function jsonOf(messages: readonly Message[], fields: object): Uint8Array[] {

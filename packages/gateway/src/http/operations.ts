@@ -1,6 +1,8 @@
-import type { Context } from 'hono'
-import type { HttpOptions } from './options.js'
-import { problem, problemOf } from './problem.js'
+import type { Context, MiddlewareHandler } from 'hono'
+import { isRefusal, refuse } from '../core/admission/context.js'
+import { inspect, readBearerToken } from '../host/connection-gate.js'
+import { type HttpOptions, readConnectRequest } from './options.js'
+import { problem, problemOf, refused } from './problem.js'
 
 /** `GET /healthz`: this process answers [MEUP-11.8]. */
 export const getHealth = (context: Context): Response => context.json({ status: 'ok' })
@@ -11,7 +13,7 @@ export function getReadiness(context: Context, { gateway }: HttpOptions): Respon
   if (stopped.length === 0) return context.json({ status: 'ready' })
   const reasons = stopped.map(({ space, stopped }) => `${space}: ${stopped}`)
   const details = { spaces: Object.fromEntries(stopped.map(({ space, stopped }) => [space, stopped])) }
-  return problem(problemOf({ code: 'unavailable', message: reasons.join('; '), details }))
+  return refused({ code: 'unavailable', message: reasons.join('; '), details })
 }
 
 /** `GET /spaces/{space}/ws` by somebody who did not ask for a socket. */
@@ -30,3 +32,57 @@ export async function getMetrics(_: Context, { metrics }: HttpOptions): Promise<
   const { text, type } = await metrics()
   return new Response(text, { headers: { 'content-type': type } })
 }
+
+/** `POST /spaces/{space}/links`: a code that stands for the token of whoever asks, once and for a minute [MEUP-11.13]. */
+export async function postLink(context: Context, options: HttpOptions): Promise<Response> {
+  const link = await options.gateway.link(readConnectRequest(context, options))
+  if (isRefusal(link)) return refused(link)
+  const { code, expiresAt } = link
+  return context.json({ code, expiresAt: new Date(expiresAt).toISOString() }, 201)
+}
+
+/** `POST /links/exchange`: the token that a code stands for. The code comes in the header that a token would come in. */
+export async function postExchange(context: Context, options: HttpOptions): Promise<Response> {
+  const code = readBearerToken(context.req.header('authorization'))
+  if (code === undefined) {
+    return refused(refuse('unauthorized', 'a code is required; send it as Authorization: Bearer <code>'))
+  }
+  const link = await options.gateway.exchange(code, options.remoteOf(context), () =>
+    options.onAuthenticated(context),
+  )
+  if (isRefusal(link)) return refused(link)
+  const { space, participant, token } = link
+  return context.json({ space, participant, token })
+}
+
+/** `GET /spaces`: those that a token opens, or that let guests in [MEUP-11.14]. */
+export async function getSpaces(context: Context, options: HttpOptions): Promise<Response> {
+  const spaces = await options.gateway.openedBy(readConnectRequest(context, options))
+  return isRefusal(spaces) ? refused(spaces) : context.json({ spaces })
+}
+
+const exposed = 'link, meup-epoch, meup-head, retry-after'
+
+/**
+ * Stands before everything that belongs to a space: the same rule for origins and tokens as for sockets [MEUP-5.9, 5.10].
+ * A page of an allowed origin may read the answers, and nobody keeps copies of them.
+ */
+export const guard =
+  (origins: readonly string[]): MiddlewareHandler =>
+  async (context, next) => {
+    const query = new URL(context.req.url).searchParams
+    const [origin, host] = [context.req.header('origin'), context.req.header('host')]
+    const refusal = inspect({ query, origin, host }, origins)
+    if (refusal !== undefined) return refused(refusal)
+    await next()
+    const { headers } = context.res
+    headers.set('cache-control', 'no-store')
+    if (origin === undefined) return
+    headers.set('access-control-allow-origin', origin)
+    headers.append('vary', 'origin')
+    headers.set('access-control-expose-headers', exposed)
+    if (context.req.method !== 'OPTIONS') return
+    headers.set('access-control-allow-methods', headers.get('allow') ?? '')
+    headers.set('access-control-allow-headers', 'authorization, content-type, last-event-id')
+    headers.set('access-control-max-age', '600')
+  }

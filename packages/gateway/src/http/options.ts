@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { bearerOf } from '../host/connection-gate.js'
+import { readBearerToken } from '../host/connection-gate.js'
 import type { ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Logger } from '../ports/logger.js'
 import type { PageFiles } from './page.js'
@@ -25,7 +25,7 @@ export interface HttpOptions {
   /** Tells that an answer is a stream, which may be silent for as long as it likes. */
   standing(context: Context): void
   /** Called when the sender of a request is known and may come in. */
-  letIn(context: Context): void
+  onAuthenticated(context: Context): void
   /** Cuts the connection of a request, whatever still waits to be sent. */
   hangUp(context: Context): void
 }
@@ -33,13 +33,13 @@ export interface HttpOptions {
 /** Who asks, and for which space. */
 export function readConnectRequest(
   context: Context,
-  { remoteOf, letIn }: Pick<HttpOptions, 'remoteOf' | 'letIn'>,
+  { remoteOf, onAuthenticated }: Pick<HttpOptions, 'remoteOf' | 'onAuthenticated'>,
 ): ConnectRequest {
-  const token = bearerOf(context.req.header('authorization'))
+  const token = readBearerToken(context.req.header('authorization'))
   return {
     space: context.req.param('space') ?? '',
     remote: remoteOf(context),
-    letIn: () => letIn(context),
+    onAuthenticated: () => onAuthenticated(context),
     ...(token !== undefined && { token }),
   }
 }

@@ -10,10 +10,10 @@ import {
   SpaceName,
   Timestamp,
 } from '@meup/protocol'
-import { type Denial, deny } from '../host/connection-gate.js'
+import { type Refusal, refuse } from '../core/admission/context.js'
 
 /** One parameter of a query: what it takes, and how it is read from its texts; `undefined` = not from these. */
-export interface Parameter<Value> {
+interface Parameter<Value> {
   readonly takes: string
   readonly meaning: string
   /** JSON Schema of its value. */
@@ -21,7 +21,7 @@ export interface Parameter<Value> {
   read(texts: readonly string[]): Value | undefined
 }
 
-const mostNames = 64
+const maxNames = 64
 
 /** A parameter that is given once. */
 const single = <Value>(
@@ -49,12 +49,12 @@ const oneOf = <Word extends string>(words: readonly Word[], meaning: string): Pa
 
 /** Given several times, or once with commas. */
 const names = (takes: string, meaning: string, isOne: (text: string) => boolean): Parameter<string[]> => ({
-  takes: `${takes}; several with commas, at most ${mostNames}`,
+  takes: `${takes}; several with commas, at most ${maxNames}`,
   meaning,
-  schema: { type: 'array', items: { type: 'string' }, maxItems: mostNames },
+  schema: { type: 'array', items: { type: 'string' }, maxItems: maxNames },
   read: (texts) => {
     const all = texts.flatMap((text) => text.split(','))
-    return all.length <= mostNames && all.every(isOne) ? all : undefined
+    return all.length <= maxNames && all.every(isOne) ? all : undefined
   },
 })
 
@@ -151,17 +151,17 @@ type Values = { [Name in ParameterName]?: NonNullable<ReturnType<(typeof paramet
 export function readParameters<Name extends ParameterName>(
   query: URLSearchParams,
   known: readonly Name[],
-): Pick<Values, Name> | Denial {
+): Pick<Values, Name> | Refusal {
   const values: Record<string, unknown> = {}
   for (const name of new Set(query.keys())) {
     if (!isOneOf(known, name)) {
-      return deny('invalid_request', 400, `there is no parameter ${show(name)} here; use ${known.join(', ')}`)
+      return refuse('invalid_request', `there is no parameter ${show(name)} here; use ${known.join(', ')}`)
     }
     const texts = query.getAll(name)
     const value = parameters[name].read(texts)
     if (value === undefined) {
       const message = `${name} must be ${parameters[name].takes}, not ${show(texts.join('&'))}`
-      return deny('invalid_request', 400, message)
+      return refuse('invalid_request', message)
     }
     values[name] = value
   }

@@ -1,6 +1,5 @@
 import { type ErrorCode, errors } from '@meup/protocol'
 import type { Refusal } from '../core/admission/context.js'
-import type { Denial } from '../host/connection-gate.js'
 
 /** RFC 9457, with the protocol's error code [MEUP-11.1]. */
 export function problemOf(refusal: {
@@ -28,9 +27,7 @@ export const problem = (body: Record<string, unknown>, headers: Record<string, s
     headers: { 'content-type': 'application/problem+json', ...headers },
   })
 
-export const denied = (denial: Denial): Response => problem(problemOf(denial), retryAfter(denial))
-
-/** What the pipeline refuses. */
+/** The response for a refusal of the gateway or of the admission. */
 export function refused(refusal: Refusal, more: Readonly<Record<string, unknown>> = {}): Response {
   const path = refusal.path !== undefined && { path: refusal.path }
   const details = { ...refusal.details, ...path, ...more }

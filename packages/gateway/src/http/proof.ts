@@ -1,23 +1,35 @@
 import type { Context } from 'hono'
-import { exportLog } from '../core/delivery/export.js'
-import { verifyLog } from '../core/delivery/verify-log.js'
-import { deny, isDenial } from '../host/connection-gate.js'
+import { isRefusal, refuse } from '../core/admission/context.js'
+import type { LogReader } from '../core/delivery/log-reads.js'
+import { exportLog, verifyLog } from '../core/delivery/verify-log.js'
+import type { Caller } from '../host/gateway.js'
+import { exportTurns } from '../index/markdown.js'
 import { ndjson } from './history.js'
-import { writeMarkdown } from './markdown.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied } from './problem.js'
-import { streamOf } from './stream.js'
-import { askerOf, gone, readerFor, visitorOf } from './visitor.js'
+import { refused } from './problem.js'
+import { streamLines } from './stream.js'
+import {
+  authenticateReader,
+  authenticateRequest,
+  chargeView,
+  checkThread,
+  checkThreadExists,
+  createReader,
+  getAgent,
+  gone,
+  notWelcome,
+  readView,
+} from './views.js'
 
 export const exportParameters = ['format', 'after', 'thread_id', 'turn', 'limit'] as const
 
 /** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
-  const visitor = await askerOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
-  const verification = await verifyLog(visitor.space, readerFor(visitor, context, options))
-  return verification === undefined ? denied(gone) : context.json(verification)
+  const visitor = await authenticateReader(context, options)
+  if (isRefusal(visitor)) return refused(visitor)
+  const verification = await verifyLog(visitor.space, createReader(visitor, context, options))
+  return verification === undefined ? refused(gone) : context.json(verification)
 }
 
 /**
@@ -26,13 +38,13 @@ export async function getVerification(context: Context, options: HttpOptions): P
  */
 export async function getExport(context: Context, options: HttpOptions): Promise<Response> {
   const asked = readParameters(new URL(context.req.url).searchParams, exportParameters)
-  if (isDenial(asked)) return denied(asked)
+  if (isRefusal(asked)) return refused(asked)
   const { format = 'jsonl', after = 0, thread_id, turn, limit } = asked
   const isPart = thread_id !== undefined || turn !== undefined || limit !== undefined
-  if (format === 'jsonl' && isPart) return denied(wholeOnly)
-  if (format === 'markdown' && after > 0) return denied(chainOnly)
-  const visitor = await visitorOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (format === 'jsonl' && isPart) return refused(wholeOnly)
+  if (format === 'markdown' && after > 0) return refused(chainOnly)
+  const visitor = await authenticateRequest(context, options)
+  if (isRefusal(visitor)) return refused(visitor)
 
   const { space, participant } = visitor
   const failed = (err: unknown): void => {
@@ -42,16 +54,87 @@ export async function getExport(context: Context, options: HttpOptions): Promise
   if (format === 'markdown') return writeMarkdown(context, visitor, asked, options, failed)
   if (after > space.delivered) {
     const message = `the log ends at seq ${space.delivered}; ask for what comes after that, or before`
-    return denied(deny('invalid_request', 400, message))
+    return refused(refuse('invalid_request', message))
   }
-  const lines = exportLog(readerFor(visitor, context, options), space, after)
-  return new Response(streamOf(lines, failed), { headers: { 'content-type': ndjson } })
+  const lines = exportLog(createReader(visitor, context, options), space, after)
+  return new Response(streamLines(lines, failed), { headers: { 'content-type': ndjson } })
 }
 
-const chainOnly = deny('invalid_request', 400, 'after needs format=jsonl; of Markdown take a turn')
+const chainOnly = refuse('invalid_request', 'after needs format=jsonl; of Markdown take a turn')
 
-const wholeOnly = deny(
+const wholeOnly = refuse(
   'invalid_request',
-  400,
   'thread_id, turn and limit need format=markdown: jsonl is the whole log',
 )
+
+export const markdown = 'text/markdown; charset=utf-8'
+
+interface Asked {
+  readonly thread_id?: string
+  readonly turn?: number
+  readonly limit?: number
+}
+
+/** Turns for people, as far as the visitor may read them. */
+async function writeMarkdown(
+  context: Context,
+  visitor: Caller,
+  asked: Asked,
+  options: HttpOptions,
+  failed: (error: unknown) => void,
+): Promise<Response> {
+  const { space, turns } = visitor
+  const wrong = checkThread(asked, space)
+  if (wrong !== undefined) return refused(wrong)
+  const { thread_id: thread, turn, limit } = asked
+  const query = {
+    ...(thread !== undefined && { agent: getAgent(thread) }),
+    ...(turn !== undefined && { number: turn }),
+    ...(limit !== undefined && { limit }),
+  }
+  const reader = createReader(visitor, context, options)
+  if (!(await space.reads.waitForBudget(reader))) return refused(gone)
+  if (!visitor.isWelcome()) return refused(notWelcome)
+  const begun = await readView(visitor, options, async (index, head) => {
+    const texts = exportTurns(index, turns.folded, space, query, head, reader, (characters) => {
+      chargeView(visitor, characters)
+      return space.reads.waitForBudget(reader)
+    })
+    return { texts, first: await texts.next() }
+  })
+  if (isRefusal(begun)) return refused(begun)
+  const { texts, first } = begun
+  if (first.done && thread !== undefined) {
+    const unknown = checkThreadExists(thread, space)
+    if (unknown !== undefined) return refused(unknown)
+    if (turn !== undefined) {
+      const message = `there is no turn ${turn} in ${thread} that you may read; GET turns lists them`
+      return refused(refuse('not_found', message))
+    }
+  }
+  const paid = payingFor(after(first, texts), visitor, reader)
+  return new Response(streamLines(paid, failed), { headers: { 'content-type': markdown } })
+}
+
+/** Each text is paid for before the next one is made. */
+async function* payingFor(
+  texts: AsyncGenerator<string, void>,
+  visitor: Caller,
+  reader: LogReader,
+): AsyncGenerator<string, void> {
+  for await (const text of texts) {
+    chargeView(visitor, text.length)
+    yield text
+    if (!(await visitor.space.reads.waitForBudget(reader))) return
+  }
+}
+
+/** What was taken from a generator, and then the rest of it. */
+async function* after(
+  first: IteratorResult<string, void>,
+  rest: AsyncGenerator<string, void>,
+): AsyncGenerator<string, void> {
+  if (first.done) return
+  yield first.value
+  yield* rest
+}

@@ -5,7 +5,7 @@ const portion = 64 * 1024
  * Lines as a stream that makes them when its peer has room for more, and no sooner. `failed` is told why they end too
  * soon; what it then does to the connection shows the peer that they did.
  */
-export function streamOf(
+export function streamLines(
   lines: AsyncGenerator<string, void>,
   failed: (error: unknown) => void,
 ): ReadableStream<Uint8Array> {
@@ -51,4 +51,15 @@ async function nextOf(lines: AsyncGenerator<string, void>): Promise<Uint8Array |
     size += part.length
   }
   return size === 0 ? undefined : Buffer.concat(parts)
+}
+
+const [lineFeed, carriageReturn, space] = [0x0a, 0x0d, 0x20]
+
+/**
+ * JSON on one line, for formats that are made of lines. In JSON a line break can only be white space between tokens, so
+ * that a space in its place means the same.
+ */
+export function toSingleLine(json: Uint8Array): Uint8Array {
+  if (!json.includes(lineFeed) && !json.includes(carriageReturn)) return json
+  return json.map((byte) => (byte === lineFeed || byte === carriageReturn ? space : byte))
 }

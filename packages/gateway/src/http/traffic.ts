@@ -1,13 +1,13 @@
 import type { Context } from 'hono'
-import { type Denial, deny } from '../host/connection-gate.js'
+import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Caller } from '../host/gateway.js'
 
 /** Requests of one rateLimitKey that may be under way at once; of an address before it is known who asks. */
-const [mostOfPayer, mostOfAddress] = [16, 64]
+const [maxRequestsPerKey, maxRequestsPerAddress] = [16, 64]
 /** Bytes of bodies of one rateLimitKey that may be in memory at once. */
-export const mostBodies = 16 * 1024 * 1024
+export const maxBodyBytes = 16 * 1024 * 1024
 /** Answers of one rateLimitKey that may be made and sent at once, each up to 8 MiB or so; others wait for their turn. */
-const mostAnswers = 2
+const maxConcurrentAnswers = 2
 /** Milliseconds after which it makes sense to ask again. */
 const retryAfterMs = 1000
 
@@ -41,26 +41,26 @@ export class Traffic {
   readonly #exchanges = new WeakMap<Context, Exchange>()
 
   /** A request has come from an address. Whoever calls this calls `leave` as well. */
-  arrive(context: Context, address: string): Denial | undefined {
+  arrive(context: Context, address: string): Refusal | undefined {
     const account = this.#accountOf(`address ${address}`)
-    if (account.requests >= mostOfAddress) return tooMany(address, mostOfAddress)
+    if (account.requests >= maxRequestsPerAddress) return tooMany(address, maxRequestsPerAddress)
     account.requests++
     this.#exchanges.set(context, { account, bodyBytes: 0, hasTurn: false })
     return undefined
   }
 
   /** It is known who asks, and so who pays. Who owes frames is told nothing until that is paid. */
-  know(context: Context, caller: Caller): Denial | undefined {
+  know(context: Context, caller: Caller): Refusal | undefined {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
     const { rates, clock } = caller.space
     const waitMs = rates.wait(caller.rateLimitKey, 'frames', clock.now())
-    if (waitMs > 0) return { ...deny('rate_limited', 429, framesOwed(waitMs)), retryAfterMs: waitMs }
+    if (waitMs > 0) return refuse('rate_limited', framesOwed(waitMs), waitMs)
     exchange.caller = caller
     const rateLimitKey = accountOf(caller)
     if (exchange.account.rateLimitKey === rateLimitKey) return undefined
     const account = this.#accountOf(rateLimitKey)
-    if (account.requests >= mostOfPayer) return tooMany(rateLimitKey, mostOfPayer)
+    if (account.requests >= maxRequestsPerKey) return tooMany(rateLimitKey, maxRequestsPerKey)
     account.requests++
     this.#settle(exchange.account)
     exchange.account = account
@@ -76,13 +76,13 @@ export class Traffic {
   }
 
   /** Makes room for so many bytes of a body. */
-  reserve(context: Context, bytes: number): Denial | undefined {
+  reserve(context: Context, bytes: number): Refusal | undefined {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
     const { account } = exchange
-    if (account.bodyBytes + bytes > mostBodies) {
-      const message = `more than ${mostBodies} bytes of bodies are under way; wait for the answers to others`
-      return { ...deny('rate_limited', 429, message), retryAfterMs }
+    if (account.bodyBytes + bytes > maxBodyBytes) {
+      const message = `more than ${maxBodyBytes} bytes of bodies are under way; wait for the answers to others`
+      return refuse('rate_limited', message, retryAfterMs)
     }
     account.bodyBytes += bytes
     exchange.bodyBytes += bytes
@@ -94,7 +94,7 @@ export class Traffic {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return false
     const { account } = exchange
-    if (account.answers < mostAnswers) {
+    if (account.answers < maxConcurrentAnswers) {
       account.answers++
       exchange.hasTurn = true
     } else {
@@ -125,7 +125,7 @@ export class Traffic {
     this.#exchanges.delete(context)
     const { account, bodyBytes, hasTurn, giveUp } = exchange
     account.bodyBytes -= bodyBytes
-    if (hasTurn) handOn(account)
+    if (hasTurn) passTurn(account)
     else giveUp?.()
     this.#settle(account)
   }
@@ -144,7 +144,7 @@ export class Traffic {
 }
 
 /** The turn goes to whoever has waited longest. */
-function handOn(account: Account): void {
+function passTurn(account: Account): void {
   const [next] = account.waiting
   if (next === undefined) {
     account.answers--
@@ -154,9 +154,9 @@ function handOn(account: Account): void {
   next()
 }
 
-function tooMany(who: string, most: number): Denial {
+function tooMany(who: string, most: number): Refusal {
   const message = `${who} has ${most} requests under way; wait for the answers to them`
-  return { ...deny('rate_limited', 429, message), retryAfterMs }
+  return refuse('rate_limited', message, retryAfterMs)
 }
 
 /** Guests of one address are one, in whichever space. */

@@ -1,12 +1,18 @@
 import type { Context } from 'hono'
-import { deny, isDenial } from '../host/connection-gate.js'
+import { isRefusal, refuse } from '../core/admission/context.js'
 import { readTurns } from '../index/read-turns.js'
 import type { HttpOptions } from './options.js'
 import { readParameters } from './parameters.js'
-import { denied } from './problem.js'
-import { agentOf, unknownThread, wrongThread } from './thread.js'
-import { chargeView, paged, readView } from './views.js'
-import { askerOf } from './visitor.js'
+import { refused } from './problem.js'
+import {
+  authenticateReader,
+  chargeView,
+  checkThread,
+  checkThreadExists,
+  getAgent,
+  readView,
+  respondPage,
+} from './views.js'
 
 export const turnParameters = ['thread_id', 'before', 'limit', 'calls_before', 'sizes'] as const
 
@@ -14,18 +20,18 @@ export const turnParameters = ['thread_id', 'before', 'limit', 'calls_before', '
 export async function getTurns(context: Context, options: HttpOptions): Promise<Response> {
   const url = new URL(context.req.url)
   const asked = readParameters(url.searchParams, turnParameters)
-  if (isDenial(asked)) return denied(asked)
-  const visitor = await askerOf(context, options)
-  if (isDenial(visitor)) return denied(visitor)
+  if (isRefusal(asked)) return refused(asked)
+  const visitor = await authenticateReader(context, options)
+  if (isRefusal(visitor)) return refused(visitor)
 
   const { space, turns } = visitor
   const { thread_id: thread, before, limit = 20, sizes, calls_before: callsBefore } = asked
   if (thread === undefined) {
-    return denied(deny('invalid_request', 400, `thread_id is needed, such as ${space.config.name}/ben`))
+    return refused(refuse('invalid_request', `thread_id is needed, such as ${space.config.name}/ben`))
   }
-  const wrong = wrongThread(asked, space)
-  if (wrong !== undefined) return denied(wrong)
-  const agent = agentOf(thread)
+  const wrong = checkThread(asked, space)
+  if (wrong !== undefined) return refused(wrong)
+  const agent = getAgent(thread)
   const query = {
     ...{ agent, limit, sizes: sizes === 'true' },
     ...(before !== undefined && { before }),
@@ -36,8 +42,10 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   const page = await readView(visitor, options, (index) =>
     readTurns(index, turns.folded, query, reader, space, passed),
   )
-  if (isDenial(page)) return denied(page)
+  if (isRefusal(page)) return refused(page)
   const { next } = page
-  const unknown = page.turns.length === 0 && next === undefined ? unknownThread(thread, space) : undefined
-  return unknown ? denied(unknown) : paged(visitor, url, { thread_id: thread, turns: page.turns }, next)
+  const unknown = page.turns.length === 0 && next === undefined ? checkThreadExists(thread, space) : undefined
+  return unknown
+    ? refused(unknown)
+    : respondPage(visitor, url, { thread_id: thread, turns: page.turns }, next)
 }

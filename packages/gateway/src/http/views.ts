@@ -1,10 +1,14 @@
-import { type Denial, deny } from '../host/connection-gate.js'
+import type { Context } from 'hono'
+import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
+import type { LogReader } from '../core/delivery/log-reads.js'
+import type { Reader } from '../core/delivery/may-read.js'
+import type { Space } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'
-import type { HttpOptions } from './options.js'
+import { type HttpOptions, readConnectRequest } from './options.js'
 
 /** Milliseconds that a request waits until the index has caught up with the log. */
-const patienceMs = 2000
+const indexTimeoutMs = 2000
 
 /**
  * Reads turns or steps as of everything that was delivered when they are asked for, up to `head`: who has got an
@@ -14,11 +18,11 @@ export async function readView<Answer>(
   { space, turns: { indexer } }: Caller,
   { logger }: HttpOptions,
   read: (index: TurnIndex, head: number) => Promise<Answer>,
-): Promise<Answer | Denial> {
+): Promise<Answer | Refusal> {
   const head = space.delivered
   let cancel = (): void => {}
   const late = new Promise<undefined>((resolve) => {
-    cancel = space.clock.after(patienceMs, () => resolve(undefined))
+    cancel = space.clock.after(indexTimeoutMs, () => resolve(undefined))
   })
   let index: TurnIndex | undefined
   try {
@@ -30,15 +34,15 @@ export async function readView<Answer>(
     const reason = indexer.failed(error, index)
     if (reason === undefined) throw error
     logger.warn({ err: error, space: space.config.name }, 'turns could not be read')
-    return deny('unavailable', 503, `turns cannot be read at present: ${reason}; ask again later`)
+    return refuse('unavailable', `turns cannot be read at present: ${reason}; ask again later`)
   } finally {
     cancel()
   }
 }
 
-function behind(seq: number, head: number): Denial {
+function behind(seq: number, head: number): Refusal {
   const message = `turns are indexed up to seq ${seq} of ${head} so far; ask again later`
-  return { ...deny('unavailable', 503, message), retryAfterMs: patienceMs }
+  return refuse('unavailable', message, indexTimeoutMs)
 }
 
 /** Charges the asker for what a view has made [MEUP-7.8]. */
@@ -61,9 +65,70 @@ export function shown(
 }
 
 /** A page of a view. `next`: the `before` of the next one, where there may be more. */
-export function paged(visitor: Caller, url: URL, page: object, next: number | undefined): Response {
+export function respondPage(visitor: Caller, url: URL, page: object, next: number | undefined): Response {
   const answer = { ...page, has_more: next !== undefined }
   if (next === undefined) return shown(visitor, answer)
   url.searchParams.set('before', `${next}`)
   return shown(visitor, { ...answer, next }, { link: `<?${url.searchParams}>; rel="next"` })
 }
+
+/** Who asks; a request is counted as one of its own from here on. */
+export async function authenticateRequest(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
+  const visitor = await options.gateway.identify(readConnectRequest(context, options))
+  if (isRefusal(visitor)) return visitor
+  return options.traffic.know(context, visitor) ?? visitor
+}
+
+/** Who asks for an answer that may be large, when there is room for one and what it has read is paid [MEUP-7.8]. */
+export async function authenticateReader(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
+  const visitor = await authenticateRequest(context, options)
+  if (isRefusal(visitor)) return visitor
+  if (!(await options.traffic.turn(context))) return gone
+  if (!(await visitor.space.reads.waitForBudget(createReader(visitor, context, options)))) return gone
+  // What it was let in by may have been taken away while it waited.
+  return visitor.isWelcome() ? visitor : notWelcome
+}
+
+/** What a visitor may read, as long as somebody waits for the answer. */
+export function createReader(
+  { space, participant, rateLimitKey }: Caller,
+  context: Context,
+  { traffic }: HttpOptions,
+): Reader & LogReader {
+  return { ...space.readerOf({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
+}
+
+export const gone = refuse('unavailable', 'the client has gone')
+
+export const notWelcome = refuse(
+  'unauthorized',
+  'this access was taken away or has ended; ask for a new token',
+)
+
+/** As many names as help somebody who mistyped one. */
+const maxNames = 20
+
+/** Why a query names no thread of this space, or a turn of no thread; `undefined` = it asks for none, or for one. */
+export function checkThread(
+  { thread_id: thread, turn }: { readonly thread_id?: string; readonly turn?: number },
+  { config }: Space,
+): Refusal | undefined {
+  if (thread === undefined) {
+    if (turn === undefined) return undefined
+    return refuse('invalid_request', `turn needs thread_id, such as ${config.name}/ben`)
+  }
+  if (thread.startsWith(`${config.name}/`)) return undefined
+  const message = `thread_id must be a thread of this space, ${config.name}/<agent>, not ${thread}`
+  return refuse('invalid_request', message)
+}
+
+/** To be asked where nothing was found in a thread: why not; `undefined` = the space knows the agent, who did nothing. */
+export function checkThreadExists(thread: string, { config, state }: Space): Refusal | undefined {
+  if (state.participants.has(thread.slice(config.name.length + 1))) return undefined
+  const ids = state.participants.list().map(({ id }) => id)
+  const known = ids.slice(0, maxNames).join(', ') + (ids.length > maxNames ? ', …' : '')
+  return refuse('not_found', `there is no thread ${thread}; a thread is ${config.name}/ and one of ${known}`)
+}
+
+/** Whose thread it is. */
+export const getAgent = (thread: string): string => thread.slice(thread.indexOf('/') + 1)

@@ -1,17 +1,33 @@
-import { type Beginning, FoldedTurn, Role, type Source, type TurnOptions, type TurnRecord } from '@meup/folds'
-import { breathe } from '../core/breathe.js'
+import {
+  type Beginning,
+  FoldedTurn,
+  getSource,
+  Role,
+  type Source,
+  type TurnOptions,
+  type TurnRecord,
+} from '@meup/folds'
+import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
-import { keepView, type LongTurn, LongTurns } from './long-turns.js'
-import { rowAt, rowsAt } from './rows-at.js'
-import { type CallsTold, excerptOf, longTurn, type Said, type Share, shareOf, type TurnView } from './said.js'
+import type { Entry } from '../ports/envelope-log.js'
+import {
+  type CallsTold,
+  excerptOf,
+  longTurn,
+  type Said,
+  type Share,
+  saidOf,
+  shareOf,
+  type TurnView,
+} from './said.js'
 import { eventOf, kindOf, type TurnEvent, type TurnEvents, unread } from './turn-events.js'
-import type { TurnIndex } from './turn-index.js'
+import { rowAt, rowsAt, type TurnIndex } from './turn-index.js'
 import { type CallInTurn, type RowsBySeq, WholeTurns } from './whole-turns.js'
 
 /** What a look at a turn took, and what the reader sees: `undefined` where it may read nothing of it. */
-export interface Look {
+interface Look {
   readonly view: TurnView | undefined
   /** Envelopes that were looked at, and bytes of their bodies. */
   readonly envelopes: number
@@ -177,7 +193,7 @@ export class FoldedTurns {
         if (gaps.has(row.seq)) folded.skip()
         if (!(roles & Role.expire)) folded.expire(row.ts)
         if (folded.apply(envelopeOf(row), roles)) ended(folded)
-        await breathe()
+        await yieldIfBusy()
       }
     }
     if (folded.mayExpire) folded.expire(await this.#now())
@@ -226,3 +242,96 @@ const noGaps: ReadonlySet<number> = new Set()
 /** One place more than is asked for, since the last of those that are found may not be whole. */
 const isLongIn = (index: TurnIndex, turn: number): boolean =>
   index.places(turn, 0, longTurn + 2).length > longTurn
+
+/** Long turns that are kept, the latest that were asked for, and what was made of each for its readers. */
+const most = { turns: 4, views: 16 }
+const placesAtOnce = 4096
+
+/** A turn of which only the headings are read. */
+interface LongTurn {
+  readonly envelopes: readonly Said[]
+  readonly trigger: Source | undefined
+  /** What readers were shown of it, by who they are and what they asked. */
+  readonly views: Map<string, TurnView>
+}
+
+/** Where what belongs to long turns was said. */
+class LongTurns {
+  readonly #space: Pick<Space, 'log'>
+  readonly #kept = new Map<number, Promise<LongTurn>>()
+
+  constructor(space: Pick<Space, 'log'>) {
+    this.#space = space
+  }
+
+  has(turn: number): boolean {
+    return this.#kept.has(turn)
+  }
+
+  /** One after another for each turn: nothing of it is read twice. */
+  get(index: TurnIndex, beginning: Beginning): Promise<LongTurn> {
+    const { turn } = beginning
+    const before = this.#kept.get(turn) ?? this.#begun(beginning)
+    const known = before.then((each) => this.#goneOn(index, turn, each))
+    this.#kept.delete(turn)
+    this.#kept.set(turn, known)
+    for (const oldest of this.#kept.keys()) if (this.#kept.size > most.turns) this.#kept.delete(oldest)
+    known.catch(() => {
+      if (this.#kept.get(turn) === known) this.#kept.delete(turn)
+    })
+    return known
+  }
+
+  clear(): void {
+    this.#kept.clear()
+  }
+
+  async #begun({ trigger }: Beginning): Promise<LongTurn> {
+    const long = { envelopes: [], trigger: undefined, views: new Map() }
+    if (trigger === null) return long
+    for await (const [row] of rowsAt(this.#space.log, [trigger], 'headings'))
+      if (row !== undefined) return { ...long, trigger: sourceIn(row) }
+    return long
+  }
+
+  async #goneOn(index: TurnIndex, turn: number, long: LongTurn): Promise<LongTurn> {
+    const envelopes: Said[] = []
+    for (let after = long.envelopes.at(-1)?.source.seq ?? 0; ; ) {
+      const places = index.places(turn, after, placesAtOnce)
+      if (places.length === 0) break
+      const bySeq = new Map(places.map((place) => [place.seq, place]))
+      for await (const rows of rowsAt(this.#space.log, [...bySeq.keys()], 'headings')) {
+        for (const row of rows) {
+          const place = bySeq.get(row.seq)
+          if (place !== undefined)
+            envelopes.push(saidOf({ source: sourceIn(row), ts: row.ts, context: row.context }, place, 0))
+        }
+        await yieldIfBusy()
+      }
+      after = places.at(-1)?.seq ?? after
+    }
+    if (envelopes.length === 0) return long
+    return { ...long, envelopes: long.envelopes.concat(envelopes), views: new Map() }
+  }
+}
+
+/** Keeps what was made of a long turn: the latest alone. */
+function keepView({ views }: LongTurn, key: string, view: TurnView): void {
+  views.set(key, view)
+  for (const oldest of views.keys()) if (views.size > most.views) views.delete(oldest)
+}
+
+const sourceIn = ({ id, seq, from, kind, to, context, correlationId }: Entry): Source =>
+  getSource({ id, seq, from, kind, to, context, correlationId } as Parameters<typeof getSource>[0])
+
+/** Told of what was looked at, whether or not it is shown, in characters: it has to be paid for as well [MEUP-7.8]. */
+export type Passed = (characters: number) => void
+
+/** Characters for a step that is not shown. */
+export const charactersOfStep = 128
+
+const cost = { turn: 512, envelope: 64, byte: 1 / 8 }
+
+/** Characters for a look at a turn: for each byte as much as for one that is read of the log. */
+export const charactersOf = ({ envelopes, bytes }: Pick<Look, 'envelopes' | 'bytes'>): number =>
+  cost.turn + cost.envelope * envelopes + cost.byte * bytes

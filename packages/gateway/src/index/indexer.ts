@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AssignSnapshot } from '@meup/folds'
-import { Recovery } from '../core/recovery.js'
+import { Recovery } from '../core/group-commit.js'
 import { turnMemoryIn } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import { closedError, LogError } from '../log/error.js'
+import { FoldedTurns } from './folded-turns.js'
 import { type IndexFile, isDamaged } from './index-file.js'
 import { TurnIndex } from './turn-index.js'
 
@@ -266,3 +267,14 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 
 /** What SQLite or the file system threw has a code. */
 const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' in error
+
+/** The turns of a space: where they are in the log, and what they come to. */
+export interface Turns {
+  readonly indexer: Indexer
+  readonly folded: FoldedTurns
+}
+
+export const createTurns = (space: Space, file: IndexFile): Turns => ({
+  indexer: new Indexer(space, file),
+  folded: new FoldedTurns(space),
+})

@@ -1,12 +1,10 @@
 import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/folds'
-import { breathe } from '../core/breathe.js'
+import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
-import type { FoldedTurns } from './folded-turns.js'
-import { charactersOf } from './reading.js'
-import { rowsAt } from './rows-at.js'
-import type { TurnIndex } from './turn-index.js'
+import { charactersOf, type FoldedTurns } from './folded-turns.js'
+import { rowsAt, type TurnIndex } from './turn-index.js'
 
 const turnsAtOnce = 16
 /** Envelopes that are told in one piece. */
@@ -16,7 +14,7 @@ const pieceOf = 64
 type MayGoOn = (characters: number) => Promise<boolean>
 
 /** Whose turns, and which one of them; all of the space where nothing is given. */
-export interface TrailQuery {
+interface TrailQuery {
   readonly agent?: string
   readonly number?: number
   /** Only the latest so many that the reader may read anything of. */
@@ -24,7 +22,7 @@ export interface TrailQuery {
 }
 
 /** Turns among which the latest are looked for. */
-const mostLooked = 2000
+const maxScanned = 2000
 
 /**
  * Turns and jobs for people, the oldest first, in pieces: all that the reader may read of them, as far as the log went to
@@ -37,11 +35,11 @@ export async function* exportTurns(
   query: TrailQuery,
   head: number,
   reader: Reader,
-  mayGoOn: MayGoOn,
+  waitForBudget: MayGoOn,
 ): AsyncGenerator<string, void> {
   const writer = turnMarkdownWriter({
     guard: (text) => space.safety.guard(text),
-    ...(await untilOf(space, head)),
+    ...(await readUntil(space, head)),
   })
   let isFirst = true
   const isSeen = async (each: Beginning): Promise<boolean> =>
@@ -49,8 +47,8 @@ export async function* exportTurns(
   for await (const beginning of turnsIn(index, query, isSeen)) {
     if (beginning.seq > head) break
     const look = await folded.look(index, beginning, reader)
-    await breathe()
-    if (!(await mayGoOn(charactersOf(look)))) return
+    await yieldIfBusy()
+    if (!(await waitForBudget(charactersOf(look)))) return
     const { view } = look
     if (view === undefined) continue
     const { record, envelopes, isTruncated } = view
@@ -66,7 +64,7 @@ export async function* exportTurns(
       const piece = []
       for await (const rows of rowsAt(space.log, seqs.slice(from, from + pieceOf)))
         piece.push(...rows.map(envelopeOf))
-      await breathe()
+      await yieldIfBusy()
       yield writer.write(told, piece)
     }
   }
@@ -104,7 +102,7 @@ async function latestOf(
 ): Promise<Beginning[]> {
   const found: Beginning[] = []
   let before = Number.MAX_SAFE_INTEGER
-  for (let looked = 0; looked < mostLooked; looked += turnsAtOnce) {
+  for (let looked = 0; looked < maxScanned; looked += turnsAtOnce) {
     const turns = index.latest(before, agent, turnsAtOnce)
     for (const turn of turns) {
       if (await isSeen(turn)) found.unshift(turn)
@@ -117,7 +115,7 @@ async function latestOf(
 }
 
 /** The time of the head, by which proposals may have expired. */
-async function untilOf({ log }: Pick<Space, 'log'>, head: number): Promise<{ until?: string }> {
+async function readUntil({ log }: Pick<Space, 'log'>, head: number): Promise<{ until?: string }> {
   const [row] = await log.read({ after: head - 1, before: head + 1, limit: 1 })
   return row === undefined ? {} : { until: row.ts }
 }

@@ -3,21 +3,21 @@ import type { Source } from '../core/delivery/backfill.js'
 import { readHistory } from '../core/delivery/history.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/delivery/may-read.js'
-import { type Message, messageOf } from '../core/delivery/outbound-batch.js'
+import { type Message, messageOf } from '../ports/connection.js'
 import type { Entry } from '../ports/envelope-log.js'
-import { charactersOfStep, type Passed } from './reading.js'
-import { searched } from './step-search.js'
+import { charactersOfStep, type Passed } from './folded-turns.js'
 import type { AuditQuery, AuditStep, Steps } from './steps.js'
+import { searched } from './turn-index.js'
 
 /** Envelopes with steps that are looked at in one go. */
 const page = 128
 /** One request looks at so many envelopes with steps before it says where to go on. */
-const mostLooked = 10_000
+const maxScanned = 10_000
 /** And passes so many seqs, where it has to look at each. */
-const mostPassed = 10 * searched
+const maxScannedSeqs = 10 * searched
 
 /** A part of the audit, the newest first. */
-export interface AuditPage {
+interface AuditPage {
   readonly steps: readonly AuditStep[]
   /** Envelopes of the gateway that say what it decided. */
   readonly decisions: readonly Message[]
@@ -59,7 +59,7 @@ interface Between {
 async function decisionsIn({ since, until, before }: AuditQuery, steps: Steps): Promise<Between> {
   const lastUntil = async (time: number, otherwise: number): Promise<number> => {
     let place: number | undefined = before
-    for (let looked = 0; looked < mostLooked && place !== undefined; ) {
+    for (let looked = 0; looked < maxScanned && place !== undefined; ) {
       const query: AuditQuery = { phases: ['waiting_approval'], until: time, before: place, limit: page }
       const { found, next } = await steps.places(query)
       const last = found.find(({ isReadable }) => isReadable)
@@ -115,9 +115,9 @@ async function readSteps(
     }
     if (next === undefined) return { shown }
     before = next
-    if (query.before - next >= mostPassed && next % searched === 0) return { shown, next }
+    if (query.before - next >= maxScannedSeqs && next % searched === 0) return { shown, next }
     looked += made.length + 1
-    if (looked >= mostLooked) return { shown, next: before }
+    if (looked >= maxScanned) return { shown, next: before }
     atOnce *= 2
   }
 }

@@ -1,13 +1,12 @@
 import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
-import { breathe } from '../core/breathe.js'
+import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/delivery/may-read.js'
 import type { Space } from '../core/space.js'
-import type { FoldedTurns } from './folded-turns.js'
-import { charactersOf, type Passed } from './reading.js'
+import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
 import type { TurnView } from './said.js'
 import type { TurnIndex } from './turn-index.js'
 
-export interface TurnQuery {
+interface TurnQuery {
   readonly agent: string
   /** Only turns with a smaller number. */
   readonly before?: number
@@ -19,13 +18,13 @@ export interface TurnQuery {
 }
 
 /** One request looks at so many turns, and at about so much of them, before it says where to go on. */
-const [mostTurns, mostEnvelopes, mostBytes] = [2000, 20_000, 8 * 1024 * 1024]
+const [maxTurns, maxEnvelopes, mostBytes] = [2000, 20_000, 8 * 1024 * 1024]
 const turnsAtOnce = 32
 /** Calls that are told of one turn at once. */
 const mostCalls = 500
 
 /** A part of a thread. */
-export interface TurnPage {
+interface TurnPage {
   /** In the order of their numbers. */
   readonly turns: readonly TurnInfo[]
   /** `before` of the page of earlier turns; `undefined` = there are none. It may turn out empty. */
@@ -49,7 +48,7 @@ export async function readTurns(
     const some = index.turns(agent, next, count)
     await folded.prepare(index, some)
     for (const beginning of some) {
-      if (looked === mostTurns || envelopes >= mostEnvelopes || bytes >= mostBytes)
+      if (looked === maxTurns || envelopes >= maxEnvelopes || bytes >= mostBytes)
         return { turns: turns.reverse(), next }
       const look = await folded.look(index, beginning, reader, callsBefore)
       const { view } = look
@@ -63,7 +62,7 @@ export async function readTurns(
       envelopes += look.envelopes
       bytes += look.bytes
       looked++
-      await breathe()
+      await yieldIfBusy()
     }
     if (some.length < count) return { turns: turns.reverse(), next: undefined }
   }

@@ -86,7 +86,7 @@ const deciding = Role.begin | Role.open | Role.close | Role.answer | Role.takeBa
 const ending = Role.settle | Role.fulfil
 
 /** What is folded of a turn for one page of its calls. */
-export interface Excerpt {
+interface Excerpt {
   readonly said: readonly Said[]
   /** Those before which something was left out. */
   readonly gaps: ReadonlySet<number>

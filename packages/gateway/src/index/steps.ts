@@ -1,25 +1,21 @@
 import {
   calledTool,
+  createUlids,
   type Guard,
+  getSource,
+  getSteps,
   type ReasoningStep,
   type StepDraft,
-  sourceOf,
-  stepsOf,
-  ulidsOf,
 } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { breathe } from '../core/breathe.js'
+import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { type Addressed, mayRead, type Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
-import type { FoldedTurns } from './folded-turns.js'
-import { charactersOf, type Passed } from './reading.js'
-import { rowsAt } from './rows-at.js'
-import type { TurnView } from './said.js'
-import { longTurn } from './said.js'
-import type { StepQuery } from './step-search.js'
-import type { StepPlace, TurnIndex } from './turn-index.js'
+import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
+import { longTurn, type TurnView } from './said.js'
+import { rowsAt, type StepPlace, type StepQuery, type TurnIndex } from './turn-index.js'
 
 /** `agents` are whose turns the steps belong to, and whose envelopes were decided on. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
@@ -36,7 +32,7 @@ export interface AuditStep {
 }
 
 /** What one envelope was made into. */
-export interface Made {
+interface Made {
   readonly seq: number
   /** The last first; empty where the reader may not read it. */
   readonly steps: readonly StepInTurn[]
@@ -101,7 +97,7 @@ export class Steps {
         const steps = this.#mayRead(row) ? this.#stepsOf(row, bySeq.get(row.seq) ?? []) : []
         const told = steps.filter((step) => isAsked(step) && this.#mayTell(row, step))
         made.push({ seq: row.seq, steps: told.reverse() })
-        await breathe()
+        await yieldIfBusy()
       }
     }
     return { made: made.reverse(), next }
@@ -141,7 +137,7 @@ export class Steps {
     // Of a long turn only the headings are read.
     const isLong = envelopes.length > longTurn
     this.#shown.bytes += isLong ? most.bytes : envelopes.reduce((sum, { bytes }) => sum + bytes, 0)
-    await breathe()
+    await yieldIfBusy()
     return view
   }
 
@@ -191,12 +187,12 @@ export class Steps {
     const { safety } = this.#space
     const guard: Guard = (text) => safety.guard(text)
     const envelope = envelopeOf(row)
-    const drafts = stepsOf(envelope, this.#answered(envelope, places), guard)
-    const ulid = ulidsOf(this.#space.log.epoch)
+    const drafts = getSteps(envelope, this.#answered(envelope, places), guard)
+    const ulid = createUlids(this.#space.log.epoch)
     const inOrder = places
       .flatMap((place) => Array.from({ length: place.steps }, (_, nth) => ({ place, nth })))
       .sort((one, other) => one.place.start + one.nth - (other.place.start + other.nth))
-    const source = sourceOf(envelope)
+    const source = getSource(envelope)
     return inOrder.flatMap(({ place, nth }, index) => {
       const draft = drafts[index]
       const id = ulid(place.at, row.seq, place.start + nth)

@@ -1,10 +1,10 @@
 import {
   type FoldedTurn,
+  getReportedDecisions,
   type JobReasoning,
   type ReasoningUpdate,
   reasoningEvent,
   type Source,
-  toldDecisions,
 } from '@meup/folds'
 import { type Audience, mayRead, type Reader } from '../core/delivery/may-read.js'
 
@@ -33,5 +33,7 @@ export const kindOf = (reader: Reader, audiences: TurnEvents['audiences']): stri
 /** What is told of a turn in which a batch has just ended. */
 export function eventOf({ record, seq }: FoldedTurn): TurnEvent[] {
   const event = reasoningEvent(record)
-  return event === undefined ? [] : [{ seq, event, said: toldDecisions(record).map(({ source }) => source) }]
+  return event === undefined
+    ? []
+    : [{ seq, event, said: getReportedDecisions(record).map(({ source }) => source) }]
 }

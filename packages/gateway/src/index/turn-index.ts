@@ -1,9 +1,9 @@
-import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark } from '@meup/folds'
+import { Assigner, type AssignSnapshot, type Beginning, endingRoles, type Mark, phaseBits } from '@meup/folds'
+import type { Phase } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { envelopeOf } from '../core/replay.js'
-import type { Row } from '../ports/envelope-log.js'
+import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { damaged } from './index-file.js'
-import { type StepQuery, type StepSearch, stepSearch } from './step-search.js'
 
 /** An envelope of a turn, and what it does there. */
 export interface Place {
@@ -361,4 +361,102 @@ function merged(marks: readonly Place[]): Place[] {
       }
   }
   return places
+}
+
+/** Rows that are read at once, and bytes of their bodies. */
+const portion = { limit: 256, maxBytes: 1024 * 1024 }
+
+/**
+ * The rows with these seqs, which ascend, in portions: those of them that the log still has. Each portion is read while the one
+ * before it is used.
+ */
+export async function* rowsAt(
+  log: EnvelopeLog,
+  seqs: readonly number[],
+  only?: 'headings',
+): AsyncGenerator<readonly Row[], void> {
+  const limit = only === 'headings' ? 4 * portion.limit : portion.limit
+  const read = (from: number): Promise<Row[]> | undefined => {
+    const asked = seqs.slice(from, from + limit)
+    const [first, last] = [asked[0], asked.at(-1)]
+    if (first === undefined || last === undefined) return undefined
+    const range = { after: first - 1, before: last + 1, limit, maxBytes: portion.maxBytes }
+    const reading = log.read({ ...range, filter: { seqs: asked }, ...(only && { only }) })
+    reading.catch(() => {}) // The caller may stop before it needs this portion.
+    return reading
+  }
+  let from = 0
+  for (let reading = read(from); reading !== undefined; ) {
+    const rows = await reading
+    const bytes = rows.reduce((sum, { body }) => sum + body.length, 0)
+    const last = rows.at(-1)
+    const isCut = last !== undefined && bytes >= portion.maxBytes
+    from = isCut ? seqs.indexOf(last.seq, from) + 1 : from + limit
+    reading = read(from)
+    yield rows
+  }
+}
+
+export async function rowAt(log: EnvelopeLog, seq: number): Promise<Row | undefined> {
+  const [row] = (await rowsAt(log, [seq]).next()).value ?? []
+  return row
+}
+
+export interface StepQuery {
+  readonly turn?: number
+  readonly agents?: readonly string[]
+  readonly phases?: readonly Phase[]
+  /** Milliseconds; `since` is included, `until` is not. */
+  readonly since?: number
+  readonly until?: number
+  readonly before: number
+  readonly limit: number
+}
+
+/** Seqs among which steps are looked for: `end` is excluded. */
+interface Stretch {
+  readonly space: number
+  readonly first: number
+  readonly end: number
+  /** The last seq of the index. */
+  readonly last: number
+}
+
+interface StepSearch {
+  /** Ends in a limit, whose value is the last one. */
+  readonly sql: string
+  readonly values: readonly (string | number)[]
+  /** The smallest seq that it looks at, where it looks at a part only. */
+  readonly floor: number | undefined
+}
+
+/** A search that no index helps looks at envelopes in such parts, which begin at the same places whatever is in them. */
+export const searched = 20_000
+
+/** How marks with steps are found, of the newest envelopes first. */
+function stepSearch(
+  { turn, agents, phases }: StepQuery,
+  { space, first, end, last: head }: Stretch,
+): StepSearch {
+  const bits = phases?.reduce((sum, phase) => sum | phaseBits[phase], 0) ?? 0
+  const isRare = phases?.length === 1 && bits !== phaseBits.thinking && turn === undefined
+  const isHelped = turn !== undefined || (agents === undefined && (phases === undefined || isRare))
+  const last = Math.min(end - 1, head)
+  const part = isHelped ? first : Math.max(first, last - (last % searched))
+  const conditions = ['space = ? AND seq >= ? AND seq < ? AND steps > 0']
+  if (turn !== undefined) conditions.push(`turn = ${turn}`)
+  if (phases !== undefined) conditions.push(`phases & ${bits} <> 0`)
+  const by = turn !== undefined ? 'INDEXED BY marks_turn' : isRare ? `INDEXED BY marks_phase_${bits}` : ''
+  if (agents !== undefined) {
+    const names = agents.map(() => '?').join(', ')
+    conditions.push(
+      `(SELECT agent FROM turns WHERE turns.space = marks.space AND turns.turn = marks.turn) IN (${names})`,
+    )
+  }
+  const found = `marks ${by} WHERE ${conditions.join(' AND ')} ORDER BY seq DESC, place DESC LIMIT ?`
+  return {
+    sql: `SELECT seq, turn, at, step, steps, start FROM ${found}`,
+    values: [space, part, end, ...(agents ?? [])],
+    floor: part > first ? part : undefined,
+  }
 }

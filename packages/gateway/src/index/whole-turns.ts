@@ -1,24 +1,23 @@
-import { attemptOf, type Beginning, FoldedTurn, type Source, sourceOf, type TurnOptions } from '@meup/folds'
+import { type Beginning, FoldedTurn, getAttempt, getSource, type Source, type TurnOptions } from '@meup/folds'
 import { Kind } from '@meup/protocol'
-import { breathe } from '../core/breathe.js'
+import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { envelopeOf } from '../core/replay.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
-import { rowAt, rowsAt } from './rows-at.js'
 import { longTurn, type Said, saidOf } from './said.js'
 import { eventOf, type TurnEvent } from './turn-events.js'
-import type { Place, TurnIndex } from './turn-index.js'
+import { type Place, rowAt, rowsAt, type TurnIndex } from './turn-index.js'
 
 /** Bytes that are kept of folded turns, so that a turn which goes on is not folded from its beginning again. */
-const mostKept = 64 * 1024 * 1024
+const maxCachedBytes = 64 * 1024 * 1024
 /** What an envelope takes beside its body. */
 const envelopeBytes = 512
 /** Events of a turn that are kept: each tells of all before it. */
-const mostTold = 16
+const maxCachedEvents = 16
 /** Rows of turns that are read at once, and about so many bytes of them. */
 const atOnce = { rows: 1500, bytes: 2 * 1024 * 1024 }
 
 /** A turn that was folded whole, as far as the index goes. */
-export interface Known {
+interface Known {
   readonly folded: FoldedTurn
   readonly trigger: Source | undefined
   readonly envelopes: Said[]
@@ -52,7 +51,7 @@ export interface CallInTurn {
 }
 
 /** Where turns are folded from, and how. */
-export interface FoldMeans {
+interface FoldMeans {
   readonly log: EnvelopeLog
   options(): TurnOptions
 }
@@ -103,7 +102,7 @@ export class WholeTurns {
       const before = last
       const folding = async (): Promise<Known> => {
         await before
-        await breathe()
+        await yieldIfBusy()
         const rows = await reading
         const known = await this.#begun(beginning, rows)
         if (await this.#take(known, places, rows)) known.through = through
@@ -159,7 +158,7 @@ export class WholeTurns {
     const trigger = asked && envelopeOf(asked)
     const folded = new FoldedTurn(beginning, this.#means.options(), trigger)
     return {
-      ...{ folded, trigger: trigger && sourceOf(trigger), envelopes: [], told: [] },
+      ...{ folded, trigger: trigger && getSource(trigger), envelopes: [], told: [] },
       ...{ toldSince: 0, bytes: asked?.body.length ?? 0, through: 0 },
     }
   }
@@ -191,11 +190,11 @@ export class WholeTurns {
       if (row === undefined) return false
       const envelope = envelopeOf(row)
       if (folded.apply(envelope, place.roles)) told.push(...eventOf(folded))
-      if (told.length > mostTold) known.toldSince = told.shift()?.seq ?? 0
-      const { context } = (envelope.kind === Kind.systemDecision && attemptOf(envelope)) || envelope
-      envelopes.push(saidOf({ source: sourceOf(envelope), ts: row.ts, context }, place, row.body.length))
+      if (told.length > maxCachedEvents) known.toldSince = told.shift()?.seq ?? 0
+      const { context } = (envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope
+      envelopes.push(saidOf({ source: getSource(envelope), ts: row.ts, context }, place, row.body.length))
       known.bytes += row.body.length
-      await breathe()
+      await yieldIfBusy()
     }
     return true
   }
@@ -206,7 +205,7 @@ export class WholeTurns {
     this.#weight += weight - kept.weight
     kept.weight = weight
     for (const [oldest, each] of this.#kept) {
-      if (this.#weight <= mostKept || each === kept) return
+      if (this.#weight <= maxCachedBytes || each === kept) return
       this.#forget(oldest, each)
     }
   }

@@ -1,4 +1,4 @@
-import type { OutboundBatch } from '../core/delivery/outbound-batch.js'
+import type { Entry } from './envelope-log.js'
 
 /** One client's line to the gateway; a socket, or its equal in memory. */
 export interface Connection {
@@ -20,3 +20,97 @@ export interface Feed extends Connection {
   /** Said first where the reader's place is not in this log: everything follows, from seq `from` to `to` and on. */
   lost(place: { readonly epoch: string; readonly from: number; readonly to: number }): void
 }
+
+/** One text frame. `event` is what goes out as a server-sent event: it is made by the first connection that needs it. */
+export interface Message {
+  readonly text: Uint8Array
+  /** What it is made of, where that is logged: so it need not be put together to be copied (`putText`). */
+  readonly logged?: Entry
+  /** Absent = not logged. */
+  readonly seq?: number
+  /** Of its server-sent event; absent = `envelope`. */
+  readonly name?: string
+  /** Of its server-sent event; absent = its seq. */
+  readonly id?: string
+  event?: Uint8Array
+}
+
+/**
+ * Messages that leave together, the same for every connection they go to: encoded once [MEUP-8.4]. `wire` is what goes over a
+ * socket; it too is made by the first connection that needs it.
+ */
+export interface OutboundBatch {
+  readonly messages: readonly Message[]
+  wire?: Uint8Array
+  event?: Uint8Array
+}
+
+/** What is delivered of a logged entry: its body with `seq` spliced in front [MEUP-10.1]. */
+class LoggedMessage implements Message {
+  readonly logged: Entry
+  event?: Uint8Array
+  #text: Uint8Array | undefined
+
+  constructor(entry: Entry) {
+    this.logged = entry
+  }
+
+  get seq(): number {
+    return this.logged.seq
+  }
+
+  get text(): Uint8Array {
+    if (this.#text === undefined) {
+      this.#text = Buffer.allocUnsafe(lengthOf(this))
+      putText(this, this.#text, 0)
+    }
+    return this.#text
+  }
+}
+
+const opening = Buffer.from('{"seq":')
+const [comma, zero] = [0x2c, 0x30]
+
+/** Bytes of a message. */
+export function lengthOf(message: Message): number {
+  const { logged } = message
+  if (logged === undefined) return message.text.length
+  return opening.length + digitsOf(logged.seq) + logged.body.length // The comma takes the place of the brace.
+}
+
+/** Copies a message to a place where there is room for it. */
+export function putText(message: Message, into: Uint8Array, at: number): void {
+  const { logged } = message
+  if (logged === undefined) {
+    into.set(message.text, at)
+    return
+  }
+  const { seq, body } = logged
+  const end = at + opening.length + digitsOf(seq)
+  into.set(opening, at)
+  for (let place = end - 1, rest = seq; place >= at + opening.length; place--) {
+    const left = Math.floor(rest / 10)
+    into[place] = zero + (rest - 10 * left)
+    rest = left
+  }
+  into.set(body, end)
+  into[end] = comma
+}
+
+function digitsOf(seq: number): number {
+  let digits = 1
+  for (let power = 10; power <= seq; power *= 10) digits++
+  return digits
+}
+
+/** A message as bytes that are not copied where it is logged, and nobody has put it together. */
+export function piecesOf(message: Message): readonly Uint8Array[] {
+  const { logged } = message
+  if (logged === undefined) return [message.text]
+  return [Buffer.from(`{"seq":${logged.seq},`), logged.body.subarray(1)]
+}
+
+export const messageOf = (entry: Entry): Message => new LoggedMessage(entry)
+
+/** A frame that is not logged: a welcome or an error. */
+export const messageFrom = (envelope: object): Message => ({ text: Buffer.from(JSON.stringify(envelope)) })

@@ -2,7 +2,7 @@ import { closedError } from '../log/error.js'
 import type { EnvelopeLog, LogStore } from '../ports/envelope-log.js'
 
 /** How a store opens its logs, and what it ends when all of them are closed. */
-export interface LogStoreParts extends Pick<LogStore, 'path'> {
+interface LogStoreParts extends Pick<LogStore, 'path'> {
   open(space: string, onClose: () => void): Promise<EnvelopeLog>
   stop(): Promise<void>
 }

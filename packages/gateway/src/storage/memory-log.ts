@@ -2,8 +2,7 @@ import { contextRoot } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { genesis, seal } from '../log/chain.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
-import { draftOf, fieldsOf, rowOf } from '../log/fields.js'
-import { matches } from '../log/filter.js'
+import { draftOf, fieldsOf, matches, rowOf } from '../log/fields.js'
 import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
 
 interface Space {
@@ -18,7 +17,7 @@ interface Space {
 }
 
 /** What a memory store holds; handed to the next store, it stands for a disk that outlives a restart. */
-export type MemorySpaces = Map<string, Space>
+type MemorySpaces = Map<string, Space>
 
 /** Logs that live as long as `spaces` does: for tests and throw-away spaces. */
 export function memoryStore(spaces: MemorySpaces = new Map()): LogStore {

@@ -1,5 +1,12 @@
-export { FakeClock } from './fake-clock.js'
+export { draftOf, randomDrafts } from './log-fixtures.js'
 export { describeEnvelopeLog, type StoreUnderTest, type TestRunner } from './log-suite.js'
-export { dialInMemory, type LineEvents, type MemoryLine } from './memory-dial.js'
-export { createTestGateway, type TestSpaceOptions, testSpaceConfig, testToken } from './memory-gateway.js'
-export { draftOf, randomDrafts } from './random-drafts.js'
+export {
+  createTestGateway,
+  dialInMemory,
+  FakeClock,
+  type LineEvents,
+  type MemoryLine,
+  type TestSpaceOptions,
+  testSpaceConfig,
+  testToken,
+} from './memory-gateway.js'

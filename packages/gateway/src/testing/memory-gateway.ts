@@ -1,8 +1,12 @@
-import { type Capability, defaultLimits, type Limits, rateClasses } from '@meup/protocol'
+import { type Capability, defaultLimits, type Limits, ProtocolError, rateClasses } from '@meup/protocol'
 import { defaultSafety } from '@meup/safety'
+import { isRefusal } from '../core/admission/context.js'
 import type { SpaceConfig } from '../core/config.js'
 import { tokenAuthenticator } from '../host/auth/token-authenticator.js'
-import { createGateway, type Gateway, type GatewayOptions } from '../host/gateway.js'
+import { checkResume, type Resume } from '../host/connection-gate.js'
+import { type ConnectRequest, createGateway, type Gateway, type GatewayOptions } from '../host/gateway.js'
+import type { Clock } from '../ports/clock.js'
+import type { Connection, OutboundBatch } from '../ports/connection.js'
 import { memoryStore } from '../storage/memory-log.js'
 
 export interface TestSpaceOptions {
@@ -55,4 +59,107 @@ export async function createTestGateway(
     ...(options.clock && { clock: options.clock }),
     ...(options.logger && { logger: options.logger }),
   })
+}
+
+/** What a client hears on its line. */
+export interface LineEvents {
+  message(text: string): void
+  close(code: number, reason: string): void
+}
+
+/** The client's end of a connection in memory. */
+export interface MemoryLine {
+  send(text: string): void
+  close(code: number, reason: string): void
+}
+
+const decoder = new TextDecoder()
+const encoder = new TextEncoder()
+
+/** The gateway's end. Frames arrive in later turns of the event loop, as they do from a socket. */
+class MemoryConnection implements Connection {
+  readonly remote = 'memory'
+  readonly pending = 0
+  readonly #events: LineEvents
+  #ended: (() => void) | undefined
+
+  constructor(events: LineEvents, ended: () => void) {
+    this.#events = events
+    this.#ended = ended
+  }
+
+  get isGone(): boolean {
+    return this.#ended === undefined
+  }
+
+  send({ messages }: OutboundBatch): void {
+    for (const { text } of messages) setImmediate(() => this.#events.message(decoder.decode(text)))
+  }
+
+  drained(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve))
+  }
+
+  close(code: number, reason: string): void {
+    const ended = this.#ended
+    this.#ended = undefined
+    if (ended === undefined) return
+    setImmediate(() => {
+      ended()
+      this.#events.close(code, reason)
+    })
+  }
+}
+
+/** Connects to a gateway in the same process, without a socket. Throws `ProtocolError` when it lets nobody in. */
+export async function dialInMemory(
+  gateway: Gateway,
+  request: Omit<ConnectRequest, 'remote'> & Resume,
+  events: LineEvents,
+): Promise<MemoryLine> {
+  const misplaced = checkResume(request)
+  if (misplaced !== undefined) throw new ProtocolError(misplaced.code, misplaced.message)
+  const grant = await gateway.admit({ ...request, remote: 'memory' })
+  if (isRefusal(grant)) throw new ProtocolError(grant.code, grant.message)
+  let leave = (): void => {}
+  const connection = new MemoryConnection(events, () => leave())
+  const line = await grant.open(connection, request)
+  leave = () => line.closed()
+  return {
+    send: (text) => setImmediate(() => line.receive(encoder.encode(text))),
+    close: (code, reason) => connection.close(code, reason),
+  }
+}
+
+/** A clock that stands still until it is told to go on. */
+export class FakeClock implements Clock {
+  #now: number
+  readonly #timers = new Set<{ at: number; task: () => void }>()
+
+  constructor(start = Date.UTC(2026, 0, 1)) {
+    this.#now = start
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  after(ms: number, task: () => void): () => void {
+    const timer = { at: this.#now + ms, task }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  /** Runs every task that falls due, in order. */
+  advance(ms: number): void {
+    const end = this.#now + ms
+    for (;;) {
+      const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+      if (next === undefined) break
+      this.#timers.delete(next)
+      this.#now = next.at
+      next.task()
+    }
+    this.#now = end
+  }
 }

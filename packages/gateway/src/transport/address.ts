@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
  * What counts as one address for limits: an IPv4 address, mapped into IPv6 or not; of IPv6 the network of 64 bits, since
  * whoever has one address of it has them all. `undefined` = this is no address.
  */
-export function addressOf(text: string): string | undefined {
+export function normalizeAddress(text: string): string | undefined {
   const [address = ''] = text.split('%') // What follows is the name of an interface of this machine.
   const version = isIP(address)
   if (version !== 6) return version === 4 ? address : undefined
@@ -20,7 +20,9 @@ export function addressOf(text: string): string | undefined {
 export function remoteOf(request: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? request.headers['x-forwarded-for'] : undefined
   const client = [forwarded].flat().at(-1)?.split(',').at(-1)?.trim() ?? ''
-  return addressOf(withoutPort(client)) ?? addressOf(request.socket.remoteAddress ?? '') ?? 'unknown'
+  return (
+    normalizeAddress(withoutPort(client)) ?? normalizeAddress(request.socket.remoteAddress ?? '') ?? 'unknown'
+  )
 }
 
 /** The eight groups of an IPv6 address, as hexadecimal numbers without zeros in front. */

@@ -2,13 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import type { HttpBindings } from '@hono/node-server'
 import type { Gateway } from '../host/gateway.js'
-import { metricsOf } from '../host/metrics.js'
+import { createMetrics } from '../host/metrics.js'
 import type { HttpOptions } from '../http/options.js'
 import { type Logger, silent } from '../ports/logger.js'
 import { remoteOf } from './address.js'
-import { IdleTimeout } from './idle-timeout.js'
 import { readPage } from './page-files.js'
-import { PendingConnections } from './pending-connections.js'
+import { IdleTimeout, PendingConnections } from './pending-connections.js'
 import { WsServer } from './ws-server.js'
 
 export interface ServeOptions {
@@ -23,13 +22,13 @@ export interface ServeOptions {
   /** Milliseconds between the comments in streams of events; default 15,000. */
   readonly eventHeartbeatMs?: number
   /** Milliseconds that a client may take to say what it wants, and who it is; default 10,000. */
-  readonly patienceMs?: number
+  readonly handshakeTimeoutMs?: number
   /** Milliseconds that a request may bring nothing, or that its answer may wait without anything being taken; default 30,000. */
-  readonly silenceMs?: number
+  readonly idleTimeoutMs?: number
   /** Folder of the built page that is served at `/`; absent = there is none. */
   readonly page?: URL
   /** Connections of all clients together; default 10,000. */
-  readonly mostConnections?: number
+  readonly maxConnections?: number
   readonly logger?: Logger
 }
 
@@ -59,15 +58,15 @@ export async function serve(options: ServeOptions): Promise<Served> {
     trustProxy = false,
     heartbeatMs = 20_000,
     eventHeartbeatMs = 15_000,
-    patienceMs = 10_000,
-    silenceMs = 30_000,
-    mostConnections = 10_000,
+    handshakeTimeoutMs = 10_000,
+    idleTimeoutMs = 30_000,
+    maxConnections = 10_000,
     page,
     logger = silent,
   } = options
-  const silence = new IdleTimeout(silenceMs)
-  const doorstep = new PendingConnections({ gateway, mostConnections, trustProxy })
-  const metrics = metricsOf(gateway)
+  const silence = new IdleTimeout(idleTimeoutMs)
+  const pendingConnections = new PendingConnections({ gateway, maxConnections, trustProxy })
+  const metrics = createMetrics(gateway)
   const http: Omit<HttpOptions, 'traffic'> = {
     gateway,
     logger,
@@ -76,26 +75,35 @@ export async function serve(options: ServeOptions): Promise<Served> {
     ...(page && { page: readPage(page) }),
     metrics: metrics.read,
     remoteOf: ({ env }) => remoteOf((env as HttpBindings).incoming as IncomingMessage, trustProxy),
-    letIn: ({ env }) => doorstep.letIn((env as HttpBindings).incoming.socket as Socket),
+    onAuthenticated: ({ env }) =>
+      pendingConnections.onAuthenticated((env as HttpBindings).incoming.socket as Socket),
     hangUp: ({ env }) => (env as HttpBindings).outgoing.destroy(),
     over: ({ env }, then) => (env as HttpBindings).outgoing.once('close', then),
     standing: ({ env }) => silence.stands((env as HttpBindings).incoming.socket as Socket),
   }
-  const letIn = (socket: Socket): void => doorstep.letIn(socket)
-  const sockets = new WsServer({ gateway, origins, trustProxy, heartbeatMs, patienceMs, logger, letIn })
+  const onAuthenticated = (socket: Socket): void => pendingConnections.onAuthenticated(socket)
+  const sockets = new WsServer({
+    gateway,
+    origins,
+    trustProxy,
+    heartbeatMs,
+    handshakeTimeoutMs,
+    logger,
+    onAuthenticated,
+  })
   const server = createServer({
-    headersTimeout: patienceMs,
-    requestTimeout: Math.max(patienceMs, requestMs),
+    headersTimeout: handshakeTimeoutMs,
+    requestTimeout: Math.max(handshakeTimeoutMs, requestMs),
     keepAliveTimeout: idleMs,
-    connectionsCheckingInterval: Math.min(patienceMs, 1000),
+    connectionsCheckingInterval: Math.min(handshakeTimeoutMs, 1000),
     maxHeaderSize,
   })
-  server.on('connection', (socket) => doorstep.arrived(socket))
+  server.on('connection', (socket) => pendingConnections.arrived(socket))
   const answering = lazily(() => loadApp(http))
-  server.timeout = silenceMs
+  server.timeout = idleTimeoutMs
   server.on('timeout', (socket) => silence.heard(socket))
   server.on('request', (request, response) => {
-    if (!doorstep.mayAsk(request, response)) return
+    if (!pendingConnections.mayAsk(request, response)) return
     silence.asked(request, response)
     answering().then(
       (answer) => answer(request, response),

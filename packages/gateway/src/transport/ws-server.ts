@@ -2,26 +2,26 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { closeCodes, SUBPROTOCOL } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { isDenial } from '../host/connection-gate.js'
+import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
+import { checkResume, inspect, type Resume, readBearerToken } from '../host/connection-gate.js'
 import type { ConnectionHandle } from '../host/connection-handle.js'
-import type { ConnectionGrant, Gateway } from '../host/gateway.js'
+import type { ConnectionGrant, ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Logger } from '../ports/logger.js'
-import { PortionReader } from './portion-reader.js'
-import { refuse } from './refuse.js'
-import { readUpgrade, type Upgrade } from './upgrade.js'
-import { bytesOf, WsConnection } from './ws-connection.js'
+import { remoteOf } from './address.js'
+import { rejectSocket } from './pending-connections.js'
+import { PortionReader, toBytes, WsConnection } from './ws-connection.js'
 
-export interface WsServerOptions {
+interface WsServerOptions {
   readonly gateway: Gateway
   /** Browser origins that are allowed beside the gateway's own host. */
   readonly origins: readonly string[]
   readonly trustProxy: boolean
   readonly heartbeatMs: number
   /** Milliseconds that it may take to find out who asks for a socket. */
-  readonly patienceMs: number
+  readonly handshakeTimeoutMs: number
   readonly logger: Logger
   /** Called when somebody may open a socket here. */
-  letIn(socket: Socket): void
+  onAuthenticated(socket: Socket): void
 }
 
 declare module 'ws' {
@@ -61,17 +61,17 @@ export class WsServer {
   /** For the `upgrade` event of an HTTP server. */
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy())
-    const { gateway, patienceMs, letIn } = this.#options
+    const { gateway, handshakeTimeoutMs, onAuthenticated } = this.#options
     const upgrade = readUpgrade(request, this.#options)
-    if (isDenial(upgrade)) {
+    if (isRefusal(upgrade)) {
       gateway.refusedJoins.add(upgrade.code)
-      return refuse(socket, upgrade)
+      return rejectSocket(socket, upgrade)
     }
-    const overdue = setTimeout(() => socket.destroy(), patienceMs)
+    const overdue = setTimeout(() => socket.destroy(), handshakeTimeoutMs)
     socket.once('close', () => clearTimeout(overdue))
-    const grant = await gateway.admit({ ...upgrade, letIn: () => letIn(socket) })
+    const grant = await gateway.admit({ ...upgrade, onAuthenticated: () => onAuthenticated(socket) })
     clearTimeout(overdue)
-    if (isDenial(grant)) return refuse(socket, grant)
+    if (isRefusal(grant)) return rejectSocket(socket, grant)
     const server = this.#serverFor(gateway.frameLimit(upgrade.space))
     server.handleUpgrade(request, socket, head, (ws) => this.#serve(ws, socket, upgrade, grant))
   }
@@ -114,7 +114,7 @@ export class WsServer {
       peer.missed = 0
       reader.countFrame()
       // What a socket has left at its end `ws` reads in one go.
-      if (!socket.destroyed) line?.receive(bytesOf(data), isBinary)
+      if (!socket.destroyed) line?.receive(toBytes(data), isBinary)
     })
     const receiveControl = (): void => {
       reader.countFrame()
@@ -160,4 +160,49 @@ export class WsServer {
       }
     }
   }
+}
+
+interface Upgrade extends ConnectRequest {
+  readonly resume: Resume
+}
+
+/** Reads a request for a socket: path, token, origin, where to resume [MEUP-5.1, MEUP-5.2]. */
+function readUpgrade(
+  request: IncomingMessage,
+  options: { readonly origins: readonly string[]; readonly trustProxy: boolean },
+): Upgrade | Refusal {
+  const target = request.url ?? '/'
+  if (!URL.canParse(target, 'http://gateway')) return refuse('invalid_request', 'the URL cannot be read')
+  const url = new URL(target, 'http://gateway')
+  const space = /^\/spaces\/([^/]+)\/ws$/.exec(url.pathname)?.[1]
+  if (space === undefined) return refuse('not_found', 'sockets are opened at /spaces/{space}/ws')
+  const { origin, host } = request.headers
+  const refusal = inspect({ query: url.searchParams, origin, host }, options.origins)
+  if (refusal !== undefined) return refusal
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
+  if (!offered.includes(SUBPROTOCOL)) {
+    return refuse('unsupported_protocol', `offer the subprotocol ${SUBPROTOCOL}`)
+  }
+  const token =
+    readBearerToken(request.headers.authorization) ??
+    offered.find((name) => name.startsWith('bearer.'))?.slice(7)
+  const resume = readResume(url.searchParams)
+  if (isRefusal(resume)) return resume
+  return { space, remote: remoteOf(request, options.trustProxy), resume, ...(token && { token }) }
+}
+
+function readResume(query: URLSearchParams): Resume | Refusal {
+  const numbers: { after?: number; tail?: number } = {}
+  for (const name of ['after', 'tail'] as const) {
+    const text = query.get(name)
+    if (text === null) continue
+    const value = Number(text)
+    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value)) {
+      return refuse('invalid_request', `${name} must be a whole number from 0, not ${text}`)
+    }
+    numbers[name] = value
+  }
+  const epoch = query.get('epoch')
+  const resume = { ...numbers, ...(epoch !== null && { epoch }) }
+  return checkResume(resume) ?? resume
 }

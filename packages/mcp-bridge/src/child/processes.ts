@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { isSystemError } from '../errors.js'
+import { isSystemError } from './lines.js'
 
 interface ProcessEntry {
   readonly pid: number
@@ -21,7 +21,7 @@ export const RUN_VARIABLE = 'MEUP_RUN'
  * The processes of a group, those below one of the `roots` whatever group they have moved to, and on Linux those that
  * have left all of this behind, as daemons do, but not the environment that they were started in.
  */
-export function familyOf(group: number, run: string, roots: Iterable<number>): number[] {
+export function findProcessTree(group: number, run: string, roots: Iterable<number>): number[] {
   const table = readProcesses()
   const isOurs = ({ pid, group: own }: ProcessEntry) => own === group || isOfRun(pid, run)
   const found = new Set(table.filter(isOurs).map(({ pid }) => pid))

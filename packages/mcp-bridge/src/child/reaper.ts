@@ -1,28 +1,29 @@
-// A program of its own: runs one command and sees to it that nothing of it outlives the parent.
-// It leads a process group, in which the command runs, and holds one end of a lifeline to the parent.
-// However the parent ends, the kernel closes the other end, and the reaper stops the whole group.
-
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { isSystemError, messageOf } from '../errors.js'
-import { linesOf } from '../lines.js'
+import { getErrorMessage, isSystemError, readLines } from './lines.js'
 import { LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report, type StartOrder } from './messages.js'
-import { familyOf, RUN_VARIABLE, sendSignal } from './processes.js'
+import { findProcessTree, RUN_VARIABLE, sendSignal } from './processes.js'
+
+// A program of its own: runs one command and sees to it that nothing of it outlives the parent.
+// It leads a process group, in which the command runs, and holds one end of a lifeline to the parent.
+// However the parent ends, the kernel closes the other end, and the reaper stops the whole group.
 
 const GRACE_MS = 500
 const POLL_MS = 20
 
 const lifeline = new Socket({ fd: LIFELINE_FD })
-let family: readonly number[] = []
+let processTree: readonly number[] = []
 let run = ''
 let deadline: number | undefined
 let owesReport = false
 
 /** Everything the command has started and that still runs, in this group or, as far as it can be seen, out of it. */
-function refreshFamily(): readonly number[] {
-  family = familyOf(process.pid, run, [process.pid, ...family]).filter((pid) => pid !== process.pid)
-  return family
+function refreshProcessTree(): readonly number[] {
+  processTree = findProcessTree(process.pid, run, [process.pid, ...processTree]).filter(
+    (pid) => pid !== process.pid,
+  )
+  return processTree
 }
 
 /** SIGTERM to all, and SIGKILL to what is left after the grace. A further call only moves the deadline. */
@@ -31,7 +32,7 @@ function stop(graceMs: number): void {
   deadline = performance.now() + graceMs
   if (!first) return
   setInterval(finish, POLL_MS)
-  for (const pid of refreshFamily()) sendSignal(pid, 'SIGTERM')
+  for (const pid of refreshProcessTree()) sendSignal(pid, 'SIGTERM')
   finish()
 }
 
@@ -41,11 +42,11 @@ function stopUnlessStopping(): void {
 
 function finish(): void {
   if (deadline !== undefined && performance.now() >= deadline) {
-    for (const pid of family) sendSignal(pid, 'SIGKILL')
+    for (const pid of processTree) sendSignal(pid, 'SIGKILL')
     // The group as a whole, this process included: nothing forked meanwhile can slip through.
     sendSignal(-process.pid, 'SIGKILL')
   }
-  if (refreshFamily().length === 0 && !owesReport) process.exit(0)
+  if (refreshProcessTree().length === 0 && !owesReport) process.exit(0)
 }
 
 function report(message: Report, then?: () => void): void {
@@ -62,7 +63,7 @@ function explain({ command, cwd }: StartOrder, code: string, error: unknown): st
   if (code === 'ENOENT' && command.includes('/')) return 'there is no such file'
   if (code === 'ENOENT') return 'the command was not found on the PATH of its environment'
   if (code === 'EACCES') return 'the file may not be executed'
-  return messageOf(error)
+  return getErrorMessage(error)
 }
 
 function start(order: StartOrder): void {
@@ -79,7 +80,7 @@ function watch(order: StartOrder, command: ChildProcess): void {
   const { pid } = command
   command.on('error', (error) => fail(order, error))
   if (pid === undefined) return
-  letGoOfStdio()
+  releaseStdio()
   report({ started: { pid } })
   owesReport = true
   command.on('exit', (code, signal) => {
@@ -91,14 +92,14 @@ function watch(order: StartOrder, command: ChildProcess): void {
 }
 
 /** With a second holder of the pipes, the parent would never see the command close its output. */
-function letGoOfStdio(): void {
+function releaseStdio(): void {
   for (const fd of [0, 1, 2]) {
     closeSync(fd)
     openSync('/dev/null', 'r+')
   }
 }
 
-function obey(order: Order): void {
+function executeOrder(order: Order): void {
   if ('start' in order) start(order.start)
   else stop(order.stop.graceMs)
 }
@@ -108,5 +109,5 @@ lifeline.on('error', stopUnlessStopping)
 process.on('uncaughtException', stopUnlessStopping)
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stopUnlessStopping)
 
-for await (const line of linesOf(lifeline, LIFELINE_LIMIT)) obey(JSON.parse(line))
+for await (const line of readLines(lifeline, LIFELINE_LIMIT)) executeOrder(JSON.parse(line))
 stop(GRACE_MS)

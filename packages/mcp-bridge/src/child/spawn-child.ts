@@ -6,10 +6,9 @@ import { resolve } from 'node:path'
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type ChildExit, LIFELINE_FD, type Order, type Report } from './messages.js'
-import { familyOf, sendSignal } from './processes.js'
-import { lastExit, reportsOf } from './reports.js'
-import { settlesWithin } from './settles-within.js'
+import { isSystemError, readLines, settlesWithin } from './lines.js'
+import { type ChildExit, LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report } from './messages.js'
+import { findProcessTree, sendSignal } from './processes.js'
 
 type StdioMode = 'pipe' | 'ignore' | 'inherit'
 
@@ -82,10 +81,10 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
 
   const stdin = writing(reaper.stdin)
   const [stdout, stderr] = [reading(reaper.stdout), reading(reaper.stderr)]
-  const reports = reportsOf(lifeline)
+  const reports = readReports(lifeline)
   const { value: first } = await reports.next()
   const pid = first && 'started' in first ? first.started.pid : undefined
-  const exited = Promise.all([lastExit(reports), gone]).then(async ([exit, [code]]) => {
+  const exited = Promise.all([readExit(reports), gone]).then(async ([exit, [code]]) => {
     if (code !== 0) await sweep(group, run, pid !== undefined && exit === undefined ? [pid] : [])
     return exit ?? { code: null, signal: 'SIGKILL' as const }
   })
@@ -133,11 +132,11 @@ function reading(output: ChildProcess['stdout']): Readable | null {
 
 /** For a reaper that went before its work was done, or cannot do it. */
 async function sweep(group: number, run: string, roots: readonly number[]): Promise<void> {
-  let family = familyOf(group, run, roots)
+  let family = findProcessTree(group, run, roots)
   for (let round = 0; round < SWEEP_ROUNDS && family.length > 0; round++) {
     for (const pid of family) sendSignal(pid, 'SIGKILL')
     await sleep(SWEEP_POLL_MS)
-    family = familyOf(group, run, family)
+    family = findProcessTree(group, run, family)
   }
 }
 
@@ -145,4 +144,21 @@ function startError(command: string, report: Report | undefined): CannotStartErr
   if (report && 'failed' in report)
     return new CannotStartError(command, report.failed.code, report.failed.reason)
   return new CannotStartError(command, 'UNKNOWN', 'its reaper ended before it ran')
+}
+
+/** What the reaper says, until it has gone. */
+async function* readReports(lifeline: Socket): AsyncGenerator<Report, undefined> {
+  try {
+    for await (const line of readLines(lifeline, LIFELINE_LIMIT)) yield JSON.parse(line)
+  } catch (error) {
+    // A reset connection is one more way in which the reaper can go.
+    if (!isSystemError(error)) throw error
+  }
+}
+
+/** How the command ended, or undefined if the reaper went without saying it. */
+async function readExit(reports: AsyncIterable<Report>): Promise<ChildExit | undefined> {
+  let exit: ChildExit | undefined
+  for await (const report of reports) if ('exited' in report) exit = report.exited
+  return exit
 }

@@ -1,9 +1,7 @@
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
-import { messageOf } from '../errors.js'
+import { getErrorMessage } from '../child/lines.js'
 import { describeFailure } from './failures.js'
-import { tokenOf, underToken, withToken } from './progress.js'
-import { addressTo, failure, RelayError } from './responses.js'
 
 /** Ids of relayed requests start above those of the SDK's own, which are few and count from 0. */
 const FIRST_ID = 1000
@@ -13,12 +11,12 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** How long to wait for the response, in ms; default 300000. */
   readonly timeoutMs?: number
-  /** Gets what the server certainly tells about this request, under the token that the request came with. */
+  /** Receives notifications about this request, with the progress token of the caller. */
   readonly onNotification?: (notification: McpRequestPayload) => void
 }
 
-export interface Calls {
-  /** Sends a request under an id of ours; the response comes back under the asker's. Never rejects. */
+interface Calls {
+  /** Sends a request under an internal id; the response has the id of the caller. Never rejects. */
   request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload>
   /** Sends a notification; rejects when the server has ended. */
   notify(payload: McpRequestPayload): Promise<void>
@@ -26,8 +24,8 @@ export interface Calls {
    * Takes a message of the server's if it is about a relayed request, even about one given up. `streamOf`: the request on
    * whose stream it came, where each has a stream of its own.
    */
-  take(message: JSONRPCMessage, streamOf: RequestId | undefined): boolean
-  /** The server has ended: answers what is pending, and from now on every request at once. */
+  onMessage(message: JSONRPCMessage, streamOf: RequestId | undefined): boolean
+  /** The server has ended: fails pending and future requests. */
   end(reason: string): void
 }
 
@@ -38,8 +36,8 @@ interface Pending {
 
 type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
 
-/** Requests on their way, between many askers and the server called `name`. */
-export function relayedCalls(name: string, send: Send): Calls {
+/** Pending requests of many callers to the server called `name`. */
+export function createCalls(name: string, send: Send): Calls {
   const pending = new Map<unknown, Pending>()
   const server = `the tool server "${name}"`
   let nextId = FIRST_ID
@@ -51,7 +49,7 @@ export function relayedCalls(name: string, send: Send): Calls {
     new Promise<McpResponsePayload>((resolve) => {
       const { signal, timeoutMs = 300_000, onNotification } = options
       const id = nextId++
-      const token = tokenOf(payload)
+      const token = getProgressToken(payload)
       const reply = new AbortController()
       const settle = (response: McpResponsePayload) => {
         pending.delete(id)
@@ -64,7 +62,7 @@ export function relayedCalls(name: string, send: Send): Calls {
         const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
         // If it cannot be sent the server is ending, and there is nothing left to cancel.
         send(notice).catch(() => {})
-        // Where each reply has a stream of its own, to leave it is another way to say so.
+        // With a stream per reply, closing the stream cancels as well.
         reply.abort(reason)
       }
       const abort = () => giveUp(RelayError.cancelled, cancelled(signal))
@@ -75,11 +73,11 @@ export function relayedCalls(name: string, send: Send): Calls {
         settle,
         notify(notification) {
           if (token === undefined && notification.params?.progressToken !== undefined) return
-          onNotification?.(underToken(notification, token))
+          onNotification?.(withCallerToken(notification, token))
         },
       })
       send(
-        { ...toMessage(withToken(payload, id)), id },
+        { ...toMessage(replaceToken(payload, id)), id },
         {
           requestSignal: reply.signal,
           onRequestStreamEnd: () => settle(failure(RelayError.serverEnded, `${server} broke off its reply`)),
@@ -105,18 +103,18 @@ export function relayedCalls(name: string, send: Send): Calls {
 
   return {
     async request(payload, options) {
-      const tooLate = hasEnded()
-      if (tooLate) return addressTo(payload, failure(RelayError.serverEnded, tooLate))
+      const endReason = hasEnded()
+      if (endReason) return withRequestId(payload, failure(RelayError.serverEnded, endReason))
       const { signal } = options
-      if (signal?.aborted) return addressTo(payload, failure(RelayError.cancelled, cancelled(signal)))
-      return addressTo(payload, await exchange(payload, options))
+      if (signal?.aborted) return withRequestId(payload, failure(RelayError.cancelled, cancelled(signal)))
+      return withRequestId(payload, await exchange(payload, options))
     },
     async notify(payload) {
-      const tooLate = hasEnded()
-      if (tooLate) throw new Error(tooLate)
+      const endReason = hasEnded()
+      if (endReason) throw new Error(endReason)
       await send(toMessage(payload))
     },
-    take(message, streamOf) {
+    onMessage(message, streamOf) {
       if ('method' in message) {
         return !('id' in message) && takeNotification(message as McpRequestPayload, streamOf)
       }
@@ -141,12 +139,54 @@ export function relayedCalls(name: string, send: Send): Calls {
 
 const isOurs = (id: unknown): boolean => typeof id === 'number' && id >= FIRST_ID
 
-/** Just the members of JSON-RPC: of a message with any other, strict servers take no notice at all. */
+/** Only JSON-RPC members: strict servers ignore messages with others. */
 function toMessage({ method, params }: McpRequestPayload) {
   return { jsonrpc: '2.0', method, ...(params !== undefined && { params }) } as const
 }
 
 function cancelled(signal: AbortSignal | undefined): string {
   const reason: unknown = signal?.reason
-  return `the call was cancelled: ${messageOf(reason)}`
+  return `the call was cancelled: ${getErrorMessage(reason)}`
+}
+
+type Token = string | number
+
+/** Progress tokens are unique to one caller only. */
+function getProgressToken({ params }: McpRequestPayload): Token | undefined {
+  const { _meta } = (params ?? {}) as { _meta?: { progressToken?: unknown } | null }
+  const token = _meta?.progressToken
+  return typeof token === 'string' || typeof token === 'number' ? token : undefined
+}
+
+/** Replaces the progress token of the caller. Requests without one stay unchanged. */
+function replaceToken(request: McpRequestPayload, token: Token): McpRequestPayload {
+  if (getProgressToken(request) === undefined) return request
+  const { params } = request
+  return { ...request, params: { ...params, _meta: { ...(params?._meta as object), progressToken: token } } }
+}
+
+/** Restores the progress token of the caller. */
+function withCallerToken(notification: McpRequestPayload, token: Token | undefined): McpRequestPayload {
+  if (notification.params?.progressToken === undefined) return notification
+  return { ...notification, params: { ...notification.params, progressToken: token } }
+}
+
+/** JSON-RPC codes for errors of the relay. */
+const RelayError = {
+  serverEnded: -32000,
+  timedOut: -32001,
+  /** As in the Language Server Protocol; MCP itself expects no answer to a cancelled request. */
+  cancelled: -32800,
+  noOutcome: -32603,
+} as const
+
+function failure(code: number, message: string): McpResponsePayload {
+  return { jsonrpc: '2.0', error: { code, message } }
+}
+
+/** The response with the id of the request, or without an id if the request had none. */
+export function withRequestId(request: McpRequestPayload, response: McpResponsePayload): McpResponsePayload {
+  if (request.id !== undefined) return { ...response, id: request.id }
+  const { id: _, ...rest } = response
+  return rest
 }

@@ -1,5 +1,5 @@
 import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
-import { messageOf } from '../errors.js'
+import { getErrorMessage } from '../child/lines.js'
 
 const LONGEST_QUOTE = 200
 
@@ -15,7 +15,7 @@ export function describeFailure(error: unknown): string {
   if (['SyntaxError', 'ZodError', '$ZodError'].includes(name)) {
     return `answered with something that is not JSON-RPC; ${isItMcp}`
   }
-  return isNetworkFailure(error) ? describeNetwork(error) : messageOf(error)
+  return isNetworkFailure(error) ? describeNetwork(error) : getErrorMessage(error)
 }
 
 /** Whether a server takes no message at its address. */
@@ -38,7 +38,7 @@ function describeStatus({ status, data, message }: SdkHttpError): string {
 /** The words of a JSON-RPC error, or of a plain text; a page for browsers says nothing here. */
 function quote(body: unknown): string {
   if (typeof body !== 'string' || body.trimStart().startsWith('<')) return ''
-  return (errorIn(body)?.message ?? body.trim()).slice(0, LONGEST_QUOTE).toWellFormed()
+  return (parseErrorBody(body)?.message ?? body.trim()).slice(0, LONGEST_QUOTE).toWellFormed()
 }
 
 interface ErrorBody {
@@ -47,7 +47,7 @@ interface ErrorBody {
 }
 
 /** The JSON-RPC error that is the body of an HTTP error, if it is one. */
-export function errorIn(body: unknown): ErrorBody | undefined {
+export function parseErrorBody(body: unknown): ErrorBody | undefined {
   try {
     const { id, error } = JSON.parse(String(body)) as { id?: unknown; error?: { message?: unknown } }
     return typeof error?.message === 'string' ? { id, message: error.message } : undefined

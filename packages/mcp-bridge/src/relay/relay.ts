@@ -1,9 +1,12 @@
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
-import type { JSONRPCMessage, VersionNegotiationMode } from '@modelcontextprotocol/client'
-import { type CallOptions, relayedCalls } from './calls.js'
-import { greet, type McpServerInfo } from './greet.js'
-import { addressTo } from './responses.js'
-import type { RelayTransport } from './transport.js'
+import type {
+  JSONRPCMessage,
+  RequestId,
+  Transport,
+  VersionNegotiationMode,
+} from '@modelcontextprotocol/client'
+import { type CallOptions, createCalls, withRequestId } from './calls.js'
+import { type McpServerInfo, performHandshake } from './handshake.js'
 
 export interface McpRelay extends AsyncDisposable {
   /** What the server said of itself at its start. */
@@ -28,14 +31,14 @@ export interface McpRelay extends AsyncDisposable {
 /** Gets what the server tells that is about no call for certain, as it stands. */
 export type OnNotification = (payload: McpRequestPayload) => void
 
-export interface RelayOptions {
+interface RelayOptions {
   readonly name: string
   readonly transport: RelayTransport
   readonly mode: VersionNegotiationMode
   readonly startTimeoutMs: number
   readonly signal: AbortSignal | undefined
   readonly onNotification: OnNotification | undefined
-  readonly onTrouble: (message: string) => void
+  readonly onWarning: (message: string) => void
 }
 
 const notRelayed = ['notifications/initialized', 'notifications/cancelled']
@@ -59,19 +62,19 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   }
   const giveUp = () => void transport.close()
   signal?.addEventListener('abort', giveUp)
-  const greeted = greet(transport, {
+  const handshake = performHandshake(transport, {
     mode: options.mode,
     timeoutMs: options.startTimeoutMs,
-    onTrouble: options.onTrouble,
+    onWarning: options.onWarning,
   })
-  const { server, initializeResult, meta } = await greeted.finally(() => {
+  const { server, initializeResult, meta } = await handshake.finally(() => {
     signal?.removeEventListener('abort', giveUp)
   })
 
-  const calls = relayedCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
+  const calls = createCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
   const toClient = transport.onmessage
   transport.onmessage = (message, extra) => {
-    if (!calls.take(message, transport.streamOf?.())) toClient(message, extra)
+    if (!calls.onMessage(message, transport.streamOf?.())) toClient(message, extra)
   }
   const closed = transport.ended.then(async (outcome) => {
     calls.end(outcome.reason)
@@ -89,7 +92,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
     [Symbol.asyncDispose]: close,
     async request(payload, callOptions = {}) {
       if (payload.method !== 'initialize') return calls.request(payload, callOptions)
-      return addressTo(payload, { jsonrpc: '2.0', id: null, result: initializeResult })
+      return withRequestId(payload, { jsonrpc: '2.0', id: null, result: initializeResult })
     },
     async notify(payload) {
       if (!notRelayed.includes(payload.method)) await calls.notify(payload)
@@ -101,4 +104,24 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
 function withMeta(message: JSONRPCMessage, meta: Readonly<Record<string, unknown>>): JSONRPCMessage {
   if (!('method' in message) || Object.keys(meta).length === 0) return message
   return { ...message, params: { ...message.params, _meta: { ...meta, ...message.params?._meta } } }
+}
+
+/** What is said of every server, however it is reached. */
+export interface ServerOptions {
+  /** What the server is called in messages about it. */
+  readonly name: string
+  /** How long the server may take to answer its first request, in ms; default 60000. */
+  readonly startTimeoutMs?: number
+  /** Gives up the start; afterwards it means nothing. */
+  readonly signal?: AbortSignal
+  /** A line for the log: of the server's stderr, or about something odd that it did. */
+  readonly log?: (line: string) => void
+}
+
+/** A way to one server. */
+export interface RelayTransport extends Transport {
+  /** Resolves when the server is gone and its last message is delivered; the reason reads "exited with code 1". */
+  readonly ended: Promise<{ reason: string }>
+  /** While a message is delivered: the request on whose stream it came, where each has a stream of its own. */
+  streamOf?(): RequestId | undefined
 }

@@ -1,29 +1,29 @@
-import type { ApproveOptions, OpenProposal, Space } from '@meup/agent-sdk'
+import type { ApproveOptions, OpenProposal, SpaceClient } from '@meup/agent-sdk'
 import { createProposalFold, type ProposalFold, type ProposalView } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 
-/** What others propose, as far as this seat was shown it, and what it may decide about that. */
+/** The open proposals that this participant received, and its rights to decide them. */
 export class Approvals {
-  readonly #space: Space
-  /** Their texts for people: without secrets, and cut. */
+  readonly #space: SpaceClient
+  /** Texts for display: truncated, without secrets. */
   #fold: ProposalFold = createProposalFold()
   readonly #waiting = new Set<() => void>()
 
-  constructor(space: Space) {
+  constructor(space: SpaceClient) {
     this.#space = space
-    space.on('envelope', (envelope) => this.#take(envelope))
-    space.on('capabilities', () => this.#look())
+    space.on('envelope', (envelope) => this.#onEnvelope(envelope))
+    space.on('capabilities', () => this.#checkWaiting())
     space.on('lost', () => {
       this.#fold = createProposalFold()
     })
   }
 
-  /** What is open, oldest first. */
+  /** Open proposals, oldest first. */
   list(): ProposalView[] {
     return this.#space.proposals.list().flatMap(({ id }) => this.#fold.get(id) ?? [])
   }
 
-  /** Throws `ProtocolError` where it is not open here. */
+  /** Throws `ProtocolError` if the proposal is not open. */
   view(id: string): ProposalView {
     const view = this.#space.proposals.get(id) && this.#fold.get(id)
     if (view) return view
@@ -31,14 +31,14 @@ export class Approvals {
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here; ${advice}`)
   }
 
-  /** Whether this participant may make the request itself. The gateway has the last word. */
+  /** Whether this participant may make the request itself. The gateway decides. */
   mayApprove(id: string): boolean {
     const proposal = this.#space.proposals.get(id)
     if (proposal === undefined || proposal.from === this.#space.id) return false
-    return this.#space.can(requestOf(proposal))
+    return this.#space.can(toRequest(proposal))
   }
 
-  /** Those reject who could approve [MEUP-3.11]. */
+  /** Rejecting requires the right to approve [MEUP-3.11]. */
   mayReject(id: string): boolean {
     const from = this.#space.proposals.get(id)?.from
     return (
@@ -48,7 +48,7 @@ export class Approvals {
     )
   }
 
-  /** The oldest one that this participant may approve and that is not among these; waits for it until aborted. */
+  /** The oldest proposal that this participant may approve and that is not in `seen`; waits until aborted. */
   next(seen: ReadonlySet<string>, signal: AbortSignal): Promise<ProposalView | undefined> {
     const find = () => this.list().find(({ id }) => !seen.has(id) && this.mayApprove(id))
     return new Promise((resolve) => {
@@ -65,7 +65,7 @@ export class Approvals {
     })
   }
 
-  /** Aborted once the proposal needs no decision any more. To be closed by whoever has seen enough. */
+  /** The signal is aborted when the proposal is settled. Call `close` to stop listening. */
   settled(id: string): { readonly signal: AbortSignal; close(): void } {
     const abort = new AbortController()
     const settle = (proposal: OpenProposal): void => {
@@ -76,7 +76,7 @@ export class Approvals {
     return { signal: abort.signal, close: () => void this.#space.proposals.off('settled', settle) }
   }
 
-  /** Gives back the result of the request; rejects as `Proposals.approve` does. */
+  /** Returns the result of the request; rejects like `Proposals.approve`. */
   approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
     return this.#space.proposals.approve(id, options)
   }
@@ -85,17 +85,17 @@ export class Approvals {
     return this.#space.proposals.reject(id, { reason })
   }
 
-  #take(envelope: AnyEnvelope): void {
+  #onEnvelope(envelope: AnyEnvelope): void {
     this.#fold.apply(envelope)
-    if (envelope.kind === Kind.mcpProposal) this.#look()
+    if (envelope.kind === Kind.mcpProposal) this.#checkWaiting()
   }
 
-  #look(): void {
+  #checkWaiting(): void {
     for (const look of [...this.#waiting]) look()
   }
 }
 
-const requestOf = ({ to, context, method, params }: OpenProposal) => ({
+const toRequest = ({ to, context, method, params }: OpenProposal) => ({
   kind: Kind.mcpRequest,
   ...(to && { to }),
   ...(context !== undefined && { context }),

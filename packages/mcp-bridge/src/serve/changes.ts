@@ -1,16 +1,15 @@
-import type { Space } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, contextParent, Kind, namespaceOf } from '@meup/protocol'
-import type { Uris } from './uris.js'
 
 type Listener = (uri: string) => void
 
 const defaultThrottleMs = 250
-/** Namespaces of what makes steps of the audit. */
+/** Namespaces of envelopes that are steps of the audit. */
 const audited: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
 
-/** Tells which resources read otherwise than before: each at most once in a while, and always in the end. */
+/** Notifies listeners of changed resources, throttled; the last change is always reported. */
 export class Changes {
   readonly #uris: Uris
   readonly #throttleMs: number
@@ -18,30 +17,30 @@ export class Changes {
   readonly #changed = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(space: Space, uris: Uris, throttleMs = defaultThrottleMs) {
+  constructor(space: SpaceClient, uris: Uris, throttleMs = defaultThrottleMs) {
     this.#uris = uris
     this.#throttleMs = throttleMs
     const { head } = space.welcome.space // What is shown of before is no news.
     space.on('envelope', (envelope) => {
-      if ((envelope.seq ?? 0) > head) this.#note(changedBy(envelope, this.#uris))
+      if ((envelope.seq ?? 0) > head) this.#markChanged(getChangedUris(envelope, this.#uris))
     })
-    space.on('lost', () => this.#note([uris.transcript, uris.contexts, uris.audit]))
+    space.on('lost', () => this.#markChanged([uris.transcript, uris.contexts, uris.audit]))
     space.on('closed', () => clearTimeout(this.#timer))
   }
 
-  /** Gives back what ends it. */
+  /** Returns the function that removes the listener. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  #note(uris: readonly string[]): void {
+  #markChanged(uris: readonly string[]): void {
     for (const uri of uris) this.#changed.add(uri)
     if (this.#changed.size === 0 || this.#timer !== undefined) return
-    this.#timer = setTimeout(() => this.#tell(), this.#throttleMs)
+    this.#timer = setTimeout(() => this.#notify(), this.#throttleMs)
   }
 
-  #tell(): void {
+  #notify(): void {
     const changed = [...this.#changed]
     this.#changed.clear()
     this.#timer = undefined
@@ -49,23 +48,59 @@ export class Changes {
   }
 }
 
-function changedBy(envelope: AnyEnvelope, uris: Uris): string[] {
+function getChangedUris(envelope: AnyEnvelope, uris: Uris): string[] {
   const { id, kind, from, context, correlationId } = envelope
   const space = namespaceOf(kind)
   const isSpeech = space === namespaceOf(Kind.chat) && context === undefined
-  // A turn has ended: what is told of the latest one that has is another.
+  // An answer ends a turn, which changes the latest reasoning.
   const isAnswer = kind === Kind.chat && isSpeech && correlationId !== undefined
   const place = context ?? (kind === Kind.reasoningStart ? id : undefined)
   return [
     ...(isSpeech ? [uris.transcript] : []),
     ...(isAnswer ? [uris.reasoning(from)] : []),
     ...(audited.has(space) || kind === Kind.systemDecision ? [uris.audit] : []),
-    ...(place === undefined ? [] : [uris.contexts, ...lineOf(place).map((path) => uris.context(path))]),
+    ...(place === undefined
+      ? []
+      : [uris.contexts, ...getContextPath(place).map((path) => uris.context(path))]),
   ]
 }
 
-/** A context and all that it is nested in. */
-function lineOf(context: string): string[] {
+/** A context and its ancestors. */
+function getContextPath(context: string): string[] {
   const parent = contextParent(context)
-  return parent === undefined ? [context] : [context, ...lineOf(parent)]
+  return parent === undefined ? [context] : [context, ...getContextPath(parent)]
+}
+
+/** The URIs of the resources of a space. */
+export interface Uris {
+  /** The common prefix. */
+  readonly base: string
+  readonly transcript: string
+  readonly contexts: string
+  context(path: string): string
+  readonly audit: string
+  turnAudit(agent: string, turn: number): string
+  /** Of the latest completed turn, or of a numbered one. */
+  reasoning(agent: string, turn?: number): string
+  /** URI templates (RFC 6570). */
+  readonly templates: Readonly<Record<'context' | 'audit' | 'latest' | 'turn', string>>
+}
+
+export function createUris(space: string): Uris {
+  const base = `meup://${space}/`
+  return {
+    base,
+    transcript: `${base}transcript`,
+    contexts: `${base}contexts`,
+    context: (path) => `${base}contexts/${path}`,
+    audit: `${base}audit`,
+    turnAudit: (agent, turn) => `${base}audit/${agent}/${turn}`,
+    reasoning: (agent, turn) => `${base}reasoning/${agent}${turn === undefined ? '' : `/${turn}`}`,
+    templates: {
+      context: `${base}contexts/{+path}`,
+      audit: `${base}audit/{agent}/{turn}`,
+      latest: `${base}reasoning/{agent}`,
+      turn: `${base}reasoning/{agent}/{turn}`,
+    },
+  }
 }

@@ -6,25 +6,27 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import type { SpaceService } from './service.js'
+import { formatError } from './tool.js'
 
-/** Characters of the arguments that are shown. */
-const longest = 1000
+/** Characters of the parameters that are shown. */
+const maxParameterChars = 1000
 
 export type Decision =
   | { readonly decision: 'approve' }
   | { readonly decision: 'reject'; readonly reason: string }
 
-/** Why somebody refuses who does not say why. */
-export const unsaid = 'disagree'
+/** The reason of a rejection without one. */
+export const defaultReason = 'disagree'
 
-/** What a proposal asks of whoever decides it. */
-export function formOf(proposal: ProposalView, mayReject: boolean): ElicitRequestFormParams {
+/** The form for deciding a proposal. */
+export function createForm(proposal: ProposalView, mayReject: boolean): ElicitRequestFormParams {
   const { source, tool, parameters, rationale } = proposal
   const target = [...(source.to === undefined ? [] : [source.to.join(', ')]), onOneLine(tool)].join('/')
   return {
     mode: 'form',
     message: [
-      `${source.from} proposes ${target} ${onOneLine(inlineJson(parameters, longest))}`,
+      `${source.from} proposes ${target} ${onOneLine(inlineJson(parameters, maxParameterChars))}`,
       `Why: ${onOneLine(reasonText(rationale))}`,
     ].join('\n'),
     requestedSchema: {
@@ -45,21 +47,33 @@ export function formOf(proposal: ProposalView, mayReject: boolean): ElicitReques
   }
 }
 
-/** What somebody has filled in; `undefined` = nothing that decides. */
-export function decisionIn(content: Readonly<Record<string, unknown>> | undefined): Decision | undefined {
+/** The decision in a filled form; `undefined` = none. */
+export function readDecision(content: Readonly<Record<string, unknown>> | undefined): Decision | undefined {
   const { decision, reason } = content ?? {}
   if (decision === 'approve') return { decision }
   if (decision !== 'reject') return undefined
-  return { decision, reason: typeof reason === 'string' && reason.trim() !== '' ? reason : unsaid }
+  return { decision, reason: typeof reason === 'string' && reason.trim() !== '' ? reason : defaultReason }
 }
 
-/** Whether the client of this request can show its user a form. */
+/** Whether the client can show forms. */
 export function canElicit({ server }: McpServer, { mcpReq }: Pick<ServerContext, 'mcpReq'>): boolean {
   const envelope: { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } = mcpReq.envelope ?? {}
   const declared = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
   return hasForms(declared?.elicitation)
 }
 
-/** A client from before there were modes names none, and means forms. */
+/** Clients without modes support forms. */
 export const hasForms = (elicitation: { form?: unknown; url?: unknown } | undefined): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+
+/** Applies the decision of a filled form. Its result is for the proposer and is not awaited. */
+export function applyDecision(
+  { approvals, log }: Pick<SpaceService, 'approvals' | 'log'>,
+  id: string,
+  content: Readonly<Record<string, unknown>> | undefined,
+): void {
+  const decision = readDecision(content)
+  if (decision === undefined) return
+  const done = decision.decision === 'approve' ? approvals.approve(id) : approvals.reject(id, decision.reason)
+  done.catch((error: unknown) => log(`the proposal ${id} could not be decided: ${formatError(error)}`))
+}

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Space } from '@meup/agent-sdk'
+import type { Answer, SpaceClient } from '@meup/agent-sdk'
 import { Bounded, onOneLine, payloadText } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
 
 export interface TimedAnswer extends Answer {
-  /** When it was given, RFC 3339, by the gateway's clock. */
+  /** When it was sent, RFC 3339, by the gateway's clock. */
   readonly ts: string
 }
 
-/** Something that was asked, until it is answered or taken back. */
+/** A question, until it is answered or cancelled. */
 export interface Question {
   readonly id: string
   readonly answer: Promise<TimedAnswer>
-  /** Who listens to what is thought about it, one thought at a time; `undefined` = nobody does any more. */
+  /** Receives thoughts about the question; `undefined` = no client listens. */
   listener: ((thought: string) => void) | undefined
-  /** Proposals that are none of its business, or were put to the asker already. */
+  /** Proposals that were open before, or that the client was asked about already. */
   readonly seen: Set<string>
-  /** The asker does not want to know any more; whoever works on it is told. */
-  takeBack(reason: string): void
+  /** Cancels the question and notifies those who work on it. */
+  cancel(reason: string): void
 }
 
 export interface Asking {
@@ -26,18 +26,18 @@ export interface Asking {
   readonly seen: Iterable<string>
 }
 
-/** Questions past this many are forgotten, oldest first: an asker that was told to come back need not do so. */
-const remembered = 1000
-const longestThought = 2000
+/** Beyond this the oldest questions are dropped: clients need not resume them. */
+const maxQuestions = 1000
+const maxThoughtChars = 2000
 
-/** What the clients of one seat ask. A question outlives the MCP request that it came with. */
+/** The questions of all MCP clients. A question can outlive the MCP request that asked it. */
 export class Questions {
-  readonly #space: Space
-  readonly #known = new Bounded<Question>(remembered)
+  readonly #space: SpaceClient
+  readonly #known = new Bounded<Question>(maxQuestions)
   readonly #open = new Set<Question>()
-  readonly #farewells = new Set<Promise<unknown>>()
+  readonly #cancellations = new Set<Promise<unknown>>()
 
-  constructor(space: Space) {
+  constructor(space: SpaceClient) {
     this.#space = space
   }
 
@@ -45,50 +45,50 @@ export class Questions {
     return this.#known.get(id)
   }
 
-  /** Says it, and begins to wait. The answer rejects as that of `Space.ask` does. */
+  /** Sends the question. The answer rejects like that of `SpaceClient.ask`. */
   ask(message: string, { to, timeoutMs, seen }: Asking): Question {
     const id = randomUUID()
     const abort = new AbortController()
-    const ear = new Ear(id, (thought) => question.listener?.(thought))
-    const hear = (envelope: AnyEnvelope): void => ear.take(envelope)
-    this.#space.on('envelope', hear)
+    const observer = new QuestionObserver(id, (thought) => question.listener?.(thought))
+    const onEnvelope = (envelope: AnyEnvelope): void => observer.onEnvelope(envelope)
+    this.#space.on('envelope', onEnvelope)
     const asked = this.#space.ask(message, { id, timeoutMs, signal: abort.signal, ...(to && { to }) })
     const answer = asked
-      .then((given) => ({ ...given, ts: ear.heardAt(given.id) }))
+      .then((given) => ({ ...given, ts: observer.getAnswerTime(given.id) }))
       .finally(() => {
-        this.#space.off('envelope', hear)
+        this.#space.off('envelope', onEnvelope)
         this.#open.delete(question)
       })
     answer.catch(() => {}) // The asker may have gone.
-    const takeBack = (reason: string): void => {
+    const cancel = (reason: string): void => {
       if (!this.#open.delete(question)) return
-      this.#tell(id, to, reason)
+      this.#sendCancel(id, to, reason)
       abort.abort(reason)
     }
-    const question: Question = { id, answer, listener: undefined, seen: new Set(seen), takeBack }
+    const question: Question = { id, answer, listener: undefined, seen: new Set(seen), cancel }
     this.#known.set(id, question)
     this.#open.add(question)
     return question
   }
 
-  /** Takes everything back. Resolves when the space knows. */
+  /** Cancels all questions. Resolves when the space has the cancellations. */
   async close(reason: string): Promise<void> {
-    for (const question of this.#open) question.takeBack(reason)
-    await Promise.allSettled(this.#farewells)
+    for (const question of this.#open) question.cancel(reason)
+    await Promise.allSettled(this.#cancellations)
   }
 
-  /** Whoever may not say so leaves the other to work in vain. */
-  #tell(id: string, to: readonly string[] | undefined, reason: string): void {
+  /** Sends the cancellation, if this participant may. */
+  #sendCancel(id: string, to: readonly string[] | undefined, reason: string): void {
     const draft = { kind: Kind.chatCancel, correlationId: id, payload: { reason }, ...(to && { to }) }
     if (!this.#space.can(draft)) return
-    const farewell = this.#space.send(draft).catch(() => {})
-    this.#farewells.add(farewell)
-    void farewell.then(() => this.#farewells.delete(farewell))
+    const cancellation = this.#space.send(draft).catch(() => {})
+    this.#cancellations.add(cancellation)
+    void cancellation.then(() => this.#cancellations.delete(cancellation))
   }
 }
 
-/** Hears what is thought in the runs that a question has begun, and when chats were said that answer it. */
-class Ear {
+/** Observes the thoughts in runs that a question triggered, and the times of its answers. */
+class QuestionObserver {
   readonly #question: string
   readonly #think: (thought: string) => void
   readonly #runs = new Set<string>()
@@ -99,18 +99,18 @@ class Ear {
     this.#think = think
   }
 
-  take(envelope: AnyEnvelope): void {
+  onEnvelope(envelope: AnyEnvelope): void {
     const { id, ts, kind, from, context, payload } = envelope
     const isAbout = correlations(envelope).includes(this.#question)
     if (kind === Kind.chat && isAbout) this.#answers.set(id, ts)
     if (namespaceOf(kind) !== namespaceOf(Kind.reasoningStart)) return
     const run = contextRoot(context ?? id)
     if (kind === Kind.reasoningStart && isAbout) this.#runs.add(run)
-    const text = onOneLine(payloadText(payload as Record<string, unknown>)).slice(0, longestThought)
+    const text = onOneLine(payloadText(payload as Record<string, unknown>)).slice(0, maxThoughtChars)
     if (text !== '' && this.#runs.has(run)) this.#think(`${from}: ${text}`)
   }
 
-  heardAt(answer: string): string {
+  getAnswerTime(answer: string): string {
     return this.#answers.get(answer) ?? ''
   }
 }

@@ -1,26 +1,24 @@
 import type { McpServer } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { createLegacyServer, createSpaceServer } from './create-server.js'
-import { type Desk, openDesk } from './desk.js'
-import type { ServedSpace } from './served-space.js'
-import { tellChanges } from './subscriptions.js'
+import { createLegacyServer, createSpaceServer, sendChanges } from './create-server.js'
+import { openSpaceService, type ServedSpace, type SpaceService } from './service.js'
 
 export interface Serving {
-  /** Resolves when the client has gone, or the space was closed by an error, with that error. */
+  /** Resolves when the client has disconnected, or the space was closed by an error, with that error. */
   readonly ended: Promise<Error | undefined>
-  /** Takes back what is still being asked, and leaves the space. */
+  /** Cancels open questions, and closes the client. */
   close(): Promise<void>
 }
 
-/** Serves a space to whoever has started this process: MCP on its stdin and stdout, of any revision. */
+/** Serves a space over MCP on stdin and stdout, in any revision. */
 export function serveSpaceOverStdio(served: ServedSpace): Serving {
-  const desk = openDesk(served)
+  const service = openSpaceService(served)
   const transport = new StdioServerTransport()
   const handle = serveStdio(
-    ({ era }) => (era === 'legacy' ? createLegacyServer(desk) : createModernServer(desk)),
+    ({ era }) => (era === 'legacy' ? createLegacyServer(service) : createModernServer(service)),
     {
       transport,
-      onerror: (error) => desk.log(`MCP: ${error.message}`),
+      onerror: (error) => service.log(`MCP: ${error.message}`),
     },
   )
   const left = new Promise<undefined>((resolve) => {
@@ -28,17 +26,17 @@ export function serveSpaceOverStdio(served: ServedSpace): Serving {
     process.stdout.once('error', () => resolve(undefined))
   })
   return {
-    ended: Promise.race([left, desk.space.closed()]),
+    ended: Promise.race([left, service.space.closed()]),
     async close() {
       await handle.close()
-      await desk.close()
+      await service.close()
     },
   }
 }
 
-/** Its client subscribes with the SDK, which takes all that is told and passes on what was asked for. */
-function createModernServer(desk: Desk): McpServer {
-  const server = createSpaceServer(desk, 'modern')
-  tellChanges(server, desk)
+/** The SDK keeps the subscriptions and filters notifications. */
+function createModernServer(service: SpaceService): McpServer {
+  const server = createSpaceServer(service, 'modern')
+  sendChanges(server, service)
   return server
 }

@@ -1,11 +1,11 @@
 import { ProtocolError } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { BrokenChain, ChainCheck, type Checked, type Log } from '../model/index.js'
-import { ask, piecesOf } from './http.js'
-import type { Place } from './place.js'
+import { BrokenChain, ChainCheck, type CheckResult, type Log } from '../model/index.js'
+import { ask, readChunks } from './http.js'
+import type { Place } from './storage.js'
 
 /** How far the check of a log has come. */
-export type AuditState =
+type AuditState =
   /** `isLong`: it is not begun by itself. */
   | { readonly at: 'waiting'; readonly isLong: boolean }
   | { readonly at: 'checking' }
@@ -16,9 +16,9 @@ export type AuditState =
   | { readonly at: 'unknown'; readonly problem: string }
 
 /** Milliseconds: between two looks whether there is more, between two checks, and of work in one go. */
-const [everyMs, betweenMs, sliceMs] = [1000, 8000, 10]
+const [pollMs, minPauseMs, sliceMs] = [1000, 8000, 10]
 /** Envelopes: that are checked without being asked to, and that come between two looks where history is loaded. */
-const [mostByItself, mostBetween] = [200_000, 1500]
+const [maxUnaskedEnvelopes, maxLoadingEnvelopes] = [200_000, 1500]
 
 /**
  * Computes the hash chain of a space's log in this page, from the export that the gateway makes for its reader, and
@@ -28,7 +28,7 @@ export class Audit {
   state: AuditState = { at: 'waiting', isLong: false }
   readonly #place: Place
   readonly #log: () => Log
-  readonly #changed: () => void
+  readonly #onChange: () => void
   #timer: ReturnType<typeof setInterval> | undefined
   #epoch: string | undefined
   #head = 0
@@ -36,22 +36,22 @@ export class Audit {
   /** When the last check ended. */
   #last = 0
   /** Seq of the last envelope at the last look. */
-  #looked = 0
+  #polledSeq = 0
   #stopped = new AbortController()
   /** When the work began that goes on without a pause. */
   #began = 0
 
-  constructor(place: Place, log: () => Log, changed: () => void) {
+  constructor(place: Place, log: () => Log, onChange: () => void) {
     this.#place = place
     this.#log = log
-    this.#changed = changed
+    this.#onChange = onChange
   }
 
-  get checked(): Checked | undefined {
+  get checked(): CheckResult | undefined {
     return this.#chain.checked
   }
 
-  /** Envelopes of those that are known here which are not checked yet. */
+  /** Loaded envelopes that are not checked yet. */
   get rest(): number {
     return Math.max(this.#log().last - (this.checked?.head ?? 0), 0)
   }
@@ -63,13 +63,13 @@ export class Audit {
   }
 
   /** What the chain comes to at a seq, hexadecimal, as far as it holds. */
-  hashOf(seq: number): string | undefined {
+  getHash(seq: number): string | undefined {
     const { state, checked } = this
     const wrong = state.at === 'broken' ? (state.seq ?? 0) : Number.POSITIVE_INFINITY
-    return seq < wrong && seq <= (checked?.head ?? -1) ? this.#chain.hashes.of(seq) : undefined
+    return seq < wrong && seq <= (checked?.head ?? -1) ? this.#chain.hashes.get(seq) : undefined
   }
 
-  /** Checks from now on whatever there is. `epoch`, `head`: of the log, as the gateway says. */
+  /** Starts checking in the background. `epoch`, `head`: from the gateway's welcome. */
   watch(epoch: string, head: number): void {
     if (epoch !== this.#epoch) {
       this.stop()
@@ -77,7 +77,7 @@ export class Audit {
       this.state = { at: 'waiting', isLong: false }
     }
     ;[this.#epoch, this.#head] = [epoch, head]
-    this.#timer ??= setInterval(() => this.#look(), everyMs)
+    this.#timer ??= setInterval(() => this.#poll(), pollMs)
   }
 
   /** What was found stays. */
@@ -88,40 +88,40 @@ export class Audit {
     if (this.state.at === 'checking') this.state = { at: 'waiting', isLong: false }
   }
 
-  /** Checks all of it, whatever was found before. */
-  async again(): Promise<void> {
+  /** Checks the whole log again. */
+  async recheck(): Promise<void> {
     if (this.state.at === 'checking') return
-    this.#chain.again()
+    this.#chain.reset()
     await this.check()
   }
 
-  /** Checks what was not checked yet. */
+  /** Checks the part that was not checked yet. */
   async check(): Promise<void> {
     if (this.state.at === 'checking') return
     this.#stopped = new AbortController()
     const { signal } = this.#stopped
-    this.#turn({ at: 'checking' })
+    this.#setState({ at: 'checking' })
     this.#began = performance.now()
     try {
-      await this.#chain.readOn()
-      if (!signal.aborted) this.#turn({ at: 'whole' })
+      await this.#chain.check()
+      if (!signal.aborted) this.#setState({ at: 'whole' })
     } catch (error) {
       if (signal.aborted) return
-      const state = error instanceof BrokenChain ? brokenBy(error) : await this.#explain(error)
-      if (!signal.aborted) this.#turn(state)
+      const state = error instanceof BrokenChain ? toBrokenState(error) : await this.#explain(error)
+      if (!signal.aborted) this.#setState(state)
     }
     this.#last = Date.now()
   }
 
-  #look(): void {
+  #poll(): void {
     const { at } = this.state
     if (document.hidden || at === 'checking' || at === 'broken' || this.rest === 0) return
     const { last } = this.#log()
-    const isLoading = last - this.#looked > mostBetween
-    this.#looked = last
-    if (isLoading || Date.now() - this.#last < betweenMs) return
-    if (Math.max(this.#head, last) - Math.max(this.#chain.hashes.last, 0) > mostByItself) {
-      if (at === 'waiting' && !this.state.isLong) this.#turn({ at: 'waiting', isLong: true })
+    const isLoading = last - this.#polledSeq > maxLoadingEnvelopes
+    this.#polledSeq = last
+    if (isLoading || Date.now() - this.#last < minPauseMs) return
+    if (Math.max(this.#head, last) - Math.max(this.#chain.hashes.last, 0) > maxUnaskedEnvelopes) {
+      if (at === 'waiting' && !this.state.isLong) this.#setState({ at: 'waiting', isLong: true })
     } else void this.check()
   }
 
@@ -134,7 +134,7 @@ export class Audit {
   async *#export(after: number): AsyncGenerator<Uint8Array, void> {
     const path = `audit/export${after < 1 ? '' : `?after=${after}`}`
     const { body } = await ask(this.#place, path, this.#stopped.signal)
-    yield* piecesOf(body)
+    yield* readChunks(body)
   }
 
   #pause(): Promise<void> | undefined {
@@ -142,12 +142,12 @@ export class Audit {
     const { signal } = this.#stopped
     return new Promise((resolve) => setTimeout(resolve)).then(() => {
       signal.throwIfAborted()
-      this.#changed()
+      this.#onChange()
       this.#began = performance.now()
     })
   }
 
-  /** Why there was no whole export: the gateway may know of a gap itself. */
+  /** Explains an incomplete export: the gateway may have found a gap itself. */
   async #explain(error: unknown): Promise<AuditState> {
     const problem = error instanceof Error ? error.message : String(error)
     if (error instanceof ProtocolError) return { at: 'unknown', problem }
@@ -161,13 +161,13 @@ export class Audit {
     }
   }
 
-  #turn(state: AuditState): void {
+  #setState(state: AuditState): void {
     this.state = state
-    this.#changed()
+    this.#onChange()
   }
 }
 
-const brokenBy = ({ message: problem, seq }: BrokenChain): AuditState => ({
+const toBrokenState = ({ message: problem, seq }: BrokenChain): AuditState => ({
   at: 'broken',
   problem,
   ...(seq !== undefined && { seq }),

@@ -1,34 +1,35 @@
-import type { AnyEnvelope } from '@meup/agent-sdk/watch'
+import type { AnyEnvelope, BaseClient } from '@meup/agent-sdk/watch'
 import type { SpaceModel } from '../model/index.js'
-import { type Asked, readHistory } from './http.js'
-import type { Place } from './place.js'
+import { nextFrame } from './frames.js'
+import { type Asked, formatError, readHistory } from './http.js'
+import type { Place } from './storage.js'
 
 /** Envelopes of a log that come first, over the socket: enough to look at. */
-export const atFirst = 1000
+export const initialTail = 1000
 /** Envelopes before them that come by themselves: some soon, then all that the page keeps. */
-const byThemselves = [9000, 90_000]
+const backgroundEnvelopes = [9000, 90_000]
 /** Envelopes that come at once when a reader asks for still earlier ones. */
-const onDemand = 10_000
-const perRequest = 1000
+const envelopesOnDemand = 10_000
+const envelopesPerRequest = 1000
 /** Milliseconds of each frame in which rows are made of them. */
-const perFrame = 8
+const frameBudgetMs = 8
 /** Envelopes or blocks between two looks at the clock. */
-const portion = 20
-/** Milliseconds between two turns while nobody sees the page. */
-const unseen = 50
+const stepsPerCheck = 20
 
-/** What it needs of the session. */
-export interface HistoryPorts {
+/** What the history and the subscription use of their session. */
+export interface SessionHandle {
   readonly place: Place
-  /** The space as it is now; another one when the log is another one. */
-  model(): SpaceModel
-  changed(): void
-  failed(error: unknown): void
+  /** Another model once the log is another one. */
+  readonly present: SpaceModel
+  readonly client: BaseClient | undefined
+  onChange(): void
+  setNotice(notice: string): void
+  fetchMissing(asked: () => Asked, isWanted?: (envelope: AnyEnvelope) => boolean): Promise<void>
 }
 
-/** What was before the envelopes that the page has: brings it without holding up the page. */
+/** Loads earlier envelopes without blocking the page. */
 export class History {
-  readonly #ports: HistoryPorts
+  readonly #session: SessionHandle
   /** Whether the log has nothing before what was loaded. */
   isWhole = false
   isLoading = false
@@ -37,26 +38,26 @@ export class History {
   #isFilled = false
   #isOver = false
 
-  constructor(ports: HistoryPorts) {
-    this.#ports = ports
+  constructor(session: SessionHandle) {
+    this.#session = session
   }
 
-  /** Brings what comes by itself, once there is something that it comes before. */
+  /** Loads recent history in the background, once, after the first envelopes. */
   async fill(): Promise<void> {
     if (this.#isFilled) return
     this.#isFilled = true
     await nextFrame()
-    for (const envelopes of byThemselves) if (!this.isWhole) await this.#bring(envelopes)
+    for (const envelopes of backgroundEnvelopes) if (!this.isWhole) await this.#bring(envelopes)
   }
 
-  /** Brings some more, as the reader asks. */
+  /** Loads more history when the reader asks for it. */
   async loadEarlier(): Promise<void> {
-    if (!this.isLoading && !this.isWhole) await this.#bring(onDemand)
+    if (!this.isLoading && !this.isWhole) await this.#bring(envelopesOnDemand)
   }
 
-  /** Adds envelopes where they belong, a few at a time. */
+  /** Merges envelopes into the log, a few per frame. */
   merge(envelopes: readonly AnyEnvelope[]): Promise<void> {
-    const model = this.#ports.model()
+    const model = this.#session.present
     this.#merging = this.#merging.then(() => this.#merge(model, envelopes))
     return this.#merging
   }
@@ -66,18 +67,18 @@ export class History {
   }
 
   async #bring(envelopes: number): Promise<void> {
-    const model = this.#ports.model()
+    const model = this.#session.present
     const { first } = model.log
     if (first === 0) return
     this.#load(true)
     try {
       const asked: Asked = { before: first, order: 'desc' }
-      const earlier = await readHistory(this.#ports.place, asked, envelopes / perRequest)
-      if (model !== this.#ports.model()) return
+      const earlier = await readHistory(this.#session.place, asked, envelopes / envelopesPerRequest)
+      if (model !== this.#session.present) return
       await this.merge(earlier.envelopes)
       this.isWhole = earlier.isAll
     } catch (error) {
-      this.#ports.failed(error)
+      this.#session.setNotice(`Earlier envelopes could not be loaded: ${formatError(error)}`)
     } finally {
       this.#load(false)
     }
@@ -85,24 +86,18 @@ export class History {
 
   #load(isLoading: boolean): void {
     this.isLoading = isLoading
-    this.#ports.changed()
+    this.#session.onChange()
   }
 
   async #merge(model: SpaceModel, envelopes: readonly AnyEnvelope[]): Promise<void> {
-    const steps = model.mergeInSteps(envelopes, portion)
-    while (!this.#isOver && model === this.#ports.model()) {
-      const until = performance.now() + perFrame
+    const steps = model.mergeInSteps(envelopes, stepsPerCheck)
+    while (!this.#isOver && model === this.#session.present) {
+      const until = performance.now() + frameBudgetMs
       let isDone = false
       while (!isDone && performance.now() < until) isDone = steps.next().done === true
       if (isDone) break
       await nextFrame()
     }
-    this.#ports.changed()
+    this.#session.onChange()
   }
 }
-
-const nextFrame = (): Promise<unknown> =>
-  new Promise((resolve) => {
-    if (document.hidden) setTimeout(resolve, unseen)
-    else requestAnimationFrame(resolve)
-  })

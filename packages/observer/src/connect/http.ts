@@ -1,7 +1,7 @@
-import type { AnyEnvelope } from '@meup/agent-sdk/watch'
-import { ProtocolError } from '@meup/agent-sdk/watch'
+import { type AnyEnvelope, ConnectionError, ProtocolError } from '@meup/agent-sdk/watch'
+import { grantKinds } from '@meup/folds'
 import { type Detail, type ErrorCode, errors } from '@meup/protocol'
-import type { Place } from './place.js'
+import type { Place } from './storage.js'
 
 /** What of the log is asked for. */
 export interface Asked {
@@ -21,7 +21,7 @@ interface Page {
   readonly next?: number
 }
 
-const perRequest = 1000
+const envelopesPerRequest = 1000
 
 /**
  * Reads what this participant may see of the log, so many requests at most; `isAll` tells whether that was all.
@@ -30,12 +30,12 @@ const perRequest = 1000
 export async function readHistory(
   place: Place,
   asked: Asked,
-  most = 100,
+  maxRequests = 100,
 ): Promise<{ envelopes: AnyEnvelope[]; isAll: boolean }> {
   const envelopes: AnyEnvelope[] = []
   const order = asked.order ?? 'asc'
   let next: number | undefined
-  for (let request = 0; request < most; request++) {
+  for (let request = 0; request < maxRequests; request++) {
     const from = next === undefined ? {} : order === 'asc' ? { after: next } : { before: next }
     const page = await readPage(place, { ...asked, ...from, order })
     envelopes.push(...page.envelopes)
@@ -53,7 +53,7 @@ export async function readOne(place: Place, seq: number): Promise<AnyEnvelope> {
   return envelopes[0]
 }
 
-async function readPage(place: Place, asked: Asked, limit = perRequest): Promise<Page> {
+async function readPage(place: Place, asked: Asked, limit = envelopesPerRequest): Promise<Page> {
   const parameters = Object.entries({ ...asked, limit }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],
   )
@@ -62,7 +62,7 @@ async function readPage(place: Place, asked: Asked, limit = perRequest): Promise
 }
 
 /** Why the gateway does not let somebody in; `undefined` where it would, or where it cannot be reached. */
-export async function refusalOf(place: Place): Promise<ProtocolError | undefined> {
+export async function probeRefusal(place: Place): Promise<ProtocolError | undefined> {
   try {
     await ask(place, 'participants')
     return undefined
@@ -71,28 +71,27 @@ export async function refusalOf(place: Place): Promise<ProtocolError | undefined
   }
 }
 
-/** Asks the space for what is at this path. Rejects as `readHistory` does. */
-export async function ask(
-  { url, space, token }: Place,
-  what: string,
-  signal?: AbortSignal,
+/** Requests this path of the space. Rejects as `readHistory` does. */
+export const ask = ({ url, space, token }: Place, path: string, signal?: AbortSignal): Promise<Response> =>
+  request(url, `spaces/${encodeURIComponent(space)}/${path}`, token, signal && { signal })
+
+/** Requests a path of the gateway. Rejects with `ProtocolError` if it refuses, `TypeError` if it cannot be reached. */
+export async function request(
+  url: string,
+  path: string,
+  token?: string,
+  init?: RequestInit,
 ): Promise<Response> {
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const address = new URL(`spaces/${encodeURIComponent(space)}/${what}`, `${url}/`)
-  const response = await fetch(address, { headers, ...(signal && { signal }) })
+  const response = await fetch(new URL(path, `${url}/`), { headers, ...init })
   if (response.ok) return response
-  throw await problemOf(response)
-}
-
-/** What the gateway says in a response that refuses. */
-export async function problemOf(response: Response): Promise<ProtocolError> {
   const problem = (await response.json().catch(() => ({}))) as { code?: string; detail?: string }
   const code = Object.hasOwn(errors, problem.code ?? '') ? (problem.code as ErrorCode) : 'unavailable'
-  return new ProtocolError(code, problem.detail ?? `HTTP ${response.status}`)
+  throw new ProtocolError(code, problem.detail ?? `HTTP ${response.status}`)
 }
 
-/** What comes of a response, piece by piece; whoever stops reading ends it. */
-export async function* piecesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+/** Yields the chunks of a response. Leaving the loop cancels it. */
+export async function* readChunks(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
   const reader = body?.getReader()
   if (reader === undefined) return
   try {
@@ -104,4 +103,25 @@ export async function* piecesOf(body: ReadableStream<Uint8Array> | null): AsyncG
   } finally {
     await reader.cancel()
   }
+}
+
+/** All that the log tells of who was given what. Rejects as `readHistory` does. */
+export async function readGrants(place: Place): Promise<readonly AnyEnvelope[]> {
+  const { envelopes } = await readHistory(place, { kind: grantKinds.join() })
+  return envelopes
+}
+
+/** The spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `request` does. */
+export async function listSpaces(url: string, token: string | undefined): Promise<readonly string[]> {
+  const response = await request(url, 'spaces', token)
+  return ((await response.json()) as { spaces: string[] }).spaces
+}
+
+/** In words, with what to do about it where that is known. */
+export function formatError(error: unknown): string {
+  if (error instanceof ConnectionError) return `${error.message} — ${error.hint}`
+  if (error instanceof ProtocolError && error.code === 'unauthorized') {
+    return 'The gateway does not take this token here. Check it, and the name of the space.'
+  }
+  return error instanceof Error ? error.message : String(error ?? 'the connection was closed')
 }

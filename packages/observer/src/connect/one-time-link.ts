@@ -1,10 +1,10 @@
-import { problemOf } from './http.js'
-import type { Place } from './place.js'
+import { request } from './http.js'
+import type { Place } from './storage.js'
 
 const pattern = /^#\/open\/([\w-]{1,128})$/
 
-/** The code that the address holds, and no longer does afterwards: neither the history of the browser nor anybody who looks on. */
-export function takeCode(): string | undefined {
+/** Removes the code from the address and the browser history, and returns it. */
+export function consumeCode(): string | undefined {
   if (!location.hash.startsWith('#/open/')) return undefined
   const [, code] = pattern.exec(location.hash) ?? []
   history.replaceState(null, '', location.pathname)
@@ -12,7 +12,7 @@ export function takeCode(): string | undefined {
 }
 
 /** Before anything else of the page runs. */
-export const firstCode = takeCode()
+export const firstCode = consumeCode()
 
 /** Where a link leads, and as whom. */
 export interface Invitation {
@@ -20,23 +20,10 @@ export interface Invitation {
   readonly participant: string
 }
 
-/** What a code stands for. It is good once [MEUP-11.13]. Rejects with `ProtocolError`, or `TypeError` without a gateway. */
+/** Exchanges a one-time code for its token [MEUP-11.13]. Rejects as `request` does. */
 export async function exchange(url: string, code: string): Promise<Invitation> {
-  const headers = { authorization: `Bearer ${code}` }
-  const response = await fetch(new URL('links/exchange', `${url}/`), { method: 'POST', headers })
-  if (!response.ok) throw await problemOf(response)
-  const { space, participant, token } = (await response.json()) as Record<
-    'space' | 'participant' | 'token',
-    string
-  >
+  const response = await request(url, 'links/exchange', code, { method: 'POST' })
+  const answer = (await response.json()) as { space: string; participant: string; token: string }
+  const { space, participant, token } = answer
   return { place: { url, space, token }, participant }
-}
-
-/** The spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `exchange` does. */
-export async function spacesOf(url: string, token: string | undefined): Promise<readonly string[]> {
-  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const response = await fetch(new URL('spaces', `${url}/`), { headers })
-  if (!response.ok) throw await problemOf(response)
-  const { spaces } = (await response.json()) as { spaces: string[] }
-  return spaces
 }

@@ -1,18 +1,24 @@
-import { type AnyEnvelope, ConnectionError, type Draft, ProtocolError, Watcher } from '@meup/agent-sdk/watch'
+import {
+  type AnyEnvelope,
+  BaseClient,
+  type Dial,
+  type Draft,
+  dialBrowser,
+  ProtocolError,
+} from '@meup/agent-sdk/watch'
 import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
-import { Batches } from './batches.js'
-import { Cutting } from './cutting.js'
-import { dialAt } from './dial.js'
-import { atFirst, History } from './history.js'
-import { type Asked, readHistory } from './http.js'
-import type { Place } from './place.js'
+import { Batches } from './frames.js'
+import { History, initialTail, type SessionHandle } from './history.js'
+import { type Asked, formatError, probeRefusal, readHistory } from './http.js'
 import { isReady, makeReady } from './regular-expressions.js'
+import type { Place } from './storage.js'
+import { Subscription } from './subscription.js'
 import { TimeTravel } from './time-travel.js'
 
 /** How it stands with the space. */
-export type Stage =
+type Stage =
   | { readonly at: 'connecting' }
   | { readonly at: 'live' }
   /** `until` = when the next try begins, in milliseconds by the clock of this machine. */
@@ -23,10 +29,10 @@ export type Stage =
 export type Detail = NonNullable<SubscribePayload['reasoning']>
 
 /** Milliseconds between two looks at how much the gateway keeps back. */
-const lookAgain = 10_000
+const suppressedPollMs = 10_000
 
-/** One visit to a space: what is known of it, and what its reader does in it. */
-export class Session {
+/** One visit to a space: its connection, its model, and what the reader does in it. */
+export class Session implements SessionHandle {
   readonly place: Place
   /** The space as it is now. */
   present = new SpaceModel()
@@ -40,37 +46,22 @@ export class Session {
   /** Changes whenever what this reader may do does. */
   rights = 0
   /** What this reader does not want to be sent. */
-  readonly cutting: Cutting
-  #watcher: Watcher | undefined
+  readonly subscription = new Subscription(this)
+  #watcher: BaseClient | undefined
   #isOver = false
-  readonly #changed: () => void
+  readonly onChange: () => void
   readonly #batches = new Batches<AnyEnvelope>((batch) => {
-    this.present.take(batch, Date.now())
-    this.#changed()
+    this.present.append(batch, Date.now())
+    this.onChange()
     void this.#history.fill()
   })
-  readonly #history: History
+  readonly #history = new History(this)
 
-  constructor(place: Place, changed: () => void) {
+  constructor(place: Place, onChange: () => void) {
     this.place = place
-    this.#changed = changed
-    this.time = new TimeTravel(() => this.present, changed)
-    this.audit = new Audit(place, () => this.present.log, changed)
-    this.#history = new History({
-      place,
-      model: () => this.present,
-      changed,
-      failed: (error) => this.#tell(`Earlier envelopes could not be loaded: ${reasonOf(error)}`),
-    })
-    this.cutting = new Cutting({
-      desk: () => this.desk,
-      last: () => this.present.log.last,
-      missing: () => this.present.log.missing,
-      runs: () => [...this.present.runs.keys()],
-      fetch: (asked, isWanted) => this.#fetch(() => asked, isWanted),
-      changed,
-      tell: (reason) => this.#tell(reasonOf(reason)),
-    })
+    this.onChange = onChange
+    this.time = new TimeTravel(() => this.present, onChange)
+    this.audit = new Audit(place, () => this.present.log, onChange)
   }
 
   /** What is shown: the space as it is, or as it was at the moment that its reader looks at. */
@@ -94,20 +85,20 @@ export class Session {
 
   async open(): Promise<void> {
     try {
-      const watcher = await Watcher.open(dialAt(this.place), { ...this.place, ...this.#resume() })
+      const watcher = await BaseClient.open(dialAt(this.place), { ...this.place, ...this.#resume() })
       if (this.#isOver) watcher.close()
-      else this.#follow(watcher)
+      else this.#attach(watcher)
     } catch (error) {
-      this.#end(error)
+      this.#onEnd(error)
     }
   }
 
-  /** After it has ended: tries to go on from where it was. */
-  async again(): Promise<void> {
+  /** Connects again after the session has ended, and resumes from the last envelope. */
+  async reconnect(): Promise<void> {
     if (this.stage.at !== 'ended') return
     this.#isOver = false
     this.stage = { at: 'connecting' }
-    this.#changed()
+    this.onChange()
     await this.open()
   }
 
@@ -120,30 +111,33 @@ export class Session {
     this.#watcher?.close()
   }
 
-  /** Whether this reader may do it, as far as is known. */
+  /** Whether the reader's capabilities allow this envelope. */
   can(draft: Draft): boolean {
     const watcher = this.#watcher
     if (watcher === undefined) return false
     if (isReady(watcher.capabilities)) return watcher.can(draft)
     makeReady(watcher.capabilities).then(
-      () => this.#changedRights(),
-      (error: unknown) => this.#tell(reasonOf(error)),
+      () => {
+        this.rights++
+        this.onChange()
+      },
+      (error: unknown) => this.setNotice(formatError(error)),
     )
     return false
   }
 
-  /** What this reader does; `undefined` while the space cannot be reached, or is looked at as it was. */
-  get desk(): Watcher | undefined {
+  /** The client to act with; `undefined` while disconnected or looking at the past. */
+  get client(): BaseClient | undefined {
     return this.stage.at === 'live' && !this.time.isPast ? this.#watcher : undefined
   }
 
   get detail(): Detail {
-    return this.cutting.cut.detail
+    return this.subscription.cut.detail
   }
 
   /** Changes how much of others' thoughts this connection is shown; what was missed is fetched when it is all again. */
-  show(detail: Detail): Promise<void> {
-    return this.cutting.to({ ...this.cutting.cut, detail })
+  setDetail(detail: Detail): Promise<void> {
+    return this.subscription.change({ ...this.subscription.cut, detail })
   }
 
   loadEarlier(): Promise<void> {
@@ -154,99 +148,96 @@ export class Session {
   #resume(): { readonly tail: number } | { readonly after: number; readonly epoch: string } {
     const { last } = this.present.log
     return last === 0 || this.welcome === undefined
-      ? { tail: atFirst }
+      ? { tail: initialTail }
       : { after: last, epoch: this.welcome.space.epoch }
   }
 
-  #follow(watcher: Watcher): void {
+  #attach(watcher: BaseClient): void {
     const isReturn = this.present.log.last > 0
     if (isReturn) {
       this.stage = { at: 'reconnecting', until: 0, reason: '' }
-      if (watcher.welcome.resume.status === 'lost') this.#lost()
+      if (watcher.welcome.resume.status === 'lost') this.#onLogLost()
     }
     this.#watcher = watcher
-    this.#welcomed(watcher, watcher.welcome)
-    const looking = setInterval(() => void this.cutting.look(), lookAgain)
+    this.#onWelcome(watcher, watcher.welcome)
+    const looking = setInterval(() => void this.subscription.poll(), suppressedPollMs)
     watcher
       .on('envelope', (envelope) => this.#batches.add(envelope))
-      .on('welcome', (welcome) => this.#welcomed(watcher, welcome))
-      .on('lost', () => this.#lost())
+      .on('welcome', (welcome) => this.#onWelcome(watcher, welcome))
+      .on('lost', () => this.#onLogLost())
       .on('reconnecting', (inMs, reason) => {
         this.stage = { at: 'reconnecting', until: Date.now() + inMs, reason }
-        this.#changed()
+        this.onChange()
       })
       .on('visibility', ({ context, hiddenBy = [], by = '' }) => {
         if (hiddenBy.includes(by)) return
-        void this.#fetch(() => ({ context, before: this.present.log.last + 1 }))
+        void this.fetchMissing(() => ({ context, before: this.present.log.last + 1 }))
       })
       .on('closed', (error) => {
         clearInterval(looking)
-        this.#end(error)
+        this.#onEnd(error)
       })
   }
 
-  #welcomed(watcher: Watcher, welcome: WelcomePayload): void {
+  #onWelcome(watcher: BaseClient, welcome: WelcomePayload): void {
     const isBack = this.stage.at === 'reconnecting'
     const { status, from, to } = welcome.resume
     this.stage = { at: 'live' }
-    this.cutting.welcomed(welcome, isBack)
-    this.present.enter(welcome, Date.now(), watcher.gatewayTime())
+    this.subscription.onWelcome(welcome, isBack)
+    this.present.onWelcome(welcome, Date.now(), watcher.gatewayTime())
     this.rights++
     this.audit.watch(welcome.space.epoch, welcome.space.head)
     if (isBack && status !== 'lost')
       this.notice = to < from ? 'back, nothing missed' : `replayed ${from}–${to}`
-    this.#changed()
+    this.onChange()
   }
 
-  /** Everything that is shown is of a log that is no more. */
-  #lost(): void {
+  /** Starts over: the log that was shown was replaced. */
+  #onLogLost(): void {
     this.#batches.clear()
     this.time.toPresent()
     this.present = new SpaceModel(undefined, this.present)
     this.#history.isWhole = true
-    this.cutting.lost()
-    this.#tell('The log that was shown here is gone; this is what the space has now.')
+    this.subscription.onLogLost()
+    this.setNotice('The log that was shown here is gone; this is what the space has now.')
   }
 
-  /** Adds what was kept back: nothing that is still on its way over the socket. */
-  async #fetch(asked: () => Asked, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
+  /** Loads envelopes that were suppressed, after what is still on its way over the socket. */
+  async fetchMissing(asked: () => Asked, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
     try {
       await this.#batches.drained()
       const { envelopes } = await readHistory(this.place, asked())
       // What is earlier than all that was loaded comes when that is asked for, without a gap.
       const { first } = this.present.log
       await this.#history.merge(envelopes.filter((each) => (each.seq ?? 0) >= first && isWanted(each)))
-      this.#changed()
+      this.onChange()
     } catch (error) {
-      this.#tell(`What was hidden could not be loaded: ${reasonOf(error)}`)
+      this.setNotice(`What was hidden could not be loaded: ${formatError(error)}`)
     }
   }
 
-  #changedRights(): void {
-    this.rights++
-    this.#changed()
-  }
-
-  #tell(notice: string): void {
+  setNotice(notice: string): void {
     this.notice = notice
-    this.#changed()
+    this.onChange()
   }
 
-  #end(error: unknown): void {
+  #onEnd(error: unknown): void {
     if (this.#isOver) return
     this.#isOver = true
     this.audit.stop()
     const isRefused = error instanceof ProtocolError && !error.retryable
-    this.stage = { at: 'ended', isRefused, reason: reasonOf(error) }
-    this.#changed()
+    this.stage = { at: 'ended', isRefused, reason: formatError(error) }
+    this.onChange()
   }
 }
 
-/** In words, with what to do about it where that is known. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof ConnectionError) return `${error.message} — ${error.hint}`
-  if (error instanceof ProtocolError && error.code === 'unauthorized') {
-    return 'The gateway does not take this token here. Check it, and the name of the space.'
+/** Dials as browsers do, which are not told why there is no socket; then the gateway is asked over HTTP. */
+const dialAt =
+  (place: Place): Dial =>
+  async (request, events) => {
+    try {
+      return await dialBrowser(request, events)
+    } catch (error) {
+      throw (await probeRefusal(place)) ?? error
+    }
   }
-  return error instanceof Error ? error.message : String(error ?? 'the connection was closed')
-}

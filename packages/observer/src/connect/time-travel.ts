@@ -1,28 +1,29 @@
 import { Past, type SpaceModel } from '../model/index.js'
+import { requestFrame } from './frames.js'
 
 /** How many times as fast as it was. */
 export const speeds = [1, 4, 16, 64] as const
 /** Milliseconds of each frame that the past may take, while it plays and while its reader waits for it. */
-const perFrame = { playing: 12, seeking: 24 }
-/** Milliseconds: between two looks while nobody sees the page, and between two words on how far it is. */
-const [unseen, tellEvery] = [250, 100]
+const frameBudgetMs = { playing: 12, seeking: 24 }
+/** Milliseconds: between two steps in a hidden page, and between two progress updates. */
+const [hiddenFrameMs, progressEveryMs] = [250, 100]
 
-/** Where in time the reader of a space is: in the present, or at a moment of the past that stands still or goes on. */
+/** The moment the reader looks at: the present, or the past, paused or playing. */
 export class TimeTravel {
   speed: (typeof speeds)[number] = 1
   isPlaying = false
   readonly #present: () => SpaceModel
-  readonly #changed: () => void
+  readonly #onChange: () => void
   #past: Past | undefined
   /** Seq of the last envelope when the present was left. */
   #left = 0
   #isMoving = false
   /** When it was last said how far it is. */
-  #told = 0
+  #notifiedAt = 0
 
-  constructor(present: () => SpaceModel, changed: () => void) {
+  constructor(present: () => SpaceModel, onChange: () => void) {
     this.#present = present
-    this.#changed = changed
+    this.#onChange = onChange
   }
 
   get isPast(): boolean {
@@ -36,7 +37,7 @@ export class TimeTravel {
 
   /** Seq of the last envelope that is shown, or will be. */
   get seq(): number {
-    return this.#past?.wanted ?? this.#present().log.last
+    return this.#past?.target ?? this.#present().log.last
   }
 
   /** From 0 to 1 while the moment is looked for; 1 = it is shown. */
@@ -63,21 +64,21 @@ export class TimeTravel {
     this.toMoment(this.#present().log.first)
   }
 
-  /** From the present it stops; in the past it goes on, or stops. */
-  turn(): void {
+  /** Pauses the present; in the past, plays or pauses. */
+  togglePlay(): void {
     if (this.#past === undefined) {
       this.toMoment(this.#present().log.last)
       return
     }
     this.isPlaying = !this.isPlaying
     if (this.isPlaying) this.#move()
-    this.#changed()
+    this.#onChange()
   }
 
-  /** How fast it goes from now on. */
-  pace(speed: number): void {
+  /** Sets the playback speed. */
+  setSpeed(speed: number): void {
     this.speed = speeds.find((each) => each === speed) ?? 1
-    this.#changed()
+    this.#onChange()
   }
 
   toPresent(): void {
@@ -85,17 +86,17 @@ export class TimeTravel {
     this.#past = undefined
     this.isPlaying = false
     this.#present().redrawAll()
-    this.#present().live.announcer.tell()
-    this.#changed()
+    this.#present().live.drainAnnouncements()
+    this.#onChange()
   }
 
-  /** After envelopes were added where they belong. */
+  /** Updates the past after earlier envelopes were loaded. */
   refresh(): void {
     if (this.#past !== undefined) this.#move()
   }
 
   #move(): void {
-    this.#changed()
+    this.#onChange()
     if (this.#isMoving) return
     this.#isMoving = true
     this.#next(performance.now())
@@ -109,25 +110,24 @@ export class TimeTravel {
         return
       }
       const now = performance.now()
-      const [before, shown] = [past.wanted, past.model]
-      const most = this.isPlaying ? perFrame.playing : perFrame.seeking
+      const [before, shown] = [past.target, past.model]
+      const most = this.isPlaying ? frameBudgetMs.playing : frameBudgetMs.seeking
       const isThere = past.work(() => performance.now() - now > most)
       if (isThere && this.isPlaying) past.play((now - last) * this.speed, this.speed)
-      past.model?.live.announcer.tell()
+      past.model?.live.drainAnnouncements()
       this.#isMoving = this.isPlaying || !isThere
-      if (this.isPlaying && isThere && past.wanted >= this.#present().log.last) this.toPresent()
+      if (this.isPlaying && isThere && past.target >= this.#present().log.last) this.toPresent()
       else if (
         !this.#isMoving ||
-        past.wanted !== before ||
+        past.target !== before ||
         past.model !== shown ||
-        now - this.#told > tellEvery
+        now - this.#notifiedAt > progressEveryMs
       ) {
-        this.#told = now
-        this.#changed()
+        this.#notifiedAt = now
+        this.#onChange()
       }
       if (this.#isMoving) this.#next(isThere ? now : performance.now())
     }
-    if (document.hidden) setTimeout(step, unseen)
-    else requestAnimationFrame(step)
+    requestFrame(step, hiddenFrameMs)
   }
 }

@@ -1,16 +1,24 @@
-export { BrokenChain, ChainCheck, type Checked } from './chain-check.js'
-export { type Cut, isCutAway, isCutting, nothingCut, subscriptionOf, toggled } from './cut.js'
-export { everything, type Filter, isFiltering, isSort, type Sort, sorts } from './filter.js'
-export type { Level } from './folding.js'
-export { bucketOf, clockText, countText, durationText, momentText, sizeText, tickText } from './format.js'
-export { sizeOf } from './heavy.js'
-export { hasHidden, isAllHidden } from './hiding.js'
-export { indentJson } from './json-text.js'
-export type { Lane } from './lanes.js'
-export type { Log } from './log.js'
+export { everything, type Filter, isFiltering, isSort, type Sort, sorts } from './filter/log-filter.js'
+export type { Hit } from './filter/search.js'
+export {
+  type Cut,
+  hasHidden,
+  isAllHidden,
+  isCutAway,
+  isCutting,
+  nothingCut,
+  toggled,
+  toSubscribePayload,
+} from './filter/visibility.js'
+export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
+export { capabilityText, GrantIndex, readCapabilities } from './log/grants.js'
+export type { Log } from './log/log.js'
+export type { Person, Status } from './log/people.js'
+export { getFullSize } from './log/truncate.js'
 export { Past } from './past.js'
-export type { Person, Status } from './people.js'
 export { type Route, readRoute, writeRoute } from './route.js'
+export type { Level } from './rows/folding.js'
+export type { Lane } from './rows/lanes.js'
 export type {
   BatchRow,
   CallRow,
@@ -21,13 +29,19 @@ export type {
   ProposalRow,
   Row,
   SaidRow,
-} from './row.js'
-export type { RowList } from './row-list.js'
-export type { Hit } from './search.js'
-export type { Slot } from './slot.js'
+  Slot,
+} from './rows/row.js'
+export { Layout, type RowList } from './rows/row-list.js'
+export { getSpan, type Span, type TimeScale, timeScale } from './rows/waterfall.js'
 export { SpaceModel } from './space-model.js'
-export { namesHost, nameText } from './text.js'
-export { type TimeScale, timeScale } from './time-scale.js'
-export { capabilityText, readCapabilities, Trust } from './trust.js'
-export { type Span, spanOf } from './waterfall.js'
-export { Layout } from './window.js'
+export {
+  clockText,
+  countText,
+  durationText,
+  hashToBucket,
+  indentJson,
+  momentText,
+  sizeText,
+  tickText,
+} from './text/format.js'
+export { namesHost, nameText } from './text/text.js'

@@ -1,15 +1,14 @@
 import type { Envelope } from '@meup/protocol'
-import type { Checkpoint } from './checkpoint.js'
-import type { SpaceModel } from './space-model.js'
+import type { Checkpoint, SpaceModel } from './space-model.js'
 
 /** Envelopes between two looks at the clock. */
-const portion = 50
+const envelopesPerStep = 50
 /** Envelopes between two checkpoints: what it takes at most to go back. */
-const between = 5000
+const checkpointEnvelopes = 5000
 /** Milliseconds that a reader waits for the next envelope, at most, however long that took. */
-const longestPause = 2000
+const maxPauseMs = 2000
 
-/** A space as it was at the moment that its reader chooses: the log up to there, folded from the last checkpoint before. */
+/** A space as it was at a chosen moment: the log up to there, folded from the last checkpoint before it. */
 export class Past {
   readonly #present: SpaceModel
   readonly #between: number
@@ -20,38 +19,38 @@ export class Past {
   #checkpoints: Checkpoint[]
   /** Envelopes that were taken since the checkpoint before. */
   #since = 0
-  #wanted = 0
+  #target = 0
   /** Milliseconds that were played since the last envelope. */
   #passed = 0
 
-  constructor(present: SpaceModel, checkpointEvery = between) {
+  constructor(present: SpaceModel, checkpointEvery = checkpointEnvelopes) {
     this.#present = present
     this.#between = checkpointEvery
     this.#growing = present.atItsBeginning()
-    this.#checkpoints = [this.#growing.mark(undefined)]
+    this.#checkpoints = [this.#growing.checkpoint(undefined)]
     this.#source = present.log.envelopes
   }
 
-  /** What there was then; `undefined` until that is known for the first time. On its way there it shows what was before. */
+  /** The space at that moment; `undefined` until it is first reached. While seeking, the previous moment. */
   get model(): SpaceModel | undefined {
     return this.#model
   }
 
   /** Seq of the last envelope that is shown when it is there. */
-  get wanted(): number {
-    return this.#wanted
+  get target(): number {
+    return this.#target
   }
 
-  /** How much of the way is done: from 0 to 1. */
+  /** Progress of seeking, from 0 to 1. */
   get progress(): number {
     const { log } = this.#present
-    const count = log.countThrough(this.#wanted)
+    const count = log.countThrough(this.#target)
     return count === 0 ? 1 : Math.min(log.countThrough(this.#growing.log.last) / count, 1)
   }
 
-  /** From now on `work` goes there. */
+  /** Makes `work` go to this seq. */
   seek(seq: number): void {
-    this.#wanted = Math.max(seq, this.#present.log.first)
+    this.#target = Math.max(seq, this.#present.log.first)
     this.#passed = 0
   }
 
@@ -59,58 +58,58 @@ export class Past {
   play(ms: number, speed: number): void {
     const { log } = this.#present
     this.#passed += ms
-    for (let index = log.countThrough(this.#wanted); index < log.envelopes.length; index++) {
+    for (let index = log.countThrough(this.#target); index < log.envelopes.length; index++) {
       const [last, next] = [log.envelopes[index - 1], log.envelopes[index]]
-      const gap = Math.min(timeOf(next) - timeOf(last), longestPause * speed)
+      const gap = Math.min(getTime(next) - getTime(last), maxPauseMs * speed)
       if (next?.seq === undefined || gap > this.#passed) break
       this.#passed -= Math.max(gap, 0)
-      this.#wanted = next.seq
+      this.#target = next.seq
     }
   }
 
-  /** Goes towards what is wanted until its time is up. Whether it is there. */
+  /** Moves towards the target until the time is up. Returns whether it was reached. */
   work(isTimeUp: () => boolean): boolean {
     const { log } = this.#present
-    if (log.envelopes !== this.#source) this.#beginAgain()
-    if (this.#growing.log.last > this.#wanted) this.#goBack()
-    const end = log.countThrough(this.#wanted)
+    if (log.envelopes !== this.#source) this.#restart()
+    if (this.#growing.log.last > this.#target) this.#rewind()
+    const end = log.countThrough(this.#target)
     let index = log.countThrough(this.#growing.log.last)
     while (index < end) {
       if (isTimeUp()) return false
-      const next = Math.min(index + portion, end, index + this.#between - this.#since)
-      this.#growing.take(log.envelopes.slice(index, next), 0)
+      const next = Math.min(index + envelopesPerStep, end, index + this.#between - this.#since)
+      this.#growing.append(log.envelopes.slice(index, next), 0)
       void this.#growing.lists.stream.slots
-      this.#took(next - index)
+      this.#onApplied(next - index)
       index = next
     }
-    this.#growing.moment = timeOf(log.envelopes[end - 1]) + this.#passed
+    this.#growing.moment = getTime(log.envelopes[end - 1]) + this.#passed
     this.#model = this.#growing
     return true
   }
 
-  #took(count: number): void {
+  #onApplied(count: number): void {
     this.#since += count
     if (this.#since < this.#between) return
     this.#since = 0
     const last = this.#checkpoints.at(-1)
     if (last === undefined || last.seq < this.#growing.log.last) {
-      this.#checkpoints.push(this.#growing.mark(last))
+      this.#checkpoints.push(this.#growing.checkpoint(last))
     }
   }
 
-  #goBack(): void {
-    const then = this.#checkpoints.findLast(({ seq }) => seq <= this.#wanted)
+  #rewind(): void {
+    const then = this.#checkpoints.findLast(({ seq }) => seq <= this.#target)
     if (then === undefined) return
-    this.#growing.goBack(then)
+    this.#growing.restore(then)
     this.#since = 0
   }
 
-  #beginAgain(): void {
+  #restart(): void {
     this.#source = this.#present.log.envelopes
     this.#growing = this.#present.atItsBeginning()
-    this.#checkpoints = [this.#growing.mark(undefined)]
+    this.#checkpoints = [this.#growing.checkpoint(undefined)]
     this.#since = 0
   }
 }
 
-const timeOf = (envelope: Envelope | undefined): number => Date.parse(envelope?.ts ?? '') || 0
+const getTime = (envelope: Envelope | undefined): number => Date.parse(envelope?.ts ?? '') || 0

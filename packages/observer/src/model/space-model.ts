@@ -1,19 +1,15 @@
-import { createPresenceFold, type PresenceFold, type ProposalView } from '@meup/folds'
+import { createPresenceFold, type PresenceFold, type PresenceSnapshot, type ProposalView } from '@meup/folds'
 import { contextParent, type Envelope, type WelcomePayload } from '@meup/protocol'
-import { beginningOf } from './beginning.js'
-import type { Checkpoint } from './checkpoint.js'
-import type { Filter } from './filter.js'
-import { Folding, type Level } from './folding.js'
-import { lighten } from './heavy.js'
-import { Lens } from './lens.js'
-import { Lists, type Prepared } from './lists.js'
-import { Live } from './live.js'
-import { Log } from './log.js'
-import { People, type Person } from './people.js'
-import type { Sources } from './rows.js'
-import { Sieve } from './sieve.js'
-import { type HiddenRun, readInSteps, sourcesOf, Views } from './views.js'
-import { welcomeEnvelope } from './welcome.js'
+import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
+import { Live } from './log/live.js'
+import { Log } from './log/log.js'
+import { People, type Person } from './log/people.js'
+import { truncateEnvelope } from './log/truncate.js'
+import { welcomeBefore, welcomeEnvelope } from './log/welcome.js'
+import { Folding, type FoldingCheckpoint, type Level } from './rows/folding.js'
+import { Lists, type Prepared } from './rows/lists.js'
+import type { Sources } from './rows/row.js'
+import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from './space-folds.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
 interface Capacity {
@@ -23,19 +19,19 @@ interface Capacity {
 
 const defaultCapacity: Capacity = { most: 100_000, slack: 20_000 }
 
-/** How often rows are made once more because their reader has chosen something meanwhile. */
-const mostAgain = 3
+/** Limits how often rows are prepared again because the reader's choices changed during a merge. */
+const maxPrepareRetries = 3
 
-/** Everything a page shows of one space. It knows nothing but the log, and what its reader has chosen. */
+/** Everything the page shows of one space, computed from the log and the reader's choices. */
 export class SpaceModel {
   readonly #capacity: Capacity
   readonly log = new Log()
   /** Which contexts are open. */
   readonly folding: Folding
   /** What its reader has chosen to see. */
-  readonly lens: Lens
+  readonly viewFilter: ViewFilter
   /** What of the log its reader wants to see. */
-  readonly sieve: Sieve
+  readonly logFilter: LogFilter
   /** What is told and measured while envelopes come. */
   readonly live: Live
   #presence: PresenceFold = createPresenceFold()
@@ -43,12 +39,12 @@ export class SpaceModel {
   members: People
   #welcomes: Envelope[] = []
   #head = 0
-  #views: Views
+  #views: SpaceFolds
   /** What the views show. */
   readonly lists: Lists
   /** Changes whenever the reader has chosen something. */
   #choices = 0
-  /** Blocks that are not new to the reader, such as it came to; at the live end nothing is. */
+  /** Number of blocks the reader has seen; `Infinity` at the live end. */
   #seen = Infinity
   /** Milliseconds by the gateway's clock: when this is what there was; `undefined` = it is what there is now. */
   moment: number | undefined
@@ -57,59 +53,59 @@ export class SpaceModel {
   constructor(capacity = defaultCapacity, like?: SpaceModel) {
     this.#capacity = capacity
     this.folding = new Folding(like?.folding)
-    this.lens = like?.lens ?? new Lens()
-    this.live = new Live(this.lens.muted)
-    this.sieve = new Sieve(this.lens, this.log)
+    this.viewFilter = like?.viewFilter ?? new ViewFilter()
+    this.live = new Live(this.viewFilter.muted)
+    this.logFilter = new LogFilter(this.viewFilter, this.log)
     this.#views = this.#newViews(this.log)
-    const views = (): Views => this.#views
+    const views = (): SpaceFolds => this.#views
     this.lists = new Lists(() => views().blocks.list, this.#sources(views))
     this.members = this.#newPeople()
   }
 
-  /** As the space was before the first envelope that was loaded; its reader has chosen there what was chosen here. */
+  /** Returns the space as it was before the first loaded envelope, with the same choices. */
   atItsBeginning(): SpaceModel {
     const model = new SpaceModel(this.#capacity, this)
     const [welcome] = this.#welcomes
     if (welcome === undefined) return model
-    const payload = beginningOf(welcome.payload as WelcomePayload, this.log.envelopes)
-    model.enter(payload, Date.parse(this.log.envelopes[0]?.ts ?? welcome.ts))
+    const payload = welcomeBefore(welcome.payload as WelcomePayload, this.log.envelopes)
+    model.onWelcome(payload, Date.parse(this.log.envelopes[0]?.ts ?? welcome.ts))
     return model
   }
 
-  /** What the gateway says of the space. `now`, here and below: milliseconds by the clock of this machine. */
-  enter(welcome: WelcomePayload, now: number, gatewayNow = now): void {
+  /** Applies a welcome. `now`, here and below: milliseconds by the clock of this machine. */
+  onWelcome(welcome: WelcomePayload, now: number, gatewayNow = now): void {
     const envelope = welcomeEnvelope(welcome, gatewayNow)
-    this.live.clock.hear(gatewayNow, now)
+    this.live.addClockSample(gatewayNow, now)
     this.#head = welcome.space.head
     this.#presence.apply(envelope)
-    this.members.changed()
+    this.members.onPresenceChange()
     this.#welcomes = [...this.#welcomes.slice(0, 1), envelope]
     this.#views.apply(envelope)
     this.#refresh()
   }
 
-  /** The next envelopes of the log. */
-  take(envelopes: readonly Envelope[], now: number): void {
+  /** Appends the next envelopes of the log. */
+  append(envelopes: readonly Envelope[], now: number): void {
     const before = this.log.envelopes.length
     for (const each of envelopes) {
-      const envelope = lighten(each)
+      const envelope = truncateEnvelope(each)
       if (!this.log.append(envelope)) continue
       this.#views.apply(envelope)
-      this.members.take(envelope)
-      if ((envelope.seq ?? 0) > this.#head) this.#hear(envelope, now)
+      this.members.apply(envelope)
+      if ((envelope.seq ?? 0) > this.#head) this.#onLiveEnvelope(envelope, now)
       else if (this.#welcomes.length === 1) this.#seen = Math.max(this.#seen, this.#views.blocks.list.length)
     }
-    this.sieve.grew(before)
+    this.logFilter.onAppend(before)
     if (this.log.envelopes.length > this.#capacity.most + this.#capacity.slack) this.#shorten(now)
     this.#refresh()
   }
 
-  /** Envelopes that were not loaded before: earlier ones, or such as were withheld at the time. */
+  /** Adds envelopes that were not loaded before: earlier ones, or ones that were suppressed. */
   merge(envelopes: readonly Envelope[]): void {
     for (const _ of this.mergeInSteps(envelopes));
   }
 
-  /** The same, so many envelopes at each step. What comes meanwhile is taken as well; no two at a time. */
+  /** Like `merge`, `perStep` envelopes at a time. Envelopes may be appended between steps; do not run two merges at once. */
   *mergeInSteps(envelopes: readonly Envelope[], perStep = 1000): Generator<undefined, void> {
     const missing = envelopes.filter(({ id, seq }) => seq !== undefined && this.log.get(id) === undefined)
     if (missing.length === 0) return
@@ -117,10 +113,10 @@ export class SpaceModel {
     const views = this.#newViews(log)
     for (const welcome of this.#welcomes) views.apply(welcome)
     const through = this.log.last
-    yield* readInSteps([...this.log.envelopes, ...missing], log, views, perStep)
+    yield* foldInSteps([...this.log.envelopes, ...missing], log, views, perStep)
     views.blocks.flush()
     let [choices, prepared] = yield* this.#prepare(views, perStep)
-    for (let again = 0; choices !== this.#choices && again < mostAgain; again++) {
+    for (let again = 0; choices !== this.#choices && again < maxPrepareRetries; again++) {
       ;[choices, prepared] = yield* this.#prepare(views, perStep)
     }
     for (const envelope of this.log.envelopes.slice(this.log.countThrough(through))) {
@@ -128,35 +124,35 @@ export class SpaceModel {
     }
     for (const block of views.blocks.flush()) for (const known of prepared.values()) known.delete(block)
     this.#seen += views.blocks.list.length - this.#views.blocks.list.length
-    this.log.become(log)
+    this.log.replaceWith(log)
     this.#views = views
-    this.sieve.again()
-    this.members.again(this.log.envelopes)
+    this.logFilter.reset()
+    this.members.reset(this.log.envelopes)
     this.lists.clear(choices === this.#choices ? prepared : undefined)
   }
 
-  *#prepare(views: Views, perStep: number): Generator<undefined, [number, Prepared]> {
+  *#prepare(views: SpaceFolds, perStep: number): Generator<undefined, [number, Prepared]> {
     const choices = this.#choices
     const sources = this.#sources(() => views)
     return [choices, yield* this.lists.prepare([...views.blocks.list], sources, perStep)]
   }
 
-  /** What it is now, to come back to. `before`: what it was at an earlier envelope. */
-  mark(before: Checkpoint | undefined): Checkpoint {
-    const [presence, folding] = [this.#presence.snapshot(), this.folding.mark()]
-    return { ...this.#views.mark(before), presence, folding }
+  /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
+  checkpoint(before: Checkpoint | undefined): Checkpoint {
+    const [presence, folding] = [this.#presence.snapshot(), this.folding.checkpoint()]
+    return { ...this.#views.checkpoint(before), presence, folding }
   }
 
-  /** Is again what it was then; what its reader has chosen since stays chosen. */
-  goBack(then: Checkpoint): void {
-    this.log.goBack(then.seq)
-    this.#views.goBack(then)
-    this.folding.goBack(then.folding)
+  /** Restores a checkpoint. The reader's choices since then stay. */
+  restore(then: Checkpoint): void {
+    this.log.truncateAfter(then.seq)
+    this.#views.restore(then)
+    this.folding.restore(then.folding)
     this.#presence = createPresenceFold()
     this.#presence.restore(then.presence)
     this.members = this.#newPeople()
-    this.members.again(this.log.envelopes)
-    this.sieve.again()
+    this.members.reset(this.log.envelopes)
+    this.logFilter.reset()
     if (this.#seen !== Infinity) this.#seen = Math.min(this.#seen, this.#views.blocks.list.length)
     this.lists.shorten()
     this.#refresh()
@@ -166,7 +162,7 @@ export class SpaceModel {
   unfold(id: string): void {
     const path = this.log.get(id)?.context
     for (let at = path; at !== undefined; at = contextParent(at)) {
-      if (this.levelOf(at) !== 'all') this.choose(at, 'all')
+      if (this.getLevel(at) !== 'all') this.choose(at, 'all')
     }
   }
 
@@ -186,13 +182,13 @@ export class SpaceModel {
     this.redrawAll()
   }
 
-  levelOf(context: string): Level {
-    return this.folding.levelOf(context)
+  getLevel(context: string): Level {
+    return this.folding.getLevel(context)
   }
 
   mute(participant: string, isMuted: boolean): void {
-    if (isMuted) this.lens.muted.add(participant)
-    else this.lens.muted.delete(participant)
+    if (isMuted) this.viewFilter.muted.add(participant)
+    else this.viewFilter.muted.delete(participant)
     this.redrawAll()
   }
 
@@ -219,14 +215,14 @@ export class SpaceModel {
 
   /** Shows what passes this alone. */
   filter(filter: Filter): void {
-    this.sieve.filter(filter)
+    this.logFilter.filter(filter)
     this.redrawAll()
   }
 
-  /** Searches for something else; `sieve.work` finds it. */
+  /** Searches for something else; `logFilter.work` finds it. */
   find(query: string): void {
-    this.sieve.find(query)
-    if (this.lens.filter.isHitsOnly) this.redrawAll()
+    this.logFilter.find(query)
+    if (this.viewFilter.filter.isHitsOnly) this.redrawAll()
   }
 
   /** Runs that go on, as far as is known, and whose they are. */
@@ -241,20 +237,20 @@ export class SpaceModel {
 
   /** What the gateway's clock says, as far as it is known. */
   gatewayTime(now: number): number {
-    return this.moment ?? this.live.clock.at(now)
+    return this.moment ?? this.live.gatewayTime(now)
   }
 
-  #hear(envelope: Envelope, now: number): void {
-    if (this.#presence.apply(envelope).length > 0) this.members.changed()
-    this.live.hear(envelope, now)
+  #onLiveEnvelope(envelope: Envelope, now: number): void {
+    if (this.#presence.apply(envelope).length > 0) this.members.onPresenceChange()
+    this.live.onEnvelope(envelope, now)
   }
 
   #newPeople(): People {
-    return new People(this.#presence, () => this.#views.runs, this.lens.muted)
+    return new People(this.#presence, () => this.#views.runs, this.viewFilter.muted)
   }
 
-  #newViews(log: Log): Views {
-    return new Views(log, this.folding, (views) => views === this.#views)
+  #newViews(log: Log): SpaceFolds {
+    return new SpaceFolds(log, this.folding, (views) => views === this.#views)
   }
 
   #redraw(context: string): void {
@@ -263,37 +259,50 @@ export class SpaceModel {
     this.#refresh()
   }
 
-  /** After its reader has chosen something, perhaps at another moment of the same space. */
+  /** Redraws all rows after the reader's choices changed, perhaps at another moment of the same space. */
   redrawAll(): void {
     this.#choices++
     this.#refresh()
     this.lists.renew()
   }
 
-  /** Whether something that its reader has chosen does not show yet: in a long log that takes a while. */
+  /** Whether a choice of the reader does not show everywhere yet. In a long log that takes a while. */
   get isBehind(): boolean {
-    return this.lists.isBehind || this.sieve.isBehind
+    return this.lists.isBehind || this.logFilter.isBehind
   }
 
-  /** Goes on with that until its time is up. Whether all of it shows. */
+  /** Continues until the time is up. Returns whether everything is up to date. */
   catchUp(isTimeUp: () => boolean): boolean {
-    return this.lists.work(isTimeUp) && this.sieve.count(isTimeUp)
+    return this.lists.work(isTimeUp) && this.logFilter.count(isTimeUp)
   }
 
   #refresh(): void {
     this.lists.touch(this.#views.blocks.flush())
   }
 
-  /** The oldest go; what is still under way, or waits for a decision, stays. */
+  /** Drops the oldest envelopes. Open runs and open proposals stay. */
   #shorten(now: number): void {
-    this.log.shorten(this.#capacity.most)
-    this.sieve.again()
+    this.log.keepLast(this.#capacity.most)
+    this.logFilter.reset()
     const waiting = new Set(this.pending(now).map(({ id }) => id))
     this.#views.forget(this.log.first, ({ envelope }) => waiting.has(envelope.id))
     this.lists.shorten()
   }
 
-  #sources(views: () => Views): Sources {
-    return sourcesOf(views, this.folding, this.sieve)
+  #sources(views: () => SpaceFolds): Sources {
+    const { folding, logFilter } = this
+    return {
+      folding,
+      logFilter,
+      getContext: (context) => views().getContext(context),
+      getProposal: (id) => views().proposals.get(id),
+      isMuted: (participant) => this.viewFilter.muted.has(participant),
+    }
   }
+}
+
+/** What a space was at an envelope, as far as the log does not tell at once. */
+export interface Checkpoint extends FoldsCheckpoint {
+  readonly presence: PresenceSnapshot
+  readonly folding: FoldingCheckpoint
 }

@@ -1,14 +1,14 @@
 import type { VNode } from 'preact'
 import { useEffect, useReducer, useState } from 'preact/hooks'
-import { firstCode, takeCode } from '../connect/one-time-link.js'
-import { forgetToken, keepToken, keptToken, latestSpace, type Place } from '../connect/place.js'
+import { consumeCode, firstCode } from '../connect/one-time-link.js'
 import { Session } from '../connect/session.js'
+import { loadLastSpace, loadToken, type Place, removeToken, saveToken } from '../connect/storage.js'
 import { readRoute, writeRoute } from '../model/index.js'
-import { Entrance, url } from './entrance.js'
-import { useKept } from './hooks.js'
+import { useStored } from './shared/hooks.js'
+import { Entrance, url } from './sign-in.js'
 import { SpacePage } from './space-page.js'
 
-/** The page: asks who somebody is, then shows the space. */
+/** The root component: the sign-in, then the space. */
 export function App(): VNode {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   const [session, setSession] = useState<Session | undefined>()
@@ -16,7 +16,7 @@ export function App(): VNode {
   const [code, setCode] = useState(firstCode)
   /** Where one was when a link was opened. */
   const [before, setBefore] = useState<Place | undefined>()
-  const [theme, setTheme] = useKept('meup-theme', 'auto')
+  const [theme, setTheme] = useStored('meup-theme', 'auto')
 
   const show = (next: Session | undefined): void => {
     session?.close()
@@ -25,13 +25,13 @@ export function App(): VNode {
   }
   const enter = (place: Place): void => show(new Session(place, () => redraw()))
   const leave = (): void => {
-    if (session !== undefined) forgetToken(session.place.space)
+    if (session !== undefined) removeToken(session.place.space)
     show(undefined)
   }
 
   useEffect(() => {
     const turned = (): void => {
-      const next = takeCode()
+      const next = consumeCode()
       if (next !== undefined) {
         setBefore(session?.place)
         show(undefined)
@@ -45,7 +45,7 @@ export function App(): VNode {
   useEffect(() => {
     const { space } = route
     if (space === undefined || session?.place.space === space) return
-    const token = keptToken(space)
+    const token = loadToken(space)
     if (token !== undefined) enter({ url, space, token })
     else if (session !== undefined) show(undefined)
   }, [route.space])
@@ -55,8 +55,8 @@ export function App(): VNode {
   const { stage } = session ?? {}
   useEffect(() => {
     if (session === undefined || stage === undefined) return
-    if (stage.at === 'live') keepToken(session.place)
-    if (stage.at === 'ended' && stage.isRefused) forgetToken(session.place.space)
+    if (stage.at === 'live') saveToken(session.place)
+    if (stage.at === 'ended' && stage.isRefused) removeToken(session.place.space)
   }, [session, stage])
 
   const isTurnedAway = stage?.at === 'ended' && stage.isRefused && session?.present.log.last === 0
@@ -76,8 +76,8 @@ export function App(): VNode {
         }}
         stay={() => {
           setCode(undefined)
-          const space = latestSpace()
-          const token = keptToken(space)
+          const space = loadLastSpace()
+          const token = loadToken(space)
           const place = before ?? (token !== undefined ? { url, space, token } : undefined)
           if (place !== undefined) enter(place)
         }}

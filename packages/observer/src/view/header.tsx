@@ -1,12 +1,14 @@
 import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { listSpaces } from '../connect/http.js'
 import type { Detail, Session } from '../connect/session.js'
-import { sizeText } from '../model/index.js'
-import { AuditBadge } from './audit-badge.js'
-import { useNow } from './hooks.js'
-import { Icon } from './icon.js'
-import { SpaceSwitch } from './space-switch.js'
+import { saveToken } from '../connect/storage.js'
+import { sizeText, writeRoute } from '../model/index.js'
+import { AuditBadge } from './audit/audit-badge.js'
+import { useNow } from './shared/hooks.js'
+import { IconButton } from './shared/parts.js'
 
-export interface HeaderProps {
+interface HeaderProps {
   readonly session: Session
   readonly theme: string
   readonly setTheme: (theme: string) => void
@@ -35,7 +37,7 @@ export function Header({ session, theme, setTheme, show, leave, help }: HeaderPr
         <span class="dim">Thoughts</span>
         <select
           value={session.detail}
-          disabled={session.desk === undefined}
+          disabled={session.client === undefined}
           onChange={(event) => show(event.currentTarget.value as Detail)}
         >
           <option value="full">all</option>
@@ -43,14 +45,7 @@ export function Header({ session, theme, setTheme, show, leave, help }: HeaderPr
           <option value="none">none</option>
         </select>
       </label>
-      <button
-        type="button"
-        title={`Theme: ${name}`}
-        aria-label={`Theme: ${name}`}
-        onClick={() => setTheme(next)}
-      >
-        <Icon sign={name} />
-      </button>
+      <IconButton sign={name} label={`Theme: ${name}`} onClick={() => setTheme(next)} />
       <button type="button" title="Keys" aria-label="Help" onClick={help}>
         ?
       </button>
@@ -90,5 +85,37 @@ function Hidden({ session }: { session: Session }): VNode | null {
     <span class="dim" title="What the gateway kept back from this connection">
       hidden {envelopes.toLocaleString('en')} · {sizeText(bytes)} saved
     </span>
+  )
+}
+
+/** The name of the space, and the way to others that the same token opens. */
+function SpaceSwitch({ session }: { session: Session }): VNode {
+  const { place, stage } = session
+  const [spaces, setSpaces] = useState<readonly string[]>([])
+  const isLive = stage.at === 'live'
+  useEffect(() => {
+    if (!isLive) return
+    listSpaces(place.url, place.token).then(setSpaces, (error: unknown) =>
+      console.info('the spaces of this token are not known:', error),
+    )
+  }, [place, isLive])
+  if (spaces.length < 2) return <strong class="space">{place.space}</strong>
+  return (
+    <select
+      class="space"
+      aria-label="Space"
+      value={place.space}
+      onChange={(event) => {
+        const space = event.currentTarget.value
+        saveToken({ ...place, space })
+        location.hash = writeRoute({ space })
+      }}
+    >
+      {spaces.map((space) => (
+        <option key={space} value={space}>
+          {space}
+        </option>
+      ))}
+    </select>
   )
 }

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { Checkbox, CloseDialog, Dialog } from './shared/parts.js'
 
 const keys = [
   ['j k', 'next, previous line'],
@@ -18,17 +18,15 @@ const keys = [
   ['Escape', 'close what is open'],
 ] as const
 
-export interface HelpProps {
+interface HelpProps {
   readonly hasKeys: boolean
   readonly setKeys: (hasKeys: boolean) => void
   readonly close: () => void
 }
 
 export function Help({ hasKeys, setKeys, close }: HelpProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
   return (
-    <dialog class="help" ref={dialog} onClose={close} aria-label="Keys">
+    <Dialog label="Keys" close={close}>
       <h2>Keys</h2>
       <dl>
         {keys.map(([key, meaning]) => (
@@ -42,13 +40,10 @@ export function Help({ hasKeys, setKeys, close }: HelpProps): VNode {
           </div>
         ))}
       </dl>
-      <label class="check">
-        <input type="checkbox" checked={hasKeys} onChange={(event) => setKeys(event.currentTarget.checked)} />
+      <Checkbox checked={hasKeys} set={setKeys}>
         Use these keys
-      </label>
-      <button type="button" onClick={() => dialog.current?.close()}>
-        Close
-      </button>
-    </dialog>
+      </Checkbox>
+      <CloseDialog />
+    </Dialog>
   )
 }

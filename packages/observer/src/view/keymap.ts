@@ -1,12 +1,10 @@
-import type { RowList, Slot, SpaceModel } from '../model/index.js'
-import { amendAddress } from './address.js'
-import { arrowKeys, foldKeys } from './fold-keys.js'
-import type { Keymap } from './keys.js'
-import { type ViewName, views } from './view.js'
+import { contextParent } from '@meup/protocol'
+import type { Level, RowList, Slot, SpaceModel } from '../model/index.js'
+import { updateAddress } from './shared/hooks.js'
+import { type ViewName, views } from './view-tabs.js'
 
-/** What keys can do on the page of a space. */
-export interface Actions {
-  readonly space: string
+/** What the keys of the page act on. */
+interface Actions {
   readonly model: SpaceModel
   /** The lines that the keys move through. */
   readonly list: RowList
@@ -31,7 +29,7 @@ export interface Actions {
   redraw(): void
 }
 
-export function keymapOf(actions: Actions): Keymap {
+export function createKeymap(actions: Actions): Keymap {
   const { list, at, goTo } = actions
   const { slots } = list
   const move = (by: number): void => goTo(Math.min(Math.max(at + by, 0), slots.length - 1))
@@ -55,7 +53,7 @@ export function keymapOf(actions: Actions): Keymap {
   return actions.view === 'stream' ? keymap : { ...keymap, ...arrowKeys(keymap) }
 }
 
-/** A button of the line that has the focus, and of no other: nobody decides on what they do not look at. */
+/** Presses a button of the focused line only, so that a key never decides on a line that is not in view. */
 const press = (key: string): void =>
   document.activeElement
     ?.closest('[aria-current="true"]')
@@ -64,6 +62,79 @@ const press = (key: string): void =>
 
 /** The address bar has it in any case; some browsers keep the clipboard to themselves. */
 function copyLink(slot: Slot | undefined): void {
-  amendAddress({ seq: slot?.envelope.seq })
+  updateAddress({ seq: slot?.envelope.seq })
   navigator.clipboard?.writeText(location.href).catch((error: unknown) => console.info('not copied:', error))
+}
+
+/** `l` opens a context step by step, `h` closes it, and goes from a closed one to the one around it. */
+function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
+  const slot = list.slots[at]
+  const context = slot?.context ?? slot?.envelope.context
+  const toHeading = (of: string): void =>
+    goTo(list.slots.findIndex((each) => each.type === 'heading' && each.context === of))
+  const choose = (level: Level): void => {
+    if (context === undefined) return
+    model.choose(context, level)
+    redraw()
+  }
+  const close = (): void => {
+    if (context === undefined) return
+    if (slot?.type === 'heading' && model.getLevel(context) === 'closed') {
+      const outer = contextParent(context)
+      if (outer !== undefined) toHeading(outer)
+      return
+    }
+    choose('closed')
+    toHeading(context)
+  }
+  const all = (level: Level): void => {
+    model.chooseAll(level)
+    redraw()
+  }
+  return {
+    l: () => choose(context !== undefined && model.getLevel(context) === 'closed' ? 'some' : 'all'),
+    h: close,
+    ']': () => all('all'),
+    '[': () => all('closed'),
+  }
+}
+
+/** In trees the arrows do what the letters do. */
+function arrowKeys(keymap: Keymap): Keymap {
+  const arrows = { ArrowDown: 'j', ArrowUp: 'k', ArrowRight: 'l', ArrowLeft: 'h' }
+  return Object.fromEntries(
+    Object.entries(arrows).flatMap(([arrow, letter]) => {
+      const act = keymap[letter]
+      return act === undefined ? [] : [[arrow, act]]
+    }),
+  )
+}
+
+/** What the keys of the page do, by the key. */
+export type Keymap = Readonly<Record<string, () => void>>
+
+/** Whether somebody is writing, or has a dialog before them. */
+const isElsewhere = (target: EventTarget | null): boolean =>
+  target instanceof Element &&
+  target.closest('input:not([type=range], [type=checkbox]), textarea, select, dialog') !== null
+
+/** Listens to keys without modifiers. Returns a function that stops listening. */
+export function listenToKeys(keymap: () => Keymap): () => void {
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+    if (isElsewhere(event.target)) {
+      if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur()
+      return
+    }
+    const isButton =
+      (event.key === 'Enter' || event.key === ' ') &&
+      event.target instanceof Element &&
+      event.target.closest('button')
+    const act = keymap()[event.key]
+    if (act === undefined || isButton) return
+    event.preventDefault()
+    act()
+  }
+  addEventListener('keydown', pressed)
+  return () => removeEventListener('keydown', pressed)
 }

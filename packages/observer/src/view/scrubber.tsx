@@ -2,21 +2,21 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { speeds } from '../connect/time-travel.js'
 import { countText, momentText } from '../model/index.js'
-import { amendAddress } from './address.js'
-import { useDesk } from './desk.js'
-import { Icon } from './icon.js'
+import { updateAddress } from './shared/hooks.js'
+import { IconButton } from './shared/parts.js'
+import { useSpace } from './shared/use-space.js'
 
 /** Milliseconds that a moment is looked at before the address names it: browsers take only so many changes. */
-const settledMs = 400
+const addressDelayMs = 400
 
-export interface ScrubberProps {
+interface ScrubberProps {
   /** Seq of the moment that the address names; absent = the present. */
   readonly linked: number | undefined
 }
 
 /** Where in time the reader is, and the way to any other moment. */
 export function Scrubber({ linked }: ScrubberProps): VNode {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { time, present } = session
   const { first, last } = present.log
   const { seq, isPast, isPlaying } = time
@@ -28,28 +28,23 @@ export function Scrubber({ linked }: ScrubberProps): VNode {
   const moment = shown === undefined ? '' : momentText(shown.ts)
   return (
     <fieldset class={`scrubber ${isPast ? 'past' : ''}`} aria-label="Time">
-      <button
-        type="button"
-        title="To the beginning"
-        aria-label="To the beginning"
+      <IconButton
+        sign="start"
+        label="To the beginning"
         disabled={last === 0}
         onClick={() => time.toStart()}
-      >
-        <Icon sign="start" />
-      </button>
-      <button
-        type="button"
+      />
+      <IconButton
+        sign={isRunning ? 'stop' : 'play'}
+        label={isRunning ? 'Stop' : 'Play'}
         title={isRunning ? 'Stop (space)' : 'Play (space)'}
-        aria-label={isRunning ? 'Stop' : 'Play'}
         disabled={last === 0}
-        onClick={() => time.turn()}
-      >
-        <Icon sign={isRunning ? 'stop' : 'play'} />
-      </button>
+        onClick={() => time.togglePlay()}
+      />
       <select
         aria-label="Speed"
         value={time.speed}
-        onChange={(event) => time.pace(Number(event.currentTarget.value))}
+        onChange={(event) => time.setSpeed(Number(event.currentTarget.value))}
       >
         {speeds.map((speed) => (
           <option key={speed} value={speed}>
@@ -89,7 +84,7 @@ export function Scrubber({ linked }: ScrubberProps): VNode {
 
 /** The moment that the address names is shown when it is loaded; then the address names the one that is. */
 function useMoment(linked: number | undefined): void {
-  const { session } = useDesk()
+  const { session } = useSpace()
   const { time, present } = session
   const wanted = useRef<number | undefined>(undefined)
   useEffect(() => {
@@ -113,7 +108,7 @@ function useMoment(linked: number | undefined): void {
   useEffect(() => {
     if (isPast) wanted.current = undefined
     if (wanted.current !== undefined) return
-    const timer = setTimeout(() => amendAddress({ moment: isPast ? seq : undefined }), settledMs)
+    const timer = setTimeout(() => updateAddress({ moment: isPast ? seq : undefined }), addressDelayMs)
     return () => clearTimeout(timer)
   }, [isPast, seq])
 }

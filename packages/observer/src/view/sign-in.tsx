@@ -1,8 +1,94 @@
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
-import type { Place } from '../connect/place.js'
+import { useEffect, useState } from 'preact/hooks'
+import { listSpaces } from '../connect/http.js'
+import { exchange, type Invitation } from '../connect/one-time-link.js'
+import { hasOtherToken, loadLastSpace, loadToken, type Place } from '../connect/storage.js'
+import { Alert } from './shared/parts.js'
 
-export interface SignInProps {
+/** The gateway that has served the page. */
+export const url = location.origin
+
+interface EntranceProps {
+  /** One-time code to be exchanged. */
+  readonly code: string | undefined
+  /** Space that the address names. */
+  readonly space: string | undefined
+  /** Why there is no session. */
+  readonly problem: string | undefined
+  readonly enter: (place: Place) => void
+  /** Goes on as before the link was opened. */
+  readonly stay: () => void
+}
+
+/** Signs in: with a link, with a token, or as a guest. */
+export function Entrance({ code, space, problem, enter, stay }: EntranceProps): VNode {
+  const [isBusy, setBusy] = useState(code !== undefined)
+  const [requestError, setRequestError] = useState<string | undefined>()
+  const [invitation, setInvitation] = useState<Invitation | undefined>()
+  const [offer, setOffer] = useState<{ readonly spaces: readonly string[]; readonly token?: string }>()
+
+  const during = (what: string, work: () => Promise<void>): void => {
+    setBusy(true)
+    setRequestError(undefined)
+    work()
+      .catch((error: unknown) => setRequestError(`${what}: ${formatLoginError(error)}`))
+      .finally(() => setBusy(false))
+  }
+  useEffect(() => {
+    if (code === undefined) return
+    during('The link does not open', async () => {
+      const opened = await exchange(url, code)
+      if (hasOtherToken(opened.place)) setInvitation(opened)
+      else enter(opened.place)
+    })
+  }, [code])
+
+  if (invitation !== undefined) {
+    const { place, participant } = invitation
+    return <OtherName space={place.space} participant={participant} enter={() => enter(place)} stay={stay} />
+  }
+
+  if (offer !== undefined) {
+    const { spaces, token } = offer
+    return (
+      <SpaceChoice
+        spaces={spaces}
+        choose={(chosen) => enter({ url, space: chosen, ...(token !== undefined && { token }) })}
+        back={() => setOffer(undefined)}
+      />
+    )
+  }
+  return (
+    <SignIn
+      key={space}
+      space={space ?? loadLastSpace()}
+      problem={requestError ?? problem}
+      isBusy={isBusy}
+      enter={(given) => {
+        const { space: named, token = named && loadToken(named) } = given
+        const known = token === undefined ? {} : { token }
+        if (named !== undefined) {
+          enter({ url, space: named, ...known })
+          return
+        }
+        during('No space is open to you', async () => {
+          const spaces = await listSpaces(url, token)
+          const [only] = spaces
+          if (spaces.length === 1 && only !== undefined) enter({ url, space: only, ...known })
+          else setOffer({ spaces, ...known })
+        })
+      }}
+    />
+  )
+}
+
+/** `fetch` says nothing that helps where there is no gateway. */
+const formatLoginError = (error: unknown): string =>
+  error instanceof TypeError ? 'the gateway cannot be reached; is it running?' : getMessage(error)
+
+const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+interface SignInProps {
   readonly space: string
   /** Why there is no session. */
   readonly problem: string | undefined
@@ -13,7 +99,7 @@ export interface SignInProps {
 }
 
 /** Asks who somebody is. The token goes to the gateway alone, and is kept in this tab. */
-export function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
+function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
   const [space, setSpace] = useState(known)
   const [token, setToken] = useState('')
   return (
@@ -26,11 +112,7 @@ export function SignIn({ space: known, problem, isBusy, enter }: SignInProps): V
         }}
       >
         <h1>Enter a space</h1>
-        {problem !== undefined && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        {problem !== undefined && <Alert>{problem}</Alert>}
         <label>
           Token
           <input
@@ -68,14 +150,14 @@ export function SignIn({ space: known, problem, isBusy, enter }: SignInProps): V
   )
 }
 
-export interface SpaceChoiceProps {
+interface SpaceChoiceProps {
   readonly spaces: readonly string[]
   readonly choose: (space: string) => void
   readonly back: () => void
 }
 
 /** Where a token opens several spaces. */
-export const SpaceChoice = ({ spaces, choose, back }: SpaceChoiceProps): VNode => (
+const SpaceChoice = ({ spaces, choose, back }: SpaceChoiceProps): VNode => (
   <main class="sign-in">
     <div class="card">
       <h1>Which space?</h1>
@@ -95,15 +177,15 @@ export const SpaceChoice = ({ spaces, choose, back }: SpaceChoiceProps): VNode =
   </main>
 )
 
-export interface OtherNameProps {
+interface OtherNameProps {
   readonly space: string
   readonly participant: string
   readonly enter: () => void
   readonly stay: () => void
 }
 
-/** A link may come from anybody: nobody is to speak under another name without noticing. */
-export const OtherName = ({ space, participant, enter, stay }: OtherNameProps): VNode => (
+/** A link may come from anybody, so a change of identity has to be confirmed. */
+const OtherName = ({ space, participant, enter, stay }: OtherNameProps): VNode => (
   <main class="sign-in">
     <div class="card">
       <h1>

@@ -1,33 +1,32 @@
 import { ToolError } from '@meup/agent-sdk/watch'
 import type { ComponentType, VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type Detail, reasonOf, type Session } from '../connect/session.js'
+import { formatError } from '../connect/http.js'
+import type { Detail, Session } from '../connect/session.js'
 import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
-import { amendAddress } from './address.js'
-import { Announcements } from './announcements.js'
-import { type Desk, DeskProvider } from './desk.js'
-import { Empty, NothingPasses } from './empty.js'
+import { Inspector } from './audit/inspector.js'
+import { Lanes } from './conversation/lanes.js'
+import { MessageBox } from './conversation/message-box.js'
+import { Stream } from './conversation/stream.js'
+import { Waterfall } from './conversation/waterfall.js'
+import { Filters } from './filters/filters.js'
+import { HiddenList } from './filters/hidden-list.js'
+import { SearchBar } from './filters/search-bar.js'
 import { Header } from './header.js'
 import { Help } from './help.js'
-import { useCatchingUp, useKept } from './hooks.js'
-import { Inspector } from './inspector.js'
-import { keymapOf } from './keymap.js'
-import { type Keymap, listenToKeys } from './keys.js'
-import { Lanes } from './lanes.js'
-import { useLens } from './lens.js'
-import { MessageBox } from './message-box.js'
-import { PersonPanel } from './person.js'
-import { useKeptPlace } from './place.js'
+import { createKeymap, type Keymap, listenToKeys } from './keymap.js'
+import { People } from './participants/people.js'
+import { PersonPanel } from './participants/person.js'
+import { useScrollPosition } from './scroll-position.js'
 import { Scrubber } from './scrubber.js'
-import { SearchBar } from './search-bar.js'
-import { Side, toFilters } from './side.js'
-import { StatusLine } from './status-line.js'
-import { Stream } from './stream.js'
-import type { ViewHandle, ViewName, ViewProps } from './view.js'
-import { panelId, tabId, useView, ViewTabs } from './view-tabs.js'
-import { Waterfall } from './waterfall.js'
+import { updateAddress, useCatchingUp, useStored } from './shared/hooks.js'
+import { type SpaceActions, SpaceProvider } from './shared/use-space.js'
+import { useViewFilter } from './shared/view-filter.js'
+import type { RowsHandle, ViewProps } from './shared/virtual-rows.js'
+import { Announcements, StatusLine } from './status-line.js'
+import { panelId, tabId, useView, type ViewName, ViewTabs } from './view-tabs.js'
 
-export interface SpacePageProps {
+interface SpacePageProps {
   readonly session: Session
   readonly theme: string
   readonly setTheme: (theme: string) => void
@@ -39,13 +38,13 @@ export interface SpacePageProps {
   readonly redraw: () => void
 }
 
-/** So few events, and nobody has said or thought anything. */
+/** Whether there are only a few events, and no messages or reasoning. */
 function isQuiet(list: RowList): boolean {
   const isEvent = (row: Row): boolean => row.type === 'said' && row.tone === 'event'
-  return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.rowOf(slot)))
+  return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
 }
 
-const viewOf: Readonly<Record<ViewName, ComponentType<ViewProps>>> = {
+const viewComponents: Readonly<Record<ViewName, ComponentType<ViewProps>>> = {
   stream: Stream,
   lanes: Lanes,
   waterfall: Waterfall,
@@ -53,7 +52,7 @@ const viewOf: Readonly<Record<ViewName, ComponentType<ViewProps>>> = {
 
 const nextDetail: Readonly<Record<Detail, Detail>> = { full: 'boundaries', boundaries: 'none', none: 'full' }
 
-/** A space: who is in it, what happens, and what there is to decide. */
+/** The page of a space: participants, stream, proposals, and the panels beside them. */
 export function SpacePage({
   session,
   theme,
@@ -67,40 +66,40 @@ export function SpacePage({
   /** Key of the line that the keys are for. */
   const [current, setCurrent] = useState<string | undefined>()
   /** Id of the envelope in the inspector. */
-  const [looked, setLooked] = useState<string | undefined>()
+  const [inspectedId, setInspectedId] = useState<string | undefined>()
   /** Id of the participant that is looked at. */
-  const [met, setMet] = useState<string | undefined>()
+  const [shownParticipant, setShownParticipant] = useState<string | undefined>()
   const [isSearching, setSearching] = useState(() => readRoute(location.hash).query !== undefined)
-  const [trouble, setTrouble] = useState<string | undefined>()
+  const [requestError, setRequestError] = useState<string | undefined>()
   const [isHelpOpen, setHelpOpen] = useState(false)
-  const [keys, setKeys] = useKept('meup-keys', 'on')
-  const shown = useRef<ViewHandle | undefined>(undefined)
+  const [keys, setKeys] = useStored('meup-keys', 'on')
+  const shown = useRef<RowsHandle | undefined>(undefined)
   const [view, turn] = useView()
-  const View = viewOf[view]
-  const isLive = session.desk !== undefined
-  const envelope = looked === undefined ? undefined : model.log.get(looked)
+  const View = viewComponents[view]
+  const isLive = session.client !== undefined
+  const envelope = inspectedId === undefined ? undefined : model.log.get(inspectedId)
 
   const act = useCallback((what: string, work: () => Promise<unknown>): void => {
-    setTrouble(undefined)
+    setRequestError(undefined)
     work().catch((error: unknown) => {
       // What a tool says is in the stream.
-      if (!(error instanceof ToolError)) setTrouble(`${what}: ${reasonOf(error)}`)
+      if (!(error instanceof ToolError)) setRequestError(`${what}: ${formatError(error)}`)
     })
   }, [])
-  const lens = useLens(session, act, redraw)
-  useKeptPlace(session, shown)
+  const viewFilter = useViewFilter(session, act, redraw)
+  useScrollPosition(session, shown)
   useCatchingUp(model, redraw)
   // Lines of the stream are drawn again only when this is another one.
-  const desk = useMemo<Desk>(
+  const space = useMemo<SpaceActions>(
     () => ({
       session,
       isLive,
       can: (draft) => session.can(draft),
       select: setCurrent,
-      look(id) {
-        setMet(undefined)
-        setLooked(id)
-        amendAddress({ seq: session.model.log.get(id)?.seq })
+      inspect(id) {
+        setShownParticipant(undefined)
+        setInspectedId(id)
+        updateAddress({ seq: session.model.log.get(id)?.seq })
         session.model.unfold(id)
         const key = shown.current?.reveal(id)
         if (key !== undefined) setCurrent(key)
@@ -113,21 +112,21 @@ export function SpacePage({
         session.model.choose(context, 'all')
         redraw()
       },
-      meet: setMet,
-      lens,
+      showParticipant: setShownParticipant,
+      viewFilter,
       act,
     }),
     [session, isLive, session.rights],
   )
   const leaveEnvelope = (): void => {
-    setLooked(undefined)
-    amendAddress({ seq: undefined })
+    setInspectedId(undefined)
+    updateAddress({ seq: undefined })
   }
   const goTo = (index: number): void => {
     const slot = shown.current?.list.slots[index]
     if (slot === undefined) return
     setCurrent(slot.key)
-    if (looked !== undefined) setLooked(slot.envelope.id)
+    if (inspectedId !== undefined) setInspectedId(slot.envelope.id)
     shown.current?.focus(index)
   }
   const toPending = (): void => {
@@ -138,13 +137,13 @@ export function SpacePage({
   const seqAt = (key: string | undefined): number | undefined =>
     shown.current?.list.slots.find((slot) => slot.key === key)?.envelope.seq
   const show = (detail: Detail): void =>
-    desk.act('What is shown could not be changed', () => session.show(detail))
+    space.act('What is shown could not be changed', () => session.setDetail(detail))
 
   const found = linked === undefined ? undefined : model.log.at(linked)?.id
   const isAbsent = linked !== undefined && found === undefined && model.log.covers(linked)
   useEffect(() => {
-    if (found !== undefined) desk.look(found)
-    if (isAbsent) setTrouble(`#${linked} is not for you, or was cut by you`)
+    if (found !== undefined) space.inspect(found)
+    if (isAbsent) setRequestError(`#${linked} is not for you, or was cut by you`)
   }, [linked, found, isAbsent])
 
   const keymap = useRef<() => Keymap>(() => ({}))
@@ -153,40 +152,47 @@ export function SpacePage({
     const { slots } = list
     const at = slots.findIndex(({ key }) => key === current)
     const actions = {
-      ...{ space: session.place.space, model, list, view, at, goTo, toPending, redraw },
+      ...{ model, list, view, at, goTo, toPending, redraw },
       inspect: () => {
         const id = slots[at]?.envelope.id
-        if (id !== undefined) desk.look(id)
+        if (id !== undefined) space.inspect(id)
       },
       toEnd: () => {
         session.time.toPresent()
         shown.current?.toEnd()
       },
-      playOrStop: () => session.time.turn(),
+      playOrStop: () => session.time.togglePlay(),
       turn,
       turnThoughts: () => show(nextDetail[session.detail]),
       search: () => setSearching(true),
       toFilters,
       help: () => setHelpOpen(true),
     }
-    const close = (): void => (met === undefined ? leaveEnvelope() : setMet(undefined))
-    return { Escape: close, ...(keys === 'on' && keymapOf(actions)) }
+    const close = (): void =>
+      shownParticipant === undefined ? leaveEnvelope() : setShownParticipant(undefined)
+    return { Escape: close, ...(keys === 'on' && createKeymap(actions)) }
   }
   useEffect(() => listenToKeys(() => keymap.current()), [])
 
   return (
-    <DeskProvider value={desk}>
+    <SpaceProvider value={space}>
       <div
-        class={`page ${envelope === undefined && met === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'}`}
+        class={`page ${envelope === undefined && shownParticipant === undefined ? '' : 'inspecting'} ${isLive ? '' : 'offline'}`}
       >
         <Header {...{ session, theme, setTheme, show, leave }} help={() => setHelpOpen(true)} />
-        <Side met={met} />
+        <div class="side">
+          <People shownParticipant={shownParticipant} />
+          <Filters />
+          <HiddenList />
+        </div>
         <main>
           <ViewTabs view={view} turn={turn} />
           <div class="view" role="tabpanel" id={panelId} aria-labelledby={tabId(view)}>
-            {isFiltering(model.lens.filter) && model.lists.stream.slots.length === 0 ? (
-              <NothingPasses widen={lens.widen} />
-            ) : isQuiet(model.lists.stream) && !isFiltering(model.lens.filter) && !session.time.isPast ? (
+            {isFiltering(model.viewFilter.filter) && model.lists.stream.slots.length === 0 ? (
+              <NothingPasses widen={viewFilter.widen} />
+            ) : isQuiet(model.lists.stream) &&
+              !isFiltering(model.viewFilter.filter) &&
+              !session.time.isPast ? (
               <Empty session={session} />
             ) : (
               <View
@@ -207,18 +213,24 @@ export function SpacePage({
               }}
               close={() => {
                 setSearching(false)
-                lens.find('')
+                viewFilter.find('')
               }}
             />
           )}
           <footer>
-            <StatusLine {...{ session, trouble, leave, redraw }} toPending={toPending} />
+            <StatusLine {...{ session, requestError, leave, redraw }} toPending={toPending} />
             <Scrubber linked={moment} />
             <MessageBox />
           </footer>
         </main>
-        {met !== undefined && <PersonPanel key={met} id={met} close={() => setMet(undefined)} />}
-        {met === undefined && envelope !== undefined && (
+        {shownParticipant !== undefined && (
+          <PersonPanel
+            key={shownParticipant}
+            id={shownParticipant}
+            close={() => setShownParticipant(undefined)}
+          />
+        )}
+        {shownParticipant === undefined && envelope !== undefined && (
           <Inspector envelope={envelope} close={leaveEnvelope} />
         )}
         {isHelpOpen && (
@@ -230,6 +242,57 @@ export function SpacePage({
         )}
         <Announcements model={model} />
       </div>
-    </DeskProvider>
+    </SpaceProvider>
   )
 }
+
+/** Puts the focus on the first filter. */
+const toFilters = (): void => document.querySelector<HTMLElement>('.filters button')?.focus()
+
+/** What there is to do where there is nothing to see. */
+function Empty({ session }: { session: Session }): VNode {
+  const { stage, place } = session
+  if (stage.at === 'connecting') {
+    return (
+      <p class="empty dim" role="status">
+        Connecting to {place.space}…
+      </p>
+    )
+  }
+  if (stage.at === 'ended') {
+    return (
+      <div class="empty">
+        <h2>The space cannot be reached</h2>
+        <p>
+          Look whether the gateway runs, and whether this machine reaches it. What you have written is kept.
+        </p>
+        <button type="button" class="primary" onClick={() => void session.reconnect()}>
+          Try again
+        </button>
+      </div>
+    )
+  }
+  return (
+    <div class="empty">
+      <h2>Nothing has happened here yet</h2>
+      <p>Say something below, or join from a terminal, in the folder of the space:</p>
+      <pre>meup join</pre>
+      <p>From another machine, with a token of your own:</p>
+      <pre>
+        MEUP_TOKEN=… meup join --url {place.url} --space {place.space}
+      </pre>
+      <p class="dim">Whatever is said, thought and done in {place.space} shows here as it happens.</p>
+    </div>
+  )
+}
+
+/** Where a reader's own filter lets nothing through. */
+const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
+  <div class="empty">
+    <h2>Nothing of it matchesFilter your filter</h2>
+    <p>What comes and matchesFilter shows here.</p>
+    <button type="button" class="primary" onClick={widen}>
+      Show everything
+    </button>
+  </div>
+)

@@ -1,22 +1,24 @@
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Session } from '../connect/session.js'
-import { useNow } from './hooks.js'
+import type { SpaceModel } from '../model/index.js'
+import { useNow } from './shared/hooks.js'
+import { memo } from './shared/parts.js'
 
 /** Milliseconds that a notice stays. */
 const noticeMs = 8000
 
-export interface StatusLineProps {
+interface StatusLineProps {
   readonly session: Session
   /** What did not work. */
-  readonly trouble: string | undefined
+  readonly requestError: string | undefined
   readonly toPending: () => void
   readonly leave: () => void
   readonly redraw: () => void
 }
 
 /** What waits for a decision, what went wrong, and what the connection has just done. */
-export function StatusLine({ session, trouble, toPending, leave, redraw }: StatusLineProps): VNode {
+export function StatusLine({ session, requestError, toPending, leave, redraw }: StatusLineProps): VNode {
   const { notice, stage } = session
   useEffect(() => {
     if (notice === undefined) return
@@ -35,9 +37,9 @@ export function StatusLine({ session, trouble, toPending, leave, redraw }: Statu
           ⚠ {pending} pending
         </button>
       )}
-      {trouble !== undefined && (
+      {requestError !== undefined && (
         <span class="problem" role="alert">
-          {trouble}
+          {requestError}
         </span>
       )}
       {stage.at === 'ended' && (
@@ -50,7 +52,7 @@ export function StatusLine({ session, trouble, toPending, leave, redraw }: Statu
               Sign in again
             </button>
           ) : (
-            <button type="button" onClick={() => void session.again()}>
+            <button type="button" onClick={() => void session.reconnect()}>
               Try again
             </button>
           )}
@@ -60,3 +62,26 @@ export function StatusLine({ session, trouble, toPending, leave, redraw }: Statu
     </p>
   )
 }
+
+/** Milliseconds between two announcements. */
+const announceMs = 2000
+
+/**
+ * Tells those who do not see the page what began, what ended and what is asked for; never more often than that. It is not
+ * drawn again for anything else: each time a text is set, even the same, it may be read out.
+ */
+export const Announcements = memo(({ model }: { model: SpaceModel }): VNode => {
+  const [text, setText] = useState('')
+  useEffect(() => {
+    const timer = setInterval(() => {
+      const news = model.live.drainAnnouncements()
+      if (news !== '') setText(news)
+    }, announceMs)
+    return () => clearInterval(timer)
+  }, [model])
+  return (
+    <p class="unseen" role="status" aria-live="polite">
+      {text}
+    </p>
+  )
+})

@@ -1,8 +1,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { readRoute } from '../model/index.js'
-import { amendAddress } from './address.js'
-import { type ViewName, viewNamed, views } from './view.js'
+import { updateAddress } from './shared/hooks.js'
 
 const labels: Readonly<Record<ViewName, { readonly mark: string; readonly title: string }>> = {
   stream: { mark: '≡', title: 'Everything in its order' },
@@ -19,7 +18,7 @@ export function useView(): readonly [ViewName, (view: ViewName) => void] {
     return () => removeEventListener('hashchange', turned)
   }, [])
   const turn = (next: ViewName): void => {
-    amendAddress({ view: next === 'stream' ? undefined : next })
+    updateAddress({ view: next === 'stream' ? undefined : next })
     setView(next)
   }
   return [view, turn]
@@ -31,7 +30,7 @@ export const tabId = (view: ViewName): string => `view-${view}`
 
 /** Turns from one view to another; the arrows go through them. */
 export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName) => void }): VNode => (
-  <div class="view-tabs" role="tablist" aria-label="Views">
+  <div class="view-tabs" role="tablist" aria-label="SpaceFolds">
     {views.map((each, index) => (
       <button
         key={each}
@@ -58,3 +57,10 @@ export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName
     ))}
   </div>
 )
+
+/** The ways to look at a space. */
+export const views = ['stream', 'lanes', 'waterfall'] as const
+export type ViewName = (typeof views)[number]
+
+/** What the address names; the stream where it names nothing that there is. */
+const viewNamed = (name: string | undefined): ViewName => views.find((each) => each === name) ?? 'stream'

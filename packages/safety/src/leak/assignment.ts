@@ -1,17 +1,14 @@
-import type { Span } from '../span.js'
-import { startOfLine, valuesBelow } from './below.js'
-import type { Detector } from './detector.js'
-import { jointsAt, weak } from './joints.js'
-import { matchAt } from './match-at.js'
-import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './random.js'
-import { valueAt } from './value-at.js'
+import type { Span } from '../spans.js'
+import { jointsAt, startOfLine, valueAt, valuesBelow, weak } from './assignment-values.js'
+import { type Detector, matchAt } from './detector.js'
+import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './looks.js'
 
 /** What makes a name one of something else, as the last word before: keys of tables and caches, marks of pages. */
 const harmless =
   /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|publishable|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|lookup|index|unique|composite|object|hot|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|fingerprint|natural|surrogate|checksum|label)$/i
 
 /** Characters of a name that are looked at. */
-const longestName = 48
+const maxNameChars = 48
 
 /** The name of a rule, in the mark of what was masked. */
 const mark = /\[redacted:[\w-]*$/
@@ -158,7 +155,7 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
     for (const word of found) {
       const closed = matchAt(ending, text, word.end)
       if (closed === undefined) continue
-      const before = text.slice(Math.max(0, word.start - longestName), word.start)
+      const before = text.slice(Math.max(0, word.start - maxNameChars), word.start)
       const isBehind = mayHoldValue(text, closed)
       const isReversed = reversing.test(before)
       if (!isBehind && !isReversed) continue
@@ -198,7 +195,7 @@ function isHarmless(name: string): boolean {
 }
 
 /** Characters behind a name in which its value begins. */
-const sight = 128
+const lookaheadChars = 128
 /** Of a sentence, or its part: no value follows. */
 const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value))/iy
 /** As values look and words of prose do not, which are without digits, signs and quotes. */
@@ -210,12 +207,12 @@ const endsOddly = /(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])\S*$/
 function mayHoldValue(text: string, from: number): boolean {
   if (matchAt(sentenceOver, text, from) !== undefined) return false
   if (matchAt(/[ \t]*\|/y, text, from) !== undefined) return true
-  const near = text.slice(from, from + sight)
+  const near = text.slice(from, from + lookaheadChars)
   const line = near.indexOf('\n')
   const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
   if (unlikeWords.test(end < 0 ? near : near.slice(0, end))) return true
   // Said in pieces, it may go on; and words may be quoted.
-  return end < 0 && (near.length < sight ? endsOddly.test(near) : near.includes('"'))
+  return end < 0 && (near.length < lookaheadChars ? endsOddly.test(near) : near.includes('"'))
 }
 
 /** Whether the value of a name may stand in the line behind its own: below it, or behind a sign or a command. */

@@ -1,5 +1,5 @@
 import type { LeakAction } from '../settings.js'
-import type { Span } from '../span.js'
+import type { Span } from '../spans.js'
 
 /** What of a text is looked at. */
 interface Look {
@@ -25,4 +25,26 @@ export interface Detector {
   readonly beginsSecrets?: boolean
   /** Finds secrets where such words are, in the order of their starts, or anywhere. */
   find(text: string, words: readonly Span[], look: Look): readonly Span[]
+}
+
+/** How the footer of a key ends: behind it something else begins. */
+const footerEnd = '----'
+
+/** A pattern may stop short: of a token, nothing is left. */
+export const endOfToken = (text: string, end: number): number =>
+  text.endsWith(footerEnd, end) ? end : (matchAt(/(?<=[\w-])[\w-]*/y, text, end) ?? end)
+
+/** Characters of a label, at most. */
+const maxLabelChars = 64
+
+/** Where to go on behind a match and its secret: what has a label may end in the label of another, `key: password: …`. */
+export function behindMatch(text: string, start: number, secret: Span, isFound: boolean): number {
+  const end = isFound ? endOfToken(text, secret.end) : secret.end
+  return secret.start > start ? Math.max(secret.start, end - maxLabelChars) : Math.max(start + 1, end)
+}
+
+/** Where a sticky expression ends that matches at a place. */
+export function matchAt(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at
+  return pattern.test(text) ? pattern.lastIndex : undefined
 }

@@ -1,12 +1,11 @@
+import type { Decoding } from '../decodings/decoding.js'
+import { getDecodings } from '../decodings/decodings.js'
 import { chargeLooks, chargeReading, type Meter } from '../meter.js'
-import { lastFrom, type Span } from '../span.js'
-import type { View } from '../views/view.js'
-import { viewsOf } from '../views/views.js'
-import type { Detector } from './detector.js'
+import { lastFrom, type Span } from '../spans.js'
+import { type Detector, endOfToken } from './detector.js'
 import { compileKeywords, type Words } from './keywords.js'
-import { looksBegun } from './random.js'
+import { looksBegun } from './looks.js'
 import { merge, type Secret } from './secret.js'
-import { endOfToken } from './secret-end.js'
 
 /** A text in which secrets are looked for. */
 export interface Part {
@@ -32,7 +31,7 @@ export function compileFinder(detectors: readonly Detector[]): (part: Part, mete
     for (const [rank, spans] of words) {
       if (detectors[rank]?.beginsSecrets !== true) continue
       for (const { start, end } of spans) {
-        if (start >= seam || end - start < leastOfPrefix || common.test(text.slice(start, end))) continue
+        if (start >= seam || end - start < minPrefixChars || common.test(text.slice(start, end))) continue
         const token = text.slice(start)
         if (!oneToken.test(token) || /[\w-]/.test(text.charAt(start - 1))) continue
         if (looksBegun(token)) found.push({ start, end: text.length, rank })
@@ -42,9 +41,9 @@ export function compileFinder(detectors: readonly Detector[]): (part: Part, mete
   }
 
   return ({ text, seam, isCut }, meter) => {
-    const { certain, joined } = viewsOf(text, meter)
+    const { certain, joined } = getDecodings(text, meter)
     const written = certain[0]
-    const searchIn = (view: View, found: Secret[]): void => {
+    const searchIn = (view: Decoding, found: Secret[]): void => {
       if (view.text === '') return
       const isWanted = (span: Span): boolean => seam === undefined || isAcross(seam, view.origin(span))
       // The seam is at a place of the text as it is written. Where nothing is read on, nothing before it has a say.
@@ -76,13 +75,13 @@ export function compileFinder(detectors: readonly Detector[]): (part: Part, mete
 }
 
 /** Of what tokens begin with, shorter ones begin much else. */
-const leastOfPrefix = 4
+const minPrefixChars = 4
 /** What base64 has of zeros, and names begin with, too. */
 const common = /^(?:(.)\1*|api-|key-)$/i
 const oneToken = /^[\w.+/=~-]+$/
 
 /** Where a secret is, with the rest of its token; but what ends before the seam has its end there. */
-function wholeToken(view: View, secret: Span, seam: number | undefined): Span {
+function wholeToken(view: Decoding, secret: Span, seam: number | undefined): Span {
   const whole = view.origin({ start: secret.start, end: endOfToken(view.text, secret.end) })
   const isDone = seam !== undefined && view.origin(secret).end <= seam
   return isDone ? { start: whole.start, end: Math.min(whole.end, seam) } : whole

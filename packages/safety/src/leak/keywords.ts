@@ -1,5 +1,4 @@
-import { codeAt } from '../code-at.js'
-import type { Span } from '../span.js'
+import { codeAt, type Span } from '../spans.js'
 
 /** Words in a text, by the index of the list that has them, in the order of their starts. */
 export type Words = ReadonlyMap<number, readonly Span[]>

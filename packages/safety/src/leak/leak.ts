@@ -1,11 +1,10 @@
-import type { Finding } from '../guarded.js'
-import { isMarked, marksIn } from '../mark.js'
 import { chargeReading, type Meter } from '../meter.js'
-import { continuationEnd } from '../surroundings.js'
+import type { Finding } from '../settings.js'
+import { continuationEnd } from '../spans.js'
+import { type Beginning, listBeginnings, mayNameGoOn } from '../tail.js'
 import type { Detector } from './detector.js'
 import { compileFinder, type Part } from './finder.js'
-import { type Beginning, beginningsIn, mayNameGoOn } from './seams.js'
-import { merge, redact, type Secret } from './secret.js'
+import { findMarks, isMarked, merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
 export type LeakDetector = (
@@ -16,7 +15,7 @@ export type LeakDetector = (
 
 /** Where secrets overlap, the detector that comes first gives its name; those that block do. */
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
-  const ranked = [...detectors.filter(blocks), ...detectors.filter((each) => !blocks(each))]
+  const ranked = [...detectors.filter(isBlocking), ...detectors.filter((each) => !isBlocking(each))]
   const find = compileFinder(ranked)
   const names = ranked.map(({ name }) => name)
   const known = new Set(names)
@@ -24,7 +23,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
   const secretsIn = (part: Part, meter: Meter): Secret[] => {
     const found = find(part, meter)
     if (found.length === 0) return found
-    const marks = marksIn(part.text, (name) => known.has(name))
+    const marks = findMarks(part.text, (name) => known.has(name))
     return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
@@ -43,7 +42,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
   return (text, before, meter) => {
     chargeReading(meter, text.length)
     const found = secretsIn({ text, isCut: mayNameGoOn(before, text) }, meter)
-    for (const said of before === '' ? [] : beginningsIn(before)) {
+    for (const said of before === '' ? [] : listBeginnings(before)) {
       const start = text.slice(0, continuationEnd(text))
       const across = secretsAcross(said, start, meter)
       const goesOn = start.length < text.length && across.some(({ end }) => end === start.length)
@@ -71,7 +70,7 @@ const sentenceStart = /^(?:[A-Z][a-z]+(?:['\u2019][a-z]+)?[.,;:!?]*(?=\s|$)|[AI]
 const firstWord =
   /^(?:and|are|as|at|be|but|by|can|could|do|does|done|for|from|good|has|have|here|how|if|in|is|it|its|just|let|maybe|need|next|no|not|now|of|ok|okay|on|one|only|or|our|should|since|so|some|still|that|the|their|then|there|these|they|this|those|to|too|two|was|we|well|what|when|where|which|while|will|with|would|yes|yet|you|your|[a-z]{3,}(?:ing|ly))[.,;:!?]*(?=\s|$)/
 
-const blocks = ({ action }: Detector): boolean => action === 'block'
+const isBlocking = ({ action }: Detector): boolean => action === 'block'
 
 /** What of the secrets lies behind the first `length` characters, counted from there. */
 const behind = (length: number, secrets: readonly Secret[]): Secret[] =>

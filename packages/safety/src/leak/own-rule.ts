@@ -1,19 +1,17 @@
 import type { Matcher, RE2JS } from 're2js'
 import { compilePattern } from '../pattern.js'
 import type { SecretRule } from '../settings.js'
-import type { Span } from '../span.js'
-import { surroundings } from '../surroundings.js'
-import type { Detector } from './detector.js'
-import { isPlaceholder } from './placeholder.js'
-import { behindMatch } from './secret-end.js'
+import { type Span, surroundings } from '../spans.js'
+import { behindMatch, type Detector } from './detector.js'
+import { isPlaceholder } from './looks.js'
 
 /** The name of the group around what must not be seen; without it, that is the whole match. */
 const secretGroup = 'secret'
 /** Characters of a match that leaves its span; one that goes on behind them is taken to never end. */
-const longest = 8192
+const maxMatchChars = 8192
 
 /** Finds what the pattern of an operator's rule matches, as RE2 does: around its keywords, or everywhere. */
-export function ownDetector(
+export function createOwnDetector(
   { name, action, pattern, keywords, generic }: SecretRule,
   path: string,
 ): Detector {
@@ -64,7 +62,7 @@ function secretOf(pattern: RE2JS, matcher: Matcher, from: number): Span {
 
 /** Of a match that goes up to the end of its part, which may be longer, or none. */
 function secretFrom(pattern: RE2JS, text: string, start: number): Span | undefined {
-  const rest = text.slice(start, start + longest)
+  const rest = text.slice(start, start + maxMatchChars)
   const matcher = pattern.matcher(rest)
   if (!matcher.lookingAt()) return undefined
   const secret = secretOf(pattern, matcher, start)

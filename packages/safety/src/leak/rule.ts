@@ -1,9 +1,7 @@
 import type { LeakAction } from '../settings.js'
-import type { Span } from '../span.js'
-import type { Detector } from './detector.js'
-import { isPlaceholder } from './placeholder.js'
-import { looksBegun, looksMadeUp, looksRandom } from './random.js'
-import { behindMatch } from './secret-end.js'
+import type { Span } from '../spans.js'
+import { behindMatch, type Detector } from './detector.js'
+import { isPlaceholder, looksBegun, looksMadeUp, looksRandom } from './looks.js'
 
 /** A rule of this package. */
 export interface BuiltInRule {
@@ -35,7 +33,14 @@ const judges = {
     !isPlaceholder(value) && (isTyped(value) || /^(?=.*[A-Za-z])(?=.*[\d!^#&+=%])\S{5,}$/.test(value)),
 }
 
-export function detectorOf({ name, action, pattern, flags = '', keywords, looks }: BuiltInRule): Detector {
+export function createDetector({
+  name,
+  action,
+  pattern,
+  flags = '',
+  keywords,
+  looks,
+}: BuiltInRule): Detector {
   let compiled: RegExp | undefined
   return {
     name,

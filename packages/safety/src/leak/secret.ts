@@ -1,5 +1,4 @@
-import { markOf } from '../mark.js'
-import type { Span } from '../span.js'
+import { lastFrom, type Span } from '../spans.js'
 
 /** What must not be seen, and the place in the list of rules of the one that found it. */
 export interface Secret extends Span {
@@ -25,8 +24,30 @@ export function redact(text: string, secrets: readonly Secret[], names: readonly
   let redacted = ''
   let read = 0
   for (const { start, end, rank } of secrets) {
-    redacted += text.slice(read, start) + markOf(names[rank] ?? '')
+    redacted += text.slice(read, start) + formatMark(names[rank] ?? '')
     read = end
   }
   return redacted + text.slice(read)
+}
+
+/** What stands in place of a secret that `rule` found. */
+const formatMark = (rule: string): string => `[redacted:${rule}]`
+
+const mark = /\[redacted:([a-z0-9-]+)\]/g
+
+/** Where a text has marks of rules that there are; any other is nothing but text. */
+export const findMarks = (text: string, isRule: (name: string) => boolean): Span[] =>
+  Array.from(text.matchAll(mark)).flatMap(({ 0: { length }, 1: name = '', index }) =>
+    isRule(name) ? [{ start: index, end: index + length }] : [],
+  )
+
+const saying = /[\p{L}\p{N}]/u
+
+/** Whether a span of a text has nothing to say beside the mark that it begins or ends in. */
+export function isMarked(text: string, { start, end }: Span, marks: readonly Span[]): boolean {
+  const first = lastFrom(marks, start)
+  const last = lastFrom(marks, end - 1)
+  const from = first !== undefined && first.end > start ? first.end : start
+  const to = last !== undefined && last.end >= end ? last.start : end
+  return (from > start || to < end) && !saying.test(text.slice(from, to))
 }

@@ -1,9 +1,29 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
-import type { CallResult, Dialogue, ModelStep, OfferedTool, ThinkingDelta } from '../../model/dialogue.js'
-import type { ModelOptions } from '../../model/language-model.js'
+import type { CallResult, Dialogue, ModelStep, ThinkingDelta } from '../../model/dialogue.js'
 import type { Remembered } from '../../model/memory.js'
+import type { AgentModel, ModelOptions } from '../../model/options.js'
+import type { BeginDialogue } from '../../model/run-model-agent.js'
+import type { OfferedTool } from '../../model/toolbox.js'
 import { Collector } from './collector.js'
-import { providerOf, summarises, wantsReasoningBack } from './providers.js'
+
+/** Loads the `ai` package, which only those install who have models. Rejects where it is missing. */
+export async function beginDialogues(options: ModelOptions): Promise<BeginDialogue> {
+  const ai = await loadAi()
+  return ({ space, from, text }, earlier) => {
+    const dialogue = new AiDialogue(ai, space.id, earlier, options)
+    dialogue.addUserMessage(from, text)
+    return dialogue
+  }
+}
+
+async function loadAi() {
+  try {
+    return await import('ai')
+  } catch (cause) {
+    const advice = 'install version 6 of it beside @meup/agent-sdk'
+    throw new Error(`an agent with a language model needs the package ai: ${advice}`, { cause })
+  }
+}
 
 /** What is used of the package, which is loaded when there is a model. */
 type Ai = Pick<
@@ -27,22 +47,22 @@ export class AiDialogue implements Dialogue {
     this.#ai = ai
     this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
-    this.#isSummary = reasoningIsSummary ?? summarises(provider)
+    this.#isSummary = reasoningIsSummary ?? writesSummaries(provider)
     this.#wantsReasoning = replayReasoning ?? wantsReasoningBack(provider)
     const place = `You are "${self}". What others say begins with their name.`
     this.#system = instructions === undefined ? place : `${instructions}\n\n${place}`
     this.#messages = []
     for (const { from, text } of earlier) {
       if (from === undefined) this.#messages.push({ role: 'assistant', content: text })
-      else this.ask(from, text)
+      else this.addUserMessage(from, text)
     }
   }
 
-  ask(from: string, text: string): void {
+  addUserMessage(from: string, text: string): void {
     this.#messages.push({ role: 'user', content: `${from}: ${text}` })
   }
 
-  tell(results: readonly CallResult[]): void {
+  addToolResults(results: readonly CallResult[]): void {
     const content = results.map(({ id, name, text, isError }) => ({
       type: 'tool-result' as const,
       toolCallId: id,
@@ -105,3 +125,23 @@ function asError({ JSONParseError, TypeValidationError }: Ai, error: unknown): E
   const { message } = (error ?? {}) as { message?: unknown }
   return new Error(typeof message === 'string' ? message : (JSON.stringify(error) ?? String(error)))
 }
+
+/**
+ * Whose reasoning is written to be read: a summary of the chain of thought, made by the provider. Of all others it is
+ * taken for the raw one.
+ */
+const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'xai.responses']
+/** Who wants the bare text of reasoning back, with the calls that it led to. */
+const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
+
+/** As the provider names itself, such as `openai.responses`; of a model at the AI Gateway, whose it is. */
+export function providerOf(model: AgentModel): string {
+  if (typeof model !== 'string' && model.provider !== 'gateway') return model.provider
+  const name = typeof model === 'string' ? model : model.modelId
+  return `${name.split('/')[0]}.gateway`
+}
+
+export const writesSummaries = (provider: string): boolean =>
+  summarising.some((each) => provider.startsWith(each))
+export const wantsReasoningBack = (provider: string): boolean =>
+  reasoningReplayers.some((each) => provider.startsWith(each))

@@ -1,7 +1,6 @@
 import type { AssistantModelMessage, FinishReason, ProviderMetadata, TextStreamPart, ToolSet } from 'ai'
 import type { ModelStep, Spent, WantedCall } from '../../model/dialogue.js'
-import { isRecord } from '../../model/rationale.js'
-import { answerIn } from '../../model/tagged.js'
+import { isRecord, splitTaggedThoughts } from '../../model/rationale.js'
 
 type Part = TextStreamPart<ToolSet>
 type Content = Exclude<AssistantModelMessage['content'], string>[number]
@@ -54,7 +53,9 @@ export class Collector {
   }
 
   step(): ModelStep {
-    const told = this.#content.flatMap((each) => (each.type === 'text' ? [answerIn(each.text)] : []))
+    const told = this.#content.flatMap((each) =>
+      each.type === 'text' ? [splitTaggedThoughts(each.text)] : [],
+    )
     const isOver = this.#end === 'done' || this.#end === 'length'
     return {
       text: told.map(({ text }) => text).join(''),
@@ -79,7 +80,7 @@ export class Collector {
       const { attached } = each
       const options = attached === undefined || isHalf ? {} : { providerOptions: attached }
       if (each.type === 'text') {
-        const { text } = answerIn(each.text)
+        const { text } = splitTaggedThoughts(each.text)
         return text === '' && attached === undefined ? [] : [{ type: 'text', text, ...options }]
       }
       // Without what follows it, a thought is refused.

@@ -49,7 +49,7 @@ export function scriptedModel(
 }
 
 /** Pieces that a text comes in; one of more words comes in more words at once. */
-const mostDeltas = 1000
+const maxDeltas = 1000
 
 /** The parts of one answer. */
 async function* play(step: readonly Deed[], index: number): AsyncGenerator<StreamPart> {
@@ -70,7 +70,7 @@ async function* play(step: readonly Deed[], index: number): AsyncGenerator<Strea
       const [kind, text] =
         'text' in deed ? (['text', deed.text] as const) : (['reasoning', deed.reasoning] as const)
       const words = text.match(/\S+\s*|\s+/g) ?? []
-      const size = Math.ceil(words.length / mostDeltas)
+      const size = Math.ceil(words.length / maxDeltas)
       yield { type: `${kind}-start`, id }
       for (let at = 0; at < words.length; at += size) {
         yield { type: `${kind}-delta`, id, delta: words.slice(at, at + size).join('') }

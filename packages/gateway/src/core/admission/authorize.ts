@@ -1,18 +1,23 @@
-import { checkMetered, ruleOf } from '@meup/protocol'
+import { checkMetered, getKindRule } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome } from './context.js'
-import { fulfilmentRights } from './rights/fulfilments.js'
-import { answerRights, grantRights } from './rights/grants.js'
-import { hopRights } from './rights/hops.js'
-import { invitationRights } from './rights/invitations.js'
-import { kickRights } from './rights/kicks.js'
-import { notificationRights, reportsOnCall } from './rights/notifications.js'
-import { pauseRights } from './rights/pauses.js'
-import { proposalRights } from './rights/proposals.js'
-import { reasoningRights, startRights } from './rights/reasoning.js'
-import { answersAddressed, responseRights } from './rights/responses.js'
-import { revocationRights, revokesOwn } from './rights/revocations.js'
+import { answerRights, grantRights, revocationRights, revokesOwn } from './rights/capabilities.js'
+import {
+  decidesVisibility,
+  hopRights,
+  reasoningRights,
+  startRights,
+  visibilityRights,
+} from './rights/contexts.js'
+import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
 import type { Exemption, Right } from './rights/right.js'
-import { decidesVisibility, visibilityRights } from './rights/visibility.js'
+import {
+  answersAddressed,
+  fulfilmentRights,
+  notificationRights,
+  proposalRights,
+  reportsOnCall,
+  responseRights,
+} from './rights/tools.js'
 
 /** What the state of the space decides beside capabilities: who owns, who was asked. */
 const rights: readonly Right[] = [
@@ -40,7 +45,8 @@ export function authorize(admission: AdmissionContext, space: Admission): Outcom
   const { envelope } = admission
   const { kind, from } = envelope
   const isAllowed =
-    ruleOf(kind)?.free || checkMetered(admission.meter, () => space.state.participants.allows(from, envelope))
+    getKindRule(kind)?.free ||
+    checkMetered(admission.meter, () => space.state.participants.allows(from, envelope))
   if (!isAllowed && !exemptions.some((isExempt) => isExempt(envelope, space))) {
     return {
       code: 'capability_violation',

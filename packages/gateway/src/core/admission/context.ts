@@ -93,4 +93,23 @@ export type Outcome = Refusal | Answered | undefined
 
 export type Step = (admission: AdmissionContext, space: Admission) => Outcome
 
-export const isRefusal = (outcome: Refusal | Receipt): outcome is Refusal => 'code' in outcome
+/** Only a refusal carries a message. */
+export const isRefusal = (outcome: object): outcome is Refusal => 'message' in outcome
+
+export const refuse = (code: ErrorCode, message: string, retryAfterMs?: number): Refusal => ({
+  code,
+  message,
+  ...(retryAfterMs !== undefined && { retryAfterMs }),
+})
+
+/** Of the state, which is in memory. */
+const rowWork = 1 / 16
+/** By their id, in the log: at worst on the disk. */
+const lookupWork = 20
+
+/** Charges for rows of the state that are walked through; `what` are they? */
+export const chargeRows = (meter: WorkMeter, rows: number, what: string): void =>
+  meter.charge(rows * rowWork, what)
+
+export const chargeLookups = (meter: WorkMeter, ids: number): void =>
+  meter.charge(ids * lookupWork, 'ids to look up')

@@ -9,7 +9,7 @@ import {
   readObject,
 } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome, Refusal } from './context.js'
-import { overRate } from './limit.js'
+import { checkRate } from './limits.js'
 
 /**
  * Frame → envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.2, 1.5, 1.8, 1.13].
@@ -17,7 +17,7 @@ import { overRate } from './limit.js'
  */
 export function decode(admission: AdmissionContext, space: Admission): Outcome {
   const refusal = read(admission, space)
-  return refusal && (overRate(admission, space, 'other', 1) ?? refusal)
+  return refusal && (checkRate(admission, space, 'other', 1) ?? refusal)
 }
 
 function read(admission: AdmissionContext, space: Admission): Refusal | undefined {

@@ -1,27 +1,23 @@
+import { WorkError } from '@meup/protocol'
+import { LogError } from '../../log/error.js'
+import type { Logger } from '../../ports/logger.js'
 import { authorize } from './authorize.js'
-import { available } from './available.js'
 import type { Admission, AdmissionContext, Outcome, Step } from './context.js'
 import { decode } from './decode.js'
-import { deduplicate } from './deduplicate.js'
-import { deliverInviteToken } from './deliver-invite-token.js'
-import { identify } from './identify.js'
-import { invite } from './invite.js'
-import { limit, limiting } from './limit.js'
-import { revoke } from './revoke.js'
+import { deduplicate, deliverInviteToken, identify, invite, revoke, sequence } from './identity.js'
+import { available, limit, subscribe, withRateLimit } from './limits.js'
 import { guard, record } from './safety.js'
-import { sequence } from './sequence.js'
-import { subscribe } from './subscribe.js'
 import { validate } from './validate.js'
 
 /**
- * An envelope's way in. After the last step it waits in the group commit (`space/group-commit`) for the log to
- * append it; only then is it acknowledged and delivered (`outbox/broadcast`).
+ * The admission of an envelope, step by step. After the last step the group commit (`core/group-commit`) appends it to
+ * the log; only then is it acknowledged and delivered (`core/delivery/broadcast`).
  */
 export const pipeline: readonly Step[] = [
   decode, //     frame → envelope, aliases resolved
-  limiting(identify), // from := the sender
+  withRateLimit(identify), // from := the sender
   available, //  the space takes envelopes at present
-  limiting(deduplicate), // known id → the original, or duplicate_id
+  withRateLimit(deduplicate), // known id → the original, or duplicate_id
   limit, //      the class is charged; who is kicked or paused
   validate, //   fields and payload by kind: what follows may rely on them
   authorize, //  capabilities, owners, addressees
@@ -34,10 +30,28 @@ export const pipeline: readonly Step[] = [
   deliverInviteToken, //    the token goes to the inviter, once its invitation is logged
 ]
 
-export function pass(admission: AdmissionContext, space: Admission): Outcome {
+function pass(admission: AdmissionContext, space: Admission): Outcome {
   for (const step of pipeline) {
     const outcome = step(admission, space)
     if (outcome !== undefined) return outcome
   }
   return undefined
+}
+
+/** What fails here fails one envelope: nothing has been changed yet, and the others go on. */
+export function attempt(
+  admission: AdmissionContext,
+  space: Admission & { readonly logger: Logger },
+): Outcome {
+  try {
+    return pass(admission, space)
+  } catch (err) {
+    if (err instanceof WorkError) {
+      return { code: 'payload_too_large', message: `${err.message}; send less of them in one envelope` }
+    }
+    space.logger.error({ space: space.config.name, err }, 'an envelope could not be decided on')
+    return err instanceof LogError
+      ? { code: 'unavailable', message: 'the log cannot be read; send it again later' }
+      : { code: 'internal', message: 'the gateway failed on this envelope; tell the operator' }
+  }
 }

@@ -1,12 +1,12 @@
 import {
   checkPayload,
   type Envelope,
+  getKindRule,
   Kind,
   namespaceOf,
   openedContext,
   parseContext,
   reservedNamespaces,
-  ruleOf,
 } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome, Refusal } from './context.js'
 
@@ -23,17 +23,17 @@ export function validate({ envelope }: AdmissionContext, space: Admission): Outc
 
 function checkKind({ kind }: Envelope): Refusal | undefined {
   const namespace = namespaceOf(kind)
-  if (namespace === 'system' || ruleOf(kind)?.gateway) {
+  if (namespace === 'system' || getKindRule(kind)?.gateway) {
     return { code: 'reserved_kind', path: '/kind', message: `${kind} is sent by the gateway alone` }
   }
-  if (ruleOf(kind) !== undefined || !reservedNamespaces.has(namespace)) return undefined
+  if (getKindRule(kind) !== undefined || !reservedNamespaces.has(namespace)) return undefined
   const message = `${namespace} is a reserved namespace without ${kind}; use a namespace of your own`
   return { code: 'unknown_kind', path: '/kind', message }
 }
 
 function checkFields(envelope: Envelope): Refusal | undefined {
   const { kind } = envelope
-  const rule = ruleOf(kind)
+  const rule = getKindRule(kind)
   for (const field of rule?.requires ?? []) {
     if (envelope[field] !== undefined) continue
     const code = field === 'context' ? 'invalid_context' : 'invalid_envelope'

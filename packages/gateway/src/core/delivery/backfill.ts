@@ -19,7 +19,7 @@ export interface Source {
 }
 
 /** What a backfill needs of a space, beside that. */
-export interface BackfillSource extends Source {
+interface BackfillSource extends Source {
   /** Another one whenever envelopes that the log has may be read by others than before. */
   readonly audienceVersion: string
 }

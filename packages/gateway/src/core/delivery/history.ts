@@ -1,9 +1,9 @@
 import { type Detail, isShown } from '@meup/protocol'
+import type { Message } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
 import type { Source } from './backfill.js'
 import type { LogReader } from './log-reads.js'
 import { mayRead, type Reader } from './may-read.js'
-import type { Message } from './outbound-batch.js'
 
 /**
  * One request looks at so many seqs, or in a context at so many envelopes that may be read, and takes so many bytes of those
@@ -12,7 +12,7 @@ import type { Message } from './outbound-batch.js'
 const maxRows = 10_000
 const maxBytes = 8 * 1024 * 1024
 
-export interface HistoryQuery {
+interface HistoryQuery {
   readonly after: number
   readonly before: number
   readonly limit: number
@@ -24,7 +24,7 @@ export interface HistoryQuery {
 }
 
 /** A part of the log. */
-export interface History {
+interface History {
   /** Last seq of the log when it was looked at. */
   readonly head: number
   readonly messages: readonly Message[]

@@ -1,14 +1,14 @@
-import { toolNameOf } from '@meup/folds'
+import { getToolName } from '@meup/folds'
 import { checkWithin, GUEST, Kind, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
 import { envelopeOf } from '../replay.js'
 import type { SpaceState } from '../state/state.js'
 
 /** What is looked at for one welcome: open proposals, from the newest on, and bytes of them. */
-const mostProposals = 64
+const maxProposals = 64
 const mostBytes = 256 * 1024
 /** Steps for finding out which of them a participant may decide; of what takes more it is told nothing. */
-const mostSteps = 2 ** 16
+const maxPatternSteps = 2 ** 16
 
 /** Who belongs to a space at this time, in milliseconds since the epoch [MEUP-5.4]. */
 export function participantsIn(state: SpaceState, now: number): ParticipantDetails[] {
@@ -40,12 +40,12 @@ interface Known {
 
 /** The open proposals that a participant has made, or may fulfil or reject, oldest first [MEUP-5.4]. */
 export const proposalsFor = (participant: string, space: Known, now: number): ProposalInfo[] =>
-  checkWithin(mostSteps, () => proposalsIn(space, participant, now))
+  checkWithin(maxPatternSteps, () => proposalsIn(space, participant, now))
 
 function proposalsIn({ state, log }: Known, participant: string, now: number): ProposalInfo[] {
   const found: ProposalInfo[] = []
   let bytes = 0
-  for (const { id, by, rejectedBy, uses } of state.proposals.latest(mostProposals, now)) {
+  for (const { id, by, rejectedBy, uses } of state.proposals.latest(maxProposals, now)) {
     const row = rejectedBy.has(participant) ? undefined : log.find(id)
     if (row === undefined) continue
     bytes += row.body.length
@@ -64,7 +64,7 @@ function proposalsIn({ state, log }: Known, participant: string, now: number): P
       seq: row.seq,
       from: by,
       ...(to && { to }),
-      tool: toolNameOf(payload),
+      tool: getToolName(payload),
       usesLeft: uses,
       ...(typeof expiresAt === 'string' && { expiresAt }),
     })

@@ -2,7 +2,6 @@ import { correlations } from '@meup/protocol'
 import type { Clock } from '../../ports/clock.js'
 import type { EnvelopeLog, Query, Row } from '../../ports/envelope-log.js'
 import type { Rates } from '../rates.js'
-import { SharedSlices } from './shared-slices.js'
 
 /** Who reads, and whose bucket pays. */
 export interface LogReader {
@@ -69,7 +68,7 @@ export class LogReads {
     let after = Math.max(query.after, log.oldest - 1)
     let before = Math.min(query.before, log.head + 1)
     let limit = Math.min(first, maxSlice.rows)
-    while (before - after > 1 && (await this.mayGoOn(reader))) {
+    while (before - after > 1 && (await this.waitForBudget(reader))) {
       const range =
         order === 'asc'
           ? { after, before: Math.min(before, after + step + 1) }
@@ -112,7 +111,7 @@ export class LogReads {
   }
 
   /** Waits until the rateLimitKey can pay; whether the reader is still there then. */
-  async mayGoOn(reader: LogReader): Promise<boolean> {
+  async waitForBudget(reader: LogReader): Promise<boolean> {
     const { rates, clock } = this.#space
     while (!reader.isGone()) {
       const ms = rates.wait(reader.rateLimitKey, 'work', clock.now(), reservedPart)
@@ -151,3 +150,72 @@ export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(r
 
 const isEmpty = (filter: object | undefined): boolean =>
   filter === undefined || Object.keys(filter).length === 0
+
+/** Each is a slice of `LogReads`: all of them come to some megabytes. */
+const maxSlices = 16
+
+type SliceOfAll = Omit<Query, 'filter'> & { readonly after: number; readonly before: number }
+
+/**
+ * Reads a slice once for all who ask for it at about the same time: after an outage everybody comes back to the same
+ * place. Rows of a log do not change, so what was read is good until it has been pruned. Kept while somebody reads.
+ */
+class SharedSlices {
+  /** By what was asked for, the latest use last. */
+  readonly #slices = new Map<string, Promise<readonly Row[]>>()
+  #oldest = 0
+  #readers = 0
+
+  enter(): void {
+    this.#readers++
+  }
+
+  leave(): void {
+    if (--this.#readers === 0) this.#slices.clear()
+  }
+
+  read(log: EnvelopeLog, query: SliceOfAll): Promise<readonly Row[]> {
+    const { oldest } = log
+    if (oldest !== this.#oldest) this.#slices.clear()
+    this.#oldest = oldest
+    const { order, after, before } = query
+    // Seqs have no gaps: where the other end is further away than the limit, it makes no difference.
+    const limit = Math.min(query.limit, before - after - 1)
+    const key = `${order} ${order === 'desc' ? before : after} ${limit}`
+    const slice = this.#slices.get(key) ?? this.#keepGood(key, log.read(query))
+    this.#slices.delete(key)
+    this.#slices.set(key, slice)
+    const [leastUsed] = this.#slices.keys()
+    if (this.#slices.size > maxSlices && leastUsed !== undefined) this.#slices.delete(leastUsed)
+    return slice
+  }
+
+  #keepGood(key: string, slice: Promise<readonly Row[]>): Promise<readonly Row[]> {
+    slice.catch(() => {
+      // The next to ask may be luckier.
+      if (this.#slices.get(key) === slice) this.#slices.delete(key)
+    })
+    return slice
+  }
+}
+
+/** Milliseconds of work in one turn of the event loop after which the rest of it waits for the next. */
+const longest = 1.5
+
+/** When this turn of the event loop was first asked about; `undefined` = it was not yet. */
+let begun: number | undefined
+
+/**
+ * To be awaited between the steps of long work: others come first as soon as this turn of the event loop has taken its time,
+ * whichever task used it. It does not pause after every step, because a pause lasts until all other pending work is done.
+ */
+export function yieldIfBusy(): Promise<void> | undefined {
+  const now = performance.now()
+  if (begun === undefined) {
+    begun = now
+    setImmediate(() => {
+      begun = undefined
+    })
+  }
+  return now - begun < longest ? undefined : turn()
+}

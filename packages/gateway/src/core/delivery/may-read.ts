@@ -9,7 +9,7 @@ export interface Reader {
 /** Who may read an envelope: `undefined` = everyone in the space. */
 export type Audience = Readers | undefined
 
-export interface Readers {
+interface Readers {
   readonly participants: ReadonlySet<string>
   /** A thought of a hidden run: not even those read it who read what is addressed to others. */
   readonly isWithheld: boolean

@@ -1,12 +1,23 @@
-import { type Capability, closeCodes, type SubscribePayload, type WorkMeter } from '@meup/protocol'
-import type { Connection } from '../../ports/connection.js'
+import {
+  type Capability,
+  checkWithin,
+  closeCodes,
+  compilePattern,
+  contextParent,
+  type Detail,
+  isShown,
+  Kind,
+  namespaceOf,
+  type SubscribePayload,
+  type WorkMeter,
+} from '@meup/protocol'
+import { matches } from '../../log/fields.js'
+import type { Connection, Message, OutboundBatch } from '../../ports/connection.js'
+import type { Entry, Filter } from '../../ports/envelope-log.js'
 import type { Sender } from '../sender.js'
 import type { SpaceMetrics } from '../space-metrics.js'
 import type { LogReader } from './log-reads.js'
-import type { Reader } from './may-read.js'
-import type { Message, OutboundBatch } from './outbound-batch.js'
-import { everything, type Selection } from './selection.js'
-import { compileSubscription, type Subscription } from './subscription.js'
+import type { Addressed, Reader } from './may-read.js'
 
 /** Who opens a session. */
 export interface Visitor {
@@ -21,9 +32,9 @@ export interface Visitor {
   isWelcome(): boolean
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly sendBufferBytes: number
-  readonly tally: SpaceMetrics
+  readonly metrics: SpaceMetrics
   /** Absent = everything. */
   readonly selection?: Selection
   /** Answers the envelope `id` that asked for it; gives the bytes of the answer. */
@@ -74,7 +85,7 @@ export class Session implements Sender, Reader, LogReader {
   }
 
   /** Gives it the rights that it has from now on. */
-  empower({ capabilities, readsTargeted }: Pick<Session, 'capabilities' | 'readsTargeted'>): void {
+  updateRights({ capabilities, readsTargeted }: Pick<Session, 'capabilities' | 'readsTargeted'>): void {
     this.capabilities = capabilities
     this.readsTargeted = readsTargeted
     this.group = groupOf(this)
@@ -83,11 +94,11 @@ export class Session implements Sender, Reader, LogReader {
   /** A reader too slow for what waits is closed, and resumes from its last seq: nothing is dropped [MEUP-5.8]. */
   send(outboundBatch: OutboundBatch): void {
     if (this.closed) return
-    const { sendBufferBytes, tally } = this.#options
+    const { sendBufferBytes, metrics } = this.#options
     const { pending } = this.connection
     if (pending <= sendBufferBytes) this.#excused = 0
     else if (pending > sendBufferBytes + this.#excused) {
-      tally.slowCloses++
+      metrics.slowCloses++
       this.close(closeCodes.tooSlow, `more than ${sendBufferBytes} bytes wait; reconnect with after=`)
       return
     }
@@ -122,7 +133,7 @@ export class Session implements Sender, Reader, LogReader {
   }
 
   suppress(envelopes: number, bytes: number): void {
-    for (const total of [this.suppressed, this.#options.tally.suppressed]) {
+    for (const total of [this.suppressed, this.#options.metrics.suppressed]) {
       total.envelopes += envelopes
       total.bytes += bytes
     }
@@ -137,3 +148,89 @@ export class Session implements Sender, Reader, LogReader {
 
 const groupOf = ({ readsTargeted, selection, subscription }: Session): string =>
   `${readsTargeted ? 'all' : 'own'} ${selection.key} ${subscription.key}`
+
+/** What one connection asked to see [MEUP-9.1]. Connections with the same `key` see the same. */
+interface Subscription {
+  readonly asked: SubscribePayload
+  readonly key: string
+  /** Whether an envelope passes for a reader that it is neither from nor addressed to. */
+  passes(entry: Entry): boolean
+}
+
+/** Namespaces that no subscription cuts [MEUP-8.3]. */
+const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
+
+/**
+ * Steps that one envelope may take of one subscription. Anybody may subscribe, to whatever pattern: what is too long to
+ * be decided on within these is what the pattern does not match [MEUP-9.3].
+ */
+const maxPatternSteps = 2 ** 13
+
+/** Throws `PatternError`, its path relative to the payload, for a pattern that does not compile. */
+export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter): Subscription {
+  const tests: ((entry: Entry) => boolean)[] = []
+  const { reasoning, contexts, excludeContexts, from, kinds } = asked
+  if (reasoning !== undefined && reasoning !== 'full') tests.push((entry) => isShown(reasoning, entry))
+  if (contexts) {
+    const wanted = underAny(contexts, '/contexts', meter)
+    tests.push(({ context }) => context === undefined || wanted(context))
+  }
+  if (excludeContexts) {
+    const unwanted = underAny(excludeContexts, '/excludeContexts', meter)
+    tests.push(({ context }) => context === undefined || !unwanted(context))
+  }
+  if (from) {
+    const wanted = compilePattern(from, { path: '/from', meter })
+    tests.push((entry) => wanted(entry.from))
+  }
+  if (kinds) {
+    const wanted = compilePattern(kinds, { kinds: true, path: '/kinds', meter })
+    tests.push(({ kind }) => wanted(kind))
+  }
+  return {
+    asked,
+    key: tests.length === 0 ? '' : JSON.stringify([reasoning, contexts, excludeContexts, from, kinds]),
+    passes: (entry) =>
+      isUncut(entry) || checkWithin(maxPatternSteps, () => tests.every((test) => test(entry))),
+  }
+}
+
+const isUncut = ({ kind, context }: Entry): boolean =>
+  uncut.has(namespaceOf(kind)) || (kind === Kind.chat && context === undefined)
+
+/** A pattern names a context and everything below it. */
+function underAny(
+  patterns: string[],
+  path: string,
+  meter: WorkMeter | undefined,
+): (context: string) => boolean {
+  const matches = compilePattern(patterns, { path, meter })
+  return (context) => {
+    for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
+      if (matches(at)) return true
+    }
+    return false
+  }
+}
+
+/**
+ * What a request over HTTP asks for out of what its sender may read [MEUP-11.3, 11.4]. Unlike a subscription it cuts
+ * whatever does not fit, one's own envelopes too. Selections with the same `key` select the same.
+ */
+export interface Selection {
+  readonly key: string
+  includes(entry: Entry): boolean
+  /** Whether it includes events that tell why this call was made; they are reasoning. */
+  includesCall(call: Addressed): boolean
+}
+
+const everything: Selection = { key: '', includes: () => true, includesCall: () => true }
+
+export function select(filter: Filter, reasoning: Detail): Selection {
+  const { kinds, from, context, correlationId } = filter
+  return {
+    key: JSON.stringify([kinds, from, context, correlationId, reasoning]),
+    includes: (entry) => matches(filter, entry) && isShown(reasoning, entry),
+    includesCall: (call) => reasoning === 'full' && matches(filter, call),
+  }
+}

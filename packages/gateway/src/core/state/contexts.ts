@@ -11,16 +11,9 @@ import {
   Kind,
   openedContext,
   type VisibilityPayload,
+  withholds,
 } from '@meup/protocol'
 import { type AudienceRules, audienceOf, mayRead, type Reader, readers } from '../delivery/may-read.js'
-import {
-  type ContextCounts,
-  type Counted,
-  countContributor,
-  nothingBy,
-  shownCounts,
-} from './context-counts.js'
-import { OpenContexts } from './open-contexts.js'
 
 /** A context, and how much was said in it and below it of what everyone may read at present. */
 export interface ContextReport extends ContextInfo {
@@ -38,7 +31,7 @@ interface Configured {
   readonly mcp: { readonly visibility: AudienceRules['mcpVisibility'] }
 }
 
-export interface ContextsSnapshot {
+interface ContextsSnapshot {
   /** In the order in which they were opened. */
   readonly opened: readonly OpenedContext[]
   /** In the order in which they were closed. */
@@ -228,4 +221,105 @@ function bothOf(some?: readonly string[], others?: readonly string[]): readonly 
 function shownTo(reader: Reader | undefined, all: OpenedContext[]): OpenedContext[] {
   if (reader === undefined) return all
   return all.filter(({ audience }) => mayRead(reader, audience && readers(audience)))
+}
+
+/** How much was said in a context and below it, of what is addressed to nobody. */
+interface Counted {
+  envelopes: number
+  thoughts: number
+  /** Thoughts of the owner of the run. */
+  ownerThoughts: number
+  /** Who has said more than thoughts. */
+  readonly contributors: string[]
+  /** Who has said nothing but thoughts. */
+  readonly thinkers: string[]
+}
+
+export interface ContextCounts {
+  readonly envelopes: number
+  readonly thoughts: number
+  readonly contributors: number
+}
+
+/** Contributors of one context past this many are not told apart. */
+const remembered = 1000
+
+const nothingBy = (owner: string): Counted => ({
+  envelopes: 0,
+  thoughts: 0,
+  ownerThoughts: 0,
+  contributors: [owner],
+  thinkers: [],
+})
+
+/** What everyone may read of it, while its run is hidden like this, or by nobody. */
+function shownCounts(counted: Counted, hiding: Hiding | undefined): ContextCounts {
+  const { envelopes, thoughts, ownerThoughts, contributors, thinkers } = counted
+  if (hiding === undefined) {
+    return { envelopes, thoughts, contributors: contributors.length + thinkers.length }
+  }
+  const isAllHidden = hiding.hiddenBy?.some((id) => id !== hiding.owner)
+  const withheld = isAllHidden ? thoughts : ownerThoughts
+  const shown = thinkers.filter((id) => !withholds(hiding, id))
+  return {
+    envelopes: envelopes - withheld,
+    thoughts: thoughts - withheld,
+    contributors: contributors.length + shown.length,
+  }
+}
+
+/** Whoever says more than thoughts is no mere thinker any more. */
+function countContributor({ contributors, thinkers }: Counted, id: string, isThought: boolean): void {
+  if (contributors.includes(id)) return
+  const at = thinkers.indexOf(id)
+  if (at === -1 && contributors.length + thinkers.length >= remembered) return
+  if (!isThought) {
+    if (at !== -1) thinkers.splice(at, 1)
+    contributors.push(id)
+  } else if (at === -1) {
+    thinkers.push(id)
+  }
+}
+
+/** What is known of the contexts that are open, in the order in which they were opened. */
+class OpenContexts<Opened extends { readonly info: ContextInfo }> {
+  readonly #all = new Set<Opened>()
+  readonly #byOwner = new Map<string, Set<Opened>>()
+  #ofGuests = 0
+
+  /** Of all guests together. */
+  get ofGuests(): number {
+    return this.#ofGuests
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  list(): Opened[] {
+    return [...this.#all]
+  }
+
+  of(owner: string): Opened[] {
+    return [...(this.#byOwner.get(owner) ?? [])]
+  }
+
+  count(owner: string): number {
+    return this.#byOwner.get(owner)?.size ?? 0
+  }
+
+  add(opened: Opened): void {
+    const { owner } = opened.info
+    this.#all.add(opened)
+    if (owner.startsWith(GUEST)) this.#ofGuests++
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? new Set()).add(opened))
+  }
+
+  delete(opened: Opened): void {
+    const { owner } = opened.info
+    const own = this.#byOwner.get(owner)
+    if (this.#all.delete(opened) && owner.startsWith(GUEST)) this.#ofGuests--
+    own?.delete(opened)
+    if (own?.size === 0) this.#byOwner.delete(owner)
+  }
 }

@@ -1,19 +1,19 @@
 import { type Envelope, Kind, type PausePayload } from '@meup/protocol'
 
 /** Why a participant may not act for the time being. */
-export interface Pause {
+interface Pause {
   readonly by: string
   readonly reason?: string
   /** Milliseconds since the epoch; absent = until somebody lets it go on. */
   readonly until?: number
 }
 
-export type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
+type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
 
 /** Pauses past this many are forgotten, oldest first; so many participants no space has. */
 const remembered = 10_000
 /** Characters of a reason that are repeated to whoever is paused. */
-const longestReason = 200
+const maxReasonChars = 200
 /** The last millisecond that a date can tell. */
 const endOfTime = 8.64e15
 
@@ -49,7 +49,7 @@ export class Pauses {
     for (const [id, pause] of this.#paused) if (isOver(pause, now)) this.#paused.delete(id)
     const pause: Pause = {
       by: from,
-      ...(reason && { reason: reason.slice(0, longestReason).toWellFormed() }),
+      ...(reason && { reason: reason.slice(0, maxReasonChars).toWellFormed() }),
       ...(timeoutSeconds !== undefined && {
         until: Math.min(Math.ceil(now + timeoutSeconds * 1000), endOfTime),
       }),

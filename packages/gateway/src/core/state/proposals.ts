@@ -3,10 +3,10 @@ import {
   canonicalJson,
   correlations,
   type Envelope,
+  getMember,
   type KickPayload,
   Kind,
   type McpProposalPayload,
-  memberOf,
 } from '@meup/protocol'
 import { FairMap } from '../fair-map.js'
 
@@ -20,7 +20,7 @@ export interface Call {
 }
 
 /** A proposal that can still be fulfilled. */
-export interface OpenProposal {
+interface OpenProposal {
   readonly by: string
   readonly call: Call
   readonly rejectedBy: ReadonlySet<string>
@@ -35,7 +35,7 @@ interface Proposal extends OpenProposal {
   uses: number
 }
 
-export type ProposalsSnapshot = readonly ({
+type ProposalsSnapshot = readonly ({
   readonly id: string
   readonly rejectedBy: readonly string[]
 } & Omit<Proposal, 'rejectedBy'>)[]
@@ -43,7 +43,7 @@ export type ProposalsSnapshot = readonly ({
 /** Proposals past this many are forgotten: the oldest of the participant that has made the most. */
 const remembered = 10_000
 /** A proposal that so many have rejected is over. */
-const mostRejections = 1000
+const maxRejections = 1000
 
 /** What was proposed, and was not fulfilled or withdrawn yet, by those who are still there [MEUP-3.11, 4.17]. A fold over the log. */
 export class Proposals {
@@ -99,7 +99,7 @@ export class Proposals {
     this.#open.set(envelope.id, {
       seq: envelope.seq ?? 0,
       by: envelope.from,
-      call: callOf(envelope, memberOf(body, 'payload')),
+      call: callOf(envelope, getMember(body, 'payload')),
       // What is no date is long over.
       ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) || 0 }),
       rejectedBy: new Set(),
@@ -125,13 +125,13 @@ export class Proposals {
     const proposal = this.#open.get(id)
     if (proposal === undefined) return
     proposal.rejectedBy.add(from)
-    if (proposal.rejectedBy.size >= mostRejections) this.#open.delete(id)
+    if (proposal.rejectedBy.size >= maxRejections) this.#open.delete(id)
   }
 }
 
 /** What a proposal or a request asks for; `bytes` is its payload as it was sent. `_meta` is about the asking. */
 export function callOf({ to, payload }: Envelope, bytes: Uint8Array | undefined): Call {
-  const params = bytes && memberOf(bytes, 'params')
+  const params = bytes && getMember(bytes, 'params')
   return {
     method: typeof payload.method === 'string' ? digest(payload.method) : '',
     params: params === undefined ? '' : digest(canonicalJson(params, '_meta')),

@@ -1,10 +1,9 @@
 import { type Envelope, Kind } from '@meup/protocol'
 import { Contexts } from './contexts.js'
 import type { Fold } from './fold.js'
-import { Hops } from './hops.js'
 import { Pauses } from './pauses.js'
 import { Proposals } from './proposals.js'
-import { Requests } from './requests.js'
+import { Hops, Requests } from './requests.js'
 import { Trust } from './trust/trust.js'
 import { TrustFold } from './trust/trust-fold.js'
 

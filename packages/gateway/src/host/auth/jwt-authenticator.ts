@@ -1,10 +1,19 @@
-import { decodeProtectedHeader, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
-import type { Authenticator } from '../../ports/authenticator.js'
+import { type Capability, compileCapabilities, imitatedBy, ParticipantId, PatternError } from '@meup/protocol'
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  decodeProtectedHeader,
+  type FetchImplementation,
+  type JSONWebKeySet,
+  type JWSHeaderParameters,
+  type JWTPayload,
+  jwtVerify,
+} from 'jose'
+import type { Authenticator, Identity } from '../../ports/authenticator.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Logger, silent } from '../../ports/logger.js'
-import { atMost } from './jwt/at-most.js'
-import { clockTolerance, identityOf, RefusedToken } from './jwt/claims.js'
-import { type Keys, keysOf } from './jwt/keys.js'
 
 export interface JwtSettings {
   /** `iss` of the tokens. */
@@ -34,9 +43,9 @@ const algorithms = [
 const accessToken = /^(application\/)?(at\+)?jwt$/i
 const longest = 8192
 /** Signatures that are checked at a time, however many ask. */
-const mostChecks = 4
+const maxConcurrentChecks = 4
 /** Milliseconds for which the operator is told one reason once; so many reasons are remembered. */
-const [quietMs, mostReasons] = [60_000, 100]
+const [quietMs, maxReasons] = [60_000, 100]
 
 /** Takes JSON Web Tokens of one issuer; everything else is left to others. */
 export function jwtAuthenticator(
@@ -76,7 +85,7 @@ interface Verifier {
 function verifierOf(settings: JwtSettings, clock: Clock): Verifier {
   const { issuer, audience, jwks } = settings
   const keys: Keys = keysOf(jwks)
-  const inTurn = atMost(mostChecks)
+  const inTurn = atMost(maxConcurrentChecks)
   return {
     settings,
     async verify(token) {
@@ -113,8 +122,129 @@ function teller(clock: Clock, logger: Logger): (space: string, error: unknown) =
     const { message, cause } = error instanceof Error ? error : new Error(String(error))
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message
     if (clock.now() < (told.get(reason) ?? 0)) return
-    if (told.size >= mostReasons) told.clear()
+    if (told.size >= maxReasons) told.clear()
     told.set(reason, clock.now() + quietMs)
     logger.warn({ space, reason }, 'a token was refused')
+  }
+}
+
+/** Why a token is not taken, in words for the operator. */
+class RefusedToken extends Error {
+  override readonly name = 'RefusedToken'
+}
+
+/** Seconds that clocks may differ. */
+const clockTolerance = 5
+
+const isParticipant = new RegExp(ParticipantId.pattern ?? '')
+
+/** Who the claims of a verified token make its holder in this space. `now` in seconds. Throws `RefusedToken`. */
+function identityOf(
+  { sub, exp = 0, iat = 0, meup = {} }: JWTPayload,
+  space: string,
+  now: number,
+): Omit<Identity, 'isCurrent'> {
+  if (typeof sub !== 'string' || !isParticipant.test(sub)) {
+    throw new RefusedToken('"sub" is not the id of a participant')
+  }
+  const imitated = imitatedBy(sub, [])
+  if (imitated !== undefined) throw new RefusedToken(`"sub" could be taken for ${imitated}`)
+  // It would count as newer than every token that is issued until then.
+  if (iat > now + clockTolerance) throw new RefusedToken('"iat" is in the future: compare the clocks')
+  const { spaces, capabilities } = readMeup(meup)
+  if (spaces !== undefined && !spaces.includes(space)) throw new RefusedToken(`"meup.spaces" lacks ${space}`)
+  return {
+    participant: sub,
+    expiresAt: (exp + clockTolerance) * 1000,
+    membership: { issuedAt: iat, ...(capabilities && { capabilities }) },
+  }
+}
+
+/** What is misspelt would give more than was meant: it is refused. */
+function readMeup(meup: unknown): {
+  readonly spaces?: readonly string[]
+  readonly capabilities?: readonly Capability[]
+} {
+  if (typeof meup !== 'object' || meup === null || Array.isArray(meup)) {
+    throw new RefusedToken('"meup" is not an object')
+  }
+  const { spaces, capabilities, ...others } = meup as Record<string, unknown>
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) throw new RefusedToken('"meup" has other keys than spaces and capabilities')
+  return {
+    ...(spaces !== undefined && { spaces: listOfNames(spaces) }),
+    ...(capabilities !== undefined && { capabilities: listOfCapabilities(capabilities) }),
+  }
+}
+
+function listOfNames(value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every((name) => typeof name === 'string')) return value
+  throw new RefusedToken('"meup.spaces" is not a list of names')
+}
+
+function listOfCapabilities(value: unknown): readonly Capability[] {
+  if (!Array.isArray(value)) throw new RefusedToken('"meup.capabilities" is not a list')
+  try {
+    compileCapabilities(value)
+    return value
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    throw new RefusedToken(`"meup.capabilities"${error.path}: ${error.problem}`)
+  }
+}
+
+/** Milliseconds that the issuer may take to give its keys, and for which it is left alone after it could not. */
+const [timeoutDuration, pauseMs] = [3000, 10_000]
+/** Keys that are unknown are asked for, but not more often than this (ms): anybody can make one up. */
+const cooldownDuration = 30_000
+
+/** Finds the key that a token was signed with. Rejects where there is none, or where the issuer cannot be asked. */
+type Keys = (header: JWSHeaderParameters) => Promise<CryptoKey>
+
+/** Keys at an address, fetched when they are needed, or given. Throws where given ones are none. */
+function keysOf(jwks: string | JSONWebKeySet): Keys {
+  if (typeof jwks !== 'string') return createLocalJWKSet(jwks)
+  const options = { timeoutDuration, cooldownDuration, [customFetch]: considerateFetch() }
+  return createRemoteJWKSet(new URL(jwks), options)
+}
+
+/** Fetches a set of keys; where that fails it fails for a while without another try. */
+function considerateFetch(): FetchImplementation {
+  let failure: { readonly error: unknown; readonly until: number } | undefined
+  return async (url, options) => {
+    if (failure !== undefined && Date.now() < failure.until) throw failure.error
+    try {
+      const keys = await fetchKeys(url, options)
+      failure = undefined
+      return Response.json(keys)
+    } catch (error) {
+      failure = { error, until: Date.now() + pauseMs }
+      throw error
+    }
+  }
+}
+
+async function fetchKeys(url: string, options: RequestInit): Promise<JSONWebKeySet> {
+  const response = await fetch(url, options)
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}, not with keys`)
+  const keys = (await response.json()) as JSONWebKeySet
+  createLocalJWKSet(keys) // Throws where they are none.
+  return keys
+}
+
+/** Runs at most so many tasks at a time; the others wait for their turn. */
+function atMost(count: number): <Value>(task: () => Promise<Value>) => Promise<Value> {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async (task) => {
+    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running++
+    try {
+      return await task()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running--
+      else next() // It takes the place over.
+    }
   }
 }

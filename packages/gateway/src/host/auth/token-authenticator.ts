@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Authenticator } from '../../ports/authenticator.js'
 
 /** space → participant → token */
-export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
+type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export interface TokenAuthenticator extends Authenticator {
   /** From now on these tokens are good, and no others; `Gateway.reconfigure` closes what the others have opened. */
@@ -58,3 +58,15 @@ function secretsOf(tokens: Tokens): ReadonlySet<string> {
   const all = Object.values(tokens).flatMap((participants) => Object.values(participants))
   return new Set(all.map((token) => digestOf('', token)))
 }
+
+/** Asks one after the other; the first that knows a token says who it stands for. */
+export const firstOf = (authenticators: readonly Authenticator[]): Authenticator => ({
+  async authenticate(space, token) {
+    for (const each of authenticators) {
+      const identity = await each.authenticate(space, token)
+      if (identity !== undefined) return identity
+    }
+    return undefined
+  },
+  isToken: (candidate) => authenticators.some((each) => each.isToken?.(candidate) ?? false),
+})

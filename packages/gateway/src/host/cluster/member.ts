@@ -1,21 +1,21 @@
 import { Kind, prescan } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
 import { errorFrame } from '../../core/delivery/frames.js'
-import type { Message } from '../../core/delivery/outbound-batch.js'
-import { messageFrom } from '../../core/delivery/outbound-batch.js'
-import type { RemoteSequencer } from '../../core/remote-sequencer.js'
+import type { Presence } from '../../core/presence.js'
 import type { Sender } from '../../core/sender.js'
-import type { Space } from '../../core/space.js'
-import type { Row } from '../../ports/envelope-log.js'
-import type { Note, SharedLog } from '../../ports/shared-log.js'
-import type { SpaceHost } from '../space-host.js'
-import { FollowedPrunings } from './followed-prunings.js'
-import { ForwardedFrames } from './forwarded-frames.js'
-import { HeldReplies } from './held-replies.js'
-import { Lines } from './lines.js'
+import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
+import type { Indexer } from '../../index/indexer.js'
+import { type Message, messageFrom } from '../../ports/connection.js'
+import type { Note, Row, SharedLog } from '../../ports/envelope-log.js'
 
 /** What a gateway says of who is connected to it holds for so long; it is said again three times in that time [milliseconds]. */
 const [leaseMs, renewMs] = [3000, 1000]
+
+interface SharedSpace {
+  readonly space: Space
+  readonly presence: Presence
+  readonly turns: { readonly indexer: Pick<Indexer, 'prune'> }
+}
 
 type Emitted = Parameters<Space['emit']>[0]
 
@@ -23,25 +23,25 @@ type Emitted = Parameters<Space['emit']>[0]
  * A space that several gateways have open. The one that sequences it admits what comes to any of them; each serves its
  * own connections from what was committed.
  */
-export class Member implements RemoteSequencer {
-  readonly #room: SpaceHost
+export class Member implements RemoteSequencer, SpaceListener {
+  readonly #host: SharedSpace
   readonly #shared: SharedLog<Row>
   readonly #lines = new Lines()
-  readonly #handedOn = new ForwardedFrames()
+  readonly #forwarded = new ForwardedFrames()
   readonly #held = new HeldReplies()
   readonly #prunings: FollowedPrunings
   #cancel = (): void => {}
 
-  constructor(room: SpaceHost, shared: SharedLog<Row>) {
-    this.#room = room
+  constructor(host: SharedSpace, shared: SharedLog<Row>) {
+    this.#host = host
     this.#shared = shared
-    this.#prunings = new FollowedPrunings(room, shared)
-    const { space } = room
+    this.#prunings = new FollowedPrunings(host, shared)
+    const { space } = host
     space.elsewhere = this
     shared.listen({
       grown: (rows) => {
         space.follow(rows)
-        this.#handedOn.settle(space.delivered)
+        this.#forwarded.settle(space.delivered)
         this.#held.settle(space.delivered)
       },
       leaderLost: () => space.takeUp(),
@@ -49,12 +49,6 @@ export class Member implements RemoteSequencer {
       asked: (note) => this.#asked(note),
       told: (note) => this.#told(note),
     })
-    const { recovered } = space
-    space.recovered = () => {
-      recovered()
-      this.#held.settle(space.delivered)
-      this.#apologise()
-    }
     shared.tell('all', { head: { do: 'who' } })
     this.#renew()
   }
@@ -64,9 +58,14 @@ export class Member implements RemoteSequencer {
     this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
   }
 
+  recovered(): void {
+    this.#held.settle(this.#host.space.delivered)
+    this.#refuseLost()
+  }
+
   /** What is too large for the log is too large to be handed on: it is refused here. */
   isFor(frame: Uint8Array): boolean {
-    const { maxFrameBytes = Number.POSITIVE_INFINITY } = this.#room.space.log
+    const { maxFrameBytes = Number.POSITIVE_INFINITY } = this.#host.space.log
     return frame.length <= maxFrameBytes && !isSubscription(frame)
   }
 
@@ -82,17 +81,17 @@ export class Member implements RemoteSequencer {
     }
     try {
       const { outcome, owesMs } = await this.#shared.ask({ head, body: frame })
-      const { rates, clock } = this.#room.space
+      const { rates, clock } = this.#host.space
       // It is the socket here that is not read until it is paid.
       if (typeof owesMs === 'number') rates.owe(rateLimitKey, 'work', owesMs, clock.now())
       const answer = outcome as Receipt | Refusal
-      if (!isRefusal(answer) && answer.seq > this.#room.space.delivered) {
+      if (!isRefusal(answer) && answer.seq > this.#host.space.delivered) {
         const { id: writtenId = '', kind = '' } = prescan(frame)
-        this.#handedOn.add({ ...answer, writtenId, kind, sender })
+        this.#forwarded.add({ ...answer, writtenId, kind, sender })
       }
       return answer
     } catch (err) {
-      const { space } = this.#room
+      const { space } = this.#host
       space.logger.warn({ space: space.config.name, err }, 'a frame could not be handed on')
       const { id = '', kind = '' } = prescan(frame)
       return this.#refuse(sender, { id, kind })
@@ -106,31 +105,31 @@ export class Member implements RemoteSequencer {
   }
 
   present(): void {
-    const people = [...this.#room.presence.here()]
+    const people = [...this.#host.presence.here()]
     this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people } })
   }
 
   /** It is not known whether it has been admitted: whoever sends it again with the same id finds out [MEUP-1.10]. */
   #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
-    const { clock, tally } = this.#room.space
+    const { clock, metrics } = this.#host.space
     const message = 'the gateway that sequences this space does not answer; send it again later'
     const refusal: Refusal = { code: 'unavailable', message }
-    tally.refused.add(refusal.code)
+    metrics.refused.add(refusal.code)
     const ts = new Date(clock.now()).toISOString()
     sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, envelope)))
     return refusal
   }
 
   /** Of what the gateway before had admitted, the log has what it has. */
-  #apologise(): void {
-    const { log } = this.#room.space
-    for (const { id, writtenId, kind, sender } of this.#handedOn.take()) {
+  #refuseLost(): void {
+    const { log } = this.#host.space
+    for (const { id, writtenId, kind, sender } of this.#forwarded.take()) {
       if (log.heading(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
     }
   }
 
   #renew(): void {
-    const { space, presence } = this.#room
+    const { space, presence } = this.#host
     this.#lines.tidy()
     this.present()
     presence.elsewhere.expire(space.clock.now())
@@ -139,7 +138,7 @@ export class Member implements RemoteSequencer {
   }
 
   #asked({ head, body }: Note): Record<string, unknown> {
-    const { space } = this.#room
+    const { space } = this.#host
     if (head.do === 'emit') {
       try {
         return { seq: space.emit(head.fields as Emitted) }
@@ -158,7 +157,7 @@ export class Member implements RemoteSequencer {
     const { from, line, participant, rateLimitKey } = head as Record<string, string>
     const say = (what: object, { text }: Message): void =>
       this.#shared.tell(from ?? '', {
-        head: { line, after: this.#room.space.delivered, ...what },
+        head: { line, after: this.#host.space.delivered, ...what },
         body: text,
       })
     return {
@@ -176,11 +175,11 @@ export class Member implements RemoteSequencer {
       if (head.do === 'echo') line?.echo(seq, { text, seq })
       else line?.reply({ text })
     }
-    this.#held.add({ after: Number(head.after), say }, this.#room.space.delivered)
+    this.#held.add({ after: Number(head.after), say }, this.#host.space.delivered)
   }
 
   #told({ head, body }: Note): void {
-    const { space, presence } = this.#room
+    const { space, presence } = this.#host
     switch (head.do) {
       case 'who':
         this.present()
@@ -201,3 +200,122 @@ export class Member implements RemoteSequencer {
 /** It changes its own connection, and nothing else: it is answered where that is [MEUP-9.1]. */
 const isSubscription = (frame: Uint8Array): boolean =>
   prescan(frame).kind?.replaceAll('/', '.') === Kind.observeSubscribe
+
+type ConnectionHandle = Sender & { readonly closed?: boolean }
+
+/** Connections by number, so that another gateway can answer them. */
+class Lines {
+  readonly #numbers = new Map<ConnectionHandle, number>()
+  readonly #lines = new Map<number, ConnectionHandle>()
+  #last = 0
+
+  /** 0 = an answer would go nowhere: it has no line that stays. */
+  of(sender: ConnectionHandle): number {
+    if (sender.subscribe === undefined) return 0
+    const known = this.#numbers.get(sender)
+    if (known !== undefined) return known
+    this.#last++
+    this.#numbers.set(sender, this.#last)
+    this.#lines.set(this.#last, sender)
+    return this.#last
+  }
+
+  find(line: unknown): Sender | undefined {
+    return this.#lines.get(Number(line))
+  }
+
+  /** Forgets those that are closed. */
+  tidy(): void {
+    for (const [line, number] of this.#numbers) {
+      if (line.closed !== true) continue
+      this.#numbers.delete(line)
+      this.#lines.delete(number)
+    }
+  }
+}
+
+interface Held {
+  /** What had been delivered when it was said. */
+  readonly after: number
+  say(): void
+}
+
+/** What the gateway that sequences says to a connection here: it comes behind what was delivered there before [MEUP-3.15]. */
+class HeldReplies {
+  #held: Held[] = []
+
+  /** Says it as soon as this much is delivered here. */
+  add(reply: Held, delivered: number): void {
+    this.#held.push(reply)
+    this.settle(delivered)
+  }
+
+  /** Says what need not wait any more. They are said in their order. */
+  settle(delivered: number): void {
+    const waiting = this.#held.findIndex(({ after }) => after > delivered)
+    const due = this.#held.splice(0, waiting < 0 ? this.#held.length : waiting)
+    for (const { say } of due) say()
+  }
+}
+
+/** A frame that another gateway has admitted, and that the log does not have yet. */
+interface ForwardedFrame {
+  readonly id: string
+  /** As its sender wrote it; empty where it wrote none. */
+  readonly writtenId: string
+  readonly kind: string
+  readonly seq: number
+  readonly sender: Sender
+}
+
+/** What was handed on and admitted elsewhere: should that gateway end before the log has it, its sender must hear of it. */
+class ForwardedFrames {
+  readonly #frames = new Map<string, ForwardedFrame>()
+
+  add(frame: ForwardedFrame): void {
+    this.#frames.set(frame.id, frame)
+  }
+
+  /** The log has everything up to this seq. They are admitted in their order. */
+  settle(delivered: number): void {
+    for (const [id, { seq }] of this.#frames) {
+      if (seq > delivered) break
+      this.#frames.delete(id)
+    }
+  }
+
+  /** What is left of it. */
+  take(): ForwardedFrame[] {
+    const left = [...this.#frames.values()]
+    this.#frames.clear()
+    return left
+  }
+}
+
+/** Prunes at a gateway that follows what the one that sequences has pruned [MEUP-10.3]. */
+class FollowedPrunings {
+  readonly #host: SharedSpace
+  readonly #shared: Pick<SharedLog<never>, 'prune'>
+  #isRunning = false
+
+  constructor(host: SharedSpace, shared: Pick<SharedLog<never>, 'prune'>) {
+    this.#host = host
+    this.#shared = shared
+  }
+
+  /** Leaves what cannot be pruned yet: that is told again. */
+  async follow(through: number): Promise<void> {
+    const { space } = this.#host
+    if (this.#isRunning || through >= space.delivered) return
+    this.#isRunning = true
+    try {
+      await this.#shared.prune()
+      this.#host.turns.indexer.prune(space.log.oldest - 1)
+      space.logger.info({ space: space.config.name, through }, 'the log was pruned, as another gateway has')
+    } catch (err) {
+      space.logger.warn({ space: space.config.name, err }, 'the log could not be pruned; this is tried again')
+    } finally {
+      this.#isRunning = false
+    }
+  }
+}

@@ -1,8 +1,12 @@
-import { isDeeper, maxNesting, ParticipantId } from '@meup/protocol'
-import { type Denial, deny, isDenial } from '../../host/connection-gate.js'
+import { createHmac } from 'node:crypto'
+import { type Envelope, getMember, isDeeper, Kind, maxNesting, ParticipantId } from '@meup/protocol'
+import { isRefusal, type Refusal, refuse } from '../../core/admission/context.js'
+import { mayRead } from '../../core/delivery/may-read.js'
+import type { Caller } from '../../host/gateway.js'
+import type { Entry } from '../../ports/envelope-log.js'
 
 /** What one decides about a proposal that a run before stopped at. */
-export interface Answer {
+interface Answer {
   readonly proposal: string
   readonly isApproved: boolean
   readonly reason?: string
@@ -29,7 +33,7 @@ interface Wishes {
 
 type Json = Readonly<Record<string, unknown>>
 
-const longestId = 1000
+const maxIdChars = 1000
 /** Twice as deep as an envelope: what it has beside messages may be anything. */
 const deepest = 2 * maxNesting
 const patience = { usual: 300, most: 3600 }
@@ -38,26 +42,25 @@ export const maxAnswers = 64
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
 /** Reads the body of a request for a run. Fields that a space has no use for may be there, and are left alone. */
-export function readRunInput(body: Uint8Array): RunInput | Denial {
+export function readRunInput(body: Uint8Array): RunInput | Refusal {
   if (isDeeper(body, deepest))
-    return deny('invalid_json', 400, `the body is nested more than ${deepest} levels deep`)
+    return refuse('invalid_json', `the body is nested more than ${deepest} levels deep`)
   const input = parse(body)
-  if (input === undefined)
-    return deny('invalid_json', 400, 'the body must be a RunAgentInput: one JSON object')
+  if (input === undefined) return refuse('invalid_json', 'the body must be a RunAgentInput: one JSON object')
   const { threadId, runId, messages } = input
-  if (!isId(threadId)) return unfit(`threadId must be a text of 1 to ${longestId} characters`)
-  if (!isId(runId)) return unfit(`runId must be a text of 1 to ${longestId} characters`)
+  if (!isId(threadId)) return unfit(`threadId must be a text of 1 to ${maxIdChars} characters`)
+  if (!isId(runId)) return unfit(`runId must be a text of 1 to ${maxIdChars} characters`)
   if (!Array.isArray(messages)) return unfit('messages must be an array')
   const question = questionIn(messages)
-  if (isDenial(question)) return question
+  if (isRefusal(question)) return question
   const answers = readAnswers(input.resume ?? [])
-  if (isDenial(answers)) return answers
+  if (isRefusal(answers)) return answers
   const wishes = readWishes(input.forwardedProps ?? {})
-  if (isDenial(wishes)) return wishes
+  if (isRefusal(wishes)) return wishes
   return { threadId, runId, question, known: new Set(messages.flatMap(idsOf)), answers, wishes }
 }
 
-const unfit = (message: string): Denial => deny('invalid_request', 400, message)
+const unfit = (message: string): Refusal => refuse('invalid_request', message)
 
 function parse(body: Uint8Array): Json | undefined {
   try {
@@ -74,14 +77,14 @@ const isObject = (value: unknown): value is Json =>
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 const isId = (value: unknown): value is string =>
-  isText(value) && value.length > 0 && value.length <= longestId
+  isText(value) && value.length > 0 && value.length <= maxIdChars
 
-function questionIn(messages: readonly unknown[]): RunInput['question'] | Denial {
+function questionIn(messages: readonly unknown[]): RunInput['question'] | Refusal {
   const message = messages.filter(isObject).findLast(({ role }) => role === 'user')
   if (message === undefined)
     return unfit('messages must have one of the role user: it is what the agent is asked')
   const { id, content } = message
-  if (!isId(id)) return unfit(`the id of a message must be a text of 1 to ${longestId} characters`)
+  if (!isId(id)) return unfit(`the id of a message must be a text of 1 to ${maxIdChars} characters`)
   const text = textOf(content)
   if (text === undefined) return unfit('the content of a message must be text; a space takes no other parts')
   return text.trim() === '' ? unfit('the last message of the user is empty') : { id, text }
@@ -101,13 +104,13 @@ function idsOf(message: unknown): string[] {
   return [message.id, ...calls.map(({ id }) => id)].filter(isText)
 }
 
-function readAnswers(resume: unknown): Answer[] | Denial {
+function readAnswers(resume: unknown): Answer[] | Refusal {
   if (!Array.isArray(resume)) return unfit('resume must be an array')
   if (resume.length > maxAnswers) return unfit(`resume may have ${maxAnswers} entries; send the rest later`)
   const answers = new Map<string, Answer>()
   for (const entry of resume) {
     const answer = readAnswer(entry)
-    if (isDenial(answer)) return answer
+    if (isRefusal(answer)) return answer
     const { proposal } = answer
     if (answers.has(proposal)) return unfit('resume must have one entry for each interruptId')
     answers.set(proposal, answer)
@@ -115,7 +118,7 @@ function readAnswers(resume: unknown): Answer[] | Denial {
   return [...answers.values()]
 }
 
-function readAnswer(entry: unknown): Answer | Denial {
+function readAnswer(entry: unknown): Answer | Refusal {
   if (!isObject(entry) || !isId(entry.interruptId))
     return unfit('an entry of resume must have an interruptId')
   const { interruptId: proposal, status, payload } = entry
@@ -128,7 +131,7 @@ function readAnswer(entry: unknown): Answer | Denial {
   return { proposal, isApproved, ...(isText(reason) && { reason }) }
 }
 
-function readWishes(props: unknown): Wishes | Denial {
+function readWishes(props: unknown): Wishes | Refusal {
   if (!isObject(props)) return unfit('forwardedProps must be an object')
   const { agent, timeoutSeconds = patience.usual, cancelOnDisconnect = false } = props
   if (agent !== undefined && !(isText(agent) && isParticipant.test(agent))) {
@@ -142,3 +145,103 @@ function readWishes(props: unknown): Wishes | Denial {
   }
   return { ...(agent !== undefined && { agent }), timeoutSeconds, cancelOnDisconnect }
 }
+
+/** An envelope that is yet to be submitted, and its id. */
+interface Frame {
+  readonly id: string
+  readonly bytes: Uint8Array
+}
+
+/** Makes the same id of the same parts. */
+type MakeId = (...parts: readonly string[]) => string
+
+/**
+ * Ids that a participant's repeated request finds again, and that nobody else can take before it: they depend on its
+ * token, which is in no log.
+ */
+export const idsFor =
+  (token: string): MakeId =>
+  (...parts) =>
+    `ag-ui-${createHmac('sha256', token).update(JSON.stringify(parts)).digest('base64url')}`
+
+/** The same message of the same thread is the same chat, however often it is sent. */
+export function question(
+  makeId: MakeId,
+  { threadId, question: { id, text } }: Pick<RunInput, 'threadId' | 'question'>,
+  agent: string,
+  asker: string,
+): Frame {
+  return frame(makeId('ask', asker, agent, threadId, id), {
+    kind: Kind.chat,
+    to: [agent],
+    payload: { message: text },
+  })
+}
+
+export const cancellation = (makeId: MakeId, questionId: string, agent: string): Frame =>
+  frame(makeId('cancel', questionId), {
+    kind: Kind.chatCancel,
+    to: [agent],
+    correlationId: questionId,
+    payload: { reason: 'the client went away' },
+  })
+
+/**
+ * What was decided about proposals, and the latest of them. Of one that is settled already nothing is to be said. Each
+ * frame is made when it is asked for, since all of them together may be large.
+ */
+export function decisions(
+  makeId: MakeId,
+  answers: readonly Answer[],
+  { space, participant }: Pick<Caller, 'space' | 'participant'>,
+): { readonly frames: Iterable<Frame>; readonly latest: number } | Refusal {
+  let latest = 0
+  for (const { proposal: id } of answers) {
+    const entry = space.log.find(id)
+    const isReadable = entry && mayRead(space.readerOf({ participant }), space.audienceOf(entry))
+    if (entry?.kind !== Kind.mcpProposal || !isReadable) {
+      const message = `resume answers ${id.slice(0, 100)}, which is no proposal of this space`
+      return refuse('proposal_not_found', message)
+    }
+    latest = Math.max(latest, entry.seq)
+  }
+  return { frames: encodeFrames(makeId, answers, { space, participant }), latest }
+}
+
+function* encodeFrames(
+  makeId: MakeId,
+  answers: readonly Answer[],
+  { space, participant }: Pick<Caller, 'space' | 'participant'>,
+): Generator<Frame> {
+  for (const answer of answers) {
+    const { proposal: id, isApproved } = answer
+    if (space.state.proposals.find(id, space.clock.now()) === undefined) continue
+    const entry = space.log.find(id)
+    if (entry === undefined) continue
+    const decisionId = makeId(isApproved ? 'approve' : 'reject', participant, id)
+    yield isApproved ? approval(decisionId, entry) : rejection(decisionId, entry, answer)
+  }
+}
+
+/** The request that was proposed, to the letter [MEUP-4.17]; why, only its proposer has said [MEUP-13.11]. */
+function approval(id: string, { id: proposal, body }: Entry): Frame {
+  const { to, context, payload } = JSON.parse(Buffer.from(body).toString()) as Envelope
+  const params = getMember(getMember(body, 'payload') ?? new Uint8Array(), 'params')
+  const asked = JSON.stringify({ jsonrpc: '2.0', id, method: payload.method })
+  const request = params === undefined ? asked : `${asked.slice(0, -1)},"params":${Buffer.from(params)}}`
+  const head = JSON.stringify({ id, kind: Kind.mcpRequest, to, correlationId: proposal, context })
+  return { id, bytes: Buffer.from(`${head.slice(0, -1)},"payload":${request}}`) }
+}
+
+const rejection = (id: string, { id: proposal, from }: Entry, { reason = 'not approved' }: Answer): Frame =>
+  frame(id, {
+    kind: Kind.mcpReject,
+    to: [from],
+    correlationId: proposal,
+    payload: { reason },
+  })
+
+const frame = (id: string, fields: object): Frame => ({
+  id,
+  bytes: Buffer.from(JSON.stringify({ id, ...fields })),
+})

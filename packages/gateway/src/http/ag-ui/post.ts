@@ -1,21 +1,15 @@
-import { errors } from '@meup/protocol'
 import type { Context } from 'hono'
-import { isRefusal } from '../../core/admission/context.js'
-import { at } from '../../host/at.js'
-import { accept } from '../../host/cluster/accept.js'
-import { type Denial, deny, isDenial } from '../../host/connection-gate.js'
+import { isRefusal, type Refusal, refuse } from '../../core/admission/context.js'
+import { accept } from '../../core/space.js'
 import type { Caller } from '../../host/gateway.js'
-import { eventHeaders, stands } from '../events.js'
+import { at } from '../../ports/clock.js'
+import { notCommitted, readPost, senderOf, submit } from '../envelopes.js'
+import { eventHeaders, SseFeed, stands } from '../events.js'
 import { type HttpOptions, readConnectRequest } from '../options.js'
 import { readParameters } from '../parameters.js'
-import { notCommitted, readPost, senderOf, submit } from '../posted.js'
-import { denied, refused } from '../problem.js'
-import { SseFeed } from '../sse-feed.js'
-import { type Fare, fareOf } from './fare.js'
-import { RunFeed } from './feed.js'
-import { follow } from './follow.js'
-import { cancellation, decisions, idsFor, question } from './frames.js'
-import { type RunInput, readRunInput } from './input.js'
+import { refused } from '../problem.js'
+import { createWorkAccount, follow, RunFeed, type WorkAccount } from './feed.js'
+import { cancellation, decisions, idsFor, question, type RunInput, readRunInput } from './input.js'
 import { Run } from './run.js'
 
 export const runParameters = ['agent'] as const
@@ -23,20 +17,20 @@ export const runParameters = ['agent'] as const
 /** `POST /spaces/{space}/ag-ui`: asks an agent, and shows what it makes of that as a run of AG-UI. */
 export async function postRun(context: Context, options: HttpOptions): Promise<Response> {
   const parameters = readParameters(new URL(context.req.url).searchParams, runParameters)
-  if (isDenial(parameters)) return denied(parameters)
+  if (isRefusal(parameters)) return refused(parameters)
   const post = await readPost(context, options)
   if (post instanceof Response) return post
   const { visitor, body } = post
   const input = readRunInput(body)
-  if (isDenial(input)) return denied(input)
+  if (isRefusal(input)) return refused(input)
   const agent = agentFor(input.wishes.agent ?? parameters.agent, visitor)
-  if (typeof agent !== 'string') return denied(agent)
+  if (typeof agent !== 'string') return refused(agent)
   const connectRequest = readConnectRequest(context, options)
   const makeId = idsFor(connectRequest.token ?? '') // Posting requires a token.
   const decided = decisions(makeId, input.answers, visitor)
-  if (isDenial(decided)) return denied(decided)
+  if (isRefusal(decided)) return refused(decided)
   const grant = await options.gateway.admit(connectRequest)
-  if (isDenial(grant)) return denied(grant)
+  if (isRefusal(grant)) return refused(grant)
 
   const { space, participant } = visitor
   const asking = question(makeId, input, agent, participant)
@@ -50,7 +44,7 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
   }
   if (!(await space.committed(last))) return notCommitted()
 
-  const fare = fareOf(visitor)
+  const fare = createWorkAccount(visitor)
   const run = runOf(input, { visitor, id: asking.id, agent, after: decided.latest }, fare)
   const events = new SseFeed({
     remote: options.remoteOf(context),
@@ -76,18 +70,17 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
 }
 
 /** Whom the chat is for; the only agent of a space need not be named. */
-function agentFor(named: string | undefined, { space, participant }: Caller): string | Denial {
+function agentFor(named: string | undefined, { space, participant }: Caller): string | Refusal {
   const { participants } = space.config
   const agents = Object.keys(participants).filter((id) => participants[id]?.kind === 'agent')
   const agent = named ?? (agents.length === 1 ? agents[0] : undefined)
   if (agent === undefined) {
     const message = `say which agent is asked, as forwardedProps.agent or ?agent=; there are ${agents.length}`
-    return deny('invalid_request', 400, message)
+    return refuse('invalid_request', message)
   }
-  if (agent === participant) return deny('invalid_request', 400, 'nobody can ask oneself; name another agent')
+  if (agent === participant) return refuse('invalid_request', 'nobody can ask oneself; name another agent')
   if (space.state.participants.has(agent)) return agent
-  const { status } = errors.participant_not_found
-  return deny('participant_not_found', status, `there is no participant ${agent} here; name one of the space`)
+  return refuse('participant_not_found', `there is no participant ${agent} here; name one of the space`)
 }
 
 interface Question {
@@ -102,7 +95,7 @@ interface Question {
 function runOf(
   { threadId, runId, known }: RunInput,
   { visitor, id, agent, after }: Question,
-  { guard, mayApprove }: Fare,
+  { guard, mayApprove }: WorkAccount,
 ): Run {
   const { space, participant } = visitor
   return new Run({

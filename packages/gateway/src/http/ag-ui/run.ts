@@ -1,36 +1,27 @@
-import type { AGUIEvent, RunFinishedOutcome } from '@ag-ui/core'
+import { type AGUIEvent, EventType, type Interrupt, type RunFinishedOutcome } from '@ag-ui/core'
 import {
   Assigner,
   cancelledText,
   createProposalFoldWith,
   cut,
-  endOf,
   FoldedTurn,
   type Guard,
+  getEnding,
+  getMessage,
   guarded,
   isWithheld,
-  messageOf,
+  type Outcome,
   type ProposalFold,
+  type ProposalView,
   readResult,
+  reasonText,
   redact,
   type ToolDecision,
   type TurnRecord,
 } from '@meup/folds'
 import { correlations, type Envelope, isThought, Kind } from '@meup/protocol'
-import {
-  callEvents,
-  errorEvent,
-  finishedEvent,
-  interruptFor,
-  messageEvents,
-  type RunName,
-  reasoningEvents,
-  resultEvent,
-  resultId,
-  startedEvent,
-} from './events.js'
 
-export interface RunOptions extends RunName {
+interface RunOptions extends RunName {
   readonly space: string
   /** Id of the log. */
   readonly epoch: string
@@ -48,7 +39,7 @@ export interface RunOptions extends RunName {
 }
 
 /** Characters of what a tool said. */
-const longestResult = 8192
+const maxResultChars = 8192
 
 /**
  * One turn of an agent as the events of an AG-UI run. It is told, in log order, the envelopes that its reader may read,
@@ -148,7 +139,7 @@ export class Run {
       envelope,
       here.reduce((roles, mark) => roles | mark.roles, 0),
     )
-    if (state === 'running') this.#reason = endOf(envelope)[1]
+    if (state === 'running') this.#reason = getEnding(envelope)[1]
     return true
   }
 
@@ -160,7 +151,7 @@ export class Run {
 
   #thought({ id, kind, payload, seq = 0 }: Envelope): AGUIEvent[] {
     const isSaid = kind === Kind.reasoningStart || isThought(kind)
-    const text = isSaid && !isWithheld(payload) ? messageOf(payload) : ''
+    const text = isSaid && !isWithheld(payload) ? getMessage(payload) : ''
     return text !== '' && this.#isNew(seq, id) ? reasoningEvents(id, text) : []
   }
 
@@ -190,7 +181,7 @@ export class Run {
       : cancelled === null
         ? whyNot(envelope, outcome === 'rejected', guard)
         : cancelledText(cancelled)
-    return [resultEvent(id, outcome, cut(text, longestResult))]
+    return [resultEvent(id, outcome, cut(text, maxResultChars))]
   }
 
   #answer({ agent, answer }: TurnRecord): AGUIEvent[] {
@@ -207,3 +198,81 @@ function whyNot({ kind, payload }: Envelope, isRejected: boolean, guard: Guard):
   if (kind === Kind.mcpReject || kind === Kind.mcpWithdraw) return guarded(String(payload.reason), guard)
   return isRejected ? 'expired' : 'abandoned'
 }
+
+/** A thought, as a span of reasoning of its own: what comes between two thoughts is never inside one. */
+const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
+  { type: EventType.REASONING_START, messageId },
+  { type: EventType.REASONING_MESSAGE_START, messageId, role: 'reasoning' },
+  { type: EventType.REASONING_MESSAGE_CONTENT, messageId, delta },
+  { type: EventType.REASONING_MESSAGE_END, messageId },
+  { type: EventType.REASONING_END, messageId },
+]
+
+/** What an agent says. Older clients do not take an empty delta. */
+const messageEvents = (messageId: string, name: string, delta: string): AGUIEvent[] => [
+  { type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name },
+  ...(delta === '' ? [] : [{ type: EventType.TEXT_MESSAGE_CONTENT as const, messageId, delta }]),
+  { type: EventType.TEXT_MESSAGE_END, messageId },
+]
+
+/** A call or a proposal of one, and why it is made. */
+function callEvents({ id, toolName, rationale, parameters }: ToolDecision): AGUIEvent[] {
+  const metadata = rationale === null ? {} : { rationale }
+  return [
+    { type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: toolName, metadata },
+    { type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: JSON.stringify(parameters) },
+    { type: EventType.TOOL_CALL_END, toolCallId: id },
+  ]
+}
+
+/** Of the message that the result of a call becomes. */
+const resultId = (call: string): string => `${call}-result`
+
+const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent => ({
+  type: EventType.TOOL_CALL_RESULT,
+  messageId: resultId(call),
+  toolCallId: call,
+  role: 'tool',
+  content,
+  metadata: { outcome },
+})
+
+/** What a proposal asks of whoever may approve it. */
+const interruptFor = ({ id, source, tool, rationale, expiresAt }: ProposalView): Interrupt => ({
+  id,
+  reason: 'tool_call',
+  message: `${source.from} asks to call ${tool}: ${reasonText(rationale)}`,
+  toolCallId: id,
+  responseSchema: {
+    type: 'object',
+    properties: { approved: { type: 'boolean' }, reason: { type: 'string' } },
+    required: ['approved'],
+  },
+  ...(expiresAt !== null && { expiresAt }),
+})
+
+/** One run of AG-UI, by the names that its client gave it. */
+interface RunName {
+  readonly threadId: string
+  readonly runId: string
+}
+
+const startedEvent = ({ threadId, runId }: RunName): AGUIEvent => ({
+  type: EventType.RUN_STARTED,
+  threadId,
+  runId,
+  protocolVersion: '1.0',
+})
+
+const finishedEvent = ({ threadId, runId }: RunName, outcome: RunFinishedOutcome): AGUIEvent => ({
+  type: EventType.RUN_FINISHED,
+  threadId,
+  runId,
+  outcome,
+})
+
+const errorEvent = (code: string, message: string): AGUIEvent => ({
+  type: EventType.RUN_ERROR,
+  code,
+  message,
+})

@@ -4,13 +4,10 @@ import { auditParameters } from '../audit.js'
 import { contextParameters } from '../context.js'
 import { eventParameters } from '../events.js'
 import { historyParameters, ndjson } from '../history.js'
-import { markdown } from '../markdown.js'
 import { type ParameterName, parameters } from '../parameters.js'
-import { exportParameters } from '../proof.js'
+import { exportParameters, markdown } from '../proof.js'
 import { turnParameters } from '../turns.js'
-import { runSchemas } from './run-schemas.js'
-import { answerSchemas, arrayOf, schemaRef, text } from './schemas.js'
-import { turnSchemas } from './turn-schemas.js'
+import { answerSchemas, arrayOf, runSchemas, schemaRef, text, turnSchemas } from './schemas.js'
 
 /** The routes of this gateway as an OpenAPI 3.1 document [MEUP-11.8]. */
 export function openApi(): JsonSchema {

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { LogError } from '../../log/error.js'
 import type { Logger } from '../../ports/logger.js'
-import { asNatsError } from './failure.js'
-import { retryUntilLeader } from './retry-until-leader.js'
 
 export interface NatsOptions {
   /** Such as `nats://127.0.0.1:4222`; any of them leads to the cluster. */
@@ -168,3 +167,77 @@ async function report(connection: NatsConnection, contact: Contact, logger: Logg
     }
   }
 }
+
+const advice = 'It is tried again; see that the NATS servers run and that most of them reach each other.'
+/** What JetStream says where an account may not use it. */
+const notEnabled = [10039, 10076]
+const refusals = ['AuthorizationError', 'UserAuthenticationExpiredError', 'PermissionViolationError']
+
+/** Whatever the client of NATS threw, as an error that says what to do. */
+export function asNatsError(error: unknown, doing: string): LogError {
+  if (error instanceof LogError) return error
+  const said = error instanceof Error ? `${error.message}${causeOf(error)}` : String(error)
+  if (error instanceof Error && refusals.includes(error.name)) {
+    const what = 'Give it credentials that are valid, and that may use JetStream'
+    return new LogError('server', `The NATS server refuses this gateway, ${doing}: ${said}. ${what}.`, {
+      cause: error,
+    })
+  }
+  if ([error, Object(error).cause].some((each) => notEnabled.includes(apiCodeOf(each)))) {
+    const what = 'Enable JetStream for it (`jetstream: enabled` of an account, or nsc edit account)'
+    return new LogError(
+      'server',
+      `The account of this gateway may not use JetStream, ${doing}: ${said}. ${what}.`,
+      {
+        cause: error,
+      },
+    )
+  }
+  return new LogError('unavailable', `NATS failed ${doing}: ${said}. ${advice}`, { cause: error })
+}
+
+const causeOf = ({ cause, message }: Error): string =>
+  cause instanceof Error && cause.message !== message ? ` (${cause.message})` : ''
+
+/** Whether a question had no one to answer it, which the server says at once. */
+export function isNobodyThere(error: unknown): boolean {
+  const { isNoResponders } = Object(error) as { isNoResponders?: () => boolean }
+  return isNoResponders?.call(error) === true
+}
+
+/** What JetStream calls a refusal; 0 = it is none of its own. */
+export function apiCodeOf(error: unknown): number {
+  const { code } = Object(error) as { code?: unknown }
+  return typeof code === 'number' ? code : 0
+}
+
+/** As long as servers that were reached may take to answer: to choose among themselves who leads takes them seconds. */
+const patienceMs = 30_000
+const againMs = 250
+/** What JetStream says while nobody leads. */
+const leaderless = 10008
+
+/**
+ * Asks servers that were reached until they answer; the operator is told once that they do not yet. Rejects with what they refuse
+ * at once, and with `unavailable` where they have not answered for thirty seconds.
+ */
+export async function retryUntilLeader<Answer>(
+  doing: string,
+  logger: Logger,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const end = performance.now() + patienceMs
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await ask()
+    } catch (error) {
+      const err = asNatsError(error, doing)
+      if (err.code !== 'unavailable' || isRefusal(error) || performance.now() >= end) throw err
+      if (!isTold) logger.warn({ err, doing }, 'the NATS servers do not answer yet; they are asked again')
+      await delay(againMs)
+    }
+  }
+}
+
+const isRefusal = (error: unknown): boolean =>
+  [error, Object(error).cause].map(apiCodeOf).some((code) => code !== 0 && code !== leaderless)

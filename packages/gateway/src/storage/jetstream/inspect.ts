@@ -1,8 +1,7 @@
 import type { StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { LogError } from '../../log/error.js'
-import { checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
-import { asNatsError } from './failure.js'
+import { asNatsError, checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
 import { assertAsNeeded, infoOf, placeOf } from './streams.js'
 
 /** One server of NATS as it answers now. */

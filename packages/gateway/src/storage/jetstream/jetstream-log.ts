@@ -10,12 +10,12 @@ import type {
   Heading,
   Query,
   Row,
+  SharedLog,
   Snapshot,
 } from '../../ports/envelope-log.js'
 import type { Logger } from '../../ports/logger.js'
-import type { SharedLog } from '../../ports/shared-log.js'
 import { encodeBatch, sizeOf } from './batch.js'
-import { asNatsError } from './failure.js'
+import { asNatsError } from './connect.js'
 import type { Follower } from './follower.js'
 import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
@@ -29,7 +29,7 @@ const maxRowBytes = 16 * 1024
 /** For so long a recovery is tried before it is said that NATS is away, and so much lies between two attempts [milliseconds]. */
 const [patienceMs, betweenMs] = [3000, 100]
 
-export interface JetStreamLogParts {
+interface JetStreamLogParts {
   readonly space: string
   readonly subject: SubjectLog
   readonly replica: Replica

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LogError } from '../../log/error.js'
-import type { Nats } from './connect.js'
-import { apiCodeOf, asNatsError } from './failure.js'
+import { apiCodeOf, asNatsError, type Nats } from './connect.js'
 import type { Mailbox } from './mailbox.js'
 
 const wrongLastSequence = 10071

@@ -1,14 +1,19 @@
 import { workerData } from 'node:worker_threads'
+import type Database from 'better-sqlite3'
+import { genesis, leafOf, link } from '../../log/chain.js'
+import { LogError } from '../../log/error.js'
+import type { Row, Snapshot } from '../../ports/envelope-log.js'
 import type { Call } from '../sqlite/calls.js'
 import { keepCheckpoint } from '../sqlite/checkpoints.js'
+import { columns, toJson } from '../sqlite/columns.js'
+import { isRepeatedId } from '../sqlite/failure.js'
 import { lock } from '../sqlite/files.js'
-import { LogFile } from '../sqlite/log-file.js'
+import { LogFile, tidierOf } from '../sqlite/log-file.js'
 import { unpackPage } from '../sqlite/pack.js'
+import { snapshotOf } from '../sqlite/pruning.js'
 import { rewriteVersion } from '../sqlite/schema.js'
 import { portOfThread, reply } from '../sqlite/thread.js'
-import { tidierOf } from '../sqlite/tidier.js'
-import type { ReplicaCalls, ReplicaOptions } from './replica-calls.js'
-import { establishSpace, headOf, spaceIn, takeRows } from './replica-file.js'
+import type { ReplicaCalls, ReplicaOptions, ReplicaSpace } from './replica-calls.js'
 
 const port = portOfThread()
 port.postMessage([reply(0, () => start(workerData))])
@@ -49,4 +54,107 @@ function start({ path }: ReplicaOptions): void {
     tidy()
   })
   tidy()
+}
+
+interface Known {
+  readonly space: number
+  readonly epoch: string
+}
+
+interface Tip {
+  readonly seq: number
+  readonly hash: Uint8Array
+}
+
+function spaceIn(db: Database.Database, name: string): ReplicaSpace | undefined {
+  const known = db.prepare<[string], Known>('SELECT id AS space, epoch FROM spaces WHERE name = ?').get(name)
+  if (known === undefined) return undefined
+  const { seq: head, hash } = tipOf(db, known)
+  return { ...known, head, hash, snapshot: snapshotOf(db, known.space) }
+}
+
+function establishSpace(db: Database.Database, name: string, epoch: string): ReplicaSpace {
+  db.prepare('INSERT INTO spaces (name, epoch) VALUES (?, ?) ON CONFLICT DO NOTHING').run(name, epoch)
+  const space = spaceIn(db, name)
+  if (space === undefined) throw new Error(`the space '${name}' was stored but is not found`)
+  return space
+}
+
+function headOf(db: Database.Database, space: number): number {
+  const last = db.prepare<[number], number>('SELECT max(seq) FROM envelopes WHERE space = ?').pluck()
+  return last.get(space) ?? 0
+}
+
+/** All rows or none. Throws a `LogError` of code `corrupt` where they do not continue the chain. */
+function takeRows(
+  db: Database.Database,
+  space: number,
+  rows: readonly Row[],
+  snapshot: Snapshot | undefined,
+): void {
+  db.transaction(() => {
+    const epoch = db.prepare<[number], string>('SELECT epoch FROM spaces WHERE id = ?').pluck().get(space)
+    if (epoch === undefined) throw new Error(`there is no space ${space}`)
+    let tip = tipOf(db, { space, epoch })
+    if (snapshot !== undefined) {
+      if (tip.seq > 0)
+        throw new Error(`space ${space} of the replica has rows; a snapshot has no place in it`)
+      adopt(db, space, snapshot)
+      tip = { seq: snapshot.through, hash: snapshot.hash }
+    }
+    const insert = inserterOf(db, space)
+    for (const row of rows) {
+      assertLinked(row, tip)
+      insert(row)
+      tip = row
+    }
+  }).immediate()
+}
+
+function tipOf(db: Database.Database, { space, epoch }: Known): Tip {
+  const last = db.prepare<[number], Tip>(
+    'SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1',
+  )
+  return last.get(space) ?? { seq: 0, hash: genesis(epoch) }
+}
+
+/** What stands for rows that never were in this file. */
+function adopt(db: Database.Database, space: number, { through, hash, bytes }: Snapshot): void {
+  db.prepare(
+    `INSERT INTO pruned (space, through, hash, snapshot, at)
+      VALUES (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ'))`,
+  ).run(space, through, hash, bytes)
+}
+
+function assertLinked({ seq, salt, body, leaf, hash }: Row, tip: Tip): void {
+  const expected = leafOf(salt, body)
+  const isLinked = seq === tip.seq + 1 && expected.equals(leaf) && link(tip.hash, seq, expected).equals(hash)
+  if (isLinked) return
+  const problem = `Row ${seq} does not continue the chain of the replica, which ends at ${tip.seq}.`
+  throw new LogError(
+    'corrupt',
+    `${problem} Somebody else wrote to the log, or the replica is of another one.`,
+  )
+}
+
+/** Gives what stores one row. */
+function inserterOf(db: Database.Database, space: number): (row: Row) => void {
+  const values = columns.replaceAll(/[^, ]+/g, '?')
+  const statement = db.prepare(`INSERT OR FAIL INTO envelopes (space, ${columns}) VALUES (?, ${values})`)
+  const forget = db.prepare(
+    `DELETE FROM envelopes WHERE space = ? AND id = ?
+      AND seq <= (SELECT through FROM pruned WHERE pruned.space = envelopes.space)`,
+  )
+  return ({ seq, id, ts, from, kind, to, context, correlationId, body, salt, leaf, hash, digest }) => {
+    const [toText, answers] = [toJson(to), toJson(correlationId)]
+    const fields = [seq, id, ts, from, kind, toText, context ?? null, answers, body]
+    const stored = [space, ...fields, salt, leaf, hash, digest]
+    try {
+      statement.run(...stored)
+    } catch (error) {
+      // The id of a pruned row that is still to be removed is free.
+      if (!isRepeatedId(error) || forget.run(space, id).changes === 0) throw error
+      statement.run(...stored)
+    }
+  }
 }

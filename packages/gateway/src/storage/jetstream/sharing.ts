@@ -1,10 +1,8 @@
 import type { Subscription } from '@nats-io/transport-node'
 import { LogError } from '../../log/error.js'
-import type { Row } from '../../ports/envelope-log.js'
-import type { LogListener, Note, SharedLog } from '../../ports/shared-log.js'
+import type { LogListener, Note, Row, SharedLog } from '../../ports/envelope-log.js'
 import { lastOf } from './batch.js'
-import type { Nats } from './connect.js'
-import { asNatsError } from './failure.js'
+import { asNatsError, type Nats } from './connect.js'
 import type { Follower } from './follower.js'
 import type { Mailbox } from './mailbox.js'
 import type { Owners } from './owners.js'
@@ -21,7 +19,7 @@ const doubtMs = 250
 /** Whoever sequences and has been without a server for so long says so before somebody sends something [milliseconds]. */
 const cutOffMs = 5000
 
-export interface SharingParts {
+interface SharingParts {
   readonly space: string
   readonly nats: Nats
   readonly mailbox: Mailbox

@@ -6,18 +6,19 @@ import { LogError } from '../../log/error.js'
 import type { EnvelopeLog, LogStore } from '../../ports/envelope-log.js'
 import { type Logger, silent } from '../../ports/logger.js'
 import { logStore } from '../log-store.js'
+import type { ReaderCalls } from '../sqlite/calls.js'
+import { Channel } from '../sqlite/channel.js'
+import { asLogError } from '../sqlite/failure.js'
+import { type Lookup, lookupIn } from '../sqlite/lookup.js'
 import { encodeBatch } from './batch.js'
-import { connectNats, type Nats, type NatsOptions } from './connect.js'
-import { asNatsError } from './failure.js'
+import { asNatsError, connectNats, type Nats, type NatsOptions, retryUntilLeader } from './connect.js'
 import { Follower } from './follower.js'
 import { JetStreamLog } from './jetstream-log.js'
 import { Mailbox } from './mailbox.js'
 import { Owners } from './owners.js'
 import { Prunings } from './prunings.js'
 import { Replica, type ReplicaThreads } from './replica.js'
-import type { ReplicaSpace } from './replica-calls.js'
-import { startReplicaThreads } from './replica-threads.js'
-import { retryUntilLeader } from './retry-until-leader.js'
+import type { ReplicaCalls, ReplicaOptions, ReplicaSpace } from './replica-calls.js'
 import { Sharing } from './sharing.js'
 import { establishStream, placeOf } from './streams.js'
 import { type StoredBatch, SubjectLog } from './subject-log.js'
@@ -142,4 +143,35 @@ async function begin(
   const tip = await subject.tip()
   if (tip === undefined) throw new Error(`the first message of ${subject.place.subject} is gone`)
   return tip
+}
+
+const scripts = {
+  writer: new URL('./replica-worker.js', import.meta.url),
+  reader: new URL('../sqlite/reader-worker.js', import.meta.url),
+}
+
+/** Opens the file of the replicas; rejects with a `LogError` as `sqliteStore` does. */
+async function startReplicaThreads(path: string): Promise<ReplicaThreads & { stop(): Promise<void> }> {
+  const options: ReplicaOptions = { path }
+  const writer = await Channel.open<ReplicaCalls>(scripts.writer, options)
+  let lookup: Lookup | undefined
+  try {
+    lookup = lookupIn(path)
+    const opened = lookup
+    const reader = await Channel.open<ReaderCalls>(scripts.reader, options)
+    return {
+      writer,
+      reader,
+      lookup,
+      async stop() {
+        await reader.close()
+        opened.close()
+        await writer.close()
+      },
+    }
+  } catch (error) {
+    lookup?.close()
+    await writer.close()
+    throw asLogError(error)
+  }
 }

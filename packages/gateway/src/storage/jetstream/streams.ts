@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
 import { LogError } from '../../log/error.js'
-import { apiCodeOf } from './failure.js'
+import { apiCodeOf } from './connect.js'
 
 const shards = 8
 const secondNs = 1_000_000_000

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { StoredMsg } from '@nats-io/jetstream'
+import type { ConsumerMessages, JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { LogError } from '../../log/error.js'
 import type { Row } from '../../ports/envelope-log.js'
 import { type BatchHead, decodeHead, decodeRows } from './batch.js'
-import { bulk } from './bulk.js'
-import { type Nats, promptMs, requestMs } from './connect.js'
-import { apiCodeOf, asNatsError } from './failure.js'
+import { apiCodeOf, asNatsError, type Nats, promptMs, requestMs } from './connect.js'
 import type { Place } from './streams.js'
 
 /** One message of a space's subject. */
@@ -168,4 +166,63 @@ const isUnavailable = (error: unknown): boolean => error instanceof LogError && 
 function fenced(subject: string, cause: unknown): LogError {
   const message = `Another gateway has written to ${subject}. This one reads what that wrote before it goes on.`
   return new LogError('fenced', message, { cause })
+}
+
+/** A consumer that gives nothing for so long is dead: its server may have gone [milliseconds]. */
+const watchdogMs = 2000
+const atOnce = 2000
+/** Fresh consumers without a message between. */
+const maxIdleConsumers = 10
+
+/** Reads much of a subject, fast. Whenever the consumer stands still a fresh one goes on from there. */
+async function* bulk(
+  js: JetStreamClient,
+  { stream, subject }: Place,
+  from: number,
+  through: number,
+): AsyncGenerator<JsMsg, void> {
+  let [next, failures] = [from, 0]
+  let reason: unknown
+  while (next <= through) {
+    if (failures === maxIdleConsumers) {
+      const message = `The stream ${stream} cannot be read from ${next} on: ${String(reason)}. It is tried again.`
+      throw new LogError('unavailable', message, { cause: reason })
+    }
+    let messages: ConsumerMessages | undefined
+    try {
+      const consumer = await js.consumers.get(stream, {
+        filter_subjects: subject,
+        deliver_policy: 'by_start_sequence',
+        opt_start_seq: next,
+      })
+      messages = await consumer.consume({ max_messages: atOnce })
+      const iterator = messages[Symbol.asyncIterator]()
+      while (next <= through) {
+        const message = await watched(iterator)
+        if (message === undefined) throw new Error(`nothing for ${watchdogMs} ms`)
+        next = message.seq + 1
+        failures = 0
+        yield message
+      }
+    } catch (error) {
+      reason = error
+      failures++
+      await delay(watchdogMs / maxIdleConsumers)
+    } finally {
+      // An answer to this may never come.
+      void messages?.close().catch(() => undefined)
+    }
+  }
+}
+
+async function watched(iterator: AsyncIterator<JsMsg>): Promise<JsMsg | undefined> {
+  const stop = new AbortController()
+  const bell = delay(watchdogMs, undefined, { signal: stop.signal }).catch(() => undefined)
+  const step = iterator.next().then(({ value, done }) => (done ? undefined : (value as JsMsg)))
+  step.catch(() => undefined) // Where the bell was first, nobody waits for it any more.
+  try {
+    return await Promise.race([step, bell])
+  } finally {
+    stop.abort()
+  }
 }

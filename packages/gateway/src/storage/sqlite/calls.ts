@@ -2,8 +2,7 @@ import type { LogErrorCode } from '../../log/error.js'
 import type { Checkpoint, Filter } from '../../ports/envelope-log.js'
 import type { OpenedSpace } from './chain-writer.js'
 import type { Durability, Role } from './files.js'
-import type { Packed } from './pack.js'
-import type { PackedBatch } from './pack-batch.js'
+import type { Packed, PackedBatch } from './pack.js'
 
 export interface WriterOptions {
   readonly path: string

@@ -6,7 +6,6 @@ import type { Snapshot } from '../../ports/envelope-log.js'
 import { columns, type Storable, type StoredRow } from './columns.js'
 import { isRepeatedId } from './failure.js'
 import { snapshotOf } from './pruning.js'
-import { prepared } from './statements.js'
 
 export interface OpenedSpace {
   /** By which the file knows the space. */
@@ -80,7 +79,7 @@ export class ChainWriter {
   }
 
   /** Of the last row; of an empty space, what its first one will link to. */
-  hashOf(space: number): Uint8Array {
+  hashToken(space: number): Uint8Array {
     return this.#storedTipOf(space).hash
   }
 
@@ -173,4 +172,18 @@ export class ChainWriter {
       digest,
     )
   }
+}
+
+const known = new WeakMap<Database.Database, Map<string, Database.Statement>>()
+
+/** Of one text there is one statement of each connection: to prepare one costs more than to look up a row. Not for `iterate`. */
+function prepared<Values extends unknown[], Found>(
+  db: Database.Database,
+  sql: string,
+): Database.Statement<Values, Found> {
+  const statements = known.get(db) ?? new Map<string, Database.Statement>()
+  known.set(db, statements)
+  const statement = statements.get(sql) ?? db.prepare(sql)
+  statements.set(sql, statement)
+  return statement as Database.Statement<Values, Found>
 }

@@ -13,16 +13,17 @@ const PAGE_BYTES = 2048
 /** Ids come in no order, so the same pages change again and again between two checkpoints. */
 const CHECKPOINT_BYTES = 16 * 1024 * 1024
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
-const PATIENCE_MS = 5000
+const OPEN_TIMEOUT_MS = 5000
 
 /** What a connection writes: all that is appended; or what is little, from a thread that must not wait. */
 export type Role = 'writer' | 'secondary'
 
 /** To fold the write-ahead log into the file takes the disk: the thread that appends does it, the other one never. */
-const manners: Readonly<Record<Role, { readonly checkpointBytes: number; readonly patienceMs: number }>> = {
-  writer: { checkpointBytes: CHECKPOINT_BYTES, patienceMs: PATIENCE_MS },
-  secondary: { checkpointBytes: 0, patienceMs: 0 },
-}
+const manners: Readonly<Record<Role, { readonly checkpointBytes: number; readonly busyTimeoutMs: number }>> =
+  {
+    writer: { checkpointBytes: CHECKPOINT_BYTES, busyTimeoutMs: OPEN_TIMEOUT_MS },
+    secondary: { checkpointBytes: 0, busyTimeoutMs: 0 },
+  }
 
 /** A connection that writes. `create` makes the file, for this user only, and its directory where they are missing. */
 export function openForWriting(
@@ -31,8 +32,8 @@ export function openForWriting(
   { create, role = 'writer' }: { create: boolean; role?: Role },
 ): Database.Database {
   if (create) createPrivately(path)
-  const { checkpointBytes, patienceMs } = manners[role]
-  const db = new Database(path, { fileMustExist: true, timeout: PATIENCE_MS })
+  const { checkpointBytes, busyTimeoutMs } = manners[role]
+  const db = new Database(path, { fileMustExist: true, timeout: OPEN_TIMEOUT_MS })
   try {
     db.pragma(`page_size = ${PAGE_BYTES}`)
     establishSchema(db)
@@ -42,7 +43,7 @@ export function openForWriting(
     db.pragma(`wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`)
     db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
     // To open it everybody waits: whoever is first puts in order what a process that was killed has left.
-    db.pragma(`busy_timeout = ${patienceMs}`)
+    db.pragma(`busy_timeout = ${busyTimeoutMs}`)
     return db
   } catch (error) {
     db.close()

@@ -1,8 +1,9 @@
-import type { KnownHead } from '@meup/protocol'
+import { checkEnvelope, checkPayload, type Envelope, type KnownHead } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
+import { headOf, toDraft } from '../../core/admission/encode.js'
 import { LogError, occupiedError } from '../../log/error.js'
-import { type ImportedRow, importedDraft } from '../import-row.js'
+import type { Draft } from '../../ports/envelope-log.js'
 import { ChainWriter, type OpenedSpace } from './chain-writer.js'
 import { storable } from './columns.js'
 import { asLogError } from './failure.js'
@@ -78,7 +79,7 @@ class LogImport {
   end(expected: KnownHead | undefined): ImportedLog {
     const { space, epoch } = this.#opened
     const head = this.#chainWriter.headOf(space)
-    const hash = Buffer.from(this.#chainWriter.hashOf(space)).toString('hex')
+    const hash = Buffer.from(this.#chainWriter.hashToken(space)).toString('hex')
     if (expected !== undefined && (expected.seq !== head || expected.hash !== hash)) {
       const problem = `These envelopes end at ${head}:${hash}, and should at ${expected.seq}:${expected.hash}.`
       throw new LogError('corrupt', `${problem} Export the log again.`)
@@ -95,3 +96,50 @@ function attempt<Result>(task: () => Result): Result {
     throw asLogError(error)
   }
 }
+
+/** An envelope that was logged elsewhere, as a line of an export has it. */
+export interface ImportedRow {
+  readonly seq: number
+  /** The exact JSON of the envelope, without `seq`. */
+  readonly body: string
+  /** 16 bytes, hexadecimal; absent = a fresh one. */
+  readonly salt?: string
+}
+
+/** The envelope that this JSON is; a text = what is wrong with it. */
+export function readLogged(json: string): Envelope | string {
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (error) {
+    return `this is no JSON: ${String(error)}`
+  }
+  const envelope = value as Envelope
+  const problem = checkEnvelope(value) ?? checkPayload(envelope.kind, envelope.payload)
+  return problem === undefined ? envelope : `this is no envelope: ${problem.path || '/'} ${problem.message}`
+}
+
+/** The same of JSON that delivery puts a seq in front of. */
+export function readBody(body: string): Envelope | string {
+  const envelope = readLogged(body)
+  if (typeof envelope === 'string') return envelope
+  return envelope.seq === undefined && body.startsWith('{') ? envelope : 'no log has this as a body'
+}
+
+/**
+ * The row as the log takes it. Of what the guard has changed, the submission is not known any more: a retry of that is not
+ * recognised, and is refused as `duplicate_id`. Throws a `LogError`.
+ */
+function importedDraft({ seq, body, salt }: ImportedRow): Draft & { readonly salt?: Uint8Array } {
+  const envelope = readBody(body)
+  if (typeof envelope === 'string') throw damaged(seq, envelope)
+  if (salt !== undefined && !/^[\da-f]{32}$/.test(salt)) throw damaged(seq, 'its salt is no 16 bytes')
+  const bytes = Buffer.from(body)
+  const head = headOf(envelope)
+  const content = body.startsWith(head) ? bytes.subarray(Buffer.byteLength(head)) : bytes
+  const draft = toDraft(envelope, seq, { body: bytes, content })
+  return salt === undefined ? draft : { ...draft, salt: Buffer.from(salt, 'hex') }
+}
+
+const damaged = (seq: number, problem: string): LogError =>
+  new LogError('corrupt', `The envelope ${seq} cannot be imported: ${problem}. Export the log again.`)

@@ -1,9 +1,10 @@
+import { contextParent } from '@meup/protocol/context'
+import { Kind } from '@meup/protocol/kinds'
 import type Database from 'better-sqlite3'
-import type { Row } from '../../ports/envelope-log.js'
+import type { Filter, Row } from '../../ports/envelope-log.js'
 import type { Range } from './calls.js'
-import { fieldsFrom, fromStored, type StoredRow } from './columns.js'
+import { columns, fieldsFrom, fromStored, headingColumns, type StoredRow } from './columns.js'
 import { type Packed, packHeadings, packPage } from './pack.js'
-import { selectOf } from './select.js'
 
 /** Reads pages of the log through this connection. */
 export function pagesOf(db: Database.Database): (range: Range) => Packed {
@@ -31,4 +32,62 @@ export function pagesOf(db: Database.Database): (range: Range) => Packed {
     }
     return packPage(rows)
   }
+}
+
+type Value = string | number
+
+/** A condition of SQL, and the values of its placeholders. */
+type Condition = readonly [sql: string, ...values: Value[]]
+
+/**
+ * The rows of a range as SQL. A list is bound as one JSON value, so that there are few different statements and each is
+ * prepared once. What is in a context is found by its index, and so are decisions, all else by the primary key; the rest of
+ * the conditions look at each of those rows.
+ */
+export function selectOf({ space, after, before, limit, order, filter, only }: Range): {
+  readonly sql: string
+  readonly values: readonly Value[]
+} {
+  const inRange: Condition = ['space = ? AND seq > ? AND seq < ?', space, after, before]
+  const conditions = [inRange, ...placesOf(filter, inRange), ...conditionsOf(filter)]
+  const where = conditions.map(([sql]) => sql).join(' AND ')
+  const byDecisions = areDecisions(filter) && filter.context === undefined
+  const rows = byDecisions ? 'envelopes INDEXED BY envelopes_decisions' : 'envelopes'
+  return {
+    sql: `SELECT ${only === 'headings' ? headingColumns : columns} FROM ${rows} WHERE ${where} ORDER BY seq ${order} LIMIT ?`,
+    values: [...conditions.flatMap(([, ...values]) => values), limit],
+  }
+}
+
+/** Where the envelopes of a context are: in it, below it, and the start that opened it, which has the path above. */
+function placesOf({ context }: Filter, [isInRange, ...range]: Condition): Condition[] {
+  if (context === undefined) return []
+  const parent = contextParent(context) ?? ''
+  const id = context.slice(parent === '' ? 0 : parent.length + 1)
+  // '0' is what follows '/': between the two is every path below, and nothing else.
+  const byContext = 'envelopes INDEXED BY envelopes_context'
+  const places: Condition[] = [
+    [`${byContext} WHERE context = ?`, context],
+    [`${byContext} WHERE context > ? AND context < ?`, `${context}/`, `${context}0`],
+    [`envelopes WHERE id = ? AND kind = '${Kind.reasoningStart}' AND coalesce(context, '') = ?`, id, parent],
+  ]
+  const selects = places.map(([sql]) => `SELECT seq FROM ${sql} AND ${isInRange}`)
+  const values = places.flatMap(([, ...own]) => [...own, ...range])
+  return [[`seq IN (${selects.join(' UNION ')})`, ...values]]
+}
+
+const areDecisions = ({ kinds }: Filter): boolean => kinds?.length === 1 && kinds[0] === Kind.systemDecision
+
+function conditionsOf(filter: Filter): Condition[] {
+  const { seqs, kinds, from, correlationId } = filter
+  const conditions: Condition[] = []
+  if (seqs) conditions.push(['seq IN (SELECT value FROM json_each(?))', JSON.stringify(seqs)])
+  if (areDecisions(filter)) conditions.push([`kind = '${Kind.systemDecision}'`])
+  else if (kinds) conditions.push(['kind IN (SELECT value FROM json_each(?))', JSON.stringify(kinds)])
+  if (from) conditions.push(['"from" IN (SELECT value FROM json_each(?))', JSON.stringify(from)])
+  if (correlationId !== undefined) {
+    const answers = 'EXISTS (SELECT 1 FROM json_each(correlationId) WHERE value = ?)'
+    conditions.push([answers, correlationId])
+  }
+  return conditions
 }

@@ -5,11 +5,10 @@ import type { ReaderCalls, ReaderOptions, WriterCalls, WriterOptions } from './c
 import { Channel } from './channel.js'
 import { asLogError } from './failure.js'
 import type { Durability } from './files.js'
-import { InlineWriter } from './inline-writer.js'
 import { type Lookup, lookupIn } from './lookup.js'
-import { openSqliteLog, type Threads } from './sqlite-log.js'
+import { InlineWriter, openSqliteLog, type Threads } from './sqlite-log.js'
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** The file for the logs of all spaces; made where it is missing. */
   readonly path: string
   /** Default `process`. */

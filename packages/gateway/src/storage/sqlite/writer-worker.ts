@@ -3,12 +3,11 @@ import type { Call, Reply, WriterCalls, WriterOptions } from './calls.js'
 import { checkpointOf, keepCheckpoint } from './checkpoints.js'
 import { asLogError } from './failure.js'
 import { lock } from './files.js'
-import { LogFile } from './log-file.js'
-import { rowsIn, unpackBatch } from './pack-batch.js'
+import { LogFile, tidierOf } from './log-file.js'
+import { rowsIn, unpackBatch } from './pack.js'
 import { pagesOf } from './pages.js'
 import { rewriteVersion } from './schema.js'
 import { portOfThread, refusal, reply } from './thread.js'
-import { tidierOf } from './tidier.js'
 
 type WriterCall = Call<WriterCalls>
 type Append = Extract<WriterCall, { name: 'append' }>

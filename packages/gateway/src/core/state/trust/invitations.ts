@@ -52,7 +52,7 @@ export class Invitations {
 
   /** Whom a token lets in. How long a hash is looked for tells nothing of one that nobody can make a text for. */
   find(token: string): Invitation | undefined {
-    return this.#byParticipant.get(this.#byHash.get(hashOf(token)) ?? '')
+    return this.#byParticipant.get(this.#byHash.get(hashToken(token)) ?? '')
   }
 
   /** Whether the token of an open invitation has this hash. */
@@ -62,4 +62,4 @@ export class Invitations {
 }
 
 /** What the log says of a token: its SHA-256, hexadecimal. */
-export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')

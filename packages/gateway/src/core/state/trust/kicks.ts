@@ -11,7 +11,7 @@ export interface Kick {
 /** Kicks of those whom the space does not know any more are forgotten past this many, oldest first. */
 const remembered = 1000
 /** Characters of a reason that are repeated to whoever was kicked. */
-const longestReason = 200
+const maxReasonChars = 200
 /** Bytes that a close frame has for its reason. */
 const closeReasonBytes = 123
 
@@ -39,7 +39,7 @@ export class Kicks {
     this.#kicked.set(participant, {
       by,
       at,
-      ...(reason && { reason: reason.slice(0, longestReason).toWellFormed() }),
+      ...(reason && { reason: reason.slice(0, maxReasonChars).toWellFormed() }),
       ...(until !== undefined && { until }),
     })
   }

@@ -2,7 +2,6 @@ import { Participants, type ParticipantsSnapshot } from '../participants.js'
 import { type Grant, Grants } from './grants.js'
 import { type Invitation, Invitations } from './invitations.js'
 import { type Kick, Kicks } from './kicks.js'
-import { Members } from './members.js'
 
 export interface TrustSnapshot {
   readonly known: ParticipantsSnapshot
@@ -61,14 +60,14 @@ export class Trust {
   grant(grant: Grant): void {
     if (!this.participants.has(grant.recipient)) return
     this.grants.add(grant)
-    this.#endow(grant.recipient)
+    this.#setGranted(grant.recipient)
     this.changed()
   }
 
   /** Lets the grants fall that `ends` picks, and all that rested on them; `doubtful`: who has lost something else. */
   fall(ends: (grant: Grant) => boolean, doubtful?: Iterable<string>): void {
     const losers = this.grants.fall(ends, doubtful)
-    for (const id of losers) this.#endow(id)
+    for (const id of losers) this.#setGranted(id)
     if (losers.size > 0) this.changed()
   }
 
@@ -121,7 +120,7 @@ export class Trust {
     const held: TrustSnapshot = 'known' in snapshot ? snapshot : { known: snapshot, ...nothing }
     this.participants.restore(held.known)
     this.grants.restore(held.grants)
-    for (const recipient of new Set(held.grants.map((grant) => grant.recipient))) this.#endow(recipient)
+    for (const recipient of new Set(held.grants.map((grant) => grant.recipient))) this.#setGranted(recipient)
     for (const invitation of held.invitations) this.invitations.add(invitation)
     for (const [participant, kick] of held.kicks) this.kicks.add(participant, kick)
     for (const [participant, issuedAt] of held.members) this.members.see(participant, issuedAt)
@@ -131,10 +130,47 @@ export class Trust {
   }
 
   /** What is granted to it is what stands. */
-  #endow(id: string): void {
+  #setGranted(id: string): void {
     if (!this.participants.has(id)) return
     const granted = this.grants.to(id).flatMap(({ capabilities }) => capabilities)
-    this.participants.endow(id, granted)
+    this.participants.setGranted(id, granted)
     this.#untold.add(id)
+  }
+}
+
+/** Of those who are away the ones that were seen last are remembered. */
+const remembered = 1000
+
+/** Whom tokens of the operator's issuer have made participants: as good as configured, while they are remembered. */
+class Members {
+  /** When the newest token of each was issued, in seconds since the epoch; whoever was seen last comes last. */
+  readonly #issued = new Map<string, number>()
+
+  has(id: string): boolean {
+    return this.#issued.has(id)
+  }
+
+  issuedAt(id: string): number | undefined {
+    return this.#issued.get(id)
+  }
+
+  list(): [id: string, issuedAt: number][] {
+    return [...this.#issued]
+  }
+
+  see(id: string, issuedAt: number): void {
+    this.#issued.delete(id)
+    this.#issued.set(id, issuedAt)
+  }
+
+  end(id: string): void {
+    this.#issued.delete(id)
+  }
+
+  /** Who has been away for so long that it is to be forgotten. */
+  surplus(isPresent: (id: string) => boolean): string[] {
+    if (this.#issued.size <= remembered) return []
+    const away = [...this.#issued.keys()].filter((id) => !isPresent(id))
+    return away.slice(0, Math.max(0, away.length - remembered))
   }
 }

@@ -1,7 +1,0 @@
-export {
-  type Deed,
-  type ModelRequest,
-  type ScriptedModel,
-  type ScriptedModelOptions,
-  scriptedModel,
-} from './scripted-model.js'

@@ -1,0 +1,223 @@
+import { type AnyEnvelope, type EnvelopeOf, GATEWAY, Kind, type WelcomePayload } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import type { ClientHandler } from '../client/handler.js'
+import type { Status } from '../client/management.js'
+import { retryAfterPause } from '../client/retry.js'
+import { endContext } from './reasoning.js'
+
+type Hook = (request: AnyEnvelope) => unknown
+
+/**
+ * What an agent does when it is asked to look after itself [MEUP-3.16]. A hook that throws declines: what would follow
+ * does not happen, and the event `requestError` says why.
+ */
+export interface ControlHooks {
+  /** Fields that only the agent knows, such as its tokens. They override those of the SDK. */
+  readonly status?: (request: AnyEnvelope) => Status | Promise<Status>
+  /** Forgets what the payload describes; its format is up to the participants. */
+  readonly forget?: Hook
+  /** Compacts the memory; then the sender gets `participant.compact-done`. */
+  readonly compact?: Hook
+  /** Clears the memory; then the counts of the SDK restart. */
+  readonly clear?: Hook
+  /** Restarts: after the running turns are aborted, before the connection is renewed. */
+  readonly restart?: Hook
+  /** Called before running turns are aborted and the connection is closed. The SDK does not end the process. */
+  readonly shutdown?: Hook
+}
+
+/** What control requests do to the client. */
+interface ClientActions {
+  reconnect(): void
+  leave(): Promise<void>
+  onError(error: unknown, request: AnyEnvelope): void
+}
+
+/** Milliseconds that aborted turns have to end. */
+const stopGraceMs = 2000
+
+/** Handles `participant.*` requests for an agent, with the state of the SDK and the hooks of the agent. */
+export class Control implements ClientHandler {
+  readonly #client: BaseClient
+  readonly #workload: Workload
+  readonly #actions: ClientActions
+  #hooks: ControlHooks | undefined
+  /** Requests up to this seq are history. */
+  #head: number | undefined
+
+  constructor(client: BaseClient, workload: Workload, actions: ClientActions) {
+    this.#client = client
+    this.#workload = workload
+    this.#actions = actions
+  }
+
+  /** Starts to handle control requests. */
+  enable(hooks: ControlHooks = {}): void {
+    this.#hooks = { ...this.#hooks, ...hooks }
+  }
+
+  onWelcome({ space, resume }: WelcomePayload): void {
+    if (this.#head === undefined || resume.status === 'lost') this.#head = space.head
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    if (this.#hooks === undefined || (envelope.seq ?? 0) <= (this.#head ?? 0)) return
+    if (!envelope.to?.includes(this.#client.id)) return
+    this.#onControl(envelope, this.#hooks).catch((error: unknown) => this.#actions.onError(error, envelope))
+  }
+
+  async #onControl(request: AnyEnvelope, hooks: ControlHooks): Promise<void> {
+    switch (request.kind) {
+      case Kind.participantRequestStatus:
+        return this.#answer(request, Kind.participantStatus, await this.#status(request, hooks))
+      case Kind.participantForget:
+        return void (await hooks.forget?.(request))
+      case Kind.participantCompact:
+        await hooks.compact?.(request)
+        return this.#answer(request, Kind.participantCompactDone, {})
+      case Kind.participantClear:
+        await hooks.clear?.(request)
+        return this.#workload.forget()
+      case Kind.participantRestart:
+        await this.#stop(request, `restarted by ${request.from}`)
+        await hooks.restart?.(request)
+        return this.#actions.reconnect()
+      case Kind.participantShutdown:
+        await hooks.shutdown?.(request)
+        this.#workload.close()
+        await this.#stop(request, `shut down by ${request.from}`)
+        return this.#actions.leave()
+    }
+  }
+
+  async #status(
+    request: EnvelopeOf<typeof Kind.participantRequestStatus>,
+    { status }: ControlHooks,
+  ): Promise<Status> {
+    const { latencyMs, messages, isIdle } = this.#workload
+    const all: Status = {
+      status: this.#client.paused ? 'paused' : isIdle ? 'idle' : 'working',
+      messagesInContext: messages,
+      ...(latencyMs !== undefined && { latencyMs }),
+      ...(await status?.(request)),
+    }
+    const { fields } = request.payload
+    if (fields === undefined) return all
+    return Object.fromEntries(Object.entries(all).filter(([field]) => fields.includes(field)))
+  }
+
+  /** Aborts the running turns, and ends the runs of those that do not end in time. */
+  async #stop(request: AnyEnvelope, reason: string): Promise<void> {
+    this.#workload.abort(reason)
+    await this.#workload.idle(stopGraceMs)
+    for (const run of this.#workload.runs) {
+      await endContext(this.#client, run, reason).catch((error) => this.#actions.onError(error, request))
+    }
+  }
+
+  async #answer({ id, from, context }: AnyEnvelope, kind: string, payload: object): Promise<void> {
+    const place = context === undefined ? {} : { context }
+    const answer = { kind, to: [from], correlationId: id, ...place, payload }
+    await retryAfterPause(this.#client, () => this.#client.send(answer))
+  }
+}
+
+/** A turn. */
+interface Abortable {
+  abort(reason: string): void
+}
+
+/** Recent turns that count for the average duration. */
+const recent = 20
+
+/** The running turns and open runs of an agent, with statistics. */
+export class Workload implements ClientHandler {
+  readonly #client: { readonly id: string }
+  /** The start of each running turn, in milliseconds since 1970. */
+  readonly #turns = new Map<Abortable, number>()
+  /** Open runs of this participant. */
+  readonly #runs = new Set<string>()
+  #durations: number[] = []
+  #messages = 0
+  #isClosed = false
+  #waiting: (() => void)[] = []
+
+  constructor(client: { readonly id: string }) {
+    this.#client = client
+  }
+
+  begin(turn: Abortable): void {
+    this.#turns.set(turn, Date.now())
+    this.#messages++
+  }
+
+  end(turn: Abortable): void {
+    const begun = this.#turns.get(turn)
+    if (begun === undefined) return
+    this.#durations = [...this.#durations, Date.now() - begun].slice(-recent)
+    this.#turns.delete(turn)
+    if (this.#turns.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  /** Messages and runs outside of turns count, too. */
+  onEnvelope(envelope: AnyEnvelope): void {
+    const { kind, from, id, context } = envelope
+    if (from !== this.#client.id && from !== GATEWAY) return
+    if (kind === Kind.chat) this.#messages++
+    else if (kind === Kind.reasoningStart && context === undefined) this.#runs.add(id)
+    else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) {
+      if (context !== undefined) this.#runs.delete(context)
+    }
+  }
+
+  get isIdle(): boolean {
+    return this.#turns.size === 0
+  }
+
+  /** Contexts of the open runs. */
+  get runs(): string[] {
+    return [...this.#runs]
+  }
+
+  /** Triggers of turns, and messages of this participant. */
+  get messages(): number {
+    return this.#messages
+  }
+
+  /** Average duration of a turn; `undefined` before the first one has ended. */
+  get latencyMs(): number | undefined {
+    const { length } = this.#durations
+    if (length === 0) return undefined
+    return Math.round(this.#durations.reduce((sum, each) => sum + each, 0) / length)
+  }
+
+  /** No further turn is started. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  abort(reason: string): void {
+    for (const turn of this.#turns.keys()) turn.abort(reason)
+  }
+
+  /** Resolves when no turn is running, or after `withinMs`. */
+  async idle(withinMs: number): Promise<void> {
+    if (this.isIdle) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, withinMs)
+      this.#waiting.push(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  forget(): void {
+    this.#durations = []
+    this.#messages = 0
+  }
+}

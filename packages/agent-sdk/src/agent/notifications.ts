@@ -1,0 +1,189 @@
+import { type EnvelopeOf, Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import type { Draft } from '../client/types.js'
+
+type Request = EnvelopeOf<typeof Kind.mcpRequest>
+/** What MCP calls a notification, about one call. */
+export type Notification = Pick<McpRequestPayload, 'method' | 'params'>
+
+export const progressMethod = 'notifications/progress'
+const logMethod = 'notifications/message'
+
+/** Milliseconds between two notifications in the long run, and how many may be sent at once. */
+const [intervalMs, burst] = [100, 20]
+/** What may wait to be told about one call: notifications, and characters of them. What comes beyond is dropped. */
+const [maxWaiting, maxWaitingChars] = [1000, 256 * 1024]
+/** Notifications that may be sent beyond the share when a call ends: what is joined fits into few. */
+const maxLast = 4
+/** Characters of log messages that are told as one. */
+const maxJoinedChars = 32 * 1024
+
+interface Waiting {
+  readonly request: Request
+  /** Only the latest is of interest. */
+  progress: Notification | undefined
+  readonly others: Notification[]
+  chars: number
+  dropped: number
+}
+
+/**
+ * What a client tells an asker while it works on a request: progress, log messages, partial output [MEUP-3.8]. However
+ * fast that comes, it does not use up the rate that answers need: only the latest progress is sent, log messages are
+ * joined, and before its answer the asker is told how many notifications were dropped.
+ */
+export class RequestNotifications {
+  readonly #client: Pick<BaseClient, 'send'>
+  readonly #onError: (error: unknown, request: Request) => void
+  readonly #waiting = new Map<Request, Waiting>()
+  /** Requests of which nothing more is told. */
+  readonly #closed = new WeakSet<Request>()
+  /** Until when the notifications already sent have used up their share. */
+  #budgetUntil = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(client: Pick<BaseClient, 'send'>, onError: (error: unknown, request: Request) => void) {
+    this.#client = client
+    this.#onError = onError
+  }
+
+  /** Tells the asker alone. An asker that gave no progress token wants to know of no progress. */
+  notify(request: Request, { method, params }: Notification): void {
+    if (this.#closed.has(request)) return
+    if (method === progressMethod) {
+      const progressToken = getProgressToken(request)
+      if (progressToken === undefined) return
+      this.#getQueue(request).progress = { method, params: { ...params, progressToken } }
+    } else this.#append(this.#getQueue(request), { method, ...(params !== undefined && { params }) })
+    this.#flush()
+  }
+
+  /** The request is about to be answered; `isAwaited`: somebody still waits for that. */
+  end(request: Request, isAwaited: boolean): void {
+    const waiting = this.#waiting.get(request)
+    if (waiting !== undefined && isAwaited) this.#finish(waiting)
+    this.#closed.add(request)
+    this.#waiting.delete(request)
+    if (this.#waiting.size === 0) clearTimeout(this.#timer)
+  }
+
+  #getQueue(request: Request): Waiting {
+    const known = this.#waiting.get(request)
+    if (known !== undefined) return known
+    const waiting = { request, progress: undefined, others: [], chars: 0, dropped: 0 }
+    this.#waiting.set(request, waiting)
+    return waiting
+  }
+
+  #append(waiting: Waiting, notification: Notification): void {
+    const chars = countChars(notification)
+    if (waiting.others.length >= maxWaiting || waiting.chars + chars > maxWaitingChars) waiting.dropped++
+    else {
+      waiting.others.push(notification)
+      waiting.chars += chars
+    }
+  }
+
+  /** Each request in its turn, as fast as the share allows. */
+  #flush(): void {
+    clearTimeout(this.#timer)
+    for (;;) {
+      const waiting = [...this.#waiting.values()].find(hasMore)
+      if (waiting === undefined) return
+      const tooSoonMs = this.#getDelayMs()
+      if (tooSoonMs > 0) {
+        this.#timer = setTimeout(() => this.#flush(), tooSoonMs)
+        return
+      }
+      this.#waiting.delete(waiting.request)
+      this.#waiting.set(waiting.request, waiting)
+      this.#sendNext(waiting)
+    }
+  }
+
+  /** Once the answer is there progress says no more. What the share does not allow any more is counted. */
+  #finish(waiting: Waiting): void {
+    waiting.progress = undefined
+    for (let beyond = 0; waiting.others.length > 0; ) {
+      if (this.#getDelayMs() > 0 && ++beyond > maxLast) break
+      this.#sendNext(waiting)
+    }
+    const dropped = waiting.dropped + waiting.others.length
+    if (dropped === 0) return
+    const data = `Dropped notifications about this call: ${dropped}. They came too fast for the space, or were too large.`
+    this.#send(waiting, { method: logMethod, params: { level: 'warning', logger: 'meup', data } })
+  }
+
+  #sendNext(waiting: Waiting): void {
+    const { progress, others } = waiting
+    waiting.progress = undefined
+    const next = progress ?? takeJoined(others)
+    if (next === undefined) return
+    if (progress === undefined) waiting.chars = others.reduce((sum, each) => sum + countChars(each), 0)
+    this.#send(waiting, next)
+  }
+
+  #getDelayMs(): number {
+    const now = Date.now()
+    return Math.max(now, this.#budgetUntil) - now - (burst - 1) * intervalMs
+  }
+
+  #send(waiting: Waiting, notification: Notification): void {
+    this.#budgetUntil = Math.max(Date.now(), this.#budgetUntil) + intervalMs
+    const draft = createDraft(waiting.request, notification)
+    this.#client.send(draft).catch((error: unknown) => this.#onRefused(waiting, notification, error))
+  }
+
+  #onRefused(waiting: Waiting, notification: Notification, error: unknown): void {
+    const { request } = waiting
+    if (error instanceof ProtocolError && error.code === 'payload_too_large') waiting.dropped++
+    else if (error instanceof ProtocolError && error.retryable) {
+      if (notification.method === progressMethod || this.#closed.has(request)) return // The next one will do.
+      waiting.others.unshift(notification)
+      const { retryAfterMs } = error.details
+      this.#budgetUntil += typeof retryAfterMs === 'number' ? retryAfterMs : intervalMs
+      this.#flush()
+    } else if (!this.#closed.has(request)) {
+      this.#closed.add(request) // One more would be refused, too.
+      this.#waiting.delete(request)
+      this.#onError(error, request)
+    }
+  }
+}
+
+const hasMore = ({ progress, others }: Waiting): boolean => progress !== undefined || others.length > 0
+
+const createDraft = ({ id, from, context }: Request, notification: Notification): Draft => ({
+  kind: Kind.mcpRequest,
+  to: [from],
+  correlationId: id,
+  ...(context !== undefined && { context }),
+  payload: { jsonrpc: '2.0', ...notification },
+})
+
+const countChars = (notification: Notification): number => JSON.stringify(notification).length
+
+/** Takes the first; of log messages also those that follow it and differ in nothing but their text. */
+function takeJoined(others: Notification[]): Notification | undefined {
+  const first = others.shift()
+  if (first === undefined || !isTextLog(first)) return first
+  let { data } = first.params
+  for (let next = others[0]; next !== undefined && isTextLog(next); next = others[0]) {
+    const isAlike = next.params.level === first.params.level && next.params.logger === first.params.logger
+    if (!isAlike || data.length + next.params.data.length > maxJoinedChars) break
+    data += `\n${next.params.data}`
+    others.shift()
+  }
+  return { ...first, params: { ...first.params, data } }
+}
+
+type TextLog = Notification & { readonly params: { readonly data: string } & Record<string, unknown> }
+
+const isTextLog = (notification: Notification): notification is TextLog =>
+  notification.method === logMethod && typeof notification.params?.data === 'string'
+
+function getProgressToken({ payload }: Request): string | number | undefined {
+  const { _meta } = (payload.params ?? {}) as { _meta?: { progressToken?: unknown } | null }
+  const token = _meta?.progressToken
+  return typeof token === 'string' || typeof token === 'number' ? token : undefined
+}

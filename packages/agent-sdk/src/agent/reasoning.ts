@@ -1,0 +1,244 @@
+import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
+import type { BaseClient } from '../client/base-client.js'
+import type { ToolResult } from '../client/calls.js'
+import { ConnectionError } from '../client/errors.js'
+import { freshId } from '../client/fresh-id.js'
+import { retryAfterPause } from '../client/retry.js'
+import type { CallOptions, Draft } from '../client/types.js'
+
+export interface ReasonOptions {
+  /** Ids of earlier envelopes, or names of data, that this builds on. */
+  readonly references?: readonly string[]
+  /** `model`, `approach`, `confidence` and whatever else is worth knowing. */
+  readonly metadata?: object
+}
+
+export interface ThoughtOptions extends ReasonOptions {
+  readonly phase?: Phase
+  /** The thought this one answers. */
+  readonly correlationId?: string
+}
+
+export interface ToolCall {
+  /** `participant/tool` */
+  readonly tool: string
+  readonly args?: object
+  /** Why this call, for everyone to read. */
+  readonly why: string
+}
+
+/** What a run is about. */
+interface Origin {
+  /** Id of the envelope that is reasoned about; absent = autonomous work. */
+  readonly trigger?: string
+  readonly groups?: ParallelGroups
+  readonly signal?: AbortSignal
+}
+
+type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readonly why: string }
+
+/**
+ * An open context: thoughts and tool calls in it are seen by everyone who looks [MEUP-2.2]. Conclude it; a context
+ * that is left without a conclusion is cancelled, and says why. While its participant is paused, it waits.
+ */
+export class Reasoning implements AsyncDisposable {
+  /** Path of this context. */
+  readonly context: string
+  readonly #space: BaseClient
+  readonly #groups: ParallelGroups
+  readonly #abort = new AbortController()
+  readonly #removeListeners: () => void
+  #isClosed = false
+  #lastFailure: string | undefined
+
+  private constructor(
+    space: BaseClient,
+    context: string,
+    groups: ParallelGroups,
+    parent: AbortSignal | undefined,
+  ) {
+    this.#space = space
+    this.context = context
+    this.#groups = groups
+    const follow = (): void => this.#abort.abort(parent?.reason)
+    const receive = (envelope: AnyEnvelope): void => this.#onCancel(envelope)
+    if (parent?.aborted) follow()
+    parent?.addEventListener('abort', follow)
+    space.on('envelope', receive)
+    this.#removeListeners = () => {
+      parent?.removeEventListener('abort', follow)
+      space.off('envelope', receive)
+    }
+  }
+
+  /** Opens a run. The start is sent before anything else happens. */
+  static open(
+    space: BaseClient,
+    origin: Origin,
+    message?: string,
+    options: ReasonOptions = {},
+  ): Promise<Reasoning> {
+    const { trigger, groups = new ParallelGroups(), signal } = origin
+    const id = freshId()
+    const fields = trigger === undefined ? { id } : { id, correlationId: trigger }
+    return new Reasoning(space, id, groups, signal).#start(fields, message, options)
+  }
+
+  /** Aborted when somebody asks for the end of this run, or when its turn is taken back. Calls in it end with it. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  thought(message: string, options: ThoughtOptions = {}): Promise<AnyEnvelope> {
+    const { correlationId, ...rest } = options
+    const correlation = correlationId === undefined ? {} : { correlationId }
+    return this.#send(Kind.reasoningThought, { message, ...rest }, correlation)
+  }
+
+  /** Opens a nested context; this one stays open. */
+  reason(message?: string, options: ReasonOptions = {}): Promise<Reasoning> {
+    const id = freshId()
+    const nested = new Reasoning(this.#space, joinContext(this.context, id), this.#groups, this.signal)
+    return nested.#start({ id, context: this.context }, message, options)
+  }
+
+  /** Withholds the thoughts of the whole run, past ones too, from everybody but their senders, until `show`. */
+  hide(): Promise<AnyEnvelope> {
+    return this.#setVisibility(false)
+  }
+
+  /** Lets everybody see them again, with those that were withheld. The end of the run does so, too. */
+  show(): Promise<AnyEnvelope> {
+    return this.#setVisibility(true)
+  }
+
+  /** Calls a tool from within this context. Throws `ToolError` when the tool fails. */
+  call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult> {
+    return this.#call(tool, args, options)
+  }
+
+  /** Calls several tools at once; results come in the order of the calls. */
+  parallel<const Calls extends readonly ToolCall[]>(
+    calls: Calls,
+  ): Promise<{ [Index in keyof Calls]: ToolResult }> {
+    const group = calls.length > 1 ? { parallelGroup: this.#groups.next() } : {}
+    const results = calls.map(({ tool, args = {}, why }) => this.#call(tool, args, { why, ...group }))
+    return Promise.all(results) as Promise<{ [Index in keyof Calls]: ToolResult }>
+  }
+
+  /** Closes this context with what it came to. */
+  conclude(message?: string, options: Pick<ReasonOptions, 'metadata'> = {}): Promise<AnyEnvelope> {
+    return this.#close(Kind.reasoningConclusion, { ...(message !== undefined && { message }), ...options })
+  }
+
+  /** Breaks this context off. */
+  cancel(reason: string): Promise<AnyEnvelope> {
+    return this.#close(Kind.reasoningCancel, { reason })
+  }
+
+  /** Cancels the context unless it was concluded. A lost connection is no failure: the gateway cancels it then. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isClosed) return
+    const why = this.signal.aborted ? String(this.signal.reason) : this.#lastFailure
+    const reason = why === undefined ? 'left without a conclusion' : `left without a conclusion: ${why}`
+    try {
+      await this.#end(() => endContext(this.#space, this.context, reason))
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error
+    }
+  }
+
+  async #call(tool: string, args: object, options: CallOptions): Promise<ToolResult> {
+    const signal = options.signal === undefined ? this.signal : AbortSignal.any([options.signal, this.signal])
+    try {
+      const call = { ...options, signal, context: this.context }
+      return await retryAfterPause(this.#space, () => this.#space.call(tool, args, call), signal)
+    } catch (error) {
+      this.#lastFailure = `${tool}: ${messageOf(error)}`
+      throw error
+    }
+  }
+
+  /** Listens before it speaks: an interruption may come right behind the start. */
+  async #start(
+    fields: Omit<Draft, 'kind'>,
+    message: string | undefined,
+    options: ReasonOptions,
+  ): Promise<this> {
+    const payload = { ...(message !== undefined && { message }), ...options }
+    try {
+      const start = { ...fields, kind: Kind.reasoningStart, payload }
+      await retryAfterPause(this.#space, () => this.#space.send(start), this.signal)
+    } catch (error) {
+      this.#removeListeners()
+      throw error
+    }
+    return this
+  }
+
+  #close(kind: string, payload: object): Promise<AnyEnvelope> {
+    return this.#end(() => this.#send(kind, payload))
+  }
+
+  /** Where the end is refused, the context is still open, and must still be closed. */
+  async #end(close: () => Promise<AnyEnvelope>): Promise<AnyEnvelope> {
+    this.#isClosed = true
+    try {
+      const echo = await close()
+      this.#removeListeners()
+      return echo
+    } catch (error) {
+      this.#isClosed = false
+      this.#lastFailure = messageOf(error)
+      throw error
+    }
+  }
+
+  #setVisibility(visible: boolean): Promise<AnyEnvelope> {
+    return retryAfterPause(this.#space, () => this.#space.setVisibility(this.context, visible), this.signal)
+  }
+
+  #send(kind: string, payload: object, fields: object = {}): Promise<AnyEnvelope> {
+    const draft = { ...fields, kind, context: this.context, payload }
+    return retryAfterPause(this.#space, () => this.#space.send(draft), this.signal)
+  }
+
+  /** Somebody else's cancel is a request to stop; the gateway's, or one of this participant's, has closed it already. */
+  #onCancel(envelope: AnyEnvelope): void {
+    if (envelope.kind !== Kind.reasoningCancel || envelope.context !== this.context) return
+    const { from, payload } = envelope
+    if (from !== this.#space.id) {
+      this.#abort.abort(`interrupted by ${from}${payload.reason ? `: ${payload.reason}` : ''}`)
+    } else if (!this.#isClosed) {
+      this.#isClosed = true
+      this.#removeListeners()
+      this.#abort.abort(payload.reason ?? 'cancelled')
+    }
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Numbers the concurrent groups of a turn: 0, 1, 2, … whichever of its contexts they are made in [MEUP-1.1]. */
+export class ParallelGroups {
+  #next = 0
+
+  next(): number {
+    return this.#next++
+  }
+}
+
+/** Ends a context that has come to nothing. One who may send the core kinds alone concludes it, and says so. */
+export async function endContext(
+  client: Pick<BaseClient, 'send'>,
+  context: string,
+  reason: string,
+): Promise<AnyEnvelope> {
+  try {
+    return await client.send({ kind: Kind.reasoningCancel, context, payload: { reason } })
+  } catch (error) {
+    if (!(error instanceof ProtocolError) || error.code !== 'capability_violation') throw error
+    const payload = { message: reason, metadata: { cancelled: true } }
+    return client.send({ kind: Kind.reasoningConclusion, context, payload })
+  }
+}

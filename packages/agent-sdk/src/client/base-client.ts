@@ -1,0 +1,380 @@
+import {
+  type AnyEnvelope,
+  type Capability,
+  type ContextInfo,
+  contextRoot,
+  GATEWAY,
+  Kind,
+  type ParticipantInfo,
+  type SubscribePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { EventEmitter } from 'eventemitter3'
+import { Calls, readToolResult, type ToolResult } from './calls.js'
+import { Connection } from './connection.js'
+import { ConnectionError } from './errors.js'
+import { freshId } from './fresh-id.js'
+import type { ClientHandler, WelcomeInfo } from './handler.js'
+import {
+  type Grant,
+  type GrantOptions,
+  type Invitation,
+  type KickOptions,
+  type PauseOptions,
+  type Revocable,
+  type Status,
+  type StatusOptions,
+  sendGrant,
+} from './management.js'
+import type { OutboundSafety } from './outbound-safety.js'
+import { OwnProposals } from './own-proposals.js'
+import { type Pause, Pauses } from './pauses.js'
+import type { Proposal, ProposalDraft, ProposeOptions } from './proposal.js'
+import { Proposals } from './proposals.js'
+import { Replies, Requests, Subscriptions } from './requests.js'
+import { GatewayTime, OwnCapabilities, ParticipantList, type Run, Runs } from './space-state.js'
+import { Tracing } from './tracing.js'
+import type { Dial, DialRequest } from './transport.js'
+import type {
+  CallOptions,
+  ChatOptions,
+  ClientContext,
+  ConnectionStatus,
+  Draft,
+  SpaceEvents,
+} from './types.js'
+import { streamEvents, type WaitOptions } from './wait.js'
+
+export interface Answer {
+  /** Of the chat that answered. */
+  readonly id: string
+  readonly from: string
+  readonly text: string
+}
+
+/**
+ * A participant of a space: it sends and receives, makes requests, and decides what others may do. It offers no tools and
+ * checks no texts for secrets, which keeps pages for browsers small; `SpaceClient` adds both.
+ */
+export class BaseClient extends EventEmitter<SpaceEvents> implements AsyncDisposable, ClientContext {
+  readonly #connection: Connection
+  readonly #time = new GatewayTime()
+  readonly #capabilities = new OwnCapabilities()
+  readonly #participants = new ParticipantList()
+  readonly #subscriptions = new Subscriptions((envelope) => this.#connection.post(envelope))
+  readonly #runs = new Runs((change) => void this.emit('visibility', change))
+  readonly #pauses = new Pauses(
+    this,
+    (pause) => void (pause ? this.emit('paused', pause) : this.emit('resumed')),
+  )
+  readonly #replies = new Replies(this)
+  readonly #tracing: Tracing
+  protected readonly requests = new Requests()
+  readonly #ownProposals: OwnProposals
+  readonly #calls: Calls
+  /** Proposals of others that are open, and the decisions about them. */
+  readonly proposals = new Proposals(this, this.requests)
+  protected readonly handlers: ClientHandler[]
+  #welcome: WelcomePayload | undefined
+  #ended: { readonly error: Error | undefined } | undefined
+
+  protected constructor(dial: Dial, request: DialRequest, safety: OutboundSafety | undefined) {
+    super()
+    this.#tracing = new Tracing(request.tracing ? () => this.welcome.space.epoch : undefined)
+    this.#ownProposals = new OwnProposals(this, this.requests, this.#tracing)
+    this.#calls = new Calls(this, this.requests, this.#ownProposals, this.#tracing)
+    this.handlers = [
+      this.#subscriptions, // Refusals of subscription changes go nowhere else.
+      this.#participants,
+      this.#pauses,
+      this.#runs,
+      this.#replies, // Before all that only observe: it consumes invitations, which hold a token.
+      this.#tracing,
+      this.requests,
+      this.#ownProposals,
+      this.proposals,
+    ]
+    this.#connection = new Connection(dial, request, safety, {
+      onEnvelope: (envelope, frame) => this.#onEnvelope(envelope, frame),
+      onMalformed: (error) => this.reportError(error, undefined),
+      onRefused: (error) => this.#pauses.onRefused(error),
+      onWelcome: (welcome, info) => this.#onWelcome(welcome, info),
+      onReconnecting: (inMs, reason) => this.emit('reconnecting', inMs, reason),
+      onClose: (error) => this.#onClose(error),
+    })
+  }
+
+  /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
+  static async open(dial: Dial, request: Omit<DialRequest, 'safety'>): Promise<BaseClient> {
+    const client = new BaseClient(dial, request, undefined)
+    await client.connect()
+    return client
+  }
+
+  get welcome(): WelcomePayload {
+    if (this.#welcome === undefined) {
+      throw new ConnectionError('closed', 'The client is not connected to a space yet.')
+    }
+    return this.#welcome
+  }
+
+  /** Why the client was closed for good; `undefined` while it is open. */
+  get ended(): { readonly error: Error | undefined } | undefined {
+    return this.#ended
+  }
+
+  /** This participant's id. */
+  get id(): string {
+    return this.welcome.you.id
+  }
+
+  gatewayTime(): number {
+    return this.#time.now()
+  }
+
+  /** The current capabilities of this participant: configured and granted. */
+  get capabilities(): readonly Capability[] {
+    return this.welcome.you.capabilities
+  }
+
+  /** Whether a capability of this participant allows the envelope. The gateway decides. */
+  can({ kind, to, context, payload = {} }: Draft): boolean {
+    return this.#capabilities.allow({ kind, to, context, payload })
+  }
+
+  /** The pause of this participant; `undefined` = it is not paused, as far as it knows. */
+  get paused(): Pause | undefined {
+    return this.#pauses.current
+  }
+
+  /** All known participants, with their presence. */
+  get participants(): readonly ParticipantInfo[] {
+    return this.#participants.list()
+  }
+
+  /** Resolves when all of these are present. Rejects with `ConnectionError` after `timeoutMs`. */
+  async whenPresent(ids: readonly string[], options: WaitOptions = {}): Promise<void> {
+    this.#checkOpen()
+    await this.#participants.whenPresent(ids, options)
+  }
+
+  /** The contexts that were open at the last welcome, with their current visibility. */
+  get contexts(): readonly ContextInfo[] {
+    return this.welcome.contexts.map(({ hiddenBy: _, ...each }) => {
+      const hiddenBy = this.#runs.hiddenBy(each.context)
+      return { ...each, reasoningVisible: hiddenBy === undefined, ...(hiddenBy && { hiddenBy }) }
+    })
+  }
+
+  /** The open runs that this connection is shown, oldest first. */
+  get runs(): readonly Run[] {
+    return this.#runs.list()
+  }
+
+  /** Sends an envelope. Resolves with it as accepted by the space, rejects with the gateway's `ProtocolError`. */
+  send(draft: Draft): Promise<AnyEnvelope> {
+    const id = draft.id ?? freshId()
+    return this.#connection.send(id, { ...draft, id })
+  }
+
+  /** Sends a message to the main conversation. */
+  chat(message: string, options: ChatOptions = {}): Promise<AnyEnvelope> {
+    return this.send(createChat(message, options))
+  }
+
+  /**
+   * Sends a message and waits for the first chat that answers it. Rejects with `ConnectionError` when there is no answer in
+   * time (default 60,000 ms).
+   */
+  async ask(
+    message: string,
+    { timeoutMs, signal, ...options }: ChatOptions & WaitOptions = {},
+  ): Promise<Answer> {
+    const waiting = { ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) }
+    const expected = { kind: Kind.chat }
+    const { id, from, payload } = await this.#replies.ask(createChat(message, options), expected, waiting)
+    return { id, from, text: payload.message }
+  }
+
+  /**
+   * Makes an MCP request of a participant and returns its result; throws `ToolError` for its error. A request that this
+   * participant may propose but not make is proposed; it throws `ProposalError` unless somebody approves it.
+   */
+  async request(to: string, method: string, params: object = {}, options: CallOptions = {}) {
+    const { result } = await this.#calls.make(to, method, params, options)
+    return result
+  }
+
+  /** Calls a tool by `participant/tool`, as `request` does. Throws `ToolError` when the tool fails. */
+  async call(tool: string, args: object = {}, options: CallOptions = {}): Promise<ToolResult> {
+    const slash = tool.indexOf('/')
+    if (slash < 1) throw new TypeError(`name a tool as participant/tool, not ${JSON.stringify(tool)}`)
+    const params = { name: tool.slice(slash + 1), arguments: args }
+    const { result, approvedBy } = await this.#calls.make(tool.slice(0, slash), 'tools/call', params, options)
+    return { ...readToolResult(result), ...(approvedBy !== undefined && { approvedBy }) }
+  }
+
+  /** Proposes a request for others to approve. Resolves when the space has it, rejects with the gateway's refusal. */
+  propose(draft: ProposalDraft, options: ProposeOptions = {}): Promise<Proposal> {
+    return this.#ownProposals.propose(draft, options)
+  }
+
+  /** Grants capabilities that this participant holds. Rejects with `grant_exceeds_own` for others. */
+  grant(recipient: string, capabilities: readonly Capability[], options: GrantOptions = {}): Promise<Grant> {
+    return sendGrant(this, recipient, capabilities, options)
+  }
+
+  /** Revokes one grant, or all grants to a participant that these capabilities cover. Takes effect immediately. */
+  revoke(what: Revocable, reason?: string): Promise<AnyEnvelope> {
+    const { recipient } = what
+    const which = what.id === undefined ? { capabilities: what.capabilities } : { grantId: what.id }
+    const payload = { recipient, ...which, ...(reason !== undefined && { reason }) }
+    return this.send({ kind: Kind.capabilityRevoke, payload })
+  }
+
+  /**
+   * Adds a participant with capabilities as in `grant`. Only this connection receives its token, which is in no log: if the
+   * connection breaks, the token is lost.
+   */
+  async invite(
+    participantId: string,
+    capabilities: readonly Capability[],
+    { signal, timeoutMs, ...terms }: GrantOptions & WaitOptions = {},
+  ): Promise<Invitation> {
+    const draft = { kind: Kind.spaceInvite, payload: { participantId, capabilities, ...terms } }
+    const waiting = { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) }
+    const expected = { kind: Kind.spaceInviteAck, from: GATEWAY }
+    const { status, token, url } = (await this.#replies.ask(draft, expected, waiting)).payload
+    return { participantId, status, ...(token !== '' && { token }), url }
+  }
+
+  /** Removes a participant from the space. */
+  kick(participantId: string, options: KickOptions = {}): Promise<AnyEnvelope> {
+    return this.send({ kind: Kind.spaceKick, payload: { participantId, ...options } })
+  }
+
+  /** Pauses participants: they may answer, and do nothing else. */
+  pause(ids: readonly string[], options: PauseOptions = {}): Promise<AnyEnvelope> {
+    return this.send({ kind: Kind.participantPause, to: ids, payload: options })
+  }
+
+  resume(ids: readonly string[], reason?: string): Promise<AnyEnvelope> {
+    const payload = reason === undefined ? {} : { reason }
+    return this.send({ kind: Kind.participantResume, to: ids, payload })
+  }
+
+  /** Requests the status of an agent. Rejects with `ConnectionError` when it does not answer in time. */
+  async requestStatus(id: string, { fields, ...waiting }: StatusOptions = {}): Promise<Status> {
+    const payload = fields === undefined ? {} : { fields }
+    const draft = { kind: Kind.participantRequestStatus, to: [id], payload }
+    return (await this.#replies.ask(draft, { kind: Kind.participantStatus, from: id }, waiting)).payload
+  }
+
+  /**
+   * Hides or shows the thoughts of a run, even if `context` is nested, from everyone but their senders: in a run of this
+   * participant its own thoughts, in another run all [MEUP-9.5]. Rejects with `run_not_active` when the run has ended, with
+   * `forbidden` without a capability for a run of somebody else.
+   */
+  setVisibility(context: string, reasoningVisible: boolean): Promise<AnyEnvelope> {
+    const payload = { context: contextRoot(context), reasoningVisible }
+    return this.send({ kind: Kind.observeVisibility, payload })
+  }
+
+  /** Requests the end of a context. Its owner decides. */
+  interrupt(context: string, reason?: string): Promise<AnyEnvelope> {
+    const payload = reason === undefined ? {} : { reason }
+    return this.send({ kind: Kind.reasoningCancel, context, payload })
+  }
+
+  /**
+   * Every envelope from now on. Ends when the client is closed; throws if it was closed by an error. Leaving a `for await`
+   * loop ends the iteration as well: to continue later, call `next()`.
+   */
+  envelopes(): AsyncIterableIterator<AnyEnvelope> {
+    return streamEvents<AnyEnvelope>(this, (push) => {
+      this.on('envelope', push)
+      return () => this.off('envelope', push)
+    })
+  }
+
+  /** Changes what this connection receives. The gateway filters. */
+  async subscribe(wanted: SubscribePayload): Promise<WelcomePayload> {
+    this.#checkOpen()
+    return this.#subscriptions.change(wanted)
+  }
+
+  /** The connection status, now and after each change. Ends when the client is closed, throws if by an error. */
+  status(): AsyncIterableIterator<ConnectionStatus> {
+    return streamEvents<ConnectionStatus>(this, (push) => {
+      const connected = (): void => push({ state: 'connected' })
+      const reconnecting = (inMs: number, reason: string): void =>
+        push({ state: 'reconnecting', inMs, reason })
+      connected()
+      this.on('connected', connected).on('reconnecting', reconnecting)
+      return () => this.off('connected', connected).off('reconnecting', reconnecting)
+    })
+  }
+
+  /** Resolves when the client is closed: with the error that closed it, if any. */
+  closed(): Promise<Error | undefined> {
+    if (this.#ended !== undefined) return Promise.resolve(this.#ended.error)
+    return new Promise((resolve) => this.once('closed', resolve))
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close()
+  }
+
+  /** Emits `requestError`; prints the error if there is no listener. */
+  protected reportError(error: unknown, request: AnyEnvelope | undefined): void {
+    if (this.emit('requestError', error, request)) return
+    console.error(request === undefined ? 'connection error:' : `request ${request.id} failed:`, error)
+  }
+
+  /** Resolves after the first welcome. */
+  protected connect(): Promise<void> {
+    return this.#connection.open()
+  }
+
+  protected reconnect(): void {
+    this.#connection.renew()
+  }
+
+  #onEnvelope(envelope: AnyEnvelope, frame: string): void {
+    for (const handler of this.handlers) if (handler.onEnvelope?.(envelope, frame) === true) return
+    this.emit('envelope', envelope)
+  }
+
+  #onWelcome(welcome: WelcomePayload, info: WelcomeInfo): void {
+    this.#welcome = welcome
+    this.#time.update(info.ts)
+    const { capabilities } = welcome.you
+    const changed = this.#capabilities.update(capabilities)
+    for (const handler of this.handlers) handler.onWelcome?.(welcome, info)
+    if (info.isFirst) this.emit('connected')
+    if (welcome.resume.status === 'lost') this.emit('lost', welcome)
+    this.emit('welcome', welcome)
+    if (changed) this.emit('capabilities', capabilities)
+  }
+
+  #onClose(error: Error | undefined): void {
+    this.#ended = { error }
+    const reason = error ?? new ConnectionError('closed', 'the connection was closed')
+    for (const handler of this.handlers) handler.onClose?.(reason)
+    this.emit('closed', error)
+  }
+
+  #checkOpen(): void {
+    if (this.#ended !== undefined) throw new ConnectionError('closed', 'the connection is closed')
+  }
+}
+
+const createChat = (message: string, { format, ...fields }: ChatOptions): Draft => ({
+  ...fields,
+  kind: Kind.chat,
+  payload: { message, ...(format && { format }) },
+})

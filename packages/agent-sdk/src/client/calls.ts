@@ -1,0 +1,165 @@
+import { Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
+import { ConnectionError, ToolError } from './errors.js'
+import { freshId } from './fresh-id.js'
+import type { OwnProposals } from './own-proposals.js'
+import { type Proposal, ProposalError, type ProposalOutcome } from './proposal.js'
+import { getResult, type Requests, withProgressToken } from './requests.js'
+import type { Tracing } from './tracing.js'
+import type { CallOptions, ClientContext, Draft } from './types.js'
+import { defaultTimeoutMs, wait } from './wait.js'
+
+interface CallAnswer {
+  readonly result: Record<string, unknown>
+  /** Who approved and made the request, if it was proposed. */
+  readonly approvedBy?: string
+}
+
+/** An MCP request, made directly or by approval. */
+interface Call {
+  readonly to: string
+  readonly method: string
+  readonly params: object
+  readonly options: CallOptions
+}
+
+/** Milliseconds to wait for an approval. */
+const defaultApprovalMs = 600_000
+
+/** MCP requests of this participant. Requests that it may not make are proposed. */
+export class Calls {
+  readonly #client: ClientContext
+  readonly #requests: Requests
+  readonly #ownProposals: Pick<OwnProposals, 'propose'>
+  readonly #tracing: Pick<Tracing, 'addTraceContext'>
+
+  constructor(
+    client: ClientContext,
+    requests: Requests,
+    ownProposals: Pick<OwnProposals, 'propose'>,
+    tracing: Pick<Tracing, 'addTraceContext'>,
+  ) {
+    this.#client = client
+    this.#requests = requests
+    this.#ownProposals = ownProposals
+    this.#tracing = tracing
+  }
+
+  /** Proposes a request that the capabilities forbid, or that the gateway refuses for them. */
+  async make(to: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
+    const { signal, propose = true } = options
+    if (signal?.aborted) throw new ConnectionError('aborted', `aborted: ${String(signal.reason)}`)
+    const call = { to, method, params, options }
+    const mayPropose = propose && this.#client.can(createDraft(Kind.mcpProposal, call, { method, params }))
+    const request = createDraft(Kind.mcpRequest, call, { jsonrpc: '2.0', method, params })
+    if (mayPropose && !this.#client.can(request)) return this.#propose(call)
+    try {
+      return { result: await this.#request(call) }
+    } catch (error) {
+      const isDenied = error instanceof ProtocolError && error.code === 'capability_violation'
+      if (!isDenied || !mayPropose) throw error
+      return this.#propose(call)
+    }
+  }
+
+  async #request(call: Call): Promise<Record<string, unknown>> {
+    const { to, method, options } = call
+    const { onProgress, onNotification, context } = options
+    const id = freshId()
+    const asked = onProgress === undefined ? call.params : withProgressToken(call.params, id)
+    const params = this.#tracing.addTraceContext({ id, method, params: asked, context })
+    const response = this.#requests.waitForResponse(
+      { id, token: id, to: [to], onProgress, onNotification },
+      options,
+    )
+    const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
+    this.#client
+      .send({ ...createDraft(Kind.mcpRequest, call, payload), id })
+      .catch((error: Error) => this.#requests.fail(id, error))
+    try {
+      return getResult((await response).payload)
+    } catch (error) {
+      if (error instanceof ConnectionError) this.#giveUp(id, call, error.message)
+      throw error
+    }
+  }
+
+  /** Cancels the request at its receiver. Errors are ignored: the receiver then works in vain. */
+  #giveUp(requestId: string, { to, options }: Call, reason: string): void {
+    const payload: McpRequestPayload = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId, reason },
+    }
+    const about = { ...pickPlace(options), correlationId: requestId }
+    this.#client.send({ kind: Kind.mcpRequest, to: [to], ...about, payload }).catch(() => {})
+  }
+
+  async #propose({ to, method, params, options }: Call): Promise<CallAnswer> {
+    const { why, parallelGroup, onProgress, onProposal, signal } = options
+    const { approvalMs = defaultApprovalMs, timeoutMs = defaultTimeoutMs } = options
+    const made = this.#ownProposals.propose(
+      {
+        ...{ to, method, params, ...pickPlace(options) },
+        ...(why !== undefined && { rationale: why }),
+        ...(parallelGroup !== undefined && { parallelGroup }),
+        ...(approvalMs < Number.POSITIVE_INFINITY && {
+          expiresAt: new Date(this.#client.gatewayTime() + approvalMs).toISOString(),
+        }),
+      },
+      { timeoutMs, ...(onProgress && { onProgress }) },
+    )
+    const getOutcome = (proposal: Proposal): Promise<ProposalOutcome> => {
+      onProposal?.(proposal)
+      return proposal.outcome
+    }
+    const outcome = await wait<ProposalOutcome>(
+      'approval',
+      { timeoutMs: Number.POSITIVE_INFINITY, ...(signal && { signal }) },
+      ({ resolve, reject }) => void made.then(getOutcome).then(resolve, reject),
+      () => {},
+    ).catch((error: unknown) => {
+      if (signal?.aborted) made.then((proposal) => proposal.withdraw(String(signal.reason))).catch(() => {})
+      throw error
+    })
+    if (outcome.state !== 'approved') throw new ProposalError((await made).id, outcome)
+    return { result: getResult(outcome.response), approvedBy: outcome.by }
+  }
+}
+
+const pickPlace = ({ context, correlationId }: CallOptions) => ({
+  ...(context !== undefined && { context }),
+  ...(correlationId !== undefined && { correlationId }),
+})
+
+function createDraft(kind: string, { to, options }: Call, payload: object): Draft {
+  const { why, parallelGroup } = options
+  return {
+    ...{ kind, to: [to], ...pickPlace(options) },
+    ...(why !== undefined && { rationale: why }),
+    ...(parallelGroup !== undefined && { parallelGroup }),
+    payload,
+  }
+}
+
+/** The result of a tool call. */
+export interface ToolResult {
+  /** The text blocks, joined by newlines. */
+  readonly text: string
+  /** All content blocks, as sent by the tool. */
+  readonly content: readonly Record<string, unknown>[]
+  /** `structuredContent`, if any. */
+  readonly data: unknown
+  /** Who approved the call, if it was proposed. */
+  readonly approvedBy?: string
+}
+
+/** Parses an MCP tool result; throws `ToolError` if the tool failed. */
+export function readToolResult(result: Record<string, unknown>): ToolResult {
+  const content = Array.isArray(result.content) ? (result.content as Record<string, unknown>[]) : []
+  const text = content
+    .map((block) => block.text)
+    .filter((part) => typeof part === 'string')
+    .join('\n')
+  if (result.isError === true) throw new ToolError(text || 'the tool failed without saying why')
+  return { text, content, data: result.structuredContent }
+}

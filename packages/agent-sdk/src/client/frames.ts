@@ -1,0 +1,159 @@
+import {
+  type AnyEnvelope,
+  isEnvelopeId,
+  type JsonObject,
+  Kind,
+  type Limits,
+  ProtocolError,
+  readObject,
+} from '@meup/protocol'
+import { ConnectionError } from './errors.js'
+
+const encoder = new TextEncoder()
+
+/** A payload that goes out to the letter, such as with the numbers of somebody else: JSON.parse makes 1.0 a 1. */
+export class Verbatim {
+  constructor(readonly json: string) {}
+}
+
+export interface Frame {
+  readonly text: string
+  readonly bytes: Uint8Array
+  /** What it says. */
+  readonly object: JsonObject
+}
+
+/** In bytes of a frame; as the welcome gives them [MEUP-1.5]. */
+export type SizeLimits = Pick<Limits, 'maxEnvelopeBytes'> & Partial<Pick<Limits, 'maxResultBytes'>>
+
+/**
+ * An envelope as a text frame. Throws the `ProtocolError` of the gateway where it could not read the frame: it would
+ * not know the id then, and its answer would reach nobody who waits.
+ */
+export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
+  const text = toJson(envelope)
+  const bytes = encoder.encode(text)
+  const maxBytes = getMaxBytes(envelope, limits)
+  if (bytes.length > maxBytes) {
+    const message = `the envelope has ${bytes.length} bytes; send at most ${maxBytes}`
+    throw new ProtocolError('payload_too_large', message, { bytes: bytes.length, maxBytes })
+  }
+  const object = readObject(bytes)
+  if (typeof object === 'string') throw new ProtocolError('invalid_json', object)
+  const { id } = object.value
+  if (id !== undefined && !isEnvelopeId(id)) {
+    throw new ProtocolError(
+      'invalid_envelope',
+      `/id must be 1 to 64 of A-Z a-z 0-9 _ -, not ${JSON.stringify(id)}`,
+    )
+  }
+  return { text, bytes, object }
+}
+
+/** Results, such as screenshots and files, may be larger than what people and agents say. */
+function getMaxBytes(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResultBytes }: SizeLimits): number {
+  return envelope.kind === Kind.mcpResponse
+    ? Math.max(maxEnvelopeBytes, maxResultBytes ?? 0)
+    : maxEnvelopeBytes
+}
+
+function toJson(envelope: object): string {
+  const { payload, ...fields } = envelope as { payload?: unknown }
+  if (!(payload instanceof Verbatim)) return JSON.stringify(envelope)
+  return `${JSON.stringify(fields).slice(0, -1)},"payload":${payload.json}}`
+}
+
+type Json = Readonly<Record<string, unknown>>
+type Check = (value: unknown) => boolean
+
+/**
+ * A frame of the gateway as an envelopeChecks, or what is wrong with it. Only what this package reads of an envelope is
+ * checked: the validators of the schemas would double the size of a page.
+ */
+export function decodeFrame(text: string): AnyEnvelope | ConnectionError {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return malformed('it is not JSON')
+  }
+  if (!isObject(value)) return malformed('it is no object')
+  const field = firstWrong(value, envelopeChecks) ?? wrongPayload(value)
+  return field === undefined ? (value as unknown as AnyEnvelope) : malformed(`${field} is missing or wrong`)
+}
+
+const malformed = (problem: string): ConnectionError =>
+  new ConnectionError('malformed', `the gateway sent a frame that is no envelopeChecks: ${problem}`)
+
+/** Name of the first field that is not as it should be. */
+const firstWrong = (value: Json, checks: Readonly<Record<string, Check>>): string | undefined =>
+  Object.keys(checks).find((field) => !checks[field]?.(value[field]))
+
+function wrongPayload({ kind, payload }: Json): string | undefined {
+  const checks = payloadChecks[String(kind)]
+  const field = checks && firstWrong(payload as Json, checks)
+  return field && `payload.${field}`
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isText: Check = (value) => typeof value === 'string'
+const isNumber: Check = Number.isFinite
+const isFlag: Check = (value) => typeof value === 'boolean'
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value)
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check)
+const objectOf =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    isObject(value) && firstWrong(value, checks) === undefined
+
+const envelopeChecks: Readonly<Record<string, Check>> = {
+  id: isText,
+  kind: isText,
+  from: isText,
+  ts: isText,
+  seq: optional((value) => Number.isSafeInteger(value) && Number(value) >= 1),
+  to: optional(listOf(isText)),
+  correlationId: optional((value) => isText(value) || listOf(isText)(value)),
+  context: optional(isText),
+  rationale: optional(isText),
+  payload: isObject,
+}
+
+const capabilities = listOf((value) => isText(value) || isObject(value))
+
+const payloadChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  [Kind.systemWelcome]: {
+    you: objectOf({ id: isText, capabilities }),
+    participants: listOf(objectOf({ id: isText, capabilities, status: isText })),
+    space: objectOf({ id: isText, epoch: isText, head: isNumber }),
+    resume: objectOf({ status: isText, from: isNumber, to: isNumber }),
+    contexts: listOf(objectOf({ context: isText, owner: isText, hiddenBy: optional(listOf(isText)) })),
+    subscription: isObject,
+    limits: isObject,
+  },
+  [Kind.systemError]: {
+    code: isText,
+    message: isText,
+    attemptedKind: optional(isText),
+    retryAfterMs: optional(isNumber),
+    details: optional(isObject),
+  },
+  [Kind.systemPresence]: {
+    event: isText,
+    participant: objectOf({ id: isText, capabilities: optional(capabilities) }),
+  },
+  [Kind.chat]: { message: isText },
+  [Kind.chatCancel]: { reason: optional(isText) },
+  [Kind.mcpRequest]: { method: isText },
+  [Kind.mcpProposal]: { method: isText, params: optional(isObject), expiresAt: optional(isText) },
+  [Kind.observeVisibility]: { context: isText, reasoningVisible: isFlag },
+  [Kind.participantPause]: { timeoutSeconds: optional(isNumber) },
+  [Kind.participantRequestStatus]: { fields: optional(listOf(isText)) },
+}

@@ -1,0 +1,75 @@
+import { type Capability, Kind } from '@meup/protocol'
+import type { ClientContext } from './types.js'
+import type { WaitOptions } from './wait.js'
+
+/** Granted capabilities. A grant ends when it is revoked, expires, or its grantor loses them. */
+export interface Grant {
+  readonly id: string
+  readonly recipient: string
+  readonly capabilities: readonly Capability[]
+  /** RFC 3339. */
+  readonly expiresAt?: string
+}
+
+export interface GrantOptions {
+  /** RFC 3339; default: until it is revoked. */
+  readonly expiresAt?: string
+  readonly reason?: string
+}
+
+/** One grant, or every grant to a participant that these capabilities cover. */
+export type Revocable =
+  | Pick<Grant, 'id' | 'recipient'>
+  | { readonly id?: never; readonly recipient: string; readonly capabilities: readonly Capability[] }
+
+export async function sendGrant(
+  client: Pick<ClientContext, 'send'>,
+  recipient: string,
+  capabilities: readonly Capability[],
+  { expiresAt, reason }: GrantOptions,
+): Promise<Grant> {
+  const term = expiresAt === undefined ? {} : { expiresAt }
+  const payload = { recipient, capabilities, ...term, ...(reason !== undefined && { reason }) }
+  const { id } = await client.send({ kind: Kind.capabilityGrant, payload })
+  return { id, recipient, capabilities, ...term }
+}
+
+/** What a new participant needs to connect. */
+export interface Invitation {
+  readonly participantId: string
+  /** `created`, or `readmitted` for a kicked participant whose configured token is valid again. */
+  readonly status: string
+  /** Absent if the participant has a token already. It is sent once and is in no log. */
+  readonly token?: string
+  /** Path of the space at the gateway. */
+  readonly url: string
+}
+
+export interface KickOptions {
+  readonly reason?: string
+  /** RFC 3339: when the token becomes valid again; default: at the next invitation. */
+  readonly untilTs?: string
+}
+
+export interface PauseOptions {
+  readonly reason?: string
+  /** Ends the pause automatically. */
+  readonly timeoutSeconds?: number
+}
+
+/** The status that an agent reports. */
+export interface Status {
+  /** Agents of this SDK report `idle`, `working` or `paused`. */
+  readonly status?: string
+  readonly tokens?: number
+  readonly maxTokens?: number
+  readonly messagesInContext?: number
+  /** The average duration of recent turns, in milliseconds. */
+  readonly latencyMs?: number
+  readonly [other: string]: unknown
+}
+
+export interface StatusOptions extends WaitOptions {
+  /** The fields to return; default: all. */
+  readonly fields?: readonly string[]
+}

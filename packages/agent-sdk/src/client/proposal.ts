@@ -1,0 +1,89 @@
+import { type AnyEnvelope, Kind, type McpResponsePayload } from '@meup/protocol'
+
+/** The progress of a request, as reported by its receiver. */
+export interface Progress {
+  /** Increases with every report, up to `total` if known. */
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
+/** How a proposal ended. */
+export type Settlement =
+  | { readonly state: 'approved'; readonly by: string; readonly requestId: string }
+  | { readonly state: 'rejected'; readonly by: string; readonly reason: string; readonly message?: string }
+  | { readonly state: 'withdrawn'; readonly reason: string; readonly message?: string }
+  | { readonly state: 'expired' }
+
+type Approved = Extract<Settlement, { state: 'approved' }>
+type Refused = Exclude<Settlement, Approved>
+
+/** The result for the proposer: the approver and the response, or why there is none. */
+export type ProposalOutcome = (Approved & { readonly response: McpResponsePayload }) | Refused
+
+/** A request for others to approve. */
+export interface ProposalDraft {
+  /** The addressees of the approved request. */
+  readonly to: string | readonly string[]
+  readonly method: string
+  readonly params?: object
+  /** How often it may be approved; default 1. */
+  readonly uses?: number
+  /** RFC 3339; without it the proposal stays open until it is settled. */
+  readonly expiresAt?: string
+  readonly context?: string
+  readonly correlationId?: string
+  /** The reason, for those who decide. */
+  readonly rationale?: string
+  readonly parallelGroup?: number
+}
+
+export interface ProposeOptions {
+  /** Milliseconds to wait for the response after the approval; default: no limit. */
+  readonly timeoutMs?: number
+  /** Called with each progress report. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+/** A proposal made by this participant. */
+export interface Proposal {
+  readonly id: string
+  /**
+   * Settles with the first decision: the first approval, once its response is there, or the first rejection, after
+   * which the proposal is withdrawn, lest somebody else carry out what nobody waits for any more. Rejects with
+   * `ConnectionError` when the connection is closed for good or the response takes too long.
+   */
+  readonly outcome: Promise<ProposalOutcome>
+  /** Withdraws the proposal. Rejects with the gateway's `ProtocolError` when it is settled. */
+  withdraw(reason?: string): Promise<void>
+}
+
+/** A call was proposed, because this participant may not make it, and was not approved. */
+export class ProposalError extends Error {
+  override readonly name = 'ProposalError'
+  constructor(
+    readonly proposalId: string,
+    readonly outcome: Refused,
+  ) {
+    super(describe(outcome))
+  }
+}
+
+function describe(outcome: Refused): string {
+  if (outcome.state === 'expired') return 'nobody approved the proposal in time'
+  const { reason, message } = outcome
+  const why = message === undefined ? reason : `${reason} (${message})`
+  return outcome.state === 'rejected' ? `rejected by ${outcome.by}: ${why}` : `withdrawn: ${why}`
+}
+
+/** The seq through which the log was pruned; 0 if the envelope does not report a pruning. */
+export function prunedThrough(envelope: AnyEnvelope): number {
+  if (envelope.kind !== Kind.systemSpace) return 0
+  const { event, through }: Readonly<Record<string, unknown>> = envelope.payload
+  return event === 'pruned' && typeof through === 'number' ? through : 0
+}
+
+export const pickReasons = ({ reason, message }: { reason: string; message?: string }) => ({
+  reason,
+  ...(message !== undefined && { message }),
+})

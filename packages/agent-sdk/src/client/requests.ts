@@ -1,0 +1,221 @@
+import {
+  type AnyEnvelope,
+  correlations,
+  type EnvelopeOf,
+  Kind,
+  type McpRequestPayload,
+  type McpResponsePayload,
+  ProtocolError,
+  type SubscribePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
+import { errorDetails, ToolError } from './errors.js'
+import { freshId } from './fresh-id.js'
+import type { ClientHandler, WelcomeInfo } from './handler.js'
+import type { Progress } from './proposal.js'
+import type { ClientContext, Draft } from './types.js'
+import { type Waiter, type WaitOptions, wait } from './wait.js'
+
+type Response = EnvelopeOf<typeof Kind.mcpResponse>
+
+/** A pending MCP request. */
+export interface PendingRequest {
+  readonly id: string
+  /** The progress token: the id of the request, or of the proposal that it carries out. */
+  readonly token: string
+  readonly to: readonly string[]
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly onNotification?: ((notification: McpRequestPayload) => void) | undefined
+}
+
+interface Waiting {
+  readonly request: PendingRequest
+  readonly waiter: Waiter<Response>
+}
+
+/** MCP requests that wait for their response, by the id of the request. */
+export class Requests implements ClientHandler {
+  readonly #waiting = new Map<string, Waiting>()
+
+  /** Resolves with the first response. Rejects when it is aborted or takes too long. */
+  waitForResponse(request: PendingRequest, options: WaitOptions): Promise<Response> {
+    return wait(
+      'response',
+      options,
+      (waiter) => this.#waiting.set(request.id, { request, waiter }),
+      () => this.#waiting.delete(request.id),
+    )
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    if (this.isNotification(envelope)) this.#onNotification(envelope)
+    else if (envelope.kind === Kind.mcpResponse) {
+      for (const { waiter } of this.#correlated(envelope)) waiter.resolve(envelope)
+    }
+  }
+
+  /** Whether this is a notification about a pending request, which is not for the tools of this participant. */
+  isNotification(envelope: AnyEnvelope): envelope is EnvelopeOf<typeof Kind.mcpRequest> {
+    if (envelope.kind !== Kind.mcpRequest || !envelope.payload.method.startsWith('notifications/'))
+      return false
+    return this.#correlated(envelope).length > 0
+  }
+
+  fail(id: string, error: Error): void {
+    this.#waiting.get(id)?.waiter.reject(error)
+  }
+
+  onClose(reason: Error): void {
+    for (const { waiter } of [...this.#waiting.values()]) waiter.reject(reason)
+  }
+
+  #correlated(envelope: AnyEnvelope): Waiting[] {
+    return correlations(envelope).flatMap((id) => this.#waiting.get(id) ?? [])
+  }
+
+  /** Only the addressees of a request may report its progress. */
+  #onNotification(envelope: EnvelopeOf<typeof Kind.mcpRequest>): void {
+    const { from, payload } = envelope
+    const isProgress = payload.method === 'notifications/progress'
+    for (const { request } of this.#correlated(envelope)) {
+      if (!request.to.includes(from)) continue
+      const progress = isProgress ? readProgress(payload.params, request.token) : undefined
+      if (progress !== undefined) request.onProgress?.(progress)
+      else if (!isProgress) request.onNotification?.(payload)
+    }
+  }
+}
+
+/** Adds the token under which progress is reported. */
+export function withProgressToken(params: object, progressToken: string): object {
+  const { _meta } = params as { _meta?: object }
+  return { ...params, _meta: { ..._meta, progressToken } }
+}
+
+function readProgress(params: Record<string, unknown> | undefined, token: string): Progress | undefined {
+  const { progressToken, progress, total, message } = params ?? {}
+  if (progressToken !== token || typeof progress !== 'number') return undefined
+  return {
+    progress,
+    ...(typeof total === 'number' && { total }),
+    ...(typeof message === 'string' && { message }),
+  }
+}
+
+/** The result of a JSON-RPC response; throws `ToolError` for its error. */
+export function getResult({ result, error }: McpResponsePayload): Record<string, unknown> {
+  if (error === undefined) return result ?? {}
+  // The gateway does not check this member.
+  const { message, code, data } = Object(error) as Partial<NonNullable<McpResponsePayload['error']>>
+  throw new ToolError(String(message ?? 'the tool failed without saying why'), code, data)
+}
+
+interface ExpectedReply {
+  readonly kind: Kind
+  /** Who has to answer; absent = anybody. */
+  readonly from?: string
+}
+
+/** Envelopes that are answered by an envelope of another kind, by the id of what was sent. */
+export class Replies implements ClientHandler {
+  readonly #client: Pick<ClientContext, 'send'>
+  readonly #waiting = new Map<string, ExpectedReply & { readonly waiter: Waiter<AnyEnvelope> }>()
+
+  constructor(client: Pick<ClientContext, 'send'>) {
+    this.#client = client
+  }
+
+  /** Sends the draft. Resolves with the first correlated envelope of the expected kind and sender. */
+  async ask<K extends Kind>(
+    draft: Draft,
+    expected: ExpectedReply & { kind: K },
+    options: WaitOptions,
+  ): Promise<EnvelopeOf<K>> {
+    const id = draft.id ?? freshId()
+    const answer = wait<AnyEnvelope>(
+      expected.kind,
+      options,
+      (waiter) => {
+        this.#waiting.set(id, { ...expected, waiter })
+        this.#client.send({ ...draft, id }).catch((error: Error) => waiter.reject(error))
+      },
+      () => this.#waiting.delete(id),
+    )
+    return (await answer) as EnvelopeOf<K>
+  }
+
+  /** Consumes answers to invitations, which hold a token. */
+  onEnvelope(envelope: AnyEnvelope): boolean {
+    if (this.#waiting.size === 0) return false
+    const answered = correlations(envelope)
+      .flatMap((id) => this.#waiting.get(id) ?? [])
+      .filter(({ kind, from = envelope.from }) => kind === envelope.kind && from === envelope.from)
+    for (const { waiter } of answered) waiter.resolve(envelope)
+    return answered.length > 0 && envelope.kind === Kind.spaceInviteAck
+  }
+
+  onClose(reason: Error): void {
+    for (const { waiter } of [...this.#waiting.values()]) waiter.reject(reason)
+  }
+}
+
+interface SubscriptionChange extends Waiter<WelcomePayload> {
+  readonly id: string
+  readonly wanted: SubscribePayload
+}
+
+/** The subscription of a client. The gateway drops it with the connection; the client renews it [MEUP-9.1]. */
+export class Subscriptions implements ClientHandler {
+  readonly #post: (envelope: object) => void
+  #current: SubscribePayload | undefined
+  #changes: SubscriptionChange[] = []
+
+  constructor(post: (envelope: object) => void) {
+    this.#post = post
+  }
+
+  change(wanted: SubscribePayload): Promise<WelcomePayload> {
+    return new Promise((resolve, reject) => this.#request({ id: freshId(), wanted, resolve, reject }))
+  }
+
+  /** Renews the subscription on a new connection; otherwise the welcome answers a change. */
+  onWelcome(welcome: WelcomePayload, { isFirst, answers = '' }: WelcomeInfo): void {
+    if (isFirst) this.#renew()
+    const change = isFirst ? undefined : this.#remove(answers)
+    if (change === undefined) return
+    this.#current = change.wanted
+    change.resolve(welcome)
+  }
+
+  /** Whether this is the refusal of a change. */
+  onEnvelope(envelope: AnyEnvelope): boolean {
+    if (envelope.kind !== Kind.systemError) return false
+    const { correlationId, payload } = envelope
+    const change = this.#remove(String(correlationId))
+    change?.reject(new ProtocolError(payload.code, payload.message, errorDetails(payload)))
+    return change !== undefined
+  }
+
+  onClose(reason: Error): void {
+    for (const { reject } of this.#changes.splice(0)) reject(reason)
+  }
+
+  #renew(): void {
+    const unanswered = this.#changes
+    this.#changes = []
+    if (this.#current !== undefined) {
+      this.#request({ id: freshId(), wanted: this.#current, resolve: () => {}, reject: () => {} })
+    }
+    for (const change of unanswered) this.#request(change)
+  }
+
+  #remove(id: string): SubscriptionChange | undefined {
+    const at = this.#changes.findIndex((each) => each.id === id)
+    return at === -1 ? undefined : this.#changes.splice(at, 1)[0]
+  }
+
+  #request(change: SubscriptionChange): void {
+    this.#post({ id: change.id, kind: Kind.observeSubscribe, payload: change.wanted })
+    this.#changes.push(change)
+  }
+}

@@ -1,0 +1,217 @@
+import {
+  type AnyEnvelope,
+  type Capabilities,
+  type Capability,
+  type ContextInfo,
+  compileCapabilities,
+  contextParent,
+  contextRoot,
+  type EnvelopeOf,
+  GATEWAY,
+  GUEST,
+  getKindRule,
+  hiddenByAfter,
+  Kind,
+  namespaceOf,
+  type ParticipantInfo,
+  PatternError,
+  type Subject,
+  type WelcomePayload,
+} from '@meup/protocol'
+import type { ClientHandler } from './handler.js'
+import { type Waiter, type WaitOptions, wait } from './wait.js'
+
+/** The participants of the space, from the welcome and presence. */
+export class ParticipantList implements ClientHandler {
+  readonly #known = new Map<string, ParticipantInfo>()
+  /** The ids that each waiter waits for. */
+  readonly #waiting = new Map<Waiter<void>, readonly string[]>()
+  /** The last seq that the welcome includes; replayed envelopes before it are history. */
+  #head = 0
+
+  list(): ParticipantInfo[] {
+    return [...this.#known.values()]
+  }
+
+  whenPresent(ids: readonly string[], options: WaitOptions): Promise<void> {
+    return wait<void>(
+      `sign of ${ids.join(', ')}`,
+      options,
+      (waiter) => {
+        this.#waiting.set(waiter, ids)
+        this.#resolveWaiting()
+      },
+      (waiter) => this.#waiting.delete(waiter),
+    )
+  }
+
+  onWelcome({ participants, space }: WelcomePayload): void {
+    this.#head = space.head
+    this.#known.clear()
+    for (const { id, capabilities, status } of participants) this.#known.set(id, { id, capabilities, status })
+    this.#resolveWaiting()
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    if (envelope.kind !== Kind.systemPresence || (envelope.seq ?? 0) <= this.#head) return
+    const { event, participant } = envelope.payload
+    const known = this.#known.get(participant.id)
+    const capabilities = participant.capabilities ?? known?.capabilities ?? []
+    const status = event === 'update' ? (known?.status ?? 'away') : event === 'join' ? 'present' : 'away'
+    // Ids of guests are not reused.
+    if (event === 'leave' && participant.id.startsWith(GUEST)) this.#known.delete(participant.id)
+    else this.#known.set(participant.id, { id: participant.id, capabilities, status })
+    this.#resolveWaiting()
+  }
+
+  onClose(reason: Error): void {
+    for (const { reject } of [...this.#waiting.keys()]) reject(reason)
+  }
+
+  #resolveWaiting(): void {
+    for (const [{ resolve }, ids] of [...this.#waiting]) {
+      if (ids.every((id) => this.#known.get(id)?.status === 'present')) resolve()
+    }
+  }
+}
+
+/** An open run and its visibility: the owner hides its own thoughts, others hide all [MEUP-9.6]. */
+export type Run = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible' | 'hiddenBy'>
+
+/** A run was hidden or shown. */
+export interface VisibilityChange {
+  /** The context of the run. */
+  readonly context: string
+  /** Whether nobody hides the run. */
+  readonly reasoningVisible: boolean
+  /** Who hides the run; absent = nobody. */
+  readonly hiddenBy?: readonly string[]
+  /** Absent if the run ended, which shows it, or if this happened while disconnected. */
+  readonly by?: string
+}
+
+/** Beyond this the oldest runs are dropped: a connection that filters reasoning receives no ends. */
+const maxRuns = 10_000
+
+/** The open runs, from the welcome and later envelopes. */
+export class Runs implements ClientHandler {
+  readonly #onChange: (change: VisibilityChange) => void
+  #open = new Map<string, Run>()
+  /** The last seq that the welcome includes; replayed envelopes before it are history. */
+  #head = 0
+
+  constructor(onChange: (change: VisibilityChange) => void) {
+    this.#onChange = onChange
+  }
+
+  /** Oldest first. */
+  list(): Run[] {
+    return [...this.#open.values()]
+  }
+
+  /** Who hides the run; `undefined` = nobody. */
+  hiddenBy(context: string): string[] | undefined {
+    return this.#open.get(contextRoot(context))?.hiddenBy
+  }
+
+  onWelcome({ contexts, space }: WelcomePayload): void {
+    const before = this.#open
+    this.#head = space.head
+    this.#open = new Map()
+    for (const { context, owner, hiddenBy } of contexts) {
+      if (contextParent(context) === undefined)
+        this.#open.set(context, { context, owner, ...toVisibility(hiddenBy) })
+    }
+    for (const { context, hiddenBy } of before.values()) {
+      const now = this.hiddenBy(context)
+      if (String(hiddenBy) !== String(now)) this.#onChange({ context, ...toVisibility(now) })
+    }
+  }
+
+  onEnvelope(envelope: AnyEnvelope): void {
+    if ((envelope.seq ?? 0) <= this.#head) return
+    const { kind, from, context } = envelope
+    if (kind === Kind.reasoningStart && context === undefined) this.#begin(envelope.id, from)
+    else if (kind === Kind.observeVisibility) this.#toggle(envelope)
+    else if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel)
+      this.#end(context ?? '', from)
+  }
+
+  #begin(context: string, owner: string): void {
+    this.#open.set(context, { context, owner, reasoningVisible: true })
+    if (this.#open.size > maxRuns) this.#open.delete(this.#open.keys().next().value ?? '')
+  }
+
+  #toggle(envelope: EnvelopeOf<typeof Kind.observeVisibility>): void {
+    const run = this.#open.get(envelope.payload.context)
+    if (run === undefined) return
+    const { context, owner } = run
+    const hiddenBy = hiddenByAfter(run, envelope)
+    if (String(hiddenBy) === String(run.hiddenBy)) return
+    this.#open.set(context, { context, owner, ...toVisibility(hiddenBy) })
+    this.#onChange({ context, ...toVisibility(hiddenBy), by: envelope.from })
+  }
+
+  /** A cancel of another participant is a request. */
+  #end(context: string, from: string): void {
+    const run = this.#open.get(context)
+    if (run === undefined || (from !== run.owner && from !== GATEWAY)) return
+    this.#open.delete(context)
+    if (!run.reasoningVisible) this.#onChange({ context, reasoningVisible: true })
+  }
+}
+
+const toVisibility = (hiddenBy: string[] | undefined): Pick<Run, 'reasoningVisible' | 'hiddenBy'> =>
+  hiddenBy === undefined ? { reasoningVisible: true } : { reasoningVisible: false, hiddenBy }
+
+/** The capabilities of this participant in the last welcome. The gateway decides. */
+export class OwnCapabilities {
+  #list: readonly Capability[] = []
+  #compiled: readonly Capabilities[] | undefined
+
+  /** Returns whether they changed. */
+  update(list: readonly Capability[]): boolean {
+    const changed = JSON.stringify(list) !== JSON.stringify(this.#list)
+    if (changed) {
+      this.#list = list
+      this.#compiled = undefined
+    }
+    return changed
+  }
+
+  allow(envelope: Subject): boolean {
+    const rule = getKindRule(envelope.kind)
+    if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
+    if (rule?.free) return true
+    // Compiled one by one: configured and granted capabilities together can exceed the limit of a list.
+    this.#compiled ??= this.#list.flatMap(tryCompile)
+    return this.#compiled.some((each) => each.allows(envelope).allowed)
+  }
+}
+
+/** A capability that this version cannot parse allows nothing. */
+function tryCompile(capability: Capability): Capabilities[] {
+  try {
+    return [compileCapabilities([capability])]
+  } catch (error) {
+    if (error instanceof PatternError) return []
+    throw error
+  }
+}
+
+/** The gateway's clock, independent of the local clock. */
+export class GatewayTime {
+  /** How far the gateway's clock is ahead of the local one. */
+  #ahead = 0
+
+  /** `ts`: when the gateway sent the welcome, RFC 3339. */
+  update(ts: string): void {
+    const ahead = Date.parse(ts) - Date.now()
+    if (Number.isFinite(ahead)) this.#ahead = ahead
+  }
+
+  /** Milliseconds since 1970, behind by the latency of the welcome. */
+  now(): number {
+    return Date.now() + this.#ahead
+  }
+}

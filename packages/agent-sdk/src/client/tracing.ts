@@ -1,0 +1,33 @@
+import { formatTraceparent, Traces } from '@meup/folds'
+import type { Envelope } from '@meup/protocol'
+
+/** A request or a proposal before it is sent. */
+interface Outgoing {
+  readonly id: string
+  readonly method: string
+  readonly params: object | undefined
+  readonly context?: string | undefined
+}
+
+/** Adds trace context to the requests and proposals of this participant. */
+export class Tracing {
+  readonly #traces: Traces | undefined
+
+  /** `getEpoch`: the epoch of the log; absent = no tracing. */
+  constructor(getEpoch: (() => string) | undefined) {
+    this.#traces = getEpoch && new Traces(getEpoch)
+  }
+
+  onEnvelope(envelope: Envelope): void {
+    this.#traces?.take(envelope)
+  }
+
+  /** Its parameters, with a `traceparent` in `_meta`. One that is there already stays. */
+  addTraceContext({ id, method, params, context }: Outgoing): object | undefined {
+    const payload = { method, params }
+    const span = this.#traces?.carriedBy({ id, payload, ...(context !== undefined && { context }) })
+    if (span === undefined) return params
+    const { _meta } = (params ?? {}) as { readonly _meta?: object }
+    return { ...params, _meta: { traceparent: formatTraceparent(span), ..._meta } }
+  }
+}

@@ -1,0 +1,78 @@
+import type { AnyEnvelope, Capability, McpRequestPayload, WelcomePayload } from '@meup/protocol'
+import type { Pause } from './pauses.js'
+import type { Progress, Proposal } from './proposal.js'
+import type { VisibilityChange } from './space-state.js'
+import type { WaitOptions } from './wait.js'
+
+export type ConnectionStatus =
+  | { readonly state: 'connected' }
+  | { readonly state: 'reconnecting'; readonly inMs: number; readonly reason: string }
+
+export interface SpaceEvents {
+  /** The connection was established or restored. */
+  connected: []
+  /** Every logged envelope this participant receives, in log order, and errors that answer no pending request. */
+  envelope: [AnyEnvelope]
+  /** The state of the space, at each connection and after each change of the subscription. */
+  welcome: [WelcomePayload]
+  /** The capabilities of this participant changed. */
+  capabilities: [readonly Capability[]]
+  /** This participant was paused [MEUP-3.13]. */
+  paused: [Pause]
+  resumed: []
+  /** The thoughts of a run were hidden or shown. */
+  visibility: [VisibilityChange]
+  reconnecting: [inMs: number, reason: string]
+  /** The log was replaced. The envelopes that follow start at its oldest one. */
+  lost: [WelcomePayload]
+  /**
+   * A request could not be answered, for example without the capability `mcp.response`. Without a request: the gateway
+   * sent a frame that could not be read and was skipped.
+   */
+  requestError: [error: unknown, request: AnyEnvelope | undefined]
+  closed: [Error | undefined]
+}
+
+/** The fields of an envelope that its sender sets; the gateway adds the others. */
+export interface Draft {
+  readonly kind: string
+  readonly id?: string
+  readonly to?: readonly string[]
+  readonly correlationId?: string | readonly string[]
+  readonly context?: string
+  readonly rationale?: string
+  readonly parallelGroup?: number
+  readonly payload?: object
+}
+
+export type ChatOptions = Omit<Draft, 'kind' | 'payload'> & { readonly format?: 'plain' | 'markdown' }
+
+/** `timeoutMs` limits the wait for the response. */
+export interface CallOptions extends WaitOptions {
+  readonly context?: string
+  readonly correlationId?: string
+  /** The reason for the call; everyone in the space can read it. */
+  readonly why?: string
+  /** Calls with the same number were made together. */
+  readonly parallelGroup?: number
+  /** Called with each progress report of the callee. */
+  readonly onProgress?: (progress: Progress) => void
+  /** Called with other notifications about the call, such as log messages (`notifications/message`). */
+  readonly onNotification?: (notification: McpRequestPayload) => void
+  /** `false`: a request that this participant may not make is refused instead of proposed. */
+  readonly propose?: boolean
+  /** Milliseconds that a proposal stays open for approval; default 600,000; `Infinity` = no limit. */
+  readonly approvalMs?: number
+  /** Called when the request was turned into a proposal. */
+  readonly onProposal?: (proposal: Proposal) => void
+}
+
+/** What the parts of a client need of it. */
+export interface ClientContext {
+  /** The id of this participant. */
+  readonly id: string
+  /** Milliseconds since 1970 by the gateway's clock, which decides what has expired. */
+  gatewayTime(): number
+  can(draft: Draft): boolean
+  send(draft: Draft): Promise<AnyEnvelope>
+}

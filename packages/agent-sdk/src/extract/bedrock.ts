@@ -1,0 +1,82 @@
+import type { Collector } from './collector.js'
+import { isFilled, type Json, record, records, string } from './json.js'
+
+interface Thought {
+  text: string
+  signature: string
+}
+
+/** Amazon Bedrock's Converse. The AWS SDK names an event of the stream in a field around it; over the wire it is bare. */
+export function bedrockReader(collector: Collector): (chunk: Json) => void {
+  const thoughts = new Map<unknown, Thought>()
+
+  function readDelta(index: unknown, content: Json): void {
+    const { reasoningContent, text, toolUse, citationsContent } = content
+    const key = `block-${index}`
+    if (typeof text === 'string') collector.text(text)
+    else if (record(citationsContent) !== undefined) {
+      for (const cited of records(record(citationsContent)?.content)) collector.text(string(cited.text) ?? '')
+    } else if (record(toolUse) !== undefined) readCall(key, record(toolUse) ?? {}, collector)
+    else if (record(reasoningContent) !== undefined) readThought(index, record(reasoningContent) ?? {})
+  }
+
+  function readThought(index: unknown, { text, signature, redactedContent, reasoningText }: Json): void {
+    if (redactedContent !== undefined) {
+      collector.opaque({ reasoningContent: { redactedContent } })
+      collector.sealed('reasoningContent')
+      collector.redacted()
+      return
+    }
+    const told = record(reasoningText) ?? { text, signature }
+    const thought = thoughts.get(index) ?? { text: '', signature: '' }
+    thoughts.set(index, thought)
+    thought.text += string(told.text) ?? ''
+    thought.signature += string(told.signature) ?? ''
+    collector.reasoning('reasoningContent', string(told.text) ?? '', `block-${index}`)
+  }
+
+  function endBlock(index: unknown): void {
+    const thought = thoughts.get(index)
+    if (thought !== undefined) {
+      thoughts.delete(index)
+      collector.endThought()
+      const { text, signature } = thought
+      collector.opaque({ reasoningContent: { reasoningText: { text, ...(signature && { signature }) } } })
+      if (isFilled(signature)) collector.sealed('reasoningContent')
+    }
+    collector.endCalls(`block-${index}`)
+  }
+
+  return (chunk) => {
+    const message = record(record(chunk.output)?.message)
+    const event = eventOf(chunk)
+    if (message !== undefined) {
+      for (const [index, content] of records(message.content).entries()) {
+        readDelta(index, content)
+        endBlock(index)
+      }
+    } else if (event === undefined) return
+    else if ('contentBlockIndex' in event) {
+      const { contentBlockIndex: index, start, delta } = event
+      const content = record(start) ?? record(delta)
+      if (content === undefined) endBlock(index)
+      else readDelta(index, content)
+    }
+    collector.usage((event ?? chunk).usage)
+    collector.finish((event ?? chunk).stopReason)
+  }
+}
+
+const names = ['contentBlockStart', 'contentBlockDelta', 'contentBlockStop', 'messageStop', 'metadata']
+const marks = ['contentBlockIndex', 'stopReason', 'metrics']
+
+function eventOf(chunk: Json): Json | undefined {
+  const named = names.map((name) => record(chunk[name])).find((each) => each !== undefined)
+  return named ?? (marks.some((mark) => mark in chunk) ? chunk : undefined)
+}
+
+/** The input is there at once in a whole response; in a stream it is a piece of JSON. */
+function readCall(key: string, { toolUseId, name, input }: Json, collector: Collector): void {
+  const given = typeof input === 'string' ? { json: input } : { value: input }
+  collector.callPart(key, { id: string(toolUseId), name: string(name), ...given })
+}

@@ -1,0 +1,146 @@
+import type { Collector } from './collector.js'
+import { isFilled, type Json, record, records, string } from './json.js'
+
+/**
+ * Chat completions, as OpenAI defined them: DeepSeek, OpenRouter, vLLM, SGLang, Groq, Cerebras, xAI, Qwen, Z.ai, Mistral
+ * and others add a field or two.
+ */
+export function chatReader(collector: Collector): (chunk: Json) => void {
+  const readDetails = detailsReader(collector)
+  return (chunk) => {
+    // DashScope's own form has the same below `output`.
+    const choices = chunk.choices ?? record(chunk.output)?.choices
+    if (!Array.isArray(choices)) return
+    // Other choices than the first are other answers.
+    const [first] = records(choices).filter(({ index }) => (index ?? 0) === 0)
+    if (first !== undefined) readChoice(first, collector, readDetails)
+    // Groq says it in either place, or in both.
+    collector.usage(record(chunk.usage) ?? record(chunk.x_groq)?.usage)
+  }
+}
+
+function readChoice(choice: Json, collector: Collector, readDetails: DetailsReader): void {
+  const delta = record(choice.delta)
+  const message = delta ?? record(choice.message) ?? {}
+  readMessage(message, collector)
+  readDetails(message.reasoning_details, delta === undefined)
+  // Plain completions, where the tags of the model are all there is.
+  if (typeof choice.text === 'string') collector.text(choice.text)
+  collector.finish(choice.finish_reason ?? choice.finishReason)
+}
+
+/**
+ * What most providers call a message, or a delta of one: a field for the reasoning, text as a string or in parts, tool
+ * calls.
+ */
+export function readMessage(message: Json, collector: Collector): void {
+  collector.reasoning('reasoning', string(message.reasoning) ?? '')
+  collector.reasoning('reasoning_content', string(message.reasoning_content) ?? '')
+  collector.reasoning('thinking', string(message.thinking) ?? '')
+  readContent(message.content, collector)
+  readCalls(message.tool_calls ?? message.toolCalls ?? soleCall(message), collector)
+}
+
+/** What chat completions had before there could be several calls. */
+function soleCall({ function_call }: Json): Json | undefined {
+  return record(function_call) && { index: 0, function: function_call }
+}
+
+function readContent(content: unknown, collector: Collector): void {
+  if (typeof content === 'string') collector.text(content)
+  else for (const part of records(content)) readPart(part, collector)
+}
+
+/** Mistral and Cohere put thoughts into the content. Mistral's are made of parts again. */
+function readPart({ type, thinking, text }: Json, collector: Collector): void {
+  if (typeof thinking === 'string') collector.thought('thinking', thinking)
+  else if (thinking !== undefined) {
+    for (const part of records(thinking)) collector.thought('thinking', string(part.text) ?? '')
+  } else if (typeof text === 'string') {
+    if (type === 'thinking' || type === 'reasoning') collector.thought('thinking', text)
+    else collector.text(text)
+  }
+}
+
+/** In a stream `index` says which call goes on; arguments that are no string are there in one piece. */
+export function readCalls(calls: unknown, collector: Collector): void {
+  for (const [position, call] of records(calls).entries()) {
+    const called = record(call.function) ?? record(call.custom) ?? {}
+    const { arguments: given, input } = called
+    const names = { id: string(call.id), name: string(called.name) }
+    if (typeof input === 'string') collector.call({ ...names, value: input })
+    else if (record(given) !== undefined) collector.call({ ...names, value: given })
+    else {
+      const key = typeof call.index === 'number' ? call.index : position
+      collector.callPart(key, { ...names, json: string(given) })
+    }
+  }
+}
+
+/** `isWhole`: these are no pieces. */
+type DetailsReader = (details: unknown, isWhole: boolean) => void
+type Detail = Record<string, unknown>
+
+/**
+ * Reads `reasoning_details`, which OpenRouter wants back as they are. In a stream each comes in pieces that have the same
+ * `type` and `index`; the signature is a piece of its own, and may come after the next detail.
+ */
+function detailsReader(collector: Collector): DetailsReader {
+  const all: Detail[] = []
+
+  function detailOf(piece: Json): number {
+    const last = all.length - 1
+    if (isFilled(piece.data)) return -1
+    // Where there are no numbers, a signature ends a detail.
+    const isOver = piece.index === undefined && isFilled(all[last]?.signature)
+    if (isText(piece)) return !isOver && goesOn(all[last], piece) ? last : -1
+    return all.findLastIndex((each) => goesOn(each, piece))
+  }
+
+  return (details, isWhole) => {
+    if (!Array.isArray(details)) return
+    for (const piece of records(details)) {
+      let place = isWhole ? -1 : detailOf(piece)
+      const known = all[place]
+      if (known === undefined) {
+        const begun = { ...piece }
+        place = all.push(begun) - 1
+        collector.opaque(begun)
+      } else append(known, piece)
+      if (isFilled(piece.signature) || isFilled(piece.data)) collector.sealed('reasoning_details')
+      const text = [piece.text, piece.summary].find(isFilled) ?? ''
+      collector.reasoning('reasoning_details', text, place)
+    }
+  }
+}
+
+const isText = ({ text, summary }: Json): boolean => isFilled(text) || isFilled(summary)
+
+const goesOn = (known: Json | undefined, { type, index, id }: Json): boolean =>
+  known !== undefined &&
+  type === known.type &&
+  index === known.index &&
+  !isFilled(known.data) &&
+  !(isFilled(id) && isFilled(known.id) && id !== known.id)
+
+function append(known: Detail, piece: Json): void {
+  for (const [name, value] of Object.entries(piece)) {
+    const told = known[name]
+    const isText = name === 'text' || name === 'summary'
+    if (isText && typeof told === 'string' && typeof value === 'string') known[name] = told + value
+    else if (isFilled(value) || told === undefined) known[name] = value
+  }
+}
+
+/** Ollama's own form: a whole response and each line of a stream look the same. */
+export function ollamaReader(collector: Collector): (chunk: Json) => void {
+  return (chunk) => {
+    if (!('done' in chunk)) return
+    const { message, response, thinking, done, done_reason } = chunk
+    // `/api/generate` has no message around them.
+    readMessage(record(message) ?? { thinking, content: response }, collector)
+    if (done !== true) return
+    collector.finish(string(done_reason) ?? 'stop')
+    collector.usage(chunk)
+  }
+}

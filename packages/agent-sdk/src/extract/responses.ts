@@ -1,0 +1,108 @@
+import type { Collector } from './collector.js'
+import { isFilled, type Json, record, records, string } from './json.js'
+
+/** Where the texts of a stream's events belong; in each item they are numbered by the field `at`. */
+const texts = new Map([
+  ['response.reasoning_summary_text', { kind: 'summary', at: 'summary_index' }],
+  ['response.reasoning_text', { kind: 'reasoning_text', at: 'content_index' }],
+  ['response.output_text', { kind: 'text', at: 'content_index' }],
+  ['response.function_call_arguments', { kind: 'arguments', at: '' }],
+] as const)
+type Kind = 'summary' | 'reasoning_text' | 'text' | 'arguments'
+
+const isLast = /^response\.(?:completed|incomplete|failed)$/
+
+/**
+ * OpenAI's Responses, and those of others in their form. A stream says everything several times: in pieces, and then each
+ * text, item and the whole response again. What is said again only adds what was not heard before.
+ */
+export function responsesReader(collector: Collector): (chunk: Json) => void {
+  const heard = new Map<string, string>()
+  const ended = new Set<unknown>()
+  /** Of the items of this response, by their ids, which some proxies change from event to event. */
+  let keys = new Map<unknown, string>()
+  let responses = 0
+
+  function keyOf(index: unknown, id: unknown): string {
+    const key =
+      typeof index === 'number' ? `item-${responses}-${index}` : (keys.get(id) ?? `item-${responses}-${id}`)
+    if (id !== undefined) keys.set(id, key)
+    return key
+  }
+
+  function hear(item: string, kind: Kind, at: unknown, text: string): void {
+    const key = `${item} ${kind} ${at}`
+    heard.set(key, (heard.get(key) ?? '') + text)
+    if (kind === 'text') collector.text(text)
+    else if (kind === 'arguments') collector.callPart(item, { json: text })
+    else collector.reasoning(kind, text, key)
+  }
+
+  function hearAgain(item: string, kind: Kind, at: unknown, whole: unknown): void {
+    const known = heard.get(`${item} ${kind} ${at}`) ?? ''
+    if (typeof whole === 'string' && whole.startsWith(known)) hear(item, kind, at, whole.slice(known.length))
+  }
+
+  function hearParts(item: string, kind: Kind, parts: unknown): void {
+    if (!Array.isArray(parts)) return
+    for (const [at, part] of records(parts).entries()) hearAgain(item, kind, at, part.text)
+  }
+
+  function endItem(key: string, item: Json): void {
+    if (ended.has(key) || ended.has(item.id)) return
+    ended.add(key)
+    if (isFilled(item.id)) ended.add(item.id)
+    if (item.type === 'message') hearParts(key, 'text', item.content)
+    else if (item.type === 'reasoning') {
+      hearParts(key, 'summary', item.summary)
+      hearParts(key, 'reasoning_text', item.content)
+      collector.endThought()
+      collector.opaque(item)
+      if (isFilled(item.encrypted_content)) collector.sealed('summary')
+    } else if (isCall(item)) {
+      beginCall(key, item, collector)
+      hearAgain(key, 'arguments', undefined, item.arguments)
+      collector.endCalls(key)
+    }
+  }
+
+  function endResponse(response: Json): void {
+    for (const [index, item] of records(response.output ?? []).entries()) {
+      endItem(keys.get(item.id) ?? keyOf(index, item.id), item)
+    }
+    collector.usage(response.usage)
+    collector.finish(response.status)
+  }
+
+  function readEvent(type: string, chunk: Json): void {
+    const item = record(chunk.item) ?? {}
+    const key = keyOf(chunk.output_index, chunk.item_id ?? item.id)
+    const place = texts.get(type.replace(/\.(?:delta|done)$/, '') as never)
+    if (place !== undefined) {
+      const at = chunk[place.at]
+      if (type.endsWith('.done')) hearAgain(key, place.kind, at, chunk.text ?? chunk.arguments)
+      else hear(key, place.kind, at, string(chunk.delta) ?? '')
+    } else if (type === 'response.created') {
+      responses++
+      keys = new Map()
+    } else if (type === 'response.output_item.added') beginCall(key, item, collector)
+    else if (type === 'response.output_item.done') endItem(key, item)
+    else if (isLast.test(type)) endResponse(record(chunk.response) ?? {})
+  }
+
+  return (chunk) => {
+    const { type } = chunk
+    if (typeof type === 'string' && type.startsWith('response.')) readEvent(type, chunk)
+    else if (Array.isArray(chunk.output)) endResponse(chunk)
+  }
+}
+
+const isCall = ({ type }: Json): boolean => type === 'function_call' || type === 'custom_tool_call'
+
+/** What a custom tool is given is any text, and is there at the end alone. */
+function beginCall(key: string, item: Json, collector: Collector): void {
+  if (!isCall(item)) return
+  const names = { id: string(item.call_id) ?? string(item.id), name: string(item.name) }
+  const isCustom = item.type === 'custom_tool_call' && isFilled(item.input)
+  collector.callPart(key, { ...names, ...(isCustom && { value: item.input }) })
+}

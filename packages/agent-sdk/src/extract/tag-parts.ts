@@ -1,0 +1,176 @@
+interface Part {
+  kind: Kind
+  /** As it came, without tags. */
+  raw: string
+  isBlank: boolean
+  readonly isAfterTag: boolean
+  /** The tag that began a thought in the midst of a line. */
+  readonly opener: string
+  /** The tag that ended a thought. */
+  closer: string
+}
+
+/** What was read of a text: thoughts and answer by turns. Some of it turns out to be the other, later on. */
+export class Parts {
+  readonly #all: Part[] = []
+  readonly #trim = new Trim()
+  #given: Piece[] = []
+  #last: Part
+
+  constructor(kind: Kind) {
+    this.#last = this.#begin(kind, false, '')
+  }
+
+  /** Of the last part. */
+  get isBlank(): boolean {
+    return this.#last.isBlank
+  }
+
+  /** Of the last part, in characters. */
+  get length(): number {
+    return this.#last.raw.length
+  }
+
+  get isEmpty(): boolean {
+    return this.#all.length === 1 && this.#last.isBlank
+  }
+
+  say(raw: string): void {
+    this.#last.raw += raw
+    this.#last.isBlank &&= raw.trim() === ''
+    this.#given.push(...this.#trim.say(raw))
+  }
+
+  /** `opener`: the tag, if it may be that the text only speaks of it. */
+  beginThought(opener: string): void {
+    this.#last = this.#begin('reasoning', false, opener)
+  }
+
+  beginText(closer: string): void {
+    this.#last.closer = closer
+    this.#last = this.#begin('text', true, '')
+  }
+
+  /** The text was a thought, or more of the thought before it. */
+  textWasThought(): void {
+    const [before, text] = [this.#all.at(-2), this.#last]
+    text.kind = 'reasoning'
+    if (before?.kind !== 'reasoning') return
+    before.raw += before.closer + text.raw
+    this.#all.pop()
+    this.#last = before
+  }
+
+  /** The thought ended before: what follows on the tag between the two places is text. */
+  thoughtEndedAt(from: number, to: number): void {
+    const { raw } = this.#last
+    this.#last.raw = raw.slice(0, from)
+    this.#begin('text', true, '').raw = raw.slice(to)
+  }
+
+  /** The tag that began the thought was only spoken of; `false` = it certainly began it. */
+  thoughtWasText(): boolean {
+    const thought = this.#last
+    if (thought.opener === '') return false
+    thought.kind = 'text'
+    thought.raw = thought.opener + thought.raw
+    return true
+  }
+
+  /** What can be given out since the last time. */
+  take(isLast: boolean): Piece[] {
+    const given = isLast ? [...this.#given, ...this.#trim.end()] : this.#given
+    this.#given = []
+    return given
+  }
+
+  /** All of it, as it turned out to be. */
+  told(): Record<Kind, string> {
+    const trim = new Trim()
+    for (const { kind, raw, isAfterTag } of this.#all) {
+      trim.begin(kind, isAfterTag)
+      trim.say(raw)
+    }
+    trim.end()
+    return { reasoning: trim.reasoning, text: trim.text }
+  }
+
+  #begin(kind: Kind, isAfterTag: boolean, opener: string): Part {
+    const part: Part = { kind, raw: '', isBlank: true, isAfterTag, opener, closer: '' }
+    this.#all.push(part)
+    this.#trim.begin(kind, isAfterTag)
+    return part
+  }
+}
+
+type Kind = 'reasoning' | 'text'
+
+export interface Piece {
+  readonly type: Kind
+  readonly text: string
+}
+
+/**
+ * Takes away the white space around thoughts, as the text comes: what is around them is for the eye of nobody. Thoughts
+ * are put a blank line apart. A text without thoughts stays as it is.
+ */
+class Trim {
+  reasoning = ''
+  text = ''
+  #kind: Kind = 'text'
+  /** White space that counts only if more follows. */
+  #waiting = ''
+  /** Nothing of the present part has been given out. */
+  #isFresh = true
+  #skipsBlank = false
+  #endsBlank = true
+
+  begin(kind: Kind, isAfterTag: boolean): void {
+    this.#skipsBlank = kind === 'text' && isAfterTag && this.#endsBlank
+    this.#kind = kind
+    this.#isFresh = true
+    this.#waiting = ''
+  }
+
+  say(raw: string): Piece[] {
+    return this.#kind === 'reasoning' ? this.#think(raw) : this.#answer(raw)
+  }
+
+  /** Nothing follows: white space that is the whole text is given out. */
+  end(): Piece[] {
+    if (this.#kind === 'reasoning' || this.#waiting === '') return []
+    return this.#give('text', this.#waiting)
+  }
+
+  #think(raw: string): Piece[] {
+    if (raw.trim() === '') {
+      if (!this.#isFresh) this.#waiting += raw
+      return []
+    }
+    const text = this.#isFresh ? raw.trimStart() : this.#waiting + raw
+    const separator = this.#isFresh && this.reasoning !== '' ? '\n\n' : ''
+    const trimmed = text.trimEnd()
+    const given = this.#give('reasoning', separator + trimmed)
+    this.#waiting = text.slice(trimmed.length)
+    return given
+  }
+
+  #answer(raw: string): Piece[] {
+    const text = this.#isFresh && this.#skipsBlank ? raw.trimStart() : raw
+    if (text === '') return []
+    const isBeginning = this.#isFresh && this.text === '' && this.reasoning === ''
+    if (isBeginning && text.trim() === '') {
+      this.#waiting += text
+      return []
+    }
+    this.#endsBlank = text.trimEnd().length < text.length
+    return this.#give('text', this.#waiting + text)
+  }
+
+  #give(type: Kind, text: string): Piece[] {
+    this[type] += text
+    this.#waiting = ''
+    this.#isFresh = false
+    return [{ type, text }]
+  }
+}

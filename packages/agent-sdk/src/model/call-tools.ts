@@ -1,0 +1,112 @@
+import { cut } from '@meup/folds'
+import { ProtocolError } from '@meup/protocol'
+import type { ParallelGroups } from '../agent/reasoning.js'
+import type { BaseClient } from '../client/base-client.js'
+import type { ToolResult } from '../client/calls.js'
+import { ConnectionError, ToolError } from '../client/errors.js'
+import { ProposalError } from '../client/proposal.js'
+import { retryAfterPause, retryRateLimited } from '../client/retry.js'
+import type { CallOptions } from '../client/types.js'
+import type { CallResult, WantedCall } from './dialogue.js'
+import { isRecord, rationaleOf, splitRationale } from './rationale.js'
+import type { OfferedTool } from './toolbox.js'
+
+/** Characters of a result that a model gets. */
+const maxResultChars = 50_000
+/** JSON-RPC's own code for arguments that do not fit. */
+const invalidParams = -32602
+
+export interface CallToolsOptions {
+  readonly client: BaseClient
+  readonly tools: ReadonlyMap<string, OfferedTool>
+  readonly groups: ParallelGroups
+  /** What was said and thought along with the calls. */
+  readonly commentary: string
+  readonly summary: string
+  readonly options: Pick<CallOptions, 'context' | 'correlationId' | 'signal' | 'timeoutMs' | 'approvalMs'>
+}
+
+export interface CallOutcome {
+  readonly results: readonly CallResult[]
+  /** What was wrong with calls that no tool could have answered. */
+  readonly misuses: readonly string[]
+}
+
+interface Call {
+  readonly tool: string
+  readonly args: Readonly<Record<string, unknown>>
+  readonly why: string | undefined
+}
+
+/**
+ * Makes the calls of one step together, and gives their results in the order of the calls. What fails is for the model to
+ * read. Rejects only when it is aborted, or the connection is gone.
+ */
+export async function callTools(
+  wanted: readonly WantedCall[],
+  parts: CallToolsOptions,
+): Promise<CallOutcome> {
+  const checked = wanted.map((each) => checkCall(each, parts))
+  const runnable = checked.filter((each) => typeof each !== 'string').length
+  const group = runnable > 1 ? { parallelGroup: parts.groups.next() } : {}
+  const misuses: string[] = []
+  const results = checked.map(async (call, index): Promise<CallResult> => {
+    const { id = '', name = '' } = wanted[index] ?? {}
+    try {
+      if (typeof call === 'string') throw new ToolError(call, invalidParams)
+      return { id, name, text: formatResult(await makeCall(call, group, parts)), isError: false }
+    } catch (error) {
+      if (parts.options.signal?.aborted) throw error
+      if (error instanceof ToolError && error.code === invalidParams) misuses.push(error.message)
+      return { id, name, text: cut(formatError(error), maxResultChars), isError: true }
+    }
+  })
+  return { results: await Promise.all(results), misuses }
+}
+
+/** The call, or what is wrong with it. What its arguments mean is the tool's own business. */
+function checkCall({ name, input, problem }: WantedCall, parts: CallToolsOptions): Call | string {
+  const tool = parts.tools.get(name)
+  if (tool === undefined) return `there is no tool ${cut(name, 100)}`
+  if (problem !== undefined) return problem
+  if (!isRecord(input)) return `the arguments of ${name} are no JSON object`
+  const { args, rationale: given } = splitRationale(input, tool.rationaleKey)
+  const { required } = tool.inputSchema
+  const missing = (Array.isArray(required) ? required : []).filter((key) => !(String(key) in args))
+  if (missing.length > 0) return `${name} needs the arguments ${missing.join(', ')}`
+  const { commentary, summary } = parts
+  const why = rationaleOf({ given, args, commentary, summary })
+  return { tool: `${tool.participant}/${tool.name}`, args, why }
+}
+
+function makeCall(
+  { tool, args, why }: Call,
+  group: { parallelGroup?: number },
+  parts: CallToolsOptions,
+): Promise<ToolResult> {
+  const { client, options } = parts
+  const call = () => client.call(tool, args, { ...options, ...group, ...(why !== undefined && { why }) })
+  return retryRateLimited(() => retryAfterPause(client, call, options.signal))
+}
+
+/** A result as a model can read it. */
+function formatResult({ text, content, data, approvedBy }: ToolResult): string {
+  const others = content
+    .filter(({ type }) => type !== 'text')
+    .map(({ type }) => `[${String(type)}, not shown]`)
+  const body = text === '' && data !== undefined ? JSON.stringify(data) : text
+  const all =
+    [body, ...others].filter((part) => part !== '').join('\n') || 'Done; the tool gave back nothing.'
+  const leave = approvedBy === undefined ? '' : `Approved by ${approvedBy}.\n`
+  return `${leave}${cut(all, maxResultChars)}`
+}
+
+/** An error as a model can read it. One that nobody foresaw is thrown on. */
+function formatError(error: unknown): string {
+  if (error instanceof ToolError) return error.message || 'the tool failed'
+  if (error instanceof ProposalError) return `This needed an approval, and got none: ${error.message}`
+  if (error instanceof ProtocolError) return `The space refused the call: ${error.message}`
+  if (error instanceof ConnectionError && error.code === 'timeout')
+    return `The tool did not answer: ${error.message}`
+  throw error
+}

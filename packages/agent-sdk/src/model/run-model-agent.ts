@@ -1,0 +1,71 @@
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { isAsked, type Turn, type TurnOptions } from '../agent/turns.js'
+import type { BaseClient } from '../client/base-client.js'
+import { Answering } from './answering.js'
+import type { Dialogue } from './dialogue.js'
+import { Memory, type Remembered } from './memory.js'
+import { type AgentOptions, resolveOptions } from './options.js'
+import { Steering } from './steering.js'
+import { Toolbox } from './toolbox.js'
+
+/** Begins a conversation with a model about a turn; `earlier` = what was said before. */
+export type BeginDialogue = (turn: Turn, earlier: readonly Remembered[]) => Dialogue
+
+/** `SpaceClient`, which this file cannot import: it imports this one. */
+type AgentClient = BaseClient & {
+  eachTurn(
+    handler: (turn: Turn) => Promise<void>,
+    options: TurnOptions & { concurrency?: number },
+  ): Promise<void>
+}
+
+/**
+ * Answers what this participant is asked with a model, whichever `begin` talks to; what is asked before it is there waits
+ * for it. Resolves when the space is closed, rejects when `begin` does. Whoever has asked and says more meanwhile steers
+ * the answer; it begins no other turn.
+ */
+export async function runModelAgent(
+  space: AgentClient,
+  begin: Promise<BeginDialogue>,
+  options: AgentOptions,
+): Promise<void> {
+  const resolved = resolveOptions(options, space)
+  const { trigger = isAsked } = options
+  const memory = new Memory(space.id, resolved.memory)
+  const toolbox = new Toolbox(space, options.tools, (error) => resolved.onError(error, undefined))
+  /** Also of turns that wait to begin. */
+  const open = new Map<Turn, Steering>()
+  const failed = new Promise<never>((_, reject) => begin.catch(reject))
+  let isOver = false
+  const forget = (): void => memory.forget()
+  const onEnvelope = (envelope: AnyEnvelope): void => {
+    memory.onEnvelope(envelope)
+    toolbox.onEnvelope(envelope)
+    if (envelope.kind === Kind.participantClear && envelope.to?.includes(space.id)) forget()
+  }
+  const answer = async (turn: Turn): Promise<void> => {
+    const steering = open.get(turn) ?? new Steering(turn)
+    try {
+      const dialogue = (await begin)(turn, memory.before(turn.trigger))
+      await new Answering(turn, { dialogue, steering, toolbox, options: resolved }).run()
+    } finally {
+      open.delete(turn)
+    }
+  }
+  const isMine: TurnOptions['trigger'] = (message, client) =>
+    !isOver && trigger(message, client) && ![...open.values()].some((each) => each.redirect(message))
+  const onOpen: TurnOptions['onOpen'] = (turn) => open.set(turn, new Steering(turn))
+  const report = (error: unknown): void => resolved.onError(error, undefined)
+  space.on('envelope', onEnvelope)
+  space.on('lost', forget)
+  space.on('requestError', report)
+  const { concurrency, onError } = resolved
+  try {
+    await Promise.race([space.eachTurn(answer, { concurrency, trigger: isMine, onOpen, onError }), failed])
+  } finally {
+    isOver = true
+    space.off('envelope', onEnvelope)
+    space.off('lost', forget)
+    space.off('requestError', report)
+  }
+}

@@ -1,0 +1,110 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import { Control, type ControlHooks, Workload } from './agent/control.js'
+import { Reasoning, type ReasonOptions } from './agent/reasoning.js'
+import {
+  type Fallback,
+  type InputSchema,
+  type ToolDefinition,
+  type ToolHandler,
+  Tools,
+} from './agent/tools.js'
+import { type Turn, type TurnOptions, Turns } from './agent/turns.js'
+import { BaseClient } from './client/base-client.js'
+import { ConnectionError } from './client/errors.js'
+import { OutboundSafety } from './client/outbound-safety.js'
+import type { Dial, DialRequest } from './client/transport.js'
+import type { AgentOptions } from './model/options.js'
+import { runModelAgent } from './model/run-model-agent.js'
+
+/** A participant of a space, with everything that agents need: tools, turns, reasoning, and control requests. */
+export class SpaceClient extends BaseClient {
+  readonly #tools = new Tools(this, this.requests, (error, request) => this.#onRequestError(error, request))
+  readonly #workload = new Workload(this)
+  readonly #control = new Control(this, this.#workload, {
+    reconnect: () => this.reconnect(),
+    leave: () => this.leave(),
+    onError: (error, request) => this.#onRequestError(error, request),
+  })
+
+  private constructor(dial: Dial, request: DialRequest) {
+    super(dial, request, request.safety === false ? undefined : new OutboundSafety(request.safety))
+    this.handlers.push(this.#workload, this.#control, this.#tools)
+  }
+
+  /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
+  static override async open(dial: Dial, request: DialRequest): Promise<SpaceClient> {
+    const client = new SpaceClient(dial, request)
+    await client.connect()
+    return client
+  }
+
+  /** Offers a tool to the space. It is served in every context, whatever this connection filters. */
+  tool<Schema extends InputSchema>(
+    name: string,
+    definition: ToolDefinition<Schema>,
+    handler: ToolHandler<Schema>,
+  ): this {
+    this.#tools.add(name, definition, handler)
+    return this
+  }
+
+  /** Handles every MCP request to this participant that is not for one of its tools. */
+  serve(handler: Fallback): this {
+    this.#tools.fallback = handler
+    return this
+  }
+
+  /** Opens a run without a trigger. */
+  reason(message?: string, options?: ReasonOptions): Promise<Reasoning> {
+    return Reasoning.open(this, {}, message, options)
+  }
+
+  /** The turns of this participant, one after the other. Ends when the client is closed. */
+  turns(options: TurnOptions = {}): AsyncIterableIterator<Turn> {
+    return this.#turns(options).sequence()
+  }
+
+  /** Handles turns concurrently. Resolves when the client is closed. */
+  eachTurn(
+    handler: (turn: Turn) => Promise<void>,
+    options: TurnOptions & { concurrency?: number } = {},
+  ): Promise<void> {
+    return this.#turns(options).each(handler, options.concurrency ?? Number.POSITIVE_INFINITY)
+  }
+
+  /**
+   * Answers turns with a language model: its thinking becomes thoughts, the tools of other participants are its tools, and
+   * its text is the answer. Resolves when the client is closed; rejects in browsers and without the package `ai`.
+   */
+  agent(options: AgentOptions): Promise<void> {
+    const begin = import('#models').then(({ beginDialogues }) => beginDialogues(options))
+    return runModelAgent(this, begin, options)
+  }
+
+  /** Handles control requests: status, forget, compact, clear, restart, shutdown. `turns` handles them without hooks. */
+  control(hooks: ControlHooks): this {
+    this.#control.enable(hooks)
+    return this
+  }
+
+  /** Waits up to `withinMs` for running tool calls, then closes the client. */
+  async leave(withinMs = 2000): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, withinMs)
+    })
+    await Promise.race([this.#tools.settled(), late])
+    clearTimeout(timer)
+    this.close()
+  }
+
+  #turns(options: TurnOptions): Turns {
+    this.#control.enable()
+    return new Turns(this, options, this.#workload)
+  }
+
+  /** `closed` reports a closed connection. */
+  #onRequestError(error: unknown, request: AnyEnvelope): void {
+    if (!(error instanceof ConnectionError)) this.reportError(error, request)
+  }
+}

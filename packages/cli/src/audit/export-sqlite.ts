@@ -1,0 +1,245 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { ConnectionError, type DialRequest } from '@meup/agent-sdk'
+import { ProtocolError } from '@meup/protocol'
+import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
+import { exitCodes, formatError, UsageError } from '../lib/exit.js'
+import { getJson, type Query, readPages } from '../lib/http-client.js'
+import { printJson, printNotice } from '../lib/output.js'
+import { type Added, AuditFile, type ReadStep, type RunningTurn } from './audit-file.js'
+
+export interface SqliteFlags extends ConnectionFlags {
+  readonly to?: string
+  readonly follow?: boolean
+  /** Days, as they were typed. */
+  readonly keepDays?: string
+}
+
+/** Milliseconds between two looks at the log, and between two attempts to reach a gateway that is away. */
+const [lookMs, awayMs] = [1000, 5000]
+/** Old steps are removed so often while the export goes on. */
+const pruneMs = 3_600_000
+/** Turns that were running, and are asked for again in one go. */
+const maxRunningTurns = 20
+const dayMs = 86_400_000
+
+/** `meup audit export --format sqlite`: adds to a file what the audit has and the file has not. */
+export async function exportSqlite({ to, follow, keepDays, ...flags }: SqliteFlags): Promise<void> {
+  if (to === undefined) {
+    throw new UsageError('--format sqlite needs --to <file>: the database that the export adds to')
+  }
+  const days = keepDays === undefined ? undefined : readDays(keepDays)
+  const at = resolveTarget(flags)
+  const { epoch, head } = await readPlace(at)
+  const file = await AuditFile.open(to, { sessionId: epoch, space: at.space })
+  const report = reporter(to, epoch, flags.json)
+  if (follow) endOnSignal(file)
+  try {
+    const audit = new AuditExport(at, file, epoch, days)
+    report(await audit.readAll(), audit.prune())
+    if (follow) await audit.follow(head, report)
+  } finally {
+    file.close()
+  }
+}
+
+type Report = (added: Added, pruned: number) => void
+
+/** Reads the audit of one log into its file. */
+class AuditExport {
+  readonly #at: DialRequest
+  readonly #file: AuditFile
+  readonly #epoch: string
+  readonly #keepDays: number | undefined
+  #hidden: ReadonlyMap<string, string> = new Map()
+  /** Where to go on among the turns that are running. */
+  #lastAsked = ''
+  #prunedAt = 0
+
+  constructor(at: DialRequest, file: AuditFile, epoch: string, keepDays: number | undefined) {
+    this.#at = at
+    this.#file = file
+    this.#epoch = epoch
+    this.#keepDays = keepDays
+  }
+
+  /** Everything, since older steps may have become readable. */
+  async readAll(): Promise<Added> {
+    this.#hidden = await readHiddenRuns(this.#at)
+    for await (const steps of readSteps(this.#at, this.#since)) this.#file.stage(steps)
+    return this.#write()
+  }
+
+  /** Removes old steps and returns their number. */
+  prune(now = Date.now()): number {
+    if (this.#keepDays === undefined || now - this.#prunedAt < pruneMs) return 0
+    this.#prunedAt = now
+    return this.#file.log.prune(this.#keepDays, now)
+  }
+
+  /** Exports what is logged after `head`, until the process ends or the log is replaced. */
+  async follow(head: number, report: Report): Promise<never> {
+    let last = head
+    let isReported = false
+    for (;;) {
+      try {
+        await pause(lookMs)
+        const place = await readPlace(this.#at)
+        const isNew = place.epoch !== this.#epoch || place.head !== last
+        report(isNew ? await this.#readNew() : { turns: 0, steps: 0 }, this.prune())
+        last = place.head
+        isReported = false
+      } catch (error) {
+        if (!isAway(error)) throw error
+        if (!isReported) printNotice(`${formatError(error)}; trying again`)
+        isReported = true
+        await pause(awayMs)
+      }
+    }
+  }
+
+  /** Pages back to where the file has everything, and those of runs that were hidden until now. */
+  async #readNew(): Promise<Added> {
+    const before = this.#hidden
+    const hidden = await readHiddenRuns(this.#at)
+    const shown = [...before].filter(([context]) => !hidden.has(context)).map(([, startedAt]) => startedAt)
+    const [from = '~'] = shown.sort()
+    for await (const steps of readSteps(this.#at, this.#since)) {
+      const isNew = this.#file.stage(steps) > 0
+      if (!isNew && (steps.at(-1)?.created_at ?? '') < from) break
+    }
+    const running = this.#file.runningTurns(this.#lastAsked, maxRunningTurns)
+    for (const turn of running) this.#file.stage(await readTurn(this.#at, turn))
+    this.#lastAsked = running.length < maxRunningTurns ? '' : (running.at(-1)?.id ?? '')
+    const added = await this.#write()
+    this.#hidden = hidden
+    return added
+  }
+
+  /** Pages of another log must not get into the file: the gateway may have been started anew meanwhile. */
+  async #write(): Promise<Added> {
+    const { epoch } = await readPlace(this.#at)
+    if (epoch !== this.#epoch)
+      throw new Error(`the log of ${this.#at.space} was replaced by ${epoch}; export it to another file`)
+    return this.#file.write()
+  }
+
+  /** Steps that are older are not kept, or were removed. */
+  get #since(): string | undefined {
+    const { prunedBefore } = this.#file.log
+    if (this.#keepDays === undefined) return prunedBefore
+    const kept = new Date(Date.now() - this.#keepDays * dayMs).toISOString()
+    return prunedBefore === undefined || prunedBefore < kept ? kept : prunedBefore
+  }
+}
+
+/** Reports progress: always the first time, later only if something changed. */
+function reporter(file: string, sessionId: string, json: boolean | undefined): Report {
+  let isFirst = true
+  return ({ turns, steps }, pruned) => {
+    const isWorthIt = isFirst || turns > 0 || steps > 0 || pruned > 0
+    isFirst = false
+    if (!isWorthIt) return
+    if (json) printJson({ file, session_id: sessionId, turns, steps, pruned })
+    else {
+      const removed = pruned > 0 ? `; ${formatCount(pruned, 'old step')} removed` : ''
+      printNotice(`${file}: ${formatCount(steps, 'step')} and ${formatCount(turns, 'turn')} added${removed}`)
+    }
+  }
+}
+
+const formatCount = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** A transaction is never cut off: signals come between two of them. */
+function endOnSignal(file: AuditFile): void {
+  const end = (): void => {
+    file.close()
+    process.exit(exitCodes.ok)
+  }
+  process.once('SIGINT', end).once('SIGTERM', end)
+}
+
+function readDays(text: string): number {
+  const days = Number(text)
+  if (!/^\d{1,6}(\.\d{1,6})?$/.test(text) || days <= 0)
+    throw new UsageError(`--keep-days takes a number of days greater than 0, not ${text}`)
+  return days
+}
+
+/** Steps in one answer. */
+const pageSize = 250
+/** Milliseconds before a request that was put off is repeated; doubled each time. */
+const firstPauseMs = 1000
+const maxAttempts = 8
+
+interface Page {
+  readonly steps: readonly ReadStep[]
+  /** Where the next page begins; absent = this was the last. */
+  readonly next?: number
+}
+
+/** Where the log of the space is. */
+interface LogPlace {
+  readonly epoch: string
+  readonly head: number
+}
+
+/** A context as returned by the gateway. */
+interface Context {
+  readonly context: string
+  readonly state: string
+  readonly reasoningVisible: boolean
+  readonly startedAt: string
+  readonly children: readonly Context[]
+}
+
+async function readPlace(at: DialRequest): Promise<LogPlace> {
+  const { epoch, head } = await askPatiently<LogPlace>(at, 'participants')
+  return { epoch, head }
+}
+
+/** Pages of steps that were created from `since` on, the newest first. */
+async function* readSteps(
+  at: DialRequest,
+  since: string | undefined,
+): AsyncGenerator<readonly ReadStep[], void> {
+  const query = { limit: `${pageSize}`, ...(since !== undefined && { since }) }
+  const pages = readPages((place) => askPatiently<Page>(at, 'audit', { ...query, ...place }))
+  for await (const { steps } of pages) if (steps.length > 0) yield steps
+}
+
+/** Reads the last step of a turn, which carries the turn's current state. */
+async function readTurn(at: DialRequest, { thread_id, seq }: RunningTurn): Promise<readonly ReadStep[]> {
+  const { steps } = await askPatiently<Page>(at, 'audit', { thread_id, before: `${seq + 1}`, limit: '1' })
+  return steps
+}
+
+/** Runs whose thoughts are hidden at present, and when each began. */
+async function readHiddenRuns(at: DialRequest): Promise<ReadonlyMap<string, string>> {
+  const { contexts } = await askPatiently<{ contexts: readonly Context[] }>(at, 'contexts')
+  const hidden = new Map<string, string>()
+  const look = ({ context, state, reasoningVisible, startedAt, children }: Context): void => {
+    if (state === 'open' && !reasoningVisible) hidden.set(context, startedAt)
+    for (const child of children) look(child)
+  }
+  for (const each of contexts) look(each)
+  return hidden
+}
+
+/** Asks again where the gateway is not ready, or was asked for too much. */
+async function askPatiently<Answer>(at: DialRequest, path: string, query: Query = {}): Promise<Answer> {
+  for (let tries = 1, pauseMs = firstPauseMs; ; tries++, pauseMs *= 2) {
+    try {
+      return await getJson<Answer>(at, path, query)
+    } catch (error) {
+      if (tries === maxAttempts || !isPutOff(error)) throw error
+      await pause(pauseMs)
+    }
+  }
+}
+
+const isPutOff = (error: unknown): boolean =>
+  error instanceof ProtocolError && (error.code === 'unavailable' || error.code === 'rate_limited')
+
+/** Whether the gateway may answer later: it is away, or has too much to do. */
+const isAway = (error: unknown): boolean =>
+  isPutOff(error) || (error instanceof ConnectionError && error.code !== 'not_configured')

@@ -1,0 +1,125 @@
+import type { Command } from 'commander'
+import { withConnection } from '../lib/connection.js'
+import type { DoctorFlags } from '../operator/doctor.js'
+import type { InitFlags } from '../operator/init.js'
+import type { TokenFlags, TokenVerb } from '../operator/tokens.js'
+import type { RunFlags } from '../run/run.js'
+
+const descriptions = {
+  gateway: 'run the gateway alone',
+  up: 'run the gateway, its tool servers and its programs',
+} as const
+
+/** `meup gateway` and `meup up`. What they need is loaded when they run: the other commands start faster without. */
+export function addRunCommands(program: Command): void {
+  for (const name of ['gateway', 'up'] as const) {
+    program
+      .command(name)
+      .description(descriptions[name])
+      .option('--config <file>', 'configuration', 'space.yaml')
+      .option('--listen <host:port>', 'address to listen on instead of the configured one')
+      .option('--json', 'print events and the log as JSON, one object a line')
+      .option('--watch', 'reload when the configuration or a token changes, not only on SIGHUP')
+      .option('--verbose', 'log everything, not only what goes wrong')
+      .action(async (flags: RunFlags) => (await import('../run/run.js')).run(name, flags))
+  }
+}
+
+/** `meup init`: from an empty folder to a space with a first agent. Its work is loaded when it runs. */
+export function addInit(program: Command): void {
+  program
+    .command('init')
+    .description('write a space with a first agent, a tool and tokens into a folder; never over another one')
+    .argument('[folder]', 'where; it is made if need be', '.')
+    .option('--space <name>', 'name of the space (default: that of the folder)')
+    .option('--person <name>', 'your name in it (default: as you are logged in)')
+    .option('--agent <name>', 'name of the agent (default: reviewer)')
+    .option('--listen <host:port>', 'where it listens (default: 127.0.0.1, the first free port from 8080 on)')
+    .option('--yes', 'ask nothing; so it is where nobody sits at a terminal')
+    .option('--json', 'print one JSON object, and ask nothing')
+    .action(async (folder: string, flags: InitFlags) =>
+      (await import('../operator/init.js')).init(folder, flags),
+    )
+}
+
+/** `meup space …`. Its work is loaded when it runs. */
+export function addSpace(program: Command): void {
+  const group = program.command('space').description('write and check the configuration of a space')
+  group
+    .command('init')
+    .description('write a first space.yaml, with you and an agent in it; never over another one')
+    .argument('[folder]', 'where; it is made if need be', '.')
+    .option('--json', 'print one JSON object')
+    .action(async (folder: string, flags: { json?: boolean }) =>
+      (await import('../operator/space.js')).initSpace(folder, flags),
+    )
+  group
+    .command('validate')
+    .description('check a configuration: every mistake with its line and column, or what would run')
+    .option('--config <file>', 'configuration', 'space.yaml')
+    .option('--json', 'print one JSON object')
+    .action(async (flags: { config: string; json?: boolean }) =>
+      (await import('../operator/space.js')).validateSpace(flags),
+    )
+}
+
+const verbs: Record<TokenVerb, { readonly argument: string; readonly description: string }> = {
+  create: {
+    argument: '[participant]',
+    description: 'make a token for a participant, or for all who never had one',
+  },
+  rotate: {
+    argument: '<participant>',
+    description: 'replace a token; connections made with the old one are closed',
+  },
+  revoke: {
+    argument: '<participant>',
+    description: 'take a token away for good; connections made with it are closed',
+  },
+}
+
+/** `meup token …`. Its work is loaded when it runs. */
+export function addToken(program: Command): void {
+  const group = program
+    .command('token')
+    .description('make, replace, take away and list the tokens of participants')
+    .addHelpText(
+      'after',
+      '\nA token says who somebody is. Each lies in .meup/tokens/<participant> beside the configuration.' +
+        '\nA gateway that runs here follows at once; it also reads its configuration again then.',
+    )
+  for (const verb of ['create', 'rotate', 'revoke'] as const) {
+    const command = withFlags(group.command(verb), verb === 'revoke')
+    command
+      .description(verbs[verb].description)
+      .argument(verbs[verb].argument, 'whose token')
+      .action(async (participant: string | undefined, flags: TokenFlags) =>
+        (await import('../operator/tokens.js')).runTokenChange(verb, participant, flags),
+      )
+  }
+  withFlags(group.command('list').alias('ls'), true)
+    .description('show who has a token, where it lies, and what is wrong with it')
+    .argument('[participant]', 'whose token')
+    .action(async (participant: string | undefined, flags: TokenFlags) =>
+      (await import('../operator/tokens.js')).listTokens(participant, flags),
+    )
+}
+
+function withFlags(command: Command, isMute: boolean): Command {
+  command
+    .option('--config <file>', 'configuration', 'space.yaml')
+    .option('--space <name>', 'space, where the configuration has several')
+    .option('--json', 'print one JSON object')
+  if (!isMute) command.option('--show', 'print the token itself')
+  return command
+}
+
+/** `meup doctor`. Its work is loaded when it runs. */
+export function addDoctor(program: Command): void {
+  withConnection(program.command('doctor'), 'print one JSON object')
+    .description('show every setting and where it comes from, then find what is wrong here')
+    .option('--config <file>', 'configuration (default: space.yaml)')
+    .option('--listen <host:port>', 'address to listen on instead of the configured one')
+    .addHelpText('after', '\nIt changes nothing. Exits with 1 when something is wrong.')
+    .action(async (flags: DoctorFlags) => (await import('../operator/doctor.js')).doctor(flags))
+}

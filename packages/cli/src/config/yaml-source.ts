@@ -1,0 +1,233 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from 'yaml'
+import type { Problem } from './config-error.js'
+
+/** A file as read: nodes that know their places. */
+export interface Source {
+  readonly document: Document.Parsed
+  readonly lines: LineCounter
+}
+
+/** Keys and indexes from the root. */
+export type Path = readonly string[]
+
+/** A mistake in a value or in its key. */
+export interface Finding {
+  readonly path: Path
+  readonly message: string
+  /** Which of the two to point at. A missing key is reported at its map. */
+  readonly at: 'key' | 'value'
+}
+
+/** Where something stands; lines and columns count from 1. */
+export function locate(
+  { document, lines }: Source,
+  path: Path,
+  at: Finding['at'],
+): { line: number; column: number } {
+  let node: unknown = document.contents
+  let offset = getOffset(node) ?? 0
+  for (const [depth, segment] of path.entries()) {
+    const child = findChild(node, segment, document)
+    if (child === undefined) break
+    const key = getOffset(child.key)
+    const wantsKey = at === 'key' && depth === path.length - 1
+    offset = (wantsKey ? key : getOffset(child.value)) ?? key ?? offset
+    node = child.value
+  }
+  const { line, col } = lines.linePos(offset)
+  return { line, column: col }
+}
+
+/** What stands under a path; `undefined` = nothing does. */
+function find({ document }: Source, path: Path): { key: unknown; value: unknown } | undefined {
+  let found: { key: unknown; value: unknown } | undefined = { key: undefined, value: document.contents }
+  for (const segment of path) {
+    found = findChild(found.value, segment, document)
+    if (found === undefined) return undefined
+  }
+  return found
+}
+
+const getKeyText = (key: unknown): string => String(isScalar(key) ? key.value : key)
+
+const getOffset = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined)
+
+/** Of a key that is there twice the last is meant, as in the plain value. */
+function findChild(
+  node: unknown,
+  segment: string,
+  document: Document,
+): { key: unknown; value: unknown } | undefined {
+  const parent = isAlias(node) ? node.resolve(document) : node
+  if (isMap(parent)) return parent.items.findLast(({ key }) => getKeyText(key) === segment)
+  if (!isSeq(parent)) return undefined
+  const item = parent.items[Number(segment)]
+  return item === undefined ? undefined : { key: item, value: item }
+}
+
+interface Reading {
+  readonly source: Source
+  readonly problems: Problem[]
+  /** Whether its values can be looked at in spite of the problems. */
+  readonly readable: boolean
+}
+
+/** Mistakes that leave the rest of the file as it was meant. */
+const recoverableCodes = ['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']
+
+const advice: Readonly<Record<string, string>> = {
+  DUPLICATE_KEY: 'this key is there twice; keep one of them',
+  TAG_RESOLVE_FAILED: 'tags have no meaning here; put text that begins with ! in quotes',
+  BAD_ALIAS: 'an alias needs a name; put text that begins with * in quotes',
+  MULTIPLE_DOCS: 'a second document begins here; put everything into one',
+  NON_STRING_KEY: 'a key must be text',
+  UNEXPECTED_TOKEN: 'this does not belong here; put text that holds { } [ ] , : or # in quotes',
+}
+
+/** Limits how often aliases may be expanded: enough to share a list, too few for a YAML bomb. */
+const maxAliasCount = 1000
+
+/** Parses YAML 1.2. Values are left as they are written. */
+export function readYaml(text: string): Reading {
+  const lines = new LineCounter()
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    schema: 'core',
+    resolveKnownTags: false,
+    stringKeys: true,
+  })
+  const source = { document, lines }
+  const errors: YAMLError[] = [...document.errors, ...document.warnings]
+  const problems = errors.map(({ code, message, pos }) =>
+    createProblem(source, pos[0], advice[code] ?? `this is not YAML: ${message}`),
+  )
+  if (errors.some(({ code }) => !recoverableCodes.includes(code))) {
+    return { source, problems: removeRepeated(problems), readable: false }
+  }
+  const fatal = document.contents === null ? [createEmptyFileProblem(source)] : findAliasProblems(source)
+  return { source, problems: [...problems, ...fatal], readable: fatal.length === 0 }
+}
+
+/** The file as plain values. Throws `ReferenceError` where aliases are wrong. */
+export function plainValue({ document }: Source): unknown {
+  return document.toJS({ maxAliasCount })
+}
+
+const createEmptyFileProblem = (source: Source): Problem =>
+  createProblem(source, 0, 'the file is empty; begin with version: 1 and space: <name>')
+
+/** Unresolved aliases, and aliases that would expand to an excessive size. */
+function findAliasProblems(source: Source): Problem[] {
+  const offsets: number[] = []
+  const problems: Problem[] = []
+  visit(source.document, {
+    Alias(_key, alias) {
+      const offset = alias.range?.[0] ?? 0
+      offsets.push(offset)
+      if (alias.resolve(source.document) !== undefined) return
+      const message = `there is no anchor &${alias.source} above; put text that begins with * in quotes`
+      problems.push(createProblem(source, offset, message))
+    },
+  })
+  if (problems.length > 0) return problems
+  try {
+    plainValue(source)
+    return []
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error
+    return [createProblem(source, offsets.at(-1) ?? 0, 'aliases repeat too much of the file; write it out')]
+  }
+}
+
+function createProblem({ lines }: Source, offset: number, message: string): Problem {
+  const { line, col } = lines.linePos(offset)
+  return { line, column: col, path: '', message }
+}
+
+/** The parser stumbles over what follows a mistake, in its line or in the same way. */
+function removeRepeated(problems: readonly Problem[]): Problem[] {
+  return problems.filter(({ line, message }, i) => {
+    const before = problems[i - 1]
+    return before?.line !== line && before?.message !== message
+  })
+}
+
+/** `$${`, `${…}`, and a `${` that is never closed. */
+const variableReference = /\$\$\{|\$\{([^}]*)\}|\$\{/g
+const variableContent = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
+
+/**
+ * Replaces in every text below this node, in place, `${NAME}` by what the environment holds, and `${NAME:-default}`
+ * by the default where NAME is unset or empty; `$${` stands for a literal `${`. Keys stay as they are, and what comes
+ * from the environment is text, never YAML. Gives what could not be replaced.
+ */
+export function expandVariables(node: unknown, env: NodeJS.ProcessEnv, path: Path = []): Finding[] {
+  if (isMap(node)) {
+    return node.items.flatMap(({ key, value }) => expandVariables(value, env, [...path, getKeyText(key)]))
+  }
+  if (isSeq(node)) return node.items.flatMap((item, i) => expandVariables(item, env, [...path, String(i)]))
+  if (!isScalar(node) || typeof node.value !== 'string') return []
+  const problems: string[] = []
+  node.value = expandText(node.value, env, problems)
+  return problems.length === 0 ? [] : [{ path, message: problems.join('; '), at: 'value' }]
+}
+
+function expandText(text: string, env: NodeJS.ProcessEnv, problems: string[]): string {
+  return text.replace(variableReference, (match: string, content: string | undefined) => {
+    if (match === '$${') return '${'
+    const [, name, fallback] = variableContent.exec(content ?? '') ?? []
+    if (name === undefined) {
+      problems.push(`write \${NAME} or \${NAME:-default}, not ${match}; $\${ stands for a literal \${`)
+      return ''
+    }
+    const value = env[name]
+    if (fallback !== undefined) return value || fallback
+    if (value === undefined) {
+      problems.push(`the environment variable ${name} is not set; set it, or write \${${name}:-default}`)
+    }
+    return value ?? ''
+  })
+}
+
+/** Where a setting stands in the file. */
+interface SettingOrigin {
+  readonly line: number
+  /** Environment variables that it is made of. */
+  readonly variables: readonly string[]
+}
+
+const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)/g
+
+/** `undefined` = the file does not say it. */
+export function findOrigin(source: Source, path: Path): SettingOrigin | undefined {
+  const found = find(source, path)
+  if (found === undefined) return undefined
+  const names = textsIn(found.value).flatMap((text) => [...text.matchAll(reference)])
+  return {
+    line: locate(source, path, 'key').line,
+    variables: [...new Set(names.flatMap(([, name]) => name ?? []))],
+  }
+}
+
+/** The words of a setting as the file has them: `${NAME}` is not replaced, so that no secret shows. */
+export function readWrittenText(source: Source, path: Path): string {
+  return textsIn(find(source, path)?.value).join(' ')
+}
+
+function textsIn(node: unknown): string[] {
+  if (isScalar(node)) return [node.source ?? String(node.value)]
+  if (isSeq(node)) return node.items.flatMap(textsIn)
+  return isMap(node) ? node.items.flatMap(({ value }) => textsIn(value)) : []
+}

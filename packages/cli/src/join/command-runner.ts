@@ -1,0 +1,250 @@
+import type { DialRequest, Run, SpaceClient } from '@meup/agent-sdk'
+import { onOneLine, reasoningCommand, type Style } from '@meup/folds'
+import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
+import { formatCapabilities, parseCapabilities } from '../lib/capabilities.js'
+import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
+import { getThreadId, readLog } from '../lib/http-client.js'
+import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
+import { table } from '../lib/output.js'
+import { getStdoutStyle } from '../lib/style.js'
+import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
+import type { LineRenderer } from '../render/conversation.js'
+import { truncate } from '../render/width.js'
+import { readFilter } from '../view/filter.js'
+import type { View, ViewFilter } from '../view/view.js'
+import type { RunInterrupter } from './interruptions.js'
+import type { LiveTurns } from './live-turns.js'
+import { type PendingProposals, ProposalDecider } from './pending-proposals.js'
+import { type CommandName, helpLines } from './slash-commands.js'
+
+/** What the commands work on. */
+interface CommandContext {
+  readonly space: SpaceClient
+  readonly flags: ConnectionFlags
+  readonly view: View
+  readonly live: LiveTurns
+  readonly pending: PendingProposals
+  readonly interrupting: RunInterrupter
+}
+
+/** Runs slash commands. Rejects with errors for people. */
+export class CommandRunner {
+  readonly #context: CommandContext
+  readonly #at: DialRequest
+  readonly #decisions: ProposalDecider
+
+  constructor(context: CommandContext) {
+    this.#context = context
+    this.#at = resolveTarget(context.flags)
+    this.#decisions = new ProposalDecider(context.space, context.flags, this.#at)
+  }
+
+  async runCommand(command: CommandName, argument: string): Promise<void> {
+    const { space, view, live, pending } = this.#context
+    const words = argument.split(/\s+/).filter((word) => word !== '')
+    switch (command) {
+      case '/reasoning':
+        return view.print(await inspect(argument, this.#at, live, getStdoutStyle()))
+      case '/participants':
+        return view.print(participantLines(space, argument))
+      case '/replay':
+        return view.print(await replayLines(argument, this.#at, view.past()))
+      case '/filter':
+        return this.#filter(words)
+      case '/thoughts':
+        return view.toggleThoughts()
+      case '/output':
+        return view.toggleOutput()
+      case '/pending':
+        return view.print(pending.lines())
+      case '/approve':
+        return this.#approve(words)
+      case '/reject':
+        return this.#reject(words)
+      case '/grant':
+        return this.#grant(argument)
+      case '/interrupt':
+        return this.interrupt(words[0])
+      case '/pause':
+        return this.#pause(words)
+      case '/resume':
+        await space.resume(requireSome(words, '/resume <participant…>'))
+        return
+      case '/help':
+        return view.print(helpLines())
+    }
+  }
+
+  /** Interrupts the run that answers this participant, or a chosen one; `number` counts from 1. */
+  async interrupt(number?: string): Promise<void> {
+    const { view, interrupting } = this.#context
+    const { runs, areMine } = interrupting.choices()
+    if (runs.length === 0) return view.notify('nobody thinks at present')
+    const latest = runs.slice(-9)
+    const at = await this.#choice(
+      number,
+      latest.map((run) => interrupting.named(run)),
+      areMine,
+    )
+    const run = at === undefined ? undefined : latest[at]
+    if (run !== undefined) view.notify(await interrupting.stop(run))
+  }
+
+  /** A single run that answers this participant is chosen without asking; a run of others never is. */
+  async #choice(number: string | undefined, names: string[], areMine: boolean): Promise<number | undefined> {
+    if (number !== undefined) {
+      const at = Number(number) - 1
+      if (names[at] === undefined) throw new UsageError(`/interrupt takes a number from 1 to ${names.length}`)
+      return at
+    }
+    if (areMine && names.length === 1) return 0
+    const question = areMine ? 'interrupt which?' : 'nobody answers you at present; interrupt which?'
+    return this.#context.view.ask(question, names)
+  }
+
+  async #filter(words: readonly string[]): Promise<void> {
+    const { view } = this.#context
+    const isOff = words.length === 1 && words[0] === 'off'
+    const asked = isOff ? [] : words
+    const filter = words.length === 0 && view.filter !== undefined ? view.filter : parseFilter(asked)
+    const welcome = await view.choose(filter)
+    const shown = filter.name === undefined ? 'you see everything' : `you see ${filter.name} alone`
+    view.notify(`${shown} · ${formatSuppressed(welcome)}`)
+  }
+
+  async #approve([start = '', always]: readonly string[]): Promise<void> {
+    if (start === '') throw new UsageError('/approve <proposal> [always]; /pending lists them')
+    this.#context.view.notify(await this.#decisions.approve(start, always === 'always'))
+  }
+
+  async #reject([start = '', ...why]: readonly string[]): Promise<void> {
+    if (start === '') throw new UsageError('/reject <proposal> [why]; /pending lists them')
+    this.#context.view.notify(await this.#decisions.reject(start, why.join(' ')))
+  }
+
+  async #grant(argument: string): Promise<void> {
+    // A capability as JSON may have spaces in it.
+    const words: string[] = argument.match(/\{.*\}|\S+/g) ?? []
+    const span = words.find((word) => /^for:/.test(word))?.slice('for:'.length)
+    const [recipient = '', ...named] = words.filter((word) => !/^for:/.test(word))
+    const capabilities = parseCapabilities(requireSome(named, '/grant <participant> <capability…> [for:1h]'))
+    const expiresAt = parseExpiry({ for: span })
+    const { id } = await this.#context.space.grant(recipient, capabilities, omitUndefined({ expiresAt }))
+    this.#context.view.notify(`✓ ${recipient} may ${formatCapabilities(capabilities)} (grant ${id})`)
+  }
+
+  async #pause(words: readonly string[]): Promise<void> {
+    const span = words.find((word) => /^\d+[smhd]$/.test(word))
+    const ids = requireSome(
+      words.filter((word) => word !== span),
+      '/pause <participant…> [10m]',
+    )
+    const timeout = span === undefined ? {} : { timeoutSeconds: parseTimeSpan(span, '/pause') / 1000 }
+    await this.#context.space.pause(ids, timeout)
+  }
+}
+
+/** Throws `UsageError` where there are none. */
+function requireSome<Item>(items: readonly Item[], form: string): readonly Item[] {
+  if (items.length === 0) throw new UsageError(form)
+  return items
+}
+
+/** The filter that `/filter <words>` means. Throws `UsageError`. */
+function parseFilter(words: readonly string[]): ViewFilter {
+  const named = (name: string): string | undefined =>
+    words.find((word) => word.startsWith(`${name}:`))?.slice(name.length + 1)
+  const agent = words.filter((word) => word.startsWith('@')).map((word) => word.slice(1))
+  const kind = words.filter((word) => !/^@|:/.test(word))
+  const [context, reasoning] = [named('context'), named('reasoning')]
+  const filter = readFilter({
+    ...(agent.length > 0 && { agent }),
+    ...(kind.length > 0 && { kind }),
+    ...omitUndefined({ context, reasoning }),
+  })
+  return words.length === 0 ? filter : { ...filter, name: words.join(' ') }
+}
+
+/** What the gateway has kept back from this connection. */
+function formatSuppressed({ subscription }: WelcomePayload): string {
+  const { envelopes, bytes } = subscription.suppressed
+  const size = bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+  return `${envelopes.toLocaleString('en')} envelopes (${size}) kept back so far`
+}
+
+/** The lines of `/reasoning <argument>` in a conversation: about whoever answered last, or who is named with `@`. */
+async function inspect(argument: string, at: DialRequest, live: LiveTurns, style: Style): Promise<string[]> {
+  const words = argument.split(/\s+/)
+  const named = words.find((word) => word.startsWith('@'))?.slice(1)
+  const asked = words.filter((word) => !word.startsWith('@')).join(' ')
+  const answerer = live.answerer ?? (await findLatestAnswerer(at))
+  const agent = named ?? answerer
+  if (agent === undefined) throw createNoAnswererError('@<agent>')
+  const thread = getThreadId(at.space, agent)
+  const turns = await readRequestedTurns(at, thread, asked)
+  const isActive = answerer !== undefined && thread === getThreadId(at.space, answerer)
+  return reasoningCommand(asked, { turns, isActive }, style)
+}
+
+/** Default and maximum number of envelopes. */
+const [defaultReplayed, maxReplayed] = [50, 1000]
+
+/** The lines of `/replay <argument>`: the last of the log, or `<from>-<to>`. Throws `UsageError`. */
+async function replayLines(argument: string, at: DialRequest, lines: LineRenderer): Promise<string[]> {
+  const envelopes = await readPart(argument, at)
+  const [first, last] = [envelopes[0]?.seq, envelopes.at(-1)?.seq]
+  if (first === undefined) return ['there is nothing in the log there']
+  return [`── replay ${first}–${last}`, ...envelopes.flatMap((each) => lines.lines(each)), '── end of replay']
+}
+
+async function readPart(argument: string, at: DialRequest): Promise<AnyEnvelope[]> {
+  const [, from, to] = /^(\d{1,15})-(\d{1,15})$/.exec(argument) ?? []
+  const found: AnyEnvelope[] = []
+  if (from !== undefined && to !== undefined) {
+    const range = { after: `${Math.max(Number(from) - 1, 0)}`, before: `${Number(to) + 1}` }
+    for await (const envelope of readLog(at, range)) if (found.push(envelope) === maxReplayed) break
+    return found
+  }
+  if (argument !== '' && !/^[1-9]\d{0,5}$/.test(argument)) {
+    throw new UsageError(`/replay takes how many, or <from>-<to>, not ${argument}`)
+  }
+  const count = Math.min(argument === '' ? defaultReplayed : Number(argument), maxReplayed)
+  for await (const envelope of readLog(at, {}, 'desc')) if (found.push(envelope) === count) break
+  return found.reverse()
+}
+
+/** Participants that are listed at once. */
+const maxListed = 50
+/** Columns of a name, and of capabilities. */
+const [maxNameColumns, maxListColumns] = [30, 60]
+
+/** The lines of `/participants`: who is here first. `start` = how their names begin. */
+function participantLines(
+  { participants, runs }: Pick<SpaceClient, 'participants' | 'runs'>,
+  start: string,
+): string[] {
+  const isHere = (status: string | undefined): boolean => status === 'present'
+  const meant = participants.filter(({ id }) => id.startsWith(start))
+  if (meant.length === 0)
+    return [start === '' ? 'nobody is known' : `nobody's name begins with ${onOneLine(start)}`]
+  const sorted = meant.toSorted((one, other) => Number(isHere(other.status)) - Number(isHere(one.status)))
+  const rows = sorted
+    .slice(0, maxListed)
+    .map(({ id, status, capabilities }) => [
+      isHere(status) ? '●' : '○',
+      truncate(onOneLine(id), maxNameColumns),
+      isHere(status) ? formatLoad(id, runs) : 'away',
+      truncate(formatCapabilities(capabilities), maxListColumns),
+    ])
+  const more = sorted.length - rows.length
+  return [
+    ...table(rows),
+    ...(more > 0 ? [`… ${more.toLocaleString('en')} more; /participants <start of a name>`] : []),
+  ]
+}
+
+function formatLoad(id: string, runs: readonly Run[]): string {
+  const own = runs.filter(({ owner }) => owner === id).length
+  return own === 0 ? 'here' : own === 1 ? 'thinks' : `thinks ${own} times`
+}

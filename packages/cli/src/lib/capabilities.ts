@@ -1,0 +1,48 @@
+import { onOneLine } from '@meup/folds'
+import type { Capability, PayloadPattern } from '@meup/protocol'
+import { parseObject } from './options.js'
+
+/** Capabilities of a command line: each a kind, or JSON. Whether they make sense the gateway says. */
+export const parseCapabilities = (words: readonly string[]): Capability[] =>
+  words.map((word) => (word.startsWith('{') ? (parseObject(word, 'a capability') as Capability) : word))
+
+export const formatCapabilities = (capabilities: readonly Capability[]): string =>
+  onOneLine(capabilities.map(formatCapability).join(' ')) || 'nothing'
+
+/** Arguments that tools run as a command of a shell. */
+const commandArguments = ['command', 'cmd', 'script']
+
+/** Warns about globs over shell commands: they also match what follows `;`. */
+export const findCapabilityWarnings = (capabilities: readonly Capability[]): string[] =>
+  capabilities.flatMap((capability) =>
+    commandPatterns(capability)
+      .filter(isGlob)
+      .map((pattern) => {
+        const also = `${pattern.replace(/\*+|\?/g, '')}; rm -rf .`
+        return onOneLine(
+          `${formatCapability(capability)}: "${pattern}" also allows "${also}"; give whole commands, or "re:" and a regular expression`,
+        )
+      }),
+  )
+
+function commandPatterns(capability: Capability): string[] {
+  if (typeof capability === 'string') return []
+  const asked =
+    'kind' in capability
+      ? getField(getField(capability.payload, 'params'), 'arguments')
+      : capability.arguments
+  return commandArguments
+    .flatMap((name) => getField(asked, name) ?? [])
+    .filter((pattern) => typeof pattern === 'string')
+}
+
+const getField = (pattern: PayloadPattern | undefined, name: string): PayloadPattern | undefined =>
+  typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern) ? pattern[name] : undefined
+
+/** Exclusions and regular expressions are none. */
+const isGlob = (pattern: string): boolean =>
+  !/^(?:!|re:|\/\^)|^\/.*\$\/$/s.test(pattern) && /(?<!\\)(?:\\\\)*[*?]/.test(pattern)
+
+/** A kind, or JSON. */
+export const formatCapability = (capability: Capability): string =>
+  typeof capability === 'string' ? capability : JSON.stringify(capability)

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import {
+  type ConnectOptions,
+  connect,
+  type DialRequest,
+  readEnvironment,
+  type SpaceClient,
+} from '@meup/agent-sdk'
+import type { Command } from 'commander'
+import { UsageError } from './exit.js'
+import { readEpoch } from './http-client.js'
+import { omitUndefined } from './options.js'
+import { readGatewayFile } from './running-gateway.js'
+
+export interface ConnectionFlags {
+  readonly url?: string
+  readonly space?: string
+  readonly as?: string
+  readonly tokenFile?: string
+  readonly json?: boolean
+}
+
+/** The flags of every command that enters a space. */
+export const withConnection = (command: Command, json = 'print envelopes as JSON, one a line'): Command =>
+  command
+    .option('--url <url>', 'address of the gateway (default: MEUP_URL, or the one running in this folder)')
+    .option('--space <name>', 'space to enter (default: MEUP_SPACE, or its only one)')
+    .option('--as <participant>', 'whom to be (default: MEUP_PARTICIPANT, or the first person of the space)')
+    .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
+    .option('--json', json)
+
+/** Enters the space the flags name: `after` a place in the log that it has at present, if asked. */
+export async function enterSpace(
+  flags: ConnectionFlags,
+  resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
+): Promise<SpaceClient> {
+  const epoch = resume.after === undefined ? undefined : await readEpoch(resolveTarget(flags))
+  const space = await connect({ ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) })
+  // Requests in the replayed part were meant for an earlier connection: do not answer them.
+  if (Object.keys(resume).length > 0) space.serve(() => new Promise(() => {}))
+  return space
+}
+
+/** Where the flags lead, and with which token. */
+export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
+  readEnvironment(buildConnectOptions(flags))
+
+function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
+  const { url, space, tokenFile } = flags
+  const as = flags.as ?? defaultPerson(space)
+  const token = tokenFile === undefined ? undefined : readToken(tokenFile)
+  return omitUndefined({ url, space, as, token })
+}
+
+/** Used only if neither a participant nor a token is given. */
+function defaultPerson(space: string | undefined): string | undefined {
+  if (process.env.MEUP_PARTICIPANT !== undefined || process.env.MEUP_TOKEN !== undefined) return undefined
+  const running = readGatewayFile(process.cwd())
+  return running?.people[space ?? process.env.MEUP_SPACE ?? running.spaces[0] ?? '']?.[0]
+}
+
+function readToken(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new UsageError(
+      `the token file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+}
+
+/** Enters the space that the flags name for as long as it takes. */
+export async function withSpace(
+  flags: ConnectionFlags,
+  act: (space: SpaceClient) => Promise<void>,
+): Promise<void> {
+  const space = await enterSpace(flags)
+  try {
+    await act(space)
+  } finally {
+    space.close()
+  }
+}

@@ -1,0 +1,36 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { delimiter, dirname, join, resolve } from 'node:path'
+
+/** The file that a command stands for. */
+export function findCommand(command: string, path: string): string | undefined {
+  const endings = process.platform === 'win32' ? ['', ...(process.env.PATHEXT ?? '').split(';')] : ['']
+  const folders = /[\\/]/.test(command) ? [''] : path.split(delimiter).filter(Boolean)
+  const files = folders.flatMap((folder) => endings.map((end) => join(folder, command + end)))
+  return files.find(isProgram)
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}
+
+const [name, ofPackages] = ['meup', join('node_modules', '.bin')]
+
+/**
+ * How this command is called in a folder: `meup` where a shell finds it, else `npx meup` where packages of the folder, or of
+ * one above it, have it. What npx and its like put into the PATH is not in that of a shell.
+ */
+export function ownCommand(folder: string, path: string): string {
+  const ofShell = path.split(delimiter).filter((each) => !each.endsWith(ofPackages))
+  if (findCommand(name, ofShell.join(delimiter)) !== undefined) return name
+  return isPackaged(resolve(folder)) ? `npx ${name}` : name
+}
+
+function isPackaged(folder: string): boolean {
+  if (existsSync(join(folder, ofPackages, name))) return true
+  return folder !== dirname(folder) && isPackaged(dirname(folder))
+}

@@ -1,0 +1,91 @@
+import { stripVTControlCharacters } from 'node:util'
+import { brief, colourStyle, onOneLine, plainStyle, printable } from '@meup/folds'
+import type { Logger } from '@meup/gateway'
+import { createHighlighter } from './style.js'
+
+/** A line that a participant has printed. */
+export interface OutputLine {
+  readonly participant: string
+  readonly kind: 'process' | 'mcp'
+  readonly stream: 'stdout' | 'stderr'
+  readonly text: string
+}
+
+/** The operator's log of a gateway and its programs. */
+export interface OperatorLog extends Logger {
+  /** Logged at every level except `silent`. */
+  notice(fields: object, message: string): void
+  output(line: OutputLine): void
+}
+
+export type LogLevel = 'info' | 'warn' | 'silent'
+
+export interface LogOptions {
+  /** Default: what programs print to stderr. */
+  readonly output?: 'all' | 'errors'
+  /** Characters of the longest name of a participant, for columns. */
+  readonly nameWidth?: number
+}
+
+/** The operator's log in lines for people: what programs print to stdout goes there, and all else to stderr. */
+export function operatorLog(
+  level: LogLevel,
+  { output = 'errors', nameWidth = 0 }: LogOptions = {},
+): OperatorLog {
+  if (level === 'silent') return silent
+  let width = nameWidth
+  const writeLine = (mark: string) => (fields: object, message: string) => {
+    process.stderr.write(`${mark}${messageLine(fields, message, level)}\n`)
+  }
+  return {
+    info: level === 'info' ? writeLine('') : () => {},
+    notice: writeLine(''),
+    warn: writeLine('! '),
+    error: writeLine('✗ '),
+    output({ participant, kind, stream, text }) {
+      if (output === 'errors' && (kind !== 'process' || stream !== 'stderr')) return
+      width = Math.max(width, participant.length)
+      const to = process[stream]
+      const style = to.isTTY && to.hasColors() ? colourStyle : plainStyle
+      const name = createHighlighter(style)(participant.padEnd(width), participant)
+      to.write(`${name} | ${printable(stripVTControlCharacters(text))}`.trimEnd().concat('\n'))
+    },
+  }
+}
+
+const silent: OperatorLog = {
+  info: () => {},
+  notice: () => {},
+  warn: () => {},
+  error: () => {},
+  output: () => {},
+}
+
+/** Fields that may hold a token or a key. They are never printed, even if something logs them. */
+export const secretNames = ['token', 'authorization', 'headers', 'env', 'jwks'] as const
+
+/** The message, with the error and with the fields that it does not name itself; with the stack where all is told. */
+function messageLine(fields: object, message: string, level: LogLevel): string {
+  const { err, ...others } = fields as { readonly err?: unknown }
+  const details = Object.entries(others).flatMap(([name, value]) => {
+    const text = formatDetail(value)
+    const isTold = text === undefined || message.includes(text)
+    return isTold || secretNames.some((secret) => secret === name) ? [] : [`${name} ${text}`]
+  })
+  const reason = err === undefined ? '' : `: ${onOneLine(err instanceof Error ? err.message : String(err))}`
+  const line = `${printable(message)}${reason}${details.length === 0 ? '' : ` (${details.join(', ')})`}`
+  const stack = level === 'info' && err instanceof Error ? err.stack : undefined
+  return stack === undefined ? line : `${line}\n${printable(stack)}`
+}
+
+const maxDetailChars = 200
+
+function formatDetail(value: unknown): string | undefined {
+  if (Array.isArray(value)) {
+    const texts = value.flatMap((each) => formatDetail(each) ?? [])
+    return texts.length === 0 ? undefined : brief(texts.join(' '), maxDetailChars)
+  }
+  return typeof value === 'string' || typeof value === 'number'
+    ? brief(String(value), maxDetailChars)
+    : undefined
+}

@@ -1,0 +1,102 @@
+import { Timestamp } from '@meup/protocol'
+import type { Config } from '../config/config.js'
+import { parseDuration, parseListen } from '../config/notation.js'
+import { UsageError } from './exit.js'
+
+/** A whole number from 1 that was given to an option. */
+export function parseCount(text: string, flag: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new UsageError(`${flag} takes a whole number, not ${text}`)
+}
+
+/** A number of seconds that was given to an option. */
+export function parseSeconds(text: string, flag: string): number {
+  const value = Number(text)
+  if (value > 0) return value
+  throw new UsageError(`${flag} takes seconds, not ${text}`)
+}
+
+/** An object given on the command line. */
+export function parseObject(json: string, flag: string): object {
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (error) {
+    throw new UsageError(`${flag} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new UsageError(`${flag} takes a JSON object, such as '{"path":"README.md"}'`)
+  }
+  return value
+}
+
+/** The one with this id, or else whose id begins so; `undefined` = none does. Throws `UsageError` where several do. */
+export function findByPrefix<Item extends { readonly id: string }>(
+  items: readonly Item[],
+  start: string,
+  what: string,
+): Item | undefined {
+  const exact = items.find(({ id }) => id === start)
+  if (exact !== undefined) return exact
+  const [first, ...others] = start === '' ? [] : items.filter(({ id }) => id.startsWith(start))
+  if (first === undefined || others.length === 0) return first
+  const ids = [first, ...others].slice(0, 10).map(({ id }) => id)
+  throw new UsageError(`${start} may be any ${what} of ${ids.join(', ')}${others.length > 9 ? ', …' : ''}`)
+}
+
+/** Reads `30s`, `5m`, `2h` or `7d` and gives milliseconds; `flag` is where it was written. */
+export function parseTimeSpan(text: string, flag: string): number {
+  const ms = /^[1-9]/.test(text) ? tryParseDuration(text) : undefined
+  if (ms !== undefined) return ms
+  throw new UsageError(`${flag} takes how long, such as 30s, 5m, 2h or 7d, not ${text}`)
+}
+
+function tryParseDuration(text: string): number | undefined {
+  try {
+    return parseDuration(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** When something ends that was limited by `--for` or by `--until`, RFC 3339; `undefined` = by none of them. */
+export function parseExpiry(
+  { for: span, until }: { readonly for?: string | undefined; readonly until?: string | undefined },
+  now = Date.now(),
+): string | undefined {
+  if (span !== undefined && until !== undefined) throw new UsageError('give --for or --until, not both')
+  if (span !== undefined) return new Date(now + parseTimeSpan(span, '--for')).toISOString()
+  return until === undefined ? undefined : new Date(parseTimestamp(until, '--until')).toISOString()
+}
+
+/** A time, or how long ago it was: in milliseconds since the epoch. */
+export function parsePastTime(text: string, flag: string, now = Date.now()): number {
+  return /^\d+[a-z]$/.test(text) ? now - parseTimeSpan(text, flag) : parseTimestamp(text, flag)
+}
+
+const timestamp = new RegExp(Timestamp.pattern ?? '')
+
+function parseTimestamp(text: string, flag: string): number {
+  const time = timestamp.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(time)) return time
+  throw new UsageError(`${flag} takes a time, such as 2026-01-02T03:04:05Z, not ${text}`)
+}
+
+export function withListen(config: Config, listen: string | undefined): Config {
+  if (listen === undefined) return config
+  try {
+    return { ...config, gateway: { ...config.gateway, ...parseListen(listen) } }
+  } catch (error) {
+    throw new UsageError(`--listen: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+type Defined<Fields> = {
+  [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key]
+} & {
+  [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined>
+}
+
+/** Without the fields that are `undefined`: options that were not given keep their defaults. */
+export const omitUndefined = <Fields extends object>(fields: Fields): Defined<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>

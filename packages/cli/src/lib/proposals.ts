@@ -1,0 +1,115 @@
+import type { DialRequest } from '@meup/agent-sdk'
+import { brief, createProposalFold, type ProposalView, printableJson, reasonText } from '@meup/folds'
+import { Kind, ProtocolError } from '@meup/protocol'
+import { formatDuration } from '../config/notation.js'
+import { readLog } from './http-client.js'
+import { findByPrefix } from './options.js'
+
+/** Kinds that open and settle proposals. */
+export const proposalKinds: readonly string[] = [
+  Kind.mcpProposal,
+  Kind.mcpRequest,
+  Kind.mcpReject,
+  Kind.mcpWithdraw,
+  Kind.spaceKick,
+  Kind.systemSpace,
+]
+
+/** Reads the proposals of a space, oldest first. `answers`: with the outcome of approved ones. */
+export async function readProposals(at: DialRequest, { answers = false } = {}): Promise<ProposalView[]> {
+  const fold = createProposalFold()
+  const proposals = new Map<string, ProposalView>()
+  const kinds = answers ? [...proposalKinds, Kind.mcpResponse] : proposalKinds
+  for await (const envelope of readLog(at, { kind: kinds.join() })) {
+    for (const changed of fold.apply(envelope)) proposals.set(changed.id, changed)
+  }
+  return [...proposals.values()]
+}
+
+/** Whether it can still be approved. A rejection binds only its author; a withdrawal closes it. */
+export const isOpenProposal = ({ usesLeft, withdrawal, expiresAt }: ProposalView, now: number): boolean =>
+  usesLeft > 0 && withdrawal === null && (expiresAt === null || Date.parse(expiresAt) > now)
+
+/** The open one whose id begins so. Throws `ProtocolError` where there is none, `UsageError` where there are several. */
+export function findOpenProposal(
+  proposals: readonly ProposalView[],
+  start: string,
+  now: number,
+): ProposalView {
+  const open = proposals.filter((each) => isOpenProposal(each, now))
+  const found = findByPrefix(open, start, 'proposal')
+  if (found !== undefined) return found
+  const settled = findByPrefix(proposals, start, 'proposal')
+  const message =
+    settled === undefined
+      ? `no proposal ${start} is in the log; meup proposals ls shows what is open`
+      : `the proposal ${settled.id} is no longer open: ${formatOutcome(settled, now)}`
+  throw new ProtocolError('proposal_not_found', message)
+}
+
+/** Limit of the arguments, and of each text. */
+const maxTextChars = 200
+
+/** Formats a proposal: what is asked for, then the rationale and the state. */
+export function formatProposal(proposal: ProposalView, now: number): string[] {
+  const { id, source, parameters, rationale } = proposal
+  return [
+    `${id}  ${source.from} proposes ${formatTarget(proposal)} ${formatArguments(parameters, maxTextChars)}`,
+    `  ${brief(reasonText(rationale), maxTextChars)} · ${formatOutcome(proposal, now)}`,
+  ]
+}
+
+/** Formats the arguments, and says so if they are truncated: nobody should approve what they cannot see. */
+export function formatArguments(parameters: unknown, maxChars: number): string {
+  const text = printableJson(parameters)
+  const isCut = text.length > maxChars || text.includes('"…":"…"')
+  return `${brief(text, maxChars)}${isCut ? ' (cut; `meup open` shows all)' : ''}`
+}
+
+/** Formats the outcome of a proposal, and who decided. */
+export function formatOutcome(proposal: ProposalView, now: number): string {
+  const { fulfilments, rejections } = proposal
+  return [
+    ...fulfilments.map(({ by, outcome }) => `approved by ${by}${outcome ? ` (${outcome})` : ''}`),
+    ...rejections.map((each) => `rejected by ${each.by}: ${formatProposalReason(each)}`),
+    ...(proposal.usesLeft > 0 ? [formatStanding(proposal, now)] : []),
+  ].join(' · ')
+}
+
+/** How one stands that could be carried out again. */
+function formatStanding({ usesLeft, withdrawal, expiresAt }: ProposalView, now: number): string {
+  if (withdrawal !== null) return `withdrawn: ${formatProposalReason(withdrawal)}`
+  const open = usesLeft > 1 ? `open ${usesLeft} times` : 'open'
+  if (expiresAt === null) return open
+  const left = Date.parse(expiresAt) - now
+  return left <= 0 ? 'expired' : `${open}, expires in ${formatDuration(left)}`
+}
+
+function formatProposalReason({
+  reason,
+  message,
+}: {
+  readonly reason: string
+  readonly message: string | null
+}): string {
+  return brief(message === null ? reason : `${reason} (${message})`, maxTextChars)
+}
+
+/** A proposal for programs. */
+export function toProposalJson({ source, ...proposal }: ProposalView, now: number): object {
+  const { state, expiresAt } = proposal
+  const { seq, from, to, context } = source
+  const isOver = state === 'open' && expiresAt !== null && Date.parse(expiresAt) <= now
+  return { seq, from, to, context, ...proposal, ...(isOver && { state: 'expired' }) }
+}
+
+/** `participant/tool` */
+export const formatTarget = ({ source, tool }: ProposalView): string =>
+  [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')
+
+/** Joins the texts of a tool result; `undefined` = the result has no content blocks. */
+export function getContentText(content: unknown, separator: string): string | undefined {
+  if (!Array.isArray(content)) return undefined
+  const blocks: readonly ({ text?: unknown } | null)[] = content
+  return blocks.flatMap((block) => (typeof block?.text === 'string' ? block.text : [])).join(separator)
+}

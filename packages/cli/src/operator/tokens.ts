@@ -1,0 +1,247 @@
+import { relative, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Config } from '../config/config.js'
+import { loadConfig } from '../config/load.js'
+import {
+  createToken,
+  getTokenPath,
+  makeTokenFolder,
+  readTokenFile,
+  replaceToken,
+  revokeToken,
+  type TokenState,
+  tokenWarnings,
+} from '../config/tokens.js'
+import { UsageError } from '../lib/exit.js'
+import { omitUndefined } from '../lib/options.js'
+import { print, printNotice, table } from '../lib/output.js'
+import { acceptsToken, findGateway } from '../lib/running-gateway.js'
+
+export interface TokenFlags {
+  readonly config: string
+  readonly space?: string
+  readonly json?: boolean
+  readonly show?: boolean
+}
+
+/** `meup token list` */
+export function listTokens(participant: string | undefined, flags: TokenFlags): void {
+  const entries = tokenEntries(loadConfig(resolve(flags.config)), toSelection(participant, flags))
+  if (flags.json) return void print(JSON.stringify({ tokens: entries }))
+  const several = new Set(entries.map(({ space }) => space)).size > 1
+  const rows = entries.map(({ space, participant, kind, state, file }) => {
+    return [...(several ? [space] : []), participant, kind, state, shortPath(file)]
+  })
+  for (const line of table(rows)) print(line)
+  for (const warning of entries.flatMap(({ warnings }) => warnings)) printNotice(`✗ ${warning}`)
+}
+
+/** `meup token create`, `rotate` and `revoke`: changes the files, then has the gateway that runs here follow. */
+export async function runTokenChange(
+  verb: TokenVerb,
+  participant: string | undefined,
+  flags: TokenFlags,
+): Promise<void> {
+  const config = loadConfig(resolve(flags.config))
+  const changed = changeTokens(config, verb, toSelection(participant, flags))
+  const gateway = await announce(config, changed)
+  if (flags.json) print(JSON.stringify({ tokens: changed.map((each) => toTokenJson(each, flags)), gateway }))
+  else {
+    for (const each of changed) print(formatChange(each, verb, flags))
+    printNotice(changed.length === 0 ? 'everybody has a token already' : gatewayMessages[gateway])
+  }
+  if (gateway === 'silent') process.exitCode = 1
+}
+
+const gatewayMessages = {
+  none: 'no gateway runs here; it counts from the next start',
+  applied: 'the running gateway has taken it over',
+  silent: 'the running gateway does not follow: look at what it says, or start it again',
+}
+
+async function announce(
+  config: Config,
+  changed: readonly ChangedToken[],
+): Promise<keyof typeof gatewayMessages> {
+  const spaces = [...new Set(changed.map(({ entry }) => entry.space))]
+  const outcomes = await Promise.all(
+    spaces.map((space) => {
+      const ofSpace = changed.filter(({ entry }) => entry.space === space)
+      const accepted = ofSpace.flatMap(({ after }) => after ?? [])
+      const rejected = ofSpace.flatMap(({ before }) => before ?? [])
+      return notifyGateway(config.directory, { space, accepted, rejected })
+    }),
+  )
+  return outcomes.find((outcome) => outcome !== 'applied') ?? 'applied'
+}
+
+const toSelection = (participant: string | undefined, { space }: TokenFlags) =>
+  omitUndefined({ participant, space })
+
+const toTokenJson = (
+  { entry, after }: ChangedToken,
+  { show }: TokenFlags,
+): TokenEntry & { token?: string } => ({
+  ...entry,
+  ...(show && after !== undefined && { token: after }),
+})
+
+const done: Record<TokenVerb, string> = { create: 'made', rotate: 'replaced', revoke: 'revoked' }
+
+function formatChange({ entry, after }: ChangedToken, verb: TokenVerb, { show }: TokenFlags): string {
+  if (show && after !== undefined) return after
+  return `${entry.participant}: ${done[verb]} · ${shortPath(entry.file)}`
+}
+
+const shortPath = (file: string): string => {
+  const path = relative(process.cwd(), file)
+  return path.startsWith('..') ? file : path
+}
+
+export type TokenVerb = 'create' | 'rotate' | 'revoke'
+
+/** A changed token file, with the tokens before and after. */
+interface ChangedToken {
+  readonly entry: TokenEntry
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+/**
+ * Changes tokens on the disk. `create` without a participant is for all who never had one. Throws `UsageError` where
+ * the state of a token does not fit.
+ */
+export function changeTokens(config: Config, verb: TokenVerb, selection: Selection): ChangedToken[] {
+  const { participant } = selection
+  if (participant !== undefined) {
+    return [change(config, verb, tokenEntry(config, { ...selection, participant }))]
+  }
+  if (verb !== 'create') throw new UsageError(`name the participant: meup token ${verb} <participant>`)
+  const missing = tokenEntries(config, selection).filter(({ state }) => state === 'missing')
+  return missing.map((entry) => change(config, verb, entry))
+}
+
+function change(config: Config, verb: TokenVerb, entry: TokenEntry): ChangedToken {
+  const { file, space } = entry
+  const before = readValidToken(file)
+  const problem = preconditions[verb](entry)
+  if (problem !== undefined) throw new UsageError(problem)
+  makeTokenFolder(config.directory, config.several ? space : '')
+  if (verb === 'revoke') revokeToken(file)
+  else if (entry.state === 'missing') createToken(file)
+  else replaceToken(file)
+  const [now = entry] = tokenEntries(config, { space, participant: entry.participant })
+  return { entry: now, before, after: readValidToken(file) }
+}
+
+/** Why a token cannot be changed so. */
+const preconditions: Record<TokenVerb, (entry: TokenEntry) => string | undefined> = {
+  create: ({ participant, state, file }) =>
+    state === 'valid' || state === 'unusable'
+      ? `${participant} has a token in ${file}; meup token rotate ${participant} replaces it`
+      : undefined,
+  rotate: ({ participant, state }) =>
+    state === 'missing' || state === 'revoked'
+      ? `${participant} has no token to be replaced (${state}); meup token create ${participant} makes one`
+      : undefined,
+  revoke: ({ participant, state }) =>
+    state === 'revoked' ? `the token of ${participant} is revoked already` : undefined,
+}
+
+function readValidToken(file: string): string | undefined {
+  const read = readTokenFile(file)
+  return read.state === 'valid' ? read.token : undefined
+}
+
+/** A participant and its token, without the token. */
+export interface TokenEntry {
+  readonly space: string
+  readonly participant: string
+  readonly kind: string
+  /** Absolute path. */
+  readonly file: string
+  readonly state: TokenState['state']
+  /** Warnings about a valid token, or the reason why it is unusable. */
+  readonly warnings: readonly string[]
+}
+
+interface Selection {
+  /** Absent = every space. */
+  readonly space?: string
+  /** Absent = every participant. */
+  readonly participant?: string
+}
+
+/** Lists the tokens of a configuration. Throws `UsageError` if the selection matches nothing. */
+export function tokenEntries(config: Config, { space, participant }: Selection): TokenEntry[] {
+  const names = config.spaces.map((entry) => entry.config.name)
+  if (space !== undefined && !names.includes(space)) {
+    throw new UsageError(`there is no space ${space}; the file has ${names.join(', ')}`)
+  }
+  const entries = config.spaces
+    .filter((entry) => space === undefined || entry.config.name === space)
+    .flatMap(({ config: { name, participants } }) =>
+      Object.entries(participants).map(([id, { kind }]) => {
+        const file = getTokenPath(config.directory, id, config.several ? name : '')
+        return { space: name, participant: id, kind, file, ...readTokenState(file) }
+      }),
+    )
+  if (participant === undefined) return entries
+  const chosen = entries.filter((entry) => entry.participant === participant)
+  if (chosen.length > 0) return chosen
+  const known = [...new Set(entries.map((entry) => entry.participant))]
+  throw new UsageError(`there is no participant ${participant}; the file has ${known.join(', ')}`)
+}
+
+/** The one that is meant. Throws `UsageError` where several spaces have a participant of this name. */
+function tokenEntry(config: Config, selection: Required<Pick<Selection, 'participant'>> & Selection) {
+  const entries = tokenEntries(config, selection)
+  const [entry] = entries
+  if (entry === undefined || entries.length > 1) {
+    const spaces = entries.map(({ space }) => space)
+    throw new UsageError(`${selection.participant} is in ${spaces.join(' and ')}; say which with --space`)
+  }
+  return entry
+}
+
+function readTokenState(file: string): Pick<TokenEntry, 'state' | 'warnings'> {
+  const read = readTokenFile(file)
+  if (read.state === 'valid') return { state: 'valid', warnings: tokenWarnings(file, read.token) }
+  return { state: read.state, warnings: read.state === 'unusable' ? [read.problem] : [] }
+}
+
+/** Which tokens the space must accept and reject after a change. */
+interface TokenChange {
+  readonly space: string
+  readonly accepted: readonly string[]
+  readonly rejected: readonly string[]
+}
+
+/** Milliseconds; far more than a reload takes, and how long it is given before the first look. */
+const [applyTimeoutMs, firstLookMs] = [5000, 25]
+
+/**
+ * Has the gateway that runs for this folder read its files again, and waits until it does as they say.
+ * - `none`: no gateway runs here
+ * - `applied`: it has taken the change over
+ * - `silent`: it has not, in the time that it was given
+ */
+async function notifyGateway(directory: string, change: TokenChange): Promise<'none' | 'applied' | 'silent'> {
+  const gateway = await findGateway(directory)
+  if (gateway === undefined || !gateway.spaces.includes(change.space)) return 'none'
+  // Where there are no such signals, this would end it; there, it may be watching.
+  if (process.platform !== 'win32') process.kill(gateway.pid, 'SIGHUP')
+  const deadline = Date.now() + applyTimeoutMs
+  // Backs off, because each rejected token counts as a failed login, which gateways limit.
+  for (let wait = firstLookMs; Date.now() < deadline; wait *= 2) {
+    await pause(wait)
+    if (await isApplied(gateway.url, change)) return 'applied'
+  }
+  return 'silent'
+}
+
+async function isApplied(url: string, { space, accepted, rejected }: TokenChange): Promise<boolean> {
+  for (const token of rejected) if (await acceptsToken(url, space, token)) return false
+  for (const token of accepted) if (!(await acceptsToken(url, space, token))) return false
+  return true
+}

@@ -1,0 +1,217 @@
+import {
+  Bounded,
+  brief,
+  type ContextFold,
+  cut,
+  defaultGuard,
+  isNotification,
+  onOneLine,
+  printable,
+  readResult,
+  type Style,
+} from '@meup/folds'
+import {
+  type AnyEnvelope,
+  contextDepth,
+  contextParent,
+  correlations,
+  type EnvelopeOf,
+  GATEWAY,
+  Kind,
+  namespaceOf,
+} from '@meup/protocol'
+import { formatDuration } from '../config/notation.js'
+import { Conversation, type LineRenderer } from './conversation.js'
+import { measureWidth, truncate, wrapLine } from './width.js'
+
+interface AgentLinesOptions {
+  readonly style: Style
+  /** Makes the name of a participant stand out; `name` = as much of it as is shown. */
+  readonly highlight: (name: string, id: string) => string
+  /** Columns of the terminal. */
+  readonly columns: () => number
+  /** The contexts, as of the envelope that is shown. */
+  readonly contexts: () => ContextFold
+}
+
+/** Contexts below each other that are set in; from then on their names say where one is. */
+const maxIndentDepth = 3
+/** Limits of one text in characters and of a tool's output in lines. */
+const [maxTextChars, maxOutputLines] = [20_000, 200]
+/** Calls whose responses may still come. */
+const maxOpenCalls = 1000
+const spoken: ReadonlySet<string> = new Set(
+  [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
+)
+
+interface Caller {
+  readonly agent: string
+  readonly context: string | undefined
+}
+
+/** A conversation at a terminal. Each row begins with whom it is about, but for the block below an answer. */
+export class AgentLines implements LineRenderer {
+  /** Whether all that a tool gives back is shown. */
+  showsOutput = false
+  readonly #options: AgentLinesOptions
+  readonly #conversation: Conversation
+  readonly #callers = new Bounded<Caller>(maxOpenCalls)
+  #latestOutput: () => string[] = () => []
+
+  constructor(options: AgentLinesOptions) {
+    this.#options = options
+    this.#conversation = new Conversation(options.style)
+  }
+
+  lines(envelope: AnyEnvelope): string[] {
+    const { from, kind, context } = envelope
+    const lines = this.#conversation.lines(shortened(envelope))
+    if (!spoken.has(namespaceOf(kind))) {
+      return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
+    }
+    const [first = '', ...rest] = this.#askedToStop(envelope) ?? lines
+    const said = first.trimStart()
+    const caller = this.#callerOf(envelope)
+    const output = kind === Kind.mcpResponse ? this.#output(envelope, caller?.agent ?? from) : []
+    // Status lines belong to the caller, not to the tool.
+    if (!said.startsWith(from)) return [...this.#status(lines, caller ?? { agent: from, context }), ...output]
+    const depth = context === undefined ? 0 : contextDepth(context)
+    const inset = '  '.repeat(Math.min(isEnd(kind) ? depth - 1 : depth, maxIndentDepth))
+    const head = `${said.slice(from.length)}${this.#closing(envelope)}`
+    const placed = head.startsWith(' ') ? `${inset || ' '}${this.#crumbs(context)}${head.slice(1)}` : head
+    const below = rest.map((line) => `${inset}${line.slice(2 * depth)}`)
+    return [...this.#block(from, [placed, ...below]), ...output]
+  }
+
+  /** Renders the lines that follow an envelope: a preview of the tool output, then, after an empty line, the reasoning. */
+  after(envelope: AnyEnvelope, lines: readonly string[]): string[] {
+    const blank = lines.indexOf('')
+    const end = blank === -1 ? lines.length : blank
+    const { agent, context } = this.#callerOf(envelope) ?? { agent: envelope.from, context: envelope.context }
+    const preview = this.#status(lines.slice(0, end), { agent, context })
+    const why = lines.slice(end)
+    // Below an answer it is plain whose tools these were, and the block stands as the document shows it.
+    const isAnswer = envelope.kind === Kind.chat
+    return [...preview, ...(isAnswer ? this.#plain(why) : this.#block(this.#enderOf(envelope), why))]
+  }
+
+  /** Whose turn an envelope ends, where it ends one. */
+  #enderOf(envelope: AnyEnvelope): string {
+    const { kind, from, to, context } = envelope
+    if (kind === Kind.mcpRequest) return to?.[0] ?? from
+    return (context && this.#options.contexts().get(context)?.owner) || from
+  }
+
+  /** Empty lines have no name. */
+  #block(agent: string, lines: readonly string[]): string[] {
+    return lines.flatMap((line) => (line === '' ? [''] : this.#under(agent, line)))
+  }
+
+  /** All of what the last tool gave back. */
+  latestOutput(): string[] {
+    return this.#latestOutput()
+  }
+
+  #status(lines: readonly string[], { agent, context }: Caller): string[] {
+    const inset = getIndent(context).slice(2)
+    return this.#block(
+      agent,
+      lines.map((line) => `${inset}${line}`),
+    )
+  }
+
+  /** A row begins with the name; what of the line does not fit follows below it, set in. */
+  #under(agent: string, line: string): string[] {
+    const columns = this.#options.columns()
+    const name = truncate(agent, Math.max(8, Math.floor(columns / 3)))
+    const rows = wrapHanging(line, columns - measureWidth(name))
+    return rows.map((row) => `${this.#options.highlight(name, agent)}${row}`)
+  }
+
+  #plain(lines: readonly string[]): string[] {
+    return lines.flatMap((line) => wrapHanging(line, this.#options.columns()))
+  }
+
+  /** The caller of this call, or of the call that this answers. */
+  #callerOf(envelope: AnyEnvelope): Caller | undefined {
+    const { id, from, context, kind } = envelope
+    if (kind === Kind.mcpRequest && !isNotification(envelope.payload)) {
+      this.#callers.set(id, { agent: from, context })
+    }
+    if (kind !== Kind.mcpResponse) return undefined
+    return correlations(envelope).flatMap((about) => this.#callers.get(about) ?? [])[0]
+  }
+
+  #output(response: Parameters<typeof resultText>[0], agent: string): string[] {
+    this.#latestOutput = () => {
+      const lines = cut(resultText(response), maxTextChars).split('\n')
+      const shown = lines.slice(0, maxOutputLines).map((line) => `    │ ${line}`)
+      const more = lines.length - maxOutputLines
+      return this.#block(agent, more > 0 ? [...shown, `    │ … ${more} more lines`] : shown)
+    }
+    return this.showsOutput ? this.#latestOutput() : []
+  }
+
+  /** The names of the contexts that are too deep to be set in, but the outer ones. */
+  #crumbs(context: string | undefined): string {
+    if (context === undefined || contextDepth(context) <= maxIndentDepth) return ''
+    const names: string[] = []
+    for (
+      let at: string | undefined = context;
+      at !== undefined && contextDepth(at) > maxIndentDepth;
+      at = contextParent(at)
+    ) {
+      const title = this.#options.contexts().get(at)?.opening?.text
+      names.unshift(brief(title || (at.split('/').at(-1) ?? ''), 20))
+    }
+    return `… › ${names.join(' › ')} `
+  }
+
+  /** A cancellation by another participant is a request and closes nothing [MEUP-2.4]. */
+  #askedToStop(envelope: AnyEnvelope): string[] | undefined {
+    const { from, context = '' } = envelope
+    if (envelope.kind !== Kind.reasoningCancel || from === GATEWAY) return undefined
+    const owner = this.#options.contexts().get(context)?.owner ?? from
+    const { reason } = envelope.payload
+    return owner === from
+      ? undefined
+      : [`${from} asks ${owner} to stop${reason ? `: ${onOneLine(reason)}` : ''}`]
+  }
+
+  /** How long a run took, and how many tools. */
+  #closing({ kind, context }: AnyEnvelope): string {
+    if (!isEnd(kind) || context === undefined || contextParent(context) !== undefined) return ''
+    const { duration, counts } = this.#options.contexts().get(context) ?? { duration: null }
+    if (duration === null) return ''
+    const { calls = 0 } = counts ?? {}
+    const tools = calls === 0 ? '' : calls === 1 ? ' · 1 tool' : ` · ${calls} tools`
+    return ` · ${formatDuration(duration)}${tools}`
+  }
+}
+
+/** What does not fit follows, set in by two more. */
+function wrapHanging(line: string, columns: number): string[] {
+  const hang = Math.min(/^[: ]*/.exec(line)?.[0].length ?? 0, 8) + 2
+  return wrapLine(line.replaceAll('\t', '  '), columns, hang).map((row) => row.trimEnd())
+}
+
+const isEnd = (kind: string): boolean => kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel
+
+const getIndent = (context: string | undefined): string =>
+  '  '.repeat(context === undefined ? 0 : Math.min(contextDepth(context), maxIndentDepth))
+
+/** Truncates long texts: nobody reads a megabyte at a terminal. */
+function shortened(envelope: AnyEnvelope): AnyEnvelope {
+  const payload: Readonly<Record<string, unknown>> = { ...envelope.payload }
+  const isLong = (value: unknown): value is string => typeof value === 'string' && value.length > maxTextChars
+  if (!Object.values(payload).some(isLong)) return envelope
+  const short = Object.entries(payload).map(([key, value]) => [
+    key,
+    isLong(value) ? cut(value, maxTextChars) : value,
+  ])
+  return { ...envelope, payload: Object.fromEntries(short) } as AnyEnvelope
+}
+
+/** Formats a tool result for a terminal, with secrets redacted. */
+const resultText = ({ payload }: EnvelopeOf<typeof Kind.mcpResponse>): string =>
+  printable(readResult(payload, defaultGuard).text)

@@ -1,0 +1,247 @@
+import { relative } from 'node:path'
+import type { Readable } from 'node:stream'
+import { connect } from '@meup/agent-sdk'
+import { bridgeMcpServer, CannotStartError, readLines, spawnChild } from '@meup/mcp-bridge'
+import type { McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
+import type { OperatorLog, OutputLine } from '../lib/logger.js'
+import { type Keeper, keepRunning, type Running } from './keep-running.js'
+import { findSources, SourceWatch } from './sources.js'
+import type { RunningGateway } from './start-gateway.js'
+
+/** A program and the seat it takes in its space. */
+export interface ProgramAssignment {
+  readonly program: Program
+  readonly connection: ProgramConnection
+}
+
+interface Runner {
+  readonly orders: string
+  close(): Promise<void>
+}
+
+/** The programs that run beside a gateway. */
+export class Supervisor {
+  readonly #log: OperatorLog
+  readonly #runners = new Map<string, Runner>()
+  /** When the last one to leave a seat is gone. */
+  readonly #left = new Map<string, Promise<void>>()
+
+  constructor(log: OperatorLog) {
+    this.#log = log
+  }
+
+  /** Stops programs that are no longer configured, or configured differently. */
+  stopOthers(wanted: readonly ProgramAssignment[]): void {
+    const orders = new Map(wanted.map((each) => [placeOf(each.connection), fingerprint(each)]))
+    for (const [place, runner] of this.#runners) {
+      if (orders.get(place) === runner.orders) continue
+      this.#runners.delete(place)
+      const left = runner.close().catch((err: unknown) => {
+        this.#log.error({ place, err }, `${place} could not be stopped`)
+      })
+      this.#left.set(place, left)
+    }
+  }
+
+  /** Starts what does not run yet, where need be after its predecessor has left. A promise for each. */
+  start(wanted: readonly ProgramAssignment[]): Promise<void>[] {
+    const missing = wanted.filter(({ connection }) => !this.#runners.has(placeOf(connection)))
+    return missing.map(async (assignment) => {
+      const { program, connection } = assignment
+      const place = placeOf(connection)
+      const { started, close } = startProgram(program, connection, this.#left.get(place))
+      const runner = { orders: fingerprint(assignment), close }
+      this.#runners.set(place, runner)
+      try {
+        await started
+      } catch (error) {
+        if (this.#runners.get(place) === runner) this.#runners.delete(place)
+        throw error
+      }
+    })
+  }
+
+  async close(): Promise<void> {
+    this.stopOthers([])
+    await Promise.all(this.#left.values())
+  }
+}
+
+/** Lists the programs to run beside a gateway. A program whose token is revoked cannot connect. */
+export function listAssignments(
+  { config, tokens, url }: Pick<RunningGateway, 'config' | 'tokens' | 'url'>,
+  log: OperatorLog,
+): ProgramAssignment[] {
+  const { directory } = config
+  return config.spaces.flatMap(({ config: { name: space }, programs }) =>
+    Object.entries(programs).flatMap(([participant, program]) => {
+      const token = tokens[space]?.[participant]
+      if (token === undefined) return []
+      return [{ program, connection: { url, space, participant, token, directory, log } }]
+    }),
+  )
+}
+
+const placeOf = ({ space, participant }: ProgramConnection): string => `${space}/${participant}`
+const fingerprint = ({ program, connection }: ProgramAssignment): string =>
+  JSON.stringify([program, connection.token])
+
+interface ProgramConnection {
+  readonly url: string
+  readonly space: string
+  readonly participant: string
+  readonly token: string
+  /** The folder of the configuration file. */
+  readonly directory: string
+  readonly log: OperatorLog
+}
+
+interface StartedProgram {
+  readonly started: Promise<void>
+  close(): Promise<void>
+}
+
+/** Starts a participant that is a program, once its seat is free, and keeps it running. */
+export function startProgram(
+  program: Program,
+  connection: ProgramConnection,
+  free: Promise<void> = Promise.resolve(),
+): StartedProgram {
+  const { started, close } =
+    program.kind === 'process' ? keepProcess(program, connection, free) : keepMcp(program, connection, free)
+  return {
+    started: started.catch((error: unknown) => {
+      if (!(error instanceof CannotStartError)) throw error
+      throw new Error(`${connection.participant}: ${error.message}`, { cause: error })
+    }),
+    close,
+  }
+}
+
+function keepMcp(
+  program: McpProgram | RemoteProgram,
+  connection: ProgramConnection,
+  free: Promise<void>,
+): StartedProgram {
+  return keepRunning({
+    name: connection.participant,
+    log: connection.log,
+    restart: 'on-failure',
+    isWatched: () => false,
+    async start(signal) {
+      await free
+      return startMcp(program, connection, signal)
+    },
+  })
+}
+
+/** Unless it is not to be watched, it is started again when its files change. */
+function keepProcess(
+  program: ProcessProgram,
+  connection: ProgramConnection,
+  free: Promise<void>,
+): StartedProgram {
+  const { participant, directory, log } = connection
+  const files = program.watch
+    ? new SourceWatch({
+        read: () => findSources(program, directory),
+        isWaiting: () => keeper.isWaiting,
+        changed(paths) {
+          const names = paths.map((path) => relative(directory, path))
+          log.notice({ participant, files: names }, `${names.join(', ')} changed; restarting ${participant}`)
+          keeper.restart()
+        },
+        failed: (err) => log.warn({ participant, err }, `the files of ${participant} cannot be watched`),
+      })
+    : undefined
+  const keeper: Keeper = keepRunning({
+    name: participant,
+    log,
+    restart: program.restart,
+    isWatched: () => files?.isWatching === true,
+    async start() {
+      await free
+      files?.mark()
+      return startProcess(program, connection)
+    },
+  })
+  return {
+    started: keeper.started.catch(async (error: unknown) => {
+      await files?.close()
+      throw error
+    }),
+    async close() {
+      await files?.close()
+      await keeper.close()
+    },
+  }
+}
+
+/** What every program gets to see of this process's environment. */
+const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ'] as const
+
+function buildEnvironment({ env }: McpProgram | ProcessProgram): Record<string, string> {
+  const kept = inherited.map((name) => [name, process.env[name]])
+  return { ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)), ...env }
+}
+
+async function startMcp(
+  program: McpProgram | RemoteProgram,
+  connection: ProgramConnection,
+  signal: AbortSignal,
+): Promise<Running> {
+  const { url, space: name, token, participant, directory, log } = connection
+  const bridge = await bridgeMcpServer({
+    connect: () => connect({ url, space: name, token }),
+    name: participant,
+    signal,
+    ...('url' in program
+      ? { url: program.url, headers: program.headers }
+      : { command: program.command, args: program.args, env: buildEnvironment(program), cwd: directory }),
+    log: (text) => log.output({ participant, kind: 'mcp', stream: 'stderr', text }),
+  })
+  return {
+    ended: bridge.ended.then(({ reason }) => ({ failed: true, reason })),
+    close: () => bridge.close(),
+  }
+}
+
+/** Longest line that is logged as one. */
+const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
+/** Time to wait for the last output of a program. */
+const lastWordsMs = 500
+
+async function startProcess(program: ProcessProgram, connection: ProgramConnection): Promise<Running> {
+  const { url, space, token, participant, directory, log } = connection
+  const child = await spawnChild({
+    command: program.command,
+    args: program.args,
+    cwd: directory,
+    env: {
+      ...buildEnvironment(program),
+      MEUP_URL: url,
+      MEUP_SPACE: space,
+      MEUP_TOKEN: token,
+      MEUP_PARTICIPANT: participant,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const forwardOutput = async (stream: OutputLine['stream']): Promise<void> => {
+    const lines: Readable | null = child[stream]
+    if (lines === null) return
+    for await (const line of readLines(lines, lineLimit)) {
+      // It may well print its environment.
+      log.output({ participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
+    }
+  }
+  const forwarded = Promise.allSettled([forwardOutput('stdout'), forwardOutput('stderr')])
+  return {
+    ended: child.exited.then(async ({ code, signal }) => {
+      await Promise.race([forwarded, new Promise((resolve) => setTimeout(resolve, lastWordsMs).unref())])
+      return { failed: code !== 0, reason: signal === null ? `exit ${code}` : `killed by ${signal}` }
+    }),
+    close: async (termGraceMs) => {
+      await child.close(termGraceMs === undefined ? {} : { termGraceMs })
+    },
+  }
+}

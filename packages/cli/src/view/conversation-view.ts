@@ -1,0 +1,294 @@
+import type { Interface } from 'node:readline'
+import { stripVTControlCharacters } from 'node:util'
+import type { SpaceClient } from '@meup/agent-sdk'
+import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
+import { resolveTarget } from '../lib/connection.js'
+import { readTail } from '../lib/http-client.js'
+import { print, printNotice } from '../lib/output.js'
+import { createDimmer, createHighlighter, getStdoutStyle, isAtTerminal } from '../lib/style.js'
+import { AgentLines } from '../render/agent-lines.js'
+import { Conversation, createPrinter, type LineRenderer } from '../render/conversation.js'
+import { SpokenLines } from '../render/spoken-lines.js'
+import { Activity } from './activity.js'
+import { Screen } from './screen.js'
+import { liveSurface, plainSurface, type Surface } from './surface.js'
+import { ThoughtVisibility } from './thinking.js'
+import type { View, ViewFilter, ViewFlags, ViewOptions } from './view.js'
+
+/** Lines, one below the other; at a terminal above a footer that says what goes on. With `--json`, envelopes alone. */
+export const openView = (space: SpaceClient, flags: ViewFlags, options: ViewOptions): View =>
+  flags.json ? jsonView(options) : new ConversationView(space, flags, options)
+
+const nothing = (): void => {}
+
+const jsonView = ({ filter }: ViewOptions): View => ({
+  show: (envelope) => filter?.includes(envelope) !== false && createPrinter(true)(envelope),
+  append: nothing,
+  print: (lines) => lines.forEach(print),
+  notify: printNotice,
+  toggleThoughts: nothing,
+  toggleOutput: nothing,
+  past: () => new Conversation(),
+  choose: () => Promise.reject(new Error('whoever reads the JSON chooses what to make of it')),
+  ask: async () => undefined,
+  filter,
+  lines: undefined,
+  refresh: nothing,
+  close: nothing,
+})
+
+/** A conversation for people: live at a terminal, else lines alone. */
+class ConversationView implements View {
+  readonly #space: SpaceClient
+  readonly #flags: ViewFlags
+  readonly #options: ViewOptions
+  readonly #isLive: boolean
+  readonly #style = getStdoutStyle()
+  readonly #activity = new Activity()
+  readonly #subscription: Subscription
+  readonly #thinking: ThoughtVisibility
+  readonly #lines: LineRenderer
+  readonly #screen: Screen
+  readonly #surface: Surface
+  #filter: ViewFilter | undefined
+  #isConnected = true
+
+  constructor(space: SpaceClient, flags: ViewFlags, options: ViewOptions) {
+    this.#space = space
+    this.#flags = flags
+    this.#options = options
+    this.#isLive = isAtTerminal() && flags.screenReader !== true
+    this.#filter = options.filter
+    this.#subscription = new Subscription(space, options.filter?.subscription)
+    this.#thinking = this.#think(space.welcome.resume.from - 1)
+    this.#lines = this.#linesOf(this.#activity)
+    const print = (lines: readonly string[]): void => this.#surface.print(lines)
+    this.#screen = new Screen(print, () => this.#thinking.isShown, this.#lines)
+    this.#surface = this.#isLive ? this.#live() : plainSurface
+    this.#listen()
+  }
+
+  get filter(): ViewFilter | undefined {
+    return this.#filter
+  }
+
+  get lines(): Interface | undefined {
+    return this.#surface.lines
+  }
+
+  show(envelope: AnyEnvelope): void {
+    this.#thinking.onEnvelope(envelope)
+    this.#activity.onEnvelope(envelope)
+    if (this.#includes(envelope)) this.#screen.show(envelope)
+    this.#surface.refresh()
+  }
+
+  append(envelope: AnyEnvelope, following: readonly string[]): void {
+    const lines = this.#thinking.isShown ? following : following.filter((line) => !isNarrative(line))
+    this.#surface.print(this.#lines instanceof AgentLines ? this.#lines.after(envelope, lines) : lines)
+  }
+
+  print(lines: readonly string[]): void {
+    this.#surface.print(lines)
+  }
+
+  notify(line: string): void {
+    this.#surface.notify(line)
+  }
+
+  toggleThoughts(): void {
+    this.#thinking.toggle()
+  }
+
+  toggleOutput(): void {
+    const lines = this.#lines
+    if (!(lines instanceof AgentLines)) {
+      this.notify('… tools are told in one line each here; meup watch --json has all that they give back')
+      return
+    }
+    lines.showsOutput = !lines.showsOutput
+    this.notify(lines.showsOutput ? 'tool output in full' : 'tool output in brief')
+    if (lines.showsOutput) this.#surface.print(lines.latestOutput())
+  }
+
+  past(): LineRenderer {
+    const activity = new Activity()
+    const lines = this.#linesOf(activity)
+    return {
+      lines: (envelope) => {
+        activity.onEnvelope(envelope)
+        return lines.lines(envelope)
+      },
+    }
+  }
+
+  async choose(filter: ViewFilter): Promise<WelcomePayload> {
+    const welcome = await this.#subscription.choose(filter.subscription ?? {})
+    this.#filter = filter
+    this.#surface.refresh()
+    return welcome
+  }
+
+  ask(question: string, choices: readonly string[]): Promise<number | undefined> {
+    return this.#surface.choose(question, choices)
+  }
+
+  refresh(): void {
+    this.#surface.refresh()
+  }
+
+  close(): void {
+    this.#surface.close()
+  }
+
+  #includes(envelope: AnyEnvelope): boolean {
+    return this.#filter?.includes(envelope) ?? true
+  }
+
+  #linesOf(activity: Activity): LineRenderer {
+    const contexts = () => activity.contexts
+    if (this.#flags.screenReader) return new SpokenLines(contexts)
+    if (!this.#isLive) return new Conversation()
+    const columns = (): number => this.#surface.columns
+    return new AgentLines({
+      style: this.#style,
+      highlight: createHighlighter(this.#style),
+      columns,
+      contexts,
+    })
+  }
+
+  #live(): Surface {
+    const { echoes, completer, keys } = this.#options
+    return liveSurface({
+      parts: () => ({
+        heading: this.#heading(),
+        // Without the ends of runs the activity is unknown.
+        thinkers: this.#tellsEnds() ? this.#activity.thinkers() : [],
+        tools: this.#tellsEnds() ? this.#activity.tools() : [],
+        showsThoughts: this.#thinking.isShown,
+        pending: this.#options.pending?.(),
+      }),
+      dim: createDimmer(this.#style),
+      echoes,
+      completer,
+      keys: {
+        'ctrl+t': () => this.toggleThoughts(),
+        'ctrl+o': () => this.toggleOutput(),
+        ...keys,
+      },
+    })
+  }
+
+  #heading(): string {
+    const { id, welcome } = this.#space
+    return [
+      `${id} in ${welcome.space.id}`,
+      ...(this.#isConnected ? [] : ['not connected']),
+      ...(this.#thinking.isShown ? [] : ['thinking hidden']),
+      ...(this.#lines instanceof AgentLines && this.#lines.showsOutput ? ['tool output in full'] : []),
+      ...(this.#filter?.name === undefined ? [] : [`only ${this.#filter.name}`]),
+    ].join(' · ')
+  }
+
+  #tellsEnds(): boolean {
+    const { kinds, reasoning } = this.#subscription.chosen
+    return kinds === undefined && reasoning !== 'none'
+  }
+
+  /** `since`: the last seq that was there before this view. */
+  #think(since: number): ThoughtVisibility {
+    return new ThoughtVisibility({
+      space: this.#space,
+      isConnected: () => this.#isConnected,
+      changed: () => {
+        if (!this.#thinking.isShown) this.#screen.hide()
+        this.notify(this.#thinking.status)
+      },
+      reread: () => {
+        if (this.#thinking.isShown) void this.#reread(since)
+      },
+      failed: (error) => {
+        this.#complain('Failed to toggle reasoning on server', error)
+        this.#screen.catchUp([], false)
+      },
+      cut: async (isCut) => {
+        await this.#subscription.cutThoughts(isCut)
+        if (isCut) this.notify('… you may not hide them for others; the gateway sends you none')
+      },
+    })
+  }
+
+  async #reread(since: number): Promise<void> {
+    try {
+      const logged = await readTail(resolveTarget(this.#flags), since)
+      this.#screen.catchUp(
+        logged.filter((each) => this.#includes(each)),
+        true,
+      )
+    } catch (error) {
+      this.#screen.catchUp([], false)
+      this.#complain('Failed to read the log again', error)
+    }
+  }
+
+  #complain(what: string, error: unknown): void {
+    if (this.#flags.verbose) this.notify(`${what}: ${error}`)
+  }
+
+  #listen(): void {
+    const space = this.#space
+    const connected = (isConnected: boolean) => () => {
+      this.#isConnected = isConnected
+      this.#surface.refresh()
+    }
+    this.#activity.reset(space.welcome)
+    space.on('welcome', (welcome) => {
+      this.#activity.reset(welcome, welcome.resume.status === 'lost')
+      this.#surface.refresh()
+    })
+    // In pipes, the lines must not depend on how far the reader is behind.
+    const isWatched = this.#isLive || this.#flags.screenReader === true
+    if (isWatched) space.on('visibility', (change) => this.#thinking.onVisibility(change))
+    space.on('reconnecting', connected(false))
+    space.on('connected', connected(true))
+  }
+}
+
+const isNarrative = (line: string): boolean => stripVTControlCharacters(line).startsWith('  Narrative: ')
+
+/** The subscription of this connection: the chosen filter, without thoughts while they are hidden [MEUP-9.1]. */
+class Subscription {
+  readonly #space: Pick<SpaceClient, 'subscribe'>
+  #chosen: SubscribePayload
+  #cutsThoughts = false
+
+  constructor(space: Pick<SpaceClient, 'subscribe'>, chosen: SubscribePayload = {}) {
+    this.#space = space
+    this.#chosen = chosen
+  }
+
+  get chosen(): SubscribePayload {
+    return this.#chosen
+  }
+
+  choose(chosen: SubscribePayload): Promise<WelcomePayload> {
+    this.#chosen = chosen
+    return this.#ask()
+  }
+
+  /** Has thoughts cut at the gateway, for this connection alone, or sent again. */
+  async cutThoughts(isCut: boolean): Promise<void> {
+    if (isCut === this.#cutsThoughts) return
+    this.#cutsThoughts = isCut
+    await this.#ask()
+  }
+
+  #ask(): Promise<WelcomePayload> {
+    const isMore = (this.#chosen.reasoning ?? 'full') === 'full'
+    return this.#space.subscribe({
+      ...this.#chosen,
+      ...(this.#cutsThoughts && isMore && { reasoning: 'boundaries' }),
+    })
+  }
+}

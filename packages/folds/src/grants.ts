@@ -1,0 +1,181 @@
+import {
+  type AnyEnvelope,
+  type Capability,
+  correlations,
+  covers,
+  type EnvelopeOf,
+  Kind,
+  type ParticipantInfo,
+} from '@meup/protocol'
+
+/** What a participant holds, and where it has it from. */
+export interface GrantedCapabilities {
+  readonly id: string
+  readonly status: ParticipantInfo['status']
+  /** By the operator, or by the issuer of its token. */
+  readonly configured: readonly Capability[]
+  readonly grants: readonly LoggedGrant[]
+  /** What it holds beside these: the log does not tell, or not this reader, where from. */
+  readonly others: readonly Capability[]
+}
+
+/**
+ * Sorts what participants hold, which the gateway knows, by what the log tells of it. `now` in milliseconds since the
+ * epoch. Of grants of the same the latest is taken to stand.
+ */
+export function getGrantedCapabilities(
+  participants: readonly ParticipantInfo[],
+  log: GrantLog,
+  now: number,
+): GrantedCapabilities[] {
+  const held = new Map(participants.map(({ id, capabilities }) => [id, capabilities]))
+  const isPossible = ({ grantor, capabilities, expiresAt }: LoggedGrant): boolean =>
+    (expiresAt === undefined || Date.parse(expiresAt) > now) &&
+    isBacked(capabilities, held.get(grantor) ?? [])
+  const possible = log.list().filter(isPossible)
+  return participants.map(({ id, status, capabilities }) => {
+    const known = log.configured(id)
+    const isKnown = known !== undefined && isStart(known, capabilities)
+    const rest = capabilities.slice(isKnown ? known.length : 0)
+    const latestFirst = possible.filter(({ recipient }) => recipient === id).reverse()
+    const grants = latestFirst.filter((grant) => removeAll(grant.capabilities, rest)).reverse()
+    if (isKnown) return { id, status, configured: known, grants, others: rest }
+    const [configured, others] = log.isWhole ? [rest, []] : [[], rest]
+    return { id, status, configured, grants, others }
+  })
+}
+
+/** Whoever no longer holds what it gave gave it in vain [MEUP-4.14]. */
+const isBacked = (given: readonly Capability[], held: readonly Capability[]): boolean =>
+  given.every((one) => held.some((each) => covers([each], [one])))
+
+/** What is configured comes before what is granted. */
+const isStart = (start: readonly Capability[], all: readonly Capability[]): boolean =>
+  start.length <= all.length && start.every((one, at) => isSame(one, all[at]))
+
+const isSame = (one: Capability, other: Capability | undefined): boolean =>
+  JSON.stringify(one) === JSON.stringify(other)
+
+/** Takes these out, if all of them are there; says whether they were. */
+function removeAll(wanted: readonly Capability[], from: Capability[]): boolean {
+  const left = [...from]
+  for (const one of wanted) {
+    const at = left.findLastIndex((each) => isSame(one, each))
+    if (at === -1) return false
+    left.splice(at, 1)
+  }
+  from.splice(0, from.length, ...left)
+  return true
+}
+
+/** Capabilities that one participant gave another, as the log tells of it. */
+export interface LoggedGrant {
+  readonly id: string
+  readonly ts: string
+  readonly grantor: string
+  readonly recipient: string
+  readonly capabilities: readonly Capability[]
+  /** RFC 3339; absent = until it is revoked. */
+  readonly expiresAt?: string
+  readonly reason?: string
+}
+
+/** What `GrantLog` is to be told of the log. */
+export const grantKinds: readonly string[] = [
+  Kind.capabilityGrant,
+  Kind.capabilityRevoke,
+  Kind.capabilityGrantAck,
+  Kind.spaceInvite,
+  Kind.systemSpace,
+]
+
+/** What `system.space` says where it tells of a configuration. */
+interface Configuration {
+  readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
+}
+
+/**
+ * What the operator configured, and the grants that nothing in the log has ended. Which of these stand the gateway alone
+ * knows: a grant also falls with what it rested on.
+ */
+export class GrantLog {
+  readonly #grants = new Map<string, LoggedGrant>()
+  #participants: Configuration['participants'] = {}
+  #isWhole = true
+
+  /** `false`: the log begins later than the space. */
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
+  apply(envelope: AnyEnvelope): void {
+    switch (envelope.kind) {
+      case Kind.capabilityGrant:
+        this.#add(envelope, envelope.payload.recipient)
+        break
+      case Kind.spaceInvite:
+        this.#invite(envelope)
+        break
+      case Kind.capabilityRevoke:
+        this.#revoke(envelope)
+        break
+      case Kind.capabilityGrantAck:
+        if (envelope.payload.status === 'declined') this.#end(correlations(envelope))
+        break
+      case Kind.systemSpace:
+        this.#configure(envelope.payload as typeof envelope.payload & Configuration)
+        break
+    }
+  }
+
+  /** `undefined` = whoever it is, the operator's file does not name it. */
+  configured(participant: string): readonly Capability[] | undefined {
+    return Object.hasOwn(this.#participants, participant)
+      ? this.#participants[participant]?.capabilities
+      : undefined
+  }
+
+  /** In log order. */
+  list(): LoggedGrant[] {
+    return [...this.#grants.values()]
+  }
+
+  #add(envelope: EnvelopeOf<typeof Kind.capabilityGrant | typeof Kind.spaceInvite>, recipient: string): void {
+    const { id, ts, from: grantor, payload } = envelope
+    const { capabilities, expiresAt, reason } = payload
+    const terms = { ...(expiresAt !== undefined && { expiresAt }), ...(reason !== undefined && { reason }) }
+    this.#grants.set(id, { id, ts, grantor, recipient, capabilities, ...terms })
+  }
+
+  /** Whoever gets a token begins anew. */
+  #invite(envelope: EnvelopeOf<typeof Kind.spaceInvite>): void {
+    const { participantId } = envelope.payload
+    if (Object.hasOwn(envelope.payload, 'tokenSha256'))
+      this.#end(this.#idsOf(({ recipient }) => recipient === participantId))
+    this.#add(envelope, participantId)
+  }
+
+  /** By capabilities it ends its sender's own at least; what else, its configuration says. */
+  #revoke({ from, payload }: EnvelopeOf<typeof Kind.capabilityRevoke>): void {
+    const { recipient, grantId, capabilities = [] } = payload
+    if (grantId !== undefined) this.#end([grantId])
+    else {
+      const isMeant = (grant: LoggedGrant): boolean =>
+        grant.recipient === recipient && grant.grantor === from && covers(capabilities, grant.capabilities)
+      this.#end(this.#idsOf(isMeant))
+    }
+  }
+
+  #configure(payload: { event: string } & Configuration): void {
+    if (payload.event === 'configured') this.#participants = payload.participants
+    else if (payload.event === 'pruned') this.#isWhole = false
+  }
+
+  #idsOf(isMeant: (grant: LoggedGrant) => boolean): string[] {
+    return this.list().flatMap((grant) => (isMeant(grant) ? [grant.id] : []))
+  }
+
+  #end(ids: readonly string[]): void {
+    for (const id of ids) this.#grants.delete(id)
+  }
+}

@@ -1,0 +1,106 @@
+import { compileSafety, defaultSafety, type Safety } from '@meup/safety'
+import { cut, isObject } from './text.js'
+
+/** What `guard` of @meup/safety is: gives the text without its secrets. */
+export type Guard = (text: string) => { readonly text: string; readonly isWithheld: boolean }
+
+export interface Redacted {
+  readonly value: unknown
+  /** Characters of all its texts. */
+  readonly size: number
+}
+
+const mark = '[redacted]'
+/** Stands for what was left out, so that nobody takes the rest for all there is. */
+const more = '…'
+/** Characters that a view keeps of one payload, and what it costs of them to look at a text however short it is. */
+const [maxPayloadChars, minTextChars] = [8192, 16]
+
+/** In names without case and punctuation: `apiKey`, `API_KEY` and `X-Api-Key` all hold `apikey`. */
+const secretName =
+  /passw|passphrase|passcode|pwd|secret(?!ar)|token(?!i[sz])|authorization|apikey|(private|access|signing|encryption)key|cookie|credential|bearer/
+const shortSecretName = /^(auth|pass|jwt|otp|pin)$/
+
+/**
+ * A copy of an MCP payload for a view [MEUP-6.9]: values whose names promise a secret are masked, texts and names are
+ * guarded, and of what goes beyond 8,192 characters `…` is left.
+ */
+export function redact(value: unknown, guard: Guard): Redacted {
+  const budget = { left: maxPayloadChars }
+  return { value: copy(value, guard, budget), size: maxPayloadChars - budget.left }
+}
+
+/** A guarded text; one that may not be seen at all says so. */
+export function guarded(text: string, guard: Guard): string {
+  const { text: safe, isWithheld } = guard(text)
+  return isWithheld ? '[withheld]' : safe
+}
+
+interface Budget {
+  left: number
+}
+
+function copy(value: unknown, guard: Guard, budget: Budget): unknown {
+  if (typeof value === 'string') return look(value, guard, budget)
+  if (Array.isArray(value)) return copyArray(value, guard, budget)
+  return isObject(value) ? copyObject(value, guard, budget) : value
+}
+
+function copyArray(array: readonly unknown[], guard: Guard, budget: Budget): unknown[] {
+  const copied: unknown[] = []
+  for (const value of array) {
+    if (!isLeft(budget)) return [...copied, more]
+    copied.push(copy(value, guard, budget))
+  }
+  return copied
+}
+
+function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, budget: Budget): object {
+  const pair = isSecretPair(object)
+  const copied: [string, unknown][] = []
+  for (const [key, value] of Object.entries(object)) {
+    if (!isLeft(budget)) {
+      copied.push([more, more])
+      break
+    }
+    const isSecret = isSecretNamed(key, value) || (pair && key === 'value')
+    copied.push([look(key, guard, budget), isSecret ? mark : copy(value, guard, budget)])
+  }
+  return Object.fromEntries(copied)
+}
+
+/** Each value costs at least one character, so that many empty ones are too much as well. */
+function isLeft(budget: Budget): boolean {
+  if (budget.left === 0) return false
+  budget.left--
+  return true
+}
+
+/** What was looked at counts, though less of it may be seen: so no payload takes long. */
+function look(text: string, guard: Guard, budget: Budget): string {
+  if (budget.left === 0) return text === '' ? '' : more
+  const kept = cut(guarded(text, guard), budget.left)
+  budget.left = Math.max(0, budget.left - Math.max(kept.length, text.length, minTextChars))
+  return kept
+}
+
+/** A count of tokens is no secret. */
+function isSecretNamed(name: string, value: unknown): boolean {
+  if (value === null || typeof value === 'boolean') return false
+  const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '')
+  if (typeof value === 'number' && plain.includes('token')) return false
+  return secretName.test(plain) || shortSecretName.test(plain)
+}
+
+/** As HTTP headers are often passed: `{"name": "Authorization", "value": "…"}`. */
+function isSecretPair({ name, key, header, value }: Readonly<Record<string, unknown>>): boolean {
+  return [name, key, header].some((label) => typeof label === 'string' && isSecretNamed(label, value))
+}
+
+let safety: Safety | undefined
+
+/** What masks secrets where the caller does not say how: the rules of @meup/safety, compiled when they are needed. */
+export const defaultGuard: Guard = (text) => {
+  safety ??= compileSafety(defaultSafety)
+  return safety.guard(text)
+}

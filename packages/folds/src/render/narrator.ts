@@ -1,0 +1,379 @@
+import {
+  contextRoot,
+  correlations,
+  type Envelope,
+  GATEWAY,
+  isThought,
+  Kind,
+  openedContext,
+} from '@meup/protocol'
+import { Bounded } from '../bounded.js'
+import { isInside } from '../contexts/context-view.js'
+import { Deadlines } from '../deadlines.js'
+import {
+  findCancelledCall,
+  getParameters,
+  guardedToolName,
+  isNotification,
+  isToolCall,
+} from '../mcp/calls.js'
+import { readResult } from '../mcp/result.js'
+import { detailsText, payloadText, withThoughtName } from '../payload-text.js'
+import { type Guard, guarded, redact } from '../redact.js'
+import { anyLabel, phaseLabels, thoughtSteps } from '../steps/steps.js'
+import { head, inlineJson, isBlank, isObject, isWithheld, onOneLine, printable, reasonText } from '../text.js'
+import { getEnding, type TurnState } from '../turns/record.js'
+import { cancelledText, outcomeText } from './outcome.js'
+
+/** Characters of arguments, and of a result. */
+const [maxArgumentsChars, maxResultChars] = [200, 500]
+const withheld = '(withheld)'
+
+/** A call or a proposal. */
+interface Call {
+  readonly id: string
+  readonly from: string
+  readonly tool: string
+  readonly isProposal: boolean
+  readonly jsonRpcId: string | null
+  readonly expiresAt: unknown
+  readonly context: string | undefined
+  /** Whether nothing has come of it. */
+  isOpen: boolean
+  /** Why it was cancelled, may be empty; `null` = it was not. */
+  cancelled: string | null
+}
+
+/** Writes envelopes as paragraphs, in the order of the log: who said, called, decided what, and why. */
+export class Narrator {
+  readonly #agent: string | undefined
+  readonly #guard: Guard
+  readonly #calls = new Bounded<Call>(20_000)
+  /** Of proposals that nobody has decided on. */
+  readonly #deadlines = new Deadlines()
+  /** Who began which context. */
+  readonly #owners = new Bounded<string>(10_000)
+  #context: string | undefined
+  /** Why something was cancelled last. */
+  #reason = ''
+
+  /** `agent`: whose thoughts need no name. `context`: where it begins. */
+  constructor(guard: Guard, { agent, context }: { agent?: string; context?: string }) {
+    this.#guard = guard
+    this.#agent = agent
+    this.#context = context
+  }
+
+  /** Several where it is more than one step, or where something has expired before it. */
+  write(envelope: Envelope): string[] {
+    const before = this.expired(Date.parse(envelope.ts))
+    const place = this.#placeOf(envelope)
+    return [...before, ...place, ...this.#paragraphs(envelope)]
+  }
+
+  /** The proposals that nobody decided on by then, in milliseconds. */
+  expired(now: number): string[] {
+    return this.#deadlines.due(now).flatMap((id) => {
+      const call = this.#settle(id)
+      if (call === undefined) return []
+      return [
+        `${call.tool} expired at ${onOneLine(String(call.expiresAt))}, nobody decided${link('approval', id)}`,
+      ]
+    })
+  }
+
+  /** Calls that have no answer; of a context alone nobody can tell, since it may have come outside. */
+  unanswered(state: TurnState): string[] {
+    const [here, yet] = [this.#agent === undefined ? ' here' : '', state === 'running' ? ' yet' : '']
+    if (state === 'cancelled') this.#cancelOpen(this.#reason)
+    return [...this.#calls.values()]
+      .filter(({ isOpen, isProposal, cancelled }) => isOpen && (!isProposal || cancelled !== null))
+      .map(({ id, tool, isProposal, cancelled }) => {
+        const end = cancelled === null ? `no answer${here}${yet}` : cancelledText(cancelled)
+        return `${tool} -> ${end}${link(isProposal ? 'approval' : 'tool_call', id)}`
+      })
+  }
+
+  /** Nested contexts have headings of their own, above their starts; where all is said in one, none is needed. */
+  #placeOf(envelope: Envelope): string[] {
+    const context = this.#isOpening(envelope) ? openedContext(envelope) : envelope.context
+    if (context === undefined || context === this.#context) return []
+    const isNested = [context, this.#context].some((path) => path !== undefined && contextRoot(path) !== path)
+    this.#context = context
+    return isNested ? [`### ${context}`] : []
+  }
+
+  /** In a free path a start opens nothing that anybody else would write in. */
+  #isOpening({ kind, context }: Envelope): boolean {
+    return kind === Kind.reasoningStart && (context === undefined || this.#owners.get(context) !== undefined)
+  }
+
+  #paragraphs(envelope: Envelope): string[] {
+    const { kind, from, payload } = envelope
+    switch (kind) {
+      case Kind.chat:
+        return [`${from} ${this.#verbOf(envelope)}: ${saidIn(payload)}`]
+      case Kind.chatCancel:
+        if (this.#agent !== undefined) this.#cancelOpen(payload.reason)
+        return [`${from} takes a message back${because(payload.reason)}`]
+      case Kind.reasoningStart:
+        this.#owners.set(openedContext(envelope), from)
+        return [`${from} begins${aside(envelope)}`]
+      case Kind.reasoningConclusion: {
+        this.#close(envelope)
+        const isCancelled = isObject(payload.metadata) && payload.metadata.cancelled === true
+        return [`${from} ${isCancelled ? 'cancels' : 'concludes'}${aside(envelope)}`]
+      }
+      case Kind.reasoningCancel:
+        return [this.#cancel(envelope)]
+      case Kind.mcpRequest:
+        return [isNotification(payload) ? this.#notification(envelope) : this.#request(envelope)]
+      case Kind.mcpProposal:
+        return [this.#proposal(envelope)]
+      case Kind.mcpResponse:
+        return correlations(envelope).map((id) => this.#response(envelope, id))
+      case Kind.mcpReject:
+      case Kind.mcpWithdraw:
+        return correlations(envelope).map((id) => this.#refusal(envelope, id))
+      case Kind.systemDecision:
+        return [this.#decision(envelope)]
+    }
+    if (isThought(kind)) return this.#thought(envelope)
+    const text = payloadText(payload, this.#guard) || this.#clean(detailsText(payload))
+    return [`${from} sends ${kind}${text === '' ? '' : `: ${quoted(text)}`}`]
+  }
+
+  #verbOf({ from, context }: Envelope): string {
+    if (context !== undefined || this.#agent === undefined) return 'says'
+    return from === this.#agent ? 'answers' : 'asks'
+  }
+
+  /** What an agent claims to have done is told as its words: the steps of tools and of the gateway look different. */
+  #thought({ kind, from, payload }: Envelope): string[] {
+    const who = from === this.#agent ? '' : `${from} `
+    const about = detailsText(payload)
+    const steps = isWithheld(payload)
+      ? [{ phase: 'thinking', content: withheld } as const]
+      : thoughtSteps(payload)
+    return steps.map(({ phase, content }, index) => {
+      const claim = phase === 'thinking' || phase === 'plan' ? '' : `${from} says: `
+      const end =
+        index === steps.length - 1 && about !== '' && about !== content ? ` (${onOneLine(about)})` : ''
+      return `${who}${phaseLabels[phase]} ${claim}${withEnd(index === 0 ? withThoughtName(kind, content) : content, end)}`
+    })
+  }
+
+  #cancel(envelope: Envelope): string {
+    const { from, payload } = envelope
+    this.#close(envelope)
+    const deed = this.#mayClose(envelope) ? 'cancels' : `asks ${this.#ownerOf(envelope)} to stop`
+    return `${from} ${deed}${because(payload.reason)}`
+  }
+
+  #ownerOf({ from, context = '' }: Envelope): string {
+    return this.#owners.get(context) ?? this.#agent ?? from
+  }
+
+  #mayClose(envelope: Envelope): boolean {
+    return envelope.from === GATEWAY || envelope.from === this.#ownerOf(envelope)
+  }
+
+  /** What is open in a context that is cancelled is cancelled with it; in a free path, all that its agent has open there. */
+  #close(envelope: Envelope): void {
+    const [state, reason] = getEnding(envelope)
+    if (state !== 'cancelled' || !this.#mayClose(envelope)) return
+    const { from, context = '' } = envelope
+    const root = contextRoot(context)
+    const isOpened = this.#owners.get(context) !== undefined || this.#owners.get(root) !== undefined
+    this.#cancelOpen(reason, (call) =>
+      isOpened
+        ? isInside(context, call.context)
+        : call.from === from && call.context !== undefined && contextRoot(call.context) === root,
+    )
+  }
+
+  /** Nobody waits any more for the answers to these calls. */
+  #cancelOpen(reason: unknown, isMeant: (call: Call) => boolean = () => true): void {
+    this.#reason = this.#clean(reason)
+    for (const call of this.#calls.values()) {
+      if (!call.isOpen || !isMeant(call)) continue
+      call.cancelled ??= this.#reason
+      this.#deadlines.delete(call.id)
+    }
+  }
+
+  #notification(envelope: Envelope): string {
+    const { from, payload } = envelope
+    const named = findCancelledCall(envelope, this.#calls, (call) => call.from)
+    if (named === undefined) return `${from} sends ${this.#toolIn(payload)}${this.#argumentsIn(payload)}`
+    const { key, call, reason } = named
+    // Who takes back what the agent was asked takes back the turn.
+    if (this.#agent !== undefined && call.from !== this.#agent) this.#cancelOpen(reason)
+    this.#settle(key)
+    return `${from} cancels ${call.tool}${link('tool_call', key)}${because(this.#clean(reason))}`
+  }
+
+  /** What fulfils a proposal is an approval. It has the arguments of the proposal, which need not be told again. */
+  #request(envelope: Envelope): string {
+    const { id, from, to, ts, payload } = envelope
+    const proposal = correlations(envelope).find((about) => this.#calls.get(about)?.isProposal)
+    const tool = this.#remember(envelope, false)
+    const why = reasonOf(envelope, proposal !== undefined || isToolCall(payload))
+    if (proposal === undefined)
+      return `${from} calls ${tool}${ofWhom(to)}${this.#argumentsIn(payload)}${why}${link('tool_call', id)}`
+    const deed = this.#settle(proposal)?.from === from ? 'carries out' : 'approves'
+    return `${from} ${deed} ${tool} at ${ts}${link('approval', proposal)}${why}${link('tool_call', id)}`
+  }
+
+  #proposal(envelope: Envelope): string {
+    const { id, from, to, payload } = envelope
+    const tool = this.#remember(envelope, true)
+    this.#deadlines.set(id, payload.expiresAt)
+    const who = from === this.#agent ? '' : `${from} `
+    const expiry = typeof payload.expiresAt === 'string' ? ` · until ${onOneLine(payload.expiresAt)}` : ''
+    const asked = `${ofWhom(to)}${this.#argumentsIn(payload)}${reasonOf(envelope, isToolCall(payload))}${expiry}`
+    return `${who}${phaseLabels.waiting_approval} Awaiting human approval for ${tool}${asked}${link('approval', id)}`
+  }
+
+  #response({ from, payload }: Envelope, about: string): string {
+    const { outcome, text, size } = readResult(payload, this.#guard)
+    const call = this.#settle(about)
+    const [said, length] = isBlank(text)
+      ? [outcomeText({ outcome, size, ...unnamed }), '']
+      : shortResult(text)
+    const isAnswer = from === this.#agent && call?.from !== undefined && call.from !== from
+    const who = isAnswer ? `${from} answers ` : ''
+    const label = phaseLabels[outcome === 'error' ? 'error' : 'execute']
+    return `${who}${label} ${this.#toolOf(about)} -> ${withEnd(said, `${length}${link('tool_call', about)}`)}`
+  }
+
+  #refusal({ kind, from, ts, payload: { reason, message } }: Envelope, about: string): string {
+    this.#settle(about)
+    const deed = kind === Kind.mcpReject ? 'rejects' : 'withdraws'
+    const why = [reason, message].map((text) => this.#clean(text)).filter((text) => text !== '')
+    return `${from} ${deed} ${this.#toolOf(about)} at ${ts}${link('approval', about)}${because(why.join(': '))}`
+  }
+
+  /** With what was refused, and why it was attempted: that is nowhere else. What is blocked is a text, the rest goes on. */
+  #decision({ id, to, payload }: Envelope): string {
+    const [participant = ''] = to ?? []
+    const { decision, reasonCode, message, attemptedKind, attemptedTool, attemptedRationale, count } = payload
+    const who = participant === this.#agent || participant === '' ? '' : `${participant} `
+    const tool = this.#clean(attemptedTool ?? attemptedKind)
+    const isRefusedCall = attemptedTool !== undefined && (decision === 'denied' || decision === 'limited')
+    const reason = typeof attemptedRationale === 'string' ? attemptedRationale : undefined
+    const why = isRefusedCall || reason !== undefined ? ` — ${quote(reason)}` : ''
+    const what = decision === 'blocked' ? `a text of ${tool}` : tool
+    const attempt = `${String(decision)}: ${what}${this.#attempted(payload.attemptedArguments)}${why}`
+    const times = Number(count) > 1 ? ` · ${Number(count)} times` : ''
+    const policy = `Policy ${String(reasonCode)}: ${onOneLine(String(message))}`
+    return `${who}${phaseLabels.waiting_approval} ${policy} · ${attempt}${times}${link('policy', id)}`
+  }
+
+  #attempted(value: unknown): string {
+    if (value === undefined) return ''
+    // A text is the beginning of their JSON.
+    const isText = typeof value === 'string'
+    return ` ${onOneLine(isText ? head(guarded(value, this.#guard), maxArgumentsChars) : this.#json(value))}`
+  }
+
+  #remember({ id, from, context, payload }: Envelope, isProposal: boolean): string {
+    const tool = this.#toolIn(payload)
+    const jsonRpcId = payload.id === undefined || payload.id === null ? null : String(payload.id)
+    const { expiresAt } = payload
+    const fresh = { isOpen: true, cancelled: null }
+    this.#calls.set(id, { id, from, tool, isProposal, jsonRpcId, expiresAt, context, ...fresh })
+    return tool
+  }
+
+  /** Something has come of it. */
+  #settle(id: string): Call | undefined {
+    this.#deadlines.delete(id)
+    const call = this.#calls.get(id)
+    if (call !== undefined) call.isOpen = false
+    return call
+  }
+
+  #toolIn(payload: Envelope['payload']): string {
+    return onOneLine(guardedToolName(payload, this.#guard))
+  }
+
+  #toolOf(id: string): string {
+    return this.#calls.get(id)?.tool ?? 'a call'
+  }
+
+  #argumentsIn(payload: Envelope['payload']): string {
+    const text = this.#json(getParameters(payload))
+    return text === '{}' ? '' : ` ${text}`
+  }
+
+  #json(value: unknown): string {
+    return onOneLine(inlineJson(redact(value, this.#guard).value, maxArgumentsChars))
+  }
+
+  /** A text that the gateway has not guarded, on one line. */
+  #clean(text: unknown): string {
+    return typeof text === 'string' ? onOneLine(guarded(text, this.#guard)) : ''
+  }
+}
+
+const unnamed = { tool_name: '', rationale: '', parameters: {}, parallel_group: null }
+
+const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => ` (${name}: ${onOneLine(id)})`
+
+/** What is shown of a result, and how long it is where that is not all. JSON of many lines is as well read on one. */
+function shortResult(text: string): [shown: string, length: string] {
+  const isJson = /^\s*[{[]\s*["{[]/.test(text)
+  const looked = isJson ? head(text, 4 * maxResultChars) : text
+  const whole = isJson ? onOneLine(looked) : text
+  if (whole.length <= maxResultChars && looked === text) return [whole, '']
+  return [`${head(whole, maxResultChars)}…`, ` (of ${text.length.toLocaleString('en')} characters)`]
+}
+
+const ofWhom = (to: readonly string[] | undefined): string =>
+  to === undefined || to.length === 0 ? '' : ` of ${to.join(', ')}`
+
+const because = (reason: unknown): string =>
+  typeof reason === 'string' && !isBlank(reason) ? `: ${onOneLine(reason)}` : ''
+
+const quote = (reason: string | undefined): string =>
+  reason === undefined || isBlank(reason) ? reasonText(null) : `"${onOneLine(reason)}"`
+
+/** A tool is called for a reason, or for none that was given; other methods may have one. */
+const reasonOf = ({ rationale }: Envelope, isExpected: boolean): string =>
+  isExpected || (rationale !== undefined && !isBlank(rationale)) ? ` — ${quote(rationale)}` : ''
+
+const saidIn = (payload: Envelope['payload']): string =>
+  isWithheld(payload) ? withheld : quoted(payloadText(payload))
+
+/** A text of others, and what follows it: on a line of its own where the text ends in a quote. */
+function withEnd(text: string, end: string): string {
+  const said = quoted(text)
+  return said.includes('\n> ') && end !== '' ? `${said}\n\n${end.trim()}` : `${said}${end}`
+}
+
+/** What a start or a conclusion says, with what it is about. */
+function aside({ payload }: Envelope): string {
+  const text = saidIn(payload)
+  const about = onOneLine(detailsText(payload))
+  if (about === '' || text === about) return text === '' ? '' : `: ${text}`
+  return `${text === '' ? '' : ':'} ${withEnd(text, ` (${about})`)}`.replace(/^ +/, ' ')
+}
+
+/** What our own paragraphs begin with, and what would end or swallow them. */
+const verbs =
+  'asks|answers|begins|concludes|calls|approves|rejects|withdraws|carries|cancels|takes|sends|says|tried'
+const looksLikeOurs = new RegExp(
+  `^\\s*(?:$|[#<>]|\`\`\`|~~~|[-=_*\\s]+$|(?:\\S+ )?${anyLabel.source}|\\S+ (?:${verbs})\\b)`,
+)
+
+/**
+ * A text of others in a paragraph of ours. Its first line goes on from what we wrote; from the first further line that
+ * may be taken for ours, or would end the paragraph, all of it is a block quote.
+ */
+function quoted(text: string): string {
+  const [first = '', ...rest] = printable(text).trim().split('\n')
+  const from = rest.findIndex((line) => looksLikeOurs.test(line))
+  if (from === -1) return [first, ...rest].join('\n')
+  return [first, ...rest.slice(0, from), ...rest.slice(from).map((line) => `> ${line}`.trimEnd())].join('\n')
+}

@@ -1,0 +1,138 @@
+import type { Envelope } from '@meup/protocol'
+import { defaultGuard, type Guard } from '../redact.js'
+import { phaseLabels } from '../steps/steps.js'
+import type { TurnRecord, TurnState } from '../turns/record.js'
+import { Narrator } from './narrator.js'
+
+/** What an export tells of a turn besides its envelopes. */
+export interface NarratedTurn
+  extends Pick<TurnRecord, 'id' | 'agent' | 'turnNumber' | 'startedAt' | 'state'> {
+  /** Whether its first envelopes have been pruned. */
+  readonly isTruncated?: boolean
+}
+
+export interface MarkdownOptions {
+  /** What texts pass that the gateway has not guarded on write; default: the rules of @meup/safety. */
+  readonly guard?: Guard
+  /** RFC 3339: the time of the log's head, by which proposals may have expired; default: of the last envelope. */
+  readonly until?: string
+}
+
+/** Writes a document piece by piece: each call gives the text that goes on from what was given before. */
+export interface MarkdownWriter {
+  /** The next turn, or more of the same one. Envelopes: those that the reader may read, in the order of the log. */
+  write(turn: NarratedTurn, envelopes: readonly Envelope[]): string
+  /** What is left to say of the last turn. */
+  end(): string
+}
+
+const emptyTurn = 'No reasoning steps were recorded in this turn.'
+const truncated = 'What it began with has been pruned.'
+
+const phaseNames = {
+  thinking: 'thinking',
+  plan: 'plan',
+  waiting_approval: 'waiting for approval',
+  execute: 'executed',
+  error: 'error',
+} as const
+
+/** What the labels stand for, on one line. */
+export const markdownLegend = Object.entries(phaseNames)
+  .map(([phase, name]) => `${phaseLabels[phase as keyof typeof phaseNames]} ${name}`)
+  .join(' · ')
+
+/** The first lines of an export. */
+export const markdownHeader = (title: string): string => `# ${title}\n\n${markdownLegend}\n\n`
+
+/** One turn of the audit for people: who asked what, what the agent thought, did and was refused, and why. */
+export function turnMarkdown(
+  turn: NarratedTurn,
+  envelopes: readonly Envelope[],
+  options: MarkdownOptions & Pick<NarratedTurn, 'isTruncated'> = {},
+): string {
+  const { isTruncated = turn.isTruncated } = options
+  const writer = turnMarkdownWriter(options)
+  return writer.write({ ...turn, ...(isTruncated && { isTruncated }) }, envelopes) + writer.end()
+}
+
+/** Several turns, one below the other. */
+export function turnMarkdownWriter(options: MarkdownOptions = {}): MarkdownWriter {
+  let last: Section | undefined
+  let lastTurn: NarratedTurn | undefined
+  const end = (): string => {
+    const text = last?.end(lastTurn?.state ?? 'running') ?? ''
+    last = undefined
+    return text
+  }
+  return {
+    write(turn, envelopes) {
+      const isMore = last !== undefined && lastTurn?.id === turn.id
+      const [before, separator] = isMore ? ['', ''] : [end(), lastTurn === undefined ? '' : '\n']
+      last ??= new Section(headingOf(turn), turn.isTruncated ? [truncated] : [], options, {
+        agent: turn.agent,
+      })
+      lastTurn = turn
+      return `${before}${separator}${last.write(envelopes)}`
+    },
+    end,
+  }
+}
+
+/** Writes one context piece by piece, as `turnMarkdownWriter` does for turns. */
+export function contextMarkdownWriter(context: string, options: MarkdownOptions = {}) {
+  const section = new Section(`## Context ${context}`, [], options, { context })
+  return {
+    write: (envelopes: readonly Envelope[]): string => section.write(envelopes),
+    end: (): string => section.end('running'),
+  }
+}
+
+/** A context and what is below it for people, with the name of each speaker. */
+export function contextMarkdown(
+  context: string,
+  envelopes: readonly Envelope[],
+  options: MarkdownOptions = {},
+): string {
+  const writer = contextMarkdownWriter(context, options)
+  return writer.write(envelopes) + writer.end()
+}
+
+const headingOf = ({ id, startedAt, agent, turnNumber, state }: NarratedTurn): string =>
+  `## Turn ${id} (${startedAt}) ${agent}, ${turnNumber === null ? 'job' : `turn ${turnNumber}`}, ${state}`
+
+/** A heading, and the paragraphs below it. */
+class Section {
+  readonly #narrator: Narrator
+  readonly #until: number
+  #start: readonly string[]
+  #isEmpty = true
+
+  constructor(
+    heading: string,
+    first: readonly string[],
+    { guard = defaultGuard, until }: MarkdownOptions,
+    about: { agent?: string; context?: string },
+  ) {
+    this.#narrator = new Narrator(guard, about)
+    this.#until = until === undefined ? Number.NaN : Date.parse(until)
+    this.#start = [heading, ...first]
+  }
+
+  write(envelopes: readonly Envelope[]): string {
+    return this.#add(envelopes.flatMap((envelope) => this.#narrator.write(envelope)))
+  }
+
+  end(state: TurnState): string {
+    const rest = [...this.#narrator.expired(this.#until), ...this.#narrator.unanswered(state)]
+    return this.#add(rest.length === 0 && this.#isEmpty ? [emptyTurn] : rest)
+  }
+
+  #add(paragraphs: readonly string[]): string {
+    if (paragraphs.length > 0) this.#isEmpty = false
+    const all = [...this.#start, ...paragraphs]
+    const isFirst = this.#start.length > 0
+    this.#start = []
+    return all.map((paragraph, index) => `${isFirst && index === 0 ? '' : '\n'}${paragraph}\n`).join('')
+  }
+}

@@ -1,0 +1,192 @@
+import { type DecisionPayload, type Envelope, isThought, Kind, type Phase } from '@meup/protocol'
+import { guardedToolName, isNotification } from '../mcp/calls.js'
+import { readResult } from '../mcp/result.js'
+import { fieldsText, thoughtText } from '../payload-text.js'
+import type { Guard } from '../redact.js'
+import type { Source } from '../source.js'
+import { getMessage, head, isBlank } from '../text.js'
+
+/** Characters that are kept of what a tool said. */
+const maxResultChars = 500
+
+/** What a step says of a call whose request is not there any more. */
+const unknownTool = 'a tool'
+
+/** The tool that an envelope calls or proposes to call; `undefined`: it is no call. */
+export function calledTool({ kind, payload }: Envelope, guard: Guard): string | undefined {
+  const isCall = kind === Kind.mcpProposal || (kind === Kind.mcpRequest && !isNotification(payload))
+  return isCall ? guardedToolName(payload, guard) : undefined
+}
+
+/**
+ * The steps that an envelope makes, in their order [MEUP-10.5]. `answered`: the calls that a response answers, by their ids,
+ * with their tools; without one where the log has the request no more.
+ */
+export function getSteps(
+  envelope: Envelope,
+  answered: readonly (readonly [id: string, tool: string | undefined])[],
+  guard: Guard,
+): readonly StepDraft[] {
+  const { id, kind, payload } = envelope
+  if (kind === Kind.mcpResponse) {
+    const { outcome, text } = readResult(payload, guard)
+    const phase = outcome === 'error' ? 'error' : 'execute'
+    const said = head(text, maxResultChars)
+    return answered.map(([call, tool = unknownTool]) => ({
+      phase,
+      content: `${tool} -> ${said}`,
+      linked_tool_call: call,
+    }))
+  }
+  if (kind === Kind.mcpProposal) {
+    const content = `Awaiting human approval for ${guardedToolName(payload, guard)}`
+    return [{ phase: 'waiting_approval', content, linked_approval_request: id }]
+  }
+  if (kind === Kind.systemDecision) {
+    const { reasonCode, message } = payload as Partial<DecisionPayload>
+    const content = `Policy ${String(reasonCode)}: ${String(message)}`
+    return [{ phase: 'waiting_approval', content, linked_policy_decision: id }]
+  }
+  return isThought(kind) ? thoughtSteps(payload) : []
+}
+
+/** One step of the audit: a row of `reasoning_steps`, and where it was said. */
+export interface ReasoningStep {
+  /** A ULID; later steps have higher ones. */
+  readonly id: string
+  readonly turn_id: string
+  /** From 0 in each turn, without gaps. */
+  readonly step_number: number
+  readonly phase: Phase
+  readonly content: string
+  /** Id of the `mcp.request` whose response this is. */
+  readonly linked_tool_call: string | null
+  /** Id of the `system.decision`. */
+  readonly linked_policy_decision: string | null
+  /** Id of the `mcp.proposal`. */
+  readonly linked_approval_request: string | null
+  /** Time of the log: RFC 3339 UTC, never before that of an earlier step. */
+  readonly created_at: string
+  readonly source: Source
+}
+
+type Links = Pick<ReasoningStep, 'linked_tool_call' | 'linked_policy_decision' | 'linked_approval_request'>
+
+/** What a step says, before it has its place in a turn. */
+export interface StepDraft extends Partial<Links> {
+  readonly phase: Phase
+  readonly content: string
+}
+
+/**
+ * The steps of a thought of any kind: one where it tells its phase, else as many as its text looks like. Fields beside the
+ * text belong to the last of them; a thought of fields alone is one step.
+ */
+export function thoughtSteps(payload: Readonly<Record<string, unknown>>): readonly StepDraft[] {
+  const { phase } = payload
+  if (isPhase(phase))
+    return isBlank(thoughtText(payload)) ? [] : [{ phase, content: thoughtText(payload).trim() }]
+  const parts = splitSteps(getMessage(payload))
+  const last = parts.at(-1)
+  const more = last === undefined ? thoughtText(payload) : fieldsText(payload)
+  if (isBlank(more)) return parts
+  if (last === undefined) return [{ phase: 'thinking', content: more }]
+  return [...parts.slice(0, -1), { ...last, content: `${last.content}\n${more}` }]
+}
+
+export interface ParsedStep {
+  readonly turn_id: string
+  /** From 0. */
+  readonly step_number: number
+  readonly phase: Phase
+  readonly content: string
+}
+
+interface Part {
+  readonly phase: Phase
+  readonly content: string
+}
+
+/** Takes what an agent thought apart into steps. Blank text has none. */
+export const parseThinking = (turnId: string, text: string): ParsedStep[] =>
+  splitSteps(text).map(({ phase, content }, index) => ({
+    turn_id: turnId,
+    step_number: index,
+    phase,
+    content,
+  }))
+
+/** The labels decide where there are any, else what each line looks like. */
+export function splitSteps(text: string): readonly Part[] {
+  const parts = anyLabel.test(text) ? byLabels(text) : byLines(text)
+  return parts
+    .map(({ phase, content }) => ({ phase, content: content.trim() }))
+    .filter(({ content }) => !isBlank(content))
+}
+
+/** What comes before the first label is thinking. */
+function byLabels(text: string): readonly Part[] {
+  const [before = '', ...rest] = text.split(anyLabel)
+  const parts: Part[] = [{ phase: 'thinking', content: before }]
+  for (let at = 0; at < rest.length; at += 2) {
+    parts.push({ phase: parsePhaseLabel(rest[at] ?? '') ?? 'thinking', content: rest[at + 1] ?? '' })
+  }
+  return parts
+}
+
+const numbered = /^\s*\d+[.)](?!\d)/
+const bullet = /^\s*(?:[-*•]\s|・)/
+const continued = /^\s+\S/
+const announcesPlan = /\b(?:plan|steps)|手順/i
+const tellsError = /error|failed|エラー|失敗/i
+
+/** Neighbouring lines of one phase are one step; a blank line belongs to what is before it. */
+function byLines(text: string): readonly Part[] {
+  const parts: { phase: Phase; content: string }[] = []
+  let isPlanned = false
+  for (const line of text.split('\n')) {
+    const before = parts.at(-1)
+    if (isBlank(line)) {
+      if (before !== undefined) before.content += `\n${line}`
+      continue
+    }
+    const isBullet = bullet.test(line)
+    const goesOn = before?.phase === 'plan' && continued.test(line)
+    const phase = phaseOf(line, (isBullet && isPlanned) || (goesOn && !isBullet))
+    isPlanned = announcesPlan.test(line) || (isPlanned && (isBullet || goesOn))
+    if (before?.phase === phase) before.content += `\n${line}`
+    else parts.push({ phase, content: line })
+  }
+  return parts
+}
+
+function phaseOf(line: string, isPlanned: boolean): Phase {
+  if (numbered.test(line) || isPlanned) return 'plan'
+  return tellsError.test(line) ? 'error' : 'thinking'
+}
+
+/** What each phase is called in exports. */
+export const phaseLabels: Readonly<Record<Phase, string>> = {
+  thinking: '[思考]',
+  plan: '[計画]',
+  waiting_approval: '[承認待ち]',
+  execute: '[実行]',
+  error: '[エラー]',
+}
+
+const phases = Object.keys(phaseLabels) as readonly Phase[]
+const byLabel = new Map(phases.map((phase) => [phaseLabels[phase], phase]))
+
+export const isPhase = (value: unknown): value is Phase =>
+  typeof value === 'string' && Object.hasOwn(phaseLabels, value)
+
+/** The phase that a label stands for; `undefined`: it is no label. */
+export const parsePhaseLabel = (label: string): Phase | undefined => byLabel.get(label)
+
+/** Any label, captured. */
+export const anyLabel = /(\[(?:思考|計画|承認待ち|実行|エラー)\])/
+
+/** Phases as bits, so that several of them are one number. */
+export const phaseBits = Object.fromEntries(phases.map((phase, place) => [phase, 1 << place])) as Readonly<
+  Record<Phase, number>
+>

@@ -1,0 +1,129 @@
+import { contextRoot, correlations, type Envelope, Kind } from '@meup/protocol'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { Bounded } from './bounded.js'
+import { isNotification, isToolCall } from './mcp/calls.js'
+import { isObject } from './text.js'
+
+/** A request or a proposal, perhaps one that is yet to be sent. */
+export type Request = Pick<Envelope, 'id' | 'context' | 'correlationId' | 'payload'>
+
+/** What is done about a request is part of this span, whoever of these does it. */
+interface Cause {
+  readonly span: SpanContext
+  readonly from: string
+  readonly to: readonly string[] | undefined
+}
+
+/**
+ * Which trace everything belongs to. A run begins one, unless it is about a request: then it is part of what the request
+ * carries in `_meta.traceparent`, and of the request's own span where that is nothing. Told every envelope in log order,
+ * gateway and clients come to the same.
+ */
+export class Traces {
+  readonly #epoch: () => string
+  /** What runs are part of. */
+  readonly #origins = new Bounded<SpanContext>(10_000)
+  readonly #requests = new Bounded<Cause>(20_000)
+  readonly #proposals = new Bounded<SpanContext>(10_000)
+
+  /** `epoch`: that of the log, as of now. */
+  constructor(epoch: () => string) {
+    this.#epoch = epoch
+  }
+
+  take(envelope: Envelope): void {
+    const { id, kind, context, from, to, payload } = envelope
+    if (kind === Kind.reasoningStart && context === undefined) this.#begin(envelope)
+    else if (kind === Kind.mcpProposal && isToolCall(payload)) {
+      this.#proposals.set(id, this.#ownSpan(envelope))
+    } else if (kind === Kind.mcpRequest && !isNotification(payload)) {
+      const span = this.carriedBy(envelope)
+      if (span !== undefined) this.#requests.set(id, { span, from, to })
+    }
+  }
+
+  /** What a run is part of; `undefined` = it begins its trace. */
+  originOf(run: string): SpanContext | undefined {
+    return this.#origins.get(run)
+  }
+
+  /** The span of a context that a start has opened. */
+  inContext(context: string): SpanContext {
+    const root = contextRoot(context)
+    const traceId = this.originOf(root)?.traceId ?? getTraceId(this.#epoch(), root)
+    return { traceId, spanId: getSpanId(this.#epoch(), context.slice(context.lastIndexOf('/') + 1)) }
+  }
+
+  /** The span of a call, and what it is part of where it stands in no context. */
+  ofCall(call: Request): { readonly span: SpanContext; readonly parent: SpanContext | undefined } {
+    const span = this.#ownSpan(call)
+    const carried = call.context === undefined ? carriedIn(call.payload) : undefined
+    return { span, parent: carried?.spanId === span.spanId ? undefined : carried }
+  }
+
+  /** What is done about this request is part of this span; `undefined` where it is no call and stands in no run. */
+  carriedBy(request: Request): SpanContext | undefined {
+    const { context, payload } = request
+    const [proposed] = correlations(request).flatMap((id) => this.#proposals.get(id) ?? [])
+    const known = carriedIn(payload) ?? proposed
+    if (known !== undefined || isToolCall(payload)) return known ?? this.#ownSpan(request)
+    return context === undefined ? undefined : this.inContext(context)
+  }
+
+  #ownSpan({ id, context, payload }: Request): SpanContext {
+    const around = context === undefined ? carriedIn(payload) : this.inContext(context)
+    return { traceId: around?.traceId ?? getTraceId(this.#epoch(), id), spanId: getSpanId(this.#epoch(), id) }
+  }
+
+  /** A request is carried out by those whom it is for. */
+  #begin(start: Envelope): void {
+    const causes = correlations(start).flatMap((id) => this.#requests.get(id) ?? [])
+    const cause = causes.find(
+      ({ from, to }) => from !== start.from && (to === undefined || to.includes(start.from)),
+    )
+    if (cause !== undefined) this.#origins.set(start.id, cause.span)
+  }
+}
+
+function carriedIn({ params }: Envelope['payload']): SpanContext | undefined {
+  const meta = isObject(params) ? params._meta : undefined
+  return isObject(meta) ? parseTraceparent(meta.traceparent) : undefined
+}
+
+/** Names a span, in lower-case hexadecimal: 32 digits, and 16. */
+export interface SpanContext {
+  readonly traceId: string
+  readonly spanId: string
+}
+
+/**
+ * An epoch names one log, and an id one envelope of it: so whoever traces the log gives its spans the same ids, and what
+ * two have sent is one span. It is SHA-256 because clients in other languages have that, too.
+ */
+const digestId = (epoch: string, id: string): string => bytesToHex(sha256(utf8ToBytes(`${epoch} ${id}`)))
+
+/** Of the trace that begins with this envelope. */
+export const getTraceId = (epoch: string, id: string): string => digestId(epoch, id).slice(0, 32)
+
+/** Of the span that begins with this envelope. */
+export const getSpanId = (epoch: string, id: string): string => digestId(epoch, id).slice(32, 48)
+
+/** As W3C Trace Context writes it, sampled. */
+export const formatTraceparent = ({ traceId, spanId }: SpanContext): string => `00-${traceId}-${spanId}-01`
+
+const traceparent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:$|-)/
+
+/** `undefined` for what is no traceparent. */
+export function parseTraceparent(text: unknown): SpanContext | undefined {
+  const [, traceId, spanId] = (typeof text === 'string' && traceparent.exec(text)) || []
+  return traceId === undefined || spanId === undefined ? undefined : { traceId, spanId }
+}
+
+/** Where the environment has traces sent to, by the variables of OpenTelemetry; `undefined` = nowhere. */
+export function traceEndpoint(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const { OTEL_SDK_DISABLED: disabled = '', OTEL_TRACES_EXPORTER: exporters = '' } = env
+  const isOff = disabled.trim().toLowerCase() === 'true' || exporters.trim() === 'none'
+  if (isOff) return undefined
+  return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT || undefined
+}

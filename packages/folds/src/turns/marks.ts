@@ -1,0 +1,170 @@
+import type { Phase } from '@meup/protocol'
+import { phaseBits } from '../steps/steps.js'
+
+/** What an envelope does to a turn: bits of `Mark.roles`. */
+export const Role = {
+  /** The turn begins with it. */
+  begin: 1,
+  /** It is part of what the agent does in the turn. */
+  turn: 2,
+  /** It opens a context in the turn. */
+  open: 4,
+  /** It closes contexts of the turn. */
+  close: 8,
+  /** A request or a proposal: the step of its answer is made here. */
+  call: 16,
+  /** A tool is chosen in the turn. */
+  dispatch: 32,
+  /** A request that fulfils a proposal of the turn. */
+  fulfil: 64,
+  /** It tells what calls of the turn came to. */
+  settle: 128,
+  /** The answer to a call, whose step is made here. */
+  home: 256,
+  /** It answers the trigger. */
+  answer: 512,
+  /** The asker takes the trigger back. */
+  takeBack: 1024,
+  /** A proposal of the turn has expired when it comes. */
+  expire: 2048,
+  /** With it the turn takes up a free path, which it has to itself as far as its agent goes. */
+  free: 4096,
+  /** With it no context is open in the turn any more. */
+  last: 8192,
+  /** It is said in a run of the turn, and may change nothing. */
+  hear: 16384,
+} as const
+
+/** What may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */
+export const endingRoles = Role.close | Role.settle | Role.takeBack | Role.expire
+
+/** One envelope in one turn. There is a second one where its steps in the turn do not follow each other. */
+export interface Mark {
+  readonly beginning: Beginning
+  readonly roles: number
+  /** Steps that are made of it: the number of the first, how many, their phases as bits, and where their ids begin. */
+  readonly step: number
+  readonly steps: number
+  readonly phases: number
+  readonly index: number
+}
+
+/** A turn or job, as it began. */
+export interface Beginning {
+  /** Which one of the space it is, from 1 in the order in which they began. */
+  readonly turn: number
+  /** A ULID. */
+  readonly id: string
+  readonly agent: string
+  /** From 1 in the thread; `null` for a job. */
+  readonly number: number | null
+  /** Id of the envelope that a job began with; `null` for a turn. */
+  readonly jobId: string | null
+  /** Kind of the trigger, or `job`. */
+  readonly inputSource: string
+  /** Seq of the trigger; `null` for a job. */
+  readonly trigger: number | null
+  /** Of the envelope that it began with. */
+  readonly seq: number
+  readonly startedAt: string
+}
+
+/** What one envelope did. */
+export interface Assigned {
+  readonly begun: readonly Beginning[]
+  /** In the order of what they end, then of what they do. */
+  readonly marks: readonly Mark[]
+  /** Time of the log (RFC 3339), which never goes back; empty where there are no marks. */
+  readonly at: string
+}
+
+/** A turn that envelopes may still belong to. */
+export interface OpenTurn {
+  readonly heading: Beginning
+  /** Number of its steps so far, and of contexts that are open in it. */
+  steps: number
+  open: number
+  /** Rises with each envelope that does something to it. */
+  touched: number
+}
+
+interface Draft extends Mark {
+  readonly owner: OpenTurn
+  roles: number
+  step: number
+  steps: number
+  phases: number
+  index: number
+  /** Place among those that may end a batch. */
+  end: number
+}
+
+/** Roles that change a turn; who only calls or speaks in it, or fulfils, changes nothing yet. */
+const touching = ~(Role.call | Role.fulfil | Role.hear)
+
+export const nothing: Assigned = { begun: [], marks: [], at: '' }
+
+/** Collects what one envelope does. */
+export class Marking {
+  /** How often envelopes have done something to a turn. */
+  touches = 0
+  #begun: Beginning[] = []
+  #marks: Draft[] = []
+  #index = 0
+  #ends = 0
+
+  /** The place among all that is made of the envelope that its id tells. */
+  place(): number {
+    return this.#index++
+  }
+
+  begin(turn: OpenTurn): void {
+    this.#begun.push(turn.heading)
+    this.mark(turn, Role.begin)
+  }
+
+  mark(turn: OpenTurn, roles: number): Draft {
+    const known = this.#marks.find(({ owner }) => owner === turn)
+    if (known === undefined) return this.#add(turn, roles)
+    known.roles |= roles
+    return known
+  }
+
+  /** Marks what may end a batch. */
+  end(turn: OpenTurn, roles: number): void {
+    const mark = this.mark(turn, roles)
+    if (mark.end === Number.POSITIVE_INFINITY) mark.end = this.#ends++
+  }
+
+  step(turn: OpenTurn, phase: Phase, roles = 0): void {
+    let mark = this.#marks.findLast(({ owner }) => owner === turn) ?? this.#add(turn, roles)
+    if (mark.steps > 0 && mark.index + mark.steps !== this.#index) mark = this.#add(turn, roles)
+    mark.roles |= roles
+    if (mark.steps === 0) Object.assign(mark, { step: turn.steps, index: this.#index })
+    mark.steps++
+    mark.phases |= phaseBits[phase]
+    turn.steps++
+    this.#index++
+  }
+
+  /** All of it, in the order of what it ends, then of what it does; the next envelope begins anew. */
+  done(at: string): Assigned {
+    if (this.#marks.length === 0) return nothing
+    const marks = this.#marks
+    for (const { roles, owner } of marks) if ((roles & touching) !== 0) owner.touched = ++this.touches
+    if (marks.length > 1 && this.#ends > 0) marks.sort((one, other) => one.end - other.end)
+    const assigned = { begun: this.#begun, marks, at }
+    this.#begun = []
+    this.#marks = []
+    this.#index = 0
+    this.#ends = 0
+    return assigned
+  }
+
+  #add(owner: OpenTurn, roles: number): Draft {
+    const place = { step: 0, steps: 0, phases: 0, index: 0, end: Number.POSITIVE_INFINITY }
+    const mark = { beginning: owner.heading, owner, roles, ...place }
+    this.#marks.push(mark)
+    return mark
+  }
+}

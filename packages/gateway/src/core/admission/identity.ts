@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { correlations, type InvitePayload, Kind } from '@meup/protocol'
+import { nanoid } from 'nanoid'
+import { messageFrom } from '../../ports/connection.js'
+import { inviteAckFrame } from '../delivery/frames.js'
+import { hashToken } from '../state/trust/invitations.js'
+import type { LoggedRevoke } from '../state/trust/revocation.js'
+import { type Admission, type AdmissionContext, chargeLookups, type Outcome } from './context.js'
+import { encode } from './encode.js'
+
+/** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. Adds the time, and an id where there is none. */
+export function identify({ envelope, sender, now }: AdmissionContext, space: Admission): Outcome {
+  if (envelope.from !== undefined && envelope.from !== sender.participant) {
+    const message = `this connection is ${sender.participant}; leave from out: the gateway sets it`
+    return { code: 'sender_mismatch', path: '/from', message }
+  }
+  envelope.from = sender.participant
+  envelope.id ??= nanoid()
+  envelope.ts = space.timestamp(now)
+  return undefined
+}
+
+/**
+ * A known id from the same sender with the same content gets the original echoed; anything else is `duplicate_id`
+ * [MEUP-1.10]. So is a start that would take over what others think in already [MEUP-2.12].
+ */
+export function deduplicate(admission: AdmissionContext, space: Admission): Outcome {
+  admission.encoded = encode(admission.envelope, admission.payload)
+  const { id, kind } = admission.envelope
+  // A start looks up whether it names a context. What an envelope answers is looked up as well: by rights, and for who may read it.
+  const lookups = kind === Kind.reasoningStart ? 2 : 1
+  chargeLookups(admission.meter, lookups + correlations(admission.envelope).length)
+  const known = space.ids.find(id, admission.sender.participant, admission.encoded.content, admission.meter)
+  if (known === undefined) {
+    if (kind !== Kind.reasoningStart || !isContext(id, space)) return undefined
+    return { code: 'duplicate_id', path: '/id', message: `${id} is a context already; use a fresh id` }
+  }
+  if (known === 'other') {
+    return { code: 'duplicate_id', path: '/id', message: `${id} stands for another envelope; use a fresh id` }
+  }
+  if (known.message !== undefined) admission.sender.echo(known.seq, known.message)
+  return { answered: true, id, seq: known.seq }
+}
+
+/** A run whose start was pruned may still go on: the state knows it. */
+const isContext = (root: string, { ids, state }: Admission): boolean =>
+  state.contexts.get(root) !== undefined || ids.hasContext(root)
+
+/** Gives the envelope its place, and folds it into the state: from here on it is admitted [MEUP-4.9]. */
+export function sequence(
+  { envelope, encoded, sender, writtenId: id = '' }: AdmissionContext,
+  space: Admission,
+): Outcome {
+  space.admit(envelope, encoded, { sender, id })
+  return undefined
+}
+
+const tokenBytes = 32
+
+/**
+ * Makes the token of an invitation, and adds its hash to what is logged [MEUP-3.15]. Whom the operator has configured has a token already: that is good again.
+ */
+export function invite(admission: AdmissionContext, { state, config }: Admission): Outcome {
+  const { envelope } = admission
+  if (envelope.kind !== Kind.spaceInvite) return undefined
+  const { participantId } = envelope.payload as InvitePayload
+  const url = `/spaces/${config.name}/ws`
+  if (state.participants.isNamed(participantId)) {
+    admission.invitation = { status: 'readmitted', participantId, token: '', url }
+    return undefined
+  }
+  const token = randomBytes(tokenBytes).toString('base64url')
+  addToPayload(admission, { tokenSha256: hashToken(token) })
+  admission.invitation = { status: 'created', participantId, token, url }
+  return undefined
+}
+
+/** Adds the grants that a revocation by capabilities takes back to what is logged [MEUP-4.15]. */
+export function revoke(admission: AdmissionContext): Outcome {
+  const { envelope, revoked } = admission
+  if (revoked === undefined || (envelope.payload as LoggedRevoke).grantId !== undefined) return undefined
+  addToPayload(admission, { revoked: revoked.map(({ id }) => id) })
+  return undefined
+}
+
+/** Adds to a payload what the gateway knows of it. A retry repeats what was sent, without that. */
+function addToPayload(admission: AdmissionContext, member: Readonly<Record<string, unknown>>): void {
+  const { envelope, payload, encoded } = admission
+  envelope.payload = { ...envelope.payload, ...member }
+  admission.payload = Buffer.concat([
+    payload.subarray(0, -1),
+    Buffer.from(`,${JSON.stringify(member).slice(1)}`),
+  ])
+  admission.encoded = { body: encode(envelope, admission.payload).body, content: encoded.content }
+}
+
+/**
+ * Gives the token of an invitation to its sender alone, once the log has the invitation [MEUP-3.15]: on the line that it
+ * came by, after the echo; or where there is none, with the receipt.
+ */
+export function deliverInviteToken(
+  { envelope, sender, invitation, now }: AdmissionContext,
+  space: Admission,
+): Outcome {
+  if (invitation === undefined) return undefined
+  const { id, seq = 0 } = envelope
+  const ack = inviteAckFrame(sender.participant, space.timestamp(now), invitation, id)
+  void space.committed(seq).then((isLogged) => {
+    if (isLogged) sender.reply(messageFrom(ack))
+  })
+  return { answered: true, id, seq, invitation }
+}

@@ -1,0 +1,104 @@
+import { Kind, PatternError, type RateClass, type SubscribePayload } from '@meup/protocol'
+import { getRateClass } from '../rates.js'
+import { explainKick } from '../state/trust/kicks.js'
+import {
+  type Admission,
+  type AdmissionContext,
+  isRefusal,
+  type Outcome,
+  type Refusal,
+  type Step,
+} from './context.js'
+
+/** Charges the class, and stops who is kicked or paused: `rate_limited`, `forbidden`, `participant_paused` [MEUP-7.1]. */
+export const limit: Step = (admission, space) =>
+  checkClassRate(admission, space) ?? checkKick(admission, space) ?? paused(admission, space)
+
+/** A step before `limit` whose refusals cost their class too. What it answers, a retry, costs none [MEUP-7.3]. */
+export const withRateLimit =
+  (step: Step): Step =>
+  (admission, space) => {
+    const outcome = step(admission, space)
+    return outcome && isRefusal(outcome) ? (checkClassRate(admission, space) ?? outcome) : outcome
+  }
+
+const checkClassRate = (admission: AdmissionContext, space: Admission): Refusal | undefined =>
+  checkRate(admission, space, getRateClass(admission.envelope.kind), 1)
+
+/** Charges the sender; the refusal says when to try again. */
+export function checkRate(
+  { sender, now }: AdmissionContext,
+  space: Admission,
+  rateClass: RateClass,
+  cost: number,
+): Refusal | undefined {
+  const retryAfterMs = space.rates.take(sender.rateLimitKey, rateClass, cost, now)
+  if (retryAfterMs === 0) return undefined
+  return {
+    code: 'rate_limited',
+    message: `over the rate for ${rateClass}; send again in ${retryAfterMs} ms`,
+    retryAfterMs,
+    details: { class: rateClass },
+  }
+}
+
+/** Whoever was kicked does nothing more, on whichever line: before its connections are closed, too [MEUP-3.14]. */
+function checkKick({ sender }: AdmissionContext, { state }: Admission): Refusal | undefined {
+  const kick = state.trust.kicks.get(sender.participant)
+  return kick && { code: 'forbidden', message: explainKick(kick) }
+}
+
+/** What lets others finish, and tells how one is doing [MEUP-3.13]. */
+const allowed: ReadonlySet<string> = new Set([
+  Kind.chatAcknowledge,
+  Kind.chatCancel,
+  Kind.mcpResponse,
+  Kind.mcpWithdraw,
+  Kind.reasoningCancel,
+  Kind.reasoningConclusion,
+  Kind.participantStatus,
+  Kind.observeSubscribe,
+])
+
+/** Somebody has stopped the sender: `participant_paused`, on all its connections and over HTTP. */
+function paused({ envelope, sender, now }: AdmissionContext, { state }: Admission): Refusal | undefined {
+  const pause = state.pauses.of(sender.participant, now)
+  if (pause === undefined || allowed.has(envelope.kind)) return undefined
+  const { by, reason, until } = pause
+  const end = until === undefined ? `${by} or another resumes it` : new Date(until).toISOString()
+  return {
+    code: 'participant_paused',
+    message: `${by} has paused ${sender.participant}${reason ? ` (${reason})` : ''}; wait until ${end}`,
+    ...(until !== undefined && { retryAfterMs: until - now }),
+  }
+}
+
+/**
+ * Nothing is admitted while the gateway stops, nor while the log fails or falls behind: `unavailable` [MEUP-4.10]. To
+ * read is possible all the same.
+ */
+export function available({ envelope }: AdmissionContext, { stopped }: Admission): Outcome {
+  return stopped === undefined || envelope.kind === Kind.observeSubscribe
+    ? undefined
+    : { code: 'unavailable', message: `${stopped}; send it again later` }
+}
+
+/** `observe.subscribe` ends here: it changes its own connection and is answered by a welcome [MEUP-9.1]. */
+export function subscribe({ envelope, sender, meter, now }: AdmissionContext, space: Admission): Outcome {
+  if (envelope.kind !== Kind.observeSubscribe) return undefined
+  if (sender.subscribe === undefined) {
+    return {
+      code: 'invalid_request',
+      message: 'a subscription belongs to a connection; send it over a socket',
+    }
+  }
+  try {
+    const bytes = sender.subscribe(envelope.payload as SubscribePayload, envelope.id, meter)
+    // The answer tells of the whole space, and may be many times larger than the question.
+    space.rates.charge(sender.rateLimitKey, 'bytes', bytes, now)
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    return { code: 'invalid_payload', path: `/payload${error.path}`, message: error.message }
+  }
+  return { answered: true, id: envelope.id, seq: 0 }
+}

@@ -1,0 +1,88 @@
+import {
+  checkMetered,
+  contextRoot,
+  Kind,
+  namespaceOf,
+  openContexts,
+  type VisibilityPayload,
+} from '@meup/protocol'
+import { type Exemption, forbidden, type Right } from './right.js'
+
+/** Only its starter closes a context; others think along where the space lets them [MEUP-2.4, MEUP-2.5]. */
+export const reasoningRights: Right = ({ envelope: { kind, from, context } }, space) => {
+  if (context === undefined || namespaceOf(kind) !== 'reasoning') return undefined
+  const { contexts } = space.state
+  const opened = contexts.get(context)
+  if (kind === Kind.reasoningConclusion && opened !== undefined && opened.owner !== from) {
+    return forbidden(`only its owner concludes ${context}; send a reasoning.cancel to ask for its end`)
+  }
+  const owner = contexts.runOwner(context)
+  const stranger = owner !== undefined && owner !== from && kind !== Kind.reasoningCancel
+  if (stranger && !space.config.reasoning.collaborative) {
+    return forbidden(
+      `only its owner reasons in ${contextRoot(context)}: this space lets nobody think along; use chat`,
+    )
+  }
+  return undefined
+}
+
+/** There is an end to what is open at once: `rate_limited` until something of it is closed [MEUP-2.11]. */
+export const startRights: Right = ({ envelope }, { state: { contexts } }) => {
+  if (envelope.kind !== Kind.reasoningStart || !contexts.opens(envelope)) return undefined
+  const full = findReachedLimit(envelope.from, contexts.openCounts(envelope.from))
+  if (full === undefined) return undefined
+  const [limit, message] = full
+  return { code: 'rate_limited', message, details: { class: 'reasoning', limit } }
+}
+
+/** Returns the limit that is reached, and what to do about it. */
+function findReachedLimit(
+  owner: string,
+  open: Readonly<Record<keyof typeof openContexts, number>>,
+): readonly [limit: string, message: string] | undefined {
+  const { own, guests, all } = openContexts
+  if (open.own >= own)
+    return ['ownOpenContexts', `${owner} has ${own} contexts open; conclude or cancel some, then start again`]
+  if (open.all >= all)
+    return ['openContexts', `${all} contexts are open in this space; start again when some are closed`]
+  if (open.guests >= guests) {
+    const message = `${guests} contexts of guests are open in this space; start again when some are closed`
+    return ['guestsOpenContexts', message]
+  }
+  return undefined
+}
+
+/** The owner of a run needs no capability to hide or show it; for others see `visibilityRights`. */
+export const decidesVisibility: Exemption = ({ kind }) => kind === Kind.observeVisibility
+
+/** A run is hidden and shown while it goes on, by its owner or a holder of the capability for that [MEUP-9.5]. */
+export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
+  if (envelope.kind !== Kind.observeVisibility) return undefined
+  const { from, to, payload } = envelope
+  if (to !== undefined) {
+    return {
+      code: 'invalid_envelope',
+      path: '/to',
+      message: 'a run is shown or hidden for all; leave `to` out',
+    }
+  }
+  const { context } = payload as VisibilityPayload
+  const run = state.contexts.get(context)
+  if (run?.state !== 'open') {
+    return { code: 'run_not_active', path: '/payload/context', message: 'run not active' }
+  }
+  if (run.owner === from || checkMetered(meter, () => state.participants.allows(from, envelope)))
+    return undefined
+  return forbidden(`only its owner hides or shows ${context} without the capability ${envelope.kind}`)
+}
+
+/** Agents that only answer each other wait for somebody else: `rate_limited`, for chat alone [MEUP-7.4]. */
+export const hopRights: Right = ({ envelope }, { state, config }) => {
+  const { agentHops } = config.limits
+  if (envelope.kind !== Kind.chat || state.hops.of(envelope) <= agentHops) return undefined
+  return {
+    code: 'rate_limited',
+    message: `${agentHops} chats went from agent to agent; wait until a human speaks, or a tool answers you`,
+    details: { class: 'chat', limit: 'agentHops' },
+  }
+}

@@ -1,0 +1,72 @@
+import { type InvitePayload, imitatedBy, type KickPayload, Kind, type WorkMeter } from '@meup/protocol'
+import type { SpaceState } from '../../state/state.js'
+import type { Refusal } from '../context.js'
+import { checkGift, firstBeyond, stranger } from './capabilities.js'
+import { forbidden, notInFuture, type Right, setByGateway } from './right.js'
+
+/** Invitations to one space that may be open. */
+const maxOpenInvitations = 1000
+
+/** Whoever is new to the space, or may begin anew in it, is given what its inviter holds [MEUP-3.15]. */
+export const invitationRights: Right = ({ envelope, now, meter }, { state }) => {
+  if (envelope.kind !== Kind.spaceInvite) return undefined
+  if (Object.hasOwn(envelope.payload, 'tokenSha256')) return setByGateway('/payload/tokenSha256')
+  const { participantId: to, ...given } = envelope.payload as InvitePayload
+  const beside = state.participants.isNamed(to) ? state.participants.granted(to) : []
+  return (
+    checkInvitedName(to, state) ??
+    checkGift({ ...given, from: envelope.from, to, path: name, beside }, now, state, meter) ??
+    checkInviterHoldings(envelope.from, to, state, meter)
+  )
+}
+
+const name = '/payload/participantId'
+
+/** Whoever belongs to the space is not invited again, unless it was kicked or has never come. */
+function checkInvitedName(id: string, { participants, trust }: SpaceState): Refusal | undefined {
+  const { invitations, kicks } = trust
+  const imitated = participants.has(id) ? undefined : imitatedBy(id, participants.ids())
+  if (imitated !== undefined)
+    return forbidden(`${id} could be taken for ${imitated}; choose another name`, name)
+  const invitation = invitations.get(id)
+  if (participants.has(id) && kicks.get(id) === undefined && invitation?.isUsed !== false) {
+    return forbidden(`${id} belongs to the space already; grant it what it needs`, name)
+  }
+  const isOneMore = invitation === undefined && !participants.isNamed(id)
+  if (!isOneMore || invitations.size < maxOpenInvitations) return undefined
+  return forbidden(`${maxOpenInvitations} invitations to this space are open already`)
+}
+
+/** Whoever takes over a name may read what is addressed to it: that is for those who hold as much as it does. */
+function checkInviterHoldings(
+  inviter: string,
+  id: string,
+  state: SpaceState,
+  meter: WorkMeter,
+): Refusal | undefined {
+  const { participants } = state
+  const holdings = [participants.configured(id), participants.granted(id)]
+  if (holdings.every((held) => firstBeyond(inviter, held, state, meter) === -1)) return undefined
+  const message = `${id} holds more than ${inviter}; let one invite it that holds as much`
+  return { code: 'grant_exceeds_own', path: '/payload/participantId', message }
+}
+
+/** Everybody but oneself can be kicked: so the last who may do that stays. */
+export const kickRights: Right = ({ envelope, now }, { state }) => {
+  if (envelope.kind !== Kind.spaceKick) return undefined
+  const { participantId, untilTs } = envelope.payload as KickPayload
+  if (participantId === envelope.from) {
+    const message = `${participantId} cannot kick itself; close the connection to leave`
+    return forbidden(message, '/payload/participantId')
+  }
+  if (!state.participants.has(participantId)) return stranger('/payload/participantId', participantId)
+  return notInFuture('/payload/untilTs', untilTs, now)
+}
+
+/** Whoever is paused cannot let itself go on: so nobody pauses itself without an end [MEUP-3.13]. */
+export const pauseRights: Right = ({ envelope: { kind, from, to, payload } }) => {
+  if (kind !== Kind.participantPause || payload.timeoutSeconds !== undefined) return undefined
+  const own = to?.indexOf(from) ?? -1
+  if (own === -1) return undefined
+  return forbidden(`${from} could not go on by itself; leave it out, or give timeoutSeconds`, `/to/${own}`)
+}

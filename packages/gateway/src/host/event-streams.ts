@@ -1,0 +1,304 @@
+import type { MayRead } from '@meup/folds'
+import { closeCodes } from '@meup/protocol'
+import { portionsOf } from '../core/delivery/backfill.js'
+import { broadcast, type Delivery } from '../core/delivery/broadcast.js'
+import { turn } from '../core/delivery/log-reads.js'
+import { mayRead } from '../core/delivery/may-read.js'
+import type { Session } from '../core/delivery/session.js'
+import type { Space, SpaceListener } from '../core/space.js'
+import type { Turns } from '../index/indexer.js'
+import { kindOf, type TurnEvent, type TurnEvents } from '../index/turn-events.js'
+import type { Ended } from '../index/turn-index.js'
+import type { Message, OutboundBatch } from '../ports/connection.js'
+import type { Row } from '../ports/envelope-log.js'
+
+/** Bytes of envelopes that may wait for the index; past that they are read from the log again. */
+const mostWaiting = 4 * 1024 * 1024
+/** Characters that an event has for each decision beside its rationale, and that an envelope costs which is folded for it. */
+const [decisionCharacters, foldedCharacters] = [128, 64]
+
+/**
+ * The streams of events of a space. They are served as far as the index has the log, so that what a batch of calls
+ * came to follows the envelope that ended it [MEUP-11.11]. Nobody else waits for that, and none of them for another.
+ */
+export class EventStreams implements SpaceListener {
+  readonly #space: Space
+  readonly #turns: Turns
+  /** They are served, whether or not they have caught up. */
+  readonly #open = new Set<Session>()
+  /** They have got everything up to `#shown`. */
+  readonly #upToDate = new Set<Session>()
+  #shown: number
+  /** What was delivered since, as far as there is room. */
+  #waiting: Delivery[] = []
+  #bytes = 0
+
+  constructor(space: Space, turns: Turns) {
+    const { indexer } = turns
+    this.#space = space
+    this.#turns = turns
+    this.#shown = indexer.seq
+    indexer.onAdvance = (through) => this.#advance(through)
+    indexer.isWatched = () => this.#open.size > 0
+  }
+
+  /** Keeps the batch for the index, unless no stream is open. */
+  delivered(batch: readonly Delivery[]): void {
+    if (this.#open.size === 0) {
+      this.#forget()
+      return
+    }
+    for (const delivery of batch) {
+      this.#waiting.push(delivery)
+      this.#bytes += delivery.entry.body.length
+    }
+    if (this.#bytes > mostWaiting) this.#forget()
+  }
+
+  /** Serves a feed from its position on; with `told`, first what else came with the envelope there. */
+  serve(session: Session, told?: number): void {
+    this.#open.add(session)
+    this.#serve(session, told).catch((err: unknown) => {
+      const { config, logger } = this.#space
+      const { participant } = session
+      logger.error({ space: config.name, participant, err }, 'a stream of events cannot go on')
+      session.close(closeCodes.draining, 'the log cannot be read; reconnect later')
+    })
+  }
+
+  async #advance(through: number): Promise<void> {
+    const after = this.#shown
+    for (const session of this.#open) if (session.closed) this.#leave(session)
+    const batch = this.#take(through)
+    const isWhole = batch.length === through - after
+    // Where nobody looks on, or all have to read the log, no event is made.
+    const readers = isWhole ? [...this.#upToDate] : []
+    const endings = readers.length > 0 ? await this.#endings(after, through, readers) : []
+    for (const ending of endings) this.#charge(ending.agent, ending)
+    this.#shown = through
+    if (isWhole && this.#isShown(batch, endings)) return
+    const behind = [...this.#upToDate]
+    this.#upToDate.clear()
+    for (const session of behind) this.serve(session)
+  }
+
+  /** Whether all who are up to date have got it. */
+  #isShown(batch: readonly Delivery[], endings: readonly BatchEnd[]): boolean {
+    // Of those who have come meanwhile it may not be known what they are told.
+    for (const session of this.#upToDate) {
+      if (endings.every((ending) => ending.isKnownTo(session))) continue
+      this.#upToDate.delete(session)
+      this.serve(session)
+    }
+    try {
+      show(batch, endings, this.#upToDate)
+      return true
+    } catch (err) {
+      const { config, logger } = this.#space
+      logger.error({ space: config.name, err }, 'streams of events have to read the log again')
+      return false
+    }
+  }
+
+  /** An event tells of all of its turn so far: that may be a thousand times what has ended it [MEUP-7.8]. */
+  #charge(rateLimitKey: string, { size }: BatchEnd): void {
+    const { rates, clock } = this.#space
+    const { characters, decisions, folded } = size
+    const all = characters + decisions * decisionCharacters + folded * foldedCharacters
+    rates.chargeView(rateLimitKey, all, clock.now())
+  }
+
+  #leave(session: Session): void {
+    this.#open.delete(session)
+    this.#upToDate.delete(session)
+  }
+
+  /** Who misses it reads the log. */
+  #forget(): void {
+    this.#waiting = []
+    this.#bytes = 0
+  }
+
+  /** What waits of the log up to here. */
+  #take(through: number): Delivery[] {
+    const first = this.#waiting.findIndex(({ entry }) => entry.seq > through)
+    const batch = this.#waiting.splice(0, first === -1 ? this.#waiting.length : first)
+    for (const { entry } of batch) this.#bytes -= entry.body.length
+    return batch
+  }
+
+  async #serve(session: Session, told: number | undefined): Promise<void> {
+    if (told !== undefined) await this.#serveRest(session, told)
+    while (!session.isGone()) {
+      const { position } = session
+      if (position >= this.#shown) {
+        this.#upToDate.add(session)
+        this.#turns.indexer.poke()
+        return
+      }
+      const range = { after: position, before: this.#shown + 1 }
+      for await (const rows of this.#space.reads.slices(session, range)) {
+        if (!(await this.#serveRows(session, rows))) break
+      }
+      if (session.position > position || session.isGone()) continue
+      session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
+    }
+  }
+
+  /** Whether they were served: not where one is missing. */
+  async #serveRows(session: Session, rows: readonly Row[]): Promise<boolean> {
+    const after = session.position
+    if (rows[0]?.seq !== after + 1) return false
+    const endings = await this.#endings(after, rows.at(-1)?.seq ?? after, [session])
+    for (const ending of endings) this.#charge(session.rateLimitKey, ending)
+    for (const portion of portionsOf(rows)) {
+      const seqs = new Set(portion.map(({ seq }) => seq))
+      const batch = portion.map((row) => this.#space.deliveryOf(row))
+      show(
+        batch,
+        endings.filter(({ seq }) => seqs.has(seq)),
+        [session],
+      )
+      await session.connection.drained()
+      await turn()
+    }
+    return true
+  }
+
+  /** What may have ended after `after`, up to `through`, as these sessions are told of it. */
+  async #endings(after: number, through: number, sessions: readonly Session[]): Promise<BatchEnd[]> {
+    const index = await this.#turns.indexer.reach(through)
+    const ended = index.ended(after, through)
+    const byTurn = new Map<number, Ended[]>()
+    for (const each of ended) byTurn.set(each.turn.turn, [...(byTurn.get(each.turn.turn) ?? []), each])
+    const endings = new Map<Ended, BatchEnd>()
+    for (const [first, ...others] of byTurn.values()) {
+      if (first === undefined) continue
+      const told = await this.#turns.folded.events(index, first.turn, { after, through }, sessions)
+      endings.set(first, new BatchEnd(first, told))
+      for (const each of others) endings.set(each, new BatchEnd(each, told, false))
+    }
+    return ended.flatMap((each) => endings.get(each) ?? [])
+  }
+
+  async #serveRest(session: Session, told: number): Promise<void> {
+    const { position } = session
+    showRest(await this.#endings(position - 1, position, [session]), told, session)
+  }
+}
+
+/** Shows feeds a part of the log, and after each envelope what it ended [MEUP-11.11]. */
+function show(batch: readonly Delivery[], endings: readonly BatchEnd[], sessions: Iterable<Session>): void {
+  const ended = new Map<number, BatchEnd[]>()
+  for (const ending of endings) ended.set(ending.seq, [...(ended.get(ending.seq) ?? []), ending])
+  let plain: Delivery[] = []
+  for (const delivery of batch) {
+    const here = ended.get(delivery.entry.seq)
+    if (here === undefined) {
+      plain.push(delivery)
+      continue
+    }
+    broadcast(plain, sessions, isAnyone)
+    showWithEndings(delivery, here, sessions)
+    plain = []
+  }
+  broadcast(plain, sessions, isAnyone)
+}
+
+/** Tells a feed, which has the envelope, what came after its first `told` endings. */
+function showRest(endings: readonly BatchEnd[], told: number, session: Session): void {
+  const all = endings.flatMap((ending) => ending.messageFor(session) ?? [])
+  const rest = all.map((message, index) => (index < told ? undefined : message))
+  const messages = inPlace([undefined, ...rest])
+  if (messages.length > 0) session.send({ messages })
+}
+
+const isAnyone = (): boolean => true
+
+function showWithEndings(
+  delivery: Delivery,
+  endings: readonly BatchEnd[],
+  sessions: Iterable<Session>,
+): void {
+  const { entry, audience } = delivery
+  const isForAll = audience === undefined && endings.every((ending) => ending.isForAll)
+  const batches = new Map<string, OutboundBatch>()
+  for (const session of sessions) {
+    if (session.position >= entry.seq) continue
+    const outboundBatch = batches.get(session.group) ?? createBatchFor(session, delivery, endings)
+    if (isForAll) batches.set(session.group, outboundBatch)
+    session.position = entry.seq
+    if (outboundBatch.messages.length > 0) session.send(outboundBatch)
+  }
+}
+
+function createBatchFor(
+  session: Session,
+  { entry, audience, message }: Delivery,
+  endings: readonly BatchEnd[],
+): OutboundBatch {
+  const isShown = mayRead(session, audience) && session.selection.includes(entry)
+  const messages = endings.flatMap((ending) => ending.messageFor(session) ?? [])
+  return { messages: inPlace([isShown ? message : undefined, ...messages]) }
+}
+
+/**
+ * An envelope and what it ended have one seq, which stands for all of them: whoever resumes after it has got everything.
+ * The id of each but the last tells its place among them as well, so that a cut between them loses and repeats nothing.
+ */
+function inPlace(messages: readonly (Message | undefined)[]): Message[] {
+  const last = messages.findLast((message) => message !== undefined)
+  return messages.flatMap((message, place) => {
+    if (message === undefined || message === last) return message ?? []
+    const { text, seq, name } = message
+    return { text, ...(seq !== undefined && { seq }), ...(name && { name }), id: `${seq}.${place}` }
+  })
+}
+
+/** An envelope that may have ended a batch of calls, on its way to the feeds [MEUP-11.11]. */
+class BatchEnd {
+  /** Of the envelope. */
+  readonly seq: number
+  readonly agent: string
+  /** Whether all who are told are told the same. */
+  readonly isForAll: boolean
+  readonly #told: TurnEvents
+  readonly #folded: number
+  readonly #messages = new Map<TurnEvent, Message>()
+
+  /** `isFirst`: of those that are told together. */
+  constructor({ seq, turn }: Ended, told: TurnEvents, isFirst = true) {
+    this.seq = seq
+    this.agent = turn.agent
+    this.#told = told
+    this.#folded = isFirst ? told.folded : 0
+    this.isForAll = told.audiences.length === 0
+  }
+
+  /** Whether it is known what this feed is told. */
+  isKnownTo(session: Session): boolean {
+    return this.#told.events.has(kindOf(session, this.#told.audiences))
+  }
+
+  /** Characters of the rationales of what is told, how many there are, and what had to be folded for that. */
+  get size(): { readonly decisions: number; readonly characters: number; readonly folded: number } {
+    const told = [...this.#told.events.values()].flat().filter(({ seq }) => seq === this.seq)
+    const decisions = told.flatMap(({ event }): { readonly rationale: string }[] => [...event.tool_decisions])
+    const characters = decisions.reduce((sum, { rationale }) => sum + rationale.length, 0)
+    return { decisions: decisions.length, characters, folded: this.#folded }
+  }
+
+  /** What a feed is told: nothing where it may read, or has asked for, none of the calls. */
+  messageFor(session: Session): Message | undefined {
+    const events = this.#told.events.get(kindOf(session, this.#told.audiences)) ?? []
+    const told = events.find(({ seq }) => seq === this.seq)
+    const isAsked: MayRead = (said) => session.selection.includesCall({ ...said, from: this.agent })
+    if (told === undefined || !told.said.some(isAsked)) return undefined
+    const known = this.#messages.get(told)
+    if (known !== undefined) return known
+    const { event, seq } = told
+    const message = { text: Buffer.from(JSON.stringify(event)), seq, name: event.type }
+    this.#messages.set(told, message)
+    return message
+  }
+}

@@ -1,0 +1,96 @@
+import { type CommandServerOptions, startCommandServer } from './command-server.js'
+import { describeFailure, isUnknownAddress } from './failures.js'
+import { httpTransport } from './http-transport.js'
+import { type McpRelay, type OnNotification, openRelay, type ServerOptions } from './relay.js'
+
+export type McpServerOptions = CommandServerOptions | RemoteServerOptions
+
+/** Starts an MCP server by its command, or connects to the one at its address. Rejects with an error naming it. */
+export async function startMcpServer(
+  options: McpServerOptions,
+  onNotification?: OnNotification,
+): Promise<McpRelay> {
+  options.signal?.throwIfAborted()
+  return 'url' in options
+    ? connectRemoteServer(options, onNotification)
+    : startCommandServer(options, onNotification)
+}
+
+interface RemoteServerOptions extends ServerOptions {
+  /** Where the server speaks MCP over Streamable HTTP. */
+  readonly url: string
+  /** Sent with each request, and never told to anyone else. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Opens a conversation with a server elsewhere. Rejects with an error naming it. */
+async function connectRemoteServer(
+  options: RemoteServerOptions,
+  onNotification?: OnNotification,
+): Promise<McpRelay> {
+  const { name, url: address, headers = {}, startTimeoutMs = 60_000, signal } = options
+  const url = readAddress(name, address)
+  checkHeaders(name, headers)
+  const transport = httpTransport({ url, headers, handshakeTimeoutMs: startTimeoutMs })
+  const onWarning = (message: string) => options.log?.(message)
+  try {
+    return await openRelay({
+      name,
+      transport,
+      mode: 'auto',
+      startTimeoutMs,
+      signal,
+      onNotification,
+      onWarning,
+    })
+  } catch (error) {
+    await transport.close()
+    const place = `${url.origin}${url.pathname}` // The rest of an address may be a secret.
+    const isOlder = isUnknownAddress(error) && (await speaksHttpSse(url, headers))
+    const reason = isOlder ? olderTransport : describeFailure(error)
+    throw new Error(`the tool server "${name}" at ${place} is not available: it ${reason}`)
+  }
+}
+
+/** Milliseconds in which a server of before Streamable HTTP begins its stream. */
+const probeMs = 3000
+const olderTransport =
+  'speaks the older HTTP+SSE transport of revision 2024-11-05, which is not supported; ask for its address for Streamable HTTP'
+
+/** Such servers give out a stream of events where they should take a message. */
+async function speaksHttpSse(url: URL, headers: Readonly<Record<string, string>>): Promise<boolean> {
+  const abort = new AbortController()
+  const timer = setTimeout(() => abort.abort(), probeMs)
+  try {
+    const accept = { ...headers, accept: 'text/event-stream' }
+    const response = await fetch(url, { headers: accept, redirect: 'manual', signal: abort.signal })
+    return response.ok && response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+    abort.abort()
+  }
+}
+
+function readAddress(name: string, address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(`the tool server "${name}" needs an address such as https://tools.example/mcp`)
+  }
+  if (url.username || url.password) {
+    throw new TypeError(`the address of the tool server "${name}" holds a password; give it in a header`)
+  }
+  return url
+}
+
+/** The error of the platform would quote what it refuses. */
+function checkHeaders(name: string, headers: Readonly<Record<string, string>>): void {
+  for (const [header, value] of Object.entries(headers)) {
+    try {
+      new Headers().set(header, value)
+    } catch {
+      throw new TypeError(`the header ${header} for the tool server "${name}" holds what no header can`)
+    }
+  }
+}

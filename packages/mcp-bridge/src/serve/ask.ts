@@ -1,0 +1,127 @@
+import { ProtocolError } from '@meup/agent-sdk'
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { applyDecision, createForm } from './elicitation.js'
+import type { Question, TimedAnswer } from './questions.js'
+import { turnEndedAt } from './resources.js'
+import type { QuestionState, SpaceService } from './service.js'
+import { addressees, message } from './speech.js'
+import {
+  addTool,
+  createProgressReporter,
+  describeTool,
+  formatError,
+  textResult,
+  timeoutSeconds,
+} from './tool.js'
+
+interface AskArgs {
+  readonly message: string
+  readonly to?: readonly string[]
+  readonly timeout_seconds?: number
+}
+
+const defaultSeconds = 300
+
+const asking = describeTool<AskArgs>({
+  title: 'Ask and wait for the answer',
+  description:
+    'Says something in the space and waits for the first answer. What is thought about it meanwhile is told as progress. The result names the resources that say how the answer came about.',
+  input: { message, to: addressees, timeout_seconds: timeoutSeconds(defaultSeconds) },
+  required: ['message'],
+  annotations: { openWorldHint: true, destructiveHint: false },
+})
+
+/** `mayInterrupt`: whether the user of this client can be asked to decide proposals during the call. */
+export function addAsk(
+  server: McpServer,
+  service: SpaceService,
+  mayInterrupt: (context: ServerContext) => boolean,
+): void {
+  addTool(server, 'ask', asking, async (args, context) => {
+    const question = await getQuestion(service, args, context)
+    const report = createProgressReporter(context, service.log)
+    let thoughts = 0
+    question.listener = report && ((thought) => report({ progress: ++thoughts, message: thought }))
+    const { signal } = context.mcpReq
+    const cancel = (): void => question.cancel('the asker has cancelled it')
+    signal.addEventListener('abort', cancel)
+    if (signal.aborted) cancel()
+    try {
+      const interruption = mayInterrupt(context) && (await getInterruption(service, question, context))
+      return interruption || (await createAskResult(service, await question.answer))
+    } finally {
+      signal.removeEventListener('abort', cancel)
+      question.listener = undefined
+    }
+  })
+}
+
+/** A new question, or the one that the client resumes, with the decisions of its user. */
+async function getQuestion(
+  service: SpaceService,
+  { message: text, to, timeout_seconds: seconds = defaultSeconds }: AskArgs,
+  { mcpReq }: ServerContext,
+): Promise<Question> {
+  const { questions, approvals } = service
+  const state = mcpReq.requestState<QuestionState>()
+  if (state === undefined) {
+    const seen = approvals.list().map(({ id }) => id)
+    return questions.ask(text, { timeoutMs: 1000 * seconds, seen, ...(to && { to }) })
+  }
+  const question = questions.get(state.question)
+  if (question === undefined) {
+    throw new ProtocolError('not_found', 'the question is long forgotten; ask it again')
+  }
+  for (const id of Object.keys(mcpReq.inputResponses ?? {})) {
+    const response = inputResponse(mcpReq.inputResponses, id)
+    if (response.kind === 'elicit' && response.action === 'accept')
+      applyDecision(service, id, response.content)
+  }
+  return question
+}
+
+/** A form for a proposal that arrives before the answer. The client calls again with the filled form. */
+async function getInterruption(
+  { approvals, stateCodec }: SpaceService,
+  question: Question,
+  context: ServerContext,
+): Promise<InputRequiredResult | undefined> {
+  const { signal } = context.mcpReq
+  const enough = new AbortController()
+  const answered = question.answer.then(
+    () => undefined,
+    () => undefined,
+  )
+  const proposed = approvals.next(question.seen, AbortSignal.any([signal, enough.signal]))
+  const proposal = await Promise.race([answered, proposed])
+  enough.abort()
+  if (proposal === undefined) return undefined
+  question.seen.add(proposal.id)
+  const form = createForm(proposal, approvals.mayReject(proposal.id))
+  return inputRequired({
+    inputRequests: { [proposal.id]: inputRequired.elicit(form) },
+    requestState: await stateCodec.mint({ question: question.id }, context),
+  })
+}
+
+async function createAskResult(
+  { space, reading, uris, log }: SpaceService,
+  { id, from, text, ts }: TimedAnswer,
+): Promise<CallToolResult> {
+  const turn = await turnEndedAt(reading, space.welcome.space.id, from, ts).catch((error: unknown) => {
+    log(`the turn of the answer ${id} is not known: ${formatError(error)}`)
+    return undefined
+  })
+  const answer = { id, from, text }
+  if (turn === undefined) return textResult([text], answer)
+  const [reasoning, audit] = [uris.reasoning(from, turn), uris.turnAudit(from, turn)]
+  const where = `from ${from}; resources: ${reasoning} (why which tools), ${audit} (step by step)`
+  return textResult([text, where], { ...answer, turn, reasoning, audit })
+}

@@ -1,0 +1,151 @@
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import {
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  type McpServer,
+  originValidationResponse,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import { createLegacyServer, createSpaceServer } from './create-server.js'
+import { openSpaceService, type ServedSpace } from './service.js'
+import type { Serving } from './stdio.js'
+
+export interface HttpServing extends Serving {
+  /** The Streamable HTTP endpoint, such as `http://127.0.0.1:8081/mcp`. */
+  readonly url: string
+}
+
+export interface HttpOptions {
+  /** 0 = any free port. */
+  readonly port: number
+  /** Required as `Authorization: Bearer <token>`; not the participant's own token. */
+  readonly token: string
+}
+
+/** Loopback only. Other machines need an authenticating proxy. */
+const host = '127.0.0.1'
+
+/** Serves a space over Streamable HTTP to local programs with the token. Rejects when it cannot listen. */
+export async function serveSpaceOverHttp(
+  served: ServedSpace,
+  { port, token }: HttpOptions,
+): Promise<HttpServing> {
+  const service = openSpaceService(served)
+  const sessions = new Sessions(() => createLegacyServer(service))
+  const modern = createMcpHandler(() => createSpaceServer(service, 'modern'), {
+    legacy: 'reject',
+    onerror: (error) => service.log(`MCP: ${error.message}`),
+  })
+  // Servers live for one request here; the handler sends notifications.
+  service.changes.listen((uri) => modern.notify.resourceUpdated(uri))
+  const http = createServer(
+    getRequestListener(async (request) => {
+      const refusal = checkRequest(request, token)
+      if (refusal !== undefined) return refusal
+      return (await isLegacyRequest(request)) ? sessions.handle(request) : modern.fetch(request)
+    }),
+  )
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', reject)
+    http.listen(port, host, resolve)
+  })
+  const { port: bound } = http.address() as AddressInfo
+  return {
+    url: `http://${host}:${bound}${path}`,
+    ended: service.space.closed(),
+    async close() {
+      const closed = new Promise((resolve) => http.close(resolve))
+      await Promise.all([sessions.close(), modern.close()])
+      await service.close()
+      http.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** The only path. */
+const path = '/mcp'
+
+/**
+ * Who is not let in is told why. A page elsewhere cannot come in by a name that it has pointed at this machine, and no
+ * other program on this machine without the token.
+ */
+function checkRequest(request: Request, token: string): Response | undefined {
+  const foreign =
+    hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
+    originValidationResponse(request, localhostAllowedOrigins())
+  if (foreign !== undefined) return foreign
+  if (new URL(request.url).pathname !== path) return refuse(404, `there is only ${path} here`)
+  const [, given = ''] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
+  if (isSame(given, token)) return undefined
+  // After a 401, MCP clients would look for OAuth and report its absence instead.
+  return refuse(403, 'this server has no OAuth: send its token as Authorization: Bearer <token>')
+}
+
+/** Digests have equal length, so the comparison leaks nothing. */
+const isSame = (given: string, token: string): boolean => timingSafeEqual(digest(given), digest(token))
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+function refuse(status: number, message: string): Response {
+  const body = { jsonrpc: '2.0', id: null, error: { code: -32_000, message } }
+  return Response.json(body, { status })
+}
+
+type Transport = WebStandardStreamableHTTPServerTransport
+
+/** Beyond this the sessions idle for longest are closed: clients may leave without notice. */
+const maxSessions = 100
+
+/** Sessions of Streamable HTTP up to revision 2025-11-25. The server can send requests over them. */
+class Sessions {
+  readonly #create: () => McpServer
+  /** In order of last use. */
+  readonly #open = new Map<string, Transport>()
+
+  constructor(create: () => McpServer) {
+    this.#create = create
+  }
+
+  async handle(request: Request): Promise<Response> {
+    const id = request.headers.get('mcp-session-id')
+    if (id === null) return this.#begin(request)
+    const known = this.#open.get(id)
+    if (known === undefined) return refuse(404, 'there is no such session; begin another one')
+    this.#open.delete(id)
+    this.#open.set(id, known)
+    return known.handleRequest(request)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((transport) => transport.close()))
+  }
+
+  async #begin(request: Request): Promise<Response> {
+    const transport: Transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => this.#keep(id, transport),
+    })
+    const server = this.#create()
+    await server.connect(transport)
+    const response = await transport.handleRequest(request)
+    if (transport.sessionId === undefined) await server.close() // It was no greeting, and is refused.
+    return response
+  }
+
+  #keep(id: string, transport: Transport): void {
+    const closed = transport.onclose
+    transport.onclose = () => {
+      this.#open.delete(id)
+      closed?.()
+    }
+    this.#open.set(id, transport)
+    const [idle] = this.#open.values()
+    if (this.#open.size > maxSessions) void idle?.close()
+  }
+}

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import type { SpaceClient } from '@meup/agent-sdk'
+import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
+import { Approvals } from './approvals.js'
+import { Changes, createUris, type Uris } from './changes.js'
+import { Questions } from './questions.js'
+
+export type Query = Readonly<Record<string, string>>
+
+/**
+ * The views of a space that its gateway gives over HTTP to the participant who is served. `path` is below that of the
+ * space, such as `turns`. Both reject with `ProtocolError` when the gateway refuses, `ConnectionError` when none answers.
+ */
+export interface SpaceReading {
+  json<Answer>(path: string, query: Query): Promise<Answer>
+  text(path: string, query: Query): Promise<string>
+}
+
+/** A participant whose connection and rights all MCP clients share. */
+export interface ServedSpace {
+  /** Its client; closed when the service ends. */
+  readonly space: SpaceClient
+  readonly reading: SpaceReading
+  /** Receives non-fatal errors, a line each. */
+  readonly log?: (line: string) => void
+  /** Milliseconds between notifications about one resource; default 250. */
+  readonly throttleMs?: number
+}
+
+/** Identifies the question that a client resumes. */
+export interface QuestionState {
+  readonly question: string
+}
+
+/** The state that all MCP clients of one space share. */
+export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'reading' | 'log'>> {
+  readonly uris: Uris
+  readonly questions: Questions
+  readonly approvals: Approvals
+  readonly changes: Changes
+  /** Signs the state that clients send back. */
+  readonly stateCodec: RequestStateCodec<QuestionState>
+  /** Cancels open questions, then closes the client. */
+  close(): Promise<void>
+}
+
+const keyBytes = 32
+/** How long somebody may take to fill in a form. */
+const ttlSeconds = 24 * 60 * 60
+
+export function openSpaceService({ space, reading, log = () => {}, throttleMs }: ServedSpace): SpaceService {
+  const uris = createUris(space.welcome.space.id)
+  const questions = new Questions(space)
+  return {
+    ...{ space, reading, log, uris, questions },
+    approvals: new Approvals(space),
+    changes: new Changes(space, uris, throttleMs),
+    stateCodec: createRequestStateCodec<QuestionState>({ key: randomBytes(keyBytes), ttlSeconds }),
+    async close() {
+      await questions.close('the asker has gone')
+      space.close()
+    },
+  }
+}

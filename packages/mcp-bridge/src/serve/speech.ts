@@ -1,0 +1,71 @@
+import { ConnectionError } from '@meup/agent-sdk'
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
+import type { SpaceService } from './service.js'
+import { addTool, dataResult, describeTool, participantId, textResult } from './tool.js'
+
+interface SendArgs {
+  readonly message: string
+  readonly to?: readonly string[]
+  readonly reply_to?: string
+}
+
+/** Milliseconds to wait for the acknowledgement, including reconnects. */
+const sendTimeoutMs = 60_000
+
+export const message = { type: 'string', minLength: 1, description: 'what to say' }
+export const addressees = {
+  type: 'array',
+  items: participantId,
+  minItems: 1,
+  maxItems: 64,
+  description: 'who alone gets it; default: everybody in the space',
+}
+
+const sending = describeTool<SendArgs>({
+  title: 'Say something',
+  description:
+    'Says something in the space and does not wait for an answer; the transcript has what is said.',
+  input: {
+    message,
+    to: addressees,
+    reply_to: { type: 'string', description: 'id of the message that this answers' },
+  },
+  required: ['message'],
+  annotations: { openWorldHint: true, destructiveHint: false },
+})
+
+const people = describeTool({
+  title: 'Who is in the space',
+  description: 'Lists who belongs to the space, whether they are there now, and what each may do.',
+  annotations: { readOnlyHint: true },
+})
+
+export function addSpeech(server: McpServer, { space }: SpaceService): void {
+  addTool(
+    server,
+    'send',
+    sending,
+    async ({ message: text, to, reply_to: correlationId }, { mcpReq }): Promise<CallToolResult> => {
+      const sent = space.chat(text, {
+        ...(to && { to }),
+        ...(correlationId !== undefined && { correlationId }),
+      })
+      const { id, seq } = await withTimeout(sent, mcpReq.signal)
+      return textResult([`said as ${space.id}, seq ${seq}, id ${id}`], { id, seq })
+    },
+  )
+  addTool(server, 'list_participants', people, async () =>
+    dataResult({ you: space.id, participants: space.participants }),
+  )
+}
+
+/** A timeout does not stop the message: it is sent after a reconnect. */
+function withTimeout<Value>(sending: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const giveUp = AbortSignal.any([signal, AbortSignal.timeout(sendTimeoutMs)])
+    const late =
+      'the space has not taken it yet, and still may; look at the transcript before you say it again'
+    giveUp.addEventListener('abort', () => reject(new ConnectionError('timeout', late)), { once: true })
+    sending.then(resolve, reject)
+  })
+}

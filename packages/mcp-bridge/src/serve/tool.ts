@@ -1,0 +1,161 @@
+import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
+import type { McpRequestPayload } from '@meup/protocol'
+import {
+  type CallToolResult,
+  fromJsonSchema,
+  type InputRequiredResult,
+  isCallToolResult,
+  type LoggingLevel,
+  type McpServer,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+  type ToolAnnotations,
+} from '@modelcontextprotocol/server'
+
+type Outcome = CallToolResult | InputRequiredResult
+
+interface ToolSpec {
+  readonly title: string
+  readonly description: string
+  /** JSON Schemas of the arguments. */
+  readonly input?: Readonly<Record<string, object>>
+  readonly required?: readonly string[]
+  readonly annotations?: ToolAnnotations
+}
+
+/** The description of a tool. Create it once: its schema is compiled. */
+type Described<Args> = Omit<ToolSpec, 'input' | 'required'> & {
+  readonly inputSchema: StandardSchemaWithJSON<Args, Args>
+}
+
+export function describeTool<Args = Record<string, never>>({
+  input = {},
+  required = [],
+  ...spec
+}: ToolSpec): Described<Args> {
+  const inputSchema = fromJsonSchema<Args>({
+    type: 'object',
+    properties: input,
+    required: [...required],
+    additionalProperties: false,
+  })
+  return { ...spec, inputSchema }
+}
+
+/** Registers a tool. Errors of its handler become results that say what to do. */
+export function addTool<Args>(
+  server: McpServer,
+  name: string,
+  described: Described<Args>,
+  handle: (args: Args, context: ServerContext) => Promise<Outcome>,
+): void {
+  server.registerTool(name, described, async (args, context) => {
+    try {
+      return await handle(args as Args, context)
+    } catch (error) {
+      return failureResult(error)
+    }
+  })
+}
+
+/** A value as structured content and as JSON text. */
+export const dataResult = (data: Record<string, unknown>): CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(data, null, 2) }],
+  structuredContent: data,
+})
+
+export const textResult = (texts: readonly string[], data: Record<string, unknown>): CallToolResult => ({
+  content: texts.map((text) => ({ type: 'text', text })),
+  structuredContent: data,
+})
+
+/**
+ * What a participant gave back as the result of a tool, as it stands; what this client could not read as data. It is a
+ * result and nothing else: no participant may have this server ask the user for something.
+ */
+export function relayedResult({ resultType: _, ...result }: Record<string, unknown>): CallToolResult {
+  return Array.isArray(result.content) && isCallToolResult(result) ? result : dataResult(result)
+}
+
+export const participantId = { type: 'string', minLength: 1, description: 'id of a participant' }
+
+export const timeoutSeconds = (fallback: number) => ({
+  type: 'number',
+  exclusiveMinimum: 0,
+  maximum: 86_400,
+  description: `how long to wait, in seconds; default ${fallback}`,
+})
+
+interface Failure {
+  /** Code of the error, or the state of the proposal. */
+  readonly code: string
+  /** What happened and what to do. */
+  readonly message: string
+}
+
+function describeError(error: unknown): Failure {
+  if (error instanceof ProtocolError) return { code: error.code, message: error.message }
+  if (error instanceof ConnectionError) {
+    return { code: error.code, message: `${error.message}; ${error.hint}` }
+  }
+  if (error instanceof ProposalError) return { code: error.outcome.state, message: error.message }
+  if (error instanceof ToolError) return { code: 'tool_failed', message: `the tool failed: ${error.message}` }
+  return { code: 'internal', message: error instanceof Error ? error.message : String(error) }
+}
+
+export const formatError = (error: unknown): string => {
+  const { code, message } = describeError(error)
+  return `${message} (${code})`
+}
+
+/** An error as the result of a tool, for models to read. */
+const failureResult = (error: unknown): CallToolResult => ({
+  isError: true,
+  content: [{ type: 'text', text: formatError(error) }],
+  structuredContent: { ...describeError(error) },
+})
+
+interface Report {
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
+/** Reports progress to the client; `undefined` if it did not ask for progress. */
+export function createProgressReporter(
+  { mcpReq }: ServerContext,
+  log: (line: string) => void,
+): ((report: Report) => void) | undefined {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined) return undefined
+  return (report) => {
+    mcpReq
+      .notify({ method: 'notifications/progress', params: { progressToken, ...report } })
+      .catch((error: Error) => log(`progress could not be told: ${error.message}`))
+  }
+}
+
+const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+])
+
+/** Forwards log messages about a call, from the level that the client has set. */
+export function createLogForwarder(
+  { mcpReq }: ServerContext,
+  log: (line: string) => void,
+): (notification: McpRequestPayload) => void {
+  return ({ method, params = {} }) => {
+    const { level, data, logger } = params
+    if (method !== 'notifications/message' || !levels.has(level)) return
+    mcpReq
+      .log(level as LoggingLevel, data, typeof logger === 'string' ? logger : undefined)
+      .catch((error: Error) => log(`a log message could not be told: ${error.message}`))
+  }
+}

@@ -1,0 +1,57 @@
+/** Milliseconds between two deliveries in a hidden page. */
+const hiddenPageMs = 250
+/** Values per delivery, so that a long replay does not block the page. */
+const maxBatch = 2000
+
+/** Collects values and delivers them once per frame. */
+export class Batches<Value> {
+  readonly #give: (batch: readonly Value[]) => void
+  #waiting: Value[] = []
+  #isScheduled = false
+  #drained: (() => void)[] = []
+
+  constructor(give: (batch: readonly Value[]) => void) {
+    this.#give = give
+  }
+
+  add(value: Value): void {
+    this.#waiting.push(value)
+    this.#schedule()
+  }
+
+  clear(): void {
+    this.#waiting = []
+  }
+
+  /** Resolves when everything added so far has been delivered. */
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drained.push(resolve)
+      this.#schedule()
+    })
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    const give = (): void => {
+      this.#isScheduled = false
+      const batch = this.#waiting.splice(0, maxBatch)
+      if (batch.length > 0) this.#give(batch)
+      if (this.#waiting.length > 0) this.#schedule()
+      else for (const resolve of this.#drained.splice(0)) resolve()
+    }
+    requestFrame(give, hiddenPageMs)
+  }
+}
+
+/** Runs a callback with the next frame; after `hiddenMs` in a hidden page, which has no frames. */
+export function requestFrame(callback: () => void, hiddenMs: number): void {
+  if (document.hidden) setTimeout(callback, hiddenMs)
+  else requestAnimationFrame(callback)
+}
+
+export const nextFrame = (): Promise<void> => new Promise((resolve) => requestFrame(resolve, hiddenFrameMs))
+
+/** Milliseconds between two steps of background work in a hidden page. */
+const hiddenFrameMs = 50

@@ -1,0 +1,96 @@
+import type { WelcomePayload } from '@meup/protocol'
+import { type Cut, isCutAway, isCutting, nothingCut, toSubscribePayload } from '../model/index.js'
+import type { SessionHandle } from './history.js'
+import { formatError } from './http.js'
+
+/** What the gateway suppresses at the reader's request, and how it is fetched again [MEUP-9.1]. */
+export class Subscription {
+  cut: Cut = nothingCut
+  readonly #session: SessionHandle
+  /** Last seq before anything was cut that still may be missing. */
+  #wholeUntil = 0
+  /** What the gateway had counted when the cut began, and what it counted on connections before this one. */
+  #before = { envelopes: 0, bytes: 0 }
+  #carried = { envelopes: 0, bytes: 0 }
+  #counted = { envelopes: 0, bytes: 0 }
+  /** What this reader had not received anyway. */
+  #notPermitted = 0
+
+  constructor(session: SessionHandle) {
+    this.#session = session
+  }
+
+  /** Envelopes and bytes that were kept back since the cut began [MEUP-9.4]. */
+  get saved(): { readonly envelopes: number; readonly bytes: number } {
+    const sum = (name: 'envelopes' | 'bytes'): number =>
+      this.#carried[name] + this.#counted[name] - this.#before[name]
+    return { envelopes: sum('envelopes'), bytes: sum('bytes') }
+  }
+
+  /** Of the envelopes that were not received, how many this reader does not want, and how many are for others. */
+  get missing(): { readonly cut: number; readonly notPermitted: number } {
+    const missing = this.#session.present.log.missing
+    if (!isCutting(this.cut)) return { cut: 0, notPermitted: missing }
+    const notPermitted = Math.min(this.#notPermitted, missing)
+    return { cut: missing - notPermitted, notPermitted }
+  }
+
+  /** Changes the subscription and fetches what is no longer suppressed. Rejects if the gateway refuses. */
+  async change(next: Cut): Promise<void> {
+    const client = this.#session.client
+    if (client === undefined || JSON.stringify(next) === JSON.stringify(this.cut)) return
+    if (!isCutting(this.cut)) this.#begin()
+    const { space } = await client.subscribe(toSubscribePayload(next))
+    this.cut = next
+    this.#session.onChange()
+    const asked = { after: this.#wholeUntil, before: space.head + 1 }
+    await this.#session.fetchMissing(
+      () => asked,
+      (envelope) => !isCutAway(envelope, next, client.id),
+    )
+    if (!isCutting(this.cut)) this.#begin()
+    this.#session.onChange()
+  }
+
+  /** Subscribes again without a change: the gateway answers with how much it has suppressed. */
+  async poll(): Promise<void> {
+    const client = this.#session.client
+    if (client === undefined || !isCutting(this.cut)) return
+    try {
+      await this.#fetchEnds(await client.subscribe(toSubscribePayload(this.cut)))
+    } catch (error) {
+      this.#session.setNotice(formatError(error))
+    }
+  }
+
+  /** `isFresh`: of a new connection, whose counts begin anew. */
+  onWelcome({ subscription }: WelcomePayload, isFresh: boolean): void {
+    if (isFresh) {
+      this.#carried = this.saved
+      this.#before = { envelopes: 0, bytes: 0 }
+    }
+    this.#counted = subscription.suppressed
+  }
+
+  /** Another log than before. */
+  onLogLost(): void {
+    this.#begin()
+    this.#wholeUntil = 0
+  }
+
+  #begin(): void {
+    this.#wholeUntil = this.#session.present.log.last
+    this.#notPermitted = this.#session.present.log.missing
+    this.#carried = { envelopes: 0, bytes: 0 }
+    this.#before = this.#counted
+  }
+
+  /** Fetches the ends of runs whose conclusions were suppressed. */
+  async #fetchEnds({ contexts }: WelcomePayload): Promise<void> {
+    const open = new Set(contexts.map(({ context }) => context))
+    for (const context of [...this.#session.present.runs.keys()]) {
+      if (open.has(context)) continue
+      await this.#session.fetchMissing(() => ({ context, reasoning: 'boundaries' }))
+    }
+  }
+}

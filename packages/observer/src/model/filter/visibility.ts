@@ -1,0 +1,56 @@
+import {
+  contextParent,
+  type Detail,
+  type Envelope,
+  type Hiding,
+  isShown,
+  Kind,
+  namespaceOf,
+  type SubscribePayload,
+} from '@meup/protocol'
+
+/** What the gateway is asked not to send. */
+export interface Cut {
+  /** How much of others' thoughts is sent. */
+  readonly detail: Detail
+  /** Of these nothing but messages and tool calls. */
+  readonly from: readonly string[]
+  /** Of these contexts, and what is below them, nothing but tool calls. */
+  readonly contexts: readonly string[]
+}
+
+export const nothingCut: Cut = { detail: 'full', from: [], contexts: [] }
+
+export const isCutting = ({ detail, from, contexts }: Cut): boolean =>
+  detail !== 'full' || from.length > 0 || contexts.length > 0
+
+/** The subscription that makes the gateway cut it [MEUP-9.1]. */
+export const toSubscribePayload = ({ detail, from, contexts }: Cut): SubscribePayload => ({
+  reasoning: detail,
+  ...(from.length > 0 && { from: from.map((id) => `!${id}`) }),
+  ...(contexts.length > 0 && { excludeContexts: [...contexts] }),
+})
+
+/** Namespaces that no subscription cuts [MEUP-8.3]. */
+const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
+
+/** Whether the gateway suppresses this envelope for the reader `me`. */
+export function isCutAway(envelope: Envelope, { detail, from, contexts }: Cut, me: string): boolean {
+  const { kind, context, to } = envelope
+  if (uncut.has(namespaceOf(kind)) || envelope.from === me || to?.includes(me)) return false
+  if (kind === Kind.chat && context === undefined) return false
+  if (!isShown(detail, envelope) || from.includes(envelope.from)) return true
+  for (let at = context; at !== undefined; at = contextParent(at)) if (contexts.includes(at)) return true
+  return false
+}
+
+/** The list with this in it, or without. */
+export const toggled = (list: readonly string[], item: string): readonly string[] =>
+  list.includes(item) ? list.filter((each) => each !== item) : [...list, item]
+
+/** Whether all thoughts of a run are hidden, not its owner's alone [MEUP-9.6]. */
+export const isAllHidden = ({ owner, hiddenBy = [] }: Hiding): boolean => hiddenBy.some((id) => id !== owner)
+
+/** Whether the flag is set that this participant would move: the owner's is its own, that of all others is one. */
+export const hasHidden = ({ owner, hiddenBy = [] }: Hiding, participant: string): boolean =>
+  hiddenBy.some((id) => (id === owner) === (participant === owner))

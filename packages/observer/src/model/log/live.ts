@@ -1,0 +1,71 @@
+import { cut, getToolName, onOneLine } from '@meup/folds'
+import { type Envelope, Kind } from '@meup/protocol'
+import { getText, nameText, stripMarkdown } from '../text/text.js'
+
+const maxAnnouncementChars = 120
+/** Announcements that are read out at once; of the others only the number. */
+const maxAnnouncements = 3
+/** Envelopes by which the clocks are compared. */
+const maxClockSamples = 32
+const rateWindowMs = 5000
+
+/** Announcements, the envelope rate and the gateway's clock, updated as envelopes arrive. Times are milliseconds since 1970. */
+export class Live {
+  readonly #muted: ReadonlySet<string>
+  #announcements: string[] = []
+  /** Arrival times, for the rate. */
+  readonly #times: number[] = []
+  /** Milliseconds by which the gateway's clock was at least ahead of this one. */
+  #clockOffsets: number[] = []
+
+  /** `muted`: participants whose reasoning is not announced. */
+  constructor(muted: ReadonlySet<string>) {
+    this.#muted = muted
+  }
+
+  /** `now`: when it arrived, by the clock of this machine; never less than before. */
+  onEnvelope(envelope: Envelope, now: number): void {
+    const { from, kind, ts } = envelope
+    const text = this.#muted.has(from) && kind !== Kind.mcpProposal ? undefined : formatAnnouncement(envelope)
+    if (text !== undefined) this.#announcements.push(text)
+    this.#times.push(now)
+    if (this.#times.length > 20_000) this.#times.splice(0, 10_000)
+    this.addClockSample(Date.parse(ts), now)
+  }
+
+  /** Returns the announcements since the last call (runs, messages, proposals), for screen readers; `''` if none. */
+  drainAnnouncements(): string {
+    const texts = this.#announcements
+    this.#announcements = []
+    const rest = texts.length - maxAnnouncements
+    return [...texts.slice(0, maxAnnouncements), ...(rest > 0 ? [`and ${rest} more`] : [])].join('. ')
+  }
+
+  /** Recent envelopes per second. */
+  rate(now: number): number {
+    const first = this.#times.findIndex((time) => time > now - rateWindowMs)
+    this.#times.splice(0, first === -1 ? this.#times.length : first)
+    return this.#times.length / (rateWindowMs / 1000)
+  }
+
+  /** A time by the gateway's clock arrived at `now`. Only the latest samples count, so that a clock that was set is followed. */
+  addClockSample(gatewayTime: number, now: number): void {
+    const offset = gatewayTime - now
+    if (Number.isFinite(offset))
+      this.#clockOffsets = [...this.#clockOffsets.slice(1 - maxClockSamples), offset]
+  }
+
+  /** The gateway's time at `now`, by the sample that arrived fastest; `now` itself without samples. */
+  gatewayTime(now: number): number {
+    return this.#clockOffsets.length === 0 ? now : now + Math.max(...this.#clockOffsets)
+  }
+}
+
+function formatAnnouncement(envelope: Envelope): string | undefined {
+  const { kind, from, context } = envelope
+  const said = cut(onOneLine(stripMarkdown(getText(envelope))), maxAnnouncementChars)
+  if (kind === Kind.reasoningStart && context === undefined) return `${from} began to think`
+  if (kind === Kind.reasoningConclusion) return `${from} concluded${said === '' ? '' : `: ${said}`}`
+  if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(getToolName(envelope.payload))}`
+  return kind === Kind.chat && context === undefined ? `${from} says: ${said}` : undefined
+}

@@ -1,0 +1,102 @@
+import { correlations, type Envelope } from '@meup/protocol'
+
+/** The loaded part of a space's log, in order. */
+export class Log {
+  #envelopes: Envelope[] = []
+  #byId = new Map<string, Envelope>()
+  #answers = new Map<string, string[]>()
+
+  get envelopes(): readonly Envelope[] {
+    return this.#envelopes
+  }
+
+  /** Seq of the oldest that is there; 0 = there is none. */
+  get first(): number {
+    return this.#envelopes[0]?.seq ?? 0
+  }
+
+  get last(): number {
+    return this.#envelopes.at(-1)?.seq ?? 0
+  }
+
+  /** How many are not there of those between the first and the last. */
+  get missing(): number {
+    return this.#envelopes.length === 0 ? 0 : this.last - this.first + 1 - this.#envelopes.length
+  }
+
+  /** Whether this seq is between the first and the last. */
+  covers(seq: number): boolean {
+    return seq >= this.first && seq <= this.last
+  }
+
+  get(id: string): Envelope | undefined {
+    return this.#byId.get(id)
+  }
+
+  at(seq: number): Envelope | undefined {
+    const found = this.#envelopes[this.countThrough(seq) - 1]
+    return found?.seq === seq ? found : undefined
+  }
+
+  /** How many come no later than this seq. */
+  countThrough(seq: number): number {
+    let [low, high] = [0, this.#envelopes.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#envelopes[middle]?.seq ?? 0) <= seq) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** Ids of what correlates to this. */
+  answersTo(id: string): readonly string[] {
+    return this.#answers.get(id) ?? []
+  }
+
+  /** Returns false for an envelope that is not newer than the last one. */
+  append(envelope: Envelope): boolean {
+    if (envelope.seq === undefined || envelope.seq <= this.last) return false
+    this.#envelopes.push(envelope)
+    this.#addToIndexes(envelope)
+    return true
+  }
+
+  /** Takes over the contents of another log, which must not be used afterwards. */
+  replaceWith(other: Log): void {
+    this.#envelopes = other.#envelopes
+    this.#byId = other.#byId
+    this.#answers = other.#answers
+  }
+
+  /** Drops all but the latest `most` envelopes. */
+  keepLast(most: number): void {
+    const dropped = this.#envelopes.splice(0, Math.max(this.#envelopes.length - most, 0))
+    for (const { id } of dropped) {
+      this.#byId.delete(id)
+      this.#answers.delete(id)
+    }
+  }
+
+  /** Drops what comes behind this seq. */
+  truncateAfter(seq: number): void {
+    const count = this.countThrough(seq)
+    const dropped = this.#envelopes.slice(count)
+    this.#envelopes = this.#envelopes.slice(0, count)
+    for (const { id } of dropped) this.#byId.delete(id)
+    for (const id of new Set(dropped.flatMap((each) => correlations(each)))) {
+      const left = this.#answers.get(id)?.filter((answer) => this.#byId.has(answer)) ?? []
+      if (left.length === 0) this.#answers.delete(id)
+      else this.#answers.set(id, left)
+    }
+  }
+
+  #addToIndexes(envelope: Envelope): void {
+    this.#byId.set(envelope.id, envelope)
+    for (const id of correlations(envelope)) {
+      const answers = this.#answers.get(id)
+      if (answers === undefined) this.#answers.set(id, [envelope.id])
+      else answers.push(envelope.id)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import { type Envelope, Kind, namespaceOf } from '@meup/protocol'
+
+/** Larger payloads are truncated: the page keeps the beginning of each text. */
+const maxPayloadChars = 16_384
+/** Characters that stay of a text. */
+const maxTextChars = 2000
+
+/** Kinds that may be truncated. Never those that carry rights or await a decision. */
+const truncatable: ReadonlySet<string> = new Set([Kind.chat, Kind.mcpRequest, Kind.mcpResponse])
+const exact: ReadonlySet<string> = new Set(['system', 'capability', 'space', 'participant', 'observe', 'mcp'])
+const mayTruncate = (kind: string): boolean => truncatable.has(kind) || !exact.has(namespaceOf(kind))
+
+/** Bytes of what was cut, as JSON. */
+const sizes = new WeakMap<Envelope, number>()
+
+/** Size of a truncated envelope in bytes; `undefined` if it is complete. */
+export const getFullSize = (envelope: Envelope): number | undefined => sizes.get(envelope)
+
+/** Returns the envelope, with its texts shortened if the payload is too large. */
+export function truncateEnvelope(envelope: Envelope): Envelope {
+  const { kind, payload } = envelope
+  if (!mayTruncate(kind) || !isTooLarge(payload)) return envelope
+  const light: Envelope = { ...envelope, payload: truncateObject(payload, { left: maxPayloadChars }) }
+  sizes.set(light, new TextEncoder().encode(JSON.stringify(envelope)).length)
+  return light
+}
+
+const isTooLarge = (payload: unknown): boolean => spend(payload, maxPayloadChars) < 0
+
+/** What of so many characters is left; less than none: it is too much. */
+function spend(value: unknown, left: number): number {
+  if (typeof value === 'string') return left - value.length - 2
+  if (typeof value !== 'object' || value === null) return left - 4
+  let rest = left
+  for (const [name, each] of Object.entries(value)) {
+    rest = spend(each, rest - name.length)
+    if (rest < 0) break
+  }
+  return rest
+}
+
+interface Budget {
+  left: number
+}
+
+function truncateValue(value: unknown, budget: Budget): unknown {
+  if (typeof value === 'string') {
+    const most = Math.max(Math.min(maxTextChars, budget.left), 0)
+    budget.left -= Math.min(value.length, most)
+    return value.length <= most ? value : `${value.slice(0, most).replace(/[\uD800-\uDBFF]$/, '')}…`
+  }
+  budget.left -= 4
+  if (Array.isArray(value)) return truncateArray(value, budget)
+  return typeof value === 'object' && value !== null ? truncateObject(value, budget) : value
+}
+
+function truncateArray(array: readonly unknown[], budget: Budget): unknown[] {
+  const kept: unknown[] = []
+  for (const each of array) {
+    if (budget.left <= 0) break
+    kept.push(truncateValue(each, budget))
+  }
+  return kept
+}
+
+function truncateObject(object: object, budget: Budget): Record<string, unknown> {
+  const kept: [string, unknown][] = []
+  for (const [name, each] of Object.entries(object)) {
+    if (budget.left <= 0) break
+    budget.left -= name.length
+    kept.push([name.slice(0, maxTextChars), truncateValue(each, budget)])
+  }
+  return Object.fromEntries(kept)
+}

@@ -1,0 +1,51 @@
+import {
+  type Envelope,
+  GATEWAY,
+  Kind,
+  PROTOCOL,
+  type PresencePayload,
+  type WelcomePayload,
+} from '@meup/protocol'
+
+/** Returns a welcome as an envelope, so that the folds read it like any other. */
+export const welcomeEnvelope = (payload: WelcomePayload, now: number): Envelope => ({
+  protocol: PROTOCOL,
+  id: 'welcome',
+  ts: new Date(now).toISOString(),
+  from: GATEWAY,
+  kind: Kind.systemWelcome,
+  payload,
+})
+
+/**
+ * What the gateway would have said before the first of these envelopes: `welcome` is what it has said since, and what they
+ * tell of who came and went is taken back. Of a log that is there from its start, it is nothing.
+ */
+export function welcomeBefore(welcome: WelcomePayload, envelopes: readonly Envelope[]): WelcomePayload {
+  const [first] = envelopes
+  const isWhole = first?.seq === 1
+  return {
+    ...welcome,
+    space: { ...welcome.space, head: 0 },
+    participants: isWhole ? [] : participantsBefore(welcome, envelopes),
+    contexts: welcome.contexts.filter(({ startedAt }) => !isWhole && startedAt < (first?.ts ?? '')),
+  }
+}
+
+function participantsBefore({ participants }: WelcomePayload, envelopes: readonly Envelope[]) {
+  const before = new Map(participants.map((each) => [each.id, each]))
+  const moved = new Set<string>()
+  for (const { kind, from, payload } of envelopes) {
+    if (kind !== Kind.systemPresence || from !== GATEWAY) continue
+    const { event, participant } = payload as PresencePayload
+    if (event === 'update' || moved.has(participant.id)) continue
+    moved.add(participant.id)
+    const known = before.get(participant.id)
+    // A participant whose first event is a leave was present before; one whose first event is a join was not.
+    if (event === 'leave') {
+      const { id, capabilities = known?.capabilities ?? [] } = participant
+      before.set(id, { id, kind: known?.kind ?? 'agent', capabilities, status: 'present' })
+    } else if (known !== undefined) before.set(known.id, { ...known, status: 'away' })
+  }
+  return [...before.values()]
+}

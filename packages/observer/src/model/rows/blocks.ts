@@ -1,0 +1,292 @@
+import { getOutcome, isNotification, type Message } from '@meup/folds'
+import {
+  contextRoot,
+  correlations,
+  type DecisionPayload,
+  type Envelope,
+  Kind,
+  openedContext,
+} from '@meup/protocol'
+
+/** One item of a block, in log order. */
+export type Entry = SaidEntry | NestedEntry | CallEntry | ProposalEntry
+
+/** A thought, a chat in a context, a decision about it, or anything else that has a line of its own. */
+interface SaidEntry {
+  readonly type: 'said'
+  readonly envelope: Envelope
+}
+
+/** A start that opens a context in another. */
+interface NestedEntry {
+  readonly type: 'nested'
+  readonly envelope: Envelope
+  readonly context: string
+}
+
+/** A request, and what came of it. */
+export interface CallEntry {
+  readonly type: 'call'
+  readonly envelope: Envelope
+  response?: Envelope
+  /** Whether it failed. */
+  isError?: boolean
+}
+
+interface ProposalEntry {
+  readonly type: 'proposal'
+  readonly envelope: Envelope
+}
+
+/** One item of the stream: a message, a whole run, or a single event outside of any run. */
+export type Block = MessageBlock | ContextBlock | EventBlock | ArrivalsBlock
+
+interface Placed {
+  /** Its first. */
+  readonly envelope: Envelope
+  /** Its place among the blocks. */
+  index: number
+}
+
+interface MessageBlock extends Placed {
+  readonly type: 'message'
+  message: Message
+}
+
+/** A run and what is nested in it, or a free path. */
+export interface ContextBlock extends Placed {
+  readonly type: 'context'
+  readonly root: string
+  readonly entries: Entry[]
+}
+
+interface EventBlock extends Placed {
+  readonly type: 'event'
+  readonly entry: Entry
+}
+
+/** Who came and went, with nothing in between. */
+interface ArrivalsBlock extends Placed {
+  readonly type: 'arrivals'
+  readonly envelopes: Envelope[]
+}
+
+/** Joins and leaves that share one line. */
+const maxArrivalsPerBlock = 20
+
+/** Groups envelopes into blocks as a reader follows them: a message, a run with what is nested in it, or a single event. */
+export class Blocks {
+  #blocks: Block[] = []
+  readonly #contexts = new Map<string, ContextBlock>()
+  readonly #messages = new Map<string, MessageBlock>()
+  /** Requests that await their response. */
+  readonly #calls = new Map<string, { readonly block: Block; readonly entry: CallEntry }>()
+  /** Runs by owner and trigger, to place decisions about envelopes that were refused outside any context. */
+  readonly #runs = new Map<string, string>()
+  /** Where proposals stand. */
+  readonly #proposals = new Map<string, Block>()
+  readonly #different = new Set<Block>()
+
+  /** In the order in which they began. */
+  get list(): readonly Block[] {
+    return this.#blocks
+  }
+
+  /** `messages`: what the envelope changed in the main conversation. */
+  apply(envelope: Envelope, messages: readonly Message[]): void {
+    for (const message of messages) this.#placeMessage(envelope, message)
+    if (messages.length > 0 || hasNoLine(envelope)) return
+    if (envelope.kind === Kind.systemPresence) {
+      this.#placeArrival(envelope)
+      return
+    }
+    if (envelope.kind === Kind.mcpResponse && this.#placeResponse(envelope)) return
+    const entry = createEntry(envelope)
+    const block = this.#place(envelope, entry)
+    if (entry.type === 'call') this.#calls.set(envelope.id, { block, entry })
+    if (entry.type === 'proposal') this.#proposals.set(envelope.id, block)
+  }
+
+  /** Something about this proposal is new. */
+  touchProposal(id: string): void {
+    const block = this.#proposals.get(id)
+    if (block !== undefined) this.#different.add(block)
+  }
+
+  /** Something about this context is new. */
+  touchContext(context: string): void {
+    const block = this.#contexts.get(contextRoot(context))
+    if (block !== undefined) this.#different.add(block)
+  }
+
+  /** Whether this run, or free path, has a block. */
+  has(root: string): boolean {
+    return this.#contexts.has(root)
+  }
+
+  /** Returns the blocks that changed since the last call. */
+  flush(): readonly Block[] {
+    const different = [...this.#different]
+    this.#different.clear()
+    return different
+  }
+
+  /** Drops the blocks that began before this envelope, except those that are still needed. */
+  forget(seq: number, isNeeded: (block: Block) => boolean): void {
+    this.#blocks = this.#blocks.filter((block) => (block.envelope.seq ?? 0) >= seq || isNeeded(block))
+    for (const [index, block] of this.#blocks.entries()) block.index = index
+    const kept = new Set(this.#blocks)
+    for (const known of [this.#contexts, this.#messages, this.#proposals]) {
+      for (const [key, block] of known) if (!kept.has(block)) known.delete(key)
+    }
+    for (const [key, { block }] of this.#calls) if (!kept.has(block)) this.#calls.delete(key)
+    for (const [key, root] of this.#runs) if (!this.#contexts.has(root)) this.#runs.delete(key)
+  }
+
+  /** Ids of those that have a block. */
+  get proposals(): Iterable<string> {
+    return this.#proposals.keys()
+  }
+
+  /** Drops everything after this envelope. `messages`: the conversation at that point, as far as it is kept. */
+  rewind(seq: number, messages: ReadonlyMap<string, Message>): void {
+    while ((this.#blocks.at(-1)?.envelope.seq ?? 0) > seq) this.#blocks.pop()
+    const { length } = this.#blocks
+    for (const known of [this.#contexts, this.#messages, this.#proposals]) {
+      for (const [key, { index }] of known) if (index >= length) known.delete(key)
+    }
+    this.#calls.clear()
+    for (const block of this.#blocks) if (this.#shorten(block, seq, messages)) this.#different.add(block)
+  }
+
+  /** Whether it is another one by that. */
+  #shorten(block: Block, seq: number, messages: ReadonlyMap<string, Message>): boolean {
+    if (block.type === 'message') {
+      const message = messages.get(block.envelope.id) ?? block.message
+      const isOther = message !== block.message
+      block.message = message
+      return isOther
+    }
+    if (block.type === 'arrivals') return truncateFrom(block.envelopes, ({ seq: at = 0 }) => at > seq)
+    const entries = block.type === 'event' ? [block.entry] : block.entries
+    const isShorter =
+      block.type === 'context' && truncateFrom(block.entries, ({ envelope }) => (envelope.seq ?? 0) > seq)
+    let isOther = false
+    for (const entry of entries)
+      if (entry.type === 'call' && this.#unanswer(block, entry, seq)) isOther = true
+    return isShorter || isOther
+  }
+
+  /** Removes a response that came after this envelope, so that the call waits for it again. */
+  #unanswer(block: Block, entry: CallEntry, seq: number): boolean {
+    if (entry.response !== undefined && (entry.response.seq ?? 0) <= seq) return false
+    this.#calls.set(entry.envelope.id, { block, entry })
+    if (entry.response === undefined) return false
+    delete entry.response
+    delete entry.isError
+    return true
+  }
+
+  #placeMessage(envelope: Envelope, message: Message): void {
+    const known = this.#messages.get(message.source.id)
+    if (known !== undefined) known.message = message
+    const block = known ?? this.#add<MessageBlock>({ type: 'message', envelope, index: 0, message })
+    this.#messages.set(message.source.id, block)
+    this.#different.add(block)
+  }
+
+  #placeArrival(envelope: Envelope): void {
+    const last = this.#blocks.at(-1)
+    if (last?.type !== 'arrivals' || last.envelopes.length >= maxArrivalsPerBlock) {
+      this.#add<ArrivalsBlock>({ type: 'arrivals', envelope, index: 0, envelopes: [envelope] })
+      return
+    }
+    last.envelopes.push(envelope)
+    this.#different.add(last)
+  }
+
+  #placeResponse(response: Envelope): boolean {
+    const answered = correlations(response).flatMap((id) => this.#calls.get(id) ?? [])
+    for (const { block, entry } of answered) {
+      entry.response = response
+      entry.isError = getOutcome(response.payload) === 'error'
+      this.#calls.delete(entry.envelope.id)
+      this.#different.add(block)
+    }
+    return answered.length > 0
+  }
+
+  #place(envelope: Envelope, entry: Entry): Block {
+    const root = getRoot(envelope) ?? this.#findRun(envelope)
+    if (root === undefined) return this.#add({ type: 'event', envelope, index: 0, entry })
+    const known = this.#contexts.get(root)
+    const block = known ?? this.#add<ContextBlock>({ type: 'context', envelope, index: 0, root, entries: [] })
+    this.#contexts.set(root, block)
+    if (isHeading(envelope, block))
+      for (const cause of correlations(envelope)) this.#runs.set(`${envelope.from} ${cause}`, root)
+    else block.entries.push(entry)
+    this.#different.add(block)
+    return block
+  }
+
+  /** The run that the refused envelope was about. */
+  #findRun({ kind, to = [], payload }: Envelope): string | undefined {
+    if (kind !== Kind.systemDecision) return undefined
+    const { attemptedCorrelation } = payload as Partial<DecisionPayload>
+    const causes = correlations(
+      attemptedCorrelation === undefined ? {} : { correlationId: attemptedCorrelation },
+    )
+    const root = causes.map((cause) => this.#runs.get(`${to[0]} ${cause}`)).find((run) => run !== undefined)
+    return root !== undefined && this.#contexts.has(root) ? root : undefined
+  }
+
+  #add<Kept extends Block>(block: Kept): Kept {
+    block.index = this.#blocks.push(block) - 1
+    this.#different.add(block)
+    return block
+  }
+}
+
+/** Drops the last ones. Whether there were any. */
+function truncateFrom<Each>(list: Each[], isBehind: (each: Each) => boolean): boolean {
+  const first = list.findIndex(isBehind)
+  if (first !== -1) list.length = first
+  return first !== -1
+}
+
+function createEntry(envelope: Envelope): Entry {
+  const { kind, context, payload } = envelope
+  if (kind === Kind.mcpRequest && !isNotification(payload)) return { type: 'call', envelope }
+  if (kind === Kind.mcpProposal) return { type: 'proposal', envelope }
+  if (kind === Kind.reasoningStart && context !== undefined) {
+    return { type: 'nested', envelope, context: openedContext(envelope) }
+  }
+  return { type: 'said', envelope }
+}
+
+/** The run that an envelope belongs to: its own, or the one in which the gateway decided something. */
+function getRoot(envelope: Envelope): string | undefined {
+  const { kind, context, payload } = envelope
+  if (kind === Kind.reasoningStart) return contextRoot(openedContext(envelope))
+  const about = kind === Kind.systemDecision ? payload.context : context
+  return typeof about === 'string' ? contextRoot(about) : undefined
+}
+
+const kindsWithoutLine: ReadonlySet<string> = new Set([
+  Kind.mcpReject,
+  Kind.mcpWithdraw,
+  Kind.chatAcknowledge,
+  Kind.chatCancel,
+  Kind.participantStatus,
+  Kind.participantRequestStatus,
+])
+
+/** Whether an envelope has no line of its own. */
+function hasNoLine({ kind, payload }: Envelope): boolean {
+  if (kind === Kind.systemPresence) return payload.event === 'update'
+  return kindsWithoutLine.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
+}
+
+/** A start that the block begins with is its heading. */
+const isHeading = (envelope: Envelope, block: Block): boolean =>
+  envelope.kind === Kind.reasoningStart && envelope === block.envelope

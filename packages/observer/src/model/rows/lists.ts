@@ -1,0 +1,113 @@
+import type { Block } from './blocks.js'
+import { Lanes } from './lanes.js'
+import type { Slot, Sources } from './row.js'
+import { RowList } from './row-list.js'
+import { createSlots } from './slots.js'
+import { createTimedSlots } from './waterfall.js'
+
+/** Rows that are known before the blocks are shown, by the list that they are for. */
+export type Prepared = ReadonlyMap<RowList | Lanes, Map<Block, readonly Slot[]>>
+
+/** The rows of so many blocks are made at once. */
+const maxBlocksAtOnce = 2000
+/** Blocks between two looks at the clock. */
+const blocksPerStep = 16
+
+/** The rows of each view. Hidden views are not kept up to date. */
+export class Lists {
+  readonly stream: RowList
+  readonly #blocks: () => readonly Block[]
+  readonly #sources: Sources
+  #lanes: Lanes | undefined
+  #waterfall: RowList | undefined
+  /** Makes all rows again, a few at a time, while the previous ones still show. */
+  #renewal: Generator<undefined, Prepared> | undefined
+  /** Blocks that changed during the renewal. */
+  readonly #touched = new Set<Block>()
+
+  /** `blocks`: in the order of the log. */
+  constructor(blocks: () => readonly Block[], sources: Sources) {
+    this.#blocks = blocks
+    this.#sources = sources
+    this.stream = new RowList(blocks, sources, createSlots)
+  }
+
+  /** From when it is first asked for. */
+  get lanes(): Lanes {
+    this.#lanes ??= new Lanes(this.#blocks, this.#sources)
+    return this.#lanes
+  }
+
+  /** From when it is first asked for. */
+  get waterfall(): RowList {
+    this.#waterfall ??= new RowList(this.#blocks, this.#sources, createTimedSlots)
+    return this.#waterfall
+  }
+
+  /** Frees the rows of a view that is no longer shown. */
+  drop(view: 'lanes' | 'waterfall'): void {
+    if (view === 'lanes') this.#lanes = undefined
+    else this.#waterfall = undefined
+  }
+
+  /** These blocks are new or different. */
+  touch(blocks: readonly Block[]): void {
+    if (this.isBehind) for (const block of blocks) this.#touched.add(block)
+    for (const list of this.#kept) list.touch(blocks)
+  }
+
+  /** Some of the blocks are gone; the others are as they were. */
+  shorten(): void {
+    for (const list of this.#kept) list.shorten()
+    if (this.isBehind) this.renew()
+  }
+
+  /** Invalidates all rows. If there are many, the previous rows show until `work` has replaced them. */
+  renew(): void {
+    const blocks = this.#blocks()
+    if (blocks.length <= maxBlocksAtOnce) this.clear()
+    else {
+      this.#touched.clear()
+      this.#renewal = this.prepare([...blocks], this.#sources, blocksPerStep)
+    }
+  }
+
+  /** Whether rows still show that are not as they are to be. */
+  get isBehind(): boolean {
+    return this.#renewal !== undefined
+  }
+
+  /** Continues the renewal until the time is up. Returns whether it is complete. */
+  work(isTimeUp: () => boolean): boolean {
+    while (this.#renewal !== undefined) {
+      const { done, value } = this.#renewal.next()
+      if (done === true) {
+        for (const known of value.values()) for (const block of this.#touched) known.delete(block)
+        this.clear(value)
+      } else if (isTimeUp()) break
+    }
+    return !this.isBehind
+  }
+
+  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
+  clear(prepared?: Prepared): void {
+    this.#renewal = undefined
+    for (const list of this.#kept) list.clear(prepared?.get(list))
+  }
+
+  /** The rows of these blocks by what these sources say, so many blocks at each step. */
+  *prepare(blocks: readonly Block[], sources: Sources, perStep: number): Generator<undefined, Prepared> {
+    const prepared = new Map(this.#kept.map((list) => [list, new Map<Block, readonly Slot[]>()]))
+    for (const [list, known] of prepared) {
+      for (const [index, block] of blocks.entries()) {
+        known.set(block, list.slotsFor(block, sources))
+        if (index % perStep === 0) yield
+      }
+    }
+    return prepared
+  }
+
+  get #kept(): readonly (RowList | Lanes)[] {
+    return [this.stream, this.#lanes ?? [], this.#waterfall ?? []].flat()
+  }
+}

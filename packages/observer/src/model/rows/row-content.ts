@@ -1,0 +1,214 @@
+import {
+  type ContextView,
+  cut,
+  getToolName,
+  isLate,
+  isToolCall,
+  isWithheld,
+  type ProposalView,
+  payloadText,
+  printable,
+  type Quoted,
+  type Result,
+  readResult,
+  reasonText,
+  thoughtName,
+  thoughtText,
+  withoutThoughtName,
+} from '@meup/folds'
+import {
+  contextRoot,
+  correlations,
+  type Envelope,
+  GATEWAY,
+  isThought,
+  Kind,
+  namespaceOf,
+  reservedNamespaces,
+} from '@meup/protocol'
+import { getFullSize } from '../log/truncate.js'
+import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text/text.js'
+import type { Block, CallEntry, Entry } from './blocks.js'
+import { arrivalsText, eventText } from './event-text.js'
+import type { Level } from './folding.js'
+import type { CallRow, Heading, Row, SaidRow, Slot, Sources } from './row.js'
+
+type Content = Row extends infer Each ? (Each extends Row ? Omit<Each, keyof Placed> : never) : never
+type Placed = Pick<Row, 'key' | 'envelope' | 'depth' | 'height'>
+
+/** What a row shows, at this moment. */
+export function getRow(slot: Slot, sources: Sources): Row {
+  const { key, envelope, depth, height, calls } = slot
+  if (calls !== undefined) {
+    const rows = calls.map((call) => getRow(call, sources)).filter((row) => row.type === 'call')
+    return { type: 'batch', calls: rows, key, envelope, depth, height }
+  }
+  return { ...createContent(slot, sources), key, envelope, depth, height } as Row
+}
+
+function createContent(slot: Slot, sources: Sources): Content {
+  const { type, of, envelope, context = '' } = slot
+  const { getContext, getProposal, isMuted, folding } = sources
+  if (type === 'more') return { type, context, count: slot.count ?? 0 }
+  if (type === 'heading') {
+    const view = getContext(context)
+    if (view !== undefined)
+      return { type, ...createHeading(view, folding.getLevel(context), isMuted(view.owner ?? '')) }
+  }
+  if (type === 'proposal') {
+    const proposal = getProposal(envelope.id)
+    if (proposal !== undefined) return { type, proposal }
+  }
+  if (type === 'end') {
+    const view = getContext(envelope.context ?? '')
+    if (view !== undefined)
+      return { type, text: printable(view.ending?.text ?? ''), isCancelled: view.state === 'cancelled' }
+  }
+  if (of.type === 'call') return callLine(of, getProposal, isMuted(envelope.from))
+  if (of.type === 'message') {
+    const text = isWithheld(envelope.payload) ? '' : getText(envelope)
+    return { type: 'message', message: of.message, text }
+  }
+  return createSaid(of, envelope, sources)
+}
+
+function createSaid(of: Block | Entry, envelope: Envelope, { getContext }: Sources): Content {
+  if (of.type === 'arrivals') {
+    return {
+      type: 'said',
+      name: '',
+      text: arrivalsText(of.envelopes),
+      tone: 'event',
+      isByAnother: false,
+      isLate: false,
+    }
+  }
+  const { context } = envelope
+  if (context === undefined) return saidLine(envelope, null, false)
+  return saidLine(envelope, getContext(contextRoot(context))?.owner ?? null, isLate(envelope, getContext))
+}
+
+/** The heading of a context, at this moment. */
+function createHeading(view: ContextView, level: Level, isMuted: boolean): Heading {
+  const { context, state, owner, counts, contributors, references, proposals, answer, metadata } = view
+  const confidence = metadata?.confidence
+  return {
+    context,
+    state,
+    reasoningVisible: view.reasoningVisible,
+    hiddenBy: view.hiddenBy,
+    startedAt: view.startedAt,
+    expiresAt: view.expiresAt,
+    duration: view.duration,
+    owner: owner ?? contributors[0] ?? '',
+    level,
+    isMuted,
+    isNested: contextRoot(context) !== context,
+    isLive: state === 'open',
+    thoughts: counts.thoughts,
+    calls: counts.calls,
+    late: counts.late,
+    // A free path has a name that says something, and often nothing else.
+    opening: shown(view.opening) ?? (state === 'free' ? nameText(context) : null),
+    ending: shown(view.ending),
+    isWithheld: isQuoteWithheld(view.opening) || isQuoteWithheld(view.ending),
+    references,
+    // The view goes on changing its list.
+    proposals: [...proposals],
+    confidence: typeof confidence === 'number' && confidence >= 0 && confidence <= 1 ? confidence : null,
+    answer: answer?.id ?? null,
+  }
+}
+
+/** Nothing where nothing was said. */
+const shown = (quoted: Quoted | null): string | null => stripMarkdown(printable(quoted?.text ?? '')) || null
+
+const isQuoteWithheld = (quoted: Quoted | null): boolean => quoted !== null && quoted.text === null
+
+/** Characters of a result that a line has room for. */
+const maxResultChars = 1000
+
+type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
+
+/** What somebody thinks, says or does that has no fields of its own to show. */
+function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Unplaced<SaidRow> {
+  const { kind, payload, from } = envelope
+  const isByAnother = owner !== null && from !== owner && from !== GATEWAY
+  const text = isWithheld(payload) ? null : said(envelope)
+  return {
+    type: 'said',
+    name: isFree(kind) ? kind : thoughtName(kind),
+    text,
+    tone: getTone(envelope),
+    isByAnother,
+    isLate,
+  }
+}
+
+/** A kind that this version knows nothing of. */
+const isFree = (kind: string): boolean => !reservedNamespaces.has(namespaceOf(kind))
+
+function said(envelope: Envelope): string {
+  const { kind, payload } = envelope
+  if (isThought(kind)) return printable(withoutThoughtName(kind, thoughtText(payload)))
+  if (isFree(kind)) return printable(payloadText(payload, noRedaction))
+  return (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel) || kind === Kind.chat
+    ? getText(envelope)
+    : eventText(envelope)
+}
+
+function getTone(envelope: Envelope): SaidRow['tone'] {
+  if (isProblem(envelope)) return 'problem'
+  if (!isThought(envelope.kind)) return 'event'
+  return envelope.payload.phase === 'plan' ? 'plan' : 'thought'
+}
+
+function callLine(
+  { envelope, response }: CallEntry,
+  getProposal: (id: string) => ProposalView | undefined,
+  isMuted: boolean,
+): Unplaced<CallRow> {
+  const isApproval = correlations(envelope).some((id) => isBySomebodyElse(getProposal(id), envelope))
+  return {
+    type: 'call',
+    tool: nameText(getToolName(envelope.payload)),
+    parameters: parametersText(envelope),
+    rationale: isMuted ? null : formatRationale(envelope),
+    result: response === undefined ? null : formatResult(response),
+    answeredAt: response?.ts ?? null,
+    approvedBy: isApproval ? envelope.from : null,
+  }
+}
+
+const formatRationale = ({ rationale, payload }: Envelope): string | null =>
+  rationale === undefined && !isToolCall(payload) ? null : printable(reasonText(rationale ?? null))
+
+/** What a call came to; of a long text the beginning, with the size of all of it. */
+function formatResult(response: Envelope): Result {
+  const result = readResult(response.payload, noRedaction)
+  const bytes = getFullSize(response)
+  const size = bytes === undefined ? result.size : { count: bytes, unit: 'bytes' }
+  return { ...result, size, text: printable(cut(result.text, maxResultChars)) }
+}
+
+const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope): boolean =>
+  proposal !== undefined && proposal.source.from !== request.from
+
+/** What shows whether its context is open or not: what failed, what was refused, and what waits for a decision. */
+export function isPressing(entry: Entry, getProposal: (id: string) => ProposalView | undefined): boolean {
+  switch (entry.type) {
+    case 'proposal':
+      return getProposal(entry.envelope.id)?.state === 'open'
+    case 'call':
+      return entry.isError === true
+    case 'said':
+      return isProblem(entry.envelope)
+    case 'nested':
+      return false
+  }
+}
+
+/** A thought about an error, or something that the gateway did not let pass. */
+const isProblem = ({ kind, payload }: Envelope): boolean =>
+  (isThought(kind) && payload.phase === 'error') ||
+  (kind === Kind.systemDecision && payload.decision !== 'review')

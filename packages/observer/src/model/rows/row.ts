@@ -1,0 +1,140 @@
+import type { ContextView, Message, ProposalView, Reference, Result } from '@meup/folds'
+import type { Envelope } from '@meup/protocol'
+import type { LogFilter } from '../filter/log-filter.js'
+import type { Block, Entry } from './blocks.js'
+import type { Folding, Level } from './folding.js'
+
+/** One line of the stream. It is made anew whenever something about it changes. */
+export type Row = MessageRow | HeadingRow | SaidRow | CallRow | BatchRow | ProposalRow | EndRow | MoreRow
+
+interface Placed {
+  /** The same for as long as the row is there. */
+  readonly key: string
+  /** What is looked at when the row is chosen. */
+  readonly envelope: Envelope
+  /** 0 for what stands in no run. */
+  readonly depth: number
+  /** Pixels: what it was measured to be, or about what it will be. */
+  height: number
+}
+
+export interface MessageRow extends Placed {
+  readonly type: 'message'
+  readonly message: Message
+  readonly text: string
+}
+
+/** The first line of a run or of a nested context. */
+export interface HeadingRow extends Placed, Heading {
+  readonly type: 'heading'
+}
+
+export interface Heading
+  extends Pick<
+    ContextView,
+    'context' | 'state' | 'reasoningVisible' | 'hiddenBy' | 'startedAt' | 'expiresAt' | 'duration'
+  > {
+  readonly owner: string
+  readonly level: Level
+  readonly isNested: boolean
+  readonly isLive: boolean
+  readonly thoughts: number
+  readonly calls: number
+  readonly late: number
+  /** What it began with. */
+  readonly opening: string | null
+  /** What it came to, or why it was broken off. */
+  readonly ending: string | null
+  readonly isWithheld: boolean
+  /** Whether this reader does not want to see what the owner thinks. */
+  readonly isMuted: boolean
+  readonly references: readonly Reference[]
+  /** Ids of the proposals that are based on it or were made in it. */
+  readonly proposals: readonly string[]
+  /** From 0 to 1, as the owner says. */
+  readonly confidence: number | null
+  /** Id of the answer that the run led to. */
+  readonly answer: string | null
+}
+
+export interface SaidRow extends Placed {
+  readonly type: 'said'
+  /** What kind of thought or message it is, where that says more than its tone: `hypothesis`, `deploy.asked`. */
+  readonly name: string
+  /** `null`: it was withheld. */
+  readonly text: string | null
+  readonly tone: 'thought' | 'plan' | 'event' | 'problem'
+  /** Whether somebody else than the one who owns the run says it. */
+  readonly isByAnother: boolean
+  /** Whether its context was over already [MEUP-2.7]. */
+  readonly isLate: boolean
+}
+
+export interface CallRow extends Placed {
+  readonly type: 'call'
+  readonly tool: string
+  readonly parameters: string
+  /** Says that none was given to a tool; `null` for other methods, or where this reader does not want to see it. */
+  readonly rationale: string | null
+  readonly result: Result | null
+  /** When the result came. */
+  readonly answeredAt: string | null
+  /** Who carries out the proposal of somebody else. */
+  readonly approvedBy: string | null
+}
+
+/** Calls that were sent off together, where they stand side by side. */
+export interface BatchRow extends Placed {
+  readonly type: 'batch'
+  readonly calls: readonly CallRow[]
+}
+
+export interface ProposalRow extends Placed {
+  readonly type: 'proposal'
+  readonly proposal: ProposalView
+}
+
+/** What an open context came to. */
+export interface EndRow extends Placed {
+  readonly type: 'end'
+  readonly text: string
+  readonly isCancelled: boolean
+}
+
+/** Stands for the lines of a context that are not shown. */
+export interface MoreRow extends Placed {
+  readonly type: 'more'
+  readonly context: string
+  readonly count: number
+}
+
+/** A row before anybody has looked at it: where it stands and about how high it is. `rowOf` says what it shows. */
+export interface Slot {
+  readonly type: Row['type']
+  /** The same for as long as the row is there. */
+  readonly key: string
+  /** What is looked at when the row is chosen. */
+  readonly envelope: Envelope
+  /** 0 for what stands in no run. */
+  readonly depth: number
+  /** Pixels: what it was measured to be, or about what it will be. */
+  height: number
+  readonly of: Block | Entry
+  /** The context that a heading opens, or of which some lines are not shown. */
+  readonly context?: string | undefined
+  /** What a batch is made of. */
+  readonly calls?: readonly Slot[] | undefined
+  /** Lines that are not shown. */
+  readonly count?: number | undefined
+}
+
+/** What rows are made from. */
+export interface Sources {
+  readonly folding: Folding
+  getContext(context: string): ContextView | undefined
+  getProposal(id: string): ProposalView | undefined
+  /** Whether this reader does not want to see what a participant thinks. */
+  isMuted(participant: string): boolean
+  /** What of the log this reader wants to see. */
+  readonly logFilter: Pick<LogFilter, 'isShown' | 'isSearchHit' | 'isHeadingOf'>
+}

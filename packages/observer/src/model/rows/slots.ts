@@ -1,0 +1,111 @@
+import { contextDepth, contextParent, isThought } from '@meup/protocol'
+import type { Block, ContextBlock, Entry } from './blocks.js'
+import type { Row, Slot, Sources } from './row.js'
+import { isPressing } from './row-content.js'
+
+/** Lines of a context that are shown while it is live, and when it is opened. */
+const latest = { live: 6, over: 10 }
+
+/** Pixels, until it is measured. */
+const likelyHeight: Readonly<Record<Row['type'], number>> = {
+  message: 44,
+  heading: 30,
+  said: 26,
+  call: 26,
+  batch: 60,
+  proposal: 210,
+  end: 26,
+  more: 24,
+}
+
+type Unplaced = Omit<Slot, 'key' | 'envelope' | 'height' | 'calls'> & { readonly key?: string }
+
+/** Pixels, where a row of this key was measured already. */
+type GetHeight = (key: string) => number | undefined
+
+/** The rows of a block, as far as they have to be known to find one's way among many. */
+export function createSlots(block: Block, sources: Sources, getHeight: GetHeight): readonly Slot[] {
+  if (block.type === 'context') return contextSlots(block, sources, getHeight)
+  if (!isShown(block, sources)) return []
+  if (block.type === 'event') return [entrySlot(block.entry, sources, getHeight)]
+  return [place({ type: block.type === 'message' ? 'message' : 'said', of: block, depth: 0 }, getHeight)]
+}
+
+function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeight): readonly Slot[] {
+  const { root, envelope, entries } = block
+  const { folding, getContext } = sources
+  const show = (some: readonly Entry[]): Slot[] => some.map((entry) => entrySlot(entry, sources, getHeight))
+  const view = getContext(root)
+  if (view === undefined) return show(entries)
+  const heading = place({ type: 'heading', of: block, depth: 0, context: root }, getHeight)
+  const { pressing, lines, isEmpty } = select(entries, root, sources)
+  if (isEmpty && !sources.logFilter.isShown(envelope) && !sources.logFilter.isHeadingOf(root)) return []
+  const level = folding.getLevel(root)
+  if (level === 'closed') return [heading, ...show(pressing)]
+  const most = level === 'all' ? lines.length : view.state === 'open' ? latest.live : latest.over
+  const count = Math.max(lines.length - most, 0)
+  if (count === 0) return [heading, ...show(lines)]
+  const cut = new Set(lines.slice(0, count))
+  const key = `${envelope.id}:more`
+  const more = place({ type: 'more', of: block, depth: 1, context: root, count, key }, getHeight)
+  const stay = pressing.filter((entry) => cut.has(entry))
+  return [heading, more, ...show(stay), ...show(lines.slice(count))]
+}
+
+/** Whether its reader wants to see it; a proposal that waits for a decision shows in any case. */
+function isShown(block: Exclude<Block, ContextBlock>, { logFilter, getProposal }: Sources): boolean {
+  const { envelope } = block
+  if (block.type === 'arrivals') return block.envelopes.some((each) => logFilter.isShown(each))
+  return logFilter.isShown(envelope) || getProposal(envelope.id)?.state === 'open'
+}
+
+/** The entries that show in an open run, and those that show in any case. */
+function select(
+  entries: readonly Entry[],
+  root: string,
+  { folding, isMuted, getProposal, logFilter }: Sources,
+) {
+  const isOpen = (path: string): boolean => {
+    for (let at: string | undefined = path; at !== undefined && at !== root; at = contextParent(at)) {
+      if (folding.getLevel(at) === 'closed') return false
+    }
+    return true
+  }
+  const isWaiting = ({ type, envelope }: Entry): boolean =>
+    type === 'proposal' && getProposal(envelope.id)?.state === 'open'
+  const heard = entries.filter(
+    (entry) =>
+      !(isThought(entry.envelope.kind) && isMuted(entry.envelope.from)) &&
+      (logFilter.isShown(entry.envelope) || isWaiting(entry)),
+  )
+  const pressing = heard.filter(
+    (entry) => isPressing(entry, getProposal) || logFilter.isSearchHit(entry.envelope),
+  )
+  const always = new Set(pressing)
+  const lines = heard.filter((entry) => always.has(entry) || isOpen(entry.envelope.context ?? root))
+  return { pressing, lines, isEmpty: heard.length === 0 }
+}
+
+function entrySlot(entry: Entry, sources: Sources, getHeight: GetHeight): Slot {
+  const { context } = entry.envelope
+  const type = typeOf(entry, sources)
+  const opens = type === 'heading' && entry.type === 'nested' ? entry.context : undefined
+  const depth = context === undefined ? 0 : contextDepth(context)
+  return place({ type, of: entry, depth, context: opens }, getHeight)
+}
+
+function typeOf(entry: Entry, { getContext, getProposal }: Sources): Row['type'] {
+  const { id, context = '' } = entry.envelope
+  if (entry.type === 'call') return 'call'
+  if (entry.type === 'proposal' && getProposal(id) !== undefined) return 'proposal'
+  if (entry.type === 'nested' && getContext(entry.context) !== undefined) return 'heading'
+  return getContext(context)?.ending?.source.id === id ? 'end' : 'said'
+}
+
+/** Every slot has the same fields, in the same order: there are many of them. */
+function place({ type, of, depth, context, count, key }: Unplaced, getHeight: GetHeight): Slot {
+  const { envelope } = of
+  const known = key ?? envelope.id
+  const height = getHeight(known) ?? likelyHeight[type]
+  return { type, key: known, envelope, depth, height, of, context, calls: undefined, count }
+}

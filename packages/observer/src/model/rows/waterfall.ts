@@ -1,0 +1,180 @@
+import type { Block, Entry } from './blocks.js'
+import type { Row, Slot, Sources } from './row.js'
+import { createSlots } from './slots.js'
+
+/** Pixels of a row with a bar. */
+const height = 28
+
+/** What of an entry has a beginning and an end: contexts, calls, and proposals, which wait for a decision. */
+const isTimed = (entry: Entry): boolean => entry.type !== 'said'
+
+/** The rows of a block in which something takes time. */
+export function createTimedSlots(
+  block: Block,
+  sources: Sources,
+  getHeight: (key: string) => number | undefined,
+): readonly Slot[] {
+  const known = (key: string): number => getHeight(key) ?? height
+  if (block.type === 'event') return isTimed(block.entry) ? createSlots(block, sources, known) : []
+  if (block.type !== 'context') return []
+  return createSlots({ ...block, entries: block.entries.filter(isTimed) }, sources, known)
+}
+
+/** When something began and ended, in milliseconds by the gateway's clock; no end: it goes on. */
+export interface Span {
+  readonly from: number
+  readonly to: number | undefined
+}
+
+/** `undefined`: the row stands for nothing that takes time. */
+export function getSpan(row: Row): Span | undefined {
+  const from = Date.parse(row.type === 'heading' ? row.startedAt : row.envelope.ts)
+  switch (row.type) {
+    case 'heading':
+      return { from, to: row.isLive ? undefined : from + (row.duration ?? 0) }
+    case 'call':
+      return { from, to: row.answeredAt === null ? undefined : Date.parse(row.answeredAt) }
+    case 'proposal':
+      return { from, to: row.proposal.state === 'open' ? undefined : decidedAt(row) }
+    default:
+      return undefined
+  }
+}
+
+function decidedAt({ proposal }: Extract<Row, { type: 'proposal' }>): number {
+  const { state, fulfilments, rejections, withdrawal, expiresAt, proposedAt } = proposal
+  const by = {
+    fulfilled: fulfilments.at(-1)?.ts,
+    rejected: rejections.at(-1)?.ts,
+    withdrawn: withdrawal?.ts,
+    expired: expiresAt,
+    open: undefined,
+  }[state]
+  return Date.parse(by ?? proposedAt)
+}
+
+/** A mark on the axis. */
+interface Tick {
+  /** Where it stands, from 0 to 1. */
+  readonly at: number
+  /** Milliseconds since 1970. */
+  readonly ms: number
+}
+
+/** A time in which nothing happened, drawn shorter than it was. */
+interface Pause {
+  readonly from: number
+  readonly to: number
+  /** How long it was, in milliseconds. */
+  readonly ms: number
+}
+
+/** Where moments stand on an axis. */
+export interface TimeScale {
+  /** From 0 to 1; moments outside of the axis stand at its ends. */
+  at(ms: number): number
+  readonly ticks: readonly Tick[]
+  readonly pauses: readonly Pause[]
+}
+
+/** Parts of the axis that a pause takes; a pause is what is longer than this much of all that happened. */
+const [pauseShare, longestGap] = [0.06, 0.3]
+/** An axis of less than this many milliseconds shows nothing better. */
+const minAxisMs = 1000
+const tickSeconds = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
+]
+/** Ticks on an axis, about. */
+const targetTicks = 6
+
+/** Returns a time axis for these spans; open spans last until `now`. Long gaps are shortened. */
+export function timeScale(spans: readonly Span[], now: number): TimeScale {
+  const busy = busyTimes(spans, now)
+  const total = busy.reduce((sum, { from, to }) => sum + to - from, 0)
+  const width = pauseShare * total
+  const points: { readonly ms: number; readonly x: number }[] = []
+  const pauses: Pause[] = []
+  let x = 0
+  for (const { from, to } of busy) {
+    const before = points.at(-1)
+    if (before !== undefined) {
+      pauses.push({ from: x, to: x + width, ms: from - before.ms })
+      x += width
+    }
+    points.push({ ms: from, x }, { ms: to, x: x + to - from })
+    x += to - from
+  }
+  const whole = x
+  const at = (ms: number): number => Math.min(position(points, ms) / whole, 1)
+  const ticks = busy
+    .flatMap(({ from, to }) => ticksIn(from, to, stepFor(total)))
+    .map((ms) => ({ ms, at: at(ms) }))
+  return {
+    at,
+    ticks: spread(ticks),
+    pauses: pauses.map((each) => ({ ...each, from: each.from / whole, to: each.to / whole })),
+  }
+}
+
+interface Time {
+  readonly from: number
+  readonly to: number
+}
+
+/** The times in which something happened, with the short ones between them. The last one ends at a round moment. */
+function busyTimes(spans: readonly Span[], now: number): readonly Time[] {
+  const sorted = spans
+    .map(({ from, to = now }) => ({ from, to: Math.max(to, from) }))
+    .sort((one, other) => one.from - other.from)
+  const touching = join(sorted, 0)
+  const total = touching.reduce((sum, { from, to }) => sum + to - from, 0)
+  const joined = join(touching, Math.max(longestGap * total, minAxisMs))
+  const last = joined.at(-1)
+  if (last === undefined) return [{ from: now - minAxisMs, to: now }]
+  const sum = joined.reduce((length, { from, to }) => length + to - from, 0)
+  const step = stepFor(Math.max(sum, minAxisMs)) / 4
+  return [
+    ...joined.slice(0, -1),
+    { from: last.from, to: Math.max(Math.ceil(last.to / step) * step, last.from + step) },
+  ]
+}
+
+/** Times that are no more than so many milliseconds apart are one. */
+function join(times: readonly Time[], gap: number): readonly Time[] {
+  const joined: Time[] = []
+  for (const { from, to } of times) {
+    const last = joined.at(-1)
+    if (last === undefined || from > last.to + gap) joined.push({ from, to })
+    else joined[joined.length - 1] = { from: last.from, to: Math.max(last.to, to) }
+  }
+  return joined
+}
+
+function position(points: readonly { readonly ms: number; readonly x: number }[], ms: number): number {
+  const next = points.findIndex((point) => point.ms >= ms)
+  const [before, after] = [points[next - 1], points[next]]
+  if (after === undefined) return points.at(-1)?.x ?? 0
+  if (before === undefined || after.ms === before.ms) return after.x
+  return before.x + ((ms - before.ms) / (after.ms - before.ms)) * (after.x - before.x)
+}
+
+/** Milliseconds between two ticks. */
+function stepFor(total: number): number {
+  const wanted = total / targetTicks / 1000
+  if (wanted < 0.1) return 100
+  if (wanted < 0.5) return 500
+  return (tickSeconds.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400) * 1000
+}
+
+function ticksIn(from: number, to: number, step: number): readonly number[] {
+  const first = Math.ceil(from / step) * step
+  const count = Math.max(Math.floor((to - first) / step) + 1, 0)
+  return Array.from({ length: count }, (_, index) => first + index * step)
+}
+
+/** Labels of ticks must not meet. */
+function spread(ticks: readonly Tick[]): readonly Tick[] {
+  const kept: Tick[] = []
+  for (const tick of ticks) if (tick.at - (kept.at(-1)?.at ?? -1) > 0.1) kept.push(tick)
+  return kept
+}

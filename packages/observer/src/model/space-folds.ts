@@ -1,0 +1,213 @@
+import {
+  type ContextFold,
+  type ContextSnapshot,
+  type ContextView,
+  createContextFold,
+  createProposalFoldWith,
+  createTranscript,
+  type ProposalFold,
+  type Transcript,
+} from '@meup/folds'
+import { contextRoot, type Envelope } from '@meup/protocol'
+import type { Log } from './log/log.js'
+import { truncateEnvelope } from './log/truncate.js'
+import { type Block, Blocks } from './rows/blocks.js'
+import type { Folding } from './rows/folding.js'
+import { noRedaction } from './text/text.js'
+
+/** Characters of messages that the conversation may still be told about. */
+const maxTranscriptChars = 16e6
+
+/** Whether the fold begins anew with a context that it knew before. */
+const isForgotten = (view: ContextView, known: ContextView | undefined): boolean =>
+  view.state === 'free' && known !== undefined && known.state !== 'free'
+
+/** An open run whose reasoning is hidden, and by whom. */
+export interface HiddenRun {
+  readonly context: string
+  readonly owner: string
+  readonly hiddenBy: readonly string[]
+}
+
+/** The folds over the loaded part of a log, and the blocks that show it. */
+export class SpaceFolds {
+  readonly #log: Log
+  readonly #isShown: (views: SpaceFolds) => boolean
+  #contexts: ContextFold
+  /** The fold forgets contexts that are long over; their runs may still be shown. */
+  readonly #known = new Map<string, ContextView>()
+  #proposals: ProposalFold = createProposalFoldWith(noRedaction)
+  readonly blocks = new Blocks()
+  /** Runs that go on, and whose they are. */
+  readonly runs = new Map<string, string>()
+  #transcript = createTranscript(maxTranscriptChars)
+  readonly #folding: Folding
+
+  /** `isShown`: whether these folds are on screen. Others open and close no contexts. */
+  constructor(log: Log, folding: Folding, isShown: (views: SpaceFolds) => boolean) {
+    this.#log = log
+    this.#isShown = isShown
+    this.#contexts = this.#newContexts()
+    this.#folding = folding
+  }
+
+  get proposals(): ProposalFold {
+    return this.#proposals
+  }
+
+  /** Also a welcome, which tells of contexts that are open. */
+  apply(envelope: Envelope): void {
+    for (const view of this.#contexts.apply(envelope).contexts) {
+      const { context, state, owner } = view
+      if (!isForgotten(view, this.#known.get(context))) this.#known.set(context, view)
+      this.#onStateChange(context, state, owner)
+      this.blocks.touchContext(context)
+    }
+    for (const { id } of this.#proposals.apply(envelope)) this.blocks.touchProposal(id)
+    const messages = this.#transcript.apply(envelope)
+    if (envelope.seq !== undefined) this.blocks.apply(envelope, messages)
+  }
+
+  getContext(context: string): ContextView | undefined {
+    return this.#known.get(context)
+  }
+
+  /** Those of the runs whose thoughts are hidden from everybody. */
+  hiddenRuns(): readonly HiddenRun[] {
+    return [...this.runs].flatMap(([context, owner]) => {
+      const { hiddenBy = [] } = this.getContext(context) ?? {}
+      return hiddenBy.length === 0 ? [] : [{ context, owner, hiddenBy }]
+    })
+  }
+
+  /** Every context that was not forgotten. */
+  get contexts(): Iterable<string> {
+    return this.#known.keys()
+  }
+
+  /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
+  checkpoint(before: FoldsCheckpoint | undefined): FoldsCheckpoint {
+    return {
+      seq: this.#contexts.seq,
+      contexts: snapshotContexts(this.#contexts, before?.contexts),
+      proposals: this.#proposals.snapshot(),
+      transcript: this.#transcript.snapshot(),
+      runs: [...this.runs],
+    }
+  }
+
+  /** Restores a checkpoint and drops everything after it. */
+  restore({ seq, contexts, proposals, transcript, runs }: FoldsCheckpoint): void {
+    this.#contexts = this.#newContexts()
+    this.#contexts.restore(copyContexts(contexts))
+    const later = this.#proposals
+    this.#proposals = createProposalFoldWith(noRedaction)
+    this.#proposals.restore(proposals)
+    this.#transcript = createTranscript(maxTranscriptChars)
+    this.#transcript.restore(transcript)
+    this.runs.clear()
+    for (const [context, owner] of runs) this.runs.set(context, owner)
+    this.blocks.rewind(seq, new Map(transcript.messages))
+    for (const id of this.blocks.proposals)
+      if (later.get(id) !== this.#proposals.get(id)) this.blocks.touchProposal(id)
+    for (const [context, view] of this.#known) this.#restoreContext(context, view, seq)
+  }
+
+  /** A context that was over, and forgotten, then is as it was. */
+  #restoreContext(context: string, view: ContextView, seq: number): void {
+    const then = this.#contexts.get(context)
+    if (then !== undefined) this.#known.set(context, then)
+    else if (view.firstSeq > seq) this.#known.delete(context)
+    if (then !== undefined && !isSameContext(then, view)) this.blocks.touchContext(context)
+  }
+
+  /** Drops what began before this envelope, except open runs and needed blocks. */
+  forget(seq: number, isNeeded: (block: Block) => boolean): void {
+    this.blocks.forget(seq, (block) =>
+      block.type === 'context' ? this.runs.has(block.root) : isNeeded(block),
+    )
+    for (const context of this.#known.keys()) {
+      if (!this.blocks.has(contextRoot(context)) && !this.runs.has(contextRoot(context)))
+        this.#known.delete(context)
+    }
+  }
+
+  #newContexts(): ContextFold {
+    return createContextFold({ isKnown: (id) => this.#log.get(id) !== undefined })
+  }
+
+  #onStateChange(context: string, state: string, owner: string | null): void {
+    const isRun = contextRoot(context) === context
+    if (state === 'open') {
+      if (this.#isShown(this)) this.#folding.onOpened(context)
+      if (isRun && owner !== null) this.runs.set(context, owner)
+    } else {
+      if (this.#isShown(this)) this.#folding.onEnded(context)
+      this.runs.delete(context)
+    }
+  }
+}
+
+/** Folds envelopes in the order of the log, `perStep` at a time. */
+export function* foldInSteps(
+  envelopes: readonly Envelope[],
+  log: Log,
+  views: SpaceFolds,
+  perStep: number,
+): Generator<undefined, void> {
+  const inOrder = [...envelopes].sort((one, other) => (one.seq ?? 0) - (other.seq ?? 0))
+  for (const [index, each] of inOrder.entries()) {
+    const envelope = truncateEnvelope(each)
+    if (log.append(envelope)) views.apply(envelope)
+    if (index % perStep === 0) yield
+  }
+}
+
+/** What was known of a part of the log when it had come so far. */
+export interface FoldsCheckpoint {
+  readonly seq: number
+  readonly contexts: ContextSnapshot
+  readonly proposals: ReturnType<ProposalFold['snapshot']>
+  readonly transcript: ReturnType<Transcript['snapshot']>
+  /** Runs that went on, and whose they were. */
+  readonly runs: readonly (readonly [context: string, owner: string])[]
+}
+
+type Draft = ContextSnapshot['contexts'][number][1]
+
+/** The contexts as they are now. What has not changed since `before` is kept once. */
+function snapshotContexts(fold: ContextFold, before: ContextSnapshot | undefined): ContextSnapshot {
+  const snapshot = fold.snapshot()
+  const known = new Map(before?.contexts)
+  const contexts = snapshot.contexts.map(([context, draft]): [string, Draft] => {
+    const earlier = known.get(context)
+    return [context, earlier !== undefined && isSameContext(earlier, draft) ? earlier : copyDraft(draft)]
+  })
+  return { ...snapshot, contexts, ids: [] }
+}
+
+/** The fold goes on changing what it is given. */
+const copyContexts = (mark: ContextSnapshot): ContextSnapshot => ({
+  ...mark,
+  contexts: mark.contexts.map(([context, draft]) => [context, copyDraft(draft)]),
+})
+
+const copyDraft = (draft: Draft): Draft => ({
+  ...draft,
+  contributors: [...draft.contributors],
+  counts: { ...draft.counts },
+  proposals: [...draft.proposals],
+})
+
+/** Whether two states of the same context are one. */
+const isSameContext = (one: ContextView, other: ContextView): boolean =>
+  one.state === other.state &&
+  one.counts.envelopes === other.counts.envelopes &&
+  one.counts.late === other.counts.late &&
+  String(one.hiddenBy) === String(other.hiddenBy) &&
+  one.opening?.source.id === other.opening?.source.id &&
+  one.ending?.source.id === other.ending?.source.id &&
+  one.answer?.id === other.answer?.id &&
+  one.contributors.length === other.contributors.length &&
+  one.proposals.length === other.proposals.length &&
+  one.proposals.at(-1) === other.proposals.at(-1)

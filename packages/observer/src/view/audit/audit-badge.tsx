@@ -1,0 +1,114 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Audit } from '../../connect/audit.js'
+import { countText } from '../../model/index.js'
+import { Alert, CloseDialog, Dialog } from '../shared/parts.js'
+
+/** Whether the log is what was chained, as far as this page has found out by itself. */
+export function AuditBadge({ audit, space }: { audit: Audit; space: string }): VNode {
+  const [isOpen, setOpen] = useState(false)
+  const { mark, text, tone } = getBadge(audit)
+  return (
+    <>
+      <button
+        type="button"
+        class={`audit ${tone}`}
+        aria-haspopup="dialog"
+        title="The hash chain of the log, computed in this page"
+        onClick={() => setOpen(true)}
+      >
+        audit {mark !== '' && <span aria-hidden="true">{mark} </span>}
+        {text}
+      </button>
+      {isOpen && <AuditDetails audit={audit} space={space} close={() => setOpen(false)} />}
+    </>
+  )
+}
+
+interface Badge {
+  readonly mark: string
+  readonly text: string
+  readonly tone: 'good' | 'bad' | 'warn' | ''
+}
+
+function getBadge(audit: Audit): Badge {
+  const { state, checked, progress, rest } = audit
+  switch (state.at) {
+    case 'broken':
+      return {
+        mark: '✗',
+        tone: 'bad',
+        text: state.seq === undefined ? 'does not match' : `wrong from #${state.seq}`,
+      }
+    case 'unknown':
+      if (checked === undefined) return { mark: '?', tone: 'warn', text: 'not checked' }
+      break
+    case 'waiting':
+      return { mark: '○', tone: '', text: state.isLong ? 'not checked' : '…' }
+    case 'checking':
+      if (checked === undefined) return { mark: '', tone: '', text: `${Math.floor(progress * 100)} %` }
+  }
+  const { head = 0 } = checked ?? {}
+  const end = `#${audit.getHash(head)?.slice(0, 4) ?? ''}`
+  return { mark: '✓', tone: 'good', text: rest > 0 ? `${end}, ${rest.toLocaleString('en')} to go` : end }
+}
+
+function AuditDetails({ audit, space, close }: { audit: Audit; space: string; close: () => void }): VNode {
+  const { state, checked } = audit
+  return (
+    <Dialog kind="audit-details" label="Audit" close={close}>
+      <h2>Audit of {space}</h2>
+      {state.at === 'broken' && (
+        <Alert>
+          {state.seq !== undefined && `#${state.seq}: `}
+          {state.problem}. Export the log, and ask the operator: <code>meup audit verify</code>
+        </Alert>
+      )}
+      {state.at === 'unknown' && <p class="warn">It could not be checked: {state.problem}</p>}
+      {state.at === 'waiting' && state.isLong && (
+        <p>This log is long: checking it takes a while, so it is done only when you ask for it.</p>
+      )}
+      {checked !== undefined && <Checks {...{ checked, head: audit.getHash(checked.head) ?? '' }} />}
+      <p class="dim">
+        This page asks the gateway for the export of the log, computes each hash itself, and compares what the
+        log has with what you were shown. It cannot tell whether this log is the only one: keep a head
+        elsewhere.
+      </p>
+      <footer>
+        <button type="button" disabled={state.at === 'checking'} onClick={() => void audit.recheck()}>
+          {state.at === 'checking' ? `Checking… ${Math.floor(audit.progress * 100)} %` : 'Check again'}
+        </button>
+        <CloseDialog />
+      </footer>
+    </Dialog>
+  )
+}
+
+/** What was found to be right, and no more than that. */
+function Checks({ checked, head: hash }: { checked: NonNullable<Audit['checked']>; head: string }): VNode {
+  const { first, head, read, compared } = checked
+  const all = Math.max(head - first + 1, 0)
+  return (
+    <dl>
+      <dt>chained</dt>
+      <dd>
+        #{first} to #{head}: {countText(all, 'envelope')}
+        {first > 1 && `; what is older than #${first} was pruned, and its hash is taken as it is`}
+      </dd>
+      <dt>read</dt>
+      <dd>
+        {countText(read, 'envelope')}
+        {read < all &&
+          `; ${all - read} you may not read: they are in the chain, and what they say is not known`}
+      </dd>
+      <dt>compared</dt>
+      <dd>{countText(compared, 'envelope')} with what this page was shown</dd>
+      <dt>head</dt>
+      <dd>
+        <code>
+          {head}:{hash}
+        </code>
+      </dd>
+    </dl>
+  )
+}

@@ -1,0 +1,160 @@
+import { printable } from '@meup/folds'
+import { correlations, type Envelope } from '@meup/protocol'
+import type { VNode } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { formatError, readOne } from '../../connect/http.js'
+import { getFullSize, indentJson, sizeText } from '../../model/index.js'
+import { Alert, CloseButton, Name, Said } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
+
+/** Everything about one envelope. */
+export function Inspector({ envelope, close }: { envelope: Envelope; close: () => void }): VNode {
+  const { session } = useSpace()
+  const { seq, id, from, to, kind, ts, context, rationale } = envelope
+  return (
+    <aside class="inspector" aria-label="Envelope">
+      <header>
+        <h2>
+          #{seq} <code>{kind}</code>
+        </h2>
+        <CloseButton close={close} />
+      </header>
+      <dl>
+        <dt>from</dt>
+        <dd>
+          <Name id={from} />
+        </dd>
+        {to !== undefined && (
+          <>
+            <dt>to</dt>
+            <dd>{to.join(', ')}</dd>
+          </>
+        )}
+        <dt>at</dt>
+        <dd>{ts}</dd>
+        <dt>id</dt>
+        <dd>
+          <code>{id}</code>
+        </dd>
+        {context !== undefined && (
+          <>
+            <dt>context</dt>
+            <dd>
+              <code>{context}</code>
+            </dd>
+          </>
+        )}
+        <Links name="about" ids={correlations(envelope)} />
+        <ChainPlace seq={seq} />
+        <Links name="answered by" ids={session.model.log.answersTo(id)} />
+      </dl>
+      {rationale !== undefined && <Said kind="reason" text={printable(rationale)} />}
+      <Exact envelope={envelope} />
+    </aside>
+  )
+}
+
+/** How many of them are listed. */
+const maxLinks = 20
+
+function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode | null {
+  const { session, inspect } = useSpace()
+  if (ids.length === 0) return null
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        {ids.slice(0, maxLinks).map((id) => {
+          const known = session.model.log.get(id)
+          if (known === undefined) return <code key={id}>{id} (not loaded)</code>
+          return (
+            <button type="button" class="link" key={id} onClick={() => inspect(id)}>
+              #{known.seq} {known.kind}
+            </button>
+          )
+        })}
+        {ids.length > maxLinks && <span class="dim">and {ids.length - maxLinks} more</span>}
+      </dd>
+    </>
+  )
+}
+
+/** Where an envelope stands in the chain, as far as this page has computed it. */
+function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
+  const { session } = useSpace()
+  const { audit } = session
+  if (seq === undefined) return null
+  const isWrong = audit.state.at === 'broken' && seq >= (audit.state.seq ?? 0)
+  const isChecked = audit.getHash(seq) !== undefined
+  const links = [
+    ['previous hash', seq - 1],
+    ['hash', seq],
+    ['next hash', seq + 1],
+  ] as const
+  return (
+    <>
+      <dt>chain</dt>
+      <dd class={isWrong ? 'problem' : ''}>
+        {isWrong ? '✗ does not match' : isChecked ? '✓ checked here' : '○ not checked yet'}
+      </dd>
+      {links.map(([name, at]) => {
+        const hash = isChecked ? audit.getHash(at) : undefined
+        if (hash === undefined) return null
+        return [
+          <dt key={name}>{name}</dt>,
+          <dd key={`${name}:`}>
+            <code>{hash}</code>
+          </dd>,
+        ]
+      })}
+    </>
+  )
+}
+
+/** Characters that are shown even of what was asked for. */
+const maxShownChars = 200_000
+
+/** An envelope as JSON. What is heavy is loaded when that is asked for. */
+function Exact({ envelope }: { envelope: Envelope }): VNode {
+  const { session } = useSpace()
+  const [whole, setWhole] = useState<Envelope | undefined>()
+  const [problem, setProblem] = useState<string | undefined>()
+  useEffect(() => {
+    setWhole(undefined)
+    setProblem(undefined)
+  }, [envelope])
+  const size = getFullSize(envelope)
+  const load = (): void => {
+    readOne(session.place, envelope.seq ?? 0).then(setWhole, (error: unknown) =>
+      setProblem(formatError(error)),
+    )
+  }
+  const json = useMemo(() => indentJson(JSON.stringify(whole ?? envelope)), [whole, envelope])
+  return (
+    <>
+      {size !== undefined && whole === undefined && (
+        <p>
+          <button type="button" onClick={load}>
+            Load all of it ({sizeText(size)})
+          </button>
+        </p>
+      )}
+      {problem !== undefined && <Alert>{problem}</Alert>}
+      <pre class="exact" dir="ltr">
+        {json.slice(0, maxShownChars)}
+      </pre>
+      {json.length > maxShownChars && (
+        <p>
+          <button
+            type="button"
+            onClick={() => {
+              navigator.clipboard?.writeText(json).catch((error: unknown) => setProblem(formatError(error)))
+            }}
+          >
+            Copy all of it, also the {sizeText(json.length - maxShownChars)} that are not shown
+          </button>
+        </p>
+      )}
+    </>
+  )
+}

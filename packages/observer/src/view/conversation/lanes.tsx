@@ -1,0 +1,171 @@
+import type { VNode } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { countText, type Lane, type RowList } from '../../model/index.js'
+import { memo, Name, Newer, Time } from '../shared/parts.js'
+import { grid, useTreeRow } from '../shared/row-props.js'
+import { useSpace } from '../shared/use-space.js'
+import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
+import { RowContent } from './rows.js'
+
+/** Pixels of a lane, at least. */
+const minLaneWidthPx = 320
+/** Lanes that are drawn on each side of those that are seen. */
+const overscanLanes = 1
+
+/** What each participant thinks and does, side by side. Only the lanes near the view are in the document. */
+export function Lanes({ current, handle }: ViewProps): VNode {
+  const { session } = useSpace()
+  const { model } = session
+  const lanes = model.lists.lanes.all
+  const box = useRef<HTMLDivElement>(null)
+  const [seen, setSeen] = useState({ left: 0, width: 0 })
+  const shown = useRef(new Map<string | null, RowsHandle>())
+  const away = useRef(new Set<string | null>())
+  /** Whose lane the keys were for, also when the line that they were for is folded away. */
+  const latest = useRef<string | null>(null)
+  /** An envelope that is looked for in a lane that is not drawn yet. */
+  const wanted = useRef<string | undefined>(undefined)
+  const width = Math.max(minLaneWidthPx, Math.floor(seen.width / Math.max(lanes.length, 1)))
+  const start = Math.max(Math.floor(seen.left / width) - overscanLanes, 0)
+  const end = Math.min(Math.ceil((seen.left + seen.width) / width) + overscanLanes, lanes.length)
+
+  useEffect(() => () => model.lists.drop('lanes'), [model])
+  useLayoutEffect(() => {
+    const look = (): void => {
+      const { scrollLeft: left = 0, clientWidth = 0 } = box.current ?? {}
+      setSeen((now) => (now.left === left && now.width === clientWidth ? now : { left, width: clientWidth }))
+    }
+    const observer = new ResizeObserver(look)
+    if (box.current !== null) observer.observe(box.current)
+    box.current?.addEventListener('scroll', look, { passive: true })
+    return () => observer.disconnect()
+  }, [])
+
+  const reveal = (id: string): string | undefined => {
+    const isThere = ({ list }: { list: RowList }): boolean => list.indexOf(id) !== -1
+    const index = lanes.findIndex(isThere)
+    const lane = lanes[index]
+    if (lane === undefined) return undefined
+    const [left, right] = [index * width, (index + 1) * width]
+    const { scrollLeft = 0, clientWidth = 0 } = box.current ?? {}
+    if (left < scrollLeft) box.current?.scrollTo({ left })
+    else if (right > scrollLeft + clientWidth) box.current?.scrollTo({ left: right - clientWidth })
+    const rows = shown.current.get(lane.owner)
+    if (rows !== undefined) return rows.reveal(id)
+    wanted.current = id
+    return lane.list.slots[lane.list.indexOf(id)]?.key
+  }
+  const currentRows = (): RowsHandle | undefined => {
+    const all = [...shown.current]
+    const found = all.find(([, { list }]) => list.slots.some(({ key }) => key === current))
+    if (found !== undefined) latest.current = found[0]
+    return shown.current.get(latest.current) ?? all[0]?.[1]
+  }
+  useLayoutEffect(() => {
+    handle({
+      get list() {
+        return currentRows()?.list ?? model.lists.stream
+      },
+      toEnd: () => {
+        for (const rows of shown.current.values()) rows.toEnd()
+      },
+      focus: (index) => currentRows()?.focus(index),
+      reveal,
+    })
+    if (wanted.current === undefined) return
+    const id = wanted.current
+    const rows = [...shown.current.values()].find(({ list }) => list.indexOf(id) !== -1)
+    if (rows === undefined) return
+    wanted.current = undefined
+    rows.reveal(id)
+  })
+
+  return (
+    <div class="lanes" ref={box}>
+      <div class="lanes-before" style={{ width: start * width }} />
+      {lanes.slice(start, end).map((lane) => (
+        <LaneColumn
+          key={lane.owner ?? ''}
+          lane={lane}
+          width={width}
+          current={current}
+          handle={(rows) => {
+            if (rows === undefined) shown.current.delete(lane.owner)
+            else shown.current.set(lane.owner, rows)
+          }}
+          follow={(isFollowing) => {
+            if (isFollowing) away.current.delete(lane.owner)
+            else away.current.add(lane.owner)
+            model.follow(away.current.size === 0)
+          }}
+        />
+      ))}
+      <div class="lanes-after" style={{ width: Math.max(lanes.length - end, 0) * width }} />
+    </div>
+  )
+}
+
+interface LaneProps {
+  readonly lane: Lane
+  /** Pixels. */
+  readonly width: number
+  /** Key of the row that the keys are for, in whichever lane. */
+  readonly current: string | undefined
+  /** What others may ask of its rows; `undefined`: it is not drawn any more. */
+  readonly handle: (handle: RowsHandle | undefined) => void
+  readonly follow: (isFollowing: boolean) => void
+}
+
+/** One lane: what its owner thinks and does, as a tree whose runs open and close. */
+function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode {
+  const { owner, list } = lane
+  /** Blocks that the reader has had before them, where it has left the live end of this lane. */
+  const had = useRef(0)
+  useEffect(() => () => handle(undefined), [])
+  const name = owner === null ? 'The conversation' : owner
+  return (
+    <section class="lane" style={{ width }} aria-label={name}>
+      <header>
+        {owner === null ? <span class="dim">Conversation</span> : <Name id={owner} />}
+        {owner !== null && <Load owner={owner} />}
+      </header>
+      <div class="lane-rows" {...grid.tree(name, list.slots.length)}>
+        <VirtualRows
+          list={list}
+          current={current}
+          component={LaneRow}
+          group={grid.group}
+          handle={handle}
+          follow={(isFollowing) => {
+            had.current = lane.size
+            follow(isFollowing)
+          }}
+          over={(isFollowing, _, toEnd) =>
+            isFollowing ? null : <Newer count={lane.size - had.current} toEnd={toEnd} />
+          }
+        />
+      </div>
+    </section>
+  )
+}
+
+function Load({ owner }: { owner: string }): VNode | null {
+  const { model } = useSpace().session
+  const load = model.people.find(({ id }) => id === owner)?.load ?? 0
+  return load === 0 ? null : <span class="load">◐ {countText(load, 'run')}</span>
+}
+
+const LaneRow = memo((props: RowProps): VNode => {
+  const { row } = props
+  const tree = useTreeRow(props, 0)
+  const { depth, envelope } = row
+  return (
+    <div class={`row in-lane ${depth > 0 ? 'inner' : 'outer'}`} {...tree}>
+      <div class={`content depth-${Math.min(depth, 5)}`} {...grid.cell}>
+        {row.type === 'message' && <Name id={envelope.from} />}
+        {row.type === 'message' && <Time ts={envelope.ts} />}
+        <RowContent row={row} />
+      </div>
+    </div>
+  )
+})

@@ -1,0 +1,152 @@
+import { outcomeText } from '@meup/folds'
+import type { Envelope } from '@meup/protocol'
+import type { VNode } from 'preact'
+import {
+  type BatchRow,
+  type CallRow,
+  countText,
+  type EndRow,
+  getFullSize,
+  type MessageRow,
+  type MoreRow,
+  type Row,
+  type SaidRow,
+  sizeText,
+} from '../../model/index.js'
+import { Markdown } from '../shared/markdown.js'
+import { Chip, Name, Said } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
+import { ProposalCard } from './proposal-card.js'
+import { RunHeading } from './run-heading.js'
+
+/** What a row shows, in whichever view. */
+export function RowContent({ row }: { row: Row }): VNode {
+  switch (row.type) {
+    case 'message':
+      return <MessageLine row={row} />
+    case 'heading':
+      return <RunHeading row={row} />
+    case 'said':
+      return <SaidLine row={row} />
+    case 'call':
+      return <CallLine row={row} />
+    case 'batch':
+      return <BatchLine row={row} />
+    case 'proposal':
+      return <ProposalCard row={row} />
+    case 'end':
+      return <EndLine row={row} />
+    case 'more':
+      return <MoreLine row={row} />
+  }
+}
+
+function MessageLine({ row: { message, text, envelope } }: { row: MessageRow }): VNode {
+  const { to } = message.source
+  return (
+    <div class={`message-text ${message.isTakenBack ? 'taken-back' : ''}`}>
+      {to !== undefined && <Chip>to {to.join(', ')}</Chip>}
+      {message.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />}
+      <FullSizeChip envelope={envelope} />
+      {message.isTakenBack && <Chip>taken back</Chip>}
+      {message.acknowledgedBy.length > 0 && <Chip>✓ {message.acknowledgedBy.join(', ')}</Chip>}
+    </div>
+  )
+}
+
+function SaidLine({ row: { name, text, tone, isByAnother, isLate, envelope } }: { row: SaidRow }): VNode {
+  return (
+    <div class={`line ${tone} ${name === '' ? '' : 'typed'}`}>
+      {tone === 'problem' && <span class="mark bad">⚠</span>}
+      {isByAnother && <Name id={envelope.from} />}
+      {name !== '' && <b class="kind">{name}</b>}
+      {text === null ? <Chip kind="warn">withheld</Chip> : <Text text={text} of={envelope} />}
+      {isLate && <Chip>late</Chip>}
+      <FullSizeChip envelope={envelope} />
+    </div>
+  )
+}
+
+function CallLine({
+  row: { tool, parameters, rationale, result, approvedBy, envelope },
+}: {
+  row: CallRow
+}): VNode {
+  const outcome = result === null ? null : { outcome: result.outcome, size: result.size }
+  return (
+    <div class="line call">
+      <span class="mark" aria-hidden="true">
+        {result === null ? '○' : result.outcome === 'error' ? '✕' : '●'}
+      </span>
+      <code class="tool">{tool}</code>
+      {envelope.to !== undefined && <span class="dim">{envelope.to.join(', ')}</span>}
+      {parameters !== '' && <code class="parameters">{parameters}</code>}
+      {rationale !== null && <Said kind="rationale" text={rationale} />}
+      {approvedBy !== null && <Chip kind="good">approved by {approvedBy}</Chip>}
+      {outcome !== null && (
+        <span class={`outcome ${outcome.outcome}`} title={result?.text}>
+          →{' '}
+          {outcomeText({ ...outcome, tool_name: tool, rationale: '', parameters: {}, parallel_group: null })}
+          {outcome.outcome === 'error' && `: ${result?.text}`}
+        </span>
+      )}
+    </div>
+  )
+}
+
+/** Calls that were sent off together, side by side. */
+function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
+  const { inspect } = useSpace()
+  return (
+    <div class="batch">
+      {calls.map((row) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the view takes the keys of all its rows.
+        // biome-ignore lint/a11y/noStaticElementInteractions: a part of its row.
+        <div
+          key={row.key}
+          class="batched"
+          onClick={(event) => {
+            event.stopPropagation()
+            if (getSelection()?.isCollapsed !== false) inspect(row.envelope.id)
+          }}
+        >
+          <CallLine row={row} />
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** What was thought or concluded, as its author means it. */
+const Text = ({ text, of }: { text: string; of: Envelope }): VNode =>
+  of.payload.format === 'markdown' ? <Markdown text={text} /> : <Said text={text} />
+
+const EndLine = ({ row: { text, isCancelled, envelope } }: { row: EndRow }): VNode => (
+  <div class={`line end ${isCancelled ? 'cancelled' : ''}`}>
+    <span class="mark" aria-hidden="true">
+      {isCancelled ? '◼' : '✓'}
+    </span>
+    <Text text={text === '' ? (isCancelled ? 'stopped' : 'done') : text} of={envelope} />
+  </div>
+)
+
+function MoreLine({ row: { context, count } }: { row: MoreRow }): VNode {
+  const { open } = useSpace()
+  return (
+    <button type="button" class="more" onClick={() => open(context)}>
+      {countText(count, 'earlier line')}
+    </button>
+  )
+}
+
+/** That only the beginning of something is shown, and the way to the rest. */
+function FullSizeChip({ envelope }: { envelope: Envelope }): VNode | null {
+  const { inspect } = useSpace()
+  const size = getFullSize(envelope)
+  if (size === undefined) return null
+  return (
+    <button type="button" class="chip link" onClick={() => inspect(envelope.id)}>
+      {sizeText(size)} in all
+    </button>
+  )
+}

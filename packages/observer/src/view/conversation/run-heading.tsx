@@ -1,0 +1,203 @@
+import { getToolName } from '@meup/folds'
+import { Kind } from '@meup/protocol'
+import type { VNode } from 'preact'
+import {
+  clockText,
+  countText,
+  durationText,
+  type HeadingRow,
+  hasHidden,
+  isAllHidden,
+  nameText,
+  toggled,
+} from '../../model/index.js'
+import { useNow } from '../shared/hooks.js'
+import { Chip, Said } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
+
+/** The line of a run or of a nested context: `Thought 8 s · 3 tools · what it came to`. */
+export function RunHeading({ row }: { row: HeadingRow }): VNode {
+  const space = useSpace()
+  const isOpen = row.level !== 'closed'
+  return (
+    <div class={`heading ${row.isLive ? 'live' : row.state}`}>
+      <button type="button" class="fold" aria-expanded={isOpen} onClick={() => space.cycle(row.context)}>
+        <span class="unseen">{`${isOpen ? 'Fold' : 'Unfold'} what ${row.owner} thinks: `}</span>
+        <span class="mark" aria-hidden="true">
+          {isOpen ? '▾' : '▸'}
+        </span>
+        <span class="state">
+          <StateText row={row} />
+        </span>
+        <Summary row={row} />
+      </button>
+      <Chips row={row} />
+      <Actions row={row} />
+    </div>
+  )
+}
+
+const verbs = { open: 'Thinking', cancelled: 'Stopped', free: 'Context', concluded: 'Thought' } as const
+
+function StateText({ row }: { row: HeadingRow }): VNode {
+  const { model } = useSpace().session
+  const now = useNow(row.isLive)
+  const verb = row.isNested ? 'sub-context' : verbs[row.state]
+  const spent = row.duration ?? (row.isLive ? model.gatewayTime(now) - Date.parse(row.startedAt) : null)
+  const time = spent === null || (row.isLive && spent < 1000) ? '' : ` ${durationText(spent)}`
+  const parts = [
+    `${verb}${time}`,
+    row.calls > 0 ? countText(row.calls, 'tool') : '',
+    row.thoughts > 0 && row.calls === 0 ? countText(row.thoughts, 'thought') : '',
+  ]
+  return <>{parts.filter(Boolean).join(' · ')}</>
+}
+
+/** What it came to, else what it began with. */
+function Summary({ row }: { row: HeadingRow }): VNode | null {
+  if (row.level !== 'closed' || row.ending === null) {
+    return row.opening === null ? null : <Said kind="opening" text={row.opening} />
+  }
+  return <Said kind="ending" text={row.ending} />
+}
+
+/** What a run builds on, and what was proposed on it, is listed up to so many: the inspector has all. */
+const maxLinks = 5
+
+function Chips({ row }: { row: HeadingRow }): VNode {
+  const { inspect, session } = useSpace()
+  const { from, contexts } = session.subscription.cut
+  const isCut = from.includes(row.owner) || contexts.includes(row.context)
+  return (
+    <>
+      {!row.reasoningVisible && (
+        <Chip kind="warn">
+          {isAllHidden(row) ? 'hidden from everybody' : 'own thoughts hidden from everybody'}, by{' '}
+          {row.hiddenBy.map(nameText).join(' and ')}
+        </Chip>
+      )}
+      {row.expiresAt !== null && (
+        <Chip kind="warn">
+          left, and is stopped at {clockText(row.expiresAt)} unless {nameText(row.owner)} returns
+        </Chip>
+      )}
+      {row.isMuted && <Chip>thoughts hidden by you</Chip>}
+      {isCut && <Chip>✂ cut by you, at the gateway</Chip>}
+      {row.isWithheld && <Chip kind="warn">withheld</Chip>}
+      {row.late > 0 && <Chip>{row.late} late</Chip>}
+      {row.confidence !== null && <Chip>{Math.round(row.confidence * 100)} % sure</Chip>}
+      {row.references.slice(0, maxLinks).map(({ id }) => {
+        // Of a context it is the last part that is the id of an envelope.
+        const known = session.model.log.get(id.slice(id.lastIndexOf('/') + 1))
+        return known === undefined ? (
+          <span
+            class="chip reference"
+            key={id}
+            title={`${nameText(id)}: not an envelope that is loaded here`}
+            dir="auto"
+          >
+            {nameText(id)}
+          </span>
+        ) : (
+          <button type="button" class="chip link" key={id} onClick={() => inspect(known.id)}>
+            ↩ #{known.seq}
+          </button>
+        )
+      })}
+      {row.references.length > maxLinks && (
+        <Chip>and {countText(row.references.length - maxLinks, 'reference')} more</Chip>
+      )}
+      <Proposals ids={row.proposals} />
+    </>
+  )
+}
+
+/** What was proposed on the ground of a context, the latest last. */
+function Proposals({ ids }: { ids: readonly string[] }): VNode {
+  const { inspect, session } = useSpace()
+  const known = ids.flatMap((id) => session.model.log.get(id) ?? [])
+  return (
+    <>
+      {known.length > maxLinks && <Chip>{countText(known.length - maxLinks, 'earlier proposal')}</Chip>}
+      {known.slice(-maxLinks).map(({ id, seq, payload }) => (
+        <button type="button" class="chip link" key={id} onClick={() => inspect(id)}>
+          proposed #{seq} <code class="tool">{nameText(getToolName(payload))}</code>
+        </button>
+      ))}
+    </>
+  )
+}
+
+/** Actions on a run, for this reader or for everybody. */
+const Actions = ({ row }: { row: HeadingRow }): VNode => (
+  <span class="actions">
+    <OwnActions row={row} />
+    {row.isLive && !row.isNested && <RunActions row={row} />}
+  </span>
+)
+
+/** Actions that affect this reader only. */
+function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
+  const { session, viewFilter, isLive } = useSpace()
+  const { cut } = session.subscription
+  const isOnly = session.model.viewFilter.filter.context === context
+  const isCut = cut.contexts.includes(context)
+  return (
+    <>
+      <button
+        type="button"
+        class="seldom"
+        title="Show this context alone, for you"
+        onClick={() => viewFilter.narrow({ context: isOnly ? undefined : context })}
+      >
+        {isOnly ? 'Show others too' : 'Only this'}
+      </button>
+      <button
+        type="button"
+        class="seldom"
+        disabled={!isLive}
+        title="What is said in it is not sent to you; nobody else notices"
+        onClick={() => viewFilter.cut({ ...cut, contexts: toggled(cut.contexts, context) })}
+      >
+        {isCut ? 'Send it again' : 'Cut'}
+      </button>
+    </>
+  )
+}
+
+function RunActions({ row }: { row: HeadingRow }): VNode {
+  const { session, isLive, can, act } = useSpace()
+  const { context, owner } = row
+  const me = session.welcome?.you.id ?? ''
+  const isHiding = hasHidden(row, me)
+  const toggled = { context, reasoningVisible: isHiding }
+  const isOwn = me === owner
+  const mayToggle = isOwn || can({ kind: Kind.observeVisibility, payload: toggled })
+  const mayStop = can({ kind: Kind.reasoningCancel, context })
+  return (
+    <>
+      {mayToggle && (
+        <button
+          type="button"
+          disabled={!isLive}
+          onClick={() =>
+            act('The run could not be changed', async () => session.client?.setVisibility(context, isHiding))
+          }
+        >
+          {isHiding ? 'Show again' : 'Hide for all'}
+        </button>
+      )}
+      {mayStop && (
+        <button
+          type="button"
+          disabled={!isLive}
+          onClick={() =>
+            act('The run could not be interrupted', async () => session.client?.interrupt(context))
+          }
+        >
+          Interrupt
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,73 @@
+import type { VNode } from 'preact'
+import { isFiltering, type Sort, sorts, toggled } from '../../model/index.js'
+import { Checkbox } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
+
+const names: Readonly<Record<Sort, string>> = {
+  chat: 'messages',
+  thoughts: 'thoughts',
+  tools: 'tools',
+  proposals: 'proposals',
+  events: 'events',
+}
+
+/** What a reader wants to see alone, and what takes that back. */
+export function Filters(): VNode {
+  const { session, viewFilter } = useSpace()
+  const { filter, query } = session.model.viewFilter
+  const { from, context } = filter
+  const chosen: readonly string[] = filter.sorts
+  return (
+    <section class="filters" aria-label="Filters">
+      <h2>Show only</h2>
+      <p class="sorts">
+        {sorts.map((sort) => (
+          <button
+            type="button"
+            class="toggle"
+            key={sort}
+            data-sort={sort}
+            aria-pressed={chosen.includes(sort)}
+            onClick={() => viewFilter.narrow({ sorts: toggled(chosen, sort) as readonly Sort[] })}
+          >
+            {chosen.includes(sort) ? '✓ ' : ''}
+            {names[sort]}
+          </button>
+        ))}
+      </p>
+      {from.map((id) => (
+        <Only key={id} what={`from ${id}`} drop={() => viewFilter.narrow({ from: toggled(from, id) })} />
+      ))}
+      {context !== undefined && (
+        <Only what={`in ${context}`} drop={() => viewFilter.narrow({ context: undefined })} />
+      )}
+      {query !== '' && (
+        <Checkbox checked={filter.isHitsOnly} set={(isHitsOnly) => viewFilter.narrow({ isHitsOnly })}>
+          <span class="said">lines with “{query}”</span>
+        </Checkbox>
+      )}
+      {isFiltering(filter) && (
+        <button type="button" class="widen" onClick={() => viewFilter.widen()}>
+          Show everything
+        </button>
+      )}
+    </section>
+  )
+}
+
+const Only = ({ what, drop }: { what: string; drop: () => void }): VNode => (
+  <p class="only">
+    <span class="said" title={what}>
+      {what}
+    </span>
+    <button
+      type="button"
+      class="quiet"
+      aria-label={`No longer only ${what}`}
+      title="Show others too"
+      onClick={drop}
+    >
+      ✕
+    </button>
+  </p>
+)

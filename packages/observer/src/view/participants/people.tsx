@@ -1,0 +1,117 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Person, Status } from '../../model/index.js'
+import { Name } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
+
+/** So many are listed; the others are found by their names. */
+const maxListed = 100
+/** From so many on there is a field to find them by. */
+const minForSearch = 12
+
+/** Who is in the space, what each is at, and whose thoughts are shown. */
+export function People({ shownParticipant }: { shownParticipant: string | undefined }): VNode {
+  const { session } = useSpace()
+  const { people } = session.model
+  const [sought, setSought] = useState('')
+  const found = sought === '' ? people : people.filter(({ id }) => id.includes(sought.trim()))
+  const present = people.filter(({ isPresent }) => isPresent).length
+  return (
+    <nav class="people" aria-label="Participants">
+      <h2>
+        Participants{' '}
+        <span class="dim">{`${present.toLocaleString('en')} of ${people.length.toLocaleString('en')}`}</span>
+      </h2>
+      {people.length > minForSearch && (
+        <input
+          class="find-person"
+          type="search"
+          aria-label="Find a participant"
+          placeholder="Find…"
+          spellcheck={false}
+          value={sought}
+          onInput={(event) => setSought(event.currentTarget.value)}
+        />
+      )}
+      <ul>
+        {found.slice(0, maxListed).map((person) => (
+          <PersonLine key={person.id} person={person} isShown={person.id === shownParticipant} />
+        ))}
+      </ul>
+      {found.length > maxListed && (
+        <p class="dim rest">and {(found.length - maxListed).toLocaleString('en')} more: find them by name</p>
+      )}
+      {found.length === 0 && sought !== '' && <p class="dim rest">Nobody is called so.</p>}
+    </nav>
+  )
+}
+
+const getPresence = ({ isPresent, load }: Person): { readonly mark: string; readonly text: string } => {
+  if (load > 0) return { mark: '◐', text: 'thinking' }
+  return isPresent ? { mark: '●', text: 'here' } : { mark: '○', text: 'away' }
+}
+
+function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): VNode {
+  const { session, viewFilter, showParticipant } = useSpace()
+  const { id, isPresent, load, isMuted } = person
+  const { mark, text } = getPresence(person)
+  const isCut = session.subscription.cut.from.includes(id)
+  const used = getContextUsage(session.model.members.getStatus(id))
+  const isMe = id === session.welcome?.you.id
+  return (
+    <li class={isPresent ? '' : 'away'}>
+      <span class={`presence ${load > 0 ? 'busy' : ''}`} role="img" aria-label={text} title={text}>
+        {mark}
+      </span>
+      <button
+        type="button"
+        class="link who"
+        aria-expanded={isShown}
+        title={`${id}: what it may do, and more`}
+        onClick={() => showParticipant(isShown ? undefined : id)}
+      >
+        <Name id={id} />
+      </button>
+      {isMe && <span class="dim">you</span>}
+      {load > 0 && (
+        <span class="load" title="Runs that go on">
+          {load}
+        </span>
+      )}
+      {used !== undefined && (
+        <span class="load" title="How full its context is">
+          {used} %
+        </span>
+      )}
+      {!isMe && (
+        <button
+          type="button"
+          class="mute"
+          aria-pressed={isMuted}
+          title={isMuted ? `Show what ${id} thinks` : `Hide what ${id} thinks, for you alone`}
+          aria-label={isMuted ? `Show the thoughts of ${id}` : `Hide the thoughts of ${id}`}
+          onClick={() => viewFilter.mute(id, !isMuted)}
+        >
+          {isMuted ? 'show' : 'hide'}
+        </button>
+      )}
+      {isCut && (
+        <span
+          class="mark"
+          role="img"
+          aria-label="cut at the gateway"
+          title="Cut at the gateway, for you alone"
+        >
+          ✂
+        </span>
+      )}
+    </li>
+  )
+}
+
+/** How much of its context an agent says to have used, in per cent. */
+function getContextUsage(status: Status | undefined): number | undefined {
+  const { tokens, maxTokens } = status ?? {}
+  if (typeof tokens !== 'number' || typeof maxTokens !== 'number' || maxTokens <= 0) return undefined
+  return Math.min(Math.round((100 * tokens) / maxTokens), 100)
+}

@@ -1,0 +1,125 @@
+import type { VNode } from 'preact'
+import { useEffect, useMemo, useReducer } from 'preact/hooks'
+import { readGrants } from '../../connect/http.js'
+import { clockText, countText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
+import { Checkbox, CloseButton, Name } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
+import { GrantForm } from './grant-form.js'
+import { GrantedCapabilities } from './granted-capabilities.js'
+
+/** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
+export function PersonPanel({ id, close }: { id: string; close: () => void }): VNode {
+  const { session } = useSpace()
+  const { model } = session
+  const person = model.people.find((each) => each.id === id)
+  return (
+    <aside class="inspector person" aria-label={`About ${id}`}>
+      <header>
+        <h2>
+          <Name id={id} />
+        </h2>
+        <CloseButton close={close} />
+      </header>
+      {person === undefined ? (
+        <p class="dim">The space does not know {id} any more.</p>
+      ) : (
+        <State person={person} />
+      )}
+      <Seen id={id} />
+      <Rights id={id} />
+    </aside>
+  )
+}
+
+function State({ person: { id, isPresent, since, load } }: { person: Person }): VNode {
+  const { session, inspect } = useSpace()
+  const { model } = session
+  const runs = [...model.runs].flatMap(([context, owner]) => (owner === id ? [context] : []))
+  const status = Object.entries(model.members.getStatus(id) ?? {}).filter(
+    ([, value]) => typeof value === 'number',
+  )
+  return (
+    <dl>
+      <dt>state</dt>
+      <dd>
+        {isPresent ? '● here' : '○ away'}
+        {since !== null && <time dateTime={since}> since {clockText(since)}</time>}
+      </dd>
+      <dt>load</dt>
+      <dd>
+        {load === 0 && <span class="dim">nothing goes on</span>}
+        {runs.slice(0, maxRuns).map((context) => (
+          <button type="button" class="link" key={context} onClick={() => inspect(context)}>
+            ◐ #{model.log.get(context)?.seq ?? context}
+          </button>
+        ))}
+        {runs.length > maxRuns && <span class="dim">and {runs.length - maxRuns} more</span>}
+      </dd>
+      {status.map(([name, value]) => (
+        <StatusItem key={name} name={name} value={Number(value)} />
+      ))}
+      <dt>thought</dt>
+      <dd>{countText(model.members.countThoughts(id), 'thought')} seen here</dd>
+    </dl>
+  )
+}
+
+const maxRuns = 20
+
+const StatusItem = ({ name, value }: { name: string; value: number }): VNode => (
+  <>
+    <dt class="said">{nameText(name)}</dt>
+    <dd>{value.toLocaleString('en')}</dd>
+  </>
+)
+
+/** What this reader sees of the participant. Other participants are not affected. */
+function Seen({ id }: { id: string }): VNode {
+  const { session, viewFilter, isLive } = useSpace()
+  const { filter, muted } = session.model.viewFilter
+  const { cut } = session.subscription
+  return (
+    <fieldset class="seen">
+      <legend>For you alone</legend>
+      <Checkbox
+        checked={filter.from.includes(id)}
+        set={() => viewFilter.narrow({ from: toggled(filter.from, id) })}
+      >
+        Show only {id}
+      </Checkbox>
+      <Checkbox checked={muted.has(id)} set={() => viewFilter.mute(id, !muted.has(id))}>
+        Hide its thoughts
+      </Checkbox>
+      <Checkbox
+        disabled={!isLive || id === session.welcome?.you.id}
+        checked={cut.from.includes(id)}
+        set={() => viewFilter.cut({ ...cut, from: toggled(cut.from, id) })}
+      >
+        Cut it at the gateway: nothing but messages and tools is sent
+      </Checkbox>
+    </fieldset>
+  )
+}
+
+/** What it may do and by whom; with what gives it more. */
+function Rights({ id }: { id: string }): VNode {
+  const { session, act } = useSpace()
+  const { model, place } = session
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
+  const grants = useMemo(() => new GrantIndex(model.log), [model])
+  useEffect(() => {
+    act('What was granted before could not be read', async () => {
+      grants.setEarlier(await readGrants(place))
+      redraw()
+    })
+  }, [grants])
+  const people = model.members.infos()
+  const granted = grants.getCapabilities(id, people, model.gatewayTime(Date.now()))
+  return (
+    <section class="rights" aria-label={`What ${id} may do`}>
+      <h3>May do</h3>
+      {granted === undefined ? <p class="dim">nothing</p> : <GrantedCapabilities granted={granted} />}
+      <GrantForm key={id} recipient={id} />
+    </section>
+  )
+}

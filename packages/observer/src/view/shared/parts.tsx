@@ -1,0 +1,174 @@
+import { ProtocolError } from '@meup/agent-sdk/watch'
+import { printable } from '@meup/folds'
+import { errors } from '@meup/protocol'
+import {
+  Component,
+  type ComponentChild,
+  type ComponentChildren,
+  type ComponentType,
+  createElement,
+  type VNode,
+} from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { formatError } from '../../connect/http.js'
+import { clockText, hashToBucket } from '../../model/index.js'
+
+/** The name of a participant, always in the same colour. */
+export const Name = ({ id }: { id: string }): VNode => (
+  <bdi class="name" style={{ '--hue': hashToBucket(id, 360) }} title={id}>
+    {id}
+  </bdi>
+)
+
+export const Time = ({ ts }: { ts: string }): VNode => (
+  <time class="time" dateTime={ts} title={ts}>
+    {clockText(ts)}
+  </time>
+)
+
+/** Text from others, never interpreted as HTML. */
+export const Said = ({ text, kind = '' }: { text: string; kind?: string }): VNode => (
+  <span class={`said ${kind}`} dir="auto">
+    {text}
+  </span>
+)
+
+export const Chip = ({ children, kind = '' }: { children: ComponentChildren; kind?: string }): VNode => (
+  <span class={`chip ${kind}`}>{children}</span>
+)
+
+/** What the signs of buttons are drawn from, in a square of 16: not every font has them. */
+const shapes = {
+  start: 'M3 3h2v10H3zM13 3v10L6 8z',
+  play: 'M4 2.5v11L13 8z',
+  stop: 'M4 3h3v10H4zM9 3h3v10H9z',
+  auto: 'M8 1.5a6.5 6.5 0 1 0 0 13zM8 1.5a6.5 6.5 0 0 1 0 13v-1.4a5.1 5.1 0 0 0 0-10.2z',
+  light:
+    'M8 4.6a3.4 3.4 0 1 1 0 6.8 3.4 3.4 0 0 1 0-6.8zM7.3.8h1.4v2.4H7.3zM7.3 12.8h1.4v2.4H7.3zM.8 7.3h2.4v1.4H.8zM12.8 7.3h2.4v1.4h-2.4zM2.4 3.4l1-1 1.7 1.7-1 1zM10.9 11.9l1-1 1.7 1.7-1 1zM12.6 2.4l1 1-1.7 1.7-1-1zM4.1 10.9l1 1-1.7 1.7-1-1z',
+  dark: 'M6.2 1.6A6.6 6.6 0 1 0 14.4 9.8 5.4 5.4 0 0 1 6.2 1.6z',
+} as const
+
+type Sign = keyof typeof shapes
+
+/** A sign that stands for no text: whatever holds it has a label. */
+const Icon = ({ sign }: { sign: Sign }): VNode => (
+  <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+    <path d={shapes[sign]} />
+  </svg>
+)
+
+/** The way back to the live end, and how much is new there. */
+export const Newer = ({ count, toEnd }: { count: number; toEnd: () => void }): VNode => (
+  <button type="button" class="newer" onClick={toEnd}>
+    ↓ {count > 0 ? `${count.toLocaleString('en')} new` : 'live'}
+  </button>
+)
+
+export const Alert = ({ children }: { children: ComponentChildren }): VNode => (
+  <p class="problem" role="alert">
+    {children}
+  </p>
+)
+
+/** Closes a panel, as Escape does. */
+export const CloseButton = ({ label = 'Close', close }: { label?: string; close: () => void }): VNode => (
+  <button type="button" aria-label={label} title="Close (Escape)" onClick={close}>
+    ✕
+  </button>
+)
+
+interface CheckboxProps {
+  readonly checked: boolean
+  readonly disabled?: boolean
+  readonly set: (checked: boolean) => void
+  readonly children: ComponentChildren
+}
+
+export const Checkbox = ({ checked, disabled = false, set, children }: CheckboxProps): VNode => (
+  <label class="check">
+    <input
+      type="checkbox"
+      checked={checked}
+      disabled={disabled}
+      onChange={(event) => set(event.currentTarget.checked)}
+    />
+    {children}
+  </label>
+)
+
+interface IconButtonProps {
+  readonly sign: Sign
+  readonly label: string
+  readonly title?: string
+  readonly disabled?: boolean
+  readonly onClick: () => void
+}
+
+export const IconButton = ({
+  sign,
+  label,
+  title = label,
+  disabled = false,
+  onClick,
+}: IconButtonProps): VNode => (
+  <button type="button" title={title} aria-label={label} disabled={disabled} onClick={onClick}>
+    <Icon sign={sign} />
+  </button>
+)
+
+interface DialogProps {
+  readonly label: string
+  readonly kind?: string
+  readonly close: () => void
+  readonly children: ComponentChildren
+}
+
+/** A modal dialog. `close` is called once the browser has closed it and given the focus back. */
+export function Dialog({ label, kind = '', close, children }: DialogProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog class={`help ${kind}`} ref={dialog} onClose={close} aria-label={label}>
+      {children}
+    </dialog>
+  )
+}
+
+export const CloseDialog = (): VNode => (
+  <button type="button" onClick={({ currentTarget }) => currentTarget.closest('dialog')?.close()}>
+    Close
+  </button>
+)
+
+/** Shows an error: for a refusal its code, the path in the envelope, the reason and the hint. */
+export function Problem({ error }: { error: unknown }): VNode | null {
+  if (error === undefined) return null
+  if (!(error instanceof ProtocolError)) {
+    return <Alert>{formatError(error)}</Alert>
+  }
+  const { code, message, details } = error
+  const path = typeof details?.path === 'string' ? details.path : ''
+  const text = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
+  return (
+    <Alert>
+      <code>{code}</code> {typeof path === 'string' && <code>{path}</code>}{' '}
+      <span class="said">{printable(text)}</span>
+      <span class="hint dim">{errors[code].hint}</span>
+    </Alert>
+  )
+}
+
+/** Memoizes a component: it is drawn again only if one of its properties changed. */
+export function memo<Props extends object>(Inner: ComponentType<Props>): ComponentType<Props> {
+  return class Memo extends Component<Props> {
+    override shouldComponentUpdate(next: Props): boolean {
+      const now = this.props as Props
+      return Object.keys({ ...now, ...next }).some(
+        (name) => now[name as keyof Props] !== next[name as keyof Props],
+      )
+    }
+    override render(): ComponentChild {
+      return createElement(Inner, this.props as Props)
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { JSX } from 'preact'
+import type { Row } from '../../model/index.js'
+import { useSpace } from './use-space.js'
+import type { RowProps } from './virtual-rows.js'
+
+type Handlers = Required<Pick<JSX.HTMLAttributes<HTMLElement>, 'onClick' | 'onFocus'>>
+
+/** What every row does: a click looks at its envelope, and the keys are for the one that has the focus. */
+export function useRowActions(row: Row, isCurrent: boolean): Handlers {
+  const { inspect, select } = useSpace()
+  return {
+    onClick: ({ target }) => {
+      const isControl = target instanceof Element && target.closest('button, input, a') !== null
+      if (!isControl && getSelection()?.isCollapsed !== false) inspect(row.envelope.id)
+    },
+    onFocus: ({ target, currentTarget }) => {
+      if (target === currentTarget && !isCurrent) select(row.key)
+    },
+  }
+}
+
+/** What makes an element a row of a tree. `before`: rows of the tree that stand above the list. */
+export function useTreeRow({ row, index, isCurrent, isEntry }: RowProps, before: number) {
+  const actions = useRowActions(row, isCurrent)
+  const isOpen = row.type === 'heading' ? row.level !== 'closed' : undefined
+  return {
+    'data-key': row.key,
+    ...grid.row({ index: index + 1 + before, level: row.depth + 1, isOpen }),
+    'aria-current': isCurrent,
+    tabIndex: isEntry ? 0 : -1,
+    ...actions,
+  }
+}
+
+interface Place {
+  /** From 1. */
+  readonly index: number
+  /** How deep it is in the tree, from 1. */
+  readonly level: number
+  /** Absent: it has nothing to open. */
+  readonly isOpen: boolean | undefined
+}
+
+/** Roles of a tree in rows and columns. It is no table: only some of its rows are in the document. */
+export const grid = {
+  tree: (label: string, count: number) => ({
+    ...{ role: 'treegrid' as const, 'aria-label': label, 'aria-rowcount': count },
+  }),
+  group: { role: 'rowgroup' as const },
+  headRow: { role: 'row' as const, 'aria-rowindex': 1 },
+  head: (label: string) => ({ role: 'columnheader' as const, 'aria-label': label }),
+  row: ({ index, level, isOpen }: Place) => ({
+    ...{ role: 'row' as const, 'aria-rowindex': index, 'aria-level': level, 'aria-expanded': isOpen },
+  }),
+  cell: { role: 'gridcell' as const },
+}

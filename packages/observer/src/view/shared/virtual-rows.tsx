@@ -1,0 +1,168 @@
+import type { ComponentType, JSX, VNode } from 'preact'
+import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
+import type { Row, RowList } from '../../model/index.js'
+import { Scroll } from './scroll.js'
+
+export interface RowProps {
+  readonly row: Row
+  readonly index: number
+  /** Of all rows, drawn or not. */
+  readonly count: number
+  /** Whether the keys are for it. */
+  readonly isCurrent: boolean
+  /** Whether the tabulator leads to it. */
+  readonly isEntry: boolean
+}
+
+/** Moves through the rows of a view. */
+export interface RowsHandle {
+  /** The rows that the keys move through. */
+  readonly list: RowList
+  toEnd(): void
+  /** Brings a row into view and gives it the focus. */
+  focus(index: number): void
+  /**
+   * Brings the row of an envelope into view, with the focus unless `isFocused` is false. Returns its key, `undefined` if no
+   * row shows the envelope.
+   */
+  reveal(id: string, isFocused?: boolean): string | undefined
+}
+
+export interface ViewProps {
+  /** Key of the row that the keys are for. */
+  readonly current: string | undefined
+  readonly handle: (handle: RowsHandle) => void
+}
+
+interface VirtualRowsProps {
+  readonly list: RowList
+  /** Key of the row that the keys are for. */
+  readonly current: string | undefined
+  readonly component: ComponentType<RowProps>
+  /** What the element around the rows is. */
+  readonly group: JSX.HTMLAttributes<HTMLDivElement>
+  readonly handle: (handle: RowsHandle) => void
+  /** The reader has come to the live end, or left it. */
+  readonly follow: (isFollowing: boolean) => void
+  /** The rows that are seen: from the first to before the end. */
+  readonly seen?: (start: number, end: number) => void
+  /** What stands over the rows, told whether the reader is at the live end, and where the drawn rows begin. */
+  readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
+}
+
+/** A virtual list: only rows near the viewport are in the document. */
+export function VirtualRows(props: VirtualRowsProps): VNode {
+  const { list, current, component: Component, handle, over, seen } = props
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
+  const latest = useRef(props)
+  latest.current = props
+  const [scroll] = useState(() => new Scroll(() => latest.current))
+  const inner = useRef<HTMLDivElement>(null)
+  const wanted = useRef<string | undefined>(undefined)
+  scroll.look()
+  const { slots, layout } = list
+  const { start, end } = scroll.range()
+
+  const tellSeen = (): void => {
+    const { start: first, end: last } = scroll.range(0)
+    seen?.(first, last)
+  }
+  const toEnd = (): void => {
+    scroll.toEnd()
+    redraw()
+  }
+  const show = (index: number): void => {
+    scroll.toRow(index)
+    redraw()
+  }
+  const focus = (index: number): void => {
+    wanted.current = list.slots[index]?.key
+    show(index)
+  }
+  useLayoutEffect(() =>
+    handle({
+      list,
+      toEnd,
+      focus,
+      reveal(id, isFocused = true) {
+        const index = list.indexOf(id)
+        if (index === -1) return undefined
+        if (isFocused) focus(index)
+        else show(index)
+        return list.slots[index]?.key
+      },
+    }),
+  )
+  /** Heights are known once rows are drawn; when they differ from what was thought, other rows may be near. */
+  const measure = (): void => {
+    const { children } = inner.current ?? { children: [] }
+    for (const [at, child] of [...children].entries()) {
+      list.setHeight(start + at, child.getBoundingClientRect().height)
+    }
+    void list.slots
+    scroll.settle()
+    const now = scroll.range()
+    if (now.start < start || now.end > end) redraw()
+    tellSeen()
+  }
+  useLayoutEffect(() => {
+    measure()
+    if (wanted.current === undefined) return
+    const row = [...(inner.current?.children ?? [])].find(
+      (child) => child instanceof HTMLElement && child.dataset.key === wanted.current,
+    )
+    if (!(row instanceof HTMLElement)) return
+    wanted.current = undefined
+    row.focus({ preventScroll: true })
+  })
+  const measureNow = useRef(measure)
+  measureNow.current = measure
+  useLayoutEffect(() => {
+    latest.current.follow(true)
+    const index = current === undefined ? -1 : slots.findIndex(({ key }) => key === current)
+    if (index !== -1) show(index)
+    return () => latest.current.follow(true)
+  }, [])
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => measureNow.current())
+    const box = inner.current?.parentElement
+    for (const each of [inner.current, box]) if (each instanceof Element) observer.observe(each)
+    return () => observer.disconnect()
+  }, [])
+
+  const drawn = slots.slice(start, end)
+  const entry = drawn.some(({ key }) => key === current) ? current : drawn[0]?.key
+  return (
+    <>
+      {over?.(scroll.isFollowing, start, toEnd)}
+      <div
+        class="scroller"
+        ref={(box) => scroll.attach(box)}
+        onWheel={({ deltaY, target }) => {
+          if (scroll.turned(deltaY, target)) redraw()
+        }}
+        onScroll={() => {
+          const hasTurned = scroll.scrolled()
+          const { start: from, end: to } = scroll.range()
+          if (hasTurned || from !== start || to !== end) redraw()
+          else tellSeen()
+        }}
+      >
+        <div style={{ height: layout.getTop(start) }} />
+        <div {...props.group} ref={inner}>
+          {drawn.map((slot, at) => (
+            <Component
+              key={slot.key}
+              row={list.getRow(slot)}
+              index={start + at}
+              count={slots.length}
+              isCurrent={slot.key === current}
+              isEntry={slot.key === entry}
+            />
+          ))}
+        </div>
+        <div style={{ height: Math.max(layout.height - layout.getTop(end), 0) }} />
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,190 @@
+/** How a value looks that nobody chose: what tells it from words, names, paths, versions and dates. */
+export interface Randomness {
+  /** Characters that it has at least. */
+  readonly least: number
+  /** Whether a UUID counts: where nothing but its name speaks for it, it is an id of something. */
+  readonly allowsUuid: boolean
+}
+
+const printable = /^[!-~]+$/
+const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+const hex = /^(?:[\da-f]+|[\dA-F]+)$/
+const minHexChars = 24
+const minPartChars = 14
+/** For each character; words have fewer, whatever their letters are. */
+const changesPerChar = 0.45
+const oneRun = /^[a-z\d]+$/i
+const oneCase = /^(?:[a-z]+|[A-Z]+)$/
+/** Base64 rather than a path: of both cases, with the padding or a sign that paths seldom have. */
+const slashedBase64 =
+  /^\/(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?:[A-Za-z\d+/]{26,}={1,2}|[A-Za-z\d/]*\+[A-Za-z\d+/]{10,})$/
+const base32 = /^[A-Z2-7]{16,}$/
+/** Paths, addresses, dates, versions, digests, names of things in clouds, calls and what stands for a value. */
+const known =
+  /^(?:[./~]|@[\w-]+\/|[a-z]:\\|[a-z][a-z\d+.-]*:\/\/|arn:|urn:|sha(?:1|256|384|512)[-:]|md5:|v?(?:\d+:)?\d+\.\d+[\w.+~-]*$|\d{4}-\d\d-\d\d|[\w.+-]+@[\w-]+\.[a-z]|ssh-(?:rsa|ed25519)|0x[\da-f]{1,16}$|\w+:\w+:\w)|^[([{<]|^[\w.$]*[([{<].*[\])}>]$|\/[\w-]+\.[a-z]\w{0,4}$/i
+/** A file, a host or a property of something. */
+const dotted = /^(?:[\w-]+\.)+[a-z]{2,5}$|^[a-z_]\w*(?:\.[a-z_]\w*)+$/i
+
+/** Characters by which a longer value is known. */
+const maxBodyChars = 128
+
+/** Whether a value looks as if it were drawn at random. */
+export function looksRandom(value: string, { least, allowsUuid }: Randomness): boolean {
+  const body = value.slice(0, maxBodyChars).replace(/^base64:|={1,2}$/g, '')
+  if (body.length < least || !printable.test(body)) return false
+  if (known.test(body) && !slashedBase64.test(value)) return false
+  if (uuid.test(body)) return allowsUuid
+  if (isPlaceholder(body)) return false
+  if (dotted.test(body)) {
+    const parts = { least: Math.max(least, minPartChars), allowsUuid: false }
+    return body.split('.').some((part) => looksRandom(part, parts))
+  }
+  const digits = count(body, /\d/g)
+  if (digits === body.length) return false
+  if (base32.test(body) && digits >= 2) return true
+  if (hex.test(body)) return body.length >= Math.max(least, minHexChars) && digits >= 4
+  const changes = changesIn(body)
+  if (changes < body.length * changesPerChar && isWordlike(body)) return false
+  if (oneCase.test(body)) return body.length >= 16
+  if (digits < 2)
+    return changes >= body.length * (body.length < 20 ? changesPerChar : 1 / 3) && body.length >= 16
+  return changes >= body.length / 6 || oneRun.test(body)
+}
+
+/** Whether what looks random may begin with a text: this tells less. */
+export const looksBegun = (value: string): boolean =>
+  value.length >= 8 &&
+  printable.test(value) &&
+  !known.test(value) &&
+  !isPlaceholder(value) &&
+  (/\d/.test(value) ? /[A-Za-z]/.test(value) : value.length >= 12 && !isWordlike(value))
+
+/** `tundra33531`, `MyTundraIsHeron6`, but no `base64`. */
+const wordAndNumber =
+  /^(?!.*(?:[Pp]ass|[Ss]ecret|[Cc]onfig|[Nn]ame|[Uu]ser|[Kk]ey|[Tt]oken|[Aa]uth))(?:(?:[A-Z]?[a-z]{2,12}){1,3}\d{4,6}|(?:[A-Z][a-z]{1,9}){4,}\d{1,4})$/
+const path = /\w{3}\/\w{3}/
+
+const oddity = /\d|[!@#$%^&*+=?~][A-Za-z0-9]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2,}[a-z]/
+/** `Sha256Digest`, `user2`, `v2_config`: names in code. */
+const identifier = /^[A-Za-z_]?[a-z]*(?:[A-Z][a-z]+|_[a-z]+)*\d{0,3}(?:[A-Z][a-z]+|_[a-z]+)*\d{0,2}$/
+
+/** Words that only stand together to be long. */
+const phrase =
+  /^(?!.*(?<![a-z])(?:pass|password|secret|config|name|user|key)(?![a-z]))[a-z]{4,12}(?:([_.-])[a-z]{4,12})(?:\1[a-z]{4,12})+$/
+
+/** Characters that people type. */
+const maxTypedChars = 128
+
+/** Whether a value may be what somebody has made up to be known by: a word with something odd in it. */
+export function looksMadeUp(value: string): boolean {
+  if (value.length < 8 || value.length > maxTypedChars) return false
+  if (phrase.test(value) || wordAndNumber.test(value)) return true
+  if (!printable.test(value) || known.test(value)) return false
+  if (isPlaceholder(value) || uuid.test(value) || value.includes('|')) return false
+  if (path.test(value) || (dotted.test(value) && count(value, /\d/g) < 2)) return false
+  if (count(value, /[A-Za-z]/g) < 3) return false
+  if (/^[a-z]{12,}$/.test(value)) return !isWordlike(value)
+  if (!oddity.test(value.slice(1))) return false
+  return !identifier.test(value) || (/\d/.test(value) && !isWordlike(value.replace(/[\d_]/g, '')))
+}
+
+const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
+
+/** Whether the letters in a text follow each other as those of words do. */
+function isWordlike(text: string): boolean {
+  let [sum, pairs] = [0, 0]
+  for (const run of text.match(/[A-Z]?[a-z]+|[A-Z]+/g) ?? []) {
+    const letters = run.toLowerCase()
+    for (let at = 1; at < letters.length; at++) {
+      sum += Number(followers[letters.charCodeAt(at - 1) - codeA]?.[letters.charCodeAt(at) - codeA])
+      pairs++
+    }
+  }
+  return pairs >= Math.max(minPairs, text.length * minPairsPerChar) && sum >= pairs * minWordScore
+}
+
+const codeA = 97
+/** Fewer pairs, or fewer for each character, say nothing. */
+const minPairs = 4
+const minPairsPerChar = 0.2
+/** What the pairs in words have on average; hardly any in letters drawn at random. */
+const minWordScore = 5
+/**
+ * For each letter, how often each of `a` to `z` stands behind it in words: 5 is as often as at random, each step twice or
+ * half. Counted over the 3,644 words that stand 20 times or more in the documentation of npm packages.
+ */
+const followers = [
+  '05650250513756050767432241',
+  '73217200641821620563600030',
+  '70407006505510800637500030',
+  '63358330711512600561530030',
+  '52674440210557243775042520',
+  '60207610800602700545500050',
+  '61008156700546520663610012',
+  '70128000701032700536500030',
+  '54655550002558740466050204',
+  '60308000500000650384546000',
+  '52348430700205440272304000',
+  '62258211701600630155531060',
+  '75228010720350671050510000',
+  '61666471503314530177440020',
+  '34552340313568450755655220',
+  '71137013501621660746500020',
+  '00000000000400040404904000',
+  '72448340704254620565442050',
+  '50617315603322560267612040',
+  '61418106800410620665402050',
+  '55546340500667250767200100',
+  '72009020700001500030100000',
+  '70037026703406700663004000',
+  '60607004630040480008000230',
+  '54506320600556680375004000',
+  '70009000733400600000400053',
+]
+
+/** As people make them up for others to type: letters, and digits or signs among them. Words of a sentence are not so. */
+const typed =
+  /^(?!.*(?:__|--))(?=(?:.*[A-Za-z]){3})(?:(?=(?:.*[a-z]){2})(?=(?:.*\d){2})(?:.*[!@#$%^&*+=?~].*|.*[a-z][-_]\d{2,4}$)|.*[A-Za-z]\d[A-Za-z].*|.*\d.*[!@#$%^*].*|.*[!@#$%^*].*\d.*)/
+
+const mixed = /^(?=(?:.*[A-Za-z]){3})(?=.*\d)[!-~]{8,128}$(?<!\..*)/
+
+/** Whether a value is made up so that it can be told from words, where little else speaks for it. */
+export const looksTyped = (value: string): boolean =>
+  value.length <= maxTypedChars &&
+  ((typed.test(value) && looksMadeUp(value)) ||
+    (mixed.test(value) && changesIn(value) >= value.length * changesPerChar) ||
+    (/^[a-z]{5,}\d{3,6}$/.test(value) && !isWordlike(value)) ||
+    (phrase.test(value) && value.length >= 20) ||
+    looksRandom(value, { least: 12, allowsUuid: false }))
+
+/** Words of sentences, which no list of words to be known by has. */
+const stopWords =
+  /(?<!\w)(?:about|after|again|been|before|cannot|change|confirm|correct|created|does|empty|enter|expired|field|first|forgot\w*|from|have|hidden|incorrect|input|invalid|least|login|match|missing|must|name|need|never|only|password\w*|passphrase|please|provided|repeat|require\w*|reset|should|show|that|their|them|then|this|type|user|username|valid|value|verify|were|when|which|will|with|wrong|your)(?!\w)/
+
+/** `correct horse battery staple`: words of small letters. */
+const words = /^[a-z]{3,10}(?: [a-z]{3,10}){2,23}$/
+
+export const isPhrase = (value: string): boolean => words.test(value) && !stopWords.test(value)
+
+/** How often small letters, capitals, digits and signs take turns. */
+const changesIn = (text: string): number => count(text, /[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+/g) - 1
+
+/** Words by which writers of examples say that a value is none. */
+const placeholderWords =
+  /example|sample|dummy|placeholder|change[-_]?(?:me|it|this)|redacted|removed|hidden|insert|replace|your[-_ ]|my[-_](?:secret|password|token|key)|foobar|to-?do\b/i
+const named = /^(?:none|null|nil|undefined|true|false|empty|unset|optional|required|string|text|bytes)$/i
+/** `<key>`, `${KEY}`, `$KEY`, `$key`, `$(key)`, `{{ key }}`, `%KEY%`, `%s`, `[key]`. */
+const template = /^(?:<|\[|\{|\$[{(]|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|%\w+%$|%[a-z]$)/
+/** `process.env.KEY`, `config.key`, `getKey()`: where a value comes from; long ones with digits are tokens. */
+const reference =
+  /^(?!(?=.{20})(?:.*\d){2}|.*(?=\w{16})\w*\d|.*\d{3})(?:[a-z_]\w*(?:\.|->|::))+[a-z_]+(?:[([].*)?$|^[a-z_]\w*\(.*$/is
+/** `xxxx`, `****`, `12345678` stand for what is left out. */
+const filler = /^(.)\1*$|^[x*.•#_-]+$|^(?:12345678?9?0?|abcdef\w{0,2}|\.\.\.)$/i
+
+/** Whether a value stands for one that is not said. */
+export const isPlaceholder = (value: string): boolean =>
+  placeholderWords.test(value) ||
+  named.test(value) ||
+  template.test(value) ||
+  reference.test(value) ||
+  filler.test(value)

@@ -1,0 +1,181 @@
+import { type Frame, type Glob, getFrame, getGlobHead, isFramed } from './glob.js'
+import type { Node } from './parse.js'
+import { compileNode, type Test } from './value.js'
+
+/** What capabilities look at: an envelope after normalisation. An absent or empty `to` is everyone. */
+export interface Subject {
+  readonly kind: string
+  readonly to?: readonly string[] | undefined
+  readonly context?: string | undefined
+  readonly payload: unknown
+}
+
+/** Of the addressees, of whom there is one at least. */
+export type AddresseesTest = (to: readonly string[]) => boolean
+
+/** A capability, but for its kind. */
+export interface Conditions {
+  /** The only addressee that it allows, where its pattern is a name. */
+  readonly only: string | undefined
+  /** What addressees must pass otherwise. */
+  readonly to: AddresseesTest | undefined
+  readonly context: Test | undefined
+  readonly questions: readonly Question[]
+}
+
+/**
+ * The conditions of one capability in a single array: its only addressee, the tests of addressees and context, and the
+ * questions, one behind the other. Each object more is another wait for memory, where thousands of participants are
+ * checked by turns.
+ */
+export type Program = readonly (number | string | Path | Test | AddresseesTest | undefined)[]
+
+const HEADER = 3
+/** A question is the path, what is asked, a head, a tail, and what a frame is without, or a test. */
+const WIDTH = 5
+
+export const assemble = ({ only, to, context, questions }: Conditions): Program => [
+  only,
+  to,
+  context,
+  ...questions.flatMap(({ path, asked, head, tail, more }) => [path, asked, head, tail, more]),
+]
+
+/** Whether it allows an envelope of its kind. `path` and `value`: what is known of the payload. */
+export function allows(program: Program, envelope: Subject, path: Path | undefined, value: unknown): boolean {
+  const { to, context, payload } = envelope
+  const only = program[0] as string | undefined
+  if (only !== undefined) {
+    if (to === undefined || !isEach(only, to)) return false
+  } else {
+    const ofAddressees = program[1] as AddresseesTest | undefined
+    if (ofAddressees !== undefined && (to === undefined || to.length === 0 || !ofAddressees(to))) return false
+  }
+  let known = path
+  let text = value
+  for (let at = HEADER; at < program.length; at += WIDTH) {
+    const asked = program[at] as Path
+    if (asked !== known) {
+      text = valueAt(payload, asked)
+      known = asked
+    }
+    if (!passes(program, at, text)) return false
+  }
+  const ofContext = program[2] as Test | undefined
+  return ofContext === undefined || ofContext(context)
+}
+
+/** Every addressee is that one, and there is one. */
+function isEach(only: string, to: readonly string[]): boolean {
+  for (const name of to) if (name !== only) return false
+  return to.length > 0
+}
+
+/** Whether a value passes the question at a place in the program. */
+function passes(program: Program, at: number, value: unknown): boolean {
+  const asked = program[at + 1] as number
+  const head = program[at + 2] as string
+  if (asked === EQUAL) return value === head
+  if (asked === TEST) {
+    return (head === '' || isFramed(value, head, '', undefined)) && (program[at + 4] as Test)(value)
+  }
+  const without = program[at + 4] as Frame['without']
+  return isFramed(value, head, program[at + 3] as string, without) === (asked === FRAMED)
+}
+
+/** What is asked of the text at a place: to be another; to be framed by two, or not; to begin with one and pass a test. */
+const EQUAL = 0
+const FRAMED = 1
+export const NOT_FRAMED = 2
+const TEST = 3
+
+/** What a pattern asks of one place in a payload. Where it is not `NOT_FRAMED`, all that passes begins with `head`. */
+export interface Question {
+  readonly path: Path
+  readonly asked: number
+  readonly head: string
+  readonly tail: string
+  /** What a frame is without, or a test. */
+  readonly more: Frame['without'] | Test
+}
+
+/** What a pattern asks of the fields of nested objects, where they are; what differs most often comes first. */
+export function compileQuestions(pattern: Node): Question[] {
+  const begun: Question[] = []
+  const literals: Question[] = []
+  const others: Question[] = []
+
+  function add(node: Node, keys: readonly string[]): void {
+    const path = internPath(keys)
+    if (node.type === 'glob' && node.text !== undefined)
+      literals.push({ path, asked: EQUAL, head: node.text, tail: '', more: undefined })
+    else if (node.type !== 'object' || node.fields.length === 0) {
+      const framed = framedQuestions(node, path)
+      if (framed === undefined)
+        others.push({
+          path,
+          asked: TEST,
+          head: getGlobHead(onlyGlob(node)),
+          tail: '',
+          more: compileNode(node),
+        })
+      else if (framed[0]?.head === '') others.push(...framed)
+      else begun.push(...framed)
+    } else {
+      for (const [key, field] of node.fields) add(field, [...keys, key])
+      if (node.inside !== undefined) add({ type: 'object', fields: [], inside: node.inside }, keys)
+    }
+  }
+
+  add(pattern, [])
+  return [...begun, ...literals, ...others]
+}
+
+/** The questions for what a single glob must match, and others must not; undefined for any other pattern. */
+function framedQuestions(node: Node, path: Path): Question[] | undefined {
+  const { some, none } = node.type === 'choice' ? node : { some: [node], none: [] }
+  const [only, ...others] = some
+  if (only === undefined || others.length > 0) return undefined
+  const taken = createQuestion(only, path, FRAMED)
+  const refused = none.map((each) => createQuestion(each, path, NOT_FRAMED))
+  return taken && refused.every((each) => each !== undefined) ? [taken, ...refused] : undefined
+}
+
+function createQuestion(node: Node, path: Path, asked: number): Question | undefined {
+  const frame = node.type === 'glob' ? getFrame(node) : undefined
+  return frame && { path, asked, head: frame.head, tail: frame.tail, more: frame.without }
+}
+
+/** The one glob that a matching string must match, where there is one. */
+function onlyGlob(node: Node): Glob | undefined {
+  if (node.type === 'glob') return node
+  const [only, ...more] = node.type === 'choice' ? node.some : []
+  return more.length === 0 && only?.type === 'glob' ? only : undefined
+}
+
+/** Keys from the payload down to a place in it. Equal ones are the same object. */
+export type Path = readonly string[]
+
+/** Paths that are known; when there are more, they begin anew, so that lists which are gone let go of theirs. */
+const maxKnownPaths = 4096
+const known = new Map<string, Path>()
+
+function internPath(keys: readonly string[]): Path {
+  const name = JSON.stringify(keys)
+  const path = known.get(name) ?? [...keys]
+  if (known.size >= maxKnownPaths) known.clear()
+  known.set(name, path)
+  return path
+}
+
+/** What is there in a payload; `undefined` where nothing is. Fields of arrays and inherited ones are nothing. */
+export function valueAt(payload: unknown, path: Path): unknown {
+  let value = payload
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, key)) {
+      return undefined
+    }
+    value = (value as Record<string, unknown>)[key]
+  }
+  return value
+}

@@ -1,0 +1,91 @@
+import type { Static, TSchema } from '@sinclair/typebox'
+import { Envelope, Submission } from './envelope.js'
+import { kindRules } from './kind-rules.js'
+import { Kind } from './kinds.js'
+import * as payloads from './payloads.js'
+
+const schemas = {
+  [Kind.chat]: payloads.ChatPayload,
+  [Kind.chatAcknowledge]: payloads.AcknowledgePayload,
+  [Kind.chatCancel]: payloads.ReasonPayload,
+  [Kind.mcpRequest]: payloads.McpRequestPayload,
+  [Kind.mcpResponse]: payloads.McpResponsePayload,
+  [Kind.mcpProposal]: payloads.McpProposalPayload,
+  [Kind.mcpWithdraw]: payloads.McpRefusalPayload,
+  [Kind.mcpReject]: payloads.McpRefusalPayload,
+  [Kind.reasoningStart]: payloads.ReasoningStartPayload,
+  [Kind.reasoningThought]: payloads.ReasoningThoughtPayload,
+  [Kind.reasoningConclusion]: payloads.ReasoningConclusionPayload,
+  [Kind.reasoningCancel]: payloads.ReasonPayload,
+  [Kind.observeSubscribe]: payloads.SubscribePayload,
+  [Kind.observeVisibility]: payloads.VisibilityPayload,
+  [Kind.capabilityGrant]: payloads.GrantPayload,
+  [Kind.capabilityRevoke]: payloads.RevokePayload,
+  [Kind.capabilityGrantAck]: payloads.GrantAckPayload,
+  [Kind.spaceInvite]: payloads.InvitePayload,
+  [Kind.spaceInviteAck]: payloads.InviteAckPayload,
+  [Kind.spaceKick]: payloads.KickPayload,
+  [Kind.participantPause]: payloads.PausePayload,
+  [Kind.participantResume]: payloads.PausePayload,
+  [Kind.participantStatus]: payloads.StatusPayload,
+  [Kind.participantRequestStatus]: payloads.RequestStatusPayload,
+  [Kind.participantForget]: payloads.OpenPayload,
+  [Kind.participantCompact]: payloads.OpenPayload,
+  [Kind.participantCompactDone]: payloads.OpenPayload,
+  [Kind.participantClear]: payloads.OpenPayload,
+  [Kind.participantRestart]: payloads.OpenPayload,
+  [Kind.participantShutdown]: payloads.OpenPayload,
+  [Kind.systemWelcome]: payloads.WelcomePayload,
+  [Kind.systemError]: payloads.ErrorPayload,
+  [Kind.systemPresence]: payloads.PresencePayload,
+  [Kind.systemDecision]: payloads.DecisionPayload,
+  [Kind.systemSpace]: payloads.SpacePayload,
+} satisfies Record<Kind, TSchema>
+
+/** The schema of each kind's payload. */
+export const payloadSchemas: Readonly<Record<Kind, TSchema>> = schemas
+
+/** Payload type of each kind. */
+export type Payloads = { readonly [K in Kind]: Static<(typeof schemas)[K]> }
+
+/** An envelope of one kind, with the payload of that kind. */
+export type EnvelopeOf<K extends Kind> = Omit<Envelope, 'kind' | 'payload'> & {
+  kind: K
+  payload: Payloads[K]
+}
+
+/** A kind outside this specification. No literal equals this type, so that comparing `kind` narrows the others. */
+type OtherKind = `${string}\0${string}`
+
+/** Any envelope: `if (envelope.kind === 'chat') envelope.payload.message`. */
+export type AnyEnvelope =
+  | { [K in Kind]: EnvelopeOf<K> }[Kind]
+  | (Omit<Envelope, 'kind' | 'payload'> & { kind: OtherKind; payload: Record<string, unknown> })
+
+/** Tests for a kind that this specification does not know, where comparing with `===` cannot. */
+export const isKind = (envelope: { readonly kind: string }, kind: string): boolean => envelope.kind === kind
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** TypeBox keeps symbols in its schemas, which other libraries trip over. */
+export const plainSchema = (schema: TSchema): JsonSchema => JSON.parse(JSON.stringify(schema))
+
+/** JSON Schema of an envelope, of a submission, and of every kind's payload, by name; `$id` is the name. */
+export function jsonSchemas(): Readonly<Record<string, JsonSchema>> {
+  const payloads = Object.values(Kind).map((kind) => [
+    kind,
+    { $id: kind, title: kind, description: kindRules[kind].meaning, ...plainSchema(schemas[kind]) },
+  ])
+  return {
+    submission: plainSchema(Submission),
+    envelope: plainSchema(Envelope),
+    ...Object.fromEntries(payloads),
+  }
+}
+
+/** One of them as a document of its own: what is in `dist/schema`, and what a gateway serves [MEUP-11.8]. */
+export const schemaDocument = (name: string, schema: JsonSchema): JsonSchema => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  ...schema,
+  $id: `${name}.json`,
+})

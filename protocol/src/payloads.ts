@@ -1,0 +1,337 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { Capability } from './capability/schema.js'
+import { CorrelationId, EnvelopeId, ParticipantId, SpaceName, Timestamp } from './envelope.js'
+import { errorCodes } from './errors.js'
+import { type Limits, type Rate, type RateClass, rateClasses } from './limits.js'
+
+type Json = Record<string, unknown>
+
+/** The shape that chat and the reasoning kinds share [MEUP-3.3]. */
+export const MessagePayload = Type.Object({
+  message: Type.Optional(Type.String()),
+  format: Type.Optional(Type.Union([Type.Literal('plain'), Type.Literal('markdown')])),
+})
+export type MessagePayload = Static<typeof MessagePayload>
+
+export const ChatPayload = Type.Object({ ...MessagePayload.properties, message: Type.String() })
+export type ChatPayload = Static<typeof ChatPayload>
+
+export const AcknowledgePayload = Type.Object({ status: Type.Optional(Type.String()) })
+export type AcknowledgePayload = Static<typeof AcknowledgePayload>
+
+export const ReasonPayload = Type.Object({ reason: Type.Optional(Type.String()) })
+export type ReasonPayload = Static<typeof ReasonPayload>
+
+const metadata = Type.Optional(
+  Type.Unsafe<Json>({
+    type: 'object',
+    description: 'model, thinkingLevel, approach, confidence and any other key',
+  }),
+)
+const references = Type.Optional(Type.Array(Type.String()))
+
+export const ReasoningStartPayload = Type.Composite([MessagePayload, Type.Object({ references, metadata })])
+export type ReasoningStartPayload = Static<typeof ReasoningStartPayload>
+
+/** `thinking` when absent. */
+export const Phase = Type.Union([
+  Type.Literal('thinking'),
+  Type.Literal('plan'),
+  Type.Literal('waiting_approval'),
+  Type.Literal('execute'),
+  Type.Literal('error'),
+])
+export type Phase = Static<typeof Phase>
+
+export const ReasoningThoughtPayload = Type.Composite([
+  MessagePayload,
+  Type.Object({ phase: Type.Optional(Phase), references, metadata }),
+])
+export type ReasoningThoughtPayload = Static<typeof ReasoningThoughtPayload>
+
+export const ReasoningConclusionPayload = Type.Composite([MessagePayload, Type.Object({ metadata })])
+export type ReasoningConclusionPayload = Static<typeof ReasoningConclusionPayload>
+
+/** An MCP JSON-RPC request or notification, relayed untouched: only `method` is looked at. */
+export const McpRequestPayload = Type.Object({
+  jsonrpc: Type.Optional(Type.Unknown()),
+  id: Type.Optional(Type.Unsafe<string | number | null>({})),
+  method: Type.String({ minLength: 1 }),
+  params: Type.Optional(Type.Unsafe<Json>({})),
+})
+export type McpRequestPayload = Static<typeof McpRequestPayload>
+
+/** An MCP JSON-RPC response, relayed untouched: it has a result or an error. */
+export const McpResponsePayload = Type.Object(
+  {
+    jsonrpc: Type.Optional(Type.Unknown()),
+    id: Type.Optional(Type.Unsafe<string | number | null>({})),
+    result: Type.Optional(Type.Unsafe<Json>({})),
+    error: Type.Optional(Type.Unsafe<{ code: number; message: string; data?: unknown }>({})),
+  },
+  { anyOf: [{ required: ['result'] }, { required: ['error'] }] },
+)
+export type McpResponsePayload = Static<typeof McpResponsePayload>
+
+export const McpProposalPayload = Type.Object({
+  method: Type.String({ minLength: 1 }),
+  params: Type.Optional(Type.Unsafe<Json>({ type: 'object' })),
+  expiresAt: Type.Optional(Timestamp),
+  uses: Type.Optional(Type.Integer({ minimum: 1 })),
+})
+export type McpProposalPayload = Static<typeof McpProposalPayload>
+
+export const McpRefusalPayload = Type.Object({ reason: Type.String(), message: Type.Optional(Type.String()) })
+export type McpRefusalPayload = Static<typeof McpRefusalPayload>
+
+const pattern = Type.String({ maxLength: 512 })
+
+/** What one connection wants to see; absent = everything [MEUP-9.1]. */
+export const SubscribePayload = Type.Object(
+  {
+    reasoning: Type.Optional(
+      Type.Union([Type.Literal('full'), Type.Literal('boundaries'), Type.Literal('none')]),
+    ),
+    contexts: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
+    excludeContexts: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
+    from: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
+    kinds: Type.Optional(Type.Array(pattern, { minItems: 1, maxItems: 64 })),
+  },
+  { additionalProperties: false },
+)
+export type SubscribePayload = Static<typeof SubscribePayload>
+
+/** Whether the thoughts of a run may be seen, by whomever [MEUP-9.5]. */
+export const VisibilityPayload = Type.Object(
+  { context: EnvelopeId, reasoningVisible: Type.Boolean() },
+  { additionalProperties: false },
+)
+export type VisibilityPayload = Static<typeof VisibilityPayload>
+
+const givenCapabilities = Type.Array(Capability, { maxItems: 256 })
+const reason = Type.Optional(Type.String())
+const status = Type.Union([Type.Literal('accepted'), Type.Literal('declined')])
+
+export const GrantPayload = Type.Object({
+  recipient: ParticipantId,
+  capabilities: givenCapabilities,
+  expiresAt: Type.Optional(Timestamp),
+  reason,
+})
+export type GrantPayload = Static<typeof GrantPayload>
+
+export const RevokePayload = Type.Object(
+  {
+    recipient: ParticipantId,
+    grantId: Type.Optional(EnvelopeId),
+    capabilities: Type.Optional(givenCapabilities),
+    reason,
+  },
+  { oneOf: [{ required: ['grantId'] }, { required: ['capabilities'] }] },
+)
+export type RevokePayload = Static<typeof RevokePayload>
+
+export const GrantAckPayload = Type.Object({ status })
+export type GrantAckPayload = Static<typeof GrantAckPayload>
+
+export const InvitePayload = Type.Object({
+  participantId: ParticipantId,
+  capabilities: givenCapabilities,
+  expiresAt: Type.Optional(Timestamp),
+  reason,
+})
+export type InvitePayload = Static<typeof InvitePayload>
+
+export const InviteAckPayload = Type.Object({
+  status: Type.String(),
+  participantId: ParticipantId,
+  token: Type.String(),
+  url: Type.String(),
+})
+export type InviteAckPayload = Static<typeof InviteAckPayload>
+
+export const KickPayload = Type.Object({
+  participantId: ParticipantId,
+  reason,
+  untilTs: Type.Optional(Timestamp),
+})
+export type KickPayload = Static<typeof KickPayload>
+
+export const PausePayload = Type.Object({
+  reason,
+  timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+})
+export type PausePayload = Static<typeof PausePayload>
+
+const amount = Type.Optional(Type.Number({ minimum: 0 }))
+
+export const StatusPayload = Type.Object({
+  tokens: amount,
+  maxTokens: amount,
+  messagesInContext: amount,
+  latencyMs: amount,
+})
+export type StatusPayload = Static<typeof StatusPayload>
+
+export const RequestStatusPayload = Type.Object({ fields: Type.Optional(Type.Array(Type.String())) })
+export type RequestStatusPayload = Static<typeof RequestStatusPayload>
+
+/** Requests to an agent carry what their sender and the agent agree on. */
+export const OpenPayload = Type.Object({})
+export type OpenPayload = Static<typeof OpenPayload>
+
+const capabilities = Type.Array(Capability)
+
+/** Known participants are `present` while they hold a connection, else `away`. */
+export const ParticipantInfo = Type.Object({
+  id: ParticipantId,
+  capabilities,
+  status: Type.Union([Type.Literal('present'), Type.Literal('away')]),
+})
+export type ParticipantInfo = Static<typeof ParticipantInfo>
+
+/** The same with what presence does not tell. */
+export const ParticipantDetails = Type.Composite([
+  ParticipantInfo,
+  Type.Object({
+    kind: Type.String({ description: 'human, agent, or what else the operator calls it' }),
+    paused: Type.Optional(
+      Type.Object(
+        { by: ParticipantId, reason: Type.Optional(Type.String()), until: Type.Optional(Timestamp) },
+        { description: 'absent: it may act' },
+      ),
+    ),
+  }),
+])
+export type ParticipantDetails = Static<typeof ParticipantDetails>
+
+/** A proposal that may still be fulfilled. */
+export const ProposalInfo = Type.Object({
+  id: EnvelopeId,
+  seq: Type.Integer({ minimum: 1 }),
+  from: ParticipantId,
+  to: Type.Optional(Type.Array(ParticipantId)),
+  tool: Type.String({ maxLength: 128, description: 'the tool of a tools/call, else the method' }),
+  usesLeft: Type.Integer({ minimum: 1 }),
+  expiresAt: Type.Optional(Timestamp),
+})
+export type ProposalInfo = Static<typeof ProposalInfo>
+
+const count = Type.Integer({ minimum: 0 })
+const rate = Type.Object({
+  perSecond: Type.Number({ exclusiveMinimum: 0 }),
+  burst: Type.Number({ minimum: 1 }),
+})
+type RateSchema = typeof rate & { static: Rate }
+
+/** What the space allows everyone; who has other rates learns it by `rate_limited`. */
+const LimitsInfo = Type.Object({
+  maxEnvelopeBytes: count,
+  maxResultBytes: count,
+  work: count,
+  sendBufferBytes: count,
+  contextDepth: count,
+  contextLength: count,
+  connectionsPerParticipant: count,
+  agentHops: count,
+  rates: Type.Object(
+    Object.fromEntries(rateClasses.map((each) => [each, rate])) as Record<RateClass, RateSchema>,
+  ),
+} satisfies Record<keyof Limits, unknown>)
+
+export const ContextInfo = Type.Object({
+  context: Type.String(),
+  owner: ParticipantId,
+  state: Type.Union([Type.Literal('open'), Type.Literal('concluded'), Type.Literal('cancelled')]),
+  reasoningVisible: Type.Boolean(),
+  hiddenBy: Type.Optional(
+    Type.Array(ParticipantId, {
+      description: 'absent: nobody; the owner hides its own thoughts, anybody else all [MEUP-9.6]',
+    }),
+  ),
+  startedAt: Type.String(),
+})
+export type ContextInfo = Static<typeof ContextInfo>
+
+/** `from` and `to` are the first and last seq that will be replayed; `to < from` when nothing will. */
+export const ResumeInfo = Type.Object({
+  status: Type.Union([Type.Literal('live'), Type.Literal('replaying'), Type.Literal('lost')]),
+  from: Type.Integer(),
+  to: Type.Integer(),
+})
+export type ResumeInfo = Static<typeof ResumeInfo>
+
+/** First frame of a connection, and the answer to every change of its subscription or capabilities [MEUP-5.4]. */
+export const WelcomePayload = Type.Object({
+  you: Type.Object({ id: ParticipantId, capabilities }),
+  participants: Type.Array(ParticipantDetails),
+  space: Type.Object({ id: SpaceName, epoch: Type.String(), head: Type.Integer({ minimum: 0 }) }),
+  resume: ResumeInfo,
+  contexts: Type.Array(ContextInfo, { description: 'the open ones' }),
+  subscription: Type.Composite([
+    SubscribePayload,
+    Type.Object({ suppressed: Type.Object({ envelopes: Type.Integer(), bytes: Type.Integer() }) }),
+  ]),
+  limits: LimitsInfo,
+  mcp: Type.Object({ visibility: Type.Union([Type.Literal('everyone'), Type.Literal('addressees')]) }),
+  proposals: Type.Array(ProposalInfo, {
+    description: 'open ones that this participant made, or may fulfil or reject; of the latest 64',
+  }),
+})
+export type WelcomePayload = Static<typeof WelcomePayload>
+
+export const ErrorPayload = Type.Object({
+  code: Type.Union(errorCodes.map((code) => Type.Literal(code))),
+  message: Type.String(),
+  attemptedKind: Type.Optional(Type.String()),
+  capabilities: Type.Optional(capabilities),
+  retryAfterMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  details: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object' })),
+})
+export type ErrorPayload = Static<typeof ErrorPayload>
+
+export const PresencePayload = Type.Object({
+  event: Type.Union([Type.Literal('join'), Type.Literal('leave'), Type.Literal('update')]),
+  participant: Type.Object({
+    id: ParticipantId,
+    capabilities: Type.Optional(capabilities),
+    status: Type.Optional(Type.String()),
+  }),
+  vouched: Type.Optional(
+    Type.Object(
+      { issuedAt: Type.Number({ description: 'seconds since the epoch' }), capabilities },
+      { description: 'what the token of an issuer gives a participant that the operator has not configured' },
+    ),
+  ),
+})
+export type PresencePayload = Static<typeof PresencePayload>
+
+export const DecisionPayload = Type.Object({
+  decision: Type.Union([
+    Type.Literal('denied'),
+    Type.Literal('blocked'),
+    Type.Literal('limited'),
+    Type.Literal('review'),
+  ]),
+  reasonCode: Type.String(),
+  message: Type.String(),
+  attemptedKind: Type.Optional(Type.String()),
+  attemptedTool: Type.Optional(Type.String({ maxLength: 128 })),
+  attemptedRationale: Type.Optional(Type.String({ maxLength: 2048 })),
+  attemptedArguments: Type.Optional(
+    Type.Union([Type.Object({}), Type.String({ maxLength: 2048 })], {
+      description: 'guarded; where they are longer than 2,048 characters, the beginning of their JSON',
+    }),
+  ),
+  attemptedCorrelation: Type.Optional(CorrelationId),
+  attemptedId: Type.Optional(Type.String()),
+  context: Type.Optional(Type.String()),
+  count: Type.Integer({ minimum: 1 }),
+})
+export type DecisionPayload = Static<typeof DecisionPayload>
+
+/** `configured` carries what the operator set, never tokens, environments, headers or commands. */
+export const SpacePayload = Type.Object({
+  event: Type.Union([Type.Literal('opened'), Type.Literal('configured'), Type.Literal('pruned')]),
+})
+export type SpacePayload = Static<typeof SpacePayload>

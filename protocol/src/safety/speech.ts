@@ -1,0 +1,180 @@
+import type { Envelope } from '../envelope.js'
+import { Kind, namespaceOf } from '../kinds.js'
+import { mapStrings } from './map-strings.js'
+
+/** An envelope as its sender means it. */
+export type Utterance = Pick<Envelope, 'id' | 'from' | 'kind' | 'context' | 'rationale' | 'payload'>
+
+/** A text that is guarded. */
+export interface SpokenText {
+  readonly text: string
+  /** `rationale`, or where in the payload it stands, as `mapStrings` has it. */
+  readonly place: string
+  readonly isKey: boolean
+}
+
+/** Whether an envelope has anything that is guarded, or lacks the reason that it should have [MEUP-6.1, 6.7]. */
+export const isGuarded = (envelope: Utterance): boolean =>
+  envelope.rationale !== undefined || isToolCall(envelope) || isPayloadGuarded(envelope)
+
+/** Whether its payload has. */
+export const isPayloadGuarded = (envelope: Utterance): boolean => guardedPart(envelope) !== undefined
+
+/** What should have a rationale [MEUP-6.7]. */
+export const isToolCall = ({ kind, payload }: Utterance): boolean =>
+  (kind === Kind.mcpRequest || kind === Kind.mcpProposal) && payload.method === 'tools/call'
+
+/**
+ * Every text that is guarded, in its order: the `rationale`, every string of a `reasoning.*` payload, and every string of
+ * `metadata` elsewhere but in MCP. `json` is the payload.
+ */
+export function collectTexts(envelope: Utterance, json: string): SpokenText[] {
+  const texts: SpokenText[] = []
+  const { rationale } = envelope
+  if (rationale !== undefined && rationale !== '') {
+    texts.push({ text: rationale, place: 'rationale', isKey: false })
+  }
+  rewritePayload(envelope, json, (each) => {
+    texts.push(each)
+    return each.text
+  })
+  return texts
+}
+
+/** Rewrites those of the payload. */
+export function rewritePayload(
+  envelope: Utterance,
+  json: string,
+  rewrite: (text: SpokenText) => string,
+): string {
+  const part = guardedPart(envelope)
+  if (part === undefined) return json
+  return mapStrings(json, (text, place, isKey) =>
+    vocabulary.has(text) || !isIn(part, place) ? text : rewrite({ text, place, isKey }),
+  )
+}
+
+/** Which part of a payload is guarded: all of it (`''`), or one member. */
+function guardedPart({ kind, payload }: Utterance): '' | 'metadata' | undefined {
+  const namespace = namespaceOf(kind)
+  if (namespace === 'reasoning') return ''
+  return namespace === 'mcp' || payload.metadata === undefined ? undefined : 'metadata'
+}
+
+const isIn = (part: '' | 'metadata', place: string): boolean =>
+  part === '' || place === part || place.startsWith(`${part}/`)
+
+/** Words of the protocol itself: there is nothing to be found in them. */
+const vocabulary: ReadonlySet<string> = new Set([
+  ...['', 'message', 'reason', 'references', 'metadata', 'format', 'plain', 'markdown'],
+  ...['phase', 'thinking', 'plan', 'waiting_approval', 'execute', 'error'],
+])
+
+/** Places of prose, which their names do not explain. */
+const unnamed: ReadonlySet<string> = new Set(['message', 'reason', 'rationale', 'references'])
+
+/** Characters of a name, from its end: one name may stand before very many values. */
+const maxNameChars = 100
+
+/** What a value is called, for those secrets that are told by it: `password: …`. Empty where that says nothing. */
+export function getLabel({ place, isKey }: SpokenText): string {
+  if (isKey || unnamed.has(place)) return ''
+  const end = place.slice(-maxNameChars)
+  return `${end.slice(end.lastIndexOf('/') + 1)}: `
+}
+
+/** The texts of an envelope as they would be said. */
+export interface Speech {
+  /** All of it in one go: what is split over several texts is in one piece. */
+  readonly spoken: string
+  /** What each voice says, in one go. */
+  readonly voices: ReadonlyMap<string, string>
+  /** Every text on a line of its own, keys too; values once more behind what they are called. */
+  readonly lines: string
+}
+
+/** Voices of one run past this many are not told apart. */
+const maxVoices = 16
+/** Characters of a place by which a voice is still known. */
+const maxPlaceChars = 100
+
+export function createSpeech(texts: readonly SpokenText[], from: string): Speech {
+  const voices = new Map<string, string>()
+  const lines: string[] = []
+  let spoken = ''
+  for (const each of texts) {
+    const { text, isKey } = each
+    const label = getLabel(each)
+    lines.push(text)
+    if (label !== '') lines.push(label + text)
+    if (isKey) continue
+    spoken += text
+    const voice = getVoice(each, from)
+    if (voice === undefined || (voices.size >= maxVoices && !voices.has(voice))) continue
+    voices.set(voice, (voices.get(voice) ?? '') + text)
+  }
+  return { spoken, voices, lines: lines.join('\n') }
+}
+
+/** Whose words a text goes on with: one sender's in one place. Deep inside a payload nobody speaks. */
+export const getVoice = ({ place, isKey }: SpokenText, from: string): string | undefined =>
+  isKey || place.includes('/') || place.length > maxPlaceChars ? undefined : `${from} ${place}`
+
+/** Gives the end of what is said when `text` follows on `before`: as much as a secret may need that goes on behind it. */
+export type TailOf = (before: string, text: string) => string
+
+/** The end of what was said in a run, as it was sent: by all together, and by each voice. */
+export interface Said {
+  readonly all: string
+  /** A voice is one sender in one place, such as the messages of its thoughts. */
+  readonly voices: ReadonlyMap<string, string>
+}
+
+const nothingSaid: Said = { all: '', voices: new Map() }
+/** Runs past this many are forgotten, those first in which nothing has been said for longest. */
+const maxRuns = 1000
+
+/**
+ * What was said last in each run: a secret that is split over several texts is found where the last one completes it
+ * [MEUP-6.2]. It is kept in memory alone.
+ */
+export class RecentlySaid {
+  readonly #tailOf: TailOf
+  readonly #runs = new Map<string, Said>()
+
+  constructor(tailOf: TailOf) {
+    this.#tailOf = tailOf
+  }
+
+  in(run: string): Said {
+    return this.#runs.get(run) ?? nothingSaid
+  }
+
+  /** `spoken`: all of it; `voices`: the part of each. */
+  add(run: string, spoken: string, voices: ReadonlyMap<string, string>): void {
+    const said = this.in(run)
+    const kept = new Map(said.voices)
+    const all = copyText(this.#tailOf(said.all, spoken))
+    for (const [voice, words] of voices) {
+      const own = kept.get(voice) ?? ''
+      // Nearly always one voice alone has spoken.
+      const isAll = words === spoken && own === said.all
+      setNewest(kept, voice, isAll ? all : copyText(this.#tailOf(own, words)), maxVoices)
+    }
+    setNewest(this.#runs, run, { all, voices: kept }, maxRuns)
+  }
+}
+
+/** A piece of a string would keep all of it in memory; a copy does not. */
+const copyText = (piece: string): string => JSON.parse(JSON.stringify(piece)) as string
+
+/** Puts an entry last, and drops the first where there are more than `most`. */
+function setNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size <= most) return
+  for (const first of map.keys()) {
+    map.delete(first)
+    break
+  }
+}
