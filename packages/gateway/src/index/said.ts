@@ -1,5 +1,5 @@
-import { type Beginning, Role, type Source, type TurnRecord } from '@meup/folds'
-import { contextRoot, correlations, Kind } from '@meup/protocol'
+import { type Beginning, getAttempt, Role, type Source, type TurnRecord } from '@meup/folds'
+import { contextRoot, correlations, type Envelope, Kind } from '@meup/protocol'
 import type { Place } from './turn-index.js'
 
 /** An envelope of a turn. */
@@ -21,7 +21,11 @@ export interface Share {
   readonly isAll: boolean
 }
 
-/** `context`: where it was said; of a refusal, where what was refused would have been. */
+/** Where it was said; of a refusal, where what was refused would have been. */
+export const contextIn = (envelope: Envelope): string | undefined =>
+  ((envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope).context
+
+/** `context`: as by `contextIn`. */
 export function saidOf(
   {
     source,
