@@ -126,7 +126,7 @@ export class HttpClient {
     { thread, ...query }: AuditQuery = {},
     options?: RequestOptions,
   ): AsyncGenerator<AuditPage, void> {
-    const asked = { ...query, ...(thread !== undefined && { thread_id: this.getThreadId(thread) }) }
+    const asked = { ...query, thread_id: thread === undefined ? undefined : this.getThreadId(thread) }
     return readPages(
       (before) => this.getJson<AuditPage>('audit', { ...asked, before }, options),
       query.before,
@@ -147,13 +147,14 @@ export class HttpClient {
    * if the export breaks off before its end.
    */
   async openExport(
-    { context, thread, ...query }: ExportQuery = {},
+    { format, after, thread, turn, context, limit }: ExportQuery = {},
     { signal }: Pick<RequestOptions, 'signal'> = {},
   ): Promise<AsyncIterable<Uint8Array>> {
     const path = context === undefined ? 'audit/export' : `contexts/${encodePath(context)}`
-    const asked = { ...query, ...(thread !== undefined && { thread_id: this.getThreadId(thread) }) }
+    const thread_id = thread === undefined ? undefined : this.getThreadId(thread)
+    const query = { format, after, thread_id, turn, limit }
     const { body } = await this.#request(
-      { path, query: asked, timeoutMs: Number.POSITIVE_INFINITY, ...(signal && { signal }) },
+      { path, query, timeoutMs: Number.POSITIVE_INFINITY, ...(signal && { signal }) },
       (response) => response,
     )
     if (body === null) throw new ConnectionError('closed', 'the gateway sent no export; is this a gateway?')
