@@ -27,7 +27,7 @@ const defaultTimeoutMs = 30_000
 export interface HttpClientOptions {
   /** Milliseconds for each JSON answer; default 30,000; `Infinity` = no limit. */
   readonly timeoutMs?: number
-  /** Sends each request for JSON, once or more often; default once. */
+  /** Calls `send` once per attempt to read JSON; default: a single attempt. Posts and exports are not retried. */
   readonly retry?: <Answer>(send: () => Promise<Answer>) => Promise<Answer>
 }
 
@@ -56,7 +56,7 @@ export class HttpClient {
     )
   }
 
-  /** Posts JSON to a path below that of the space. It is not sent twice. */
+  /** Posts JSON to a path below that of the space. Not retried. */
   postJson<Answer>(path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
     return this.#request(
       { path, method: 'POST', body, ...options },

@@ -160,7 +160,7 @@ export interface ExportQuery {
   readonly limit?: number
 }
 
-/** A one-time code for the token of whoever asked. */
+/** A one-time code for the token of the client that made it. */
 export interface Link {
   readonly code: string
   /** RFC 3339. */

@@ -60,7 +60,7 @@ export class Session implements SessionHandle {
 
   constructor(place: HttpTarget, onChange: () => void) {
     this.place = place
-    // A gateway may take long for much history: whoever waits sees the page load, and may leave it.
+    // No timeout: a gateway may take long for much history, and the page stays usable meanwhile.
     this.http = new HttpClient(place, { timeoutMs: Number.POSITIVE_INFINITY })
     this.onChange = onChange
     this.time = new TimeTravel(() => this.present, onChange)
