@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
-import type { KV } from '@nats-io/kv'
-import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
-import { LogError } from '../../log/error.js'
-import type { Logger } from '../../ports/logger.js'
+import { LogError, type Logger } from '@meup/gateway'
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { type KV, Kvm } from '@nats-io/kv'
+import {
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  type NodeConnectionOptions,
+} from '@nats-io/transport-node'
 
 export interface NatsOptions {
   /** Such as `nats://127.0.0.1:4222`; any of them leads to the cluster. */
@@ -46,12 +50,8 @@ const oldest = [2, 9] as const
 /** From here on a server can write through to its disk before it acknowledges. */
 const writesThrough = [2, 10] as const
 
-/** The client is loaded here: who keeps logs elsewhere does not pay for it. Rejects with `server` or `unavailable`. */
+/** Rejects with `server` or `unavailable`. */
 export async function connectNats(options: NatsOptions, logger: Logger): Promise<Nats> {
-  const [{ default: jetstream }, { default: kv }] = await Promise.all([
-    import('@nats-io/jetstream'),
-    import('@nats-io/kv'),
-  ])
   const { servers, replicas } = options
   const doing = `connecting to ${servers.join(', ')}`
   let connection: NatsConnection | undefined
@@ -67,16 +67,16 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
       noAsyncTraces: true,
     })
     tellDurability(checkVersion(connection), logger)
-    const js = jetstream.jetstream(connection, { timeout: requestMs })
-    const manager = await jetstream.jetstreamManager(connection, { timeout: requestMs, checkAPI: false })
+    const js = jetstream(connection, { timeout: requestMs })
+    const manager = await jetstreamManager(connection, { timeout: requestMs, checkAPI: false })
     const [prompt, promptJs] = [
-      await jetstream.jetstreamManager(connection, { timeout: promptMs, checkAPI: false }),
-      jetstream.jetstream(connection, { timeout: promptMs }),
+      await jetstreamManager(connection, { timeout: promptMs, checkAPI: false }),
+      jetstream(connection, { timeout: promptMs }),
     ]
     const owners = await retryUntilLeader(doing, logger, async () => {
       await manager.getAccountInfo()
-      await new kv.Kvm(js).create('meup_owners', { replicas, history: 1 })
-      return new kv.Kvm(promptJs).open('meup_owners')
+      await new Kvm(js).create('meup_owners', { replicas, history: 1 })
+      return new Kvm(promptJs).open('meup_owners')
     })
     const contact: Contact = { awaySince: undefined }
     void report(connection, contact, logger)
@@ -88,16 +88,15 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
 }
 
 /** Rejects as the client of NATS does. */
-export async function dial(
+export function dial(
   { servers, credentials }: Pick<NatsOptions, 'servers' | 'credentials'>,
   more: NodeConnectionOptions,
 ): Promise<NatsConnection> {
-  const { default: transport } = await import('@nats-io/transport-node')
-  return transport.connect({
+  return connect({
     servers: [...servers],
     ...more,
     ...(credentials !== undefined && {
-      authenticator: transport.credsAuthenticator(() => readCredentials(credentials)),
+      authenticator: credsAuthenticator(() => readCredentials(credentials)),
     }),
   })
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { LogError } from '@meup/gateway'
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
-import { LogError } from '../../log/error.js'
 import { apiCodeOf } from './connect.js'
 
 const shards = 8

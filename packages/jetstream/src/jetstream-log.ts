@@ -1,19 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type Checkpoint,
+  closedError,
+  type Draft,
+  duplicateIdError,
+  type EnvelopeLog,
+  fieldsOf,
+  gapError,
+  type Heading,
+  LogError,
+  type Logger,
+  type Query,
+  type Row,
+  rangeError,
+  rowOf,
+  type SharedLog,
+  type Snapshot,
+  seal,
+} from '@meup/gateway'
 import { nanoid } from 'nanoid'
-import { seal } from '../../log/chain.js'
-import { closedError, duplicateIdError, gapError, LogError, rangeError } from '../../log/error.js'
-import { draftOf, fieldsOf, rowOf } from '../../log/fields.js'
-import type {
-  Checkpoint,
-  Draft,
-  EnvelopeLog,
-  Heading,
-  Query,
-  Row,
-  SharedLog,
-  Snapshot,
-} from '../../ports/envelope-log.js'
-import type { Logger } from '../../ports/logger.js'
 import { encodeBatch, sizeOf } from './batch.js'
 import { asNatsError } from './connect.js'
 import type { Follower } from './follower.js'
@@ -87,7 +92,7 @@ export class JetStreamLog implements EnvelopeLog {
     this.#refuseIfClosed()
     const { sharing, space } = this.#parts
     // The caller may use its bytes again.
-    const drafts = batch.map((draft) => draftOf(fieldsOf(draft), copy(draft.body), copy(draft.content)))
+    const drafts = batch.map((draft) => ({ ...draft, body: copy(draft.body), content: copy(draft.content) }))
     await this.#inTurn(async () => {
       if (this.#broken !== undefined) throw this.#broken
       if (!sharing.leads) throw fenced(space)

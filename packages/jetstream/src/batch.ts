@@ -1,7 +1,4 @@
-import { leafOf, link } from '../../log/chain.js'
-import { LogError } from '../../log/error.js'
-import { type Fields, fieldsOf, rowOf } from '../../log/fields.js'
-import type { Row } from '../../ports/envelope-log.js'
+import { type Fields, fieldsOf, LogError, leafOf, link, type Row, rowOf } from '@meup/gateway'
 
 /** What one message of a stream says of itself. */
 export interface BatchHead {

@@ -1,6 +1,5 @@
+import { LogError, type LogListener, type Note, type Row, type SharedLog } from '@meup/gateway'
 import type { Subscription } from '@nats-io/transport-node'
-import { LogError } from '../../log/error.js'
-import type { LogListener, Note, Row, SharedLog } from '../../ports/envelope-log.js'
 import { lastOf } from './batch.js'
 import { asNatsError, type Nats } from './connect.js'
 import type { Follower } from './follower.js'

@@ -1,21 +1,19 @@
+import type {
+  Checkpoint,
+  EnvelopeLog,
+  Heading,
+  Query,
+  ReplicaFile,
+  ReplicaSpace,
+  Row,
+  Snapshot,
+} from '@meup/gateway'
 import { contextRoot } from '@meup/protocol'
-import type { EnvelopeLog, Heading, Query, Row, Snapshot } from '../../ports/envelope-log.js'
-import type { ReaderCalls } from '../sqlite/calls.js'
-import type { Channel } from '../sqlite/channel.js'
-import type { Lookup } from '../sqlite/lookup.js'
-import { packPage, unpackPage } from '../sqlite/pack.js'
-import type { ReplicaCalls, ReplicaSpace } from './replica-calls.js'
-
-export interface ReplicaThreads {
-  readonly writer: Channel<ReplicaCalls>
-  readonly reader: Channel<ReaderCalls>
-  readonly lookup: Lookup
-}
 
 /** What this gateway has of a space's log, most of it on its own disk. It can always be made again from the shared log. */
 export class Replica {
   readonly epoch: string
-  readonly #threads: ReplicaThreads
+  readonly #file: ReplicaFile
   readonly #name: string
   readonly #space: number
   readonly #ahead: WriteBehind
@@ -23,14 +21,14 @@ export class Replica {
   #tip: { readonly seq: number; readonly hash: Uint8Array }
   #snapshot: Snapshot | undefined
 
-  constructor(threads: ReplicaThreads, name: string, { space, epoch, head, hash, snapshot }: ReplicaSpace) {
+  constructor(file: ReplicaFile, name: string, { space, epoch, head, hash, snapshot }: ReplicaSpace) {
     this.epoch = epoch
-    this.#threads = threads
+    this.#file = file
     this.#name = name
     this.#space = space
     this.#tip = { seq: head, hash }
     this.#snapshot = snapshot
-    this.#ahead = new WriteBehind((rows) => this.#store(rows))
+    this.#ahead = new WriteBehind((rows) => file.take(space, rows))
   }
 
   /** Called when the file could not be written: nothing more is taken before `recheck`. */
@@ -57,11 +55,10 @@ export class Replica {
   /** Whether the file can be written and is as it was; takes from it where the log ends. */
   async recheck(): Promise<void> {
     await this.#ahead.stored().catch(() => undefined) // What the file has is found out below.
-    const { head, hash, snapshot } = await this.#threads.writer.call('open', [this.#name, this.epoch])
+    const { head, hash, snapshot } = await this.#file.open(this.#name, this.epoch)
     this.#tip = { seq: head, hash }
     this.#snapshot = snapshot
     this.#ahead.forget()
-    this.#threads.lookup.refresh()
   }
 
   /** Takes rows that the shared log has. They are shown at once, and are in the file a little later. */
@@ -71,7 +68,7 @@ export class Replica {
     if (snapshot === undefined) await this.#ahead.add(rows)
     else {
       await this.#ahead.stored()
-      await this.#store(rows, snapshot)
+      await this.#file.take(this.#space, rows, snapshot)
       this.#snapshot = snapshot
     }
     this.#tip = { seq: last.seq, hash: last.hash }
@@ -82,35 +79,34 @@ export class Replica {
     const ends = { after: Math.max(after, this.pruned), before: Math.min(before, this.head + 1) }
     const range = { space: this.#space, ...ends, limit, maxBytes, order, filter }
     await this.#ahead.stored()
-    return unpackPage(await this.#threads.reader.call('read', [range]))
+    return this.#file.read(range)
   }
 
   find(id: string): Row | undefined {
-    return this.#ifShown(this.#ahead.find(id) ?? this.#threads.lookup.find(this.#space, id))
+    return this.#ifShown(this.#ahead.find(id) ?? this.#file.find(this.#space, id))
   }
 
   heading(id: string): Heading | undefined {
-    return this.#ifShown(this.#ahead.find(id) ?? this.#threads.lookup.heading(this.#space, id))
+    return this.#ifShown(this.#ahead.find(id) ?? this.#file.heading(this.#space, id))
   }
 
   hasContext(root: string): boolean {
-    return this.#ahead.hasContext(root) || this.#threads.lookup.hasContext(this.#space, root)
+    return this.#ahead.hasContext(root) || this.#file.hasContext(this.#space, root)
   }
 
   async prune(through: number, bytes: Uint8Array): Promise<void> {
     await this.#ahead.stored()
-    const hash = await this.#threads.writer.call('prune', [this.#space, through, bytes])
+    const hash = await this.#file.prune(this.#space, through, bytes)
     this.#snapshot = { through, hash, bytes }
   }
 
-  async keep(...[checkpoint]: Parameters<EnvelopeLog['keep']>): Promise<void> {
-    const bytes = new Uint8Array(checkpoint.bytes)
+  async keep(checkpoint: Checkpoint): Promise<void> {
     await this.#ahead.stored()
-    await this.#threads.writer.call('keep', [this.#space, { ...checkpoint, bytes }], [bytes.buffer])
+    await this.#file.keep(this.#space, checkpoint)
   }
 
   checkpoint(): ReturnType<EnvelopeLog['checkpoint']> {
-    return this.#threads.reader.call('checkpoint', [this.#space])
+    return this.#file.checkpoint(this.#space)
   }
 
   async close(): Promise<void> {
@@ -119,12 +115,6 @@ export class Replica {
 
   #ifShown<Found extends Heading>(found: Found | undefined): Found | undefined {
     return found && found.seq > this.pruned && found.seq <= this.head ? found : undefined
-  }
-
-  async #store(rows: readonly Row[], snapshot?: Snapshot): Promise<void> {
-    const packed = packPage(rows)
-    await this.#threads.writer.call('take', [this.#space, packed, snapshot], [packed.bytes.buffer])
-    this.#threads.lookup.refresh()
   }
 }
 

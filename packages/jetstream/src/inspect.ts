@@ -1,6 +1,6 @@
-import type { StreamInfo } from '@nats-io/jetstream'
+import type { LogError } from '@meup/gateway'
+import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { LogError } from '../../log/error.js'
 import { asNatsError, checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
 import { assertAsNeeded, infoOf, placeOf } from './streams.js'
 
@@ -69,13 +69,12 @@ async function lookAtStreams(
   replicas: number,
   spaces: readonly string[],
 ): Promise<StreamReport[]> {
-  const { default: jetstream } = await import('@nats-io/jetstream')
   const streams = new Set(spaces.map((space) => placeOf(space).stream))
   const reports: StreamReport[] = []
   for (const stream of streams) {
     const kept = spaces.filter((space) => placeOf(space).stream === stream)
     try {
-      const manager = await jetstream.jetstreamManager(connection, { timeout: requestMs })
+      const manager = await jetstreamManager(connection, { timeout: requestMs })
       const info = await infoOf(manager, stream)
       if (info !== undefined) assertAsNeeded(info.config, replicas)
       reports.push({ stream, spaces: kept, found: info && healthOf(info) })

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { LogListener, Note } from '@meup/gateway'
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import { nanoid } from 'nanoid'
-import type { LogListener, Note } from '../../ports/envelope-log.js'
 import { isNobodyThere, type Nats, requestMs } from './connect.js'
 
 type Listener = Pick<LogListener<never>, 'asked' | 'told'>

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
+import { LogError, type Snapshot } from '@meup/gateway'
 import { nanoid } from 'nanoid'
-import { LogError } from '../../log/error.js'
-import type { Snapshot } from '../../ports/envelope-log.js'
 import { type Nats, requestMs } from './connect.js'
 import type { Place } from './streams.js'
 

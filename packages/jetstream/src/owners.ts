@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { LogError } from '../../log/error.js'
+import { LogError } from '@meup/gateway'
 import { apiCodeOf, asNatsError, type Nats } from './connect.js'
 import type { Mailbox } from './mailbox.js'
 

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { LogError, type Row } from '@meup/gateway'
 import type { ConsumerMessages, JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
-import { LogError } from '../../log/error.js'
-import type { Row } from '../../ports/envelope-log.js'
 import { type BatchHead, decodeHead, decodeRows } from './batch.js'
 import { apiCodeOf, asNatsError, type Nats, promptMs, requestMs } from './connect.js'
 import type { Place } from './streams.js'

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { LogError } from '../../log/error.js'
-import type { Row, Snapshot } from '../../ports/envelope-log.js'
+import { LogError, type Row, type Snapshot } from '@meup/gateway'
 import { type BatchHead, lastOf } from './batch.js'
 import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
