@@ -10,14 +10,14 @@ import type {
 } from '@meup/gateway'
 import { contextRoot } from '@meup/protocol'
 
-/** What this gateway has of a space's log, most of it on its own disk. It can always be made again from the shared log. */
+/** This gateway's copy of a space's log. It can be deleted, and is made again from the stream. */
 export class Replica {
   readonly epoch: string
   readonly #file: ReplicaFile
   readonly #name: string
   readonly #space: number
-  readonly #ahead: WriteBehind
-  /** The last row that is shown, and its hash. */
+  readonly #writeBehind: WriteBehind
+  /** The last row that can be read, and its hash. */
   #tip: { readonly seq: number; readonly hash: Uint8Array }
   #snapshot: Snapshot | undefined
 
@@ -28,12 +28,12 @@ export class Replica {
     this.#space = space
     this.#tip = { seq: head, hash }
     this.#snapshot = snapshot
-    this.#ahead = new WriteBehind((rows) => file.take(space, rows))
+    this.#writeBehind = new WriteBehind((rows) => file.append(space, rows))
   }
 
-  /** Called when the file could not be written: nothing more is taken before `recheck`. */
-  set onFailure(told: () => void) {
-    this.#ahead.onFailure = told
+  /** Called when the file could not be written: appends are refused until `recheck`. */
+  set onFailure(listener: () => void) {
+    this.#writeBehind.onFailure = listener
   }
 
   get head(): number {
@@ -52,23 +52,23 @@ export class Replica {
     return this.#snapshot?.through ?? 0
   }
 
-  /** Whether the file can be written and is as it was; takes from it where the log ends. */
+  /** Rejects if the file cannot be written. Otherwise the log ends where the file does. */
   async recheck(): Promise<void> {
-    await this.#ahead.stored().catch(() => undefined) // What the file has is found out below.
-    const { head, hash, snapshot } = await this.#file.open(this.#name, this.epoch)
+    await this.#writeBehind.stored().catch(() => undefined) // The file is read below.
+    const { head, hash, snapshot } = await this.#file.openSpace(this.#name, this.epoch)
     this.#tip = { seq: head, hash }
     this.#snapshot = snapshot
-    this.#ahead.forget()
+    this.#writeBehind.forget()
   }
 
-  /** Takes rows that the shared log has. They are shown at once, and are in the file a little later. */
-  async take(rows: readonly Row[], snapshot?: Snapshot): Promise<void> {
+  /** Appends rows that the stream has. They can be found at once, and are in the file a little later. */
+  async append(rows: readonly Row[], snapshot?: Snapshot): Promise<void> {
     const last = rows.at(-1)
     if (last === undefined) return
-    if (snapshot === undefined) await this.#ahead.add(rows)
+    if (snapshot === undefined) await this.#writeBehind.add(rows)
     else {
-      await this.#ahead.stored()
-      await this.#file.take(this.#space, rows, snapshot)
+      await this.#writeBehind.stored()
+      await this.#file.append(this.#space, rows, snapshot)
       this.#snapshot = snapshot
     }
     this.#tip = { seq: last.seq, hash: last.hash }
@@ -78,30 +78,30 @@ export class Replica {
     const { after = 0, before = Infinity, limit, maxBytes = Infinity, order = 'asc', filter = {} } = query
     const ends = { after: Math.max(after, this.pruned), before: Math.min(before, this.head + 1) }
     const range = { space: this.#space, ...ends, limit, maxBytes, order, filter }
-    await this.#ahead.stored()
+    await this.#writeBehind.stored()
     return this.#file.read(range)
   }
 
   find(id: string): Row | undefined {
-    return this.#ifShown(this.#ahead.find(id) ?? this.#file.find(this.#space, id))
+    return this.#ifShown(this.#writeBehind.find(id) ?? this.#file.find(this.#space, id))
   }
 
   heading(id: string): Heading | undefined {
-    return this.#ifShown(this.#ahead.find(id) ?? this.#file.heading(this.#space, id))
+    return this.#ifShown(this.#writeBehind.find(id) ?? this.#file.heading(this.#space, id))
   }
 
   hasContext(root: string): boolean {
-    return this.#ahead.hasContext(root) || this.#file.hasContext(this.#space, root)
+    return this.#writeBehind.hasContext(root) || this.#file.hasContext(this.#space, root)
   }
 
   async prune(through: number, bytes: Uint8Array): Promise<void> {
-    await this.#ahead.stored()
+    await this.#writeBehind.stored()
     const hash = await this.#file.prune(this.#space, through, bytes)
     this.#snapshot = { through, hash, bytes }
   }
 
   async keep(checkpoint: Checkpoint): Promise<void> {
-    await this.#ahead.stored()
+    await this.#writeBehind.stored()
     await this.#file.keep(this.#space, checkpoint)
   }
 
@@ -110,7 +110,7 @@ export class Replica {
   }
 
   async close(): Promise<void> {
-    await this.#ahead.stored().catch(() => undefined) // The stream has it.
+    await this.#writeBehind.stored().catch(() => undefined) // The stream has it.
   }
 
   #ifShown<Found extends Heading>(found: Found | undefined): Found | undefined {
@@ -118,14 +118,14 @@ export class Replica {
   }
 }
 
-/** So long rows are gathered before they are stored, unless somebody waits for them [milliseconds]. */
-const gatherMs = 20
-/** Of so many rows, or bytes of their bodies, no more are gathered. */
-const [mostRows, mostBytes] = [1000, 1024 * 1024]
+/** For so long rows are collected before they are stored, unless a reader waits for them. */
+const collectMs = 20
+/** Rows, and bytes of their bodies, that are collected at most. */
+const [maxRows, maxBytes] = [1000, 1024 * 1024]
 
 /**
- * Rows that the stream has and the file of the replica does not have yet: they are stored a little later, many with one
- * commit. What was acknowledged is in the stream, so nothing is lost with them; whoever reads the file waits for `stored`.
+ * Rows that the stream has and the replica's file does not have yet: many are stored with one commit. They are read from the
+ * stream again after a crash. Readers of the file wait for `stored`.
  */
 class WriteBehind {
   readonly #store: (rows: readonly Row[]) => Promise<void>
@@ -133,7 +133,7 @@ class WriteBehind {
   #rows: Row[] = []
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
-  /** One after another; once one has failed, all that follow it do. */
+  /** Commits are carried out one after another; once one has failed, all later ones fail. */
   #storing: Promise<void> = Promise.resolve()
   #failure: { readonly reason: unknown } | undefined
 
@@ -141,10 +141,10 @@ class WriteBehind {
     this.#store = store
   }
 
-  /** Called when rows could not be stored: nothing more is taken before `forget`. */
+  /** Called when rows could not be stored: `add` rejects until `forget`. */
   onFailure: () => void = () => {}
 
-  /** Resolves at once where the file keeps up; rejects where something before could not be stored. */
+  /** Waits only if the file does not keep up. Rejects if earlier rows could not be stored. */
   async add(rows: readonly Row[]): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.reason
     for (const row of rows) {
@@ -152,8 +152,8 @@ class WriteBehind {
       this.#byId.set(row.id, row)
       this.#bytes += row.body.length
     }
-    this.#timer ??= setTimeout(() => this.#begin(), gatherMs)
-    if (this.#rows.length < mostRows && this.#bytes < mostBytes) return
+    this.#timer ??= setTimeout(() => this.#begin(), collectMs)
+    if (this.#rows.length < maxRows && this.#bytes < maxBytes) return
     const before = this.#storing
     this.#begin()
     await before
@@ -170,13 +170,13 @@ class WriteBehind {
     return false
   }
 
-  /** Resolves when the file has all that was added so far; rejects where it cannot take that. */
+  /** Resolves when the file has all rows added so far; rejects if it cannot be written. */
   async stored(): Promise<void> {
     if (this.#rows.length > 0) this.#begin()
     await this.#storing
   }
 
-  /** What was not stored is read from the stream again. */
+  /** Drops rows that were not stored: they are read from the stream again. */
   forget(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

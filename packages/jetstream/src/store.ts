@@ -25,18 +25,18 @@ import { Sharing } from './sharing.js'
 import { establishStream, placeOf } from './streams.js'
 import { type StoredBatch, SubjectLog } from './subject-log.js'
 
-/** For what is still to be said when the store is closed. */
-const farewellMs = 500
+/** How long closing waits for unsent messages. */
+const flushTimeoutMs = 500
 
 export interface JetStreamStoreOptions extends NatsOptions {
-  /** The file of this gateway's replica, which is read; made where it is missing. */
+  /** The file of this gateway's replica, a SQLite file; created if it is missing. */
   readonly path: string
   readonly logger?: Logger
 }
 
 /**
- * Logs in JetStream, which several machines share, with a replica of them in a SQLite file. Each space is written by one
- * gateway at a time, and followed by the others that have it open. Rejects with a `LogError`: `server`, `unavailable`, or what a SQLite file can be.
+ * Logs in JetStream, which several gateways share, with a replica in a SQLite file. Each space is written by one gateway at a
+ * time and followed by the others. Rejects with a `LogError`: `server`, `unavailable`, or one of `sqliteStore`.
  */
 export async function jetstreamStore(options: JetStreamStoreOptions): Promise<LogStore> {
   const { path, logger = silent, ...natsOptions } = options
@@ -64,7 +64,7 @@ export async function jetstreamStore(options: JetStreamStoreOptions): Promise<Lo
     async stop() {
       await Promise.race([
         nats.connection.flush().catch(() => undefined),
-        delay(farewellMs, undefined, { ref: false }),
+        delay(flushTimeoutMs, undefined, { ref: false }),
       ])
       await nats.connection.close()
       await replicaFile.close()
@@ -72,7 +72,7 @@ export async function jetstreamStore(options: JetStreamStoreOptions): Promise<Lo
   })
 }
 
-interface Means {
+interface StoreParts {
   readonly nats: Nats
   readonly replicaFile: ReplicaFile
   readonly mailbox: Mailbox
@@ -82,7 +82,7 @@ interface Means {
 
 async function open(
   space: string,
-  { nats, replicaFile, mailbox, owners, logger }: Means,
+  { nats, replicaFile, mailbox, owners, logger }: StoreParts,
   onClose: () => void,
 ): Promise<EnvelopeLog> {
   const doing = `opening the space ${space}`
@@ -103,14 +103,14 @@ async function open(
   return new JetStreamLog({ space, subject, replica, prunings, follower, sharing, logger, onClose })
 }
 
-/** Gives what the replica has of the log that the stream has, which is begun where neither has one. */
+/** Returns the replica's part of the stream's log. Creates the log if there is none. */
 async function match(
   space: string,
   subject: SubjectLog,
   prunings: Prunings,
   replicaFile: ReplicaFile,
 ): Promise<ReplicaSpace> {
-  const known = await replicaFile.look(space)
+  const known = await replicaFile.findSpace(space)
   const tip = (await subject.tip()) ?? (await begin(subject, prunings, known))
   if (known !== undefined && known.epoch !== tip.head.epoch) {
     const message = `The stream ${subject.place.stream} has another log of ${space} than the replica on this machine.`
@@ -118,10 +118,10 @@ async function match(
       'Somebody has made it anew: restore it from a copy, or give this gateway another storage.path.'
     throw new LogError('corrupt', `${message} ${advice}`)
   }
-  return replicaFile.open(space, tip.head.epoch)
+  return replicaFile.openSpace(space, tip.head.epoch)
 }
 
-/** The first message of a space names its log. Where rows were logged before, they are gone: that is refused. */
+/** The first message of a space has the epoch of its log. Rejects if rows were logged before: they are gone. */
 async function begin(
   subject: SubjectLog,
   prunings: Prunings,
@@ -139,7 +139,7 @@ async function begin(
   try {
     await subject.write({ data, nonce, expected: 0 })
   } catch (error) {
-    // Another gateway was first: then that is the log.
+    // Another gateway was first: its message is the log's.
     if (!(error instanceof LogError) || error.code !== 'fenced') throw error
   }
   const tip = await subject.tip()

@@ -9,36 +9,36 @@ export interface ReplicaOptions {
   readonly path: string
 }
 
-/** A space as the replica has it. */
+/** A space in the file. */
 export interface ReplicaSpace {
-  /** By which the file knows the space. */
+  /** Its number in the file. */
   readonly space: number
   readonly epoch: string
   readonly head: number
-  /** Of the row `head`; of an empty log, what its first row will link to. */
+  /** Hash of the row `head`; of an empty log, the hash that its first row links to. */
   readonly hash: Uint8Array
   readonly snapshot: Snapshot | undefined
 }
 
-/** What the main thread asks of the thread that writes the replica. */
+/** Calls of the main thread to the one that writes. */
 export type ReplicaCalls = {
-  look(name: string): ReplicaSpace | undefined
-  open(name: string, epoch: string): ReplicaSpace
-  take(space: number, rows: Packed, snapshot?: Snapshot): void
+  findSpace(name: string): ReplicaSpace | undefined
+  openSpace(name: string, epoch: string): ReplicaSpace
+  append(space: number, rows: Packed, snapshot?: Snapshot): void
   prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
   keep(space: number, checkpoint: Checkpoint): void
   close(): void
 }
 
-/** Copies of logs that are kept elsewhere, and read here. Whoever writes one waits for each write before the next. */
+/** Copies of logs that other servers keep, in one SQLite file. One thread writes and one reads. */
 export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'hasContext'> {
-  /** `undefined` = the replica has nothing of this space. */
-  look(name: string): Promise<ReplicaSpace | undefined>
-  /** As `look`, after a write that shows whether the file can be written; makes the space where it is missing. */
-  open(name: string, epoch: string): Promise<ReplicaSpace>
-  /** Stores rows as they are, after it has checked their chain; with a snapshot that stands for all before them. */
-  take(space: number, rows: readonly Row[], snapshot?: Snapshot): Promise<void>
-  /** Gives the hash of the row `through`. */
+  /** `undefined` = the file has nothing of this space. */
+  findSpace(name: string): Promise<ReplicaSpace | undefined>
+  /** Creates the space if it is missing. Rejects if the file cannot be written. */
+  openSpace(name: string, epoch: string): Promise<ReplicaSpace>
+  /** Checks the chain of the rows and stores them as they are. The snapshot replaces all rows before them. */
+  append(space: number, rows: readonly Row[], snapshot?: Snapshot): Promise<void>
+  /** Returns the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Promise<Uint8Array>
   keep(space: number, checkpoint: Checkpoint): Promise<void>
   checkpoint(space: number): Promise<Checkpoint | 'damaged' | undefined>
@@ -46,7 +46,7 @@ export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'hasConte
   close(): Promise<void>
 }
 
-/** Makes the file where it is missing; rejects with a `LogError` as `sqliteStore` does. */
+/** Creates the file if it is missing. Rejects with a `LogError` like `sqliteStore`. */
 export async function openReplicaFile(path: string): Promise<ReplicaFile> {
   const options: ReplicaOptions & ReaderOptions = { path }
   const writer = await Channel.open<ReplicaCalls>(new URL('./replica-worker.js', import.meta.url), options)
@@ -71,15 +71,15 @@ function replicaFile(
     find: lookup.find,
     heading: lookup.heading,
     hasContext: lookup.hasContext,
-    look: (name) => writer.call('look', [name]),
-    async open(name, epoch) {
-      const opened = await writer.call('open', [name, epoch])
+    findSpace: (name) => writer.call('findSpace', [name]),
+    async openSpace(name, epoch) {
+      const opened = await writer.call('openSpace', [name, epoch])
       lookup.refresh()
       return opened
     },
-    async take(space, rows, snapshot) {
+    async append(space, rows, snapshot) {
       const packed = packPage(rows)
-      await writer.call('take', [space, packed, snapshot], [packed.bytes.buffer])
+      await writer.call('append', [space, packed, snapshot], [packed.bytes.buffer])
       lookup.refresh()
     },
     prune: (space, through, snapshot) => writer.call('prune', [space, through, snapshot]),
