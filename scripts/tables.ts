@@ -4,8 +4,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
-import { openApi } from '../packages/gateway/src/http/describe/openapi.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
+import { gatewayRoutes } from '../packages/gateway/src/http/routes.js'
 import { clauseIndex } from '../protocol/scripts/clause-index.js'
 import {
   errorTable,
@@ -26,7 +26,14 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
     clauses: clauseIndex,
   },
   'docs/http.md': {
-    routes: () => markdownTable(['route', 'what it gives'], routes()),
+    routes: () =>
+      markdownTable(
+        ['route', 'what it gives'],
+        gatewayRoutes.routes.map(({ method, path, summary }) => [
+          code(`${method.toUpperCase()} ${path}`),
+          summary,
+        ]),
+      ),
     parameters: () =>
       markdownTable(
         ['parameter', 'takes', 'gives'],
@@ -38,15 +45,6 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
         metricDefinitions.map(({ name, type, help }) => [code(name), type, help]),
       ),
   },
-}
-
-function routes(): string[][] {
-  const { paths } = openApi() as { paths: Record<string, Record<string, { summary?: string }>> }
-  return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations)
-      .filter(([method]) => method === 'get' || method === 'post')
-      .map(([method, { summary = '' }]) => [code(`${method.toUpperCase()} ${path}`), summary]),
-  )
 }
 
 for (const [path, generated] of Object.entries(tables)) {

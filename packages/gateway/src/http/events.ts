@@ -3,14 +3,12 @@ import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { select } from '../core/delivery/session.js'
 import { checkResume, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
-import { filterOf, filterParameters } from './history.js'
+import { type FilterName, filterOf } from './history.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
-import { readParameters } from './parameters.js'
+import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import { toSingleLine } from './stream.js'
 import { authenticateRequest } from './views.js'
-
-export const eventParameters = ['after', 'epoch', ...filterParameters] as const
 
 /** From here on a stream counts as a connection, and not as a request. */
 export function stands(context: Context, { traffic, standing }: HttpOptions): void {
@@ -28,10 +26,12 @@ export const eventHeaders = {
  * `GET /spaces/{space}/events`: what is committed, as server-sent events [MEUP-11.4]. A connection like any other for
  * its limits, but one that cannot act, and so it makes nobody present [MEUP-11.10].
  */
-export async function getEvents(context: Context, options: HttpOptions): Promise<Response> {
+export async function getEvents(
+  context: Context,
+  options: HttpOptions,
+  asked: Query<'after' | 'epoch' | FilterName>,
+): Promise<Response> {
   const { gateway } = options
-  const asked = readParameters(new URL(context.req.url).searchParams, eventParameters)
-  if (isRefusal(asked)) return refused(asked)
   const { after, epoch, reasoning = 'full' } = asked
   // Browsers send back the id of an event, and cannot be told to send more.
   const misplaced = checkResume({ after, epoch })

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { HttpBindings } from '@hono/node-server'
 import type { Gateway } from '../host/gateway.js'
 import { createMetrics } from '../host/metrics.js'
-import type { HttpOptions } from '../http/options.js'
+import type { HttpAppOptions } from '../http/app.js'
 import { type Logger, silent } from '../ports/logger.js'
 import { remoteOf } from './address.js'
 import { readPage } from './page-files.js'
@@ -67,7 +67,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const silence = new IdleTimeout(idleTimeoutMs)
   const pendingConnections = new PendingConnections({ gateway, maxConnections, trustProxy })
   const metrics = createMetrics(gateway)
-  const http: Omit<HttpOptions, 'traffic'> = {
+  const http: HttpAppOptions = {
     gateway,
     logger,
     origins,
@@ -140,7 +140,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-async function loadApp(options: Omit<HttpOptions, 'traffic'>): Promise<Answer> {
+async function loadApp(options: HttpAppOptions): Promise<Answer> {
   const [{ createHttpApp }, { getRequestListener }] = await Promise.all([
     import('../http/app.js'),
     import('@hono/node-server'),

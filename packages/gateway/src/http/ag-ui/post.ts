@@ -6,24 +6,24 @@ import { at } from '../../ports/clock.js'
 import { notCommitted, readPost, senderOf, submit } from '../envelopes.js'
 import { eventHeaders, SseFeed, stands } from '../events.js'
 import { type HttpOptions, readConnectRequest } from '../options.js'
-import { readParameters } from '../parameters.js'
+import type { Query } from '../parameters.js'
 import { refused } from '../problem.js'
 import { createWorkAccount, follow, RunFeed, type WorkAccount } from './feed.js'
 import { cancellation, decisions, idsFor, question, type RunInput, readRunInput } from './input.js'
 import { Run } from './run.js'
 
-export const runParameters = ['agent'] as const
-
 /** `POST /spaces/{space}/ag-ui`: asks an agent, and shows what it makes of that as a run of AG-UI. */
-export async function postRun(context: Context, options: HttpOptions): Promise<Response> {
-  const parameters = readParameters(new URL(context.req.url).searchParams, runParameters)
-  if (isRefusal(parameters)) return refused(parameters)
+export async function postRun(
+  context: Context,
+  options: HttpOptions,
+  query: Query<'agent'>,
+): Promise<Response> {
   const post = await readPost(context, options)
   if (post instanceof Response) return post
   const { visitor, body } = post
   const input = readRunInput(body)
   if (isRefusal(input)) return refused(input)
-  const agent = agentFor(input.wishes.agent ?? parameters.agent, visitor)
+  const agent = agentFor(input.wishes.agent ?? query.agent, visitor)
   if (typeof agent !== 'string') return refused(agent)
   const connectRequest = readConnectRequest(context, options)
   const makeId = idsFor(connectRequest.token ?? '') // Posting requires a token.
