@@ -3,8 +3,10 @@
  * `pnpm lint` runs this after a build, and CI fails where a table was not committed.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { agUi } from '@meup/ag-ui'
 import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
+import type { Route } from '../packages/gateway/src/http/route.js'
 import { gatewayRoutes } from '../packages/gateway/src/http/routes.js'
 import { clauseIndex } from '../protocol/scripts/clause-index.js'
 import {
@@ -16,6 +18,11 @@ import {
 } from '../protocol/scripts/spec-tables.js'
 
 const code = (text: string): string => `\`${text}\``
+
+const routes: readonly Pick<Route, 'method' | 'path' | 'summary'>[] = [
+  ...gatewayRoutes.routes,
+  ...agUi.routes,
+]
 
 const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'protocol/SPEC.md': {
@@ -29,15 +36,16 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
     routes: () =>
       markdownTable(
         ['route', 'what it gives'],
-        gatewayRoutes.routes.map(({ method, path, summary }) => [
-          code(`${method.toUpperCase()} ${path}`),
-          summary,
-        ]),
+        routes.map(({ method, path, summary }) => [code(`${method.toUpperCase()} ${path}`), summary]),
       ),
     parameters: () =>
       markdownTable(
         ['parameter', 'takes', 'gives'],
-        Object.entries(parameters).map(([name, { takes, meaning }]) => [code(name), takes, meaning]),
+        Object.entries({ ...parameters, ...agUi.routes[0]?.parameters }).map(([name, { takes, meaning }]) => [
+          code(name),
+          takes,
+          meaning,
+        ]),
       ),
     metrics: () =>
       markdownTable(

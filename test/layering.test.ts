@@ -9,6 +9,7 @@ const mayImport: Record<string, readonly string[]> = {
   '@meup/safety': ['@meup/protocol'],
   '@meup/folds': ['@meup/protocol', '@meup/safety'],
   '@meup/gateway': ['@meup/protocol', '@meup/safety', '@meup/folds'],
+  '@meup/ag-ui': ['@meup/gateway', '@meup/protocol', '@meup/folds'],
   '@meup/agent-sdk': ['@meup/protocol', '@meup/safety', '@meup/folds'],
   '@meup/mcp-bridge': ['@meup/agent-sdk', '@meup/protocol', '@meup/folds'],
   '@meup/observer': ['@meup/agent-sdk', '@meup/folds', '@meup/protocol'],
@@ -33,6 +34,7 @@ const noInputOutput = [
     allowed: ['node:crypto', 'node:buffer', 'node:assert/strict'],
     forbidden: ['ws', 'better-sqlite3', '@hono/node-server'],
   },
+  { inside: 'packages/ag-ui/src/', except: [], allowed: ['node:crypto'], forbidden: ['ws'] },
   {
     inside: 'packages/agent-sdk/src/',
     except: ['adapters/', 'testing/', 'index.ts'],

@@ -55,15 +55,9 @@ describe('GET openapi.json', () => {
     const known: Record<string, string> = { space: 'test', path: 'run', file: 'chat.json' }
     const needed = {
       '/spaces/{space}/turns': '?thread_id=test/alice',
-      '/spaces/{space}/ag-ui': '?agent=bob',
     } as Record<string, string>
     const posted = {
       '/spaces/{space}/envelopes': { kind: 'chat', payload: { message: 'x' } },
-      '/spaces/{space}/ag-ui': {
-        threadId: 't',
-        runId: 'r',
-        messages: [{ id: 'q', role: 'user', content: 'x' }],
-      },
     } as Record<string, object>
     expect(Object.keys(paths).length).toBeGreaterThan(10)
     for (const [template, operations] of Object.entries(paths)) {

@@ -7,7 +7,7 @@ import type { HttpOptions } from './options.js'
 import { getPageFile, type PageFiles } from './page.js'
 import { readParameters } from './parameters.js'
 import { problem, problemOf, refused } from './problem.js'
-import type { Route } from './route.js'
+import type { Route, RouteModule } from './route.js'
 import { gatewayRoutes } from './routes.js'
 import { Traffic } from './traffic.js'
 
@@ -17,12 +17,14 @@ const alwaysAnswered: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 export interface HttpAppOptions extends Omit<HttpOptions, 'traffic' | 'openApi'> {
   /** What people open in a browser; absent = nothing. */
   readonly page?: PageFiles
+  /** Routes of other packages. */
+  readonly modules?: readonly RouteModule[]
 }
 
 /** The gateway over HTTP [MEUP-11]. */
-export function createHttpApp({ page, ...given }: HttpAppOptions): Hono {
+export function createHttpApp({ page, modules: more = [], ...given }: HttpAppOptions): Hono {
   const traffic = new Traffic()
-  const modules = [gatewayRoutes]
+  const modules = [gatewayRoutes, ...more]
   const options = { ...given, traffic, openApi: once(() => openApi(modules)) }
   const app = new Hono()
   app.use(async (context, next) => {

@@ -10,13 +10,19 @@ import { refused } from './problem.js'
 import { toSingleLine } from './stream.js'
 import { authenticateRequest } from './views.js'
 
-/** From here on a stream counts as a connection, and not as a request. */
-export function stands(context: Context, { traffic, standing }: HttpOptions): void {
-  traffic.leave(context)
-  standing(context)
+export function openFeed(context: Context, options: HttpOptions): SseFeed {
+  const { eventHeartbeatMs: heartbeatMs, remoteOf, hangUp } = options
+  return new SseFeed({ remote: remoteOf(context), heartbeatMs, hangUp: () => hangUp(context) })
 }
 
-export const eventHeaders = {
+/** From here on a stream counts as a connection, and not as a request. */
+export function respondFeed({ stream }: SseFeed, context: Context, options: HttpOptions): Response {
+  options.traffic.leave(context)
+  options.standing(context)
+  return new Response(stream, { headers: eventHeaders })
+}
+
+const eventHeaders = {
   'content-type': 'text/event-stream',
   // Proxies would keep events back to send them in larger pieces.
   'x-accel-buffering': 'no',
@@ -46,15 +52,10 @@ export async function getEvents(
   if (isRefusal(grant)) return refused(grant)
 
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
-  const feed = new SseFeed({
-    remote: options.remoteOf(context),
-    heartbeatMs: options.eventHeartbeatMs,
-    hangUp: () => options.hangUp(context),
-  })
+  const feed = openFeed(context, options)
   const line = await grant.watch(feed, resume, select(filterOf(asked), reasoning))
   void feed.ended.then(() => line.closed())
-  stands(context, options)
-  return new Response(feed.stream, { headers: eventHeaders })
+  return respondFeed(feed, context, options)
 }
 
 /** `12`, or `12.1` where more of the same seq was to come. */

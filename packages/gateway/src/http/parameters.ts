@@ -134,14 +134,6 @@ export const parameters = {
   sizes: oneOf(['true', 'false'], 'whether each tool decision tells how much came back; default false'),
   phase: oneOf(phases, 'only steps of this phase'),
   format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),
-  agent: single(
-    {
-      takes: 'a participant id',
-      meaning: 'who is asked; needed unless the space has one agent, or the body names it',
-      schema: { type: 'string' },
-    },
-    (text) => (isParticipant(text) ? text : undefined),
-  ),
 }
 
 /** Parameters by their names. */

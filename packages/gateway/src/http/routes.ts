@@ -1,8 +1,7 @@
 import { errorCodes, type JsonSchema, maxPost } from '@meup/protocol'
-import { postRun } from './ag-ui/post.js'
 import { getAudit } from './audit.js'
 import { getContext, getContexts, getParticipants } from './context.js'
-import { answerSchemas, arrayOf, runSchemas, schemaRef, text, turnSchemas } from './describe/schemas.js'
+import { answerSchemas, arrayOf, schemaRef, text, turnSchemas } from './describe/schemas.js'
 import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
 import { postEnvelopes } from './envelopes.js'
 import { getEvents } from './events.js'
@@ -20,7 +19,7 @@ const status = { description: 'yes', content: json(schemaRef('status')) }
 
 /** The gateway over HTTP [MEUP-11]: to add a route is to add a row here, and its handler. */
 export const gatewayRoutes: RouteModule = {
-  schemas: () => ({ ...answerSchemas(), ...turnSchemas(), ...runSchemas() }),
+  schemas: () => ({ ...answerSchemas(), ...turnSchemas() }),
   routes: [
     route({
       method: 'get',
@@ -156,21 +155,6 @@ export const gatewayRoutes: RouteModule = {
         content: { [ndjson]: text, [markdown]: text },
       },
       handler: getExport,
-    }),
-    route({
-      method: 'post',
-      path: '/spaces/{space}/ag-ui',
-      operationId: 'run',
-      summary: 'Asks an agent, and shows its turn as a run of AG-UI',
-      auth: 'token',
-      parameters: pick('agent'),
-      body: schemaRef('run'),
-      answer: {
-        description: 'events of AG-UI 1.0, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`',
-        content: { 'text/event-stream': text },
-      },
-      refuses: errorCodes,
-      handler: postRun,
     }),
     route({
       method: 'post',
