@@ -78,6 +78,23 @@ describe('GET openapi.json', () => {
     }
   })
 
+  test('says where guests are let in, where a token is needed, and where nothing is', async () => {
+    const { url } = await start({ participants, guest: { capabilities: [] } })
+    const { paths } = (await describedBy('/openapi.json')) as {
+      paths: Record<string, Record<string, { security: object[] }>>
+    }
+    for (const [template, operations] of Object.entries(paths)) {
+      const path = template.replaceAll('{space}', 'test').replaceAll(/\{\w+\}/g, 'x')
+      for (const method of ['get', 'post'].filter((name) => name in operations)) {
+        const { security = [] } = operations[method] ?? {}
+        const isOpen = security.length === 0 || security.some((each) => Object.keys(each).length === 0)
+        const response = await fetch(url + path, { method })
+        await response.body?.cancel()
+        expect([template, method, response.status === 401]).toEqual([template, method, !isOpen])
+      }
+    }
+  })
+
   test('describes the answers as they are', async () => {
     const { url, post } = await start({ participants })
     await post('alice', { id: 'run', kind: 'reasoning.start' })
