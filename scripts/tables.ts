@@ -3,9 +3,11 @@
  * `pnpm lint` runs this after a build, and CI fails where a table was not committed.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { agUi } from '@meup/ag-ui'
 import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
-import { openApi } from '../packages/gateway/src/http/describe/openapi.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
+import type { Route } from '../packages/gateway/src/http/route.js'
+import { gatewayRoutes } from '../packages/gateway/src/http/routes.js'
 import { clauseIndex } from '../protocol/scripts/clause-index.js'
 import {
   errorTable,
@@ -17,6 +19,11 @@ import {
 
 const code = (text: string): string => `\`${text}\``
 
+const routes: readonly Pick<Route, 'method' | 'path' | 'summary'>[] = [
+  ...gatewayRoutes.routes,
+  ...agUi.routes,
+]
+
 const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'protocol/SPEC.md': {
     kinds: kindTable,
@@ -26,11 +33,19 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
     clauses: clauseIndex,
   },
   'docs/http.md': {
-    routes: () => markdownTable(['route', 'what it gives'], routes()),
+    routes: () =>
+      markdownTable(
+        ['route', 'what it gives'],
+        routes.map(({ method, path, summary }) => [code(`${method.toUpperCase()} ${path}`), summary]),
+      ),
     parameters: () =>
       markdownTable(
         ['parameter', 'takes', 'gives'],
-        Object.entries(parameters).map(([name, { takes, meaning }]) => [code(name), takes, meaning]),
+        Object.entries({ ...parameters, ...agUi.routes[0]?.parameters }).map(([name, { takes, meaning }]) => [
+          code(name),
+          takes,
+          meaning,
+        ]),
       ),
     metrics: () =>
       markdownTable(
@@ -38,15 +53,6 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
         metricDefinitions.map(({ name, type, help }) => [code(name), type, help]),
       ),
   },
-}
-
-function routes(): string[][] {
-  const { paths } = openApi() as { paths: Record<string, Record<string, { summary?: string }>> }
-  return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations)
-      .filter(([method]) => method === 'get' || method === 'post')
-      .map(([method, { summary = '' }]) => [code(`${method.toUpperCase()} ${path}`), summary]),
-  )
 }
 
 for (const [path, generated] of Object.entries(tables)) {

@@ -10,6 +10,7 @@ const mayImport: Record<string, readonly string[]> = {
   '@meup/folds': ['@meup/protocol', '@meup/safety'],
   '@meup/gateway': ['@meup/protocol', '@meup/safety', '@meup/folds'],
   '@meup/jetstream': ['@meup/protocol', '@meup/gateway'],
+  '@meup/ag-ui': ['@meup/gateway', '@meup/protocol', '@meup/folds'],
   '@meup/agent-sdk': ['@meup/protocol', '@meup/safety', '@meup/folds'],
   '@meup/mcp-bridge': ['@meup/agent-sdk', '@meup/protocol', '@meup/folds'],
   '@meup/observer': ['@meup/agent-sdk', '@meup/folds', '@meup/protocol'],
@@ -34,6 +35,7 @@ const noInputOutput = [
     allowed: ['node:crypto', 'node:buffer', 'node:assert/strict'],
     forbidden: ['ws', 'better-sqlite3', '@hono/node-server'],
   },
+  { inside: 'packages/ag-ui/src/', except: [], allowed: ['node:crypto'], forbidden: ['ws'] },
   {
     inside: 'packages/agent-sdk/src/',
     except: ['adapters/', 'testing/', 'index.ts'],

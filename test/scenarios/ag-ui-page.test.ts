@@ -62,7 +62,7 @@ function run(file: string, cwd: string, env: Record<string, string>): Promise<st
 test('the program of the page shows a turn, approves what was proposed, and prints what the page says', async () => {
   const { cwd, url } = await openSpace()
   writeSnippets(snippets, cwd)
-  symlinkSync(join(repositoryRoot, 'packages/gateway/node_modules'), join(cwd, 'node_modules'))
+  symlinkSync(join(repositoryRoot, 'packages/ag-ui/node_modules'), join(cwd, 'node_modules'))
   const token = readFileSync(join(cwd, '.meup/tokens/ana'), 'utf8').trim()
   const output = await run('ask.mjs', cwd, { MEUP_URL: url, MEUP_TOKEN: token })
   expect(output).toBe(snippets.find(({ language }) => language === 'text')?.text)

@@ -55,15 +55,9 @@ describe('GET openapi.json', () => {
     const known: Record<string, string> = { space: 'test', path: 'run', file: 'chat.json' }
     const needed = {
       '/spaces/{space}/turns': '?thread_id=test/alice',
-      '/spaces/{space}/ag-ui': '?agent=bob',
     } as Record<string, string>
     const posted = {
       '/spaces/{space}/envelopes': { kind: 'chat', payload: { message: 'x' } },
-      '/spaces/{space}/ag-ui': {
-        threadId: 't',
-        runId: 'r',
-        messages: [{ id: 'q', role: 'user', content: 'x' }],
-      },
     } as Record<string, object>
     expect(Object.keys(paths).length).toBeGreaterThan(10)
     for (const [template, operations] of Object.entries(paths)) {
@@ -80,6 +74,23 @@ describe('GET openapi.json', () => {
           expect.arrayContaining([`${response.status}`]),
         ])
         expect(response.ok).toBe(true)
+      }
+    }
+  })
+
+  test('says where guests are let in, where a token is needed, and where nothing is', async () => {
+    const { url } = await start({ participants, guest: { capabilities: [] } })
+    const { paths } = (await describedBy('/openapi.json')) as {
+      paths: Record<string, Record<string, { security: object[] }>>
+    }
+    for (const [template, operations] of Object.entries(paths)) {
+      const path = template.replaceAll('{space}', 'test').replaceAll(/\{\w+\}/g, 'x')
+      for (const method of ['get', 'post'].filter((name) => name in operations)) {
+        const { security = [] } = operations[method] ?? {}
+        const isOpen = security.length === 0 || security.some((each) => Object.keys(each).length === 0)
+        const response = await fetch(url + path, { method })
+        await response.body?.cancel()
+        expect([template, method, response.status === 401]).toEqual([template, method, !isOpen])
       }
     }
   })

@@ -52,7 +52,7 @@ export interface Running {
 export interface StartOptions
   extends TestSpaceOptions,
     Partial<Pick<GatewayOptions, 'store' | 'clock' | 'logger'>>,
-    Partial<Pick<ServeOptions, 'origins' | 'trustProxy' | 'heartbeatMs' | 'eventHeartbeatMs'>> {
+    Partial<Pick<ServeOptions, 'origins' | 'trustProxy' | 'heartbeatMs' | 'eventHeartbeatMs' | 'modules'>> {
   readonly rates?: Readonly<Record<string, NonNullable<ParticipantConfig['rates']>>>
   /** Who is no agent. */
   readonly humans?: readonly string[]
@@ -69,6 +69,7 @@ export async function start(options: StartOptions): Promise<Running> {
     trustProxy,
     heartbeatMs,
     eventHeartbeatMs,
+    modules,
     rates = {},
     humans = [],
     others = [],
@@ -101,6 +102,7 @@ export async function start(options: StartOptions): Promise<Running> {
     ...(trustProxy !== undefined && { trustProxy }),
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(eventHeartbeatMs !== undefined && { eventHeartbeatMs }),
+    ...(modules && { modules }),
     ...(logger && { logger }),
   })
   let closing: Promise<void> | undefined

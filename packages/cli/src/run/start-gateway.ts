@@ -52,7 +52,8 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const gateway = await createGateway({ spaces, store: tracing.store, authenticator, logger })
   let served: Served
   try {
-    served = await serve({ gateway, logger, ...config.gateway, ...findPage(logger) })
+    const modules = [async () => (await import('@meup/ag-ui')).agUi]
+    served = await serve({ gateway, logger, modules, ...config.gateway, ...findPage(logger) })
   } catch (error) {
     await gateway.close()
     throw error

@@ -1,38 +1,31 @@
-import { type Context, Hono } from 'hono'
-import { refuse } from '../core/admission/context.js'
-import { postRun } from './ag-ui/post.js'
-import { getAudit } from './audit.js'
-import { getContext, getContexts, getParticipants } from './context.js'
-import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
-import { postEnvelopes } from './envelopes.js'
-import { getEvents } from './events.js'
-import { getEnvelopes } from './history.js'
-import {
-  explainSocket,
-  getHealth,
-  getMetrics,
-  getReadiness,
-  getSpaces,
-  guard,
-  postExchange,
-  postLink,
-} from './operations.js'
+import { Hono } from 'hono'
+import { isRefusal, refuse } from '../core/admission/context.js'
+import { openApi } from './describe/openapi.js'
+import { once } from './descriptions.js'
+import { explainSocket, guard } from './operations.js'
 import type { HttpOptions } from './options.js'
-import { getPageFile } from './page.js'
+import { getPageFile, type PageFiles } from './page.js'
+import { readParameters } from './parameters.js'
 import { problem, problemOf, refused } from './problem.js'
-import { getExport, getVerification } from './proof.js'
+import type { Route, RouteModule } from './route.js'
+import { gatewayRoutes } from './routes.js'
 import { Traffic } from './traffic.js'
-import { getTurns } from './turns.js'
 
 /** Small answers for whoever watches over the gateway. */
 const alwaysAnswered: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
-type Handler = (context: Context, options: HttpOptions) => Response | Promise<Response>
+export interface HttpAppOptions extends Omit<HttpOptions, 'traffic' | 'openApi'> {
+  /** What people open in a browser; absent = nothing. */
+  readonly page?: PageFiles
+  /** Routes of other packages. */
+  readonly modules?: readonly RouteModule[]
+}
 
 /** The gateway over HTTP [MEUP-11]. */
-export function createHttpApp(given: Omit<HttpOptions, 'traffic'>): Hono {
+export function createHttpApp({ page, modules: more = [], ...given }: HttpAppOptions): Hono {
   const traffic = new Traffic()
-  const options = { ...given, traffic }
+  const modules = [gatewayRoutes, ...more]
+  const options = { ...given, traffic, openApi: once(() => openApi(modules)) }
   const app = new Hono()
   app.use(async (context, next) => {
     const refusal = traffic.arrive(context, options.remoteOf(context))
@@ -44,43 +37,17 @@ export function createHttpApp(given: Omit<HttpOptions, 'traffic'>): Hono {
   })
   app.use('/spaces/*', guard(options.origins))
   app.use('/links/*', guard(options.origins))
-  app.post('/spaces/:space/envelopes', (context) => postEnvelopes(context, options))
-  const allowOnly = (path: string, allow: string) => {
-    app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
-    app.all(path, ({ req }) => {
-      const message = `${req.path} takes ${allow}, not ${req.method}`
-      return problem(problemOf({ code: 'invalid_request', status: 405, message }), { allow })
-    })
+  mount(
+    app,
+    modules.flatMap(({ routes }) => routes),
+    options,
+  )
+  app.get('/spaces/:space/ws', explainSocket)
+  allowOnly(app, '/spaces/:space/ws', ['get'])
+  for (const [path, file] of page ?? []) {
+    app.get(path, (context) => getPageFile(context, file))
+    allowOnly(app, path, ['get'])
   }
-  const get = (path: string, handler: Handler, allow = 'GET, HEAD, OPTIONS') => {
-    app.get(path, (context) => handler(context, options))
-    allowOnly(path, allow)
-  }
-  get('/spaces', getSpaces)
-  get('/spaces/:space/envelopes', getEnvelopes, 'GET, HEAD, POST, OPTIONS')
-  get('/spaces/:space/events', getEvents)
-  get('/spaces/:space/participants', getParticipants)
-  get('/spaces/:space/contexts', getContexts)
-  get('/spaces/:space/contexts/:path{.+}', getContext)
-  get('/spaces/:space/turns', getTurns)
-  get('/spaces/:space/audit', getAudit)
-  get('/spaces/:space/audit/verify', getVerification)
-  get('/spaces/:space/audit/export', getExport)
-  const post = (path: string, handler: Handler) => {
-    app.post(path, (context) => handler(context, options))
-    allowOnly(path, 'POST, OPTIONS')
-  }
-  post('/spaces/:space/ag-ui', postRun)
-  post('/spaces/:space/links', postLink)
-  post('/links/exchange', postExchange)
-  get('/spaces/:space/ws', explainSocket)
-  get('/healthz', getHealth)
-  get('/readyz', getReadiness)
-  get('/metrics', getMetrics)
-  get('/schema/:file', getSchema)
-  get('/openapi.json', getOpenApi)
-  get('/asyncapi.json', getAsyncApi)
-  for (const [path, file] of options.page ?? []) get(path, (context) => getPageFile(context, file))
   app.notFound(({ req }) => refused(refuse('not_found', `there is nothing at ${req.path}`)))
   app.onError((err, { req }) => {
     options.logger.error({ err, path: req.path }, 'a request failed')
@@ -88,4 +55,32 @@ export function createHttpApp(given: Omit<HttpOptions, 'traffic'>): Hono {
     return refused(refuse('internal', message))
   })
   return app
+}
+
+function mount(app: Hono, routes: readonly Route[], options: HttpOptions): void {
+  const methods = new Map<string, Route['method'][]>()
+  for (const { method, path: template, parameters, handler } of routes) {
+    const path = toPattern(template)
+    methods.set(path, [...(methods.get(path) ?? []), method])
+    app[method](path, (context) => {
+      const asked = parameters ? readParameters(new URL(context.req.url).searchParams, parameters) : {}
+      return isRefusal(asked) ? refused(asked) : handler(context, options, asked)
+    })
+  }
+  for (const [path, taken] of methods) allowOnly(app, path, taken)
+}
+
+/** Only the path of a context has slashes. */
+const toPattern = (template: string): string =>
+  template.replace('{path}', ':path{.+}').replaceAll(/(?<=\/)\{(\w+)\}/g, ':$1')
+
+/** Refuses all other methods. */
+function allowOnly(app: Hono, path: string, methods: readonly Route['method'][]): void {
+  const taken = methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : ['POST']))
+  const allow = [...taken, 'OPTIONS'].join(', ')
+  app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
+  app.all(path, ({ req }) => {
+    const message = `${req.path} takes ${allow}, not ${req.method}`
+    return problem(problemOf({ code: 'invalid_request', status: 405, message }), { allow })
+  })
 }

@@ -5,7 +5,7 @@ import { readAudit } from '../index/read-audit.js'
 import { type AuditStep, Steps } from '../index/steps.js'
 import type { Message } from '../ports/connection.js'
 import type { HttpOptions } from './options.js'
-import { readParameters } from './parameters.js'
+import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import {
   authenticateReader,
@@ -18,14 +18,12 @@ import {
   respondPage,
 } from './views.js'
 
-const narrowing = ['from', 'since', 'until', 'thread_id', 'turn', 'phase'] as const
-export const auditParameters = ['before', 'limit', ...narrowing] as const
-
 /** `GET /spaces/{space}/audit`: what agents did step by step, and what the gateway decided, newest first [MEUP-11.6]. */
-export async function getAudit(context: Context, options: HttpOptions): Promise<Response> {
-  const url = new URL(context.req.url)
-  const asked = readParameters(url.searchParams, auditParameters)
-  if (isRefusal(asked)) return refused(asked)
+export async function getAudit(
+  context: Context,
+  options: HttpOptions,
+  asked: Query<'before' | 'limit' | 'from' | 'since' | 'until' | 'thread_id' | 'turn' | 'phase'>,
+): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
 
@@ -65,7 +63,12 @@ export async function getAudit(context: Context, options: HttpOptions): Promise<
   const isEmpty = steps.length === 0 && next === undefined
   const unknown = thread !== undefined && isEmpty ? checkThreadExists(thread, space) : undefined
   if (unknown !== undefined) return refused(unknown)
-  return respondPage(visitor, url, { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) }, next)
+  return respondPage(
+    visitor,
+    context,
+    { steps: steps.map(stepOf), decisions: decisions.map(decisionOf) },
+    next,
+  )
 }
 
 /** A row of the table of steps, and what it says of its turn. */

@@ -10,13 +10,11 @@ import type { ContextCounts, ContextReport } from '../core/state/contexts.js'
 import type { Caller } from '../host/gateway.js'
 import type { Row } from '../ports/envelope-log.js'
 import type { HttpOptions } from './options.js'
-import { readParameters } from './parameters.js'
+import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import { markdown } from './proof.js'
 import { streamLines } from './stream.js'
 import { authenticateReader, chargeView, createReader, shown } from './views.js'
-
-export const contextParameters = ['format'] as const
 
 /** Envelopes of a free path that are counted. */
 const maxCountedEnvelopes = 10_000
@@ -31,9 +29,11 @@ interface FreePath {
 }
 
 /** `GET /spaces/{space}/contexts/{path}`: one context and what is nested in it, or all that was said there, for people. */
-export async function getContext(context: Context, options: HttpOptions): Promise<Response> {
-  const asked = readParameters(new URL(context.req.url).searchParams, contextParameters)
-  if (isRefusal(asked)) return refused(asked)
+export async function getContext(
+  context: Context,
+  options: HttpOptions,
+  asked: Query<'format'>,
+): Promise<Response> {
   if (asked.format === 'jsonl') return refused(markdownOnly)
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)

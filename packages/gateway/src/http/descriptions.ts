@@ -2,11 +2,11 @@ import { jsonSchemas, schemaDocument } from '@meup/protocol'
 import type { Context } from 'hono'
 import { refuse } from '../core/admission/context.js'
 import { asyncApi } from './describe/asyncapi.js'
-import { openApi } from './describe/openapi.js'
+import type { HttpOptions } from './options.js'
 import { refused } from './problem.js'
 
 /** Made when it is first asked for. */
-const once = <Value>(make: () => Value): (() => Value) => {
+export const once = <Value>(make: () => Value): (() => Value) => {
   let made: { readonly value: Value } | undefined
   return () => {
     made ??= { value: make() }
@@ -20,7 +20,6 @@ const documents = once(
       Object.entries(jsonSchemas()).map(([name, schema]) => [`${name}.json`, schemaDocument(name, schema)]),
     ),
 )
-const openApiDocument = once(openApi)
 const asyncApiDocument = once(asyncApi)
 
 /** `GET /schema/{name}.json`: JSON Schema of an envelope, a submission, or a kind's payload [MEUP-11.8]. */
@@ -33,7 +32,7 @@ export function getSchema(context: Context): Response {
 }
 
 /** `GET /openapi.json`: these routes. */
-export const getOpenApi = (context: Context): Response => context.json(openApiDocument())
+export const getOpenApi = (context: Context, { openApi }: HttpOptions): Response => context.json(openApi())
 
 /** `GET /asyncapi.json`: what goes over sockets. */
 export const getAsyncApi = (context: Context): Response => context.json(asyncApiDocument())

@@ -3,22 +3,26 @@ import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { select } from '../core/delivery/session.js'
 import { checkResume, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
-import { filterOf, filterParameters } from './history.js'
+import { type FilterName, filterOf } from './history.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
-import { readParameters } from './parameters.js'
+import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import { toSingleLine } from './stream.js'
 import { authenticateRequest } from './views.js'
 
-export const eventParameters = ['after', 'epoch', ...filterParameters] as const
-
-/** From here on a stream counts as a connection, and not as a request. */
-export function stands(context: Context, { traffic, standing }: HttpOptions): void {
-  traffic.leave(context)
-  standing(context)
+export function openFeed(context: Context, options: HttpOptions): SseFeed {
+  const { eventHeartbeatMs: heartbeatMs, remoteOf, hangUp } = options
+  return new SseFeed({ remote: remoteOf(context), heartbeatMs, hangUp: () => hangUp(context) })
 }
 
-export const eventHeaders = {
+/** From here on a stream counts as a connection, and not as a request. */
+export function respondFeed({ stream }: SseFeed, context: Context, options: HttpOptions): Response {
+  options.traffic.leave(context)
+  options.standing(context)
+  return new Response(stream, { headers: eventHeaders })
+}
+
+const eventHeaders = {
   'content-type': 'text/event-stream',
   // Proxies would keep events back to send them in larger pieces.
   'x-accel-buffering': 'no',
@@ -28,10 +32,12 @@ export const eventHeaders = {
  * `GET /spaces/{space}/events`: what is committed, as server-sent events [MEUP-11.4]. A connection like any other for
  * its limits, but one that cannot act, and so it makes nobody present [MEUP-11.10].
  */
-export async function getEvents(context: Context, options: HttpOptions): Promise<Response> {
+export async function getEvents(
+  context: Context,
+  options: HttpOptions,
+  asked: Query<'after' | 'epoch' | FilterName>,
+): Promise<Response> {
   const { gateway } = options
-  const asked = readParameters(new URL(context.req.url).searchParams, eventParameters)
-  if (isRefusal(asked)) return refused(asked)
   const { after, epoch, reasoning = 'full' } = asked
   // Browsers send back the id of an event, and cannot be told to send more.
   const misplaced = checkResume({ after, epoch })
@@ -46,15 +52,10 @@ export async function getEvents(context: Context, options: HttpOptions): Promise
   if (isRefusal(grant)) return refused(grant)
 
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
-  const feed = new SseFeed({
-    remote: options.remoteOf(context),
-    heartbeatMs: options.eventHeartbeatMs,
-    hangUp: () => options.hangUp(context),
-  })
+  const feed = openFeed(context, options)
   const line = await grant.watch(feed, resume, select(filterOf(asked), reasoning))
   void feed.ended.then(() => line.closed())
-  stands(context, options)
-  return new Response(feed.stream, { headers: eventHeaders })
+  return respondFeed(feed, context, options)
 }
 
 /** `12`, or `12.1` where more of the same seq was to come. */

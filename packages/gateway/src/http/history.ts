@@ -5,20 +5,20 @@ import { readHistory } from '../core/delivery/history.js'
 import { type Message, piecesOf } from '../ports/connection.js'
 import type { Filter } from '../ports/envelope-log.js'
 import type { HttpOptions } from './options.js'
-import { readParameters } from './parameters.js'
+import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import { sent, toSingleLine } from './stream.js'
-import { authenticateReader, createReader } from './views.js'
+import { authenticateReader, createReader, linkToNext } from './views.js'
 
-export const filterParameters = ['kind', 'from', 'context', 'correlationId', 'reasoning'] as const
-export const historyParameters = ['after', 'before', 'limit', 'order', ...filterParameters] as const
+export type FilterName = 'kind' | 'from' | 'context' | 'correlationId' | 'reasoning'
 export const ndjson = 'application/x-ndjson'
 
 /** `GET /spaces/{space}/envelopes`: a part of the log, the bytes as they were delivered [MEUP-11.3, 11.9]. */
-export async function getEnvelopes(context: Context, options: HttpOptions): Promise<Response> {
-  const url = new URL(context.req.url)
-  const asked = readParameters(url.searchParams, historyParameters)
-  if (isRefusal(asked)) return refused(asked)
+export async function getEnvelopes(
+  context: Context,
+  options: HttpOptions,
+  asked: Query<'after' | 'before' | 'limit' | 'order' | FilterName>,
+): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
 
@@ -35,10 +35,7 @@ export async function getEnvelopes(context: Context, options: HttpOptions): Prom
 
   const { epoch } = space.log
   const headers: Record<string, string> = { vary: 'accept', 'meup-epoch': epoch, 'meup-head': `${head}` }
-  if (next !== undefined) {
-    url.searchParams.set(order === 'asc' ? 'after' : 'before', `${next}`)
-    headers.link = `<?${url.searchParams}>; rel="next"`
-  }
+  if (next !== undefined) headers.link = linkToNext(context.req, order === 'asc' ? 'after' : 'before', next)
   const supports = ['application/json', ndjson]
   const type = accepts(context, { header: 'Accept', supports, default: 'application/json' })
   headers['content-type'] = type
@@ -49,13 +46,7 @@ export async function getEnvelopes(context: Context, options: HttpOptions): Prom
 }
 
 /** The part of a query that the log itself can answer. */
-export function filterOf(asked: {
-  readonly kind?: readonly string[]
-  readonly from?: readonly string[]
-  readonly context?: string
-  readonly correlationId?: string
-}): Filter {
-  const { kind, from, context, correlationId } = asked
+export function filterOf({ kind, from, context, correlationId }: Query<FilterName>): Filter {
   return {
     ...(kind && { kinds: kind }),
     ...(from && { from }),

@@ -2,7 +2,6 @@ import type { Context } from 'hono'
 import { readBearerToken } from '../host/connection-gate.js'
 import type { ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Logger } from '../ports/logger.js'
-import type { PageFiles } from './page.js'
 import type { Traffic } from './traffic.js'
 
 export interface HttpOptions {
@@ -12,10 +11,10 @@ export interface HttpOptions {
   readonly origins: readonly string[]
   /** Milliseconds between the comments that keep a stream of events open. */
   readonly eventHeartbeatMs: number
-  /** What people open in a browser; absent = nothing. */
-  readonly page?: PageFiles
   /** What the gateway counts, as text for Prometheus. */
   metrics(): Promise<{ readonly text: string; readonly type: string }>
+  /** The document of all routes. */
+  openApi(): object
   /** What is under way. */
   readonly traffic: Traffic
   /** Address of the peer of a request. */

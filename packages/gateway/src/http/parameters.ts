@@ -13,7 +13,7 @@ import {
 import { type Refusal, refuse } from '../core/admission/context.js'
 
 /** One parameter of a query: what it takes, and how it is read from its texts; `undefined` = not from these. */
-interface Parameter<Value> {
+export interface Parameter<Value> {
   readonly takes: string
   readonly meaning: string
   /** JSON Schema of its value. */
@@ -134,41 +134,41 @@ export const parameters = {
   sizes: oneOf(['true', 'false'], 'whether each tool decision tells how much came back; default false'),
   phase: oneOf(phases, 'only steps of this phase'),
   format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),
-  agent: single(
-    {
-      takes: 'a participant id',
-      meaning: 'who is asked; needed unless the space has one agent, or the body names it',
-      schema: { type: 'string' },
-    },
-    (text) => (isParticipant(text) ? text : undefined),
-  ),
 }
 
-export type ParameterName = keyof typeof parameters
-type Values = { [Name in ParameterName]?: NonNullable<ReturnType<(typeof parameters)[Name]['read']>> }
+/** Parameters by their names. */
+export type QueryParameters = Readonly<Record<string, Parameter<unknown>>>
+/** The values that a query has of them. */
+export type Asked<Known extends QueryParameters> = {
+  readonly [Name in keyof Known]: ReturnType<Known[Name]['read']>
+}
+type ParameterName = keyof typeof parameters
+export type Query<Name extends ParameterName> = Asked<Pick<typeof parameters, Name>>
+
+export const pick = <Name extends ParameterName>(...names: readonly Name[]): Pick<typeof parameters, Name> =>
+  Object.fromEntries(names.map((name) => [name, parameters[name]])) as Pick<typeof parameters, Name>
 
 /** The values of a query. What is unknown or unreadable is refused, so that no filter is silently left out. */
-export function readParameters<Name extends ParameterName>(
+export function readParameters<Known extends QueryParameters>(
   query: URLSearchParams,
-  known: readonly Name[],
-): Pick<Values, Name> | Refusal {
+  known: Known,
+): Asked<Known> | Refusal {
   const values: Record<string, unknown> = {}
   for (const name of new Set(query.keys())) {
-    if (!isOneOf(known, name)) {
-      return refuse('invalid_request', `there is no parameter ${show(name)} here; use ${known.join(', ')}`)
+    const parameter = Object.hasOwn(known, name) ? known[name] : undefined
+    if (parameter === undefined) {
+      const message = `there is no parameter ${show(name)} here; use ${Object.keys(known).join(', ')}`
+      return refuse('invalid_request', message)
     }
     const texts = query.getAll(name)
-    const value = parameters[name].read(texts)
+    const value = parameter.read(texts)
     if (value === undefined) {
-      const message = `${name} must be ${parameters[name].takes}, not ${show(texts.join('&'))}`
+      const message = `${name} must be ${parameter.takes}, not ${show(texts.join('&'))}`
       return refuse('invalid_request', message)
     }
     values[name] = value
   }
-  return values as Pick<Values, Name>
+  return values as Asked<Known>
 }
-
-const isOneOf = <Name extends string>(names: readonly Name[], name: string): name is Name =>
-  (names as readonly string[]).includes(name)
 
 const show = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)

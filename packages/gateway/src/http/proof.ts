@@ -6,7 +6,7 @@ import type { Caller } from '../host/gateway.js'
 import { exportTurns } from '../index/markdown.js'
 import { ndjson } from './history.js'
 import type { HttpOptions } from './options.js'
-import { readParameters } from './parameters.js'
+import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import { streamLines } from './stream.js'
 import {
@@ -22,8 +22,6 @@ import {
   readView,
 } from './views.js'
 
-export const exportParameters = ['format', 'after', 'thread_id', 'turn', 'limit'] as const
-
 /** `GET /spaces/{space}/audit/verify`: whether the log is what was chained [MEUP-11.6]. */
 export async function getVerification(context: Context, options: HttpOptions): Promise<Response> {
   const visitor = await authenticateReader(context, options)
@@ -36,9 +34,11 @@ export async function getVerification(context: Context, options: HttpOptions): P
  * `GET /spaces/{space}/audit/export`: the log as its reader may see it, to be verified elsewhere [MEUP-10.4], or, as
  * Markdown, turns and their steps, to be read.
  */
-export async function getExport(context: Context, options: HttpOptions): Promise<Response> {
-  const asked = readParameters(new URL(context.req.url).searchParams, exportParameters)
-  if (isRefusal(asked)) return refused(asked)
+export async function getExport(
+  context: Context,
+  options: HttpOptions,
+  asked: Query<'format' | 'after' | 'thread_id' | 'turn' | 'limit'>,
+): Promise<Response> {
   const { format = 'jsonl', after = 0, thread_id, turn, limit } = asked
   const isPart = thread_id !== undefined || turn !== undefined || limit !== undefined
   if (format === 'jsonl' && isPart) return refused(wholeOnly)
@@ -69,17 +69,11 @@ const wholeOnly = refuse(
 
 export const markdown = 'text/markdown; charset=utf-8'
 
-interface Asked {
-  readonly thread_id?: string
-  readonly turn?: number
-  readonly limit?: number
-}
-
 /** Turns for people, as far as the visitor may read them. */
 async function writeMarkdown(
   context: Context,
   visitor: Caller,
-  asked: Asked,
+  asked: Query<'thread_id' | 'turn' | 'limit'>,
   options: HttpOptions,
   failed: (error: unknown) => void,
 ): Promise<Response> {

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { readTurns } from '../index/read-turns.js'
 import type { HttpOptions } from './options.js'
-import { readParameters } from './parameters.js'
+import type { Query } from './parameters.js'
 import { refused } from './problem.js'
 import {
   authenticateReader,
@@ -14,13 +14,12 @@ import {
   respondPage,
 } from './views.js'
 
-export const turnParameters = ['thread_id', 'before', 'limit', 'calls_before', 'sizes'] as const
-
 /** `GET /spaces/{space}/turns`: what an agent was asked, what it answered, and why it called which tools [MEUP-11.5]. */
-export async function getTurns(context: Context, options: HttpOptions): Promise<Response> {
-  const url = new URL(context.req.url)
-  const asked = readParameters(url.searchParams, turnParameters)
-  if (isRefusal(asked)) return refused(asked)
+export async function getTurns(
+  context: Context,
+  options: HttpOptions,
+  asked: Query<'thread_id' | 'before' | 'limit' | 'calls_before' | 'sizes'>,
+): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
 
@@ -47,5 +46,5 @@ export async function getTurns(context: Context, options: HttpOptions): Promise<
   const unknown = page.turns.length === 0 && next === undefined ? checkThreadExists(thread, space) : undefined
   return unknown
     ? refused(unknown)
-    : respondPage(visitor, url, { thread_id: thread, turns: page.turns }, next)
+    : respondPage(visitor, context, { thread_id: thread, turns: page.turns }, next)
 }

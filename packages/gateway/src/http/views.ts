@@ -6,6 +6,7 @@ import type { Space } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'
 import { type HttpOptions, readConnectRequest } from './options.js'
+import type { Query } from './parameters.js'
 
 /** Milliseconds that a request waits until the index has caught up with the log. */
 const indexTimeoutMs = 2000
@@ -64,12 +65,23 @@ export function shown(
   return new Response(text, { headers: { 'content-type': 'application/json', ...headers } })
 }
 
+/** The same query for the page after this one. */
+export function linkToNext({ url }: Context['req'], name: 'after' | 'before', next: number): string {
+  const { searchParams } = new URL(url)
+  searchParams.set(name, `${next}`)
+  return `<?${searchParams}>; rel="next"`
+}
+
 /** A page of a view. `next`: the `before` of the next one, where there may be more. */
-export function respondPage(visitor: Caller, url: URL, page: object, next: number | undefined): Response {
+export function respondPage(
+  visitor: Caller,
+  { req }: Context,
+  page: object,
+  next: number | undefined,
+): Response {
   const answer = { ...page, has_more: next !== undefined }
   if (next === undefined) return shown(visitor, answer)
-  url.searchParams.set('before', `${next}`)
-  return shown(visitor, { ...answer, next }, { link: `<?${url.searchParams}>; rel="next"` })
+  return shown(visitor, { ...answer, next }, { link: linkToNext(req, 'before', next) })
 }
 
 /** Who asks; a request is counted as one of its own from here on. */
@@ -110,7 +122,7 @@ const maxNames = 20
 
 /** Why a query names no thread of this space, or a turn of no thread; `undefined` = it asks for none, or for one. */
 export function checkThread(
-  { thread_id: thread, turn }: { readonly thread_id?: string; readonly turn?: number },
+  { thread_id: thread, turn }: Partial<Query<'thread_id' | 'turn'>>,
   { config }: Space,
 ): Refusal | undefined {
   if (thread === undefined) {

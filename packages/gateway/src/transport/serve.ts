@@ -3,7 +3,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { HttpBindings } from '@hono/node-server'
 import type { Gateway } from '../host/gateway.js'
 import { createMetrics } from '../host/metrics.js'
-import type { HttpOptions } from '../http/options.js'
+import type { HttpAppOptions } from '../http/app.js'
+import type { RouteModule } from '../http/route.js'
 import { type Logger, silent } from '../ports/logger.js'
 import { remoteOf } from './address.js'
 import { readPage } from './page-files.js'
@@ -27,6 +28,8 @@ export interface ServeOptions {
   readonly idleTimeoutMs?: number
   /** Folder of the built page that is served at `/`; absent = there is none. */
   readonly page?: URL
+  /** Routes of other packages, which are loaded once the gateway listens. */
+  readonly modules?: readonly (() => Promise<RouteModule>)[]
   /** Connections of all clients together; default 10,000. */
   readonly maxConnections?: number
   readonly logger?: Logger
@@ -62,12 +65,13 @@ export async function serve(options: ServeOptions): Promise<Served> {
     idleTimeoutMs = 30_000,
     maxConnections = 10_000,
     page,
+    modules = [],
     logger = silent,
   } = options
   const silence = new IdleTimeout(idleTimeoutMs)
   const pendingConnections = new PendingConnections({ gateway, maxConnections, trustProxy })
   const metrics = createMetrics(gateway)
-  const http: Omit<HttpOptions, 'traffic'> = {
+  const http: HttpAppOptions = {
     gateway,
     logger,
     origins,
@@ -99,7 +103,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     maxHeaderSize,
   })
   server.on('connection', (socket) => pendingConnections.arrived(socket))
-  const answering = lazily(() => loadApp(http))
+  const answering = lazily(() => loadApp(http, modules))
   server.timeout = idleTimeoutMs
   server.on('timeout', (socket) => silence.heard(socket))
   server.on('request', (request, response) => {
@@ -140,12 +144,16 @@ export async function serve(options: ServeOptions): Promise<Served> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-async function loadApp(options: Omit<HttpOptions, 'traffic'>): Promise<Answer> {
-  const [{ createHttpApp }, { getRequestListener }] = await Promise.all([
+async function loadApp(
+  options: HttpAppOptions,
+  loaders: NonNullable<ServeOptions['modules']>,
+): Promise<Answer> {
+  const [{ createHttpApp }, { getRequestListener }, ...modules] = await Promise.all([
     import('../http/app.js'),
     import('@hono/node-server'),
+    ...loaders.map((load) => load()),
   ])
-  return getRequestListener(createHttpApp(options).fetch)
+  return getRequestListener(createHttpApp({ ...options, modules }).fetch)
 }
 
 function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {

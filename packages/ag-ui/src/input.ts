@@ -1,9 +1,7 @@
 import { createHmac } from 'node:crypto'
+import type { Entry } from '@meup/gateway'
+import { type Caller, isRefusal, mayRead, type Refusal, refuse } from '@meup/gateway/routes'
 import { type Envelope, getMember, isDeeper, Kind, maxNesting, ParticipantId } from '@meup/protocol'
-import { isRefusal, type Refusal, refuse } from '../../core/admission/context.js'
-import { mayRead } from '../../core/delivery/may-read.js'
-import type { Caller } from '../../host/gateway.js'
-import type { Entry } from '../../ports/envelope-log.js'
 
 /** What one decides about a proposal that a run before stopped at. */
 interface Answer {

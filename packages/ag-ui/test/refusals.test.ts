@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { refusal, stage } from './ag-ui.js'
-import { asking } from './http-client.js'
+import { asking } from '../../gateway/test/http-client.js'
+import { refusal, stage } from './stage.js'
 
 const question = { id: 'q', role: 'user', content: 'please do' }
 const fit = { threadId: 't', runId: 'r', messages: [question], tools: [], context: [], state: {} }
@@ -119,4 +119,10 @@ test('decisions about more than 64 proposals at once are refused', async () => {
   const resume = Array(65).fill({ interruptId: 'p', status: 'cancelled' })
   const detail = 'resume may have 64 entries; send the rest later'
   expect(await refusal(runs, 'ana', { ...fit, resume })).toMatchObject({ status: 400, body: { detail } })
+})
+
+test('a body that nests on and on is refused', async () => {
+  const { runs } = await stage()
+  const deep = `{"threadId":"t","runId":"r","messages":[],"x":${'{"a":'.repeat(300_000)}1${'}'.repeat(300_000)}}`
+  expect(await refusal(runs, 'ana', deep)).toMatchObject({ status: 400, body: { code: 'invalid_json' } })
 })

@@ -1,13 +1,8 @@
 import type { AGUIEvent } from '@ag-ui/core'
 import type { Guard } from '@meup/folds'
+import type { ConnectionGrant, ConnectionHandle, Feed, Message, OutboundBatch } from '@meup/gateway'
+import { type Caller, readHistory, type Selection, type SseFeed, turn } from '@meup/gateway/routes'
 import { checkMetered, type Envelope, Kind, namespaceOf, WorkError, WorkMeter } from '@meup/protocol'
-import { readHistory } from '../../core/delivery/history.js'
-import { turn } from '../../core/delivery/log-reads.js'
-import type { Selection } from '../../core/delivery/session.js'
-import type { ConnectionHandle } from '../../host/connection-handle.js'
-import type { Caller, ConnectionGrant } from '../../host/gateway.js'
-import type { Feed, Message, OutboundBatch } from '../../ports/connection.js'
-import type { SseFeed } from '../events.js'
 import type { Run } from './run.js'
 
 /** Who owes more milliseconds of work than this follows no further. */

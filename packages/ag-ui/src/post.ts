@@ -1,29 +1,37 @@
+import {
+  accept,
+  at,
+  type Caller,
+  type HttpOptions,
+  isRefusal,
+  notCommitted,
+  openFeed,
+  type Refusal,
+  readConnectRequest,
+  readPost,
+  refuse,
+  refused,
+  respondFeed,
+  senderOf,
+  submit,
+} from '@meup/gateway/routes'
 import type { Context } from 'hono'
-import { isRefusal, type Refusal, refuse } from '../../core/admission/context.js'
-import { accept } from '../../core/space.js'
-import type { Caller } from '../../host/gateway.js'
-import { at } from '../../ports/clock.js'
-import { notCommitted, readPost, senderOf, submit } from '../envelopes.js'
-import { eventHeaders, SseFeed, stands } from '../events.js'
-import { type HttpOptions, readConnectRequest } from '../options.js'
-import { readParameters } from '../parameters.js'
-import { refused } from '../problem.js'
 import { createWorkAccount, follow, RunFeed, type WorkAccount } from './feed.js'
 import { cancellation, decisions, idsFor, question, type RunInput, readRunInput } from './input.js'
 import { Run } from './run.js'
 
-export const runParameters = ['agent'] as const
-
 /** `POST /spaces/{space}/ag-ui`: asks an agent, and shows what it makes of that as a run of AG-UI. */
-export async function postRun(context: Context, options: HttpOptions): Promise<Response> {
-  const parameters = readParameters(new URL(context.req.url).searchParams, runParameters)
-  if (isRefusal(parameters)) return refused(parameters)
+export async function postRun(
+  context: Context,
+  options: HttpOptions,
+  query: { readonly agent: string | undefined },
+): Promise<Response> {
   const post = await readPost(context, options)
   if (post instanceof Response) return post
   const { visitor, body } = post
   const input = readRunInput(body)
   if (isRefusal(input)) return refused(input)
-  const agent = agentFor(input.wishes.agent ?? parameters.agent, visitor)
+  const agent = agentFor(input.wishes.agent ?? query.agent, visitor)
   if (typeof agent !== 'string') return refused(agent)
   const connectRequest = readConnectRequest(context, options)
   const makeId = idsFor(connectRequest.token ?? '') // Posting requires a token.
@@ -46,11 +54,7 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
 
   const fare = createWorkAccount(visitor)
   const run = runOf(input, { visitor, id: asking.id, agent, after: decided.latest }, fare)
-  const events = new SseFeed({
-    remote: options.remoteOf(context),
-    heartbeatMs: options.eventHeartbeatMs,
-    hangUp: () => options.hangUp(context),
-  })
+  const events = openFeed(context, options)
   const feed = new RunFeed(run, events, fare)
   const { timeoutSeconds, cancelOnDisconnect } = input.wishes
   const late = `no answer came in ${timeoutSeconds} s; send the same message again to go on waiting`
@@ -65,8 +69,7 @@ export async function postRun(context: Context, options: HttpOptions): Promise<R
     options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
     feed.fail('unavailable', 'the log cannot be read; send the same message again later')
   })
-  stands(context, options)
-  return new Response(events.stream, { headers: eventHeaders })
+  return respondFeed(events, context, options)
 }
 
 /** Whom the chat is for; the only agent of a space need not be named. */

@@ -1,9 +1,9 @@
 import { FakeClock } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
-import { answer, beginTurn, Page, propose, stage } from './ag-ui.js'
-import { presence } from './client.js'
-import { bearer, EventReader } from './http-client.js'
-import { call, conclude, thought } from './turns.js'
+import { presence } from '../../gateway/test/client.js'
+import { bearer, EventReader } from '../../gateway/test/http-client.js'
+import { call, conclude, thought } from '../../gateway/test/turns.js'
+import { answer, beginTurn, Page, propose, stage } from './stage.js'
 
 const visibility = (reasoningVisible: boolean) => ({
   kind: 'observe.visibility',

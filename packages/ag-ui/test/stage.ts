@@ -1,9 +1,10 @@
 import { HttpAgent, type Message, type RunAgentInput } from '@ag-ui/client'
+import { agUi } from '@meup/ag-ui'
 import { type Capability, Kind } from '@meup/protocol'
-import type { Client, Sent } from './client.js'
-import { bearer } from './http-client.js'
-import { type StartOptions, start } from './support.js'
-import { begin, call } from './turns.js'
+import type { Client, Sent } from '../../gateway/test/client.js'
+import { bearer } from '../../gateway/test/http-client.js'
+import { type StartOptions, start } from '../../gateway/test/support.js'
+import { begin, call } from '../../gateway/test/turns.js'
 
 const agent: Capability[] = ['chat', 'reasoning.*', 'mcp.*', 'observe.visibility']
 /** Ana asks, ben answers; eve may ask, and approve nothing. */
@@ -20,7 +21,7 @@ type Props = Record<string, unknown>
 
 /** A space with one agent, and how its participants take part in it. */
 export async function stage(options: Partial<StartOptions> = {}) {
-  const running = await start({ participants, humans, ...options })
+  const running = await start({ participants, humans, modules: [async () => agUi], ...options })
   const [ben, tool] = [await running.connect('ben'), await running.connect('tool')]
   return { ...running, ben, tool, runs: `${running.url}/spaces/test/ag-ui` }
 }

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import { EventType } from '@ag-ui/client'
 import { FakeClock } from '@meup/gateway/testing'
 import { describe, expect, test } from 'vitest'
-import { answer, beginTurn, Page, propose, serveNext, stage, user } from './ag-ui.js'
-import { asking } from './http-client.js'
-import { call, conclude, result, thought } from './turns.js'
+import { asking } from '../../gateway/test/http-client.js'
+import { call, conclude, result, thought } from '../../gateway/test/turns.js'
+import { answer, beginTurn, Page, propose, serveNext, stage, user } from './stage.js'
 
 describe('a client of AG-UI', () => {
   test('shows what an agent thinks, calls and answers, in order', async () => {

@@ -1,0 +1,247 @@
+import { errorCodes, type JsonSchema, maxPost } from '@meup/protocol'
+import { getAudit } from './audit.js'
+import { getContext, getContexts, getParticipants } from './context.js'
+import { answerSchemas, arrayOf, schemaRef, text, turnSchemas } from './describe/schemas.js'
+import { getAsyncApi, getOpenApi, getSchema } from './descriptions.js'
+import { postEnvelopes } from './envelopes.js'
+import { getEvents } from './events.js'
+import { getEnvelopes, ndjson } from './history.js'
+import { getHealth, getMetrics, getReadiness, getSpaces, postExchange, postLink } from './operations.js'
+import { pick } from './parameters.js'
+import { getExport, getVerification, markdown } from './proof.js'
+import { type RouteModule, route } from './route.js'
+import { getTurns } from './turns.js'
+
+const json = (schema: JsonSchema) => ({ 'application/json': schema })
+const filters = ['kind', 'from', 'context', 'correlationId', 'reasoning'] as const
+const document = { description: 'the document', content: json({ type: 'object' }) }
+const status = { description: 'yes', content: json(schemaRef('status')) }
+
+/** The gateway over HTTP [MEUP-11]: to add a route is to add a row here, and its handler. */
+export const gatewayRoutes: RouteModule = {
+  schemas: () => ({ ...answerSchemas(), ...turnSchemas() }),
+  routes: [
+    route({
+      method: 'get',
+      path: '/spaces/{space}/envelopes',
+      operationId: 'envelopes',
+      summary: 'A part of the log',
+      auth: 'token or guest',
+      parameters: pick('after', 'before', 'limit', 'order', ...filters),
+      answer: {
+        description: 'envelopes as they were delivered; `Link: rel="next"` where there may be more',
+        content: { ...json(schemaRef('history')), [ndjson]: text },
+      },
+      handler: getEnvelopes,
+    }),
+    route({
+      method: 'post',
+      path: '/spaces/{space}/envelopes',
+      operationId: 'post',
+      summary: 'Sends envelopes, one or an array',
+      auth: 'token',
+      body: { oneOf: [schemaRef('submission'), { ...arrayOf(schemaRef('submission')), maxItems: maxPost }] },
+      answer: {
+        status: 201,
+        description: 'all are in the log',
+        content: json(arrayOf(schemaRef('receipt'))),
+      },
+      refuses: errorCodes,
+      handler: postEnvelopes,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/events',
+      operationId: 'events',
+      summary: 'What is committed, as server-sent events',
+      auth: 'token or guest',
+      parameters: pick('after', 'epoch', ...filters),
+      headers: {
+        'Last-Event-ID':
+          'the id of the event to go on after: its seq, or seq.n between events of one seq; it counts more than `after`',
+      },
+      answer: {
+        description: [
+          'events `envelope` (id: its seq); after the one that ends a batch of calls `reasoning_update` or `job_reasoning`, with',
+          'the schemas of these names and the same seq; `lost`; and `error` before the gateway ends the stream',
+        ].join(' '),
+        content: { 'text/event-stream': text },
+      },
+      handler: getEvents,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/participants',
+      operationId: 'participants',
+      summary: 'Who belongs to the space, and who is there',
+      auth: 'token or guest',
+      answer: { content: json(schemaRef('participants')) },
+      handler: getParticipants,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/contexts',
+      operationId: 'contexts',
+      summary: 'The tree of contexts',
+      auth: 'token or guest',
+      answer: { content: json(schemaRef('contexts')) },
+      handler: getContexts,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/contexts/{path}',
+      operationId: 'context',
+      summary:
+        'One context and what is nested in it, or with format=markdown all that was said there, to read',
+      auth: 'token or guest',
+      parameters: pick('format'),
+      answer: {
+        description: 'a context that reasoning has opened, or a free path',
+        content: {
+          ...json({ anyOf: [schemaRef('context'), schemaRef('free_path')] }),
+          [markdown]: text,
+        },
+      },
+      handler: getContext,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/turns',
+      operationId: 'turns',
+      summary: 'What an agent was asked and answered, and why it called which tools',
+      auth: 'token or guest',
+      parameters: pick('thread_id', 'before', 'limit', 'calls_before', 'sizes'),
+      required: ['thread_id'],
+      answer: {
+        description: 'the latest turns, in their order; `Link: rel="next"` where there may be earlier ones',
+        content: json(schemaRef('turns')),
+      },
+      handler: getTurns,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/audit',
+      operationId: 'audit',
+      summary:
+        'What agents did step by step, and what the gateway denied, blocked, limited or reviewed, newest first',
+      auth: 'token or guest',
+      parameters: pick('before', 'limit', 'from', 'since', 'until', 'thread_id', 'turn', 'phase'),
+      answer: {
+        description: 'steps and decisions; `Link: rel="next"` where there may be more',
+        content: json(schemaRef('audit')),
+      },
+      handler: getAudit,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/audit/verify',
+      operationId: 'verification',
+      summary: 'Whether the log is what was chained',
+      auth: 'token or guest',
+      answer: { content: json(schemaRef('verification')) },
+      handler: getVerification,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces/{space}/audit/export',
+      operationId: 'export',
+      summary:
+        'The log with the proof that it is whole, or turns and steps to read, as far as its reader may see them',
+      auth: 'token or guest',
+      parameters: pick('format', 'after', 'thread_id', 'turn', 'limit'),
+      answer: {
+        description:
+          'jsonl: epoch, first seq and previous hash; a line for each envelope; epoch, head and hash. markdown: turns',
+        content: { [ndjson]: text, [markdown]: text },
+      },
+      handler: getExport,
+    }),
+    route({
+      method: 'post',
+      path: '/spaces/{space}/links',
+      operationId: 'link',
+      summary: 'Makes a one-time code for a token',
+      auth: 'token',
+      answer: {
+        status: 201,
+        description: 'it stands for the token, once and for a minute',
+        content: json(schemaRef('link')),
+      },
+      handler: postLink,
+    }),
+    route({
+      method: 'get',
+      path: '/spaces',
+      operationId: 'spaces',
+      summary: 'The spaces that a token opens, or that let guests in',
+      auth: 'token or guest',
+      answer: { description: 'their names', content: json(schemaRef('spaces')) },
+      handler: getSpaces,
+    }),
+    route({
+      method: 'post',
+      path: '/links/exchange',
+      operationId: 'exchange',
+      summary: 'Exchanges a one-time code for the token that it stands for',
+      auth: 'code',
+      answer: { description: 'the token, and whose it is', content: json(schemaRef('exchanged')) },
+      handler: postExchange,
+    }),
+    route({
+      method: 'get',
+      path: '/healthz',
+      operationId: 'health',
+      summary: 'Whether the process answers',
+      auth: 'none',
+      answer: status,
+      handler: getHealth,
+    }),
+    route({
+      method: 'get',
+      path: '/readyz',
+      operationId: 'readiness',
+      summary: 'Whether every space takes envelopes',
+      auth: 'none',
+      answer: status,
+      refuses: ['unavailable'],
+      handler: getReadiness,
+    }),
+    route({
+      method: 'get',
+      path: '/metrics',
+      operationId: 'metrics',
+      summary: 'What the gateway counts',
+      auth: 'none',
+      answer: { description: 'text for Prometheus', content: { 'text/plain': text } },
+      handler: getMetrics,
+    }),
+    route({
+      method: 'get',
+      path: '/schema/{file}',
+      operationId: 'schema',
+      summary: 'JSON Schema of an envelope or a payload',
+      auth: 'none',
+      answer: document,
+      refuses: ['not_found'],
+      handler: getSchema,
+    }),
+    route({
+      method: 'get',
+      path: '/openapi.json',
+      operationId: 'openapi',
+      summary: 'This document',
+      auth: 'none',
+      answer: document,
+      handler: getOpenApi,
+    }),
+    route({
+      method: 'get',
+      path: '/asyncapi.json',
+      operationId: 'asyncapi',
+      summary: 'What goes over WebSockets',
+      auth: 'none',
+      answer: document,
+      handler: getAsyncApi,
+    }),
+  ],
+}

@@ -1,0 +1,17 @@
+// What packages need that bring routes of their own.
+
+export { isRefusal, type Refusal, refuse } from './core/admission/context.js'
+export { readHistory } from './core/delivery/history.js'
+export { turn } from './core/delivery/log-reads.js'
+export { mayRead } from './core/delivery/may-read.js'
+export type { Selection } from './core/delivery/session.js'
+export { accept } from './core/space.js'
+export type { Caller } from './host/gateway.js'
+export { arrayOf, object, schemaRef, text } from './http/describe/schemas.js'
+export { notCommitted, readPost, senderOf, submit } from './http/envelopes.js'
+export { openFeed, respondFeed, type SseFeed } from './http/events.js'
+export { type HttpOptions, readConnectRequest } from './http/options.js'
+export type { Parameter } from './http/parameters.js'
+export { refused } from './http/problem.js'
+export { type RouteModule, route } from './http/route.js'
+export { at } from './ports/clock.js'
