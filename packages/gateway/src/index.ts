@@ -23,6 +23,7 @@ export type {
   Entry,
   EnvelopeLog,
   Filter,
+  LogObserver,
   LogStore,
   Query,
   Row,
@@ -32,7 +33,6 @@ export type { Logger } from './ports/logger.js'
 export { inspectJetStream, type JetStreamReport } from './storage/jetstream/inspect.js'
 export { type JetStreamStoreOptions, jetstreamStore } from './storage/jetstream/store.js'
 export { memoryStore } from './storage/memory-log.js'
-export { type LogObserver, observedStore } from './storage/observed-store.js'
 export {
   type ImportedLog,
   type ImportedRow,
