@@ -11,6 +11,7 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose'
+import { Slots } from '../../core/delivery/log-reads.js'
 import type { Authenticator, Identity } from '../../ports/authenticator.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Logger, silent } from '../../ports/logger.js'
@@ -85,7 +86,7 @@ interface Verifier {
 function verifierOf(settings: JwtSettings, clock: Clock): Verifier {
   const { issuer, audience, jwks } = settings
   const keys: Keys = keysOf(jwks)
-  const inTurn = atMost(maxConcurrentChecks)
+  const checks = new Slots(maxConcurrentChecks)
   return {
     settings,
     async verify(token) {
@@ -96,7 +97,7 @@ function verifierOf(settings: JwtSettings, clock: Clock): Verifier {
       const key = await keys({ ...header, alg })
       const currentDate = new Date(clock.now())
       const options = { algorithms, issuer, audience, clockTolerance, currentDate, requiredClaims }
-      const { payload } = await inTurn(() => jwtVerify(token, key, options))
+      const { payload } = await checks.run(issuer, () => jwtVerify(token, key, options))
       return payload
     },
   }
@@ -230,21 +231,4 @@ async function fetchKeys(url: string, options: RequestInit): Promise<JSONWebKeyS
   const keys = (await response.json()) as JSONWebKeySet
   createLocalJWKSet(keys) // Throws where they are none.
   return keys
-}
-
-/** Runs at most so many tasks at a time; the others wait for their turn. */
-function atMost(count: number): <Value>(task: () => Promise<Value>) => Promise<Value> {
-  let running = 0
-  const waiting: (() => void)[] = []
-  return async (task) => {
-    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve))
-    else running++
-    try {
-      return await task()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) running--
-      else next() // It takes the place over.
-    }
-  }
 }
