@@ -157,18 +157,8 @@ export class SpaceHost {
   #seat(visitor: Visitor, connection: Connection, selection?: Selection): Session {
     const { space } = this
     const { readsTargeted } = space.readerOf(visitor)
-    const session = new Session(
-      connection,
-      { ...visitor, readsTargeted },
-      {
-        get sendBufferBytes() {
-          return space.config.limits.sendBufferBytes
-        },
-        metrics: space.metrics,
-        ...(selection && { selection }),
-        resubscribed: (changed, id) => this.#welcomeAnew(changed, id),
-      },
-    )
+    const resubscribed = (changed: Session, id: string): number => this.#welcomeAnew(changed, id)
+    const session = new Session(connection, { ...visitor, readsTargeted }, space, resubscribed, selection)
     this.#enforcement.check(session)
     // Others may have come while this one was let in.
     const reason = checkConnectionLimit(visitor, space)
