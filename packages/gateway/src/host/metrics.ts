@@ -15,11 +15,7 @@ interface Metrics {
 }
 
 export function createMetrics(gateway: Gateway): Metrics {
-  let registries: Promise<readonly Registry[]> | undefined
-  const begun = (): Promise<readonly Registry[]> => {
-    registries ??= registriesOf(gateway)
-    return registries
-  }
+  const begun = lazily(() => registriesOf(gateway))
   return {
     begin: async () => void (await begun()),
     async read() {
@@ -27,6 +23,15 @@ export function createMetrics(gateway: Gateway): Metrics {
       const texts = await Promise.all(all.map((each) => each.metrics()))
       return { text: texts.join('\n'), type: all[0]?.contentType ?? '' }
     },
+  }
+}
+
+/** Makes it when it is first asked for. */
+export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 

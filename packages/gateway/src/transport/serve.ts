@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import type { HttpBindings } from '@hono/node-server'
 import type { Gateway } from '../host/gateway.js'
-import { createMetrics } from '../host/metrics.js'
+import { createMetrics, lazily } from '../host/metrics.js'
 import type { HttpOptions } from '../http/options.js'
 import { type Logger, silent } from '../ports/logger.js'
 import { remoteOf } from './address.js'
@@ -146,12 +146,4 @@ async function loadApp(options: Omit<HttpOptions, 'traffic'>): Promise<Answer> {
     import('@hono/node-server'),
   ])
   return getRequestListener(createHttpApp(options).fetch)
-}
-
-function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
 }

@@ -12,6 +12,7 @@ import {
   jwtVerify,
 } from 'jose'
 import { Slots } from '../../core/delivery/log-reads.js'
+import { LogThrottle } from '../../core/safety.js'
 import type { Authenticator, Identity } from '../../ports/authenticator.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Logger, silent } from '../../ports/logger.js'
@@ -45,8 +46,6 @@ const accessToken = /^(application\/)?(at\+)?jwt$/i
 const longest = 8192
 /** Signatures that are checked at a time, however many ask. */
 const maxConcurrentChecks = 4
-/** Milliseconds for which the operator is told one reason once; so many reasons are remembered. */
-const [quietMs, maxReasons] = [60_000, 100]
 
 /** Takes JSON Web Tokens of one issuer; everything else is left to others. */
 export function jwtAuthenticator(
@@ -118,14 +117,11 @@ function isJwt(token: string): boolean {
 
 /** Tells the operator why a token was refused, and nothing of what it holds. */
 function teller(clock: Clock, logger: Logger): (space: string, error: unknown) => void {
-  const told = new Map<string, number>()
+  const throttle = new LogThrottle()
   return (space, error) => {
     const { message, cause } = error instanceof Error ? error : new Error(String(error))
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message
-    if (clock.now() < (told.get(reason) ?? 0)) return
-    if (told.size >= maxReasons) told.clear()
-    told.set(reason, clock.now() + quietMs)
-    logger.warn({ space, reason }, 'a token was refused')
+    if (throttle.due(reason, clock.now()) !== undefined) logger.warn({ space, reason }, 'a token was refused')
   }
 }
 
