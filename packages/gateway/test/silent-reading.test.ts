@@ -248,6 +248,41 @@ describe('what may not be read tells nothing', () => {
     await compareLog(log, { seed: 1, reader: 'ben', open: inMemory })
   })
 
+  test('where one answer ends two calls of which one is hidden', async () => {
+    const at = (seq: number): string => new Date(Date.UTC(2026, 1, 21) + seq * 1000).toISOString()
+    const call = (id: string, seq: number, to: string): Fields => ({
+      ...{ id, ts: at(seq), from: 'cleo', kind: Kind.mcpRequest, to: [to], context: 'run' },
+      payload: { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'look', arguments: {} } },
+    })
+    const log: Fields[] = [
+      configured,
+      { id: 'run', ts: at(1), from: 'cleo', kind: Kind.reasoningStart, payload: { message: 'Look' } },
+      {
+        ...{ id: 'note', ts: at(2), from: 'cleo', kind: Kind.chat, to: ['zed'] },
+        context: 'run',
+        payload: { message: 'hm' },
+      },
+      call('c1', 3, 'zed'),
+      call('c2', 4, 'ben'),
+      {
+        ...{ id: 'r', ts: at(5), from: 'ben', kind: Kind.mcpResponse, to: ['cleo', 'ben'] },
+        ...{
+          correlationId: ['c2', 'note', 'c1'],
+          payload: { jsonrpc: '2.0', id: 1, result: { content: [] } },
+        },
+      },
+      {
+        id: 't',
+        ts: at(6),
+        from: 'cleo',
+        kind: Kind.reasoningThought,
+        context: 'run',
+        payload: { message: 'so' },
+      },
+    ]
+    await compareLog(log, { seed: 1, reader: 'ben', open: inMemory })
+  })
+
   test('in a log on disk, over HTTP and sockets', async () => {
     await compare(2001, inEarnest)
   })

@@ -50,7 +50,8 @@ export function shareOf(
   const share = first === -1 ? [] : seen.slice(first)
   const kept = new Set(share)
   const withheld = envelopes.filter((each) => !kept.has(each))
-  const ids = new Set(withheld.map(({ source }) => source.id))
+  const calls = withheld.filter(({ roles }) => (roles & (Role.dispatch | Role.call)) !== 0)
+  const ids = new Set(calls.map(({ source }) => source.id))
   // Of an answer to several calls only a part may be told.
   const parts = share.flatMap((each): Said[] => {
     if (!(each.roles & Role.home)) return []
