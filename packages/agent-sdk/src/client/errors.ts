@@ -1,4 +1,4 @@
-import type { ErrorPayload, ProtocolError } from '@meup/protocol'
+import { type ErrorCode, type ErrorPayload, errors, ProtocolError } from '@meup/protocol'
 import { defined } from './defined.js'
 
 /** Local errors. Refusals of the gateway are `ProtocolError`. */
@@ -62,5 +62,15 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
   return {
     ...details,
     ...defined({ attemptedKind, capabilities, retryAfterMs }),
+  }
+}
+
+/** The refusal that a gateway answers over HTTP [MEUP-11.1]; `undefined` = this is none. */
+export function readRefusal(body: string): ProtocolError | undefined {
+  try {
+    const { code = '', detail = '' } = Object(JSON.parse(body)) as { code?: string; detail?: string }
+    return Object.hasOwn(errors, code) ? new ProtocolError(code as ErrorCode, detail) : undefined
+  } catch {
+    return undefined
   }
 }
