@@ -126,8 +126,8 @@ export const admission: readonly Mutant[] = [
   {
     package: 'packages/gateway',
     function: 'Rates.#forget',
-    replace: '[...accounts].every(',
-    by: '[...accounts].some(',
+    replace: '[...buckets.keys()].every(',
+    by: '[...buckets.keys()].some(',
     tests: ['packages/gateway/test/rates.test.ts'],
   },
 ]

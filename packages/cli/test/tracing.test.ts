@@ -3,7 +3,7 @@ import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testin
 import type { Envelope } from '@meup/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { receiveTraces } from '../../../test/support/otlp.js'
-import { traceStore } from '../src/run/tracing.js'
+import { traceSpaces } from '../src/run/tracing.js'
 
 /** For machines that do much else. */
 const within = { timeout: 15_000 }
@@ -12,8 +12,9 @@ const silent: Logger = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A gateway that traces what it keeps in these spaces, and a seat in it. */
 async function start(spaces: Parameters<typeof memoryStore>[0], logger = silent) {
-  const tracing = await traceStore(memoryStore(spaces), logger)
-  const gateway = await createTestGateway({ participants: { bot: ['*'] }, store: tracing.store })
+  const tracing = await traceSpaces(logger)
+  const store = memoryStore(spaces)
+  const gateway = await createTestGateway({ participants: { bot: ['*'] }, store, observe: tracing.observe })
   const heard: Envelope[] = []
   const line = await dialInMemory(
     gateway,
@@ -84,12 +85,11 @@ test.for<[string, Record<string, string>, unknown[]]>([
     { OTEL_EXPORTER_OTLP_ENDPOINT: '127.0.0.1:4318' },
     ['nothing is traced: OTEL_EXPORTER_OTLP_ENDPOINT is no address'],
   ],
-])('%s the store is left as it is', async ([, variables, told]) => {
-  const store = memoryStore()
+])('%s nothing is traced', async ([, variables, told]) => {
   const warned: unknown[] = []
   const logger = { ...silent, warn: (_: object, message: string) => void warned.push(message) }
-  const { store: kept } = await traceStore(store, logger, variables)
-  expect([kept === store, warned]).toEqual([true, told])
+  const { observe } = await traceSpaces(logger, variables)
+  expect([observe, warned]).toEqual([undefined, told])
 })
 
 test('what was thought is told where that is switched on, and only there', async () => {

@@ -27,6 +27,7 @@ export type {
   Filter,
   Heading,
   LogListener,
+  LogObserver,
   LogStore,
   Note,
   Query,
@@ -37,7 +38,6 @@ export type {
 export { type Logger, silent } from './ports/logger.js'
 export { logStore } from './storage/log-store.js'
 export { memoryStore } from './storage/memory-log.js'
-export { type LogObserver, observedStore } from './storage/observed-store.js'
 export {
   type ImportedLog,
   type ImportedRow,

@@ -9,6 +9,7 @@ import {
 import { type Static, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { BaseClient } from '../client/base-client.js'
+import { defined } from '../client/defined.js'
 import type { ClientHandler } from '../client/handler.js'
 import type { Requests } from '../client/requests.js'
 import { type Notification, progressMethod, RequestNotifications } from './notifications.js'
@@ -205,11 +206,7 @@ export class Tools implements ClientHandler {
       const progress: ToolContext['progress'] = (value, total, message) =>
         this.#notifications.notify(request, {
           method: progressMethod,
-          params: {
-            progress: value,
-            ...(total !== undefined && { total }),
-            ...(message !== undefined && { message }),
-          },
+          params: { progress: value, ...defined({ total, message }) },
         })
       return toResult(await tool.handler(checked.value as never, { signal, request, progress, reason }))
     } catch (error) {

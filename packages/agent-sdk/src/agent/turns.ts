@@ -9,15 +9,13 @@ import { ParallelGroups, Reasoning, type ReasonOptions } from './reasoning.js'
 
 /** One answer to one trigger [MEUP-11.5]. */
 export class Turn {
-  readonly space: BaseClient
-  readonly trigger: EnvelopeOf<typeof Kind.chat>
   readonly #abort = new AbortController()
   readonly #groups = new ParallelGroups()
 
-  constructor(space: BaseClient, trigger: EnvelopeOf<typeof Kind.chat>) {
-    this.space = space
-    this.trigger = trigger
-  }
+  constructor(
+    readonly space: BaseClient,
+    readonly trigger: EnvelopeOf<typeof Kind.chat>,
+  ) {}
 
   /** The text of the trigger. */
   get text(): string {

@@ -1,4 +1,5 @@
 import { Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
+import { defined } from './defined.js'
 import { ConnectionError, ToolError } from './errors.js'
 import { freshId } from './fresh-id.js'
 import type { OwnProposals } from './own-proposals.js'
@@ -100,8 +101,7 @@ export class Calls {
     const made = this.#ownProposals.propose(
       {
         ...{ to, method, params, ...pickPlace(options) },
-        ...(why !== undefined && { rationale: why }),
-        ...(parallelGroup !== undefined && { parallelGroup }),
+        ...defined({ rationale: why, parallelGroup }),
         ...(approvalMs < Number.POSITIVE_INFINITY && {
           expiresAt: new Date(this.#client.gatewayTime() + approvalMs).toISOString(),
         }),
@@ -126,19 +126,11 @@ export class Calls {
   }
 }
 
-const pickPlace = ({ context, correlationId }: CallOptions) => ({
-  ...(context !== undefined && { context }),
-  ...(correlationId !== undefined && { correlationId }),
-})
+const pickPlace = ({ context, correlationId }: CallOptions) => defined({ context, correlationId })
 
 function createDraft(kind: string, { to, options }: Call, payload: object): Draft {
-  const { why, parallelGroup } = options
-  return {
-    ...{ kind, to: [to], ...pickPlace(options) },
-    ...(why !== undefined && { rationale: why }),
-    ...(parallelGroup !== undefined && { parallelGroup }),
-    payload,
-  }
+  const { why: rationale, parallelGroup } = options
+  return { kind, to: [to], ...pickPlace(options), ...defined({ rationale, parallelGroup }), payload }
 }
 
 /** The result of a tool call. */

@@ -1,4 +1,5 @@
 import { type ErrorCode, type ErrorPayload, errors, ProtocolError } from '@meup/protocol'
+import { defined } from './defined.js'
 
 /** Local errors. Refusals of the gateway are `ProtocolError`. */
 export type LocalErrorCode =
@@ -60,9 +61,7 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
   const { details, attemptedKind, capabilities, retryAfterMs } = payload
   return {
     ...details,
-    ...(attemptedKind !== undefined && { attemptedKind }),
-    ...(capabilities !== undefined && { capabilities }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...defined({ attemptedKind, capabilities, retryAfterMs }),
   }
 }
 

@@ -67,7 +67,7 @@ type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
 
 /**
- * A frame of the gateway as an envelopeChecks, or what is wrong with it. Only what this package reads of an envelope is
+ * A frame of the gateway as an envelope, or what is wrong with it. Only what this package reads of an envelope is
  * checked: the validators of the schemas would double the size of a page.
  */
 export function decodeFrame(text: string): AnyEnvelope | ConnectionError {
@@ -83,7 +83,7 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError {
 }
 
 const malformed = (problem: string): ConnectionError =>
-  new ConnectionError('malformed', `the gateway sent a frame that is no envelopeChecks: ${problem}`)
+  new ConnectionError('malformed', `the gateway sent a frame that is no envelope: ${problem}`)
 
 /** Name of the first field that is not as it should be. */
 const firstWrong = (value: Json, checks: Readonly<Record<string, Check>>): string | undefined =>

@@ -1,4 +1,5 @@
 import { type AnyEnvelope, correlations, Kind } from '@meup/protocol'
+import { defined } from './defined.js'
 import { freshId } from './fresh-id.js'
 import type { ClientHandler } from './handler.js'
 import {
@@ -39,12 +40,7 @@ export class OwnProposals implements ClientHandler {
     this.#open.set(id, proposal)
     const forget = (): void => void this.#open.delete(id)
     proposal.outcome.then(forget, forget)
-    const payload = {
-      method,
-      ...(asked && { params: asked }),
-      ...(uses !== undefined && { uses }),
-      ...(expiresAt !== undefined && { expiresAt }),
-    }
+    const payload = { method, ...defined({ params: asked, uses, expiresAt }) }
     try {
       const { seq } = await this.#client.send({
         ...fields,

@@ -10,6 +10,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { EventEmitter } from 'eventemitter3'
+import { defined } from './defined.js'
 import { Verbatim } from './frames.js'
 import { freshId } from './fresh-id.js'
 import type { ClientHandler } from './handler.js'
@@ -164,10 +165,8 @@ export class Proposals extends EventEmitter<ProposalsEvents> implements ClientHa
     return this.#client.send({
       id,
       kind: Kind.mcpRequest,
-      ...(to && { to }),
       correlationId: proposal.id,
-      ...(context !== undefined && { context }),
-      ...(why !== undefined && { rationale: why }),
+      ...defined({ to, context, rationale: why }),
       payload: new Verbatim(paramsJson === undefined ? `${head}}` : `${head},"params":${paramsJson}}`),
     })
   }
@@ -260,14 +259,8 @@ function toOpenProposal(envelope: EnvelopeOf<typeof Kind.mcpProposal>, frame: st
   const paramsBytes = payloadBytes && getMember(payloadBytes, 'params')
   return {
     ...{ id, from, ts, method, usesLeft: uses, rejectedBy: [] },
-    ...(to && { to }),
-    ...(params && { params }),
-    ...(paramsBytes && { paramsJson: decoder.decode(paramsBytes) }),
-    ...(rationale !== undefined && { rationale }),
-    ...(context !== undefined && { context }),
-    ...(correlationId !== undefined && { correlationId }),
-    ...(parallelGroup !== undefined && { parallelGroup }),
-    ...(expiresAt !== undefined && { expiresAt }),
+    ...defined({ to, params, paramsJson: paramsBytes && decoder.decode(paramsBytes), rationale, context }),
+    ...defined({ correlationId, parallelGroup, expiresAt }),
   }
 }
 

@@ -8,7 +8,7 @@ import { isAddress } from '../config/notation.js'
 import { ensureTokens, type TokenOptions } from '../config/tokens.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { removeGatewayFile, writeGatewayFile } from '../lib/running-gateway.js'
-import { traceStore } from './tracing.js'
+import { traceSpaces } from './tracing.js'
 
 /** space → participant → token */
 export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -45,11 +45,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   if (opened.status === 'rejected') throw opened.reason
   if (loaded.status === 'rejected') throw loaded.reason
   const { createGateway, firstOf, serve, tokenAuthenticator } = loaded.value
-  const tracing = await traceStore(opened.value, logger)
+  const { observe, close: closeTracing } = await traceSpaces(logger)
   const files = tokenAuthenticator(tokens)
   const authenticator = firstOf([files, jwt])
   const spaces = getSpaceConfigs(config)
-  const gateway = await createGateway({ spaces, store: tracing.store, authenticator, logger })
+  const gateway = await createGateway({ spaces, store: opened.value, authenticator, logger, observe })
   let served: Served
   try {
     const modules = [async () => (await import('@meup/ag-ui')).agUi]
@@ -110,7 +110,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       stopWarmUp()
       removeGatewayFile(config.directory, process.pid)
       await served.close()
-      await tracing.close()
+      await closeTracing()
     },
   }
 }

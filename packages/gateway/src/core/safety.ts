@@ -109,7 +109,7 @@ const everyMs = 60_000
 const remembered = 1000
 
 /** Logs each recurring message at most once a minute, with the number of times it came up. */
-class LogThrottle {
+export class LogThrottle {
   readonly #told = new Map<string, { readonly at: number; untold: number }>()
 
   /** How often this has come up since it was told last, this time included; `undefined` = keep it for later. */
@@ -121,14 +121,7 @@ class LogThrottle {
     }
     this.#told.delete(what)
     this.#told.set(what, { at: now, untold: 0 })
-    if (this.#told.size > remembered) this.#forgetFirst()
+    if (this.#told.size > remembered) this.#told.delete(this.#told.keys().next().value ?? '')
     return (last?.untold ?? 0) + 1
-  }
-
-  #forgetFirst(): void {
-    for (const first of this.#told.keys()) {
-      this.#told.delete(first)
-      return
-    }
   }
 }

@@ -1,6 +1,5 @@
 import { GUEST, imitatedBy, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
-import type { RateLimiterMemory } from 'rate-limiter-flexible'
 import { type Refusal, refuse } from '../core/admission/context.js'
 import type { Visitor } from '../core/delivery/session.js'
 import type { Space } from '../core/space.js'
@@ -209,8 +208,8 @@ async function recordMembership({ participant: id, membership }: Identity, space
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Failures that one address has, in so many seconds from its first one. */
-const [allowed, seconds] = [10, 60]
+/** Failures that one address has, in so many milliseconds from its first one. */
+const [allowed, windowMs] = [10, 60_000]
 /** So many addresses have failures of their own; all others together count as one more. */
 const maxAddresses = 10_000
 const others = 'others'
@@ -220,42 +219,32 @@ export class FailedLogins {
   /** Since the start. */
   count = 0
   readonly #logger: Logger
-  /** Loaded by the first failure: a start is faster without. */
-  #limiter: Promise<RateLimiterMemory> | undefined
-  /** When the failures of an address are forgotten; the oldest first. */
-  readonly #forgotten = new Map<string, number>()
+  /** What each address has failed until a time; the oldest first. */
+  readonly #windows = new Map<string, { failures: number; readonly until: number }>()
 
   constructor(logger: Logger) {
     this.#logger = logger
   }
 
   /** Counts one more. Gives what to answer: the refusal itself, or 429 once the address has had too many. */
-  async add(address: string, refusal: Refusal): Promise<Refusal> {
+  add(address: string, refusal: Refusal): Refusal {
     this.count++
-    const key = this.#keyOf(address, Date.now())
-    this.#limiter ??= createLimiter()
-    const { consumedPoints, msBeforeNext: retryAfterMs } = await (await this.#limiter).penalty(key)
-    if (consumedPoints <= allowed) return refusal
-    if (consumedPoints === allowed + 1) {
-      this.#logger.warn({ remote: key, retryAfterMs }, 'an address fails to authenticate again and again')
+    const now = Date.now()
+    for (const [known, { until }] of this.#windows) {
+      if (until > now) break
+      this.#windows.delete(known)
+    }
+    const isOwn = this.#windows.has(address) || this.#windows.size < maxAddresses
+    const remote = isOwn ? address : others
+    const window = this.#windows.get(remote) ?? { failures: 0, until: now + windowMs }
+    this.#windows.set(remote, window)
+    window.failures++
+    if (window.failures <= allowed) return refusal
+    const retryAfterMs = window.until - now
+    if (window.failures === allowed + 1) {
+      this.#logger.warn({ remote, retryAfterMs }, 'an address fails to authenticate again and again')
     }
     const wait = `This address has failed ${allowed} times already. Try again in ${Math.ceil(retryAfterMs / 1000)} s.`
     return refuse('rate_limited', `${refusal.message} ${wait}`, retryAfterMs)
   }
-
-  #keyOf(address: string, now: number): string {
-    for (const [known, until] of this.#forgotten) {
-      if (until > now) break
-      this.#forgotten.delete(known)
-    }
-    if (this.#forgotten.has(address)) return address
-    if (this.#forgotten.size >= maxAddresses) return others
-    this.#forgotten.set(address, now + seconds * 1000)
-    return address
-  }
-}
-
-async function createLimiter(): Promise<RateLimiterMemory> {
-  const { default: limiters } = await import('rate-limiter-flexible')
-  return new limiters.RateLimiterMemory({ points: allowed, duration: seconds })
 }

@@ -10,7 +10,7 @@ import type { Turns } from '../index/indexer.js'
 import type { Authenticator } from '../ports/authenticator.js'
 import { at, type Clock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
-import type { LogStore } from '../ports/envelope-log.js'
+import type { EnvelopeLog, LogObserver, LogStore } from '../ports/envelope-log.js'
 import { type Logger, silent } from '../ports/logger.js'
 import {
   checkConnection,
@@ -30,6 +30,11 @@ export interface GatewayOptions {
   readonly authenticator: Authenticator
   readonly clock?: Clock
   readonly logger?: Logger
+  /**
+   * Called with each log when it is opened. What it resolves to is called after each delivery, and for the last time before
+   * the store is closed. Where several gateways have the log open, each calls its own.
+   */
+  readonly observe?: ((space: string, log: EnvelopeLog) => Promise<LogObserver>) | undefined
 }
 
 /** Who asks to be let in, and where. */
@@ -98,10 +103,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     for (const config of options.spaces) {
       checkNames(config)
       const log = await store.open(config.name)
-      hosts.set(
-        config.name,
-        await openSpaceHost(await Space.open(config, { log, clock, logger, isToken }), file),
-      )
+      const observer = await options.observe?.(config.name, log)
+      const space = await Space.open(config, { log, clock, logger, isToken })
+      hosts.set(config.name, await openSpaceHost(space, file, observer))
     }
   } catch (error) {
     for (const host of hosts.values()) host.close()
@@ -236,14 +240,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       draining = true
       for (const { space } of hosts.values()) space.refuse('the gateway is stopping')
       await Promise.all([...hosts.values()].map((host) => drain(host)))
+      await new Promise((resolve) => setImmediate(resolve)) // Observers have been called by then.
       file.close()
       await store.close()
     },
   }
 }
 
-async function openSpaceHost(space: Space, file: IndexFile): Promise<SpaceHost> {
-  const host = new SpaceHost(space, file)
+async function openSpaceHost(space: Space, file: IndexFile, observer?: LogObserver): Promise<SpaceHost> {
+  const host = new SpaceHost(space, file, observer)
   host.initialize()
   if (await space.settled()) return host
   host.close()

@@ -1,6 +1,6 @@
 import type { Metric, Registry } from 'prom-client'
 import type { SpaceReport } from '../core/space.js'
-import type { Counts, Histogram } from '../core/space-metrics.js'
+import type { Counts, Histogram, SpaceMetrics } from '../core/space-metrics.js'
 import type { Gateway } from './gateway.js'
 
 /** One for the whole process, whatever it serves: what it watches cannot be unwatched. */
@@ -15,11 +15,7 @@ interface Metrics {
 }
 
 export function createMetrics(gateway: Gateway): Metrics {
-  let registries: Promise<readonly Registry[]> | undefined
-  const begun = (): Promise<readonly Registry[]> => {
-    registries ??= registriesOf(gateway)
-    return registries
-  }
+  const begun = lazily(() => registriesOf(gateway))
   return {
     begin: async () => void (await begun()),
     async read() {
@@ -27,6 +23,15 @@ export function createMetrics(gateway: Gateway): Metrics {
       const texts = await Promise.all(all.map((each) => each.metrics()))
       return { text: texts.join('\n'), type: all[0]?.contentType ?? '' }
     },
+  }
+}
+
+/** Makes it when it is first asked for. */
+export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 
@@ -55,6 +60,8 @@ interface Value {
   readonly metricName?: string
 }
 
+const commitSeconds = 'meup_commit_seconds'
+
 /** One metric, in the terms of Prometheus. Its values are read when they are asked for, and never before. */
 interface MetricDefinition {
   readonly name: string
@@ -62,8 +69,6 @@ interface MetricDefinition {
   readonly help: string
   read(gateway: Pick<Gateway, 'report' | 'refusedJoins' | 'failedLogins'>): Value[]
 }
-
-const commitSeconds = 'meup_commit_seconds'
 
 /** Everything that an operator may want to watch. */
 export const metricDefinitions: readonly MetricDefinition[] = [
@@ -82,59 +87,49 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     'Delivered envelopes that the index of turns has not taken yet',
     ({ unindexed }) => unindexed,
   ),
-  counters(
-    'meup_envelopes_accepted_total',
-    'Envelopes that were committed, by class',
-    'class',
-    (space) => space.metrics.accepted,
+  counter('meup_envelopes_accepted_total', 'Envelopes that were committed, by class', (metrics) =>
+    byKey('class', metrics.accepted),
   ),
-  counters(
-    'meup_envelopes_refused_total',
-    'Envelopes that were refused, by error code',
-    'code',
-    (space) => space.metrics.refused,
+  counter('meup_envelopes_refused_total', 'Envelopes that were refused, by error code', (metrics) =>
+    byKey('code', metrics.refused),
   ),
-  counters(
+  counter(
     'meup_safety_findings_total',
     'Envelopes in which the guard has found something, by what became of it',
-    'action',
-    (space) => space.metrics.findings,
+    (metrics) => byKey('action', metrics.findings),
   ),
-  {
-    name: commitSeconds,
-    type: 'histogram',
-    help: 'Seconds that the log took to commit one batch',
-    read: (gateway) => ofSpaces(gateway, ({ metrics }) => bucketsOf(commitSeconds, metrics.commits)),
-  },
+  perSpace('histogram', commitSeconds, 'Seconds that the log took to commit one batch', ({ metrics }) =>
+    bucketsOf(commitSeconds, metrics.commits),
+  ),
   counter(
     'meup_commits_failed_total',
     'Batches that the log did not take',
-    ({ metrics }) => metrics.failedCommits,
+    (metrics) => metrics.failedCommits,
   ),
   counter(
     'meup_held_reads_total',
     'Times that a connection was not read for a while: the log fell behind, or its rates were used up',
-    ({ metrics }) => metrics.heldReads,
+    (metrics) => metrics.heldReads,
   ),
   counter(
     'meup_slow_closes_total',
     'Connections that were closed because their peer took too little (4410)',
-    ({ metrics }) => metrics.slowCloses,
+    (metrics) => metrics.slowCloses,
   ),
   counter(
     'meup_suppressed_envelopes_total',
     'Envelopes that subscriptions have cut',
-    ({ metrics }) => metrics.suppressed.envelopes,
+    (metrics) => metrics.suppressed.envelopes,
   ),
   counter(
     'meup_suppressed_bytes_total',
     'Bytes that subscriptions have cut',
-    ({ metrics }) => metrics.suppressed.bytes,
+    (metrics) => metrics.suppressed.bytes,
   ),
   counter(
     'meup_reasoning_suppressed_total',
     'Thoughts of hidden runs, which went to nobody but their sender',
-    ({ metrics }) => metrics.withheldThoughts,
+    (metrics) => metrics.withheldThoughts,
   ),
   {
     name: 'meup_joins_refused_total',
@@ -150,46 +145,28 @@ export const metricDefinitions: readonly MetricDefinition[] = [
   },
 ]
 
-function gauge(name: string, help: string, read: (space: SpaceReport) => number): MetricDefinition {
-  return single('gauge', name, help, read)
+type ReadSpace<Of> = (of: Of) => number | Value[]
+
+function gauge(name: string, help: string, read: ReadSpace<SpaceReport>): MetricDefinition {
+  return perSpace('gauge', name, help, read)
 }
 
-function counter(name: string, help: string, read: (space: SpaceReport) => number): MetricDefinition {
-  return single('counter', name, help, read)
+function counter(name: string, help: string, read: ReadSpace<SpaceMetrics>): MetricDefinition {
+  return perSpace('counter', name, help, ({ metrics }) => read(metrics))
 }
 
-function single(
+function perSpace(
   type: MetricDefinition['type'],
   name: string,
   help: string,
-  read: (space: SpaceReport) => number,
+  read: ReadSpace<SpaceReport>,
 ): MetricDefinition {
-  return {
-    name,
-    type,
-    help,
-    read: (gateway) => ofSpaces(gateway, (space) => [{ labels: {}, value: read(space) }]),
+  const valuesOf = (space: SpaceReport): Value[] => {
+    const found = read(space)
+    const values = typeof found === 'number' ? [{ labels: {}, value: found }] : found
+    return values.map((value) => ({ ...value, labels: { space: space.space, ...value.labels } }))
   }
-}
-
-function counters(
-  name: string,
-  help: string,
-  label: string,
-  read: (space: SpaceReport) => Counts,
-): MetricDefinition {
-  return {
-    name,
-    type: 'counter',
-    help,
-    read: (gateway) => ofSpaces(gateway, (space) => byKey(label, read(space))),
-  }
-}
-
-function ofSpaces({ report }: Pick<Gateway, 'report'>, read: (space: SpaceReport) => Value[]): Value[] {
-  return report().flatMap((space) =>
-    read(space).map((value) => ({ ...value, labels: { space: space.space, ...value.labels } })),
-  )
+  return { name, type, help, read: ({ report }) => report().flatMap(valuesOf) }
 }
 
 function byKey(label: string, counts: Counts): Value[] {

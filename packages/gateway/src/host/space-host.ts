@@ -11,6 +11,7 @@ import type { Space } from '../core/space.js'
 import type { IndexFile } from '../index/index-file.js'
 import { createTurns, type Turns } from '../index/indexer.js'
 import { type Connection, type Feed, messageFrom } from '../ports/connection.js'
+import type { LogObserver } from '../ports/envelope-log.js'
 import { Member } from './cluster/member.js'
 import { checkConnectionLimit, type Resume } from './connection-gate.js'
 import { Enforcement } from './enforcement.js'
@@ -28,7 +29,7 @@ export class SpaceHost {
   /** Absent = no other gateway has the space open. */
   readonly #member: Member | undefined
 
-  constructor(space: Space, file: IndexFile) {
+  constructor(space: Space, file: IndexFile, observer?: LogObserver) {
     this.space = space
     this.presence = new Presence(space)
     this.turns = createTurns(space, file)
@@ -42,6 +43,15 @@ export class SpaceHost {
       this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
       this.#eventStreams, // Keeps the batch before the index is told to read it.
       { delivered: () => this.turns.indexer.poke() },
+      // In a later turn of the event loop, so that the next batch does not wait for it.
+      {
+        delivered: (batch) =>
+          observer &&
+          setImmediate(
+            observer,
+            batch.map(({ entry }) => entry),
+          ),
+      },
       this.checkpoints, // Counts what was delivered, whatever the others did with it.
       { recovered: () => this.initialize() }, // Logs configuration and presence again, then applies rights.
       ...(this.#member ? [this.#member] : []), // Last: answers forwarded frames once the state is final.
@@ -147,18 +157,8 @@ export class SpaceHost {
   #seat(visitor: Visitor, connection: Connection, selection?: Selection): Session {
     const { space } = this
     const { readsTargeted } = space.readerOf(visitor)
-    const session = new Session(
-      connection,
-      { ...visitor, readsTargeted },
-      {
-        get sendBufferBytes() {
-          return space.config.limits.sendBufferBytes
-        },
-        metrics: space.metrics,
-        ...(selection && { selection }),
-        resubscribed: (changed, id) => this.#welcomeAnew(changed, id),
-      },
-    )
+    const resubscribed = (changed: Session, id: string): number => this.#welcomeAnew(changed, id)
+    const session = new Session(connection, { ...visitor, readsTargeted }, space, resubscribed, selection)
     this.#enforcement.check(session)
     // Others may have come while this one was let in.
     const reason = checkConnectionLimit(visitor, space)

@@ -47,13 +47,10 @@ export interface OutboundBatch {
 
 /** What is delivered of a logged entry: its body with `seq` spliced in front [MEUP-10.1]. */
 class LoggedMessage implements Message {
-  readonly logged: Entry
   event?: Uint8Array
   #text: Uint8Array | undefined
 
-  constructor(entry: Entry) {
-    this.logged = entry
-  }
+  constructor(readonly logged: Entry) {}
 
   get seq(): number {
     return this.logged.seq

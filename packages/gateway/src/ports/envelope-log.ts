@@ -143,6 +143,9 @@ export interface LogStore {
   close(): Promise<void>
 }
 
+/** Called with what a log has committed, each envelope once and in order. It must not throw. */
+export type LogObserver = (entries: readonly Entry[]) => void
+
 /** Something that one gateway says to another about a space: JSON, and bytes that belong to it. */
 export interface Note {
   readonly head: Readonly<Record<string, unknown>>

@@ -4,6 +4,7 @@ import { genesis, seal } from '../log/chain.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
 import { draftOf, fieldsOf, matches, rowOf } from '../log/fields.js'
 import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
+import { logStore } from './log-store.js'
 
 interface Space {
   readonly name: string
@@ -20,27 +21,15 @@ interface Space {
 type MemorySpaces = Map<string, Space>
 
 /** Logs that live as long as `spaces` does: for tests and throw-away spaces. */
-export function memoryStore(spaces: MemorySpaces = new Map()): LogStore {
-  const logs = new Map<string, EnvelopeLog>()
-  let closed = false
-
-  return {
-    async open(name) {
-      if (closed) throw closedError('store')
-      const known = logs.get(name)
-      if (known) return known
+export const memoryStore = (spaces: MemorySpaces = new Map()): LogStore =>
+  logStore({
+    open: async (name, onClose) => {
       const space = spaces.get(name) ?? newSpace(name)
       spaces.set(name, space)
-      const log = memoryLog(space, () => logs.delete(name))
-      logs.set(name, log)
-      return log
+      return memoryLog(space, onClose)
     },
-    async close() {
-      closed = true
-      await Promise.all([...logs.values()].map((log) => log.close()))
-    },
-  }
-}
+    stop: async () => {},
+  })
 
 const newSpace = (name: string): Space => ({
   name,

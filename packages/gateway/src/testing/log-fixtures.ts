@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type Envelope, GATEWAY, Kind, PROTOCOL } from '@meup/protocol'
+import { toDraft } from '../core/admission/encode.js'
 import type { LogErrorCode } from '../log/error.js'
 import type { Draft, EnvelopeLog, LogStore, Row } from '../ports/envelope-log.js'
 
@@ -112,20 +113,8 @@ const results = [
 export function draftOf(seq: number, fields: Fields): Draft {
   const ts = new Date(beginning + seq * 1000).toISOString()
   const envelope: Envelope = { protocol: PROTOCOL, id: `e${seq}`, ts, payload: {}, ...fields }
-  const { id, from, kind, to, context, correlationId } = envelope
-  const body = new TextEncoder().encode(JSON.stringify(envelope))
-  return {
-    seq,
-    id,
-    ts: envelope.ts,
-    from,
-    kind,
-    ...(to && { to }),
-    ...(context !== undefined && { context }),
-    ...(correlationId !== undefined && { correlationId }),
-    body,
-    content: body,
-  }
+  const body = bytes(JSON.stringify(envelope))
+  return toDraft(envelope, seq, { body, content: body })
 }
 
 /** A log in which much of what may happen does, whether it makes sense or not; the same for the same seed. */

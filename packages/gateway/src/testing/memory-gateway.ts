@@ -48,7 +48,7 @@ export const testToken = (participant: string): string => `token-of-${participan
 
 /** A real gateway with one space on the memory log. */
 export async function createTestGateway(
-  options: TestSpaceOptions & Partial<Pick<GatewayOptions, 'store' | 'clock' | 'logger'>>,
+  options: TestSpaceOptions & Partial<Pick<GatewayOptions, 'store' | 'clock' | 'logger' | 'observe'>>,
 ): Promise<Gateway> {
   const config = testSpaceConfig(options)
   const tokens = Object.fromEntries(Object.keys(config.participants).map((id) => [id, testToken(id)]))
@@ -58,6 +58,7 @@ export async function createTestGateway(
     authenticator: tokenAuthenticator({ [config.name]: tokens }),
     ...(options.clock && { clock: options.clock }),
     ...(options.logger && { logger: options.logger }),
+    observe: options.observe,
   })
 }
 

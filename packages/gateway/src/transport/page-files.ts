@@ -3,6 +3,7 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { lazily } from '../host/metrics.js'
 import type { PageFile, PageFiles } from '../http/page.js'
 
 const types: Readonly<Record<string, string>> = {
@@ -28,11 +29,7 @@ export function readPage(directory: URL): PageFiles {
 function read(file: string, path: string): [path: string, file: PageFile] {
   const body = new Uint8Array(readFileSync(file))
   const type = typeOf(path) ?? ''
-  let compressed: Promise<Uint8Array<ArrayBuffer>> | undefined
-  const gzipped = (): Promise<Uint8Array<ArrayBuffer>> => {
-    compressed ??= compress(body)
-    return compressed
-  }
+  const gzipped = lazily(() => compress(body))
   return [path === index ? '/' : `/${path}`, { type, body, gzipped, isHashed: path.startsWith(hashed) }]
 }
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import type { HttpBindings } from '@hono/node-server'
 import type { Gateway } from '../host/gateway.js'
-import { createMetrics } from '../host/metrics.js'
+import { createMetrics, lazily } from '../host/metrics.js'
 import type { HttpAppOptions } from '../http/app.js'
 import type { RouteModule } from '../http/route.js'
 import { type Logger, silent } from '../ports/logger.js'
@@ -154,12 +154,4 @@ async function loadApp(
     ...loaders.map((load) => load()),
   ])
   return getRequestListener(createHttpApp({ ...options, modules }).fetch)
-}
-
-function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
 }

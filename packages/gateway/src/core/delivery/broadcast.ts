@@ -5,14 +5,12 @@ import type { Session } from './session.js'
 
 /** An entry on its way out: who may read it is decided, and its frame is built, once for all. */
 export class Delivery {
-  readonly entry: Entry
-  readonly audience: Audience
   #message: Message | undefined
 
-  constructor(entry: Entry, audience: Audience) {
-    this.entry = entry
-    this.audience = audience
-  }
+  constructor(
+    readonly entry: Entry,
+    readonly audience: Audience,
+  ) {}
 
   get message(): Message {
     this.#message ??= messageOf(this.entry)

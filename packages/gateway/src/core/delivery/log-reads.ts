@@ -42,7 +42,7 @@ const maxWaitMs = 1000
  */
 export class LogReads {
   readonly #space: { readonly log: EnvelopeLog; readonly rates: Rates; readonly clock: Clock }
-  readonly #slots = new Map<string, { taken: number; readonly waiting: (() => void)[] }>()
+  readonly #slots = new Slots(maxSlicesAtOnce)
   readonly #shared = new SharedSlices()
 
   constructor(space: { readonly log: EnvelopeLog; readonly rates: Rates; readonly clock: Clock }) {
@@ -74,9 +74,10 @@ export class LogReads {
           ? { after, before: Math.min(before, after + step + 1) }
           : { after: Math.max(after, before - step - 1), before }
       const slice = { ...range, limit, maxBytes: maxSlice.bytes, order }
-      const rows = await this.#read(reader, () =>
-        isShared ? this.#shared.read(log, slice) : log.read({ ...slice, ...(filter && { filter }) }),
-      )
+      const rows = await this.#slots.run(reader.rateLimitKey, async () => {
+        if (reader.isGone()) return undefined
+        return isShared ? this.#shared.read(log, slice) : log.read({ ...slice, ...(filter && { filter }) })
+      })
       if (rows === undefined) return
       const bytes = rows.reduce((sum, { body }) => sum + body.length, 0)
       const last = rows.at(-1)
@@ -120,28 +121,30 @@ export class LogReads {
     }
     return false
   }
+}
 
-  async #read(reader: LogReader, read: () => Promise<readonly Row[]>): Promise<readonly Row[] | undefined> {
-    await this.#takeSlot(reader.rateLimitKey)
-    try {
-      return reader.isGone() ? undefined : await read()
-    } finally {
-      this.#giveSlot(reader.rateLimitKey)
-    }
+/** Runs at most so many tasks of one key at a time; the others wait for their turn. */
+export class Slots {
+  readonly #count: number
+  readonly #byKey = new Map<string, { taken: number; readonly waiting: (() => void)[] }>()
+
+  constructor(count: number) {
+    this.#count = count
   }
 
-  async #takeSlot(rateLimitKey: string): Promise<void> {
-    const slots = this.#slots.get(rateLimitKey) ?? { taken: 0, waiting: [] }
-    this.#slots.set(rateLimitKey, slots)
-    if (slots.taken < maxSlicesAtOnce) slots.taken++
+  async run<Value>(key: string, task: () => Promise<Value>): Promise<Value> {
+    const slots = this.#byKey.get(key) ?? { taken: 0, waiting: [] }
+    this.#byKey.set(key, slots)
+    if (slots.taken < this.#count) slots.taken++
     else await new Promise<void>((resolve) => slots.waiting.push(resolve))
-  }
-
-  #giveSlot(rateLimitKey: string): void {
-    const slots = this.#slots.get(rateLimitKey)
-    const next = slots?.waiting.shift()
-    if (next !== undefined) next()
-    else if (slots !== undefined && --slots.taken === 0) this.#slots.delete(rateLimitKey)
+    try {
+      return await task()
+    } finally {
+      const next = slots.waiting.shift()
+      if (next !== undefined)
+        next() // It takes the place over.
+      else if (--slots.taken === 0) this.#byKey.delete(key)
+    }
   }
 }
 

@@ -14,6 +14,7 @@ import {
 import { matches } from '../../log/fields.js'
 import type { Connection, Message, OutboundBatch } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
+import type { SpaceConfig } from '../config.js'
 import type { Sender } from '../sender.js'
 import type { SpaceMetrics } from '../space-metrics.js'
 import type { LogReader } from './log-reads.js'
@@ -32,13 +33,10 @@ export interface Visitor {
   isWelcome(): boolean
 }
 
-interface SessionOptions {
-  readonly sendBufferBytes: number
+/** What is needed of the space. */
+interface SessionSpace {
+  readonly config: Pick<SpaceConfig, 'limits'>
   readonly metrics: SpaceMetrics
-  /** Absent = everything. */
-  readonly selection?: Selection
-  /** Answers the envelope `id` that asked for it; gives the bytes of the answer. */
-  resubscribed(session: Session, id: string): number
 }
 
 /** One connection of one participant: what it may read, what it asked to see, how far it has been served. */
@@ -66,12 +64,16 @@ export class Session implements Sender, Reader, LogReader {
   tellsEnd = false
   /** Bytes of the last welcome, until little waits for the first time. */
   #excused = 0
-  readonly #options: SessionOptions
+  readonly #space: SessionSpace
+  readonly #resubscribed: (session: Session, id: string) => number
 
+  /** `resubscribed` answers the envelope `id` that asked for it, and gives the bytes of the answer. */
   constructor(
     connection: Connection,
     visitor: Visitor & { readsTargeted: boolean },
-    options: SessionOptions,
+    space: SessionSpace,
+    resubscribed: (session: Session, id: string) => number,
+    selection: Selection = everything,
   ) {
     this.connection = connection
     this.participant = visitor.participant
@@ -79,9 +81,10 @@ export class Session implements Sender, Reader, LogReader {
     this.isWelcome = () => visitor.isWelcome()
     this.capabilities = visitor.capabilities
     this.readsTargeted = visitor.readsTargeted
-    this.selection = options.selection ?? everything
+    this.selection = selection
     this.group = groupOf(this)
-    this.#options = options
+    this.#space = space
+    this.#resubscribed = resubscribed
   }
 
   /** Gives it the rights that it has from now on. */
@@ -94,7 +97,8 @@ export class Session implements Sender, Reader, LogReader {
   /** A reader too slow for what waits is closed, and resumes from its last seq: nothing is dropped [MEUP-5.8]. */
   send(outboundBatch: OutboundBatch): void {
     if (this.closed) return
-    const { sendBufferBytes, metrics } = this.#options
+    const { metrics, config } = this.#space
+    const { sendBufferBytes } = config.limits
     const { pending } = this.connection
     if (pending <= sendBufferBytes) this.#excused = 0
     else if (pending > sendBufferBytes + this.#excused) {
@@ -129,11 +133,11 @@ export class Session implements Sender, Reader, LogReader {
   subscribe(asked: SubscribePayload, id: string, meter: WorkMeter): number {
     this.subscription = compileSubscription(asked, meter)
     this.group = groupOf(this)
-    return this.#options.resubscribed(this, id)
+    return this.#resubscribed(this, id)
   }
 
   suppress(envelopes: number, bytes: number): void {
-    for (const total of [this.suppressed, this.#options.metrics.suppressed]) {
+    for (const total of [this.suppressed, this.#space.metrics.suppressed]) {
       total.envelopes += envelopes
       total.bytes += bytes
     }

@@ -107,9 +107,9 @@ export class Proposals {
     })
   }
 
-  /** What nobody can read any more nobody can decide on [MEUP-3.22]. A snapshot of before has no seqs: they are older. */
+  /** What nobody can read any more nobody can decide on [MEUP-3.22]. */
   #prune(through: number): void {
-    for (const [id, { seq = 0 }] of this.#open) if (seq <= through) this.#open.delete(id)
+    for (const [id, { seq }] of this.#open) if (seq <= through) this.#open.delete(id)
   }
 
   #use(id: string): void {

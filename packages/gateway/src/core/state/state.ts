@@ -4,8 +4,8 @@ import type { Fold } from './fold.js'
 import { Pauses } from './pauses.js'
 import { Proposals } from './proposals.js'
 import { Hops, Requests } from './requests.js'
-import { Trust } from './trust/trust.js'
-import { TrustFold } from './trust/trust-fold.js'
+import { Trust, type TrustSnapshot } from './trust/trust.js'
+import { applyToTrust } from './trust/trust-fold.js'
 
 interface Snapshot {
   readonly version: number
@@ -14,8 +14,8 @@ interface Snapshot {
 }
 
 /**
- * Of the format of snapshots. A later version reads the earlier ones too, as logs hold them. It is also raised where folds
- * come to make something else of the same envelopes: checkpoints, which can be made again, are taken of the same version alone.
+ * Of the format of snapshots and checkpoints, which are taken of the same version alone. It is also raised where folds come to
+ * make something else of the same envelopes.
  */
 const version = 7
 
@@ -40,7 +40,11 @@ export class SpaceState {
 
   /** In the order in which they take an envelope, by their names in snapshots. */
   readonly #folds: Readonly<Record<string, Fold>> = {
-    participants: new TrustFold(this.trust),
+    participants: {
+      apply: (envelope) => applyToTrust(envelope, this.trust),
+      snapshot: () => this.trust.snapshot(),
+      restore: (snapshot: TrustSnapshot) => this.trust.restore(snapshot),
+    },
     contexts: this.contexts,
     requests: this.requests,
     pauses: this.pauses,
@@ -49,16 +53,16 @@ export class SpaceState {
   }
   readonly #inOrder = Object.values(this.#folds)
 
-  /** The state of which `toSnapshot` gave these bytes, after row `through`. Throws where a newer gateway wrote them. */
+  /** The state of which `toSnapshot` gave these bytes, after row `through`. Throws where a gateway of another version wrote them. */
   static from(bytes: Uint8Array, through = 0): SpaceState {
     const snapshot = JSON.parse(new TextDecoder().decode(bytes)) as Snapshot
-    if (snapshot.version > version) {
+    if (snapshot.version !== version) {
       const found = `The snapshot of the log has the format ${snapshot.version}; this gateway knows ${version}.`
-      throw new Error(`${found} Start the newer gateway.`)
+      throw new Error(`${found} Start the gateway that wrote it.`)
     }
     const state = new SpaceState()
     for (const [name, fold] of Object.entries(state.#folds)) {
-      if (snapshot[name] !== undefined) fold.restore(snapshot[name] as never)
+      fold.restore(snapshot[name] as never)
     }
     state.configured = snapshot.configured
     state.seq = through

@@ -11,6 +11,8 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose'
+import { Slots } from '../../core/delivery/log-reads.js'
+import { LogThrottle } from '../../core/safety.js'
 import type { Authenticator, Identity } from '../../ports/authenticator.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Logger, silent } from '../../ports/logger.js'
@@ -44,8 +46,6 @@ const accessToken = /^(application\/)?(at\+)?jwt$/i
 const longest = 8192
 /** Signatures that are checked at a time, however many ask. */
 const maxConcurrentChecks = 4
-/** Milliseconds for which the operator is told one reason once; so many reasons are remembered. */
-const [quietMs, maxReasons] = [60_000, 100]
 
 /** Takes JSON Web Tokens of one issuer; everything else is left to others. */
 export function jwtAuthenticator(
@@ -85,7 +85,7 @@ interface Verifier {
 function verifierOf(settings: JwtSettings, clock: Clock): Verifier {
   const { issuer, audience, jwks } = settings
   const keys: Keys = keysOf(jwks)
-  const inTurn = atMost(maxConcurrentChecks)
+  const checks = new Slots(maxConcurrentChecks)
   return {
     settings,
     async verify(token) {
@@ -96,7 +96,7 @@ function verifierOf(settings: JwtSettings, clock: Clock): Verifier {
       const key = await keys({ ...header, alg })
       const currentDate = new Date(clock.now())
       const options = { algorithms, issuer, audience, clockTolerance, currentDate, requiredClaims }
-      const { payload } = await inTurn(() => jwtVerify(token, key, options))
+      const { payload } = await checks.run(issuer, () => jwtVerify(token, key, options))
       return payload
     },
   }
@@ -117,14 +117,11 @@ function isJwt(token: string): boolean {
 
 /** Tells the operator why a token was refused, and nothing of what it holds. */
 function teller(clock: Clock, logger: Logger): (space: string, error: unknown) => void {
-  const told = new Map<string, number>()
+  const throttle = new LogThrottle()
   return (space, error) => {
     const { message, cause } = error instanceof Error ? error : new Error(String(error))
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message
-    if (clock.now() < (told.get(reason) ?? 0)) return
-    if (told.size >= maxReasons) told.clear()
-    told.set(reason, clock.now() + quietMs)
-    logger.warn({ space, reason }, 'a token was refused')
+    if (throttle.due(reason, clock.now()) !== undefined) logger.warn({ space, reason }, 'a token was refused')
   }
 }
 
@@ -230,21 +227,4 @@ async function fetchKeys(url: string, options: RequestInit): Promise<JSONWebKeyS
   const keys = (await response.json()) as JSONWebKeySet
   createLocalJWKSet(keys) // Throws where they are none.
   return keys
-}
-
-/** Runs at most so many tasks at a time; the others wait for their turn. */
-function atMost(count: number): <Value>(task: () => Promise<Value>) => Promise<Value> {
-  let running = 0
-  const waiting: (() => void)[] = []
-  return async (task) => {
-    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve))
-    else running++
-    try {
-      return await task()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) running--
-      else next() // It takes the place over.
-    }
-  }
 }

@@ -27,25 +27,25 @@ export class Member implements RemoteSequencer, SpaceListener {
   readonly #host: SharedSpace
   readonly #shared: SharedLog<Row>
   readonly #lines = new Lines()
-  readonly #forwarded = new ForwardedFrames()
-  readonly #held = new HeldReplies()
-  readonly #prunings: FollowedPrunings
+  /** What was admitted elsewhere, by id and in order: should that gateway end before the log has it, its sender must hear of it. */
+  readonly #forwarded = new Map<string, ForwardedFrame>()
+  /** In the order in which they were said: each comes behind what was delivered there before [MEUP-3.15]. */
+  readonly #held: HeldReply[] = []
+  #isPruning = false
   #cancel = (): void => {}
 
   constructor(host: SharedSpace, shared: SharedLog<Row>) {
     this.#host = host
     this.#shared = shared
-    this.#prunings = new FollowedPrunings(host, shared)
     const { space } = host
     space.elsewhere = this
     shared.listen({
       grown: (rows) => {
         space.follow(rows)
-        this.#forwarded.settle(space.delivered)
-        this.#held.settle(space.delivered)
+        this.#settle()
       },
       leaderLost: () => space.takeUp(),
-      pruned: (through) => void this.#prunings.follow(through),
+      pruned: (through) => void this.#prune(through),
       asked: (note) => this.#asked(note),
       told: (note) => this.#told(note),
     })
@@ -59,7 +59,7 @@ export class Member implements RemoteSequencer, SpaceListener {
   }
 
   recovered(): void {
-    this.#held.settle(this.#host.space.delivered)
+    this.#settle()
     this.#refuseLost()
   }
 
@@ -87,7 +87,7 @@ export class Member implements RemoteSequencer, SpaceListener {
       const answer = outcome as Receipt | Refusal
       if (!isRefusal(answer) && answer.seq > this.#host.space.delivered) {
         const { id: writtenId = '', kind = '' } = prescan(frame)
-        this.#forwarded.add({ ...answer, writtenId, kind, sender })
+        this.#forwarded.set(answer.id, { ...answer, writtenId, kind, sender })
       }
       return answer
     } catch (err) {
@@ -123,8 +123,37 @@ export class Member implements RemoteSequencer, SpaceListener {
   /** Of what the gateway before had admitted, the log has what it has. */
   #refuseLost(): void {
     const { log } = this.#host.space
-    for (const { id, writtenId, kind, sender } of this.#forwarded.take()) {
+    for (const { id, writtenId, kind, sender } of this.#forwarded.values()) {
       if (log.heading(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
+    }
+    this.#forwarded.clear()
+  }
+
+  /** Forgets the frames that the log has, and says what need not wait any more. */
+  #settle(): void {
+    const { delivered } = this.#host.space
+    for (const [id, { seq }] of this.#forwarded) {
+      if (seq > delivered) break
+      this.#forwarded.delete(id)
+    }
+    const waiting = this.#held.findIndex(({ after }) => after > delivered)
+    const due = this.#held.splice(0, waiting < 0 ? this.#held.length : waiting)
+    for (const { say } of due) say()
+  }
+
+  /** Prunes what the gateway that sequences has pruned [MEUP-10.3]. Leaves what cannot be pruned yet: that is told again. */
+  async #prune(through: number): Promise<void> {
+    const { space, turns } = this.#host
+    if (this.#isPruning || through >= space.delivered) return
+    this.#isPruning = true
+    try {
+      await this.#shared.prune()
+      turns.indexer.prune(space.log.oldest - 1)
+      space.logger.info({ space: space.config.name, through }, 'the log was pruned, as another gateway has')
+    } catch (err) {
+      space.logger.warn({ space: space.config.name, err }, 'the log could not be pruned; this is tried again')
+    } finally {
+      this.#isPruning = false
     }
   }
 
@@ -175,7 +204,8 @@ export class Member implements RemoteSequencer, SpaceListener {
       if (head.do === 'echo') line?.echo(seq, { text, seq })
       else line?.reply({ text })
     }
-    this.#held.add({ after: Number(head.after), say }, this.#host.space.delivered)
+    this.#held.push({ after: Number(head.after), say })
+    this.#settle()
   }
 
   #told({ head, body }: Note): void {
@@ -234,28 +264,11 @@ class Lines {
   }
 }
 
-interface Held {
+/** What the gateway that sequences says to a connection here. */
+interface HeldReply {
   /** What had been delivered when it was said. */
   readonly after: number
   say(): void
-}
-
-/** What the gateway that sequences says to a connection here: it comes behind what was delivered there before [MEUP-3.15]. */
-class HeldReplies {
-  #held: Held[] = []
-
-  /** Says it as soon as this much is delivered here. */
-  add(reply: Held, delivered: number): void {
-    this.#held.push(reply)
-    this.settle(delivered)
-  }
-
-  /** Says what need not wait any more. They are said in their order. */
-  settle(delivered: number): void {
-    const waiting = this.#held.findIndex(({ after }) => after > delivered)
-    const due = this.#held.splice(0, waiting < 0 ? this.#held.length : waiting)
-    for (const { say } of due) say()
-  }
 }
 
 /** A frame that another gateway has admitted, and that the log does not have yet. */
@@ -266,56 +279,4 @@ interface ForwardedFrame {
   readonly kind: string
   readonly seq: number
   readonly sender: Sender
-}
-
-/** What was handed on and admitted elsewhere: should that gateway end before the log has it, its sender must hear of it. */
-class ForwardedFrames {
-  readonly #frames = new Map<string, ForwardedFrame>()
-
-  add(frame: ForwardedFrame): void {
-    this.#frames.set(frame.id, frame)
-  }
-
-  /** The log has everything up to this seq. They are admitted in their order. */
-  settle(delivered: number): void {
-    for (const [id, { seq }] of this.#frames) {
-      if (seq > delivered) break
-      this.#frames.delete(id)
-    }
-  }
-
-  /** What is left of it. */
-  take(): ForwardedFrame[] {
-    const left = [...this.#frames.values()]
-    this.#frames.clear()
-    return left
-  }
-}
-
-/** Prunes at a gateway that follows what the one that sequences has pruned [MEUP-10.3]. */
-class FollowedPrunings {
-  readonly #host: SharedSpace
-  readonly #shared: Pick<SharedLog<never>, 'prune'>
-  #isRunning = false
-
-  constructor(host: SharedSpace, shared: Pick<SharedLog<never>, 'prune'>) {
-    this.#host = host
-    this.#shared = shared
-  }
-
-  /** Leaves what cannot be pruned yet: that is told again. */
-  async follow(through: number): Promise<void> {
-    const { space } = this.#host
-    if (this.#isRunning || through >= space.delivered) return
-    this.#isRunning = true
-    try {
-      await this.#shared.prune()
-      this.#host.turns.indexer.prune(space.log.oldest - 1)
-      space.logger.info({ space: space.config.name, through }, 'the log was pruned, as another gateway has')
-    } catch (err) {
-      space.logger.warn({ space: space.config.name, err }, 'the log could not be pruned; this is tried again')
-    } finally {
-      this.#isRunning = false
-    }
-  }
 }

@@ -28,10 +28,6 @@ export type WriterCalls = {
   close(): void
 }
 
-export interface ReaderOptions {
-  readonly path: string
-}
-
 export interface Range {
   readonly space: number
   /** Rows between these, both excluded. */
@@ -45,11 +41,7 @@ export interface Range {
 }
 
 /** What the main thread asks of the thread that reads. */
-export type ReaderCalls = {
-  read(range: Range): Packed
-  checkpoint(space: number): Checkpoint | 'damaged' | undefined
-  close(): void
-}
+export type ReaderCalls = Pick<WriterCalls, 'read' | 'checkpoint' | 'close'>
 
 export type Callable = Record<string, (...args: never[]) => unknown> & { close(): void }
 

@@ -39,6 +39,7 @@ export class ChainWriter {
   readonly #insert: Database.Statement<[space: number, ...StoredRow]>
   readonly #forget: Database.Statement<[space: number, id: string]>
   readonly #has: Database.Statement<[space: number, id: string]>
+  readonly #last: Database.Statement<[space: number], Tip>
   readonly #transaction: Database.Transaction<
     (submissions: readonly Submission[], tips: Map<number, Tip>) => Outcome[]
   >
@@ -55,6 +56,7 @@ export class ChainWriter {
         AND seq <= (SELECT through FROM pruned WHERE pruned.space = envelopes.space)`,
     )
     this.#has = db.prepare('SELECT 1 FROM envelopes WHERE space = ? AND id = ?')
+    this.#last = db.prepare('SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1')
     // A transaction within a transaction is a savepoint.
     this.#batch = db.transaction((submission, tip) => this.#insertAll(submission, tip))
     this.#transaction = db.transaction((submissions, tips) =>
@@ -115,11 +117,7 @@ export class ChainWriter {
   }
 
   #storedTipOf(space: number): Tip {
-    const last = prepared<[number], Tip>(
-      this.#db,
-      'SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1',
-    )
-    const tip = last.get(space) ?? { seq: 0, hash: genesis(this.#epochOf(space)) }
+    const tip = this.#last.get(space) ?? { seq: 0, hash: genesis(this.#epochOf(space)) }
     this.#tips.set(space, tip)
     return tip
   }
@@ -172,18 +170,4 @@ export class ChainWriter {
       digest,
     )
   }
-}
-
-const known = new WeakMap<Database.Database, Map<string, Database.Statement>>()
-
-/** Of one text there is one statement of each connection: to prepare one costs more than to look up a row. Not for `iterate`. */
-function prepared<Values extends unknown[], Found>(
-  db: Database.Database,
-  sql: string,
-): Database.Statement<Values, Found> {
-  const statements = known.get(db) ?? new Map<string, Database.Statement>()
-  known.set(db, statements)
-  const statement = statements.get(sql) ?? db.prepare(sql)
-  statements.set(sql, statement)
-  return statement as Database.Statement<Values, Found>
 }

@@ -47,14 +47,16 @@ export function storable(draft: Draft & { readonly salt?: Uint8Array }): Storabl
 }
 
 export function fromStored(stored: StoredRow): Row {
-  const [seq, id, ts, from, kind, to, context, correlationId, body, salt, leaf, hash, digest] = stored
-  const fields = fieldsFrom([seq, id, ts, from, kind, to, context, correlationId])
-  return rowOf(fields, body, { salt, leaf, hash, digest })
+  const [, , , , , , , , body, salt, leaf, hash, digest] = stored
+  return rowOf(fieldsFrom(stored), body, { salt, leaf, hash, digest })
 }
 
 export const headingFrom = (stored: StoredHeading): Heading => headingOf(fieldsFrom(stored))
 
-export function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]: StoredHeading): Fields {
+/** Of a whole row as well. */
+export function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]:
+  | StoredHeading
+  | StoredRow): Fields {
   return [
     seq,
     id,

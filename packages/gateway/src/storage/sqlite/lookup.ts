@@ -11,20 +11,7 @@ import {
 import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
 
-/**
- * Finds rows by id, and whether a context has any, on the calling thread. To begin a read costs as much as to look up an id, so the look-ups of one
- * turn of the event loop, where there are more than one, share one view of the file.
- */
-export interface Lookup {
-  find(space: number, id: string): Row | undefined
-  heading(space: number, id: string): Heading | undefined
-  hasContext(space: number, root: string): boolean
-  /** The rows with these seqs, up to those whose bodies have so many bytes together. */
-  rows(space: number, seqs: readonly number[], maxBytes: number): Row[]
-  /** Lets the next look-up see what has been committed since. */
-  refresh(): void
-  close(): void
-}
+export type Lookup = ReturnType<typeof lookupThrough>
 
 export function lookupIn(path: string): Lookup {
   const db = openForReading(path)
@@ -34,8 +21,12 @@ export function lookupIn(path: string): Lookup {
   )
 }
 
-/** Through a connection of somebody else on this thread, who may open it anew. */
-export function lookupThrough(connection: () => Database.Database, close: () => void): Lookup {
+/**
+ * Finds rows by id, and whether a context has any, on the calling thread, through a connection of somebody else, who may open
+ * it anew. To begin a read costs as much as to look up an id, so the look-ups of one turn of the event loop, where there are
+ * more than one, share one view of the file.
+ */
+export function lookupThrough(connection: () => Database.Database, close: () => void) {
   let known: Prepared | undefined
   const current = (): Prepared => {
     const db = connection()
@@ -65,17 +56,18 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
     }
   }
   return {
-    find: (space, id) =>
+    find: (space: number, id: string): Row | undefined =>
       look(({ select }) => {
         const stored = select.get(space, id)
         return stored && fromStored(stored)
       }),
-    heading: (space, id) =>
+    heading: (space: number, id: string): Heading | undefined =>
       look(({ headings }) => {
         const stored = headings.get(space, id)
         return stored && headingFrom(stored)
       }),
-    rows: (space, seqs, maxBytes) =>
+    /** The rows with these seqs, up to those whose bodies have so many bytes together. */
+    rows: (space: number, seqs: readonly number[], maxBytes: number) =>
       look(({ bySeq }) => {
         const rows: Row[] = []
         let bytes = 0
@@ -89,8 +81,9 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
         }
         return rows
       }),
-    hasContext: (space, root) =>
+    hasContext: (space: number, root: string) =>
       look(({ contexts }) => contexts.get({ space, root, below: `${root}/`, end: `${root}0` }) === 1),
+    /** Lets the next look-up see what has been committed since. */
     refresh,
     close,
   }

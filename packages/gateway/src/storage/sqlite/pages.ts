@@ -14,13 +14,7 @@ export function pagesOf(db: Database.Database): (range: Range) => Packed {
     const statement = prepared.get(sql) ?? db.prepare<(string | number)[], StoredRow>(sql).raw()
     prepared.set(sql, statement)
     if (range.only === 'headings') {
-      return packHeadings(
-        statement
-          .all(...values)
-          .map(([seq, id, ts, from, kind, to, context, correlationId]) =>
-            fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]),
-          ),
-      )
+      return packHeadings(statement.all(...values).map(fieldsFrom))
     }
     const rows: Row[] = []
     let bytes = 0

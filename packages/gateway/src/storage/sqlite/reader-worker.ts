@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import type { Call, ReaderCalls, ReaderOptions } from './calls.js'
+import type { Call, ReaderCalls, WriterOptions } from './calls.js'
 import { checkpointOf } from './checkpoints.js'
 import { openForReading } from './files.js'
 import { pagesOf } from './pages.js'
@@ -8,7 +8,7 @@ import { portOfThread, reply } from './thread.js'
 const port = portOfThread()
 port.postMessage([reply(0, () => start(workerData))])
 
-function start({ path }: ReaderOptions): void {
+function start({ path }: Pick<WriterOptions, 'path'>): void {
   const db = openForReading(path)
   const read = pagesOf(db)
   const checkpoint = db.transaction((space: number) => checkpointOf(db, space))

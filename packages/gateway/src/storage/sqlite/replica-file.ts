@@ -1,5 +1,5 @@
 import type { Checkpoint, Row, Snapshot } from '../../ports/envelope-log.js'
-import type { Range, ReaderCalls, ReaderOptions } from './calls.js'
+import type { Range, ReaderCalls } from './calls.js'
 import { Channel } from './channel.js'
 import { asLogError } from './failure.js'
 import { type Lookup, lookupIn } from './lookup.js'
@@ -48,7 +48,7 @@ export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'hasConte
 
 /** Creates the file if it is missing. Rejects with a `LogError` like `sqliteStore`. */
 export async function openReplicaFile(path: string): Promise<ReplicaFile> {
-  const options: ReplicaOptions & ReaderOptions = { path }
+  const options: ReplicaOptions = { path }
   const writer = await Channel.open<ReplicaCalls>(new URL('./replica-worker.js', import.meta.url), options)
   let lookup: Lookup | undefined
   try {

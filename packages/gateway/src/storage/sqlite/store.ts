@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { LogStore } from '../../ports/envelope-log.js'
 import { logStore } from '../log-store.js'
-import type { ReaderCalls, ReaderOptions, WriterCalls, WriterOptions } from './calls.js'
+import type { ReaderCalls, WriterCalls, WriterOptions } from './calls.js'
 import { Channel } from './channel.js'
 import { asLogError } from './failure.js'
 import type { Durability } from './files.js'
@@ -32,7 +32,6 @@ async function startThreads(
   durability: Durability,
 ): Promise<Threads & { stop(): Promise<void> }> {
   const writing: WriterOptions = { path, durability }
-  const reading: ReaderOptions = { path }
   const writer = await Channel.open<WriterCalls>(new URL('./writer-worker.js', import.meta.url), writing)
   let lookup: Lookup | undefined
   let inlineWriter: InlineWriter | undefined
@@ -40,7 +39,7 @@ async function startThreads(
     inlineWriter =
       durability === 'process' ? new InlineWriter(path, () => writer.callAside('fold', [])) : undefined
     lookup = inlineWriter?.lookup ?? lookupIn(path)
-    const reader = Channel.start<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), reading)
+    const reader = Channel.start<ReaderCalls>(new URL('./reader-worker.js', import.meta.url), { path })
     const threads = { writer, inlineWriter, reader, lookup }
     return { ...threads, stop: () => stopThreads(threads) }
   } catch (error) {

@@ -10,86 +10,71 @@ import {
   Kind,
   type PresencePayload,
 } from '@meup/protocol'
-import type { Fold } from '../fold.js'
 import { revokedBy } from './revocation.js'
-import type { Trust, TrustSnapshot } from './trust.js'
+import type { Trust } from './trust.js'
 
 /** As it is logged: the gateway has added the hash, save where the operator's token is good already. */
 type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
 
-/** What the envelopes of a log make of who is trusted with what. Each finds gone what expired before it. */
-export class TrustFold implements Fold {
-  readonly #trust: Trust
-  /** By the kind of an envelope; others change nothing here. */
-  readonly #effects: ReadonlyMap<string, (envelope: Envelope) => void> = new Map([
-    [Kind.systemSpace, ({ payload }) => configure(payload, this.#trust)],
-    [Kind.systemPresence, ({ payload }) => presence(payload as PresencePayload, this.#trust)],
-    [Kind.capabilityGrant, (envelope) => this.#grant(envelope, envelope.payload as GrantPayload)],
-    [Kind.capabilityRevoke, (envelope) => this.#revoke(envelope)],
-    [Kind.capabilityGrantAck, (envelope) => this.#acknowledge(envelope)],
-    [Kind.spaceInvite, (envelope) => this.#invite(envelope, envelope.payload as LoggedInvite)],
-    [Kind.spaceKick, (envelope) => this.#kick(envelope, envelope.payload as KickPayload)],
-  ] satisfies [string, (envelope: Envelope) => void][])
+/** By the kind of an envelope; others change nothing here. */
+const effects: ReadonlyMap<string, (envelope: Envelope, trust: Trust) => void> = new Map([
+  [Kind.systemSpace, configure],
+  [Kind.systemPresence, presence],
+  [Kind.capabilityGrant, (envelope, trust) => give(envelope, envelope.payload as GrantPayload, trust)],
+  [Kind.capabilityRevoke, revoke],
+  [Kind.capabilityGrantAck, acknowledge],
+  [Kind.spaceInvite, invite],
+  [Kind.spaceKick, kick],
+] satisfies [string, (envelope: Envelope, trust: Trust) => void][])
 
-  constructor(trust: Trust) {
-    this.#trust = trust
-  }
+/** What an envelope of a log makes of who is trusted with what. It finds gone what expired before it. */
+export function applyToTrust(envelope: Envelope, trust: Trust): void {
+  if (trust.soonest !== Number.POSITIVE_INFINITY) trust.advance(Date.parse(envelope.ts))
+  const { revision } = trust
+  effects.get(envelope.kind)?.(envelope, trust)
+  if (trust.revision !== revision) trust.changedAt = envelope.seq ?? 0
+}
 
-  apply(envelope: Envelope): void {
-    const trust = this.#trust
-    if (trust.soonest !== Number.POSITIVE_INFINITY) trust.advance(Date.parse(envelope.ts))
-    const { revision } = trust
-    this.#effects.get(envelope.kind)?.(envelope)
-    if (trust.revision !== revision) trust.changedAt = envelope.seq ?? 0
-  }
+function give({ id, from: grantor }: Envelope, given: GrantPayload, trust: Trust): void {
+  const { recipient, capabilities, expiresAt } = given
+  trust.grant({ id, grantor, recipient, capabilities, ...until('expiresAt', expiresAt) })
+}
 
-  snapshot(): TrustSnapshot {
-    return this.#trust.snapshot()
-  }
+function revoke(revocation: Envelope, trust: Trust): void {
+  const revoked = revokedBy(revocation, trust)
+  trust.fall(({ id }) => revoked.has(id))
+}
 
-  restore(snapshot: Parameters<Trust['restore']>[0]): void {
-    this.#trust.restore(snapshot)
-  }
+/** Whoever declines a grant does not have it. */
+function acknowledge(answer: Envelope, trust: Trust): void {
+  if ((answer.payload as GrantAckPayload).status !== 'declined') return
+  const declined = correlations(answer)
+  trust.fall(({ id }) => declined.includes(id))
+}
 
-  #grant({ id, from: grantor }: Envelope, given: GrantPayload): void {
-    const { recipient, capabilities, expiresAt } = given
-    this.#trust.grant({ id, grantor, recipient, capabilities, ...until('expiresAt', expiresAt) })
+/**
+ * Lifts a kick. Whoever the operator has not configured begins anew, with this token and what the invitation gives:
+ * what others gave is not handed on to somebody whom only the inviter knows.
+ */
+function invite(envelope: Envelope, trust: Trust): void {
+  const { participantId, tokenSha256 = '', ...given } = envelope.payload as LoggedInvite
+  const { participants, invitations, kicks } = trust
+  kicks.lift(participantId)
+  if (!participants.isNamed(participantId)) {
+    participants.add(participantId)
+    trust.fall(({ recipient }) => recipient === participantId)
+    const end = until('expiresAt', given.expiresAt)
+    invitations.add({ participant: participantId, id: envelope.id, tokenSha256, isUsed: false, ...end })
   }
+  give(envelope, { ...given, recipient: participantId }, trust)
+}
 
-  #revoke(revocation: Envelope): void {
-    const revoked = revokedBy(revocation, this.#trust)
-    this.#trust.fall(({ id }) => revoked.has(id))
-  }
-
-  /** Whoever declines a grant does not have it. */
-  #acknowledge(answer: Envelope): void {
-    if ((answer.payload as GrantAckPayload).status !== 'declined') return
-    const declined = correlations(answer)
-    this.#trust.fall(({ id }) => declined.includes(id))
-  }
-
-  /**
-   * Lifts a kick. Whoever the operator has not configured begins anew, with this token and what the invitation gives:
-   * what others gave is not handed on to somebody whom only the inviter knows.
-   */
-  #invite(envelope: Envelope, { participantId, tokenSha256 = '', ...given }: LoggedInvite): void {
-    const { participants, invitations, kicks } = this.#trust
-    kicks.lift(participantId)
-    if (!participants.isNamed(participantId)) {
-      participants.add(participantId)
-      this.#trust.fall(({ recipient }) => recipient === participantId)
-      const end = until('expiresAt', given.expiresAt)
-      invitations.add({ participant: participantId, id: envelope.id, tokenSha256, isUsed: false, ...end })
-    }
-    this.#grant(envelope, { ...given, recipient: participantId })
-  }
-
-  #kick({ from: by, seq: at = 0 }: Envelope, { participantId, reason, untilTs }: KickPayload): void {
-    const { participants, kicks } = this.#trust
-    kicks.add(participantId, { by, at, ...(reason && { reason }), ...until('until', untilTs) })
-    kicks.forget((id) => participants.has(id))
-    this.#trust.changed()
-  }
+function kick({ from: by, seq: at = 0, payload }: Envelope, trust: Trust): void {
+  const { participantId, reason, untilTs } = payload as KickPayload
+  const { participants, kicks } = trust
+  kicks.add(participantId, { by, at, ...(reason && { reason }), ...until('until', untilTs) })
+  kicks.forget((id) => participants.has(id))
+  trust.changed()
 }
 
 /** A time of the wire as milliseconds since the epoch; nothing where there is none. */
@@ -103,16 +88,13 @@ interface Configuration {
   readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
-/** Takes what `system.space` records. */
-function configure(record: Readonly<Record<string, unknown>>, trust: Trust): void {
-  if (record.event === 'configured') settle(record as unknown as Configuration, trust)
-}
-
 /**
  * The configured participants are exactly those that the record names; whoever of them was invited is so no more.
  * Guests stay known while they are present, members of an issuer whatever the record names.
  */
-function settle({ participants: named, guest }: Configuration, trust: Trust): void {
+function configure({ payload }: Envelope, trust: Trust): void {
+  if (payload.event !== 'configured') return
+  const { participants: named, guest } = payload as unknown as Configuration
   const { participants, invitations, members } = trust
   const changed: string[] = []
   const gone: string[] = []
@@ -135,10 +117,9 @@ function settle({ participants: named, guest }: Configuration, trust: Trust): vo
 }
 
 /** Guests are known while they are there. Whoever comes or goes after its removal does not become known again. */
-function presence(
-  { event, participant: { id, capabilities = [] }, vouched }: PresencePayload,
-  trust: Trust,
-): void {
+function presence({ payload }: Envelope, trust: Trust): void {
+  const { event, participant, vouched } = payload as PresencePayload
+  const { id, capabilities = [] } = participant
   const { participants, invitations, kicks } = trust
   if (vouched !== undefined) recordMembership(id, vouched, trust)
   if (event === 'update') {

@@ -19,7 +19,7 @@ const never = Number.POSITIVE_INFINITY
 
 /**
  * Who belongs to the space, what each was given by whom, and who is kept out [MEUP-4]. Keeps it consistent: whoever is
- * not known has nothing, and what was given falls with what it rested on. `TrustFold` alone changes it, and time.
+ * not known has nothing, and what was given falls with what it rested on. `applyToTrust` alone changes it, and time.
  */
 export class Trust {
   readonly participants = new Participants()
@@ -114,10 +114,7 @@ export class Trust {
     }
   }
 
-  /** Before there were grants, a snapshot held the participants alone. */
-  restore(snapshot: TrustSnapshot | ParticipantsSnapshot): void {
-    const nothing = { grants: [], invitations: [], kicks: [], members: [], untold: [] }
-    const held: TrustSnapshot = 'known' in snapshot ? snapshot : { known: snapshot, ...nothing }
+  restore(held: TrustSnapshot): void {
     this.participants.restore(held.known)
     this.grants.restore(held.grants)
     for (const recipient of new Set(held.grants.map((grant) => grant.recipient))) this.#setGranted(recipient)

@@ -1,57 +1,39 @@
-import {
-  type Draft,
-  type Entry,
-  type EnvelopeLog,
-  type LogStore,
-  memoryStore,
-  observedStore,
-} from '@meup/gateway'
-import { createTestGateway, describeEnvelopeLog, dialInMemory, testToken } from '@meup/gateway/testing'
-import { describe, expect, test, vi } from 'vitest'
+import { type Draft, type Entry, type EnvelopeLog, type LogStore, memoryStore } from '@meup/gateway'
+import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
+import { expect, test, vi } from 'vitest'
 
 /** For machines that do much else. */
 const within = { timeout: 15_000 }
 
-describeEnvelopeLog(
-  'observed log',
-  async () => {
-    const spaces = new Map()
-    const stores: LogStore[] = []
-    const open = (): LogStore => {
-      const store = observedStore(memoryStore(spaces), async () => () => {})
-      stores.push(store)
-      return store
-    }
-    const close = () => Promise.all(stores.map((store) => store.close()))
-    const reopen = async () => {
-      await close()
-      return open()
-    }
-    return { store: open(), reopen, dispose: async () => void (await close()) }
-  },
-  { describe, test },
-)
-
-/** A gateway on a store that is observed, what its observer was told, and what a participant was. */
-async function observed(inner: LogStore = memoryStore()) {
+/** A gateway whose log is observed, what its observer was told, what a participant was, and both in their order. */
+async function observed(store: LogStore = memoryStore()) {
   const told: string[] = []
   const heard: string[] = []
+  const order: string[] = []
   const note = ({ seq, kind }: Pick<Entry, 'seq' | 'kind'>): string => `${seq} ${kind}`
-  const store = observedStore(inner, async (space, log) => {
-    told.push(`${space} from ${log.head}`)
-    return (entries) => told.push(...entries.map(note))
+  const gateway = await createTestGateway({
+    participants: { ana: ['*'] },
+    store,
+    observe: async (space, log) => {
+      told.push(`${space} from ${log.head}`)
+      return (entries) => {
+        told.push(...entries.map(note))
+        order.push(...entries.map((entry) => `observed ${note(entry)}`))
+      }
+    },
   })
-  const gateway = await createTestGateway({ participants: { ana: ['*'] }, store })
   const request = { space: 'test', token: testToken('ana') }
   const line = await dialInMemory(gateway, request, {
     message: (text) => {
       const envelope = JSON.parse(text) as Entry
-      if (envelope.seq !== undefined) heard.push(note(envelope))
+      if (envelope.seq === undefined) return
+      heard.push(note(envelope))
+      order.push(`delivered ${note(envelope)}`)
     },
     close: () => {},
   })
   const say = (id: string): void => line.send(JSON.stringify({ id, kind: 'chat', payload: { message: id } }))
-  return { gateway, told, heard, say }
+  return { gateway, told, heard, order, say }
 }
 
 test('an observer is told each envelope once, in order, and all of it before the store is closed', async () => {
@@ -72,22 +54,12 @@ test('an observer is told each envelope once, in order, and all of it before the
 })
 
 test('nobody waits for an observer: it is told after the delivery', async () => {
-  const order: string[] = []
-  const store = observedStore(memoryStore(), async () => () => order.push('observed'))
-  const log = await store.open('test')
-  const fields = {
-    seq: 1,
-    id: 'e1',
-    ts: '',
-    from: 'ana',
-    kind: 'chat',
-    body: new Uint8Array(),
-    content: new Uint8Array(),
-  }
-  await log.append([fields])
-  order.push('delivered')
-  await store.close()
-  expect(order).toEqual(['delivered', 'observed'])
+  const { gateway, heard, order, say } = await observed()
+  await vi.waitFor(() => expect(heard).toEqual(['3 system.presence']), within)
+  say('a')
+  await vi.waitFor(() => expect(order).toContain('observed 4 chat'), within)
+  expect(order.slice(-2)).toEqual(['delivered 4 chat', 'observed 4 chat'])
+  await gateway.close()
 })
 
 test('what a failed commit has stored all the same is told; what it has not, never', async () => {
