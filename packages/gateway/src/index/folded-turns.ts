@@ -8,7 +8,7 @@ import {
   type TurnRecord,
 } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import { mayRead, type Reader } from '../core/delivery/may-read.js'
+import { mayRead, type Reader } from '../core/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry } from '../ports/envelope-log.js'

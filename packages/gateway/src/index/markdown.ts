@@ -1,6 +1,6 @@
 import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import type { Reader } from '../core/delivery/may-read.js'
+import type { Reader } from '../core/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import { charactersOf, type FoldedTurns } from './folded-turns.js'

@@ -1,6 +1,6 @@
 import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import type { Reader } from '../core/delivery/may-read.js'
+import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
 import type { TurnView } from './said.js'

@@ -9,7 +9,7 @@ import {
 } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import { type Addressed, mayRead, type Reader } from '../core/delivery/may-read.js'
+import { type Addressed, mayRead, type Reader } from '../core/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry, Row } from '../ports/envelope-log.js'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { type Envelope, getMember, isDeeper, Kind, maxNesting, ParticipantId } from '@meup/protocol'
 import { isRefusal, type Refusal, refuse } from '../../core/admission/context.js'
-import { mayRead } from '../../core/delivery/may-read.js'
+import { mayRead } from '../../core/may-read.js'
 import type { Caller } from '../../host/gateway.js'
 import type { Entry } from '../../ports/envelope-log.js'
 
