@@ -34,12 +34,12 @@ describeEnvelopeLog(
 
 /** A gateway on a store that is observed, what its observer was told, and what a participant was. */
 async function observed(inner: LogStore = memoryStore()) {
-  const told: string[] = []
+  const received: string[] = []
   const heard: string[] = []
   const note = ({ seq, kind }: Pick<Entry, 'seq' | 'kind'>): string => `${seq} ${kind}`
   const store = observedStore(inner, async (space, log) => {
-    told.push(`${space} from ${log.head}`)
-    return (entries) => told.push(...entries.map(note))
+    received.push(`${space} from ${log.head}`)
+    return (entries) => received.push(...entries.map(note))
   })
   const gateway = await createTestGateway({ participants: { ana: ['*'] }, store })
   const request = { space: 'test', token: testToken('ana') }
@@ -51,15 +51,15 @@ async function observed(inner: LogStore = memoryStore()) {
     close: () => {},
   })
   const say = (id: string): void => line.send(JSON.stringify({ id, kind: 'chat', payload: { message: id } }))
-  return { gateway, told, heard, say }
+  return { gateway, received, heard, say }
 }
 
 test('an observer is told each envelope once, in order, and all of it before the store is closed', async () => {
-  const { gateway, told, heard, say } = await observed()
+  const { gateway, received, heard, say } = await observed()
   for (const id of ['a', 'b', 'c']) say(id)
   await vi.waitFor(() => expect(heard).toHaveLength(4), within)
   await gateway.close()
-  expect(told).toEqual([
+  expect(received).toEqual([
     'test from 0',
     '1 system.space',
     '2 system.space',
@@ -106,7 +106,7 @@ test('what a failed commit has stored all the same is told; what it has not, nev
     },
     close: () => disk.close(),
   }
-  const { gateway, told, heard, say } = await observed(failing)
+  const { gateway, received, heard, say } = await observed(failing)
   await vi.waitFor(() => expect(heard).toEqual(['3 system.presence']), within)
   faults.push('after')
   say('stored')
@@ -122,5 +122,5 @@ test('what a failed commit has stored all the same is told; what it has not, nev
   )
   await gateway.close()
   expect(faults).toEqual([])
-  expect(told.filter((each) => each.endsWith('chat'))).toEqual(['4 chat', '5 chat'])
+  expect(received.filter((each) => each.endsWith('chat'))).toEqual(['4 chat', '5 chat'])
 })

@@ -149,8 +149,8 @@ export const clampReadable = (text: string, maxLength: number): string =>
 /** Cuts a text to so many characters (UTF-16), the last of them `…`. No character and no mark is cut in half. */
 export function clamp(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
-  const most = Math.max(0, maxLength - ellipsis.length)
-  const cut = text.slice(0, most).replace(splitPair, '')
+  const maximum = Math.max(0, maxLength - ellipsis.length)
+  const cut = text.slice(0, maximum).replace(splitPair, '')
   const bracket = cut.lastIndexOf('[')
   mark.lastIndex = Math.max(0, bracket)
   const isCutMark = mark.test(text) && mark.lastIndex > cut.length

@@ -286,11 +286,11 @@ export class Space {
   follow(rows: readonly Row[]): void {
     const fresh = rows.filter(({ seq }) => seq > this.delivered)
     if (this.#broken || fresh.length === 0) return
-    if (fresh[0]?.seq === this.delivered + 1) this.#take(fresh)
+    if (fresh[0]?.seq === this.delivered + 1) this.#receive(fresh)
     else this.takeUp()
   }
 
-  #take(rows: readonly Row[]): void {
+  #receive(rows: readonly Row[]): void {
     for (const row of rows) this.#fold(envelopeOf(row), row.body)
     this.#followTime(rows.at(-1))
     this.#deliver(rows)
@@ -333,7 +333,7 @@ export class Space {
     const lost = `the log ends at ${this.log.head}, but ${this.delivered} has been acknowledged; restore it from a copy`
     if (this.log.head < this.delivered) throw new Error(lost)
     while (this.delivered < this.log.head)
-      this.#take(await this.log.read({ after: this.delivered, limit: 1000 }))
+      this.#receive(await this.log.read({ after: this.delivered, limit: 1000 }))
     this.#admitted = this.delivered
   }
 }

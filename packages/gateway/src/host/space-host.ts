@@ -139,7 +139,7 @@ export class SpaceHost {
     const { after = delivered, isLost = false } = this.#startOf(resume)
     session.position = after
     if (isLost) feed.lost({ epoch: log.epoch, from: after + 1, to: delivered })
-    this.#eventStreams.serve(session, isLost ? undefined : resume.told)
+    this.#eventStreams.serve(session, isLost ? undefined : resume.received)
     return session
   }
 

@@ -45,12 +45,12 @@ const unnoticed = 1000
 class ObservedLog implements EnvelopeLog {
   readonly #log: EnvelopeLog
   readonly #observer: LogObserver
-  #told: number
+  #notified: number
 
   constructor(log: EnvelopeLog, observer: LogObserver) {
     this.#log = log
     this.#observer = observer
-    this.#told = log.head
+    this.#notified = log.head
   }
 
   get epoch(): string {
@@ -79,12 +79,12 @@ class ObservedLog implements EnvelopeLog {
 
   async append(batch: readonly Draft[]): Promise<void> {
     await this.#log.append(batch)
-    this.#tell(batch)
+    this.#notify(batch)
   }
 
   async recover(): Promise<void> {
     await this.#log.recover()
-    this.#tell(await this.#log.read({ after: this.#told, limit: unnoticed }))
+    this.#notify(await this.#log.read({ after: this.#notified, limit: unnoticed }))
   }
 
   read(query: Query): Promise<Row[]> {
@@ -120,8 +120,8 @@ class ObservedLog implements EnvelopeLog {
   }
 
   /** In a later turn of the event loop: the space delivers in this one. */
-  #tell(entries: readonly Entry[]): void {
-    this.#told = entries.at(-1)?.seq ?? this.#told
+  #notify(entries: readonly Entry[]): void {
+    this.#notified = entries.at(-1)?.seq ?? this.#notified
     if (entries.length > 0) setImmediate(this.#observer, entries)
   }
 }

@@ -53,7 +53,7 @@ export function jwtAuthenticator(
   { clock = systemClock, logger = silent }: { readonly clock?: Clock; readonly logger?: Logger } = {},
 ): JwtAuthenticator {
   let current = settings && verifierOf(settings, clock)
-  const tell = teller(clock, logger)
+  const warn = teller(clock, logger)
   return {
     get settings() {
       return current?.settings
@@ -66,7 +66,7 @@ export function jwtAuthenticator(
         const isCurrent = (): boolean => current === verifier
         return isCurrent() ? { ...identity, isCurrent } : undefined
       } catch (error) {
-        tell(space, error)
+        warn(space, error)
         return undefined
       }
     },
@@ -117,13 +117,13 @@ function isJwt(token: string): boolean {
 
 /** Tells the operator why a token was refused, and nothing of what it holds. */
 function teller(clock: Clock, logger: Logger): (space: string, error: unknown) => void {
-  const told = new Map<string, number>()
+  const quietUntil = new Map<string, number>()
   return (space, error) => {
     const { message, cause } = error instanceof Error ? error : new Error(String(error))
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message
-    if (clock.now() < (told.get(reason) ?? 0)) return
-    if (told.size >= maxReasons) told.clear()
-    told.set(reason, clock.now() + quietMs)
+    if (clock.now() < (quietUntil.get(reason) ?? 0)) return
+    if (quietUntil.size >= maxReasons) quietUntil.clear()
+    quietUntil.set(reason, clock.now() + quietMs)
     logger.warn({ space, reason }, 'a token was refused')
   }
 }

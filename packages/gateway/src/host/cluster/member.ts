@@ -123,7 +123,7 @@ export class Member implements RemoteSequencer, SpaceListener {
   /** Of what the gateway before had admitted, the log has what it has. */
   #refuseLost(): void {
     const { log } = this.#host.space
-    for (const { id, writtenId, kind, sender } of this.#forwarded.take()) {
+    for (const { id, writtenId, kind, sender } of this.#forwarded.drain()) {
       if (log.heading(id) === undefined) this.#refuse(sender, { id: writtenId, kind })
     }
   }
@@ -285,7 +285,7 @@ class ForwardedFrames {
   }
 
   /** What is left of it. */
-  take(): ForwardedFrame[] {
+  drain(): ForwardedFrame[] {
     const left = [...this.#frames.values()]
     this.#frames.clear()
     return left
