@@ -11,7 +11,7 @@ import { stagesOf } from './report/stages.js'
 
 /** `pnpm run profile [case] [options]`: where the gateway spends its time, with a file for a browser's developer tools. */
 const folder = fileURLToPath(new URL('profiles/', import.meta.url))
-const most = 25
+const maximum = 25
 
 const { cases, options, help } = readCommandLine(process.argv.slice(2))
 const [shape = 'fanout'] = cases
@@ -40,7 +40,7 @@ for (const { thread, profile } of profiles) {
         columns: ['', 'of its time'],
         figures: undefined,
       },
-      rows: topOf(times, by, most).map(({ name, part }) => [name, `${decimals(part * 100, 1)} %`]),
+      rows: topOf(times, by, maximum).map(({ name, part }) => [name, `${decimals(part * 100, 1)} %`]),
     })
   }
   console.log(`written to ${relative(process.cwd(), file)}`)

@@ -19,14 +19,14 @@ const written = [
   ),
 ]
 /** What every participant of the space files in examples and docs holds. */
-const holdings = written.flatMap(({ path, text }) =>
+const grants = written.flatMap(({ path, text }) =>
   Object.entries((parse(text) as SpaceFile | null)?.participants ?? {}).map(
     ([id, { capabilities = [] }]) => ({ path, id, capabilities }),
   ),
 )
 
 describe('what docs and examples let people give', () => {
-  const held = holdings.filter(({ capabilities }) => capabilities.length > 0)
+  const held = grants.filter(({ capabilities }) => capabilities.length > 0)
 
   test.each(held)('$path: all that $id holds, by whoever holds it or everything', ({ capabilities }) => {
     expect(covers(capabilities, capabilities)).toBe(true)
@@ -60,7 +60,7 @@ describe('what docs and examples let people give', () => {
   ])('%s: by %s, %s', (page, granter, words, given) => {
     expect(read(page)).toContain(words)
     const folder = page.replace(/\/src\/.*$/, '/space.yaml')
-    const lists = holdings.filter(({ path, id }) => path === folder && id === granter)
+    const lists = grants.filter(({ path, id }) => path === folder && id === granter)
     expect(lists.length).toBeGreaterThan(0)
     for (const { capabilities } of lists) expect(covers(capabilities, [given])).toBe(true)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findCycle, importsOf, modulePath, resolveRelative, splitSpecifier } from './support/imports.js'
+import { importsOf, resolveRelative } from './support/imports.js'
 import { scan } from './support/source.js'
 
 describe('scan', () => {
@@ -64,24 +64,6 @@ describe('importsOf', () => {
   })
 })
 
-test('a specifier is a package and a subpath', () => {
-  expect(splitSpecifier('@meup/gateway/testing')).toEqual({ name: '@meup/gateway', subpath: './testing' })
-  expect(splitSpecifier('hono')).toEqual({ name: 'hono', subpath: '.' })
-})
-
 test('a relative specifier is resolved to the module it names', () => {
   expect(resolveRelative('packages/a/src/b/c.ts', '../d.js')).toBe('packages/a/src/d')
-  expect(modulePath('packages/a/src/d.tsx')).toBe('packages/a/src/d')
-})
-
-test('a cycle is found and shown', () => {
-  const graph = new Map([
-    ['a', ['b', 'elsewhere']],
-    ['b', ['c']],
-    ['c', ['d', 'b']],
-    ['d', []],
-  ])
-  expect(findCycle(graph)).toEqual(['b', 'c', 'b'])
-  graph.set('c', ['d'])
-  expect(findCycle(graph)).toBeUndefined()
 })

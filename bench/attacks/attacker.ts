@@ -28,7 +28,7 @@ export interface Attacker {
 const backMs = 5
 /** Milliseconds after which a reader that reads nothing comes again. */
 const silentMs = 10_000
-const nothing = { least: Number.POSITIVE_INFINITY, most: 0 }
+const nothing = { least: Number.POSITIVE_INFINITY, maximum: 0 }
 
 function attackerOn(port: number, epoch: string): Attacker {
   const forEach = (count: number, once: () => Promise<unknown>): Promise<unknown> =>

@@ -14,6 +14,7 @@ import { slopes } from './slopes.js'
 import { soak } from './soak.js'
 import { stages } from './stages.js'
 import { thoughts } from './thoughts.js'
+import { way } from './way.js'
 
 export interface BenchCase {
   readonly about: string
@@ -33,6 +34,7 @@ export const cases: Readonly<Record<string, BenchCase>> = {
   latency: { about: '500 messages a second to 50 receivers', usual: true, run: latency },
   publish: { about: 'accepted, logged, acknowledged, with no receiver', usual: true, run: publish },
   stages: { about: 'what a message costs, by stage', usual: true, run: stages },
+  way: { about: 'the files that one chat passes in the gateway', usual: false, run: way },
   append: { about: 'the log alone, by durability', usual: true, run: append },
   resume: { about: '200 readers that come back at once', usual: true, run: resume },
   idle: { about: 'memory of 2,000 idle connections', usual: true, run: idle },

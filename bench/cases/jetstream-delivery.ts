@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Nats } from '../../test/support/nats.js'
 import { Crowd } from '../load/crowd.js'
-import type { Line } from '../load/line.js'
+import type { Connection } from '../load/line.js'
 import type { Options } from '../load/options.js'
 import { pace } from '../load/pace.js'
 import { openSeats } from '../load/seats.js'
@@ -76,8 +76,8 @@ export async function deliveredAlike(nats: Nats, sentTo: Role, options: Options)
 /** Receivers at the gateway that the sender is not connected to; each has another name than those at the other one. */
 async function openDistant(gateway: Running, count: number) {
   const names = Array.from({ length: count }, (_, i) => receiverName(count + i))
-  const lines = await openSeats(gateway, names, { least: size, most: size + slack })
-  const heard = new Set<Line>()
+  const lines = await openSeats(gateway, names, { least: size, maximum: size + slack })
+  const heard = new Set<Connection>()
   for (const line of lines) {
     line.reader.watch = (bytes, from, to) => {
       if (bytes.subarray(from, to).includes(mark)) heard.add(line)
@@ -88,7 +88,11 @@ async function openDistant(gateway: Running, count: number) {
   return { lines, settle }
 }
 
-async function measure(crowd: Crowd, distant: readonly Line[], ms: number): Promise<[Quantiles, Quantiles]> {
+async function measure(
+  crowd: Crowd,
+  distant: readonly Connection[],
+  ms: number,
+): Promise<[Quantiles, Quantiles]> {
   const [sender] = crowd.senders
   if (sender === undefined) throw new Error('nobody sends')
   const sentAt = new Map<number, number>()
@@ -112,7 +116,7 @@ interface Watched {
   readonly hash: Hash
 }
 
-function watched(lines: readonly Line[], sentAt: ReadonlyMap<number, number>): Watched[] {
+function watched(lines: readonly Connection[], sentAt: ReadonlyMap<number, number>): Watched[] {
   return lines.map(({ reader }) => {
     const [took, hash]: [number[], Hash] = [[], createHash('sha256')]
     reader.watch = (bytes, from, to) => {

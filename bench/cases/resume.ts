@@ -1,5 +1,5 @@
 import { Crowd } from '../load/crowd.js'
-import { type Line, openLine } from '../load/line.js'
+import { type Connection, openLine } from '../load/line.js'
 import type { Options } from '../load/options.js'
 import { checkOrder, until } from '../load/waiting.js'
 import { chosen, type Running } from '../peers/contenders.js'
@@ -82,7 +82,7 @@ async function storm(server: Running, readers: number, first: number): Promise<S
       const line = await openLine(
         server,
         { ...seat, query },
-        { least: size - 60, most: size + 60 },
+        { least: size - 60, maximum: size + 60 },
         (reader) => checkOrder(reader, seat.participant, heard[i] ?? []),
       )
       welcomed = performance.now() - begin
@@ -98,7 +98,7 @@ async function storm(server: Running, readers: number, first: number): Promise<S
 }
 
 /** Where to resume: what the first reader's welcome said, so that all miss the same. */
-function placeIn({ greeting }: Line): string {
+function placeIn({ greeting }: Connection): string {
   const { payload } = JSON.parse(greeting) as { payload: { space: { head: number; epoch: string } } }
   return `?after=${payload.space.head}&epoch=${payload.space.epoch}`
 }

@@ -2,7 +2,7 @@ import { Kind } from '@meup/protocol'
 import type { Running } from '../peers/contenders.js'
 import { receiverName, senderName } from '../peers/space.js'
 import { meup } from './dialects.js'
-import type { Line } from './line.js'
+import type { Connection } from './line.js'
 import type { Expected } from './message-reader.js'
 import { openSeats } from './seats.js'
 import { Sender } from './sender.js'
@@ -23,20 +23,20 @@ export interface CrowdOptions {
 }
 
 /** Around a message, what a server adds: `seq`, and what Socket.IO wraps it in. */
-const slack = { least: 0, most: 20 }
+const slack = { least: 0, maximum: 20 }
 
 /** Senders and receivers that are connected to one server. */
 export class Crowd {
   readonly server: Running
   readonly senders: readonly Sender[]
-  readonly receivers: readonly Line[]
+  readonly receivers: readonly Connection[]
   readonly options: CrowdOptions
   readonly failed: Promise<never>
 
   private constructor(
     server: Running,
     senders: readonly Sender[],
-    receivers: readonly Line[],
+    receivers: readonly Connection[],
     options: CrowdOptions,
   ) {
     this.server = server
@@ -47,7 +47,7 @@ export class Crowd {
     this.failed.catch(() => {})
   }
 
-  get #lines(): Line[] {
+  get #lines(): Connection[] {
     return [...this.receivers, ...this.senders.map(({ line }) => line)]
   }
 
@@ -55,7 +55,7 @@ export class Crowd {
   static async gather(server: Running, options: CrowdOptions): Promise<Crowd> {
     const { receivers: count, senders: many, size, thoughts = false, verify = false, first = 0 } = options
     // Nothing is counted before everybody is there.
-    const expected: Expected = { least: Number.POSITIVE_INFINITY, most: 0 }
+    const expected: Expected = { least: Number.POSITIVE_INFINITY, maximum: 0 }
     const names = [...fill(many, senderName), ...fill(count, receiverName)]
     const lines = await openSeats(server, names, expected)
     const senders = lines.slice(0, many).map((line, index) => {
@@ -74,7 +74,7 @@ export class Crowd {
         senders.map(({ sent }) => sent),
       )
     }
-    for (const sender of senders) sender.recognise(many)
+    for (const sender of senders) sender.watchOwn(many)
     return crowd
   }
 
@@ -85,8 +85,8 @@ export class Crowd {
   async #settle(expected: Expected): Promise<void> {
     const { size } = this.options
     expected.least = size - slack.least
-    expected.most = size + slack.most
-    const heard = new Map<Line, number>()
+    expected.maximum = size + slack.maximum
+    const heard = new Map<Connection, number>()
     const lines = this.#lines
     for (const line of lines) {
       line.reader.watch = (bytes, from, to) => {
@@ -121,7 +121,7 @@ export class Crowd {
   async drain(): Promise<void> {
     this.keep(0)
     const sent = this.senders.reduce((sum, sender) => sum + sender.sent - sender.first - 1, 0)
-    const isThere = ({ reader }: Line): boolean => reader.frames >= sent
+    const isThere = ({ reader }: Connection): boolean => reader.frames >= sent
     await this.within(until(() => this.#lines.every(isThere)))
     const sizes = new Set(
       this.receivers.map(({ reader: { frames, bytes } }) => `${frames} with ${bytes} bytes`),
@@ -145,7 +145,7 @@ const fill = (count: number, name: (i: number) => string): string[] =>
   Array.from({ length: count }, (_, i) => name(i))
 
 /** Opens the run that all thoughts of a sender belong to. */
-function begin({ socket, wrapping }: Line, id: string): void {
+function begin({ socket, wrapping }: Connection, id: string): void {
   const text = Buffer.from(
     JSON.stringify({ id, kind: Kind.reasoningStart, payload: { message: 'Looking.' } }),
   )

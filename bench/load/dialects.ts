@@ -1,7 +1,7 @@
 import type { Wrapping } from './template.js'
 
 /** Whom a connection is for. */
-export interface Seat {
+export interface Account {
   readonly participant: string
   readonly token?: string
   /** Added to the address, such as `?after=0&epoch=…`. */
@@ -16,8 +16,8 @@ interface Reply {
 
 /** How one talks to a server of some kind over WebSocket. */
 export interface Dialect {
-  path(seat: Seat): string
-  headers(seat: Seat): Readonly<Record<string, string>>
+  path(seat: Account): string
+  headers(seat: Account): Readonly<Record<string, string>>
   /** Whether the connection is ready as soon as it is upgraded. */
   readonly readyAtOnce: boolean
   /** Throws where the frame says that something failed. */

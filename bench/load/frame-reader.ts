@@ -15,13 +15,13 @@ export class FrameReader extends MessageReader {
     while (at < end) {
       const size = frameSize(chunk, at, end)
       if (at + size > end) break
-      this.#take(chunk, at, size)
+      this.#readFrame(chunk, at, size)
       at += size
     }
     if (at < end) this.#hold(chunk, at, end)
   }
 
-  #take(bytes: Buffer, at: number, size: number): void {
+  #readFrame(bytes: Buffer, at: number, size: number): void {
     const payload = size - headerSize(bytes, at)
     const from = at + size - payload
     if (bytes[at] === textFrame && this.isExpected(payload)) this.count(bytes, from, at + size)
@@ -39,7 +39,7 @@ export class FrameReader extends MessageReader {
       if (frameSize(this.#held, 0, this.#heldLength) !== this.#heldLength) continue
       const size = this.#heldLength
       this.#heldLength = 0
-      this.#take(this.#held, 0, size)
+      this.#readFrame(this.#held, 0, size)
       return at
     }
     return at

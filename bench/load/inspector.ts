@@ -31,13 +31,8 @@ const interval = 200
 export const inspectable = ['--inspect=127.0.0.1:0', '--inspect-publish-uid=stderr']
 
 /** Profiles all threads of a server while the work is done. `said` is what it wrote to its standard error. */
-export async function profiled(said: readonly string[], work: () => Promise<void>): Promise<ThreadProfile[]> {
-  const addressIn = (): string | undefined => /ws:\/\/\S+/.exec(said.join('\n'))?.[0]
-  await until(() => addressIn() !== undefined, 'the server says where it can be looked into')
-  const socket = new WebSocket(addressIn() ?? '', { perMessageDeflate: false, maxPayload: 2 ** 30 })
-  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
-  try {
-    const threads = await threadsOf(socket)
+export function profiled(said: readonly string[], work: () => Promise<void>): Promise<ThreadProfile[]> {
+  return inspected(said, async (threads) => {
     for (const [, call] of threads) {
       await call('Profiler.enable')
       await call('Profiler.setSamplingInterval', { interval })
@@ -50,6 +45,45 @@ export async function profiled(said: readonly string[], work: () => Promise<void
       profiles.push({ thread, profile })
     }
     return profiles
+  })
+}
+
+/** How often V8 has called each function of a script since it was asked last. */
+export interface ScriptCalls {
+  readonly url: string
+  readonly functions: readonly {
+    readonly functionName: string
+    readonly ranges: readonly { readonly count: number }[]
+  }[]
+}
+
+/** What all threads of a server call while the work is done. */
+export function called(said: readonly string[], work: () => Promise<void>): Promise<ScriptCalls[]> {
+  return inspected(said, async (threads) => {
+    for (const [, call] of threads) {
+      await call('Profiler.enable')
+      await call('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+      await call('Profiler.takePreciseCoverage')
+    }
+    await work()
+    const scripts: ScriptCalls[] = []
+    for (const [, call] of threads) {
+      scripts.push(...((await call('Profiler.takePreciseCoverage')) as { result: ScriptCalls[] }).result)
+    }
+    return scripts
+  })
+}
+
+async function inspected<Result>(
+  said: readonly string[],
+  inspect: (threads: [string, Call][]) => Promise<Result>,
+): Promise<Result> {
+  const addressIn = (): string | undefined => /ws:\/\/\S+/.exec(said.join('\n'))?.[0]
+  await until(() => addressIn() !== undefined, 'the server says where it can be looked into')
+  const socket = new WebSocket(addressIn() ?? '', { perMessageDeflate: false, maxPayload: 2 ** 30 })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  try {
+    return await inspect(await threadsOf(socket))
   } finally {
     socket.close()
   }

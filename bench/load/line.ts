@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net'
-import { type Dialect, maskedHeader, type Seat, wrappingOf } from './dialects.js'
+import { type Account, type Dialect, maskedHeader, wrappingOf } from './dialects.js'
 import { FrameReader } from './frame-reader.js'
 import type { Expected } from './message-reader.js'
 import { NatsReader } from './nats-reader.js'
 import type { Wrapping } from './template.js'
 
 /** One connection of the load. */
-export interface Line {
-  readonly seat: Seat
+export interface Connection {
+  readonly seat: Account
   readonly socket: Socket
   readonly reader: FrameReader | NatsReader
   readonly wrapping: Wrapping
@@ -42,10 +42,10 @@ const opcodes = { text: 1, close: 8, ping: 9, pong: 10 }
 /** Opens a connection; resolves once the server has said that it is ready. `prepare` gets its reader before it reads. */
 export function openLine(
   target: Target,
-  seat: Seat,
+  seat: Account,
   expected: Expected,
-  prepare: (reader: Line['reader']) => void = () => {},
-): Promise<Line> {
+  prepare: (reader: Connection['reader']) => void = () => {},
+): Promise<Connection> {
   return new Promise((resolve, reject) => {
     let fail: (error: unknown) => void = reject
     const failed = new Promise<never>((_, refuse) => {
@@ -82,7 +82,7 @@ export function openLine(
       noDelay: true,
       onread: { buffer: shared, callback: (size, bytes) => read(size, bytes as Buffer) },
     })
-    const line: Line = {
+    const line: Connection = {
       ...{ seat, socket, reader, wrapping, failed, greeting: '', onRead: undefined, onText: undefined },
       close: () => {
         isClosing = true
@@ -102,7 +102,7 @@ export function openLine(
 
 interface Opening {
   readonly dialect: Dialect | 'nats'
-  readonly seat: Seat
+  readonly seat: Account
   readonly expected: Expected
   ready(greeting?: string): void
   send(bytes: Buffer): unknown

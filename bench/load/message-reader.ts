@@ -4,7 +4,7 @@ export type OnFrame = (bytes: Buffer, from: number, to: number, opcode: number) 
 /** Payload bytes of the messages that are counted; every other one is handed on. */
 export interface Expected {
   least: number
-  most: number
+  maximum: number
 }
 
 /** Counts the messages that come from a socket, and looks at nothing of them but their length. */
@@ -27,7 +27,7 @@ export abstract class MessageReader {
 
   /** Whether one with so much payload is counted. */
   protected isExpected(payload: number): boolean {
-    return payload >= this.#expected.least && payload <= this.#expected.most
+    return payload >= this.#expected.least && payload <= this.#expected.maximum
   }
 
   protected count(bytes: Buffer, from: number, to: number): void {

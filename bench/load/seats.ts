@@ -1,19 +1,19 @@
 import type { Running } from '../peers/contenders.js'
-import { type Line, openLine } from './line.js'
+import { type Connection, openLine } from './line.js'
 import type { Expected } from './message-reader.js'
 
 /** How many connections are opened at a time: fewer than may wait at the door of a gateway. */
 const together = 16
 /** Nothing is counted. */
-const nothing: Expected = { least: Number.POSITIVE_INFINITY, most: 0 }
+const nothing: Expected = { least: Number.POSITIVE_INFINITY, maximum: 0 }
 
 /** Opens a connection for each name, in their order. */
 export async function openSeats(
   server: Running,
   names: readonly string[],
   expected: Expected = nothing,
-): Promise<Line[]> {
-  const lines: Line[] = []
+): Promise<Connection[]> {
+  const lines: Connection[] = []
   for (let at = 0; at < names.length; at += together) {
     const some = names.slice(at, at + together)
     const opened = some.map((participant) =>

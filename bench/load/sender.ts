@@ -1,4 +1,4 @@
-import type { Line } from './line.js'
+import type { Connection } from './line.js'
 import { mark, type Template } from './template.js'
 
 const digit = 48
@@ -9,7 +9,7 @@ const digit = 48
  */
 export class Sender {
   readonly index: number
-  readonly line: Line
+  readonly line: Connection
   template: Template
   /** The number of its first message. */
   readonly first: number
@@ -19,7 +19,7 @@ export class Sender {
   echoed: number
   #window = 0
 
-  constructor(index: number, line: Line, template: Template, first = 0) {
+  constructor(index: number, line: Connection, template: Template, first = 0) {
     this.index = index
     this.line = line
     this.template = template
@@ -50,7 +50,7 @@ export class Sender {
   }
 
   /** Looks at each message that comes for the own ones. Among the only sender's messages there are no others. */
-  recognise(senders: number): void {
+  watchOwn(senders: number): void {
     const { reader } = this.line
     if (senders === 1) {
       let counted = reader.frames

@@ -1,16 +1,16 @@
-import type { Line } from './line.js'
+import type { Connection } from './line.js'
 import { placeOfSender } from './sender.js'
 import { numberAt, numberBehindSender } from './template.js'
 
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Resolves once it is so. What makes it so comes over sockets, between two looks. */
 export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
-  const end = performance.now() + patienceMs
+  const end = performance.now() + timeoutMs
   while (!isSo()) {
-    if (performance.now() > end) throw new Error(`it did not come to this in ${patienceMs} ms: ${what}`)
+    if (performance.now() > end) throw new Error(`it did not come to this in ${timeoutMs} ms: ${what}`)
     await pause(1)
   }
 }
@@ -19,7 +19,7 @@ export async function until(isSo: () => boolean, what = isSo.toString()): Promis
  * Fails with the first message that is not the next one of its sender; `next` has their numbers, by sender, and goes on with
  * what comes.
  */
-export function checkOrder(reader: Line['reader'], reads: string, next: number[]): void {
+export function checkOrder(reader: Connection['reader'], reads: string, next: number[]): void {
   reader.watch = (bytes, from, to) => {
     const place = placeOfSender(bytes, from, to)
     const sender = (bytes[place] ?? 0) - 48

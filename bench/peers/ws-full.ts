@@ -69,7 +69,7 @@ const sockets = new Set<Socket>()
 let waiting: Accepted[] = []
 let seq = 0
 
-function take(client: WebSocket, participant: Participant, data: Buffer): void {
+function onMessage(client: WebSocket, participant: Participant, data: Buffer): void {
   const now = Date.now()
   const envelope = parse(data)
   const refusal = envelope === undefined ? 'invalid_envelope' : refuse(envelope, participant, now)
@@ -122,7 +122,7 @@ server.on('connection', (client, request) => {
   }
   sockets.add(request.socket)
   client.on('close', () => sockets.delete(request.socket))
-  client.on('message', (data) => take(client, participant, data as Buffer))
+  client.on('message', (data) => onMessage(client, participant, data as Buffer))
 })
 server.once('listening', () => {
   console.log(JSON.stringify({ port: (server.address() as AddressInfo).port }))

@@ -3,7 +3,7 @@ import type { CellFigures } from '../cases/measure.js'
 const [left, top, right] = [120, 60, 40]
 const [barHeight, groupGap, width] = [12, 14, 900]
 /** Ratios at the ends of the axis. */
-const [least, most] = [0.1, 200]
+const [least, maximum] = [0.1, 200]
 const colours: Readonly<Record<string, string>> = {
   a: '#9aa0a6',
   b: '#5f6368',
@@ -16,7 +16,7 @@ const colours: Readonly<Record<string, string>> = {
 }
 
 const xOf = (ratio: number): number => {
-  const part = Math.log(Math.max(ratio, least) / least) / Math.log(most / least)
+  const part = Math.log(Math.max(ratio, least) / least) / Math.log(maximum / least)
   return left + part * (width - left - right)
 }
 

@@ -38,7 +38,7 @@ export interface SelfTime {
 }
 
 /** Where most of the time is spent, by function or by file. */
-export function topOf({ self, busy }: Times, by: 'function' | 'file', most: number): SelfTime[] {
+export function topOf({ self, busy }: Times, by: 'function' | 'file', maximum: number): SelfTime[] {
   const sums = new Map<string, number>()
   for (const [{ callFrame }, time] of self) {
     const { functionName, url, lineNumber } = callFrame
@@ -49,7 +49,7 @@ export function topOf({ self, busy }: Times, by: 'function' | 'file', most: numb
   }
   return [...sums]
     .sort(([, one], [, other]) => other - one)
-    .slice(0, most)
+    .slice(0, maximum)
     .map(([name, time]) => ({ name, part: time / busy }))
 }
 

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { builtInRules } from '@meup/safety'
 
-const most = 16 * 1024
-const fill = (unit: string, size = most): string => unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
+const maximum = 16 * 1024
+const fill = (unit: string, size = maximum): string =>
+  unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
 
 const thought =
   'The change is small, and the test report decides: 212 tests pass and one fails, in the module that reads tokens. ' +
@@ -45,7 +46,7 @@ export const worstTexts: Texts = [
   ['16 KB of them, in full width', wide(densestText)],
   [
     '16 KB of them, with characters that are not seen',
-    densestText.replace(/.{400}/g, '$&\u200b').slice(0, most),
+    densestText.replace(/.{400}/g, '$&\u200b').slice(0, maximum),
   ],
   ['16 KB of secrets in lines', fill(secrets.join('\n'))],
   ['16 KB of secrets that are cut', fill(secrets.map((text) => text.slice(0, text.length * 0.8)).join(' '))],

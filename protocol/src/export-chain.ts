@@ -29,7 +29,7 @@ export async function* readExport(
     line++
     const record = readExportLine(bytes)
     if (record === undefined) return { ok: false, line, problem: 'no gateway has written this line' }
-    const problem = await chain.take(record)
+    const problem = await chain.add(record)
     if (problem !== undefined) return { ok: false, line, problem }
     yield record
   }
@@ -98,7 +98,7 @@ export class ExportChain {
       : `its end is missing, after seq ${this.#last}`
   }
 
-  async take(record: ExportRecord): Promise<string | undefined> {
+  async add(record: ExportRecord): Promise<string | undefined> {
     if (this.verdict !== undefined) return 'this comes after the end'
     if ('first' in record) return this.#begin(record)
     if (this.#epoch === undefined) return 'the beginning is missing'

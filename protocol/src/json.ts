@@ -59,12 +59,12 @@ export function readObject(bytes: Uint8Array, meter?: WorkMeter): JsonObject | s
  */
 export function readElements(
   bytes: Uint8Array,
-  most = Number.POSITIVE_INFINITY,
+  maximum = Number.POSITIVE_INFINITY,
 ): readonly Uint8Array[] | string {
-  const scanned = scan(bytes, maxNesting + 1, most) // Each element may nest as deep as it may alone.
+  const scanned = scan(bytes, maxNesting + 1, maximum) // Each element may nest as deep as it may alone.
   if (typeof scanned === 'string') return scanned
   const elements = scanned.members.map(({ valueStart, valueEnd }) => bytes.subarray(valueStart, valueEnd))
-  if (elements.length > most) return elements
+  if (elements.length > maximum) return elements
   try {
     if (!Array.isArray(JSON.parse(decoder.decode(bytes)))) return 'not a JSON array'
   } catch (error) {
@@ -147,7 +147,7 @@ interface Scanned {
 function scan(
   bytes: Uint8Array,
   deepest: number,
-  most = Number.POSITIVE_INFINITY,
+  maximum = Number.POSITIVE_INFINITY,
   notes = true,
 ): Scanned | string {
   const { length } = bytes
@@ -184,7 +184,7 @@ function scan(
       valueStart = -1
     } else if (byte === comma && depth === 1) {
       if (notes && valueStart !== -1) addMember(members, bytes, keyStart, keyEnd, valueStart, at)
-      if (members.length > most) return { keys, containers, members }
+      if (members.length > maximum) return { keys, containers, members }
       valueStart = isArray ? at + 1 : -1
     }
   }

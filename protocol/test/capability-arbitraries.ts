@@ -146,7 +146,7 @@ function matchingWritten({ kind, to, context, payload }: Written): fc.Arbitrary<
   })
 }
 
-/** Capabilities that are often narrower than the given one, and now and then wider. */
+/** Capabilities that are often narrower than the given one, and sometimes wider. */
 export function variantOf(given: Capability): fc.Arbitrary<Capability> {
   const written = writtenOut(given).map(variantOfWritten)
   if (typeof given === 'string' || 'kind' in given) return fc.oneof(...written)

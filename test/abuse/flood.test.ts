@@ -83,10 +83,10 @@ test.for<[what: string, frame: Sent | string]>([
     return { accepted, refused }
   }
   const alone = await play(false)
-  const beside = await play(true)
+  const attacked = await play(true)
   expect(alone.accepted).toBe(senders.length * rounds)
-  expect(beside.accepted / alone.accepted).toBeGreaterThanOrEqual(0.95)
-  expect(beside.refused.length).toBeGreaterThanOrEqual((perRound - 1) * rounds)
+  expect(attacked.accepted / alone.accepted).toBeGreaterThanOrEqual(0.95)
+  expect(attacked.refused.length).toBeGreaterThanOrEqual((perRound - 1) * rounds)
 
   clock.advance(1000)
   await say(viewer)
@@ -98,15 +98,15 @@ test.for<[what: string, frame: Sent | string]>([
     .filter(ofKind('system.decision'))
     .map(({ payload }) => payload as DecisionPayload)
   const seconds = (rounds * roundMs) / 1000
-  for (const code of new Set(beside.refused)) {
+  for (const code of new Set(attacked.refused)) {
     const those = records.filter(({ reasonCode }) => reasonCode === code)
     const isDecision = code !== 'invalid_json'
     const total = those.reduce((sum, { count }) => sum + count, 0)
     expect([code, total]).toEqual([
       code,
-      isDecision ? beside.refused.filter((each) => each === code).length : 0,
+      isDecision ? attacked.refused.filter((each) => each === code).length : 0,
     ])
     expect(those.length).toBeLessThanOrEqual(2 * (seconds + 1))
   }
-  expect(beside.refused).toContain('rate_limited')
+  expect(attacked.refused).toContain('rate_limited')
 })

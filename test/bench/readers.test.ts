@@ -30,7 +30,7 @@ const steps = [1, 2, 3, 7, 125, 300, 4096, 1_000_000]
 
 test.for(steps)('frames are counted in pieces of %i bytes', (step) => {
   const [others, watched]: [string[], string[]] = [[], []]
-  const reader = new FrameReader({ least: 100, most: 70_000 }, (bytes, from, to, opcode) => {
+  const reader = new FrameReader({ least: 100, maximum: 70_000 }, (bytes, from, to, opcode) => {
     others.push(`${opcode} ${bytes.toString('utf8', from, to)}`)
   })
   reader.watch = (bytes, from, to) => watched.push(bytes.toString('utf8', from, to))
@@ -49,7 +49,7 @@ test.for(steps)('frames are counted in pieces of %i bytes', (step) => {
 
 test.for(steps)('messages of NATS are counted in pieces of %i bytes', (step) => {
   const [others, watched]: [string[], string[]] = [[], []]
-  const reader = new NatsReader({ least: 3, most: 10 }, (bytes, from, to) => {
+  const reader = new NatsReader({ least: 3, maximum: 10 }, (bytes, from, to) => {
     others.push(bytes.toString('utf8', from, to))
   })
   reader.watch = (bytes, from, to) => watched.push(bytes.toString('utf8', from, to))
@@ -70,7 +70,7 @@ test.for(steps)('messages of NATS are counted in pieces of %i bytes', (step) => 
 test('a message out of order is noticed, and so is one that is missing', () => {
   const message = (number: number): Buffer => frameOf(`{"id":"s0-${String(number).padStart(9, '0')}"}`)
   const reading = (...numbers: number[]): (() => void) => {
-    const reader = new FrameReader({ least: 1, most: 100 }, () => {})
+    const reader = new FrameReader({ least: 1, maximum: 100 }, () => {})
     checkOrder(reader, 'r0', [4])
     return () => feed(reader, Buffer.concat(numbers.map(message)), 10)
   }

@@ -18,7 +18,7 @@ import { vectors } from '../../protocol/test/vectors.js'
 const passedOver = new Set(['system.decision', 'system.presence', 'system.space'])
 
 /** One connection of a session, and how far its frames have been compared. */
-interface Seat {
+interface Peer {
   readonly client: Client
   next: number
   highest: number
@@ -27,7 +27,7 @@ interface Seat {
 /** Plays the steps of a session with a gateway, over sockets. */
 class Player {
   readonly #space: Running
-  readonly #seats = new Map<string, Seat>()
+  readonly #seats = new Map<string, Peer>()
   readonly #bindings: Bindings = new Map()
 
   constructor(space: Running) {
@@ -49,7 +49,7 @@ class Player {
     }
   }
 
-  #seat(on: string): Seat {
+  #seat(on: string): Peer {
     const seat = this.#seats.get(on)
     if (seat === undefined) throw new Error(`${on} was not opened`)
     return seat
@@ -92,7 +92,7 @@ class Player {
   }
 
   /** The next frame that counts: of what happens besides, the first that fits. */
-  async #frame(seat: Seat, receive: NonNullable<Step['receive']>): Promise<Envelope> {
+  async #frame(seat: Peer, receive: NonNullable<Step['receive']>): Promise<Envelope> {
     for (;;) {
       await expect.poll(() => seat.client.frames.length, { interval: 1 }).toBeGreaterThan(seat.next)
       const frame = seat.client.frames[seat.next++]
@@ -116,8 +116,8 @@ test.for(vectors('sessions'))('$title', async ({ input, expect: steps }) => {
 
 describe('the session that the specification tells', () => {
   const spec = readFileSync(new URL('../../protocol/SPEC.md', import.meta.url), 'utf8')
-  const told = spec.slice(spec.indexOf('## A session'), spec.indexOf('## States'))
-  const frames = [...told.matchAll(/^```json (\w+) → (\w+)\n([\s\S]*?)^```$/gm)].map(
+  const received = spec.slice(spec.indexOf('## A session'), spec.indexOf('## States'))
+  const frames = [...received.matchAll(/^```json (\w+) → (\w+)\n([\s\S]*?)^```$/gm)].map(
     ([, from = '', to = '', text = '']) => ({ from, to, frame: JSON.parse(text) as Envelope }),
   )
   const capabilities = { ana: ['chat', 'mcp.request'], calc: ['mcp.response'] }

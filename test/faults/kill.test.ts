@@ -26,7 +26,7 @@ participants:
   reader: { kind: agent, capabilities: [] }
 `
 
-/** A reader whose line breaks now and then; what it has seen must not show it. */
+/** A reader whose line breaks at times; what it has seen must not show it. */
 async function unsteadyReader(url: string, token: string) {
   let line: Transport | undefined
   const dial: Dial = async (request, events) => {

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { jetstreamStore } from '@meup/jetstream'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIdsIn } from '../support/chain.js'
-import { insist, seat, startSharing, tokenOf, wireOf } from '../support/cluster.js'
+import { retry, seat, startSharing, tokenOf, wireOf } from '../support/cluster.js'
 import { type Nats, natsServer, startNats } from '../support/nats.js'
 import { times } from '../support/soak.js'
 import { needing } from '../verifies.js'
@@ -92,14 +92,14 @@ for (const [what, end] of [
         const [ana, reader] = await Promise.all([seat(other.url, 'ana'), wireOf(other.url, 'reader')])
         // Whoever is connected to a stopped gateway has said something that it has not read, or not passed on.
         const bob = what === 'killed' ? undefined : await seat(leader.url, 'bob')
-        const sending: ReturnType<typeof insist>[] = []
-        const stopped: ReturnType<typeof insist>[] = []
+        const sending: ReturnType<typeof retry>[] = []
+        const stopped: ReturnType<typeof retry>[] = []
         const load = async (): Promise<void> => {
           for (let burst = 0; burst < 60; burst++) {
             for (let i = 0; i < 5; i++) {
               const envelope = { id: `m${sent++}`, kind: 'chat', payload: { message: 'x'.repeat(300) } }
-              sending.push(insist(ana, envelope))
-              if (bob) stopped.push(insist(bob, { ...envelope, id: `b${envelope.id}` }))
+              sending.push(retry(ana, envelope))
+              if (bob) stopped.push(retry(bob, { ...envelope, id: `b${envelope.id}` }))
             }
             await pause(10)
           }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { jetstreamStore } from '@meup/jetstream'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIdsIn } from '../support/chain.js'
-import { insist, seat, startSharing, wireOf } from '../support/cluster.js'
+import { retry, seat, startSharing, wireOf } from '../support/cluster.js'
 import { natsServer, startNats } from '../support/nats.js'
 import { times } from '../support/soak.js'
 import { needing } from '../verifies.js'
@@ -28,14 +28,14 @@ test(
     const gateways = [await startSharing(nats.servers, 3), await startSharing(nats.servers, 3)] as const
     const wires = await Promise.all(gateways.map(({ url }) => wireOf(url, 'reader')))
     const senders = await Promise.all([seat(gateways[0].url, 'ana'), seat(gateways[1].url, 'bob')])
-    const accepted: ReturnType<typeof insist>[] = []
+    const accepted: ReturnType<typeof retry>[] = []
     const load = async (round: number): Promise<void> => {
       const end = performance.now() + loadMs
       for (let i = 0; performance.now() < end; i++) {
         senders.forEach((sender, which) => {
           for (let n = 0; n < burst; n++) {
             const envelope = { id: `m${round}-${which}-${i}-${n}`, kind: 'chat', payload: { message: 'on' } }
-            accepted.push(insist(sender, envelope))
+            accepted.push(retry(sender, envelope))
           }
         })
         await pause(gap)

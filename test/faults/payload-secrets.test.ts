@@ -1,7 +1,14 @@
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { meup, spawnMeup } from '../support/cli.js'
-import { type Draft, freshId, inBatches, type Line, running, timeout } from '../support/guarded-gateway.js'
+import {
+  type Connection,
+  type Draft,
+  freshId,
+  inBatches,
+  running,
+  timeout,
+} from '../support/guarded-gateway.js'
 import { finderOf } from '../support/needles.js'
 import { disguises, needlesIn, type Sample, samples } from '../support/secrets.js'
 import { isSoak } from '../support/soak.js'
@@ -73,7 +80,10 @@ function plantsOf({ text: said, secrets }: Sample, turn: number) {
 }
 
 /** Each says its part in order: what answers something comes after it. */
-async function tellAll(said: readonly Said[], lines: Readonly<Record<'ana' | 'ben', Line>>): Promise<void> {
+async function tellAll(
+  said: readonly Said[],
+  lines: Readonly<Record<'ana' | 'ben', Connection>>,
+): Promise<void> {
   for (const [from, draft] of said) await lines[from].say([draft])
 }
 
@@ -113,8 +123,8 @@ verifies(
     }
     joined.process.kill('SIGKILL')
     await stop()
-    const told = (await stream).split('\n\n').filter((event) => !event.startsWith('event: envelope'))
-    everything.events = told.join('\n\n')
+    const received = (await stream).split('\n\n').filter((event) => !event.startsWith('event: envelope'))
+    everything.events = received.join('\n\n')
     everything.logs = gateway.said.stdout + gateway.said.stderr
     const tables = tablesOf(join(folder, 'data/space.db'))
     for (const [name, rows] of tables)

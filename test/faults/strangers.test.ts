@@ -43,7 +43,7 @@ test(`${strangers} connections without a token: who has one is served all along,
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
   })
-  let [arrived, most] = [0, 0]
+  let [arrived, maximum] = [0, 0]
   for (let count = 0; count < strangers; count += together) {
     const opened = Array.from({ length: together }, (_, number) => {
       const socket = connect({ port, host: '127.0.0.1', localAddress: theirs })
@@ -65,10 +65,10 @@ test(`${strangers} connections without a token: who has one is served all along,
     const latecomer = await enterAs(folder, 'reader', gateway.url)
     await latecomer.space.close()
     await Promise.all(opened)
-    most = Math.max(most, heldBy(gateway.process.pid))
+    maximum = Math.max(maximum, heldBy(gateway.process.pid))
   }
   expect(arrived).toBe(strangers)
-  expect(most - before).toBeLessThan(mostBytes + 64 * 1024 * 1024)
+  expect(maximum - before).toBeLessThan(mostBytes + 64 * 1024 * 1024)
   // None of them stays, whatever it does; those who have a token do.
   await expect.poll(() => sockets.size, { timeout: 60_000 }).toBeLessThanOrEqual(32)
   accepted.push(await ana.space.chat('after'))

@@ -112,7 +112,7 @@ export const admission: readonly Mutant[] = [
     function: 'leave',
     replace: 'if (isSlow) waiting.slow--',
     by: '',
-    tests: ['packages/gateway/test/doorstep.test.ts'],
+    tests: ['packages/gateway/test/pending-connections.test.ts'],
   },
   // A secret that the end of a tool's name cuts in two is not recognised, and logged.
   {

@@ -66,8 +66,8 @@ verifies(
     expect([plan, ...rest]).toEqual(steps)
     expect(refusal).toMatch(/^eve job {2}waiting_approval: Policy capability_violation: .+ \(policy: \S+\)$/)
 
-    const { steps: told } = (await (await space.get('audit')).json()) as { steps: object[] }
-    expect(told.toReversed()).toMatchObject([
+    const { steps: received } = (await (await space.get('audit')).json()) as { steps: object[] }
+    expect(received.toReversed()).toMatchObject([
       { thread_id: 'demo/ana', turn_number: 1, step_number: 0, phase: 'plan' },
       { turn_number: 1, step_number: 1, content: 'read -> two tests fail', linked_tool_call: 'c1' },
       { turn_number: 1, step_number: 2, phase: 'thinking' },

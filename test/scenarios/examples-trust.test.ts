@@ -229,8 +229,13 @@ describe('a supervised agent', () => {
     const folder = copyOf('supervised-agent')
     const program = start(folder)
     await program.saying('Ctrl+C stops it.')
-    const told = ['join', 'proposals ls', 'proposals reject <id> --reason', 'proposals approve <id> --always']
-    for (const command of [...told, 'caps ls clerk', 'caps revoke <grant>'])
+    const received = [
+      'join',
+      'proposals ls',
+      'proposals reject <id> --reason',
+      'proposals approve <id> --always',
+    ]
+    for (const command of [...received, 'caps ls clerk', 'caps revoke <grant>'])
       expect(program.said.stdout).toContain(`pnpm meup -C examples/supervised-agent ${command}`)
     expect(await runToEnd(folder, '--once')).toMatchObject({
       code: 1,

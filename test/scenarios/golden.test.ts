@@ -3,8 +3,6 @@ import { createGateway, type Served, serve, sqliteStore, tokenAuthenticator } fr
 import { FakeClock, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { meup, spawnMeup, temporaryFolder } from '../support/cli.js'
-import { tell } from '../support/story.js'
-import { cast, ending, shownLater } from '../support/story-lines.js'
 import {
   type Asker,
   allViews,
@@ -15,7 +13,9 @@ import {
   settled,
   textOf,
   withoutEvents,
-} from '../support/told-views.js'
+} from '../support/shown-views.js'
+import { notify } from '../support/story.js'
+import { cast, ending, shownLater } from '../support/story-lines.js'
 
 const space = 'story'
 const participants = Object.keys(cast)
@@ -85,7 +85,7 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   for (const stream of streams) await stream.reached(head)
   // Whoever waits for turns waits by the clock that the story moves on.
   const caughtUp = () => textOf(asker(live.url, 'reader'), 'audit?limit=1')
-  const last = await tell({ url: live.url, space, tokenOf: testToken }, clock, undefined, caughtUp)
+  const last = await notify({ url: live.url, space, tokenOf: testToken }, clock, undefined, caughtUp)
   const happened = await Promise.all(streams.map((stream) => stream.through(last)))
   const atOnce = await viewsOf(live.url, last)
   for (const [index, id] of all.entries()) {
@@ -101,7 +101,7 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   expect(await viewsOf(restarted.url, last)).toEqual(atOnce)
 
   // Nobody gets all of the log to play it again while a run in it is hidden.
-  const end = await tell({ url: restarted.url, space, tokenOf: testToken }, later, ending)
+  const end = await notify({ url: restarted.url, space, tokenOf: testToken }, later, ending)
   const inTheEnd = await viewsOf(restarted.url, end)
   const file = join(folder, 'story.jsonl')
   await meup(['audit', 'export', '-o', file], { env: environmentOf(asker(restarted.url, 'reader')) })
@@ -130,7 +130,7 @@ test('where calls are for their addressees alone, they are in nobody else’s tu
 }, async () => {
   const clock = new FakeClock()
   const { url } = await open(join(temporaryFolder({}), 'live.db'), clock, 'addressees')
-  const last = await tell({ url, space, tokenOf: testToken }, clock)
+  const last = await notify({ url, space, tokenOf: testToken }, clock)
   for (const id of ['reader', 'passerby', 'files']) {
     await compare(within(`addressees/${id}`, await httpViews(asker(url, id), last)))
   }

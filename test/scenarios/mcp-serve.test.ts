@@ -110,12 +110,12 @@ describe.each(ways)('a client: %s', (way) => {
     expect((listed as { tools: { name: string }[] }).tools.map(({ name }) => name)).toEqual([
       ...['price', 'buy', 'slow', 'fail', 'odd', 'sly', 'never'],
     ])
-    const told: unknown[] = []
+    const received: unknown[] = []
     const slow = { participant: 'shop', tool: 'slow', why: 'to see' }
     const release = space.hold()
     const done = await client.call('call_tool', slow, {
       onprogress(progress) {
-        told.push(progress)
+        received.push(progress)
         release()
       },
     })
@@ -124,7 +124,7 @@ describe.each(ways)('a client: %s', (way) => {
       structuredContent: { done: true },
       _meta: { by: 'shop' },
     })
-    expect(told).toEqual([{ progress: 1, total: 2, message: 'half of it' }])
+    expect(received).toEqual([{ progress: 1, total: 2, message: 'half of it' }])
     const failed = await client.call('call_tool', { participant: 'shop', tool: 'fail' })
     expect(failed).toMatchObject({ isError: true, content: [{ type: 'text', text: 'sold out' }] })
 

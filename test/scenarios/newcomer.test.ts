@@ -116,10 +116,10 @@ test('nothing is written over, and what is wrong is said', { timeout }, async ()
 
   const { code, stdout } = await run('new folder', '--json', '--person', 'null', '--agent', '007')
   expect(code).toBe(0)
-  const told = JSON.parse(stdout) as { commands: string[]; files: string[]; person: string }
-  expect(told).toMatchObject({ space: 'new-folder', person: 'null', agent: '007' })
-  expect(told.commands).toEqual(["cd 'new folder'", 'npx meup up', 'npx meup join'])
-  for (const file of told.files) expect(statSync(join(cwd, 'new folder', file)).isFile()).toBe(true)
+  const received = JSON.parse(stdout) as { commands: string[]; files: string[]; person: string }
+  expect(received).toMatchObject({ space: 'new-folder', person: 'null', agent: '007' })
+  expect(received.commands).toEqual(["cd 'new folder'", 'npx meup up', 'npx meup join'])
+  for (const file of received.files) expect(statSync(join(cwd, 'new folder', file)).isFile()).toBe(true)
   const validated = await meup(['space', 'validate'], { cwd: join(cwd, 'new folder') })
   expect(validated.code).toBe(0)
   expect(await run('new folder')).toMatchObject({ code: 2 })

@@ -5,7 +5,7 @@ import { createTestGateway, FakeClock, testToken } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { meup, temporaryFolder } from '../support/cli.js'
-import { tell } from '../support/story.js'
+import { notify } from '../support/story.js'
 import { cast } from '../support/story-lines.js'
 import { verifies } from '../verifies.js'
 
@@ -17,7 +17,7 @@ verifies(
     const gateway = await createTestGateway({ participants: cast, clock })
     const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
     onTestFinished(close)
-    await tell({ url, space: 'test', tokenOf: testToken }, clock)
+    await notify({ url, space: 'test', tokenOf: testToken }, clock)
     const run = async (...args: string[]): Promise<string> => {
       const env = { MEUP_URL: url, MEUP_SPACE: 'test', MEUP_TOKEN: testToken('ana') }
       const { code, stdout, stderr } = await meup(args, { env })

@@ -59,9 +59,9 @@ test('validate tells every mistake with its place', async () => {
   const cwd = temporaryFolder({
     'space.yaml': config.replace('kind: human', 'kind: humane').concat('more: 1\n'),
   })
-  const told = await meup(['space', 'validate'], { cwd })
-  expect(told).toMatchObject({ code: 2, stderr: '' })
-  expect(told.stdout.trimEnd().split('\n')).toEqual([
+  const received = await meup(['space', 'validate'], { cwd })
+  expect(received).toMatchObject({ code: 2, stderr: '' })
+  expect(received.stdout.trimEnd().split('\n')).toEqual([
     expect.stringMatching(/^space\.yaml:6:16 participants\.ana\.kind: /),
     expect.stringMatching(/^space\.yaml:8:1 more: /),
   ])
@@ -238,8 +238,8 @@ test('every command explains itself', async () => {
     expect.arrayContaining(['up', 'token rotate', 'space validate', 'doctor', 'completion', 'watch']),
   )
   for (const { path, about } of commands) expect(about, path).toMatch(/^[a-z].{15,}/)
-  const told = [['--help'], ['token', '--help'], ['token', 'rotate', '--help']]
-  for (const help of await Promise.all(told.map((args) => meup(args)))) {
+  const received = [['--help'], ['token', '--help'], ['token', 'rotate', '--help']]
+  for (const help of await Promise.all(received.map((args) => meup(args)))) {
     expect(help).toMatchObject({ code: 0, stderr: '' })
     expect(help.stdout).toMatch(/^Usage: meup .*\n\n[A-Za-z].{15,}/)
   }

@@ -95,8 +95,8 @@ test(
     await page.evaluate(`globalThis.told = []; globalThis.since = performance.now()
       new MutationObserver(() => told.push(document.querySelector('.unseen[aria-live=polite]').textContent))
         .observe(document.querySelector('.unseen[aria-live=polite]'), { childList: true, characterData: true, subtree: true })`)
-    const told = () => page.evaluate<string[]>('told')
-    for (let round = 0; (await told()).length < 3; round++) {
+    const received = () => page.evaluate<string[]>('told')
+    for (let round = 0; (await received()).length < 3; round++) {
       await using run = await planner.reason(`Round ${round}`)
       await run.thought('a secret thought')
       await run.conclude(`Round ${round} is over`)

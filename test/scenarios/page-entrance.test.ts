@@ -217,8 +217,8 @@ test('at a terminal it opens the browser, and tells other users of the machine n
   expect(said).toContain('your browser opens it')
   const [link = ''] = /http:\S+/.exec(said) ?? []
   const file = join(cwd, '.meup/open.html')
-  const told = (): string => readFileSync(join(programs, 'told'), 'utf8').trim()
-  await expect.poll(told).toBe(pathToFileURL(file).href)
+  const received = (): string => readFileSync(join(programs, 'told'), 'utf8').trim()
+  await expect.poll(received).toBe(pathToFileURL(file).href)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(link).toMatch(new RegExp(`^${url}/#/open/[\\w-]{43}$`))
   expect(readFileSync(file, 'utf8')).toContain(`url=${link}"`)

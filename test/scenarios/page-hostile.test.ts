@@ -102,9 +102,9 @@ async function say(url: string, lines: readonly (readonly [from: string, draft: 
       const headers = { authorization: `Bearer ${testToken(from)}`, 'content-type': 'application/json' }
       const body = JSON.stringify(mine.map(([, draft]) => draft))
       const response = await fetch(`${url}/spaces/demo/envelopes`, { method: 'POST', headers, body })
-      const told = (await response.json()) as { failedIndex?: number }
-      taken += response.ok ? mine.length : (told.failedIndex ?? 0)
-      mine.splice(0, response.ok ? mine.length : (told.failedIndex ?? 0) + 1)
+      const received = (await response.json()) as { failedIndex?: number }
+      taken += response.ok ? mine.length : (received.failedIndex ?? 0)
+      mine.splice(0, response.ok ? mine.length : (received.failedIndex ?? 0) + 1)
     }
   }
   return taken

@@ -91,8 +91,8 @@ verifies(
       .toEqual([
         `Fold what planner thinks: Thinking Analyzing deployment 70 % sure ↩ #${seq} msg-390 Hide for all Interrupt`,
       ])
-    const told = `[...document.querySelectorAll('.chip.reference')].map(({ title }) => title)`
-    expect(await page.evaluate(told)).toEqual(['msg-390: not an envelope that is loaded here'])
+    const received = `[...document.querySelectorAll('.chip.reference')].map(({ title }) => title)`
+    expect(await page.evaluate(received)).toEqual(['msg-390: not an envelope that is loaded here'])
     await page.click('.chip.link', `↩ #${seq}`)
     await page.shows(`#${seq} chat`)
     await planner.send({ kind: 'reasoning.start', payload: { message: 'No idea yet' } })

@@ -10,12 +10,12 @@ import { inTmux } from '../support/tmux.js'
 
 const place = join(repositoryRoot, 'docs/pictures')
 /** Bytes. */
-const most: Readonly<Record<string, number>> = { png: 150_000, svg: 200_000 }
+const maximum: Readonly<Record<string, number>> = { png: 150_000, svg: 200_000 }
 
 const kindOf = (file: string): string => file.split('.').at(-1) ?? ''
 const picturesIn = (folder: string): string[] =>
   readdirSync(folder)
-    .filter((file) => kindOf(file) in most)
+    .filter((file) => kindOf(file) in maximum)
     .sort()
 
 /** The pages for people, from the root of the repository. */
@@ -50,7 +50,7 @@ test('the pages show pictures that are there, and all that were drawn, each of w
 const fits =
   (file: string) =>
   (bytes: number): boolean =>
-    bytes > 1000 && bytes < (most[kindOf(file)] ?? 0)
+    bytes > 1000 && bytes < (maximum[kindOf(file)] ?? 0)
 
 /** `pnpm picture` has them drawn where the pages show them, others just see whether they still can be. */
 const draw = (chromium: string) =>

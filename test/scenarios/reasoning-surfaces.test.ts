@@ -121,10 +121,10 @@ for (const storage of ['{ kind: memory }', '{ kind: sqlite, path: space.db }']) 
       ])
 
       const events = await firstEvents(await get('events?after=0'), 2)
-      const told = decisions.map(({ parameters: _, ...decision }) => decision)
+      const received = decisions.map(({ parameters: _, ...decision }) => decision)
       expect(events).toMatchObject([
-        { type: 'reasoning_update', turn_number: 1, tool_decisions: told.slice(0, 1) },
-        { type: 'reasoning_update', narrative: 'I look in memory first.', tool_decisions: told },
+        { type: 'reasoning_update', turn_number: 1, tool_decisions: received.slice(0, 1) },
+        { type: 'reasoning_update', narrative: 'I look in memory first.', tool_decisions: received },
       ])
 
       const typed = (...args: string[]) => meup(['reasoning', ...args, '--thread', 'bot'], { cwd })

@@ -100,7 +100,8 @@ describe('a tool server elsewhere', () => {
     const { stdout } = await meup(['watch', '--from', '1', '--no-follow', '--json'], { cwd: folder })
     expect(stdout).toContain('"tools"')
     expect(running.stderr).toContain('"tools"')
-    for (const told of [stdout, running.stderr]) expect(told).not.toMatch(/very-secret-token|address-secret/)
+    for (const received of [stdout, running.stderr])
+      expect(received).not.toMatch(/very-secret-token|address-secret/)
   })
 
   test('that hangs when it is tried again does not keep the space from ending', async () => {

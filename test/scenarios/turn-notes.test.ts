@@ -12,9 +12,9 @@ import { fileNotes, reviewNotes } from '../support/notes/deploy-review.js'
 import { newsroomNotes } from '../support/notes/newsroom.js'
 import { firstMissing, lengthOf, type Note, type Notes } from '../support/notes/notes.js'
 import { hiddenThoughts, storyNotes } from '../support/notes/story.js'
-import { tell } from '../support/story.js'
+import { textOf } from '../support/shown-views.js'
+import { notify } from '../support/story.js'
 import { cast, story } from '../support/story-lines.js'
-import { textOf } from '../support/told-views.js'
 
 /** Gives the Markdown that a reader gets, of one turn or of all that an agent has done. */
 type Export = (agent: string, turn?: string) => Promise<string>
@@ -39,20 +39,20 @@ function troubleIn(markdown: string, notes: readonly Note[]): object | undefined
 async function troublesIn(read: Export, all: Notes): Promise<Record<string, object>> {
   const troubles: Record<string, object> = {}
   for (const [name, notes] of Object.entries(all)) {
-    const trouble = troubleIn(await exportOf(read, name), notes)
-    if (trouble !== undefined) troubles[name] = trouble
+    const problem = troubleIn(await exportOf(read, name), notes)
+    if (problem !== undefined) troubles[name] = problem
   }
   return troubles
 }
 
 /** Plays a story to its end, and then for as long as it takes until those who have left are given up. */
-async function play(participants: typeof cast, steps: typeof story, patienceMs = 0) {
+async function play(participants: typeof cast, steps: typeof story, timeoutMs = 0) {
   const clock = new FakeClock()
   const gateway = await createTestGateway({ participants, clock })
   const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0 })
   onTestFinished(close)
-  await tell({ url, space: 'test', tokenOf: testToken }, clock, steps)
-  clock.advance(patienceMs)
+  await notify({ url, space: 'test', tokenOf: testToken }, clock, steps)
+  clock.advance(timeoutMs)
   const get = (reader: string, query = '') =>
     textOf({ url, space: 'test', token: testToken(reader) }, `audit/export?format=markdown${query}`)
   const exportFor =

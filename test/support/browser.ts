@@ -11,7 +11,7 @@ export interface Browser {
   /** Asks something of the browser itself. */
   readonly ask: Call
   /** Listens to what it tells. Gives what ends that. */
-  listen(told: (method: string, params: Readonly<Record<string, unknown>>) => void): () => void
+  listen(received: (method: string, params: Readonly<Record<string, unknown>>) => void): () => void
   /** What went wrong in its pages: errors, and what their policies have refused. */
   readonly problems: readonly string[]
   close(): Promise<void>
@@ -29,9 +29,9 @@ export async function openBrowser(chromium: string, profile: string): Promise<Br
   return {
     problems: pipe.problems,
     ask: (method, params = {}) => pipe.call(method, params),
-    listen(told) {
-      pipe.listeners.add(told)
-      return () => pipe.listeners.delete(told)
+    listen(received) {
+      pipe.listeners.add(received)
+      return () => pipe.listeners.delete(received)
     },
     async openTab() {
       const { targetId } = await pipe.call<{ targetId: string }>('Target.createTarget', {

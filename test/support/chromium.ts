@@ -26,12 +26,12 @@ export interface Page {
 
 /** A page with one script, which tells its result by a POST to `/result`. */
 export async function servePage(script: (origin: string) => Promise<string>): Promise<Page> {
-  let tell = (_result: string): void => {}
+  let notify = (_result: string): void => {}
   const result = new Promise<string>((resolve) => {
-    tell = resolve
+    notify = resolve
   })
   const server = createServer(async (request: IncomingMessage, response) => {
-    if (request.url === '/result') tell(await text(request))
+    if (request.url === '/result') notify(await text(request))
     const isScript = request.url === '/script.js'
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
     response.setHeader('content-security-policy', policy)

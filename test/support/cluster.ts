@@ -51,7 +51,7 @@ export async function wireOf(url: string, id: string, dial: Dial = dialWs) {
 }
 
 /** Sends an envelope again and again until it is in the log. */
-export async function insist(space: SpaceClient, envelope: { id: string; kind: string; payload: object }) {
+export async function retry(space: SpaceClient, envelope: { id: string; kind: string; payload: object }) {
   for (;;) {
     try {
       return await space.send(envelope)

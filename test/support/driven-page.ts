@@ -40,12 +40,12 @@ export async function drivePage(chromium: string): Promise<DrivenPage> {
 function driven(call: Call, problems: readonly string[]): DrivenPage {
   const evaluate = async <Value>(expression: string): Promise<Value> => {
     const asked = { expression, awaitPromise: true, returnByValue: true }
-    const told = await call<{ result: { value: Value }; exceptionDetails?: object }>(
+    const received = await call<{ result: { value: Value }; exceptionDetails?: object }>(
       'Runtime.evaluate',
       asked,
     )
-    if (told.exceptionDetails !== undefined) throw new Error(JSON.stringify(told.exceptionDetails))
-    return told.result.value
+    if (received.exceptionDetails !== undefined) throw new Error(JSON.stringify(received.exceptionDetails))
+    return received.result.value
   }
   const text = (): Promise<string> => evaluate('document.body?.innerText ?? ""')
   const find = (

@@ -24,7 +24,7 @@ participants:
   eve: { kind: agent, capabilities: [chat] }
 `
 
-export interface Line {
+export interface Connection {
   /** The very texts of its frames. */
   readonly frames: string[]
   /** Sends these and gives back what became of them, when the space has the last of them; rejects where it refuses one. */
@@ -45,7 +45,7 @@ export async function running() {
     folder,
     gateway,
     token: tokenOf('ana'),
-    enter: (id: string): Promise<Line> => lineTo(url, tokenOf(id)),
+    enter: (id: string): Promise<Connection> => lineTo(url, tokenOf(id)),
     get: (path: string, headers: Record<string, string> = {}) =>
       fetch(`${url}/spaces/demo/${path}`, {
         headers: { authorization: `Bearer ${tokenOf('ben')}`, ...headers },
@@ -64,7 +64,7 @@ export async function running() {
   }
 }
 
-async function lineTo(url: string, token: string): Promise<Line> {
+async function lineTo(url: string, token: string): Promise<Connection> {
   const frames: string[] = []
   const seen = new Map<string, Envelope>()
   const waiting = new Map<string, (envelope: Envelope) => void>()

@@ -13,19 +13,11 @@ interface SourceFile extends Source {
 export interface Package {
   readonly name: string
   readonly directory: string
-  /** Subpaths that others may import, such as `.` and `./testing`; `*` stands for anything. */
-  readonly exports: readonly string[]
-  /** Packages that are there wherever this one is installed, and what it names `#…` itself. */
-  readonly dependencies: ReadonlySet<string>
   readonly files: readonly SourceFile[]
 }
 
 interface Manifest {
   readonly name: string
-  readonly exports?: string | Record<string, unknown>
-  readonly dependencies?: Record<string, string>
-  readonly peerDependencies?: Record<string, string>
-  readonly imports?: Record<string, unknown>
 }
 
 export const readText = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
@@ -37,14 +29,9 @@ const readSource = (path: string): SourceFile => {
 
 const readPackage = (directory: string): Package => {
   const manifest: Manifest = JSON.parse(readText(`${directory}/package.json`))
-  const exported = manifest.exports ?? {}
   return {
     name: manifest.name,
     directory,
-    exports: typeof exported === 'string' ? ['.'] : Object.keys(exported),
-    dependencies: new Set(
-      Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.imports }),
-    ),
     files: [...filesUnder(`${directory}/src`, '.ts'), ...filesUnder(`${directory}/src`, '.tsx')].map(
       readSource,
     ),

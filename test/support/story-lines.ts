@@ -12,10 +12,16 @@ export const cast: Readonly<Record<string, readonly Capability[]>> = {
   passerby: ['chat'],
 }
 
-export type Line = { readonly id: string; readonly kind: string } & Record<string, unknown>
-export type Step = readonly [from: string, line: Line]
+export type StoryLine = { readonly id: string; readonly kind: string } & Record<string, unknown>
+export type Step = readonly [from: string, line: StoryLine]
 
-export const call = (id: string, context: string, name: string, args: object, more: object = {}): Line => ({
+export const call = (
+  id: string,
+  context: string,
+  name: string,
+  args: object,
+  more: object = {},
+): StoryLine => ({
   id,
   kind: 'mcp.request',
   to: ['files'],
@@ -23,7 +29,7 @@ export const call = (id: string, context: string, name: string, args: object, mo
   payload: { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } },
   ...more,
 })
-export const answer = (id: string, correlationId: string, result: object, asker = 'security'): Line => ({
+export const answer = (id: string, correlationId: string, result: object, asker = 'security'): StoryLine => ({
   id,
   kind: 'mcp.response',
   to: [asker],
@@ -33,7 +39,7 @@ export const answer = (id: string, correlationId: string, result: object, asker 
 export const text = (said: string, more: object = {}): object => ({
   result: { content: [{ type: 'text', text: said }], ...more },
 })
-export const says = (id: string, kind: string, message: string, more: object = {}): Line => ({
+export const says = (id: string, kind: string, message: string, more: object = {}): StoryLine => ({
   id,
   kind,
   payload: { message },
@@ -53,7 +59,7 @@ export const proposal = (
   rationale: string,
   name: string,
   args: object,
-): Line => ({
+): StoryLine => ({
   id,
   kind: 'mcp.proposal',
   to: ['files'],
@@ -61,7 +67,7 @@ export const proposal = (
   rationale,
   payload: { method: 'tools/call', params: { name, arguments: args } },
 })
-const toggle = (id: string, context: string, reasoningVisible: boolean): Line => ({
+const toggle = (id: string, context: string, reasoningVisible: boolean): StoryLine => ({
   id,
   kind: 'observe.visibility',
   payload: { context, reasoningVisible },

@@ -1,7 +1,7 @@
 import { dialWs, type Transport } from '@meup/agent-sdk'
 import type { FakeClock } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
-import { type Line, type Step, story } from './story-lines.js'
+import { type Step, type StoryLine, story } from './story-lines.js'
 
 export interface Place {
   readonly url: string
@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** Tells the story over real sockets, a second a line; gives the seq of its last envelope. */
-export async function tell(
+export async function notify(
   { url, space, tokenOf }: Place,
   clock: FakeClock,
   steps: readonly Step[] = story,
@@ -47,7 +47,7 @@ async function enter(where: { url: string; space: string; token: string }) {
   })
   const transport: Transport = await dialWs(where, { message, close: left })
   return {
-    say: (line: Line): Promise<number | undefined> =>
+    say: (line: StoryLine): Promise<number | undefined> =>
       new Promise((resolve) => {
         waiting.set(line.id, resolve)
         transport.send(JSON.stringify(line))

@@ -7,7 +7,7 @@ import { ConnectionError, connect, type SpaceClient } from '@meup/agent-sdk'
 import { Conversation, loadConfig, operatorLog, untilSignal, up } from 'meup'
 
 const agents = ['security-agent', 'perf-agent']
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
 const flag = process.argv.indexOf('--once')
 const question = flag === -1 ? undefined : process.argv[flag + 1]
@@ -52,10 +52,10 @@ async function takeSeat(): Promise<{ ana: SpaceClient; close(): Promise<void> }>
 
 /** Asks, and prints what everyone says and thinks until every agent has answered. */
 async function ask(space: SpaceClient, text: string): Promise<void> {
-  await space.whenPresent(['files', ...agents], { timeoutMs: patienceMs })
+  await space.whenPresent(['files', ...agents], { timeoutMs: timeoutMs })
   const conversation = new Conversation()
   const waiting = new Set(agents)
-  const timer = setTimeout(() => space.close(), patienceMs)
+  const timer = setTimeout(() => space.close(), timeoutMs)
   const envelopes = space.envelopes()
   const { id } = await space.chat(text)
   let asked = false
@@ -68,5 +68,5 @@ async function ask(space: SpaceClient, text: string): Promise<void> {
   }
   clearTimeout(timer)
   if (waiting.size > 0)
-    throw new Error(`no answer from ${[...waiting].join(' and ')} within ${patienceMs / 1000} s`)
+    throw new Error(`no answer from ${[...waiting].join(' and ')} within ${timeoutMs / 1000} s`)
 }

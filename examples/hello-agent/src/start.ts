@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { connect } from '@meup/agent-sdk'
 import { Conversation, loadConfig, operatorLog, untilSignal, up } from 'meup'
 
-const patienceMs = 60_000
+const timeoutMs = 60_000
 const directory = fileURLToPath(new URL('..', import.meta.url))
 const once = process.argv.includes('--once')
 
@@ -30,12 +30,12 @@ Ctrl+C stops it.`)
 
 async function ask(): Promise<void> {
   await using ana = await connect({ url: running.url, space: 'hello-agent', as: 'ana', directory })
-  await ana.whenPresent(['files', 'reviewer'], { timeoutMs: patienceMs })
+  await ana.whenPresent(['files', 'reviewer'], { timeoutMs: timeoutMs })
   const conversation = new Conversation()
   ana.on('envelope', (envelope) => {
     for (const line of conversation.lines(envelope)) console.log(line)
   })
-  const { text } = await ana.ask('Can we deploy?', { to: ['reviewer'], timeoutMs: patienceMs })
+  const { text } = await ana.ask('Can we deploy?', { to: ['reviewer'], timeoutMs: timeoutMs })
   const failed = readFileSync(`${directory}/files/report.txt`, 'utf8').match(/^FAIL.*$/gm) ?? []
   equal(text, failed.length === 0 ? 'Go ahead.' : `I recommend against deploying: ${failed.join(', ')}`)
 }

@@ -5,7 +5,7 @@ import { connect } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
 import { Conversation, loadConfig, operatorLog, untilSignal, up } from 'meup'
 
-const patienceMs = 120_000
+const timeoutMs = 120_000
 const directory = fileURLToPath(new URL('..', import.meta.url))
 const once = process.argv.includes('--once')
 const isScripted = !process.env.MODEL
@@ -32,7 +32,7 @@ Ctrl+C stops it.`)
 /** What a real model does is its own; of the script, every step is checked. */
 async function ask(): Promise<void> {
   await using ana = await connect({ url: running.url, space: 'model-agent', as: 'ana', directory })
-  await ana.whenPresent(['files', 'reviewer'], { timeoutMs: patienceMs })
+  await ana.whenPresent(['files', 'reviewer'], { timeoutMs: timeoutMs })
   const conversation = new Conversation()
   const calls: unknown[] = []
   ana.on('envelope', (envelope) => {
@@ -40,7 +40,7 @@ async function ask(): Promise<void> {
     if (envelope.kind !== Kind.mcpRequest || envelope.payload.method !== 'tools/call') return
     calls.push([envelope.payload.params?.name, envelope.rationale])
   })
-  const { text } = await ana.ask('Can we deploy?', { to: ['reviewer'], timeoutMs: patienceMs })
+  const { text } = await ana.ask('Can we deploy?', { to: ['reviewer'], timeoutMs: timeoutMs })
   match(text, /token expires/)
   if (!isScripted) return
   deepEqual(calls, [

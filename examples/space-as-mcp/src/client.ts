@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
 /** How long a person may take to decide, in milliseconds. */
-const patienceMs = 300_000
+const timeoutMs = 300_000
 
 export interface SpaceClient extends AsyncDisposable {
   /** Forms that were shown, in order. */
@@ -39,7 +39,7 @@ export async function openClient(
     async ask(message, onThought) {
       const params = { name: 'ask', arguments: { message } }
       const result = await client.callTool(params, {
-        timeout: patienceMs,
+        timeout: timeoutMs,
         onprogress: ({ message: thought = '' }) => {
           if (thought.startsWith('librarian: ')) onThought(thought) // The SDK tells of its own work as well.
         },

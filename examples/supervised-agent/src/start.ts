@@ -6,7 +6,7 @@ import { ProtocolError } from '@meup/protocol'
 import { loadConfig, operatorLog, untilSignal, up } from 'meup'
 import { playStory } from './story.js'
 
-const patienceMs = 60_000
+const timeoutMs = 60_000
 const directory = fileURLToPath(new URL('..', import.meta.url))
 const desk = `${directory}/run/desk`
 const once = process.argv.includes('--once')
@@ -49,8 +49,8 @@ Ctrl+C stops it.`)
 
 async function tell(): Promise<void> {
   await using ana = await connect({ url: running.url, space: 'supervised-agent', as: 'ana', directory })
-  setTimeout(() => ana.close(), patienceMs).unref()
-  await ana.whenPresent(['files', 'clerk'], { timeoutMs: patienceMs })
+  setTimeout(() => ana.close(), timeoutMs).unref()
+  await ana.whenPresent(['files', 'clerk'], { timeoutMs: timeoutMs })
   await playStory(ana, desk)
   console.log('\nEvery step was as told.')
 }

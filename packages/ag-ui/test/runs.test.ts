@@ -120,7 +120,7 @@ describe('a proposal', () => {
     return { ...staged, page, question, running }
   }
   const approve = [{ interruptId: 'p1', status: 'resolved' as const, payload: { approved: true } }]
-  const told = [
+  const received = [
     'user please do',
     'reasoning how to do it',
     'assistant act{"amount":12,"apiKey":"[redacted]"}',
@@ -132,14 +132,14 @@ describe('a proposal', () => {
     expect(page.agent.pendingInterrupts).toMatchObject([
       { id: 'p1', reason: 'tool_call', toolCallId: 'p1', message: 'ben asks to call act: to do it' },
     ])
-    expect(page.shown).toEqual(told)
+    expect(page.shown).toEqual(received)
 
     const served = serveNext(tool)
     const resumed = page.run({}, approve)
     await served
     await ben.accepted(answer(question))
     await resumed
-    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+    expect(page.shown).toEqual([...received, 'tool acted', 'assistant done'])
     expect(page.events.filter((type) => type === EventType.TOOL_CALL_START)).toEqual([])
     expect(page.agent.pendingInterrupts).toEqual([])
     const { envelopes } = await asking(url, 'ana').history('kind=mcp.request')
@@ -183,7 +183,7 @@ describe('a proposal', () => {
     await served
     await ben.accepted(answer(question))
     await resumed
-    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+    expect(page.shown).toEqual([...received, 'tool acted', 'assistant done'])
     expect((await asking(url, 'ana').history('kind=mcp.request')).envelopes).toHaveLength(1)
   })
 
@@ -196,7 +196,7 @@ describe('a proposal', () => {
     await ben.accepted(answer(question))
     await resumed
     await page.run({}, approve)
-    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+    expect(page.shown).toEqual([...received, 'tool acted', 'assistant done'])
     expect((await asking(url, 'ana').history('kind=mcp.request')).envelopes).toHaveLength(1)
   })
 
@@ -212,7 +212,7 @@ describe('a proposal', () => {
     expect(refused).toMatchObject({ from: 'ana', correlationId: 'p1', payload: { reason } })
     await ben.accepted(answer(question, 'then not'))
     await resumed
-    expect(page.shown).toEqual([...told, `tool ${reason}`, 'assistant then not'])
+    expect(page.shown).toEqual([...received, `tool ${reason}`, 'assistant then not'])
   })
 
   test('that somebody else has approved meanwhile is not approved again', async () => {
@@ -225,7 +225,7 @@ describe('a proposal', () => {
     const resumed = page.run({}, approve)
     await ben.accepted(answer(question))
     await resumed
-    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+    expect(page.shown).toEqual([...received, 'tool acted', 'assistant done'])
     expect((await asking(url, 'ana').history('kind=mcp.request')).envelopes).toMatchObject([{ id: 'r1' }])
   })
 
@@ -283,6 +283,6 @@ describe('a proposal', () => {
     await served
     await ben.accepted(answer(question))
     await running
-    expect(page.shown).toEqual([...told, 'tool acted', 'assistant done'])
+    expect(page.shown).toEqual([...received, 'tool acted', 'assistant done'])
   })
 })

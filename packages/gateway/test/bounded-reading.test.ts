@@ -47,8 +47,8 @@ async function served(
     gateway,
     admit,
     grant: async (participant: string) => (await admit(participant)) as ConnectionGrant,
-    onRead: (told: typeof reading) => {
-      reading = told
+    onRead: (received: typeof reading) => {
+      reading = received
     },
   }
 }
@@ -117,13 +117,13 @@ describe('reading the log', () => {
 
   test('is done for at most four slices of one participant at once, and others do not wait for them', async () => {
     const { grant, onRead } = await served(2000)
-    let [underWay, most] = [0, 0]
+    let [underWay, maximum] = [0, 0]
     let goOn = (): void => {}
     const held = new Promise<void>((resolve) => {
       goOn = resolve
     })
     onRead(async () => {
-      most = Math.max(most, ++underWay)
+      maximum = Math.max(maximum, ++underWay)
       await held
       underWay--
     })
@@ -137,7 +137,7 @@ describe('reading the log', () => {
     expect(underWay).toBe(5)
     goOn()
     await Promise.all([...peers, other].map(({ welcomed }) => welcomed))
-    expect(most).toBe(5)
+    expect(maximum).toBe(5)
   })
 
   test('costs work: who has used it up goes on as it comes back, and others do not wait for that', async () => {

@@ -41,17 +41,17 @@ async function logged() {
     return log.read(query)
   }
   const watched = Object.assign(Object.create(log) as EnvelopeLog, { read })
-  const told: object[] = []
-  const logger: Logger = { ...silent, warn: (fields) => told.push(fields) }
-  return { path, log, watched, reads, told, resumed: () => resume(watched, 'main', logger) }
+  const received: object[] = []
+  const logger: Logger = { ...silent, warn: (fields) => received.push(fields) }
+  return { path, log, watched, reads, received, resumed: () => resume(watched, 'main', logger) }
 }
 
 describe('a start with a checkpoint', () => {
   test('reads the rest of the log alone, and comes to the same state', async () => {
-    const { log, reads, told, resumed } = await logged()
+    const { log, reads, received, resumed } = await logged()
     const state = await resumed()
     expect(reads).toEqual([500])
-    expect(told).toEqual([])
+    expect(received).toEqual([])
     expect(textOf(state)).toBe(textOf(await replay(log)))
     expect(state.seq).toBe(length)
   })
@@ -63,13 +63,13 @@ describe('a start with a checkpoint', () => {
     ['its digest', "UPDATE checkpoints SET digest = x'00'"],
     ['the log', "UPDATE spaces SET epoch = 'another'"],
   ])('that was damaged in %s reads all of the log, and says so', async (_, damage) => {
-    const { path, log, reads, told, resumed } = await logged()
+    const { path, log, reads, received, resumed } = await logged()
     const db = new Database(path)
     expect(db.exec(damage) && db.prepare('SELECT total_changes()').pluck().get()).toBeGreaterThan(0)
     db.close()
     const state = await resumed()
     expect(reads[0]).toBe(0)
-    expect(told).toEqual([{ space: 'main', reason: expect.stringContaining('damaged') }])
+    expect(received).toEqual([{ space: 'main', reason: expect.stringContaining('damaged') }])
     expect(textOf(state)).toBe(textOf(await replay(log)))
   })
 
@@ -77,11 +77,11 @@ describe('a start with a checkpoint', () => {
     ['of another version', { format: 'state 1000', through: 550 }, 'format is state 1000'],
     ['of rows that are gone', { through: length + 1 }, `the log ends at ${length}`],
   ])('%s reads all of the log, and says so', async (_, changed, reason) => {
-    const { log, watched, reads, told, resumed } = await logged()
+    const { log, watched, reads, received, resumed } = await logged()
     Object.assign(watched, { checkpoint: async () => ({ ...(await kept(log)), ...changed }) })
     expect(textOf(await resumed())).toBe(textOf(await replay(log)))
     expect(reads[0]).toBe(0)
-    expect(told).toEqual([{ space: 'main', reason: expect.stringContaining(reason) }])
+    expect(received).toEqual([{ space: 'main', reason: expect.stringContaining(reason) }])
   })
 
   test('goes by what stands for pruned rows where that is newer', async () => {
@@ -146,7 +146,7 @@ describe('a gateway', () => {
   })
 
   test('that cannot keep one says so, and stops as ever', async () => {
-    const told: string[] = []
+    const received: string[] = []
     const inner = memoryStore()
     const keep = () => Promise.reject(new Error('the disk is full'))
     const store = {
@@ -154,10 +154,10 @@ describe('a gateway', () => {
       open: async (name: string) =>
         Object.assign(Object.create(await inner.open(name)) as EnvelopeLog, { keep }),
     }
-    const logger = { ...silent, warn: (_: object, message: string) => told.push(message) }
+    const logger = { ...silent, warn: (_: object, message: string) => received.push(message) }
     const running = await start({ participants, store, logger })
     await running.close()
-    expect(told).toEqual([expect.stringContaining('no checkpoint could be kept')])
+    expect(received).toEqual([expect.stringContaining('no checkpoint could be kept')])
   })
 })
 

@@ -21,7 +21,7 @@ async function followed(answer: (note: Note) => Record<string, unknown>) {
     self: 'here',
     listen() {},
     prune: async () => {},
-    tell() {},
+    notify() {},
     async ask(note: Note) {
       asked.push(note)
       return answer(note)

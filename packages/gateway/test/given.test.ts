@@ -16,8 +16,8 @@ const participants = {
 /** Capabilities of exactly so many characters of JSON. */
 function listOf(length: number): Capability[] {
   const fixed = JSON.stringify([{ kind: 'x.y', context: '' }]).length - 1
-  const most = 500 + fixed
-  const count = Math.ceil((length - 1) / most)
+  const maximum = 500 + fixed
+  const count = Math.ceil((length - 1) / maximum)
   const sizes = range(1, count).map(
     (n) => Math.floor(((length - 1) * n) / count) - Math.floor(((length - 1) * (n - 1)) / count),
   )

@@ -49,7 +49,7 @@ class Chain {
     else if (move < 19) this.configure()
   }
 
-  /** p0 has everything most of the time; the others little, and now and then one of them is not there at all. */
+  /** p0 has everything most of the time; the others little, and sometimes one of them is not there at all. */
   configure(): void {
     const rights = people
       .filter((_, index) => this.#roll(8) > 0 || index === 0)
@@ -151,8 +151,8 @@ class Chain {
     }
   }
 
-  #some(most: number): number[] {
-    return Array.from({ length: 1 + this.#roll(most) }, () => this.#roll(capabilities.length))
+  #some(maximum: number): number[] {
+    return Array.from({ length: 1 + this.#roll(maximum) }, () => this.#roll(capabilities.length))
   }
 
   #named(numbers: readonly number[]) {
@@ -179,13 +179,13 @@ const textOf = (state: SpaceState): string => Buffer.from(state.toSnapshot()).to
 function compare({ state, model }: Pick<Chain, 'state' | 'model'>): void {
   const standing = model.standing().map(({ id }) => id)
   if (grantsIn(state).join() !== standing.join()) expect(grantsIn(state)).toEqual(standing)
-  const most = subjects.map((_, number) => model.derived(number))
+  const maximum = subjects.map((_, number) => model.derived(number))
   for (const id of people) {
     const held = model.held(id)
     for (const [number, subject] of subjects.entries()) {
       const isReading = subject.kind === READ_TARGETED
       const may = isReading ? state.participants.readsTargeted(id) : state.participants.allows(id, subject)
-      if (may === allow(held, number) && (!may || most[number]?.has(id))) continue
+      if (may === allow(held, number) && (!may || maximum[number]?.has(id))) continue
       expect.fail(`${id} may ${may ? '' : 'not '}do ${JSON.stringify(subject)}`)
     }
   }

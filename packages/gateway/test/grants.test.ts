@@ -54,8 +54,8 @@ describe('a grant', () => {
     const capabilities = ['work.dig', { kind: 'chat', to: 'lead' }]
     for (const client of [ann, second]) await client.next(welcomeWith(capabilities))
     for (const client of [lead, ann, ben]) {
-      const told = await client.next(update('ann', capabilities))
-      expect(told.seq).toBeGreaterThan(given.seq)
+      const received = await client.next(update('ann', capabilities))
+      expect(received.seq).toBeGreaterThan(given.seq)
     }
     await lead.accepted(chat('mark'))
     expect([ann, second, lead, ben].map((client) => welcomes(client).length)).toEqual([2, 2, 1, 1])
@@ -176,9 +176,9 @@ describe('what is refused', () => {
       message: expect.stringContaining('257 granted capabilities, at most 256'),
     })
     await root.accepted(grant('ann', many.slice(0, 56)))
-    const heavy = Array.from({ length: 5 }, (_, i) => `re:${'a'.repeat(490)}{2}${i}`)
-    await root.accepted(grant('ben', [...heavy, ...heavy]))
-    expect(await root.refused(grant('ben', [...heavy, ...heavy]))).toMatchObject({
+    const large = Array.from({ length: 5 }, (_, i) => `re:${'a'.repeat(490)}{2}${i}`)
+    await root.accepted(grant('ben', [...large, ...large]))
+    expect(await root.refused(grant('ben', [...large, ...large]))).toMatchObject({
       code: 'forbidden',
       message: expect.stringContaining('regular expressions'),
     })

@@ -113,9 +113,9 @@ verifies(
     expect(find('run')?.payload).toEqual({ message: '', metadata: { withheld: true } })
     expect(find('asked')).not.toHaveProperty('rationale')
     expect(find('a')?.payload).toEqual({ message: 'yes' })
-    const told = JSON.stringify(log.lines)
-    expect(told).toContain('the guard failed')
-    expect(told).not.toContain(long)
+    const received = JSON.stringify(log.lines)
+    expect(received).toContain('the guard failed')
+    expect(received).not.toContain(long)
   },
 )
 

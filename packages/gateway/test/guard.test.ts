@@ -173,8 +173,8 @@ describe('a rationale', () => {
         const proposed = await ana.accepted({ ...proposal, ...(rationale !== undefined && { rationale }) })
         expect(proposed, String(rationale)).not.toHaveProperty('rationale')
       }
-      const told = lines.map(({ level, message }) => `${level}: ${message}`)
-      expect(told).toEqual(['warn: a tool call gives no reason', 'warn: a text was withheld'])
+      const received = lines.map(({ level, message }) => `${level}: ${message}`)
+      expect(received).toEqual(['warn: a tool call gives no reason', 'warn: a text was withheld'])
     },
   )
 

@@ -140,11 +140,11 @@ export class EventReader {
     }
     const blocks = this.#text.split('\n\n')
     this.#text = blocks.pop() ?? ''
-    for (const block of blocks) this.#take(block.split('\n'))
+    for (const block of blocks) this.#onBlock(block.split('\n'))
     return true
   }
 
-  #take(lines: string[]): void {
+  #onBlock(lines: string[]): void {
     const fields = new Map<string, string>()
     for (const line of lines) {
       if (line.startsWith(':')) {

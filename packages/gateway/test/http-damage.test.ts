@@ -30,7 +30,7 @@ async function read(staged: Stage, reader: string, path: string): Promise<string
 }
 
 /** All that turns and steps are told by, to each reader. */
-async function told(staged: Stage): Promise<unknown[]> {
+async function received(staged: Stage): Promise<unknown[]> {
   const answers = readers.map(async (reader) => [
     ...(await Promise.all(paths.map((path) => read(staged, reader, path)))),
     await rawEvents(staged.url, reader, { query: 'after=0' }),
@@ -46,7 +46,7 @@ let first: Promise<unknown[]> | undefined
 async function tellFirst(): Promise<unknown[]> {
   const staged = await stage({ store: await sqliteStore({ path: join(home, 'log.db') }) })
   await staged.say(...story)
-  const before = await told(staged)
+  const before = await received(staged)
   expect(before[0]).not.toEqual(before[1])
   await staged.close()
   return before
@@ -97,7 +97,7 @@ describe('the index of turns is made again from the log where it', () => {
     damage(file, changed)
     const { said, logger } = warnings()
     const staged = await stage({ store: await sqliteStore({ path }), logger })
-    expect(await told(staged)).toEqual(before)
+    expect(await received(staged)).toEqual(before)
     expect(said.includes('the index of turns is built again')).toBe(isTold)
   })
 
@@ -105,12 +105,12 @@ describe('the index of turns is made again from the log where it', () => {
     const { path, before, changed } = await toldOnce()
     const { said, logger } = warnings()
     const staged = await stage({ store: await sqliteStore({ path }), logger })
-    expect(await told(staged)).toEqual(before)
+    expect(await received(staged)).toEqual(before)
     changed('DROP TABLE marks')
     const statuses = await Promise.all(paths.map(async (each) => (await staged.as('ana').get(each)).status))
     expect(new Set(statuses)).toContain(503)
     expect(statuses.filter((status) => status !== 503 && status !== 200)).toEqual([])
-    expect(await told(staged)).toEqual(before)
+    expect(await received(staged)).toEqual(before)
     expect(said).toContain('the index of turns is built again')
   })
 })
@@ -120,7 +120,7 @@ test('two spaces share the file: one that finds it damaged does not leave the ot
   const other = { name: 'other', participants: { ana: ['*'] } }
   const staged = await stage({ store: await sqliteStore({ path }), others: [other] })
   await staged.say(...story)
-  const before = await told(staged)
+  const before = await received(staged)
   const inOther = async () =>
     (await fetch(`${staged.url}/spaces/other/audit`, { headers: bearer('ana') })).status
   expect(await inOther()).toBe(200)
@@ -129,7 +129,7 @@ test('two spaces share the file: one that finds it damaged does not leave the ot
   db.close()
   expect((await staged.as('ana').get('/audit')).status).toBe(503)
   await expect.poll(inOther).toBe(200)
-  expect(await told(staged)).toEqual(before)
+  expect(await received(staged)).toEqual(before)
   await expect.poll(inOther).toBe(200)
 })
 

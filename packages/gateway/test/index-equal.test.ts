@@ -67,12 +67,12 @@ describe('an index', () => {
     const path = await logged(log)
     await built(path)
     const rows = rowsOf(indexPathOf(path))
-    const told = await everythingOfTurns(await gatewayOn(copied(path)))
+    const received = await everythingOfTurns(await gatewayOn(copied(path)))
     for (const seed of [1, 2, 3]) {
       const other = copied(path)
       await builtInParts(other, seed)
       expect(rowsOf(indexPathOf(other))).toEqual(rows)
-      expect(await everythingOfTurns(await gatewayOn(other))).toEqual(told)
+      expect(await everythingOfTurns(await gatewayOn(other))).toEqual(received)
     }
   })
 
@@ -105,7 +105,7 @@ describe('an index', () => {
     await built(path)
     const rows = rowsOf(indexPathOf(path))
     const other = copied(path)
-    const told = await everythingOfTurns(await gatewayOn(path))
+    const received = await everythingOfTurns(await gatewayOn(path))
     await built(other)
     for (const suffix of ['-wal', '-shm']) rmSync(`${indexPathOf(other)}${suffix}`, { force: true })
     damages[damage]?.(indexPathOf(other))
@@ -117,7 +117,7 @@ describe('an index', () => {
       return (await stand.get('dora', '/audit?limit=1000')).status
     }
     await expect.poll(asked).toBe(200)
-    expect(await everythingOfTurns(stand)).toEqual(told)
+    expect(await everythingOfTurns(stand)).toEqual(received)
     await stand.gateway.close()
     const again = rowsOf(indexPathOf(other))
     expect(again.turns).toEqual(rows.turns)
@@ -180,7 +180,9 @@ describe('each kind of log', () => {
     const { epoch } = await store.open('test')
     await store.close()
     const rows = rowsOf(indexPathOf(path))
-    const told = await everythingOfTurns(await gatewayOn(path))
-    expect({ rows: withoutNames(rows, epoch), told: withoutNames(told, epoch) }).toEqual(await inMemory(log))
+    const received = await everythingOfTurns(await gatewayOn(path))
+    expect({ rows: withoutNames(rows, epoch), received: withoutNames(received, epoch) }).toEqual(
+      await inMemory(log),
+    )
   })
 })

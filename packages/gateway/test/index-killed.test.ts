@@ -40,8 +40,8 @@ test(
       if (round % 2 === 0) await goneOn(path, indexPathOf(path))
     }
     expect(await goneOn(path, indexPathOf(path))).toEqual(await goneOn(path, temporaryFile('index.db')))
-    const told = await everythingOfTurns(await gatewayOn(path))
-    expect(JSON.stringify(told)).toContain('dora')
+    const received = await everythingOfTurns(await gatewayOn(path))
+    expect(JSON.stringify(received)).toContain('dora')
   },
   times(1, 10) * 120_000,
 )

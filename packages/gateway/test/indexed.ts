@@ -10,9 +10,9 @@ import { IndexFile } from '../src/index/index-file.js'
 import { Indexer } from '../src/index/indexer.js'
 import { silent } from '../src/ports/logger.js'
 import type { Sent } from './client.js'
+import type { Stand } from './notifications.js'
 import { standOn } from './stand.js'
 import { temporaryFile } from './support.js'
-import type { Stand } from './told.js'
 
 export const participants = { ana: ['*'], ben: ['*'], cleo: ['*'], dora: ['*'] }
 const agents = ['ana', 'ben', 'cleo']
@@ -182,7 +182,7 @@ function rowsIn(db: Database.Database): Record<string, unknown[]> {
 /** What is told of the turns of a log: pages of turns and of the audit, the export, and events. */
 export async function everythingOfTurns(stand: Stand, reader = 'dora'): Promise<[string, unknown][]> {
   const { get } = stand
-  const told: [string, unknown][] = []
+  const received: [string, unknown][] = []
   const page = async (path: string): Promise<void> => {
     const texts: string[] = []
     for (let place = ''; ; ) {
@@ -192,15 +192,15 @@ export async function everythingOfTurns(stand: Stand, reader = 'dora'): Promise<
       if (next === undefined) break
       place = `&before=${next}`
     }
-    told.push([path, texts])
+    received.push([path, texts])
   }
   for (const agent of agents) await page(`/turns?limit=3&thread_id=test/${agent}`)
   for (const query of ['limit=7', 'limit=1000', 'phase=error', 'from=ben', 'thread_id=test/ana'])
     await page(`/audit?${query}`)
   const export_ = await get(reader, '/audit/export?format=markdown')
-  told.push(['export', [export_.status, await export_.text()]])
-  told.push(['events', await eventsOf(stand, reader, { 'last-event-id': '0' })])
-  return told
+  received.push(['export', [export_.status, await export_.text()]])
+  received.push(['events', await eventsOf(stand, reader, { 'last-event-id': '0' })])
+  return received
 }
 
 /** The events of a stream up to an envelope that is logged meanwhile, as text. */
@@ -248,8 +248,8 @@ export async function indexedIn(store: LogStore, log: readonly Fields[]) {
   const { file, through } = building(opened)
   await through(opened.head)
   const rows = rowsIn(await file.open())
-  const told = await everythingOfTurns(await standOn(store, { participants }))
-  return { rows: withoutNames(rows, opened.epoch), told: withoutNames(told, opened.epoch) }
+  const received = await everythingOfTurns(await standOn(store, { participants }))
+  return { rows: withoutNames(rows, opened.epoch), received: withoutNames(received, opened.epoch) }
 }
 
 export const inMemory = (log: readonly Fields[]) => indexedIn(memoryStore(), log)

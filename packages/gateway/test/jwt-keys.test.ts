@@ -18,7 +18,7 @@ function started(jwks: string) {
     authenticator,
     /** Who the token stands for. */
     who: async (key: Key) => (await authenticator.authenticate('demo', await tokenOf(key)))?.participant,
-    told: () => warn.mock.calls.map(([{ reason }]) => reason as string),
+    received: () => warn.mock.calls.map(([{ reason }]) => reason as string),
   }
 }
 
@@ -54,14 +54,14 @@ describe('the keys of an issuer', () => {
   test('are not asked for again and again by whoever makes up the name of one', async () => {
     const [key, foreign] = [await newKey('a'), await newKey('b')]
     const place = await publish(keySetOf(key))
-    const { who, told } = started(place.url)
+    const { who, received } = started(place.url)
     await who(key)
     for (let n = 0; n < 20; n++) expect(await who(foreign)).toBeUndefined()
     expect(place.asked).toBe(1)
     passes(31_000)
     for (let n = 0; n < 20; n++) expect(await who(foreign)).toBeUndefined()
     expect(place.asked).toBe(2)
-    expect(told()).toEqual([expect.stringMatching(/no applicable key/)])
+    expect(received()).toEqual([expect.stringMatching(/no applicable key/)])
   })
 })
 
@@ -73,26 +73,26 @@ describe('an issuer that does not give its keys', () => {
     ['answers what are no keys', { answer: { keys: 'none' } }, /malformed/],
     ['answers never', { isStalled: true }, /timed out|timeout/i],
   ] as const)('%s: tokens are refused, it is left alone for a while, and then asked again', async (row) => {
-    const [, trouble, reason] = row
+    const [, problem, reason] = row
     const key = await newKey('a')
     const place = await publish(keySetOf(key))
-    const { who, told } = started(place.url)
+    const { who, received } = started(place.url)
     const good = { answer: place.answer, status: 200, isStalled: false }
-    Object.assign(place, trouble)
+    Object.assign(place, problem)
     expect(await who(key)).toBeUndefined()
     Object.assign(place, good)
     expect(await who(key)).toBeUndefined()
     expect(place.asked).toBe(1)
-    expect(told()).toEqual([expect.stringMatching(reason)])
+    expect(received()).toEqual([expect.stringMatching(reason)])
     passes(11_000)
     expect(await who(key)).toBe('dan')
     expect(place.asked).toBe(2)
   })
 
   test('is not there', async () => {
-    const { who, told } = started('http://127.0.0.1:9/jwks.json')
+    const { who, received } = started('http://127.0.0.1:9/jwks.json')
     expect(await who(await newKey('a'))).toBeUndefined()
-    expect(told()).toEqual([expect.stringMatching(/fetch failed|ECONNREFUSED|bad port/)])
+    expect(received()).toEqual([expect.stringMatching(/fetch failed|ECONNREFUSED|bad port/)])
   })
 })
 

@@ -25,11 +25,11 @@ async function tried(token: string, more: Partial<JwtSettings> = {}, clock = new
   const logger = { info: vi.fn(), warn, error: vi.fn() }
   const authenticator = jwtAuthenticator({ ...settings, ...more }, { clock, logger })
   const identity = await authenticator.authenticate('demo', token)
-  const told = warn.mock.calls.map(([{ reason }]) => reason as string)
+  const received = warn.mock.calls.map(([{ reason }]) => reason as string)
   for (const part of token.split('.').filter(({ length }) => length > 20)) {
     expect(JSON.stringify(warn.mock.calls)).not.toContain(part)
   }
-  return { identity, told }
+  return { identity, received }
 }
 
 const claiming = async (claims: JWTPayload) => tried(await tokenOf(key, { claims }))
@@ -37,14 +37,14 @@ const claiming = async (claims: JWTPayload) => tried(await tokenOf(key, { claims
 describe('a good token', () => {
   test('says who its holder is, until when, and since when', async () => {
     const exp = Math.floor(Date.now() / 1000) + 600
-    const { identity, told } = await claiming({ sub: 'dan.d-1_x', iat: exp - 700, exp })
+    const { identity, received } = await claiming({ sub: 'dan.d-1_x', iat: exp - 700, exp })
     expect(identity).toEqual({
       participant: 'dan.d-1_x',
       expiresAt: (exp + 5) * 1000,
       membership: { issuedAt: exp - 700 },
       isCurrent: expect.any(Function),
     })
-    expect(told).toEqual([])
+    expect(received).toEqual([])
   })
 
   test('may say what its holder may do, and where', async () => {
@@ -129,15 +129,18 @@ describe('a token is refused, and the operator told why, where', () => {
     ['its key is another one’s', { header: { kid: 'unknown' } }, /no applicable key/i],
     ['it asks for what is not known', { header: { crit: ['x'], x: 1 } }, /crit|"x"/],
   ])('%s', async ([, made, reason]) => {
-    const { identity, told } = await tried(await tokenOf(key, made))
+    const { identity, received } = await tried(await tokenOf(key, made))
     expect(identity).toBeUndefined()
-    expect(told).toEqual([expect.stringMatching(reason)])
+    expect(received).toEqual([expect.stringMatching(reason)])
   })
 
   test('it is not signed', async () => {
     const claims = { iss: issuer, aud: audience, sub: 'dan', exp: now + 600 }
     const unsecured = new UnsecuredJWT(claims).encode()
-    expect(await tried(unsecured)).toEqual({ identity: undefined, told: [expect.stringMatching(/"alg"/)] })
+    expect(await tried(unsecured)).toEqual({
+      identity: undefined,
+      received: [expect.stringMatching(/"alg"/)],
+    })
     const [, payload] = (await tokenOf(key)).split('.')
     const header = Buffer.from('{"alg":"none"}').toString('base64url')
     for (const alg of ['none', 'NONE', 'None']) {
@@ -156,15 +159,15 @@ describe('a token is refused, and the operator told why, where', () => {
       const token = await tokenOf(rsa, { header: { alg }, with: signer })
       expect(await tried(token, { jwks })).toEqual({
         identity: undefined,
-        told: [expect.stringMatching(/"alg"/)],
+        received: [expect.stringMatching(/"alg"/)],
       })
     }
   })
 
   test('somebody else signed it under the name of the key', async () => {
     const foreign = await newKey('first')
-    const { identity, told } = await tried(await tokenOf(foreign))
-    expect([identity, told]).toEqual([undefined, [expect.stringMatching(/signature/)]])
+    const { identity, received } = await tried(await tokenOf(foreign))
+    expect([identity, received]).toEqual([undefined, [expect.stringMatching(/signature/)]])
     const embedded = await tokenOf(foreign, { header: { jwk: foreign.jwk, jku: 'http://evil.example/' } })
     expect((await tried(embedded)).identity).toBeUndefined()
   })
@@ -180,7 +183,7 @@ describe('a token is refused, and the operator told why, where', () => {
 
   test('it is very long', async () => {
     const long = await tokenOf(key, { claims: { note: 'x'.repeat(8000) } })
-    expect(await tried(long)).toEqual({ identity: undefined, told: [expect.stringMatching(/8192/)] })
+    expect(await tried(long)).toEqual({ identity: undefined, received: [expect.stringMatching(/8192/)] })
     const fitting = await tokenOf(key, { claims: { note: 'x'.repeat(5000) } })
     expect((await tried(fitting)).identity).toBeDefined()
   })
@@ -190,7 +193,7 @@ test('what is no such token is left to others, without a word', async () => {
   const header = Buffer.from('{"alg":"ES256"').toString('base64url')
   const five = `${(await tokenOf(key)).replace(/\./g, '.a.')}`
   for (const token of ['', 'abc', 'a.b.c', 'a.b', `${header}.e30.AAAA`, five, 'ä.b.c', 'W10.e30.AAAA']) {
-    expect([token, await tried(token)]).toEqual([token, { identity: undefined, told: [] }])
+    expect([token, await tried(token)]).toEqual([token, { identity: undefined, received: [] }])
   }
 })
 

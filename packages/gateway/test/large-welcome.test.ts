@@ -19,7 +19,7 @@ class Deaf implements Connection {
     for (const { text } of outboundBatch.messages) this.pending += text.length
   }
 
-  take(bytes = this.pending): void {
+  read(bytes = this.pending): void {
     this.pending -= bytes
   }
 
@@ -54,7 +54,7 @@ async function crowded() {
   const bob = await enter('bob')
   /** Has about as many bytes said, and delivered. */
   const say = async (bytes: number) => {
-    bob.peer.take()
+    bob.peer.read()
     bob.send({ kind: 'chat', payload: { message: 'x'.repeat(bytes) } })
     await space.settled()
   }
@@ -68,7 +68,7 @@ test('a welcome larger than the send buffer closes nobody who takes it', async (
   await say(100)
   await say(100)
   expect(peer.closedWith).toBeUndefined()
-  peer.take()
+  peer.read()
   await say(100)
   expect(peer.closedWith).toBeUndefined()
 })
@@ -76,7 +76,7 @@ test('a welcome larger than the send buffer closes nobody who takes it', async (
 test('what waits beside a welcome is bounded, and once it was taken that is over', async () => {
   const { enter, say } = await crowded()
   const [never, late] = [await enter('alice'), await enter('alice')]
-  late.peer.take()
+  late.peer.read()
   for (const { peer } of [never, late]) {
     await say(sendBufferBytes)
     await say(10)

@@ -4,8 +4,8 @@ import { Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { range } from './client.js'
 import { type Fields, fill, participants } from './indexed.js'
+import type { Stand } from './notifications.js'
 import { pagesOf, standOn } from './stand.js'
-import type { Stand } from './told.js'
 
 const standFor = async (log: readonly Fields[]): Promise<Stand> => {
   const store = memoryStore()

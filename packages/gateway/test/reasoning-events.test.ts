@@ -1,7 +1,7 @@
 import type { ReasoningUpdate } from '@meup/folds'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
-import { dataOf, isReasoning, rawEvents, reasoningIn, story, told } from './reasoning-story.js'
+import { dataOf, isReasoning, rawEvents, reasoningIn, received, story } from './reasoning-story.js'
 import { begin, call, chat, conclude, result, stage, thought, twoCalls } from './turns.js'
 
 const end = chat('end', 'that is all')
@@ -36,7 +36,7 @@ describe('reasoning_update', () => {
   verifies(['I31', 'I30'], 'has no parameters, at any depth, nor has job_reasoning', async () => {
     const staged = await stage()
     await staged.say(...story)
-    const events = await told(staged.url, 'auditor')
+    const events = await received(staged.url, 'auditor')
     expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['reasoning_update', 'job_reasoning']))
     const keys: string[] = []
     JSON.stringify(events, (key, value: unknown) => {
@@ -62,7 +62,7 @@ describe('reasoning_update', () => {
         ['ben', thought('run', 'only words'), conclude('run'), chat('is', 'so', { correlationId: 'ask' })],
         ['ana', end],
       )
-      const updates = (await told(staged.url, 'stranger')) as ReasoningUpdate[]
+      const updates = (await received(staged.url, 'stranger')) as ReasoningUpdate[]
       const shown = updates.map(({ turn_number, tool_decisions }) => [
         turn_number,
         tool_decisions.map(({ tool_name, parallel_group }) => `${tool_name} ${parallel_group}`),
@@ -89,7 +89,7 @@ describe('reasoning_update', () => {
     ).toBe(404)
     expect((await staged.post('ben', { kind: 'x.y', context: 'run' })).status).toBe(403)
     await staged.say(['ana', end])
-    expect(await told(staged.url, 'stranger')).toEqual([])
+    expect(await received(staged.url, 'stranger')).toEqual([])
   })
 })
 

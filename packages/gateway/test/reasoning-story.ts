@@ -80,5 +80,5 @@ export const reasoningIn = (blocks: readonly string[]): (ReasoningUpdate | JobRe
   blocks.filter(isReasoning).map(dataOf) as unknown as (ReasoningUpdate | JobReasoning)[]
 
 /** What a reader is told of calls, from the beginning to the chat with the id `end`. */
-export const told = async (url: string, reader: string): Promise<(ReasoningUpdate | JobReasoning)[]> =>
+export const received = async (url: string, reader: string): Promise<(ReasoningUpdate | JobReasoning)[]> =>
   reasoningIn(await rawEvents(url, reader, { query: 'after=0' }))

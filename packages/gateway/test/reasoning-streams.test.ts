@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dataOf, isReasoning, lastIdOf, rawEvents, reasoningIn, story, told } from './reasoning-story.js'
+import { dataOf, isReasoning, lastIdOf, rawEvents, reasoningIn, received, story } from './reasoning-story.js'
 import { begin, call, chat, conclude, result, stage, stores, thought, twoCalls } from './turns.js'
 
 const end = chat('end', 'that is all')
@@ -74,7 +74,8 @@ describe('what each is told', () => {
       ['tool', result('one')],
       ['ana', end],
     )
-    const seen = async (reader: string) => (await told(staged.url, reader)).map(({ narrative }) => narrative)
+    const seen = async (reader: string) =>
+      (await received(staged.url, reader)).map(({ narrative }) => narrative)
     for (const reader of ['ana', 'ben', 'auditor']) expect(await seen(reader)).toEqual(['aside'])
     for (const reader of ['stranger', 'tool']) expect(await seen(reader)).toEqual([undefined])
   })
@@ -82,8 +83,9 @@ describe('what each is told', () => {
   test('is nothing of calls for others alone', async () => {
     const staged = await stage({ mcp: { visibility: 'addressees' } })
     await staged.say(...twoCalls('a'), ['ana', end])
-    for (const reader of ['ben', 'tool', 'auditor']) expect(await told(staged.url, reader)).toHaveLength(2)
-    for (const reader of ['ana', 'stranger']) expect(await told(staged.url, reader)).toEqual([])
+    for (const reader of ['ben', 'tool', 'auditor'])
+      expect(await received(staged.url, reader)).toHaveLength(2)
+    for (const reader of ['ana', 'stranger']) expect(await received(staged.url, reader)).toEqual([])
   })
 
   test('has no thought of a hidden run, and all of it afterwards', async () => {
@@ -109,11 +111,11 @@ describe('what each is told', () => {
     const narratives = (blocks: string[]) => reasoningIn(blocks).map(({ narrative }) => narrative)
     expect((await Promise.all(live)).map(narratives)).toEqual([['begin'], ['begin'], ['HIDDEN']])
     for (const reader of ['stranger', 'auditor']) {
-      expect((await told(staged.url, reader)).map(({ narrative }) => narrative)).toEqual(['begin'])
+      expect((await received(staged.url, reader)).map(({ narrative }) => narrative)).toEqual(['begin'])
     }
     await staged.say(['ben', conclude('run')])
     for (const reader of readers) {
-      expect((await told(staged.url, reader)).map(({ narrative }) => narrative)).toEqual(['HIDDEN'])
+      expect((await received(staged.url, reader)).map(({ narrative }) => narrative)).toEqual(['HIDDEN'])
     }
   })
 

@@ -129,9 +129,9 @@ describe('a context', () => {
       { id: 'sub', ...chat('a level down'), context: 'reason-123/security/perms' },
     ]
     for (const sent of flow) await alice.accepted(sent)
-    const told = await bob.until(byId('sub'))
-    const inContext = (path: string) => said(told.filter(({ context }) => context === path))
-    expect(said(told)).toEqual(['plain', 'check', 'call', 'good', 'sub'])
+    const received = await bob.until(byId('sub'))
+    const inContext = (path: string) => said(received.filter(({ context }) => context === path))
+    expect(said(received)).toEqual(['plain', 'check', 'call', 'good', 'sub'])
     expect(inContext('reason-123')).toEqual(['check', 'call', 'good'])
     expect(inContext('reason-123/security/perms')).toEqual(['sub'])
     expect(await openContexts(running)).toEqual([])

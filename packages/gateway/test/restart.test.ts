@@ -61,14 +61,14 @@ describe('a restart', () => {
       payload: { result: {} },
     })
     await bob.accepted(respond('half'))
-    const told = (await running.connect('carol')).welcome
+    const received = (await running.connect('carol')).welcome
 
     const { connect } = await restart()
     const [alice2, bob2] = [await connect('alice'), await connect('bob')]
     const { welcome } = await connect('carol')
-    expect(welcome.contexts).toEqual(told.contexts)
+    expect(welcome.contexts).toEqual(received.contexts)
     expect(welcome.contexts).toHaveLength(2)
-    expect(welcome.participants).toEqual(told.participants)
+    expect(welcome.participants).toEqual(received.participants)
     expect(await bob2.refused({ kind: 'reasoning.conclusion', context: 'run' })).toMatchObject({
       code: 'forbidden',
     })

@@ -32,11 +32,11 @@ verifies(
       clock.advance(turn % 50 === 0 ? sixDays : 2000)
     }
     let [text, before] = ['', '']
-    const told: (readonly [turn: number, narrative: string | null, rationales: readonly string[]])[] = []
+    const received: (readonly [turn: number, narrative: string | null, rationales: readonly string[]])[] = []
     do {
       const page = (await staged.as('ana').json(`/turns?thread_id=test/ben&limit=50${before}`)) as TurnPage
       text += JSON.stringify(page.turns.map(({ reasoning }) => reasoning?.tool_decisions))
-      told.unshift(
+      received.unshift(
         ...page.turns.map(({ turn_number, reasoning }) => {
           const rationales = reasoning?.tool_decisions.map(({ rationale }) => rationale) ?? []
           return [turn_number, reasoning?.narrative ?? null, rationales] as const
@@ -44,7 +44,7 @@ verifies(
       )
       before = page.has_more ? `&before=${page.turns[0]?.turn_number}` : ''
     } while (before !== '')
-    expect(told).toEqual(
+    expect(received).toEqual(
       Array.from({ length: 200 }, (_, index) => {
         const turn = index + 1
         return [turn, `narrative ${turn}`, [1, 2, 3, 4, 5].map((at) => why(turn, at))]
@@ -59,7 +59,7 @@ verifies(
 
 describe('what is not there', () => {
   /** The turns of ben's as the gateway writes them, and its events. */
-  async function told(...lines: Line[]) {
+  async function received(...lines: Line[]) {
     const staged = await stage()
     await staged.say(['ana', chat('q', 'why?')], ...lines, ['ana', end])
     const turns = await (await staged.as('ana').get('/turns?thread_id=test/ben')).text()
@@ -70,7 +70,7 @@ describe('what is not there', () => {
   const answer: Line = ['ben', conclude('r'), chat('a', 'so', { correlationId: 'q' })]
 
   verifies('I38', 'a turn without tools has no narrative, whatever was thought in it', async () => {
-    const { turns, update } = await told(
+    const { turns, update } = await received(
       ['ben', begin('r', 'q', 'Looking'), thought('r', 'Easy')],
       ['ben', conclude('r'), chat('a', 'so', { correlationId: 'q' })],
     )
@@ -83,7 +83,7 @@ describe('what is not there', () => {
     ['I05', 'I38'],
     'neither narrative nor group of a single call is made up: null in turns, and no key in events',
     async () => {
-      const { turns, update } = await told(silent, ['tool', result('c')], answer)
+      const { turns, update } = await received(silent, ['tool', result('c')], answer)
       expect(turns).toMatch(
         /"turn_number":1,"narrative":null,"tool_decisions":\[\{"tool_name":"look","rationale":"to see","parameters":\{"query":"look"\},"outcome":"success","parallel_group":null\}\]/,
       )
@@ -94,14 +94,14 @@ describe('what is not there', () => {
   )
 
   verifies('I05', 'a turn that goes on has neither answer nor end', async () => {
-    const { turns } = await told(silent)
+    const { turns } = await received(silent)
     expect(turns).toMatch(
       /\{"turn_number":1,"user_input":"why\?","response":null,"state":"running","started_at":"[^"]+","completed_at":null,"tool_calls":\[\{"name":"look","has_result":false,"has_error":false\}\],"reasoning":\{/,
     )
   })
 
   verifies('I04', 'a narrative is told as such, and is no reason of a call that has none', async () => {
-    const { turns, update } = await told(
+    const { turns, update } = await received(
       ['ben', begin('r', 'q', ''), thought('r', 'First memory, then the file.')],
       ['ben', call('c', 'r', 'look', ''), call('d', 'r', 'read', 'to be sure')],
       ['tool', result('c'), result('d')],

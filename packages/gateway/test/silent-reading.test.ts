@@ -6,9 +6,9 @@ import { times } from '../../../test/support/soak.js'
 import { configurationRecord } from '../src/host/space-host.js'
 import { range } from './client.js'
 import { asking } from './http-client.js'
+import { type Asked, type Count, everythingTold, type Fields, type Stand } from './notifications.js'
 import { standOn } from './stand.js'
 import { start, temporaryFile } from './support.js'
-import { type Asked, type Count, everythingTold, type Fields, type Stand } from './told.js'
 
 /**
  * What may not be read tells nothing [MEUP-8.1]. Each answer is compared with that of two other logs: one in which what the
@@ -60,11 +60,11 @@ function randomLog(seed: number, length: number): Fields[] {
   const dice = diceOf(seed)
   const log = randomDrafts(seed, length).reduce<Fields[]>(
     (log, { body }) => {
-      const { protocol, payload: told, ...rest } = JSON.parse(Buffer.from(body).toString()) as Envelope
+      const { protocol, payload: received, ...rest } = JSON.parse(Buffer.from(body).toString()) as Envelope
       const { id, ts, kind, from, context } = rest
       const expiresAt = new Date(Date.parse(ts) + (1 + dice(4)) * 2000).toISOString()
       const expires = kind === Kind.mcpProposal && dice(2) === 0
-      const envelope = { ...rest, payload: expires ? { ...told, expiresAt } : told }
+      const envelope = { ...rest, payload: expires ? { ...received, expiresAt } : received }
       const isPrivate = !kind.startsWith('system.') && !shared.has(kind) && dice(5) < 2
       log.push({ ...envelope, ...(isPrivate && { to: [pick(dice, readers)] }) })
       if (kind === Kind.reasoningStart && context === undefined && dice(4) === 0) {
@@ -200,21 +200,25 @@ async function compareLog(log: readonly Fields[], { seed, reader, open }: Compar
   const asked = range(1, 12).map(() => randomQuery(dice, log))
   const same: Count = (seq) => seq
   const fewer: Count = (seq) => seq - gone(seq)
-  const tell = async (of: readonly Fields[], count: Count, own: Count) =>
+  const notify = async (of: readonly Fields[], count: Count, own: Count) =>
     everythingTold(await open(of), { reader, log, asked }, count, own)
   const pairs = [
-    { how: 'removed', told: await tell(log, same, fewer), expected: await tell(without, fewer, same) },
+    {
+      how: 'removed',
+      received: await notify(log, same, fewer),
+      expected: await notify(without, fewer, same),
+    },
   ]
   // Whatever is addressed to some may be read by who reads what is targeted.
   if (reader !== 'zoe') {
     pairs.push({
       how: 'replaced',
-      told: await tell(log, same, same),
-      expected: await tell(other, same, same),
+      received: await notify(log, same, same),
+      expected: await notify(other, same, same),
     })
   }
-  for (const { how, told, expected } of pairs) {
-    for (const [at, answer] of told.entries()) {
+  for (const { how, received, expected } of pairs) {
+    for (const [at, answer] of received.entries()) {
       expect([seed, reader, how, answer]).toEqual([seed, reader, how, expected[at]])
     }
   }

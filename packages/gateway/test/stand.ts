@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import { createHttpApp } from '../src/http/app.js'
 import type { HttpOptions } from '../src/http/options.js'
 import { silent } from '../src/ports/logger.js'
-import type { Stand } from './told.js'
+import type { Stand } from './notifications.js'
 
 type StandOptions = TestSpaceOptions & Partial<Pick<GatewayOptions, 'clock' | 'logger'>>
 

@@ -8,31 +8,31 @@ import { start } from './support.js'
 import { act, chat, grant } from './trust.js'
 
 function steadied() {
-  const [clock, told] = [new FakeClock(0), [] as object[]]
-  const steady = steadyClock(clock, { ...silent, warn: (fields) => told.push(fields) })
+  const [clock, received] = [new FakeClock(0), [] as object[]]
+  const steady = steadyClock(clock, { ...silent, warn: (fields) => received.push(fields) })
   const after = (ms: number): number => {
     clock.advance(ms)
     return steady.now()
   }
-  return { clock, told, after }
+  return { clock, received, after }
 }
 
 test('a clock that goes on is left as it is', () => {
-  const { told, after } = steadied()
+  const { received, after } = steadied()
   expect([after(0), after(1), after(86_400_000)]).toEqual([0, 1, 86_400_001])
-  expect(told).toEqual([])
+  expect(received).toEqual([])
 })
 
 test('time never goes back: it goes on from where it was, a little slower until the clock has caught up', () => {
-  const { clock, told, after } = steadied()
+  const { clock, received, after } = steadied()
   expect(after(10_000)).toBe(10_000)
   expect(after(-2000)).toBe(10_000)
-  expect(told).toEqual([{ backMs: 2000 }])
+  expect(received).toEqual([{ backMs: 2000 }])
   expect(after(10_000)).toBe(19_000)
   expect(after(10_000)).toBe(28_000)
   expect(after(10_000)).toBe(clock.now())
   expect(after(500)).toBe(clock.now())
-  expect(told).toHaveLength(1)
+  expect(received).toHaveLength(1)
 })
 
 test('a clock that is put back again and again makes it stand at worst', () => {
@@ -42,10 +42,10 @@ test('a clock that is put back again and again makes it stand at worst', () => {
 })
 
 test('what a clock is corrected by all day is not told', () => {
-  const { told, after } = steadied()
+  const { received, after } = steadied()
   after(5000)
   after(-999)
-  expect(told).toEqual([])
+  expect(received).toEqual([])
 })
 
 test('a log goes on from its last time where the clock is behind it at a start, and what has ended has ended', async () => {

@@ -32,7 +32,7 @@ const story: Sent[] = [
   { id: 'loose', kind: 'x.y.z' },
 ]
 
-async function tell(teller: Client): Promise<void> {
+async function notify(teller: Client): Promise<void> {
   for (const sent of story) await teller.accepted(sent)
 }
 
@@ -81,7 +81,7 @@ describe('a subscription', () => {
     const [alice, bob] = [await connect('alice'), await connect('bob')]
     const welcome = await bob.subscribe(payload)
     expect(welcome.subscription).toEqual({ ...payload, suppressed: { envelopes: 0, bytes: 0 } })
-    await tell(alice)
+    await notify(alice)
     const expected = story.map(({ id }) => id ?? '').filter((id) => !cut.includes(id))
     expect(said(await upToMark(bob, alice))).toEqual(expected)
 
@@ -100,7 +100,7 @@ describe('a subscription', () => {
       alice.send({ id: `early${count}`, ...chat('x'.repeat(5000)) })
       if (count % 100 === 0) await alice.next(byId(`early${count}`))
     }
-    await tell(alice)
+    await notify(alice)
     const bob = await connect('bob', { query: 'after=0' })
     await bob.subscribe(payload)
     const after = said(await upToMark(bob, alice))

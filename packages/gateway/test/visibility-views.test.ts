@@ -30,13 +30,13 @@ async function found({ url, connect }: Pick<Running, 'url' | 'connect'>, reader:
 /** How a run is shown to newcomers, and what is counted in it: envelopes, thoughts, contributors. */
 async function state({ url, connect }: Pick<Running, 'url' | 'connect'>, context = 'run') {
   const client = await connect('ben')
-  const told = client.welcome.contexts.find((each) => each.context === context)?.reasoningVisible
+  const received = client.welcome.contexts.find((each) => each.context === context)?.reasoningVisible
   await client.close()
   const { reasoningVisible, counts } = (await asking(url, 'ben').json(`/contexts/${context}`)) as {
     reasoningVisible: boolean
     counts: Record<string, number>
   }
-  return { told, reasoningVisible, counts: [counts.envelopes, counts.thoughts, counts.contributors] }
+  return { received, reasoningVisible, counts: [counts.envelopes, counts.thoughts, counts.contributors] }
 }
 
 describe('every view', () => {
@@ -50,12 +50,12 @@ describe('every view', () => {
       await by.accepted(thought('before'))
       await by.accepted(begin('in', 'run'))
       await helper.accepted(thought('along', 'run/in'))
-      const all = { told: true, reasoningVisible: true, counts: [3, 2, 2] }
+      const all = { received: true, reasoningVisible: true, counts: [3, 2, 2] }
       expect([await state(running), await found(running, 'ben')]).toEqual([all, ['before', 'along']])
 
       await ana.accepted(show('run', false))
       await by.accepted(thought('during'))
-      const hidden = { told: false, reasoningVisible: false, counts: [1, 0, 1] }
+      const hidden = { received: false, reasoningVisible: false, counts: [1, 0, 1] }
       expect(await state(running)).toEqual(hidden)
       expect(await state(running, 'run/in')).toEqual({ ...hidden, counts: [0, 0, 1] })
       for (const reader of ['ben', 'ana', 'auditor']) expect(await found(running, reader)).toEqual([])
@@ -143,7 +143,7 @@ describe('a run that is over', () => {
       expect((await thoughtsSeen('new'))[2]).toEqual(['late', 'new'])
       expect(await found(running, 'ben')).toEqual(['hidden', 'late', 'new'])
       expect((await state(running)).reasoningVisible).toBe(true)
-      expect(await state(running, 'next')).toMatchObject({ told: true, reasoningVisible: true })
+      expect(await state(running, 'next')).toMatchObject({ received: true, reasoningVisible: true })
       for (const visible of [true, false]) {
         expect(await ana.refused(show('run', visible))).toMatchObject({ code: 'run_not_active' })
       }
@@ -155,7 +155,7 @@ describe('a run that is over', () => {
     await running.by.accepted(show('run', false))
     await running.by.accepted(thought('hidden'))
     await running.ana.accepted({ kind: 'reasoning.cancel', context: 'run' })
-    expect([await found(running, 'ben'), (await state(running)).told]).toEqual([[], false])
+    expect([await found(running, 'ben'), (await state(running)).received]).toEqual([[], false])
   })
 
   verifies('O21', 'abandoned, is shown as well', async () => {
@@ -190,7 +190,7 @@ describe('after a restart', () => {
     await first.close()
     const running = await open()
     const [by, ben] = [await running.connect('agent'), await running.connect('ben')]
-    expect(await state(running)).toEqual({ told: false, reasoningVisible: false, counts: [0, 0, 1] })
+    expect(await state(running)).toEqual({ received: false, reasoningVisible: false, counts: [0, 0, 1] })
     await by.accepted(thought('more'))
     await by.accepted(chat('mark'))
     expect(thoughts(await ben.until(byId('mark')))).toEqual([])
@@ -207,7 +207,7 @@ describe('after a restart', () => {
     expect(await found(running, 'ben')).toEqual(['hidden'])
     const agent = await running.connect('agent')
     await agent.accepted(begin('next'))
-    expect(await state(running, 'next')).toMatchObject({ told: true, reasoningVisible: true })
+    expect(await state(running, 'next')).toMatchObject({ received: true, reasoningVisible: true })
   })
 
   test('and after its beginning has been pruned, a run is still hidden', async () => {
@@ -226,10 +226,10 @@ describe('after a restart', () => {
     const running = await open()
     const agent = await running.connect('agent', { query: 'after=0' })
     await agent.next(({ kind, payload }) => kind === 'system.space' && payload.event === 'pruned')
-    expect((await state(running)).told).toBe(false)
+    expect((await state(running)).received).toBe(false)
     await running.close()
     const again = await open()
     expect((await asking(again.url, 'ben').history()).envelopes[0]?.seq).toBeGreaterThan(4)
-    expect([(await state(again)).told, await found(again, 'ben')]).toEqual([false, []])
+    expect([(await state(again)).received, await found(again, 'ben')]).toEqual([false, []])
   })
 })

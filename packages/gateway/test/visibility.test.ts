@@ -128,8 +128,8 @@ describe('while a run is hidden', () => {
     await by.accepted(chat('mark'))
     await seen('mark')
     for (const { frames } of [by, ana, ben, auditor]) {
-      const told = frames.filter(ofKind('observe.visibility'))
-      expect(told).toEqual([expect.objectContaining({ id, seq, from: 'ana', payload: hidden })])
+      const received = frames.filter(ofKind('observe.visibility'))
+      expect(received).toEqual([expect.objectContaining({ id, seq, from: 'ana', payload: hidden })])
     }
     expect((await asking(url, 'ben').history('kind=observe.visibility')).envelopes).toHaveLength(1)
   })
@@ -264,10 +264,10 @@ describe('toggled a hundred times a second', () => {
     expect(refused.length).toBeGreaterThan(50)
     expect(new Set(refused.map(({ payload }) => payload.code))).toEqual(new Set(['rate_limited']))
     await by.accepted(chat('mark'))
-    const told = by.frames.filter(ofKind('observe.visibility'))
-    expect(told.map(({ id }) => id)).toEqual(accepted.map(({ id }) => id))
+    const received = by.frames.filter(ofKind('observe.visibility'))
+    expect(received.map(({ id }) => id)).toEqual(accepted.map(({ id }) => id))
     expect(await asking(url, 'ben').json('/contexts/run')).toMatchObject({
-      reasoningVisible: told.at(-1)?.payload.reasoningVisible,
+      reasoningVisible: received.at(-1)?.payload.reasoningVisible,
     })
   })
 })

@@ -8,12 +8,12 @@ test('of a heavy payload the page keeps the beginning of its texts, and how much
   const script = new Script()
   script.chat('ana', long(16_000))
   script.chat('ana', `${long(20_000)}the end`)
-  const [light, heavy] = script.read().log.envelopes
+  const [light, large] = script.read().log.envelopes
   expect(light).toBe(script.envelopes[0])
   expect(getFullSize(light ?? script.chat('', ''))).toBeUndefined()
-  expect(JSON.stringify(heavy).length).toBeLessThan(3000)
-  expect(heavy?.payload.message).toMatch(/^words and words .*…$/)
-  expect(getFullSize(heavy ?? script.chat('', ''))).toBe(JSON.stringify(script.envelopes[1]).length)
+  expect(JSON.stringify(large).length).toBeLessThan(3000)
+  expect(large?.payload.message).toMatch(/^words and words .*…$/)
+  expect(getFullSize(large ?? script.chat('', ''))).toBe(JSON.stringify(script.envelopes[1]).length)
 })
 
 test('a heavy result says how much all of it is', () => {

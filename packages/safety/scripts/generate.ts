@@ -1,4 +1,4 @@
-/** Writes src/generated/rules.ts: the rules of src/rules, in the order in which they come. */
+/** Writes src/leak/generated/rules.ts: the rules of src/rules, in the order in which they come. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { BuiltInRule } from '../src/leak/rule.js'
 
@@ -33,7 +33,7 @@ function literalOf(text: string): string {
 const linesOf = (literals: readonly string[]): string =>
   `[\n${literals.map((each) => `  ${each},\n`).join('')}]`
 const text = `// Written by scripts/generate.ts.
-import type { BuiltInRule } from '../leak/rule.js'
+import type { BuiltInRule } from '../rule.js'
 
 /** What this package knows of secrets; what tells them by their own shape stands before what needs a label. */
 export const builtInRules: readonly BuiltInRule[] = ${linesOf(builtIn.map((rule) => JSON.stringify(rule)))}
@@ -42,7 +42,7 @@ export const builtInRules: readonly BuiltInRule[] = ${linesOf(builtIn.map((rule)
 export const examples: readonly string[] = ${linesOf(rules.map(({ positives: [first = ''] }) => literalOf(first)))}
 `
 
-const generated = new URL('../src/generated/', import.meta.url)
+const generated = new URL('../src/leak/generated/', import.meta.url)
 mkdirSync(generated, { recursive: true })
 // A file that says the same already is left alone, so that nothing is compiled for its sake.
 const file = new URL('rules.ts', generated)

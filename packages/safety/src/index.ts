@@ -1,4 +1,4 @@
-export { builtInRules } from './generated/rules.js'
+export { builtInRules } from './leak/generated/rules.js'
 export * from './safety.js'
 export * from './settings.js'
 export { tailOf } from './tail.js'

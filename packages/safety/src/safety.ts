@@ -1,8 +1,8 @@
 import { plain } from './decodings/decoders.js'
 import { decodeText } from './decodings/decoding.js'
-import { examples } from './generated/rules.js'
 import { sanitize } from './injection.js'
 import { createDetectors, takenNames } from './leak/detectors.js'
+import { examples } from './leak/generated/rules.js'
 import { compileLeakDetector, type LeakDetector } from './leak/leak.js'
 import { chargeReading, type Meter, Stopped, stopping } from './meter.js'
 import { compilePattern } from './pattern.js'
@@ -149,8 +149,8 @@ export const clampReadable = (text: string, maxLength: number): string =>
 /** Cuts a text to so many characters (UTF-16), the last of them `…`. No character and no mark is cut in half. */
 export function clamp(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
-  const most = Math.max(0, maxLength - ellipsis.length)
-  const cut = text.slice(0, most).replace(splitPair, '')
+  const maximum = Math.max(0, maxLength - ellipsis.length)
+  const cut = text.slice(0, maximum).replace(splitPair, '')
   const bracket = cut.lastIndexOf('[')
   mark.lastIndex = Math.max(0, bracket)
   const isCutMark = mark.test(text) && mark.lastIndex > cut.length

@@ -46,7 +46,7 @@ function isKeyBody(text: string): boolean {
 /** Stands in what was said where one text ended and the next began within a word. No text has this noncharacter. */
 const seam = '\uffff'
 /** Seams at which a secret is looked for: each costs a look of its own. */
-const most = 8
+const maximum = 8
 
 /** Whether a name may, of which the words stand apart: `public`, ` key`. */
 export const mayNameGoOn = (before: string, text: string): boolean =>
@@ -71,7 +71,9 @@ export interface Beginning {
  */
 export function listBeginnings(said: string): readonly Beginning[] {
   const parts = said.split(seam)
-  const cut = Array.from({ length: Math.min(most, parts.length - 1) }, (_, i) => parts.slice(-1 - i).join(''))
+  const cut = Array.from({ length: Math.min(maximum, parts.length - 1) }, (_, i) =>
+    parts.slice(-1 - i).join(''),
+  )
   return [
     { before: parts.join(''), isCut: false },
     ...cut.map((before): Beginning => ({ before, isCut: true })),

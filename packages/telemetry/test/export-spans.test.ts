@@ -19,9 +19,9 @@ const idOf = (n: number): string => n.toString(16).padStart(16, '0')
 function exporting(variables: Record<string, string>) {
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
   onTestFinished(() => void vi.unstubAllEnvs())
-  const told: string[] = []
-  const tell = (_: object, message: string): void => void told.push(message)
-  return { spans: exportSpans({ info: tell, warn: tell }), told }
+  const received: string[] = []
+  const notify = (_: object, message: string): void => void received.push(message)
+  return { spans: exportSpans({ info: notify, warn: notify }), received }
 }
 
 const isTold = 'traces cannot be exported; this is told once'
@@ -29,7 +29,7 @@ const isLost = 'spans were lost on their way to the collector'
 
 test('a span arrives with all that it has', async () => {
   const receiver = await receiveTraces()
-  const { spans, told } = exporting({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  const { spans, received } = exporting({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const event = {
     name: 'reasoning.thought',
     time: Date.parse('2026-02-21T10:00:01Z'),
@@ -72,7 +72,7 @@ test('a span arrives with all that it has', async () => {
     },
   ])
   expect(receiver.requests.map(({ path }) => path)).toEqual(['POST /v1/traces'])
-  expect(told).toEqual([])
+  expect(received).toEqual([])
 })
 
 test('the variables of OpenTelemetry say where to, with which headers, under which name and how many at once', async () => {
@@ -101,7 +101,7 @@ test('the variables of OpenTelemetry say where to, with which headers, under whi
 test('failures are told once until it works again; what was lost is told at the end', async () => {
   const answers = [400, 400, 200, 500]
   const receiver = await receiveTraces(() => answers.shift() ?? 200)
-  const { spans, told } = exporting({
+  const { spans, received } = exporting({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     OTEL_BSP_SCHEDULE_DELAY: '1',
   })
@@ -112,15 +112,15 @@ test('failures are told once until it works again; what was lost is told at the 
   await spans.close()
   expect(receiver.spans.map(({ spanId }) => spanId)).toEqual([idOf(3), idOf(5)])
   const again = 'traces are exported again'
-  expect(told).toEqual([isTold, again, isTold, again, isLost])
+  expect(received).toEqual([isTold, again, isTold, again, isLost])
 })
 
 test('nobody there costs one warning, and not more time than a batch has', async () => {
-  const { spans, told } = exporting({
+  const { spans, received } = exporting({
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
     OTEL_EXPORTER_OTLP_TIMEOUT: '100',
   })
   for (let n = 1; n <= 3000; n++) spans.add([span(idOf(n))])
   await spans.close()
-  expect(told).toEqual([isTold, isLost])
+  expect(received).toEqual([isTold, isLost])
 })

@@ -16,7 +16,7 @@ const log = [
 ]
 
 test('the page on tracing has every attribute, and no other', () => {
-  const told = spansOf(log).flatMap(({ attributes, error }) => [
+  const received = spansOf(log).flatMap(({ attributes, error }) => [
     ...Object.keys(attributes),
     ...(error === undefined ? [] : ['error.type']),
   ])
@@ -24,6 +24,6 @@ test('the page on tracing has every attribute, and no other', () => {
   const documented = [...rows].flatMap(([, names = '']) =>
     [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
   )
-  expect(new Set(documented)).toEqual(new Set([...told, 'error.type']))
+  expect(new Set(documented)).toEqual(new Set([...received, 'error.type']))
   expect(documented.length).toBe(new Set(documented).size + 1) // `error.type` heads a table of its own, too.
 })

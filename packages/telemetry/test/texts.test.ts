@@ -26,7 +26,7 @@ const visibility = (reasoningVisible: boolean): Fields => ({
 })
 
 /** What each span tells, in the order in which they end. */
-const told = (log: readonly Fields[]): unknown[][] =>
+const received = (log: readonly Fields[]): unknown[][] =>
   spansOf(log, { captureText: true }).map(({ events }) =>
     events.map(({ attributes }) => attributes['meup.message']),
   )
@@ -64,7 +64,7 @@ describe('what is thought aloud', () => {
       thought('bot', 'late', { context: 'run/sub' }),
       conclusion('bot', 'end', inRun),
     ]
-    expect(told(log)).toEqual([
+    expect(received(log)).toEqual([
       ['inner', 'deep', 'no use'],
       ['outer', 'flat', 'end'],
     ])
@@ -85,7 +85,7 @@ describe('what is thought aloud', () => {
       thought('bot', 'shown', inRun),
       conclusion('bot', 'end', inRun),
     ]
-    expect(told(log)).toEqual([['open', 'shown', 'end']])
+    expect(received(log)).toEqual([['open', 'shown', 'end']])
   })
 
   test('before a run was hidden is told when the run is over, and not before', () => {
@@ -98,7 +98,7 @@ describe('what is thought aloud', () => {
       conclusion('bot', 'inner end', { context: 'run/sub' }),
       conclusion('bot', 'outer end', inRun),
     ]
-    expect(told(log)).toEqual([
+    expect(received(log)).toEqual([
       ['inner', 'inner end'],
       ['outer', 'flat', 'outer end'],
     ])

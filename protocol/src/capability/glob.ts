@@ -123,9 +123,9 @@ export function globIncludes(held: Glob, asked: Glob): boolean {
 
 /** Steps that comparing two globs takes at worst, whichever of them is the wider. */
 export function globCost(a: Glob, b: Glob): number {
-  const [most, least] = [a.tokens.length, b.tokens.length]
+  const [left, right] = [a.tokens.length, b.tokens.length]
   const isSearch = isMany(a) ? b.text !== undefined : isMany(b) && a.text !== undefined
-  return isSearch ? most * least : Math.min(most, least)
+  return isSearch ? left * right : Math.min(left, right)
 }
 
 /** Whether it has several wildcards, or one that is no star. */

@@ -42,8 +42,8 @@ function writtenOut(
 ): { readonly length: number; readonly factor: number } {
   let length = source.length * (folds ? foldingFactor : 1)
   let factor = 1
-  for (const [whole, least, most] of source.matchAll(repetition)) {
-    const count = Math.max(Number(least), Number(most || 0), 1)
+  for (const [whole, min, max] of source.matchAll(repetition)) {
+    const count = Math.max(Number(min), Number(max || 0), 1)
     // Behind `\Q\E`, which is nothing, it may be a group as well.
     if (whole.startsWith(')') || whole.startsWith('E')) factor *= count
     else length += count * perCopy(whole.charAt(0))

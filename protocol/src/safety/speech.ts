@@ -169,10 +169,10 @@ export class RecentlySaid {
 const copyText = (piece: string): string => JSON.parse(JSON.stringify(piece)) as string
 
 /** Puts an entry last, and drops the first where there are more than `most`. */
-function setNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+function setNewest<Value>(map: Map<string, Value>, key: string, value: Value, maximum: number): void {
   map.delete(key)
   map.set(key, value)
-  if (map.size <= most) return
+  if (map.size <= maximum) return
   for (const first of map.keys()) {
     map.delete(first)
     break

@@ -179,11 +179,11 @@ function awaitProposalResult(space: SpaceClient, proposal: string, timeoutMs: nu
 function printResult(
   result: Readonly<Record<string, unknown>>,
   json: boolean | undefined,
-  beside: object = {},
+  extra: object = {},
 ): void {
   const { content, isError } = result
   const text = getContentText(content, '\n')
   if (isError === true) throw new ToolError(text || 'the tool failed without saying why')
-  if (json || text === undefined) printJson({ ...result, ...beside })
+  if (json || text === undefined) printJson({ ...result, ...extra })
   else print(printable(text))
 }

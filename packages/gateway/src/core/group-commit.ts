@@ -72,7 +72,7 @@ export class GroupCommit {
   async #run(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.length > 0) {
-      const batch = this.#take()
+      const batch = this.#nextBatch()
       const start = performance.now()
       try {
         await this.#append(batch)
@@ -109,7 +109,7 @@ export class GroupCommit {
     this.#whenWritable = undefined
   }
 
-  #take(): Draft[] {
+  #nextBatch(): Draft[] {
     let [rows, bytes] = [0, 0]
     while (rows < this.#waiting.length && rows < maxRows && bytes < maxBytes) {
       bytes += this.#waiting[rows++]?.body.length ?? 0

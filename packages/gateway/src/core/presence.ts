@@ -45,7 +45,7 @@ export class Presence {
   }
 
   /** The same where there is time: what cannot be logged now is told when the log has recovered. */
-  tell(id: string): void {
+  announce(id: string): void {
     if (this.#space.isFollower) return
     this.#try(updated(id, this.#space.state.participants.capabilities(id)))
   }

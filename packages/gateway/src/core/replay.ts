@@ -47,7 +47,7 @@ export async function resume(
   if (kept === undefined) return replay(log, through)
   const state = stateIn(kept, { head: through })
   if (state instanceof SpaceState) return follow(state, log, through)
-  logger.warn({ space, reason: state }, 'the checkpoint of the log is of no use: all of the log is read')
+  logger.warn({ space, reason: state }, 'the checkpoint of the log cannot be read: all of the log is read')
   return replay(log, through)
 }
 

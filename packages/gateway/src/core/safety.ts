@@ -110,18 +110,19 @@ const remembered = 1000
 
 /** Logs each recurring message at most once a minute, with the number of times it came up. */
 export class LogThrottle {
-  readonly #told = new Map<string, { readonly at: number; untold: number }>()
+  readonly #lastLogged = new Map<string, { readonly at: number; untold: number }>()
 
   /** How often this has come up since it was told last, this time included; `undefined` = keep it for later. */
   due(what: string, now: number): number | undefined {
-    const last = this.#told.get(what)
+    const last = this.#lastLogged.get(what)
     if (last !== undefined && now >= last.at && now - last.at < everyMs) {
       last.untold++
       return undefined
     }
-    this.#told.delete(what)
-    this.#told.set(what, { at: now, untold: 0 })
-    if (this.#told.size > remembered) this.#told.delete(this.#told.keys().next().value ?? '')
+    this.#lastLogged.delete(what)
+    this.#lastLogged.set(what, { at: now, untold: 0 })
+    if (this.#lastLogged.size > remembered)
+      this.#lastLogged.delete(this.#lastLogged.keys().next().value ?? '')
     return (last?.untold ?? 0) + 1
   }
 }

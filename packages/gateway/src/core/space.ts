@@ -1,5 +1,6 @@
 import { type Envelope, GATEWAY, PROTOCOL, WorkMeter } from '@meup/protocol'
 import { nanoid } from 'nanoid'
+import { type Encoded, encode, toDraft } from '../log/encode.js'
 import type { Clock } from '../ports/clock.js'
 import { messageFrom } from '../ports/connection.js'
 import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
@@ -11,18 +12,17 @@ import {
   type Receipt,
   type Refusal,
 } from './admission/context.js'
-import { type Encoded, encode, toDraft } from './admission/encode.js'
 import { attempt } from './admission/index.js'
 import type { SpaceConfig } from './config.js'
 import { Decisions, verdictFor } from './decisions.js'
 import { broadcast, Delivery } from './delivery/broadcast.js'
-import { errorFrame } from './delivery/frames.js'
 import { HiddenRuns } from './delivery/hidden-runs.js'
 import { LogReads } from './delivery/log-reads.js'
-import { type Addressed, type Audience, audienceOf, type Reader } from './delivery/may-read.js'
 import type { Session } from './delivery/session.js'
+import { errorFrame } from './frames.js'
 import { GroupCommit, Recovery, Watchers } from './group-commit.js'
 import { KnownIds } from './known-ids.js'
+import { type Addressed, type Audience, audienceOf, type Reader } from './may-read.js'
 import { Rates } from './rates.js'
 import { envelopeOf, resume } from './replay.js'
 import { Guard } from './safety.js'
@@ -286,11 +286,11 @@ export class Space {
   follow(rows: readonly Row[]): void {
     const fresh = rows.filter(({ seq }) => seq > this.delivered)
     if (this.#broken || fresh.length === 0) return
-    if (fresh[0]?.seq === this.delivered + 1) this.#take(fresh)
+    if (fresh[0]?.seq === this.delivered + 1) this.#receive(fresh)
     else this.takeUp()
   }
 
-  #take(rows: readonly Row[]): void {
+  #receive(rows: readonly Row[]): void {
     for (const row of rows) this.#fold(envelopeOf(row), row.body)
     this.#followTime(rows.at(-1))
     this.#deliver(rows)
@@ -333,7 +333,7 @@ export class Space {
     const lost = `The log ends at ${this.log.head}, but ${this.delivered} has been acknowledged. Restore it from a copy.`
     if (this.log.head < this.delivered) throw new Error(lost)
     while (this.delivered < this.log.head)
-      this.#take(await this.log.read({ after: this.delivered, limit: 1000 }))
+      this.#receive(await this.log.read({ after: this.delivered, limit: 1000 }))
     this.#admitted = this.delivered
   }
 }

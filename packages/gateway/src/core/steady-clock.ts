@@ -20,16 +20,16 @@ export function steadyClock(clock: Clock, logger: Logger): SteadyClock {
   let latest = clock.now()
   let ahead = 0
   const now = (): number => {
-    const told = clock.now()
-    const passed = told + ahead - latest
+    const reading = clock.now()
+    const passed = reading + ahead - latest
     if (passed < 0) {
-      ahead = latest - told
+      ahead = latest - reading
       if (-passed >= minReportedMs) {
         logger.warn({ backMs: -passed }, 'the clock was put back; envelopes go on from the time they had')
       }
     } else {
       ahead -= Math.min(ahead, passed * slower)
-      latest = told + ahead
+      latest = reading + ahead
     }
     return Math.round(latest)
   }

@@ -13,7 +13,7 @@ export interface Resume {
   readonly epoch?: string
   readonly tail?: number
   /** What came with the envelope `after` is known so far: it, and this many batches that it ended. Absent = all of it. */
-  readonly told?: number
+  readonly received?: number
 }
 
 /**
@@ -157,11 +157,13 @@ export function checkConnectionLimit(
   { participant, rateLimitKey }: Pick<Visitor, 'participant' | 'rateLimitKey'>,
   space: Space,
 ): string | undefined {
-  const most =
+  const maximum =
     rateLimitKey === participant ? space.config.limits.connectionsPerParticipant : maxGuestConnections
   let connections = 0
   for (const session of space.sessions) if (session.rateLimitKey === rateLimitKey) connections++
-  return connections < most ? undefined : `${rateLimitKey} has ${most} connections already; close one first`
+  return connections < maximum
+    ? undefined
+    : `${rateLimitKey} has ${maximum} connections already; close one first`
 }
 
 /** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13]. */

@@ -111,7 +111,7 @@ export class Enforcement implements SpaceListener {
     this.closeRevoked()
     const bytes = renewed.reduce((sum, session) => sum + this.#welcome(session), 0)
     this.#charge(bytes, batch)
-    for (const id of this.#space.state.trust.untold()) this.#presence.tell(id)
+    for (const id of this.#space.state.trust.untold()) this.#presence.announce(id)
     this.#wait()
   }
 

@@ -3,8 +3,8 @@ import { closeCodes } from '@meup/protocol'
 import { portionsOf } from '../core/delivery/backfill.js'
 import { broadcast, type Delivery } from '../core/delivery/broadcast.js'
 import { turn } from '../core/delivery/log-reads.js'
-import { mayRead } from '../core/delivery/may-read.js'
 import type { Session } from '../core/delivery/session.js'
+import { mayRead } from '../core/may-read.js'
 import type { Space, SpaceListener } from '../core/space.js'
 import type { Turns } from '../index/indexer.js'
 import { kindOf, type TurnEvent, type TurnEvents } from '../index/turn-events.js'
@@ -55,10 +55,10 @@ export class EventStreams implements SpaceListener {
     if (this.#bytes > mostWaiting) this.#forget()
   }
 
-  /** Serves a feed from its position on; with `told`, first what else came with the envelope there. */
-  serve(session: Session, told?: number): void {
+  /** Serves a feed from its position on; with `received`, first what else came with the envelope there. */
+  serve(session: Session, received?: number): void {
     this.#open.add(session)
-    this.#serve(session, told).catch((err: unknown) => {
+    this.#serve(session, received).catch((err: unknown) => {
       const { config, logger } = this.#space
       const { participant } = session
       logger.error({ space: config.name, participant, err }, 'a stream of events cannot go on')
@@ -69,7 +69,7 @@ export class EventStreams implements SpaceListener {
   async #advance(through: number): Promise<void> {
     const after = this.#shown
     for (const session of this.#open) if (session.closed) this.#leave(session)
-    const batch = this.#take(through)
+    const batch = this.#nextBatch(through)
     const isWhole = batch.length === through - after
     // Where nobody looks on, or all have to read the log, no event is made.
     const readers = isWhole ? [...this.#upToDate] : []
@@ -120,15 +120,15 @@ export class EventStreams implements SpaceListener {
   }
 
   /** What waits of the log up to here. */
-  #take(through: number): Delivery[] {
+  #nextBatch(through: number): Delivery[] {
     const first = this.#waiting.findIndex(({ entry }) => entry.seq > through)
     const batch = this.#waiting.splice(0, first === -1 ? this.#waiting.length : first)
     for (const { entry } of batch) this.#bytes -= entry.body.length
     return batch
   }
 
-  async #serve(session: Session, told: number | undefined): Promise<void> {
-    if (told !== undefined) await this.#serveRest(session, told)
+  async #serve(session: Session, received: number | undefined): Promise<void> {
+    if (received !== undefined) await this.#serveRest(session, received)
     while (!session.isGone()) {
       const { position } = session
       if (position >= this.#shown) {
@@ -174,16 +174,16 @@ export class EventStreams implements SpaceListener {
     const endings = new Map<Ended, BatchEnd>()
     for (const [first, ...others] of byTurn.values()) {
       if (first === undefined) continue
-      const told = await this.#turns.folded.events(index, first.turn, { after, through }, sessions)
-      endings.set(first, new BatchEnd(first, told))
-      for (const each of others) endings.set(each, new BatchEnd(each, told, false))
+      const turnEvents = await this.#turns.folded.events(index, first.turn, { after, through }, sessions)
+      endings.set(first, new BatchEnd(first, turnEvents))
+      for (const each of others) endings.set(each, new BatchEnd(each, turnEvents, false))
     }
     return ended.flatMap((each) => endings.get(each) ?? [])
   }
 
-  async #serveRest(session: Session, told: number): Promise<void> {
+  async #serveRest(session: Session, received: number): Promise<void> {
     const { position } = session
-    showRest(await this.#endings(position - 1, position, [session]), told, session)
+    showRest(await this.#endings(position - 1, position, [session]), received, session)
   }
 }
 
@@ -205,10 +205,10 @@ function show(batch: readonly Delivery[], endings: readonly BatchEnd[], sessions
   broadcast(plain, sessions, isAnyone)
 }
 
-/** Tells a feed, which has the envelope, what came after its first `told` endings. */
-function showRest(endings: readonly BatchEnd[], told: number, session: Session): void {
+/** Tells a feed, which has the envelope, what came after its first `received` endings. */
+function showRest(endings: readonly BatchEnd[], received: number, session: Session): void {
   const all = endings.flatMap((ending) => ending.messageFor(session) ?? [])
-  const rest = all.map((message, index) => (index < told ? undefined : message))
+  const rest = all.map((message, index) => (index < received ? undefined : message))
   const messages = inPlace([undefined, ...rest])
   if (messages.length > 0) session.send({ messages })
 }
@@ -262,43 +262,43 @@ class BatchEnd {
   readonly agent: string
   /** Whether all who are told are told the same. */
   readonly isForAll: boolean
-  readonly #told: TurnEvents
+  readonly #turnEvents: TurnEvents
   readonly #folded: number
   readonly #messages = new Map<TurnEvent, Message>()
 
   /** `isFirst`: of those that are told together. */
-  constructor({ seq, turn }: Ended, told: TurnEvents, isFirst = true) {
+  constructor({ seq, turn }: Ended, turnEvents: TurnEvents, isFirst = true) {
     this.seq = seq
     this.agent = turn.agent
-    this.#told = told
-    this.#folded = isFirst ? told.folded : 0
-    this.isForAll = told.audiences.length === 0
+    this.#turnEvents = turnEvents
+    this.#folded = isFirst ? turnEvents.folded : 0
+    this.isForAll = turnEvents.audiences.length === 0
   }
 
   /** Whether it is known what this feed is told. */
   isKnownTo(session: Session): boolean {
-    return this.#told.events.has(kindOf(session, this.#told.audiences))
+    return this.#turnEvents.events.has(kindOf(session, this.#turnEvents.audiences))
   }
 
   /** Characters of the rationales of what is told, how many there are, and what had to be folded for that. */
   get size(): { readonly decisions: number; readonly characters: number; readonly folded: number } {
-    const told = [...this.#told.events.values()].flat().filter(({ seq }) => seq === this.seq)
-    const decisions = told.flatMap(({ event }): { readonly rationale: string }[] => [...event.tool_decisions])
+    const own = [...this.#turnEvents.events.values()].flat().filter(({ seq }) => seq === this.seq)
+    const decisions = own.flatMap(({ event }): { readonly rationale: string }[] => [...event.tool_decisions])
     const characters = decisions.reduce((sum, { rationale }) => sum + rationale.length, 0)
     return { decisions: decisions.length, characters, folded: this.#folded }
   }
 
   /** What a feed is told: nothing where it may read, or has asked for, none of the calls. */
   messageFor(session: Session): Message | undefined {
-    const events = this.#told.events.get(kindOf(session, this.#told.audiences)) ?? []
-    const told = events.find(({ seq }) => seq === this.seq)
+    const events = this.#turnEvents.events.get(kindOf(session, this.#turnEvents.audiences)) ?? []
+    const ended = events.find(({ seq }) => seq === this.seq)
     const isAsked: MayRead = (said) => session.selection.includesCall({ ...said, from: this.agent })
-    if (told === undefined || !told.said.some(isAsked)) return undefined
-    const known = this.#messages.get(told)
+    if (ended === undefined || !ended.said.some(isAsked)) return undefined
+    const known = this.#messages.get(ended)
     if (known !== undefined) return known
-    const { event, seq } = told
+    const { event, seq } = ended
     const message = { text: Buffer.from(JSON.stringify(event)), seq, name: event.type }
-    this.#messages.set(told, message)
+    this.#messages.set(ended, message)
     return message
   }
 }

@@ -2,9 +2,9 @@ import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
 import { Checkpoints } from '../core/checkpoints.js'
 import { checkNames, type SpaceConfig } from '../core/config.js'
 import { backfill, lastReadable, type Span, tailSpan } from '../core/delivery/backfill.js'
-import { welcomeFrame } from '../core/delivery/frames.js'
 import { participantsIn, proposalsFor } from '../core/delivery/introduction.js'
 import { type Selection, Session, type Visitor } from '../core/delivery/session.js'
+import { welcomeFrame } from '../core/frames.js'
 import { Presence } from '../core/presence.js'
 import { Retention } from '../core/retention.js'
 import type { Space } from '../core/space.js'
@@ -149,7 +149,7 @@ export class SpaceHost {
     const { after = delivered, isLost = false } = this.#startOf(resume)
     session.position = after
     if (isLost) feed.lost({ epoch: log.epoch, from: after + 1, to: delivered })
-    this.#eventStreams.serve(session, isLost ? undefined : resume.told)
+    this.#eventStreams.serve(session, isLost ? undefined : resume.received)
     return session
   }
 

@@ -59,11 +59,12 @@ export async function getEvents(
 }
 
 /** `12`, or `12.1` where more of the same seq was to come. */
-function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'told'> | Refusal {
+function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'received'> | Refusal {
   if (text === undefined) return {}
-  const [, seq, told] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  const [, seq, received] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? []
   const after = Number(seq)
-  if (Number.isSafeInteger(after)) return { after, ...(told !== undefined && { told: Number(told) }) }
+  if (Number.isSafeInteger(after))
+    return { after, ...(received !== undefined && { received: Number(received) }) }
   const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}`
   return refuse('invalid_request', message)
 }

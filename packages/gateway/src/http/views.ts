@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
-import type { Reader } from '../core/delivery/may-read.js'
+import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'

@@ -9,7 +9,7 @@ import {
 } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import { mayRead, type Reader } from '../core/delivery/may-read.js'
+import { mayRead, type Reader } from '../core/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry } from '../ports/envelope-log.js'
@@ -151,25 +151,25 @@ export class FoldedTurns {
     for (const reader of readers) {
       const kind = kindOf(reader, audiences)
       if (events.has(kind)) continue
-      const isAll = !kind.includes(unread) && known.toldSince <= after
+      const isAll = !kind.includes(unread) && known.cachedSince <= after
       const share = this.#shareOf(envelopes, beginning, reader)
-      const told = isAll
-        ? known.told.filter(({ seq }) => seq > after && seq <= through)
+      const turnEvents = isAll
+        ? known.cached.filter(({ seq }) => seq > after && seq <= through)
         : await this.#eventsOf(beginning, share, after)
-      events.set(kind, told)
+      events.set(kind, turnEvents)
       if (!isAll) folded += share.seen.length
     }
     return { audiences, events, folded }
   }
 
   async #eventsOf(beginning: Beginning, { seen }: Share, after: number): Promise<TurnEvent[]> {
-    const told: TurnEvent[] = []
+    const turnEvents: TurnEvent[] = []
     await this.#foldOf(beginning, undefined, seen, {
       ended: (folded) => {
-        if (folded.seq > after) told.push(...eventOf(folded))
+        if (folded.seq > after) turnEvents.push(...eventOf(folded))
       },
     })
-    return told
+    return turnEvents
   }
 
   #shareOf(envelopes: readonly Said[], { agent }: Beginning, reader: Reader): Share {
@@ -246,7 +246,7 @@ const isLongIn = (index: TurnIndex, turn: number): boolean =>
   index.places(turn, 0, longTurn + 2).length > longTurn
 
 /** Long turns that are kept, the latest that were asked for, and what was made of each for its readers. */
-const most = { turns: 4, views: 16 }
+const maximum = { turns: 4, views: 16 }
 const placesAtOnce = 4096
 
 /** A turn of which only the headings are read. */
@@ -277,7 +277,7 @@ class LongTurns {
     const known = before.then((each) => this.#goneOn(index, turn, each))
     this.#kept.delete(turn)
     this.#kept.set(turn, known)
-    for (const oldest of this.#kept.keys()) if (this.#kept.size > most.turns) this.#kept.delete(oldest)
+    for (const oldest of this.#kept.keys()) if (this.#kept.size > maximum.turns) this.#kept.delete(oldest)
     known.catch(() => {
       if (this.#kept.get(turn) === known) this.#kept.delete(turn)
     })
@@ -324,7 +324,7 @@ class LongTurns {
 /** Keeps what was made of a long turn: the latest alone. */
 function keepView({ views }: LongTurn, key: string, view: TurnView): void {
   views.set(key, view)
-  for (const oldest of views.keys()) if (views.size > most.views) views.delete(oldest)
+  for (const oldest of views.keys()) if (views.size > maximum.views) views.delete(oldest)
 }
 
 const sourceIn = ({ id, seq, from, kind, to, context, correlationId }: Entry): Source =>

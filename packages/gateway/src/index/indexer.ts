@@ -39,7 +39,7 @@ export class Indexer {
   readonly #recovery: Recovery
   #lastOpened: TurnIndex | undefined
   /** What `onAdvance` was told of last. */
-  #told = 0
+  #notified = 0
   #isRunning = false
   #isOver = false
   #failure: unknown
@@ -127,13 +127,13 @@ export class Indexer {
     const space = this.#space
     const index = await this.#opened()
     if (this.#isOver) return
-    await this.#tell(index)
+    await this.#notify(index)
     while (index.seq < space.delivered || this.#pruned > 0) {
       const [start, delivered] = [performance.now(), space.delivered]
       await this.#takePortion(index)
       if (this.#isOver) return
       if (this.#index !== index) return this.#catchUp()
-      await this.#tell(index)
+      await this.#notify(index)
       await this.#rest(performance.now() - start, space.delivered > delivered)
       if (this.#isOver) return
       if (this.#index !== index) return this.#catchUp()
@@ -143,11 +143,11 @@ export class Indexer {
   }
 
   /** Once it has gone on: where it was before it was opened again is no news. */
-  async #tell({ seq }: TurnIndex): Promise<void> {
-    if (seq > this.#told) {
+  async #notify({ seq }: TurnIndex): Promise<void> {
+    if (seq > this.#notified) {
       this.#recovered()
       await this.onAdvance(seq)
-      this.#told = seq
+      this.#notified = seq
     }
     this.#reached()
   }
@@ -158,7 +158,7 @@ export class Indexer {
       const rows = await log.read({ after: index.seq, before: delivered + 1, ...portion })
       if (this.#isOver || this.#index !== index) return
       if (rows[0]?.seq !== index.seq + 1) this.#leap(index)
-      else this.#attempt(() => index.take(rows))
+      else this.#attempt(() => index.add(rows))
       if (index.unsaved > saveAfter && !this.#isUrgent) this.#attempt(() => index.save())
     }
     if (this.#pruned > 0 && this.#attempt(() => index.prune(this.#pruned))) this.#pruned = 0

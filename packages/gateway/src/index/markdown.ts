@@ -1,6 +1,6 @@
 import { type Beginning, markdownHeader, Role, turnMarkdownWriter } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import type { Reader } from '../core/delivery/may-read.js'
+import type { Reader } from '../core/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import { charactersOf, type FoldedTurns } from './folded-turns.js'
@@ -53,7 +53,7 @@ export async function* exportTurns(
     if (view === undefined) continue
     const { record, envelopes, isTruncated } = view
     const { id, agent, turnNumber, startedAt, state, trigger } = record
-    const told = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
+    const summary = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
     // What merely comes when a proposal has expired is of another turn.
     const own = envelopes.filter(({ roles }) => roles !== Role.expire)
     const said = own.map(({ source }) => source.seq).filter((seq) => seq <= head)
@@ -65,7 +65,7 @@ export async function* exportTurns(
       for await (const rows of rowsAt(space.log, seqs.slice(from, from + pieceOf)))
         piece.push(...rows.map(envelopeOf))
       await yieldIfBusy()
-      yield writer.write(told, piece)
+      yield writer.write(summary, piece)
     }
   }
   const end = writer.end()

@@ -1,6 +1,6 @@
 import { type CallPart, type TurnInfo, turnDetail, turnInfo } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import type { Reader } from '../core/delivery/may-read.js'
+import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { charactersOf, type FoldedTurns, type Passed } from './folded-turns.js'
 import type { TurnView } from './said.js'
@@ -40,7 +40,7 @@ export async function readTurns(
   space: Pick<Space, 'safety'>,
   passed: Passed,
 ): Promise<TurnPage> {
-  const tell = sizes ? turnDetail : turnInfo
+  const describe = sizes ? turnDetail : turnInfo
   const turns: TurnInfo[] = []
   let [next, looked, envelopes, bytes] = [before, 0, 0, 0]
   for (;;) {
@@ -53,7 +53,8 @@ export async function readTurns(
       const look = await folded.look(index, beginning, reader, callsBefore)
       const { view } = look
       const part = { ...allCalls, ...view?.calls, before: callsBefore }
-      const info = view && told(view, (record) => tell(record, (text) => space.safety.guard(text), part))
+      const info =
+        view && describeView(view, (record) => describe(record, (text) => space.safety.guard(text), part))
       passed(charactersOf(look))
       // Whether there is one more that may be read shows only where it is read.
       if (turns.length === limit && info !== undefined) return { turns: turns.reverse(), next }
@@ -70,10 +71,10 @@ export async function readTurns(
 
 const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, most: mostCalls }
 
-function told(
+function describeView(
   { record, isTruncated }: TurnView,
-  tell: (record: TurnView['record']) => TurnInfo | undefined,
+  describe: (record: TurnView['record']) => TurnInfo | undefined,
 ): TurnInfo | undefined {
-  const info = tell(record)
+  const info = describe(record)
   return info && isTruncated ? { ...info, truncated: true } : info
 }

@@ -83,9 +83,9 @@ const mayBegin = ({ source, roles }: Said): boolean =>
   (roles & beginnings) !== 0 && !closings.has(source.kind)
 
 /** Of a long turn so many envelopes are folded: the first, and those before the place where its calls are told. */
-const most = { first: 200, before: 800 }
+const maximum = { first: 200, before: 800 }
 /** A turn with more envelopes that its reader may read is told in parts. */
-export const longTurn = most.first + most.before
+export const longTurn = maximum.first + maximum.before
 /** What changes the state of a turn: of a long one all of it is folded. */
 const deciding = Role.begin | Role.open | Role.close | Role.answer | Role.takeBack | Role.free
 const ending = Role.settle | Role.fulfil
@@ -111,8 +111,8 @@ export interface CallsTold {
 export function excerptOf(seen: readonly Said[], before: number): Excerpt {
   const found = before === Infinity ? -1 : seen.findIndex(({ source }) => source.seq >= before)
   const end = found === -1 ? seen.length : found
-  const start = Math.max(0, end - most.before)
-  const isTold = (at: number): boolean => at < most.first || (at >= start && at < end)
+  const start = Math.max(0, end - maximum.before)
+  const isTold = (at: number): boolean => at < maximum.first || (at >= start && at < end)
   const calls = seen.slice(start, end).filter(({ roles }) => (roles & (Role.dispatch | Role.call)) !== 0)
   const awaited = new Set(calls.map(({ source }) => source.id))
   const said: Said[] = []
@@ -125,7 +125,7 @@ export function excerptOf(seen: readonly Said[], before: number): Excerpt {
     last = at
     said.push(each)
   }
-  if (start <= most.first) return { said, gaps, calls: { from: 0, hasEarlier: false } }
+  if (start <= maximum.first) return { said, gaps, calls: { from: 0, hasEarlier: false } }
   const hasEarlier = seen.slice(0, start).some(({ roles }) => (roles & Role.dispatch) !== 0)
   return { said, gaps, calls: { from: seen[start]?.source.seq ?? 0, hasEarlier } }
 }

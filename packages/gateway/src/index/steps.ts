@@ -9,7 +9,7 @@ import {
 } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
-import { type Addressed, mayRead, type Reader } from '../core/delivery/may-read.js'
+import { type Addressed, mayRead, type Reader } from '../core/may-read.js'
 import { envelopeOf } from '../core/replay.js'
 import type { Space } from '../core/space.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
@@ -55,7 +55,7 @@ interface Call {
 }
 
 /** Envelopes that one request folds of what its reader may see, and bytes of them, before it says where to go on. */
-const most = { envelopes: 1500, bytes: 1024 * 1024 }
+const maximum = { envelopes: 1500, bytes: 1024 * 1024 }
 
 type Means = Pick<Space, 'log' | 'audienceOf' | 'safety'>
 
@@ -79,7 +79,7 @@ export class Steps {
   /** Whether these go beyond what one request folds: by what its reader may see alone [MEUP-8.6]. */
   isTooMuch(steps: readonly StepInTurn[]): boolean {
     const { envelopes, bytes } = this.#shown
-    if (envelopes < most.envelopes && bytes < most.bytes) return false
+    if (envelopes < maximum.envelopes && bytes < maximum.bytes) return false
     return steps.some(({ place }) => !this.#views.has(place.turn.turn))
   }
 
@@ -136,7 +136,7 @@ export class Steps {
     this.#shown.envelopes += envelopes.length
     // Of a long turn only the headings are read.
     const isLong = envelopes.length > longTurn
-    this.#shown.bytes += isLong ? most.bytes : envelopes.reduce((sum, { bytes }) => sum + bytes, 0)
+    this.#shown.bytes += isLong ? maximum.bytes : envelopes.reduce((sum, { bytes }) => sum + bytes, 0)
     await yieldIfBusy()
     return view
   }
@@ -161,7 +161,7 @@ export class Steps {
     return this.#folded.prepare(this.#index, [...turns.values()], atHand)
   }
 
-  /** One answer may end calls of several: what came of a call may be told to those who may read the call. */
+  /** One answer may end calls of several: what came of a call may be shown to those who may read the call. */
   #mayTell({ kind }: Entry, { draft, place }: StepInTurn): boolean {
     if (kind !== Kind.mcpResponse) return true
     const call = this.#callOf(draft.linked_tool_call ?? '', [place])

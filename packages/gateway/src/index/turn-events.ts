@@ -6,7 +6,7 @@ import {
   reasoningEvent,
   type Source,
 } from '@meup/folds'
-import { type Audience, mayRead, type Reader } from '../core/delivery/may-read.js'
+import { type Audience, mayRead, type Reader } from '../core/may-read.js'
 
 /** What a batch of calls came to, when it had ended. */
 export interface TurnEvent {

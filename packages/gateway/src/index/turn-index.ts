@@ -131,7 +131,7 @@ export class TurnIndex {
   }
 
   /** Takes the next rows of the log, all or none of them. After a failure it is of no more use. */
-  take(rows: readonly Pick<Row, 'seq' | 'body' | 'hash'>[]): void {
+  add(rows: readonly Pick<Row, 'seq' | 'body' | 'hash'>[]): void {
     const last = rows.at(-1)
     if (last === undefined) return
     this.#db.transaction(() => {

@@ -22,9 +22,9 @@ interface Known {
   readonly envelopes: Said[]
   /** Of the trigger and the envelopes. */
   bytes: number
-  /** The latest of what was told of it: all after `toldSince`. */
-  readonly told: TurnEvent[]
-  toldSince: number
+  /** The latest of the events of it: all after `cachedSince`. */
+  readonly cached: TurnEvent[]
+  cachedSince: number
   /** Up to where it has all that the index has. */
   through: number
 }
@@ -104,7 +104,7 @@ export class WholeTurns {
         await yieldIfBusy()
         const rows = await reading
         const known = await this.#begun(beginning, rows)
-        if (await this.#take(known, places, rows)) known.through = through
+        if (await this.#fold(known, places, rows)) known.through = through
         return this.#goneOn(index, beginning.turn, known)
       }
       last = this.#keep(beginning.turn, folding())
@@ -157,8 +157,8 @@ export class WholeTurns {
     const trigger = asked && envelopeOf(asked)
     const folded = new FoldedTurn(beginning, this.#means.options(), trigger)
     return {
-      ...{ folded, trigger: trigger && getSource(trigger), envelopes: [], told: [] },
-      ...{ toldSince: 0, bytes: asked?.body.length ?? 0, through: 0 },
+      ...{ folded, trigger: trigger && getSource(trigger), envelopes: [], cached: [] },
+      ...{ cachedSince: 0, bytes: asked?.body.length ?? 0, through: 0 },
     }
   }
 
@@ -173,7 +173,7 @@ export class WholeTurns {
         return known
       }
       for await (const rows of rowsAt(this.#means.log, seqsOf(places)))
-        await this.#take(known, places, new Map(rows.map((row) => [row.seq, row])))
+        await this.#fold(known, places, new Map(rows.map((row) => [row.seq, row])))
       const last = places.at(-1)?.seq ?? 0
       // What the log has no more is not told, and not asked for again.
       if (folded.seq < last) folded.seq = last
@@ -181,15 +181,15 @@ export class WholeTurns {
   }
 
   /** Folds these as far as they are at hand. Whether they all are, but for what the log has no more. */
-  async #take(known: Known, places: readonly Place[], atHand: RowsBySeq): Promise<boolean> {
-    const { folded, envelopes, told } = known
+  async #fold(known: Known, places: readonly Place[], atHand: RowsBySeq): Promise<boolean> {
+    const { folded, envelopes, cached } = known
     for (const place of places) {
       if (place.seq <= folded.seq || place.seq < this.#means.log.oldest) continue
       const row = atHand.get(place.seq)
       if (row === undefined) return false
       const envelope = envelopeOf(row)
-      if (folded.apply(envelope, place.roles)) told.push(...eventOf(folded))
-      if (told.length > maxCachedEvents) known.toldSince = told.shift()?.seq ?? 0
+      if (folded.apply(envelope, place.roles)) cached.push(...eventOf(folded))
+      if (cached.length > maxCachedEvents) known.cachedSince = cached.shift()?.seq ?? 0
       const said = { source: getSource(envelope), ts: row.ts, context: contextIn(envelope) }
       envelopes.push(saidOf(said, place, row.body.length))
       known.bytes += row.body.length

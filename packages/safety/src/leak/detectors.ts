@@ -1,8 +1,8 @@
-import { builtInRules } from '../generated/rules.js'
 import type { SafetySettings } from '../settings.js'
 import { blanks, charSet, charSetExcept, codeAt, findStretches, type Span } from '../spans.js'
 import { assignments } from './assignment.js'
 import type { Detector } from './detector.js'
+import { builtInRules } from './generated/rules.js'
 import { createOwnDetector } from './own-rule.js'
 import { createDetector } from './rule.js'
 

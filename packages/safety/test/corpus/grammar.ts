@@ -39,8 +39,8 @@ export function draw(template: string, random: Random): Value {
   const secrets: string[] = []
   const text = template.replace(
     token,
-    (whole, opening: string, name: string, least?: string, most = least) => {
-      const drawn = drawToken(name, least, most, random)
+    (whole, opening: string, name: string, least?: string, maximum = least) => {
+      const drawn = drawToken(name, least, maximum, random)
       if (drawn === undefined) return whole
       if (opening === '{') secrets.push(drawn)
       return drawn
@@ -52,14 +52,14 @@ export function draw(template: string, random: Random): Value {
 function drawToken(
   name: string,
   least: string | undefined,
-  most: string | undefined,
+  maximum: string | undefined,
   random: Random,
 ): string | undefined {
   if (name === 'uuid') return uuid(random)
   if (least === undefined) return undefined
   const alphabet = alphabets[name]
   if (alphabet === undefined) throw new Error(`There is no alphabet ${name}.`)
-  return random.characters(alphabet, random.integer(Number(least), Number(most)))
+  return random.characters(alphabet, random.integer(Number(least), Number(maximum)))
 }
 
 function uuid(random: Random): string {

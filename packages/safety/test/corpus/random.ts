@@ -15,8 +15,8 @@ export class Random {
   }
 
   /** An integer from `least` to `most`, both included. */
-  integer(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1))
+  integer(least: number, maximum: number): number {
+    return least + Math.floor(this.next() * (maximum - least + 1))
   }
 
   chance(probability: number): boolean {

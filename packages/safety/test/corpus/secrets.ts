@@ -74,7 +74,7 @@ function caseOf(family: Family, place: Place, notations: readonly string[], rand
   }
 }
 
-/** Fewer characters may stand elsewhere by chance, and are of no use to anybody. */
+/** Fewer characters may stand elsewhere by chance, and nobody can use them. */
 const shortestPart = 8
 
 /**

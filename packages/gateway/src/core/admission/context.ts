@@ -1,4 +1,5 @@
 import type { Envelope, ErrorCode, InviteAckPayload, WorkMeter } from '@meup/protocol'
+import type { Encoded } from '../../log/encode.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
 import type { SpaceConfig } from '../config.js'
 import type { Decisions, Verdict } from '../decisions.js'
@@ -8,7 +9,6 @@ import type { Guard } from '../safety.js'
 import type { Sender } from '../sender.js'
 import type { SpaceState } from '../state/state.js'
 import type { Grant } from '../state/trust/grants.js'
-import type { Encoded } from './encode.js'
 
 /** An envelope on its way in. A step may rely on what the steps before it have filled in. */
 export interface AdmissionContext {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { correlations, type InvitePayload, Kind } from '@meup/protocol'
 import { nanoid } from 'nanoid'
+import { encode } from '../../log/encode.js'
 import { messageFrom } from '../../ports/connection.js'
-import { inviteAckFrame } from '../delivery/frames.js'
+import { inviteAckFrame } from '../frames.js'
 import { hashToken } from '../state/trust/invitations.js'
 import type { LoggedRevoke } from '../state/trust/revocation.js'
 import { type Admission, type AdmissionContext, chargeLookups, type Outcome } from './context.js'
-import { encode } from './encode.js'
 
 /** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. Adds the time, and an id where there is none. */
 export function identify({ envelope, sender, now }: AdmissionContext, space: Admission): Outcome {

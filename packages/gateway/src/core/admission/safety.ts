@@ -1,8 +1,8 @@
 import { isGuarded } from '@meup/protocol'
 import type { Finding } from '@meup/safety'
+import { encode } from '../../log/encode.js'
 import type { Verdict } from '../decisions.js'
 import type { Admission, AdmissionContext, Outcome } from './context.js'
-import { encode } from './encode.js'
 
 /**
  * Masks and withholds what must not be seen of reasoning, rationales and metadata [MEUP-6.1]. It rewrites and never

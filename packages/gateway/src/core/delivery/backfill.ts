@@ -1,8 +1,8 @@
 import { closeCodes } from '@meup/protocol'
 import type { Entry, EnvelopeLog } from '../../ports/envelope-log.js'
+import { type Addressed, type Audience, mayRead, type Reader } from '../may-read.js'
 import { Batch, type Delivery } from './broadcast.js'
 import { type LogReader, type LogReads, type SliceQuery, turn } from './log-reads.js'
-import { type Addressed, type Audience, mayRead, type Reader } from './may-read.js'
 import type { Session } from './session.js'
 
 const portionBytes = 256 * 1024

@@ -1,6 +1,6 @@
 import { type Message, messageOf, type OutboundBatch } from '../../ports/connection.js'
 import type { Entry } from '../../ports/envelope-log.js'
-import { type Audience, mayRead } from './may-read.js'
+import { type Audience, mayRead } from '../may-read.js'
 import type { Session } from './session.js'
 
 /** An entry on its way out: who may read it is decided, and its frame is built, once for all. */

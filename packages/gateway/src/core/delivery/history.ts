@@ -1,9 +1,9 @@
 import { type Detail, isShown } from '@meup/protocol'
 import type { Message } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
+import { mayRead, type Reader } from '../may-read.js'
 import type { Source } from './backfill.js'
 import type { LogReader } from './log-reads.js'
-import { mayRead, type Reader } from './may-read.js'
 
 /**
  * One request looks at so many seqs, or in a context at so many envelopes that may be read, and takes so many bytes of those

@@ -15,10 +15,10 @@ import { matches } from '../../log/fields.js'
 import type { Connection, Message, OutboundBatch } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
 import type { SpaceConfig } from '../config.js'
+import type { Addressed, Reader } from '../may-read.js'
 import type { Sender } from '../sender.js'
 import type { SpaceMetrics } from '../space-metrics.js'
 import type { LogReader } from './log-reads.js'
-import type { Addressed, Reader } from './may-read.js'
 
 /** Who opens a session. */
 export interface Visitor {

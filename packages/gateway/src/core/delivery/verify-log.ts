@@ -2,9 +2,9 @@ import { exportLine } from '@meup/protocol'
 import { beginningOf, leafOf, link } from '../../log/chain.js'
 import { LogError } from '../../log/error.js'
 import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
+import { mayRead, type Reader } from '../may-read.js'
 import type { Source } from './backfill.js'
 import { type LogReader, type LogReads, turn } from './log-reads.js'
-import { mayRead, type Reader } from './may-read.js'
 
 /** Whether the chain of a log holds [MEUP-10.1]. */
 export interface Verification {

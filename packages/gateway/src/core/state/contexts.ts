@@ -13,7 +13,7 @@ import {
   type VisibilityPayload,
   withholds,
 } from '@meup/protocol'
-import { type AudienceRules, audienceOf, mayRead, type Reader, readers } from '../delivery/may-read.js'
+import { type AudienceRules, audienceOf, mayRead, type Reader, readers } from '../may-read.js'
 
 /** A context, and how much was said in it and below it of what everyone may read at present. */
 export interface ContextReport extends ContextInfo {

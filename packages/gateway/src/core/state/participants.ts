@@ -10,7 +10,7 @@ import {
 
 /** A participant as the log knows it. */
 interface Known {
-  readonly holdings: Holdings
+  readonly held: Holdings
   present: boolean
   /** By the operator, or by the issuer of its token; the others are invited, or guests. */
   named: boolean
@@ -42,36 +42,36 @@ export class Participants {
   }
 
   allows(id: string, subject: Subject): boolean {
-    return this.#known.get(id)?.holdings.allows(subject) ?? false
+    return this.#known.get(id)?.held.allows(subject) ?? false
   }
 
   /** The same without what others have granted it. */
   allowsByConfiguration(id: string, subject: Subject): boolean {
-    return this.#known.get(id)?.holdings.allowsByConfiguration(subject) ?? false
+    return this.#known.get(id)?.held.allowsByConfiguration(subject) ?? false
   }
 
   /** All that it has; the same array until that changes. */
   capabilities(id: string): readonly Capability[] {
-    return this.#known.get(id)?.holdings.all ?? []
+    return this.#known.get(id)?.held.all ?? []
   }
 
   configured(id: string): readonly Capability[] {
-    return this.#known.get(id)?.holdings.configured ?? []
+    return this.#known.get(id)?.held.configured ?? []
   }
 
   granted(id: string): readonly Capability[] {
-    return this.#known.get(id)?.holdings.granted ?? []
+    return this.#known.get(id)?.held.granted ?? []
   }
 
   /** Whether it may read what is addressed to others [MEUP-8.1]. */
   readsTargeted(id: string): boolean {
-    return this.#known.get(id)?.holdings.readsTargeted ?? false
+    return this.#known.get(id)?.held.readsTargeted ?? false
   }
 
   list(): Pick<ParticipantInfo, 'id' | 'capabilities' | 'status'>[] {
-    return [...this.#known].map(([id, { holdings, present }]) => ({
+    return [...this.#known].map(([id, { held, present }]) => ({
       id,
-      capabilities: [...holdings.all],
+      capabilities: [...held.all],
       status: present ? 'present' : 'away',
     }))
   }
@@ -87,7 +87,7 @@ export class Participants {
   /** With nothing to begin with. */
   add(id: string): void {
     if (this.#known.has(id)) return
-    this.#known.set(id, { holdings: new Holdings([]), present: false, named: false })
+    this.#known.set(id, { held: new Holdings([]), present: false, named: false })
   }
 
   delete(id: string): void {
@@ -101,11 +101,11 @@ export class Participants {
 
   /** Gives whether that changes anything. */
   configure(id: string, capabilities: readonly Capability[]): boolean {
-    return this.#known.get(id)?.holdings.configure(capabilities) ?? false
+    return this.#known.get(id)?.held.configure(capabilities) ?? false
   }
 
   setGranted(id: string, granted: readonly Capability[]): void {
-    this.#known.get(id)?.holdings.setGranted(granted)
+    this.#known.get(id)?.held.setGranted(granted)
   }
 
   setPresent(id: string, present: boolean): void {
@@ -114,9 +114,9 @@ export class Participants {
   }
 
   snapshot(): ParticipantsSnapshot {
-    return [...this.#known].map(([id, { holdings, present, named }]) => ({
+    return [...this.#known].map(([id, { held, present, named }]) => ({
       id,
-      capabilities: holdings.configured,
+      capabilities: held.configured,
       present,
       named,
     }))
@@ -124,7 +124,7 @@ export class Participants {
 
   restore(snapshot: ParticipantsSnapshot): void {
     for (const { id, capabilities, present, named } of snapshot) {
-      this.#known.set(id, { holdings: new Holdings(capabilities), present, named })
+      this.#known.set(id, { held: new Holdings(capabilities), present, named })
     }
   }
 }

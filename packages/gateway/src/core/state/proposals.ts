@@ -86,8 +86,8 @@ export class Proposals {
   }
 
   /** Of those that were made last, the ones that are open at this time, the newest first. */
-  latest(most: number, now: number): (OpenProposal & { readonly id: string; readonly uses: number })[] {
-    const ids = [...this.#open.keys()].slice(-most).reverse()
+  latest(maximum: number, now: number): (OpenProposal & { readonly id: string; readonly uses: number })[] {
+    const ids = [...this.#open.keys()].slice(-maximum).reverse()
     return ids.flatMap((id) => {
       const proposal = this.#open.get(id)
       return proposal === undefined || this.find(id, now) === undefined ? [] : { id, ...proposal }

@@ -53,7 +53,7 @@ export function jwtAuthenticator(
   { clock = systemClock, logger = silent }: { readonly clock?: Clock; readonly logger?: Logger } = {},
 ): JwtAuthenticator {
   let current = settings && verifierOf(settings, clock)
-  const tell = teller(clock, logger)
+  const warn = teller(clock, logger)
   return {
     get settings() {
       return current?.settings
@@ -66,7 +66,7 @@ export function jwtAuthenticator(
         const isCurrent = (): boolean => current === verifier
         return isCurrent() ? { ...identity, isCurrent } : undefined
       } catch (error) {
-        tell(space, error)
+        warn(space, error)
         return undefined
       }
     },

@@ -1,6 +1,6 @@
 import { Kind, prescan } from '@meup/protocol'
 import { isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
-import { errorFrame } from '../../core/delivery/frames.js'
+import { errorFrame } from '../../core/frames.js'
 import type { Presence } from '../../core/presence.js'
 import type { Sender } from '../../core/sender.js'
 import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'

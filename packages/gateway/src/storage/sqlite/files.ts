@@ -15,7 +15,7 @@ const CHECKPOINT_BYTES = 16 * 1024 * 1024
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
 const OPEN_TIMEOUT_MS = 5000
 
-/** What a connection writes: all that is appended; or what is little, from a thread that must not wait. */
+/** What a connection writes: all that is appended; or a few rows, from a thread that must not wait. */
 export type Role = 'writer' | 'secondary'
 
 /** To fold the write-ahead log into the file takes the disk: the thread that appends does it, the other one never. */

@@ -1,7 +1,7 @@
 import { checkEnvelope, checkPayload, type Envelope, type KnownHead } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
-import { headOf, toDraft } from '../../core/admission/encode.js'
+import { headOf, toDraft } from '../../log/encode.js'
 import { LogError, occupiedError } from '../../log/error.js'
 import type { Draft } from '../../ports/envelope-log.js'
 import { ChainWriter, type OpenedSpace } from './chain-writer.js'

@@ -91,7 +91,7 @@ export class ChainCheck {
         throw new BrokenChain('this line of the export is damaged', this.hashes.last + 1)
       if ('first' in record && (await this.#onFirstRecord(record)))
         [first, read, compared] = [record.first, 0, 0]
-      const problem = await chain.take(record)
+      const problem = await chain.add(record)
       if (problem !== undefined) throw await this.#broken(problem, record, chain.last)
       if (!('seq' in record)) continue
       this.#add(record.seq, chain.hash)

@@ -11,8 +11,8 @@ function block(label: string, beginning: string, lines: readonly [number, number
   return { text: [edge('BEGIN'), text, edge('END')].join('\n'), secrets }
 }
 
-const pem = (label: string, beginning: string, least: number, most: number) => (random: Random) =>
-  block(label, beginning, [least, most], random)
+const pem = (label: string, beginning: string, least: number, maximum: number) => (random: Random) =>
+  block(label, beginning, [least, maximum], random)
 
 const rsa = pem('RSA PRIVATE KEY', 'MIIEpAIBAAKCAQEA', 8, 24)
 

@@ -23,9 +23,9 @@ export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
   if (envelope.kind !== Kind.capabilityGrant) return undefined
   const { recipient, ...given } = envelope.payload as GrantPayload
   if (!state.participants.has(recipient)) return stranger('/payload/recipient', recipient)
-  const beside = state.participants.granted(recipient)
+  const existing = state.participants.granted(recipient)
   return checkGift(
-    { ...given, from: envelope.from, to: recipient, path: '/payload/recipient', beside },
+    { ...given, from: envelope.from, to: recipient, path: '/payload/recipient', existing },
     now,
     state,
     meter,
@@ -95,7 +95,7 @@ interface Gift {
   readonly capabilities: readonly Capability[]
   readonly expiresAt?: string
   /** What the recipient was granted before and keeps. */
-  readonly beside: readonly Capability[]
+  readonly existing: readonly Capability[]
 }
 
 /** Nobody gives to itself, nor for a time that is over, nor what it does not provably hold [MEUP-4.13]. */
@@ -158,7 +158,7 @@ function checkCoverage(
 
 /** What was granted to one participant has the limits of one list, and there is an end to grants. */
 function checkGrantLimits(
-  { from, to, capabilities, beside }: Gift,
+  { from, to, capabilities, existing }: Gift,
   { trust }: SpaceState,
   meter: WorkMeter,
 ): Refusal | undefined {
@@ -170,7 +170,7 @@ function checkGrantLimits(
     return forbidden(`${standingGrants.own} grants of ${from} stand already. Revoke some first.`)
   }
   // Where nothing is kept beside it, it takes the place of all that was given before.
-  const given = trust.grants.textBeside(beside.length === 0 ? to : undefined, from)
+  const given = trust.grants.textBeside(existing.length === 0 ? to : undefined, from)
   const more = lengthOf(capabilities)
   if (given.own + more > givenText.own) {
     return forbidden(`${from} has given ${givenText.own} characters of capabilities. Revoke some first.`)
@@ -180,12 +180,14 @@ function checkGrantLimits(
       `${givenText.all} characters of capabilities are granted in this space. Revoke some first.`,
     )
   }
-  const granted = [...beside, ...capabilities]
+  const granted = [...existing, ...capabilities]
   if (granted.length > patternLimits.capabilities) {
-    const most = `at most ${patternLimits.capabilities}`
-    return forbidden(`${to} would hold ${granted.length} granted capabilities, ${most}. Revoke some first.`)
+    const maximum = `at most ${patternLimits.capabilities}`
+    return forbidden(
+      `${to} would hold ${granted.length} granted capabilities, ${maximum}. Revoke some first.`,
+    )
   }
-  if (beside.length === 0 || checkPatterns(granted, meter) === undefined) return undefined
+  if (existing.length === 0 || checkPatterns(granted, meter) === undefined) return undefined
   return forbidden(
     `${to} would hold too many regular expressions, or too much text. Revoke some grants first.`,
   )

@@ -12,10 +12,10 @@ export const invitationRights: Right = ({ envelope, now, meter }, { state }) => 
   if (envelope.kind !== Kind.spaceInvite) return undefined
   if (Object.hasOwn(envelope.payload, 'tokenSha256')) return setByGateway('/payload/tokenSha256')
   const { participantId: to, ...given } = envelope.payload as InvitePayload
-  const beside = state.participants.isNamed(to) ? state.participants.granted(to) : []
+  const existing = state.participants.isNamed(to) ? state.participants.granted(to) : []
   return (
     checkInvitedName(to, state) ??
-    checkGift({ ...given, from: envelope.from, to, path: name, beside }, now, state, meter) ??
+    checkGift({ ...given, from: envelope.from, to, path: name, existing }, now, state, meter) ??
     checkInviterHoldings(envelope.from, to, state, meter)
   )
 }
@@ -45,8 +45,8 @@ function checkInviterHoldings(
   meter: WorkMeter,
 ): Refusal | undefined {
   const { participants } = state
-  const holdings = [participants.configured(id), participants.granted(id)]
-  if (holdings.every((held) => firstBeyond(inviter, held, state, meter) === -1)) return undefined
+  const heldSets = [participants.configured(id), participants.granted(id)]
+  if (heldSets.every((held) => firstBeyond(inviter, held, state, meter) === -1)) return undefined
   const message = `${id} holds more than ${inviter}. Let one invite it that holds as much.`
   return { code: 'grant_exceeds_own', path: '/payload/participantId', message }
 }

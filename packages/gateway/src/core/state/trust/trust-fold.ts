@@ -123,7 +123,7 @@ function presence({ payload }: Envelope, trust: Trust): void {
   const { participants, invitations, kicks } = trust
   if (vouched !== undefined) recordMembership(id, vouched, trust)
   if (event === 'update') {
-    trust.told(id)
+    trust.markNotified(id)
     return
   }
   if (event === 'join' && !participants.has(id) && id.startsWith(GUEST)) {

@@ -89,7 +89,7 @@ export class Trust {
     return [...this.#untold]
   }
 
-  told(id: string): void {
+  markNotified(id: string): void {
     this.#untold.delete(id)
   }
 

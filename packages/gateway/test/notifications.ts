@@ -43,11 +43,11 @@ interface Trial {
 export async function everythingTold(stand: Stand, { reader, log, asked }: Trial, count: Count, own: Count) {
   const { get } = stand
   const epoch = ((await (await get(reader, '/participants')).json()) as { epoch: string }).epoch
-  const told: [route: string, answer: unknown][] = []
+  const received: [route: string, answer: unknown][] = []
   const recount = <Value extends Told>(value: Value): Value =>
     value.seq === undefined ? value : { ...value, seq: own(value.seq) }
-  const tell = (route: string, answer: unknown): void => {
-    told.push([route, JSON.parse(JSON.stringify(answer).replaceAll(epoch, 'EPOCH'))])
+  const notify = (route: string, answer: unknown): void => {
+    received.push([route, JSON.parse(JSON.stringify(answer).replaceAll(epoch, 'EPOCH'))])
   }
 
   for (const query of asked) {
@@ -57,24 +57,32 @@ export async function everythingTold(stand: Stand, { reader, log, asked }: Trial
     const { envelopes, head, next, ...more } = page
     const isDescending = query.rest.includes('order=desc')
     const going = next === undefined ? undefined : isDescending ? own(next - 1) + 1 : own(next)
-    tell(JSON.stringify(query), { ...more, envelopes: envelopes.map(recount), head: own(head), next: going })
+    notify(JSON.stringify(query), {
+      ...more,
+      envelopes: envelopes.map(recount),
+      head: own(head),
+      next: going,
+    })
     const lines = await get(reader, path, { accept: 'application/x-ndjson' })
-    const told = (await lines.text()).split('\n').slice(0, -1)
+    const received = (await lines.text()).split('\n').slice(0, -1)
     const hasNext = lines.headers.has('link')
-    tell(`lines ${JSON.stringify(query)}`, [hasNext, told.map((line) => recount(JSON.parse(line) as Told))])
+    notify(`lines ${JSON.stringify(query)}`, [
+      hasNext,
+      received.map((line) => recount(JSON.parse(line) as Told)),
+    ])
   }
   for (const route of ['/participants', '/contexts']) {
     const { head, ...rest } = (await (await get(reader, route)).json()) as { head: number }
-    tell(route, { ...rest, head: own(head) })
+    notify(route, { ...rest, head: own(head) })
   }
   const verified = (await (await get(reader, '/audit/verify')).json()) as { head: number; checked: number }
-  tell('verify', { ...verified, hash: '', head: own(verified.head), checked: own(verified.checked) })
+  notify('verify', { ...verified, hash: '', head: own(verified.head), checked: own(verified.checked) })
   const exported = (await (await get(reader, '/audit/export')).text()).split('\n').slice(0, -1)
   const lines = exported.map(
     (line) => JSON.parse(line) as Told & { body?: string; first?: number; head?: number },
   )
   const shown = lines.filter(({ body }) => body !== undefined)
-  tell('export', [
+  notify('export', [
     lines[0]?.first,
     own(lines.at(-1)?.head ?? 0),
     shown.map(({ seq = 0, body }) => [own(seq), body]),
@@ -83,17 +91,17 @@ export async function everythingTold(stand: Stand, { reader, log, asked }: Trial
   for (const each of ['ana', 'ben', 'cleo', 'dora']) {
     for (const limit of [1, 3, 100]) {
       const path = `/turns?thread_id=test/${each}&limit=${limit}`
-      tell(path, inOrder(await pagesOf(stand, reader, path), own))
+      notify(path, inOrder(await pagesOf(stand, reader, path), own))
     }
   }
-  for (const query of auditQueries(log)) tell(query, inOrder(await pagesOf(stand, reader, query), own))
+  for (const query of auditQueries(log)) notify(query, inOrder(await pagesOf(stand, reader, query), own))
 
   const after = asked[0]?.after ?? 0
   const queries = ['reasoning=boundaries', 'reasoning=none', 'kind=chat,reasoning.thought']
   const query = queries[log.length % queries.length]
   const stream = await get(reader, `/events?${query}`, { 'last-event-id': `${count(after)}` })
   await mark(stand, 'streamed')
-  tell(`events after ${after}`, await eventsUpTo('streamed', stream, own))
+  notify(`events after ${after}`, await eventsUpTo('streamed', stream, own))
 
   const places = [
     ...asked.slice(0, 3).map(({ after = 0 }) => ({ epoch, after: count(after) })),
@@ -103,14 +111,14 @@ export async function everythingTold(stand: Stand, { reader, log, asked }: Trial
     const { welcome, frames } = await replayed(stand, reader, place, `mark${index}`)
     const { resume, space, contexts, participants, subscription } = welcome
     const { status, from, to } = resume
-    tell(`socket ${index}`, {
+    notify(`socket ${index}`, {
       frames: frames.map(recount),
       resume: { status, from: own(from - 1) + 1, to: own(to) },
       space: { ...space, head: own(space.head) },
       rest: { contexts, participants, subscription },
     })
   }
-  return told
+  return received
 }
 
 const auditQueries = (log: readonly Fields[]): string[] => {

@@ -9,7 +9,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { nanoid } from 'nanoid'
-import type { Refusal } from '../admission/context.js'
+import type { Refusal } from './admission/context.js'
 
 /** What the gateway tells one connection; not logged, hence without `seq`. */
 function frame(to: string, ts: string, kind: string, payload: object, correlationId?: string): Envelope {

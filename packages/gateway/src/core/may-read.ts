@@ -1,5 +1,5 @@
 import { correlations, isThought, Kind, namespaceOf } from '@meup/protocol'
-import type { Entry } from '../../ports/envelope-log.js'
+import type { Entry } from '../ports/envelope-log.js'
 
 export interface Reader {
   readonly participant: string

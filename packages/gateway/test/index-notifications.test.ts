@@ -3,8 +3,8 @@ import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { range } from './client.js'
 import { configured, type Fields, fill, participants } from './indexed.js'
+import type { Stand } from './notifications.js'
 import { pagesOf, standOn } from './stand.js'
-import type { Stand } from './told.js'
 
 interface Step {
   readonly id: string

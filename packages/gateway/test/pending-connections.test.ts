@@ -142,7 +142,7 @@ test('all connections together are so many; one more is told to come later', asy
 })
 
 describe('a client that takes its time', () => {
-  test('to say what it wants is cut off, whether it is silent or sends a byte now and then', async () => {
+  test('to say what it wants is cut off, whether it is silent or sends a byte every few seconds', async () => {
     const { connectRequest, enter } = await start({ handshakeTimeoutMs: 300 })
     const silent = connectRequest()
     const slow = connectRequest()

@@ -30,8 +30,8 @@ verifies(
     expect(envelopes.map(({ payload }) => payload.message)).toEqual(['first look, then it', 'now'])
     const { status } = await staged.as('ana').get('/turns?thread_id=test/ben')
     expect(status).toBeGreaterThanOrEqual(500)
-    const told = 'turns cannot be indexed; this is tried again'
-    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: told }))
+    const received = 'turns cannot be indexed; this is tried again'
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: received }))
     await staged.say(...twoCalls('more'))
     expect(await ana.next(byId('more-done'))).toMatchObject({ payload: { message: 'more is done' } })
     expect(stalled.all).toEqual([])

@@ -1,5 +1,5 @@
 import { type Envelope, PROTOCOL } from '@meup/protocol'
-import type { Draft } from '../../ports/envelope-log.js'
+import type { Draft } from '../ports/envelope-log.js'
 
 /** An envelope as bytes. */
 export interface Encoded {

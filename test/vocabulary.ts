@@ -1,0 +1,46 @@
+/**
+ * Names that the field has better ones for: [pattern of the identifier, what to write instead]. `take` and `charge` stay what
+ * they are of a token bucket, a cursor and a meter; as a handler of envelopes `take` is `onX`.
+ */
+export const identifiers: readonly (readonly [pattern: string, instead: string])[] = [
+  ['Room|furnish', 'SpaceHost, initialize'],
+  ['Seat', 'SpaceClient, Account'],
+  ['Knock|Ticket|Approach', 'ConnectRequest, ConnectionGrant, RequestOrigin'],
+  ['Door|Doorstep', 'ConnectionGate, PendingConnections'],
+  ['Passage|recogni[sz]e|entrust', 'AdmissionContext, deduplicate, deliverInviteToken'],
+  ['Parcel|relief', 'OutboundBatch, whenWritable'],
+  ['ShortWay|passerBy|Ledger', 'InlineWriter, secondary, ChainWriter'],
+  ['Silence|Seldom', 'IdleTimeout, LogThrottle'],
+  ['Tally|Readings|Spread', 'SpaceMetrics, the metrics of prom-client'],
+  ['payer|isQuits', 'rateLimitKey, isFull'],
+  ['insist|Pulse', 'retryUntilLeader, HealthProbe'],
+  ['Ahead|Elsewhere|HandedOn', 'WriteBehind, RemoteSequencer, ForwardedFrames'],
+  ['upkeep|heed|obey', 'control, onControl, CommandRunner'],
+  ['Fleet|beside', 'Supervisor, stderrGuard'],
+  ['Sieve|Lens|Desk', 'LogFilter, ViewFilter, useSpace'],
+  ['heavy|holdings', 'truncate, grantedCapabilities'],
+  ['farewell|expel|vouch', 'kickMessage, closeRevoked, recordMembership'],
+  ['glance|utter', 'prescan, publish'],
+  ['tell|told', 'notify, announce; what it is: received, turnEvents'],
+  ['take(?=\\((?:envelope|message|rows?|entry|record|note)\\b)', 'onEnvelope, onMessage; verb + object'],
+  ['most', 'maxPayloadChars: bound + unit'],
+  ['patienceMs', 'commitTimeoutMs'],
+  ['trouble|orphaned|Denial', 'requestError, leaderLost, Refusal'],
+]
+
+/** Phrases of comments and pages: [pattern, what to write instead]. */
+export const phrases: readonly (readonly [pattern: string, instead: string])[] = [
+  ['what is little', 'the amount'],
+  ['of no use', 'ignored, not needed'],
+  ['now and then', 'regularly, every n seconds'],
+]
+
+/** Sources that are still to be renamed. */
+export const unchecked: readonly RegExp[] = [
+  /^packages\/(agent-sdk|cli|folds|mcp-bridge|observer|jetstream|ag-ui)\//,
+  /^packages\/gateway\/(src\/http|src\/storage\/jetstream|test\/system\/jetstream|test\/.*jetstream)/,
+  // What a shared log calls and is called for is implemented in JetStream's.
+  /^packages\/gateway\/src\/(host\/cluster\/member|ports\/envelope-log|index\/read-turns|core\/replay)\.ts$/,
+  /^packages\/telemetry\/src\/trace-fold\.ts$/,
+  /^examples\/supervised-agent\//,
+]
