@@ -106,7 +106,7 @@ const named: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.capabilityGra
 
 /** A description as a terminal shows it: signs stand for common verbs. `''` = a thought without a text. */
 function styleLine(envelope: AnyEnvelope, description: Description): string {
-  const { actor, verb, object, tone } = description
+  const { actor, object, tone } = description
   const why = getWhy({ ...envelope })
   const reason = why === '' ? '' : `  — ${brief(why, maxArgumentsChars)}`
   const isMcp = tone === 'call' || tone === 'result' || tone === 'proposal'
@@ -116,8 +116,9 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
     case 'message':
       return `${actor}: ${detail}`
     case 'start':
+      return `${head} ${detail || 'thinking'}`
     case 'end':
-      return `${head} ${detail || verb}`
+      return `${head} ${detail || 'done'}`
     case 'thought':
     case 'plan':
     case 'error':
