@@ -1,20 +1,21 @@
 import {
   type Capability,
   correlations,
-  type DecisionPayload,
   type Envelope,
   type EnvelopeOf,
   GATEWAY,
   isKnownKind,
   isThought,
   Kind,
+  type McpRefusalPayload,
 } from '@meup/protocol'
 import { Bounded } from './bounded.js'
 import { formatDuration } from './duration.js'
 import { getParameters, guardedToolName, isNotification, isToolCall } from './mcp/calls.js'
+import type { ProposalView } from './mcp/proposals.js'
 import { type Result, readResult } from './mcp/result.js'
 import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
-import { type Guard, redact } from './redact.js'
+import { type Guard, guarded, redact } from './redact.js'
 import { attemptText, outcomeText } from './render/outcome.js'
 import { brief, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
 
@@ -59,7 +60,14 @@ interface Known {
   readonly owner?: string | undefined
 }
 
-type Words = Partial<Description>
+/** Actor where it is not the sender, and tone where it is not `event`. */
+type Words = readonly [
+  verb: string,
+  object?: string,
+  detail?: string | undefined,
+  tone?: Tone,
+  actor?: string,
+]
 type Describe<K extends Kind> = (envelope: EnvelopeOf<K>, guard: Guard, known: Known) => Words
 
 /** Characters of a reason, and of a message of the gateway. */
@@ -73,156 +81,127 @@ const textOf = (payload: object, guard?: Guard): string => payloadText({ ...payl
 /** A request that an agent does something about itself. */
 const asks =
   (what: string) =>
-  ({ to, payload }: Pick<Envelope, 'to' | 'payload'>, guard: Guard): Words => ({
-    verb: 'asks',
-    object: `${names(to)} ${what}`,
-    detail: textOf(payload, guard),
-  })
+  ({ to, payload }: Pick<Envelope, 'to' | 'payload'>, guard: Guard): Words => [
+    'asks',
+    `${names(to)} ${what}`,
+    textOf(payload, guard),
+  ]
 
-/** How each kind reads. What is left out: the sender is the actor, and the tone is `event`. */
+/** How each kind reads. */
 const words: { readonly [K in Kind]: Describe<K> } = {
-  [Kind.chat]: ({ payload }) => ({ verb: 'says', detail: textOf(payload), tone: 'message' }),
-  [Kind.chatAcknowledge]: () => ({ verb: 'takes note of', object: 'a message' }),
-  [Kind.chatCancel]: ({ payload: { reason = '' } }) => ({
-    verb: 'takes a message back',
-    detail: reason,
-    tone: 'other',
-  }),
-  [Kind.mcpRequest]: (envelope, guard) => ({
-    verb: isNotification(envelope.payload) ? 'sends' : 'calls',
-    object: getTool(envelope, guard),
-    detail: getArguments(envelope, guard),
-    tone: isNotification(envelope.payload) ? 'other' : 'call',
-  }),
+  [Kind.chat]: ({ payload }) => ['says', '', textOf(payload), 'message'],
+  [Kind.chatAcknowledge]: () => ['takes note of', 'a message'],
+  [Kind.chatCancel]: ({ payload }) => ['takes a message back', '', payload.reason, 'other'],
+  [Kind.mcpRequest]: (envelope, guard) => {
+    const [verb, tone] = isNotification(envelope.payload)
+      ? (['sends', 'other'] as const)
+      : (['calls', 'call'] as const)
+    return [verb, getTool(envelope, guard), getArguments(envelope, guard), tone]
+  },
   [Kind.mcpResponse]: ({ payload }, guard, { tool = 'a tool' }) => {
     const result = readResult(payload, guard)
-    const verb = result.outcome === 'error' ? 'fails' : 'answers'
-    return { verb, object: tool, detail: resultText(result), tone: 'result' }
+    return [result.outcome === 'error' ? 'fails' : 'answers', tool, resultText(result), 'result']
   },
   [Kind.mcpProposal]: (envelope, guard) =>
-    describeProposal({ source: envelope, tool: getTool(envelope, guard) }, getArguments(envelope, guard)),
-  [Kind.mcpWithdraw]: (envelope, _, known) => refusal('withdraws', envelope, known),
-  [Kind.mcpReject]: (envelope, _, known) => refusal('rejects', envelope, known),
-  [Kind.reasoningStart]: ({ payload }) => ({
-    verb: 'begins to think',
-    detail: textOf(payload),
-    tone: 'start',
-  }),
+    proposal(getTool(envelope, guard), envelope.to, getArguments(envelope, guard)),
+  [Kind.mcpWithdraw]: ({ payload }, guard, known) => refusal('withdraws', payload, guard, known),
+  [Kind.mcpReject]: ({ payload }, guard, known) => refusal('rejects', payload, guard, known),
+  [Kind.reasoningStart]: ({ payload }) => ['begins to think', '', textOf(payload), 'start'],
   [Kind.reasoningThought]: (envelope) => thought(envelope),
-  [Kind.reasoningConclusion]: ({ payload }) => ({ verb: 'concludes', detail: textOf(payload), tone: 'end' }),
+  [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', textOf(payload), 'end'],
   // Of another participant it is a request, and closes nothing [MEUP-2.4].
-  [Kind.reasoningCancel]: ({ from, payload: { reason = '' } }, _, { owner = from }) =>
+  [Kind.reasoningCancel]: ({ from, payload: { reason } }, _, { owner = from }) =>
     owner === from || from === GATEWAY
-      ? { verb: 'stops thinking', detail: reason, tone: 'stop' }
-      : { verb: 'asks', object: `${owner} to stop`, detail: reason, tone: 'other' },
-  [Kind.observeSubscribe]: ({ payload }) => ({
-    verb: 'subscribes',
-    detail: inlineJson(payload, maxReasonChars),
-  }),
-  [Kind.observeVisibility]: ({ payload: { reasoningVisible } }) => ({
-    verb: reasoningVisible ? 'showed' : 'hid',
-    object: `the thoughts of a run${reasoningVisible ? ' again' : ''}`,
-  }),
-  [Kind.capabilityGrant]: ({ payload: { recipient, capabilities, expiresAt, reason } }) => ({
-    verb: 'granted',
-    object: `${recipient} ${formatCapabilities(capabilities)}${until(expiresAt)}`,
-    detail: shorten(reason),
-  }),
-  [Kind.capabilityRevoke]: ({ payload: { recipient, grantId, capabilities = [], reason } }) => ({
-    verb: 'revoked',
-    object: `${grantId ?? formatCapabilities(capabilities)} of ${recipient}`,
-    detail: shorten(reason),
-  }),
-  [Kind.capabilityGrantAck]: (envelope) => ({
-    verb: envelope.payload.status,
-    object: names(correlations(envelope)),
-  }),
-  [Kind.spaceInvite]: ({ payload: { participantId, capabilities, expiresAt, reason } }) => ({
-    verb: 'invited',
-    object: `${participantId} with ${formatCapabilities(capabilities)}${until(expiresAt)}`,
-    detail: shorten(reason),
-  }),
+      ? ['stops thinking', '', reason, 'stop']
+      : ['asks', `${owner} to stop`, reason, 'other'],
+  [Kind.observeSubscribe]: ({ payload }) => ['subscribes', '', inlineJson(payload, maxReasonChars)],
+  [Kind.observeVisibility]: ({ payload }) =>
+    payload.reasoningVisible ? ['showed', 'the thoughts of a run again'] : ['hid', 'the thoughts of a run'],
+  [Kind.capabilityGrant]: ({ payload: { recipient, capabilities, expiresAt, reason } }) => [
+    'granted',
+    `${recipient} ${formatCapabilities(capabilities)}${until(expiresAt)}`,
+    shorten(reason),
+  ],
+  [Kind.capabilityRevoke]: ({ payload: { recipient, grantId, capabilities = [], reason } }) => [
+    'revoked',
+    `${grantId ?? formatCapabilities(capabilities)} of ${recipient}`,
+    shorten(reason),
+  ],
+  [Kind.capabilityGrantAck]: (envelope) => [envelope.payload.status, names(correlations(envelope))],
+  [Kind.spaceInvite]: ({ payload: { participantId, capabilities, expiresAt, reason } }) => [
+    'invited',
+    `${participantId} with ${formatCapabilities(capabilities)}${until(expiresAt)}`,
+    shorten(reason),
+  ],
   // Its token is for the inviter alone.
-  [Kind.spaceInviteAck]: ({ payload }) => ({ verb: 'admits', object: payload.participantId }),
-  [Kind.spaceKick]: ({ payload: { participantId, reason, untilTs } }) => ({
-    verb: 'kicked',
-    object: `${participantId}${until(untilTs)}`,
-    detail: shorten(reason),
-  }),
-  [Kind.participantPause]: ({ to, payload: { reason, timeoutSeconds } }) => ({
-    verb: 'paused',
-    object: `${names(to)}${timeoutSeconds === undefined ? '' : ` for ${formatDuration(timeoutSeconds * 1000)}`}`,
-    detail: shorten(reason),
-  }),
-  [Kind.participantResume]: ({ to, payload: { reason } }) => ({
-    verb: 'resumed',
-    object: names(to),
-    detail: shorten(reason),
-  }),
-  [Kind.participantStatus]: ({ payload }) => ({
-    verb: 'tells',
-    object: 'its status',
-    detail: textOf(payload),
-  }),
+  [Kind.spaceInviteAck]: ({ payload }) => ['admits', payload.participantId],
+  [Kind.spaceKick]: ({ payload: { participantId, reason, untilTs } }) => [
+    'kicked',
+    `${participantId}${until(untilTs)}`,
+    shorten(reason),
+  ],
+  [Kind.participantPause]: ({ to, payload: { reason, timeoutSeconds } }) => {
+    const time = timeoutSeconds === undefined ? '' : ` for ${formatDuration(timeoutSeconds * 1000)}`
+    return ['paused', `${names(to)}${time}`, shorten(reason)]
+  },
+  [Kind.participantResume]: ({ to, payload }) => ['resumed', names(to), shorten(payload.reason)],
+  [Kind.participantStatus]: ({ payload }) => ['tells', 'its status', textOf(payload)],
   [Kind.participantRequestStatus]: asks('for a status'),
   [Kind.participantForget]: asks('to forget'),
   [Kind.participantCompact]: asks('to compact its memory'),
-  [Kind.participantCompactDone]: ({ payload }, guard) => ({
-    verb: 'has compacted',
-    object: 'its memory',
-    detail: textOf(payload, guard),
-  }),
+  [Kind.participantCompactDone]: ({ payload }, guard) => [
+    'has compacted',
+    'its memory',
+    textOf(payload, guard),
+  ],
   [Kind.participantClear]: asks('to clear its memory'),
   [Kind.participantRestart]: asks('to restart'),
   [Kind.participantShutdown]: asks('to end'),
-  [Kind.systemWelcome]: ({ payload: { you } }) => ({ verb: 'welcomes', object: you.id }),
-  [Kind.systemError]: ({ payload: { code, message } }) => ({
-    verb: 'refuses',
-    object: 'an envelope',
-    detail: `${message} (${code})`,
-    tone: 'problem',
-  }),
-  [Kind.systemPresence]: ({ payload: { event, participant } }) => ({
-    actor: participant.id,
-    verb: presence[event],
-  }),
-  [Kind.systemDecision]: ({ to, payload }) => ({
-    actor: names(to),
-    verb: '',
-    object: [payload.attemptedKind, payload.attemptedTool, outcomes[payload.decision]]
-      .filter(Boolean)
-      .join(' '),
-    detail: decisionText(payload),
-    tone: payload.decision === 'review' ? 'event' : 'problem',
-  }),
-  [Kind.systemSpace]: ({ payload: { event } }) => ({ actor: 'the space', verb: `was ${event}` }),
+  [Kind.systemWelcome]: ({ payload }) => ['welcomes', payload.you.id],
+  [Kind.systemError]: ({ payload }) => [
+    'refuses',
+    'an envelope',
+    `${payload.message} (${payload.code})`,
+    'problem',
+  ],
+  [Kind.systemPresence]: ({ payload }) => [presence[payload.event], '', '', 'event', payload.participant.id],
+  [Kind.systemDecision]: ({ to, payload }) => {
+    const { decision, message, reasonCode, attemptedKind, attemptedTool, count } = payload
+    const isReview = decision === 'review'
+    const what = [attemptedKind, attemptedTool, isReview ? 'passed for review' : decision]
+    const times = count > 1 ? ` ×${count}` : ''
+    const attempt = attemptText(payload)
+    const why = `${brief(message, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
+    return ['', what.filter(Boolean).join(' '), why, isReview ? 'event' : 'problem', names(to)]
+  },
+  [Kind.systemSpace]: ({ payload }) => [`was ${payload.event}`, '', '', 'event', 'the space'],
 }
 
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
-const outcomes = {
-  denied: 'denied',
-  blocked: 'blocked',
-  limited: 'limited',
-  review: 'passed for review',
-} as const
 
 /**
  * How an envelope of any kind reads to a person. All surfaces use these words, and style them.
  *
  * `guard`: what MCP payloads and unknown kinds pass, which the gateway relays unchanged [MEUP-6.9].
  */
-export function describe(envelope: Envelope, guard: Guard, known: Known = {}): Description {
-  const { kind, from } = envelope
-  const base = { actor: from, object: '', detail: '', tone: 'event' } as const
-  if (isKnownKind(kind)) {
-    // The gateway has validated the payload of its kind.
-    const say = words[kind] as (envelope: Envelope, guard: Guard, known: Known) => Words
-    return { ...base, verb: '', ...say(envelope, guard, known) }
-  }
-  if (isThought(kind)) return { ...base, verb: '', ...thought(envelope) }
-  const { payload } = envelope
-  const detail = payloadText(payload, guard) || detailsText(redact(payload, guard).value as typeof payload)
-  return { ...base, verb: 'sends', object: kind, detail, tone: 'other' }
+export const describe = (envelope: Envelope, guard: Guard, known: Known = {}): Description =>
+  toDescription(envelope.from, getWords(envelope, guard, known))
+
+function getWords(envelope: Envelope, guard: Guard, known: Known): Words {
+  const { kind, payload } = envelope
+  // The gateway has validated the payload of its kind.
+  if (isKnownKind(kind))
+    return (words[kind] as (...args: [Envelope, Guard, Known]) => Words)(envelope, guard, known)
+  if (isThought(kind)) return thought(envelope)
+  const text = payloadText(payload, guard) || detailsText(redact(payload, guard).value as typeof payload)
+  return ['sends', kind, text, 'other']
+}
+
+function toDescription(
+  from: string,
+  [verb, object = '', detail = '', tone = 'event', actor = from]: Words,
+): Description {
+  return { actor, verb, object, detail, tone }
 }
 
 /** A description as a sentence: `ana asks bot to stop: enough`. */
@@ -259,15 +238,16 @@ export class Describer {
 
 /** A proposal, with its arguments as far as they are shown. */
 export const describeProposal = (
-  { source: { from, to }, tool }: { readonly source: Pick<Envelope, 'from' | 'to'>; readonly tool: string },
+  { source: { from, to }, tool }: Pick<ProposalView, 'source' | 'tool'>,
   shownArguments: string,
-): Description => ({
-  actor: from,
-  verb: 'asks whether',
-  object: [onOneLine(tool), to?.join(' and ')].filter(Boolean).join(' of '),
-  detail: `may be called${shownArguments === '{}' ? '' : ` with ${shownArguments}`}`,
-  tone: 'proposal',
-})
+): Description => toDescription(from, proposal(onOneLine(tool), to, shownArguments))
+
+const proposal = (tool: string, to: readonly string[] | undefined, shownArguments: string): Words => [
+  'asks whether',
+  to === undefined ? tool : `${tool} of ${to.join(' and ')}`,
+  `may be called${shownArguments === '{}' ? '' : ` with ${shownArguments}`}`,
+  'proposal',
+]
 
 /** Why a call is made; `''` for methods that need no reason and give none. */
 export function getWhy({ rationale = '', payload }: Pick<Envelope, 'rationale' | 'payload'>): string {
@@ -294,23 +274,13 @@ const getArguments = ({ payload }: { readonly payload: object }, guard: Guard): 
 
 const refusal = (
   verb: string,
-  { payload: { reason, message } }: EnvelopeOf<typeof Kind.mcpReject | typeof Kind.mcpWithdraw>,
+  { reason, message }: McpRefusalPayload,
+  guard: Guard,
   { tool = 'a proposal' }: Known,
-): Words => ({ verb, object: tool, detail: message ?? reason, tone: 'refusal' })
+): Words => [verb, tool, guarded(message ?? reason, guard), 'refusal']
 
 function thought({ kind, payload }: { readonly kind: string; readonly payload: object }): Words {
   const { phase } = payload as { readonly phase?: unknown }
-  return {
-    verb: 'thinks',
-    object: thoughtName(kind),
-    detail: withoutThoughtName(kind, thoughtText({ ...payload })),
-    tone: phase === 'error' || phase === 'plan' ? phase : 'thought',
-  }
-}
-
-function decisionText(payload: DecisionPayload): string {
-  const { message, reasonCode, count } = payload
-  const attempt = attemptText(payload)
-  const times = count > 1 ? ` ×${count}` : ''
-  return `${brief(message, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
+  const tone = phase === 'error' || phase === 'plan' ? phase : 'thought'
+  return ['thinks', thoughtName(kind), withoutThoughtName(kind, thoughtText({ ...payload })), tone]
 }
