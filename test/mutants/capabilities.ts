@@ -94,8 +94,8 @@ export const capabilities: readonly Mutant[] = [
   {
     package: 'protocol',
     function: 'getKindRule',
-    replace: 'rules[Kind.reasoningThought]',
-    by: 'rules[Kind.reasoningStart]',
+    replace: 'kindRules[Kind.reasoningThought]',
+    by: 'kindRules[Kind.reasoningStart]',
     tests: ['protocol/test/kinds.test.ts', 'protocol/test/vectors.test.ts'],
   },
 ]

@@ -58,7 +58,7 @@ test(
 
     const other = await drivePage(chromium)
     await other.goTo(link)
-    await other.shows('this link was opened before')
+    await other.shows('This link was opened before')
     await other.shows('Enter a space')
     expect(await address(other)).toBe(`${url}/`)
     expect(await other.evaluate('sessionStorage.length')).toBe(0)

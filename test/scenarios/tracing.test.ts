@@ -89,7 +89,7 @@ async function work(turn: Turn): Promise<void> {
   await nested.conclude()
   await expect(run.call('mirror/mirror', {}, { why: 'to look' })).rejects.toThrow('rejected by ana')
   const denied = run.call('mirror/mirror', {}, { why: 'to look', propose: false })
-  await expect(denied).rejects.toThrow('no capability')
+  await expect(denied).rejects.toThrow('is not allowed to send')
   await run.conclude('nothing more to see')
   await turn.reply('done')
 }

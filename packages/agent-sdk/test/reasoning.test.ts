@@ -153,7 +153,7 @@ describe('leaving a run without a conclusion', () => {
     const left = leave(here.bot, (run) => run.conclude('x'.repeat(300_000)))
     expect(await failureOf(left)).toMatchObject({ code: 'payload_too_large' })
     const { payload } = await here.heard.until(byKind('reasoning.cancel'))
-    expect(payload).toEqual({ reason: expect.stringMatching(/^left without a conclusion: the envelope has/) })
+    expect(payload).toEqual({ reason: expect.stringMatching(/^left without a conclusion: The envelope has/) })
   })
 
   test('says nothing more after a conclusion, or after a cancel', async () => {

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { HttpClient } from '@meup/agent-sdk/http'
 import { expect, onTestFinished, test } from 'vitest'
 import { exportAudit } from '../src/commands/audit.js'
-import { openExport } from '../src/lib/http-client.js'
 
 test('an export of one context asks for its path, encoded segment by segment', async () => {
   const asked: (string | undefined)[] = []
@@ -15,7 +15,10 @@ test('an export of one context asks for its path, encoded segment by segment', a
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const target = { url: `http://127.0.0.1:${port}`, space: 'my space', token: 'secret' }
-  const exported = await openExport(target, { format: 'markdown', context: 'reason-789/permissions' })
+  const exported = await new HttpClient(target).openExport({
+    format: 'markdown',
+    context: 'reason-789/permissions',
+  })
   expect(await text(exported)).toBe('## Context reason-789/permissions\n')
   expect(asked).toEqual(['/spaces/my%20space/contexts/reason-789/permissions?format=markdown'])
 })

@@ -1,3 +1,4 @@
+import { HttpClient } from '@meup/agent-sdk/http'
 import { expect, test } from 'vitest'
 import { PendingProposals } from '../src/join/pending-proposals.js'
 import { envelope } from './support/turns.js'
@@ -16,7 +17,7 @@ test.for([
   ],
 ] as const)('a proposal %s waits no more', async ([, end]) => {
   const pending = new PendingProposals('ana')
-  await pending.read({ url: 'http://127.0.0.1:1', space: 'test' }).catch(() => {})
+  await pending.read(new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' })).catch(() => {})
   for (const each of [proposal(1), proposal(2)]) pending.onEnvelope(each)
   expect(pending.list()).toHaveLength(2)
   pending.onEnvelope(end)

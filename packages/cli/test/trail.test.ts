@@ -1,7 +1,8 @@
+import type { AuditStep } from '@meup/agent-sdk/http'
 import { expect, test } from 'vitest'
-import { type TrailStep, trailLine } from '../src/commands/audit.js'
+import { trailLine } from '../src/commands/audit.js'
 
-const step = (fields: Partial<TrailStep>): TrailStep => ({
+const step = (fields: Partial<AuditStep>): AuditStep => ({
   id: '01',
   turn_id: '00',
   step_number: 0,
@@ -14,11 +15,14 @@ const step = (fields: Partial<TrailStep>): TrailStep => ({
   seq: 7,
   thread_id: 'demo/helper',
   turn_number: 3,
+  timestamp: '2026-01-02T03:04:05.678Z',
+  state: 'completed',
+  input_source: 'chat',
   ...fields,
 })
 const at = '2026-01-02T03:04:05.678Z'
 
-test.for<[Partial<TrailStep>, string]>([
+test.for<[Partial<AuditStep>, string]>([
   [{}, `${at}  helper turn 3  thinking: It may be late`],
   [{ turn_number: null, phase: 'plan' }, `${at}  helper job  plan: It may be late`],
   [

@@ -77,7 +77,7 @@ describe('while the log stands still', () => {
     const refusal = await alice.next(errorFor(ids.at(-1)))
     expect(refusal.payload).toMatchObject({
       code: 'unavailable',
-      message: 'the log has fallen behind; send it again later',
+      message: 'the log has fallen behind. Send it again later.',
     })
     const readiness = await fetch(`${url}/readyz`)
     expect([readiness.status, await readiness.json()]).toMatchObject([

@@ -49,7 +49,7 @@ test('what one has given is bounded; what falls makes room', async () => {
   for (const n of range(1, lists - 1)) await root.accepted(invite(`p${n}`, full))
   const refused = await root.refused(invite('more', ['chat']))
   expect(refused).toMatchObject({ code: 'forbidden' })
-  expect(refused.message).toMatch(/^root has given .* revoke some first$/)
+  expect(refused.message).toMatch(/^root has given .* Revoke some first\.$/)
   expect(await codeOf(root, grant('ann', ['chat']))).toBe('forbidden')
   // An invitation takes the place of the one before.
   await root.accepted(invite('p1', full))
@@ -72,7 +72,7 @@ test('what is given in a space is bounded, after a restart as well, so that a we
   const { connect } = await open()
   const last = await connect('host5')
   expect((await last.refused(invite('more', ['x.y']))).message).toMatch(
-    /granted in this space; revoke some first$/,
+    /granted in this space. Revoke some first\.$/,
   )
   expect(JSON.stringify(last.welcome).length).toBeLessThan(2 * givenText.all)
   const root = await connect('root')

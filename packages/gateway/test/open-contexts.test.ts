@@ -73,7 +73,7 @@ describe('contexts that are open at once', () => {
       details: { class: 'reasoning', limit: 'guestsOpenContexts' },
     })
     expect(refused.message).toBe(
-      '2048 contexts of guests are open in this space; start again when some are closed',
+      '2048 contexts of guests are open in this space. Start again when some are closed.',
     )
     const t1 = await running.connect('t1')
     await t1.accepted(begin('of-a-participant'))

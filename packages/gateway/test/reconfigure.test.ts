@@ -78,13 +78,13 @@ describe('participants', () => {
     expect(await alice.codeOf(chat('c2'))).toBeUndefined()
     expect(alice.closed).toEqual([])
     expect(record(alice.frames)).toEqual(['join alice', 'join bob', 'leave bob', 'configured'])
-    await expect(enter('bob')).rejects.toThrow('opens nothing')
+    await expect(enter('bob')).rejects.toThrow('Invalid token')
   })
 
   test('that are added may enter, and everybody hears of them', async () => {
     const { enter, reconfigure } = await open()
     const alice = await enter('alice')
-    await expect(enter('dan')).rejects.toThrow('opens nothing')
+    await expect(enter('dan')).rejects.toThrow('Invalid token')
     await reconfigure({ participants: { ...participants, dan: ['chat'] } })
     await vi.waitFor(
       () => expect(record(alice.frames).slice(1)).toEqual(['configured', 'update dan']),
@@ -132,7 +132,7 @@ describe('tokens', () => {
     await reconfigure({}, { bob: 'another-token' })
     await vi.waitFor(() => expect(bob.closed).toEqual([4401]), within)
     expect(await alice.codeOf(chat('c1'))).toBeUndefined()
-    await expect(enter('bob')).rejects.toThrow('opens nothing')
+    await expect(enter('bob')).rejects.toThrow('Invalid token')
     await expect(enter('another')).resolves.toMatchObject({ closed: [] })
   })
 
@@ -166,7 +166,7 @@ describe('guests', () => {
     await reconfigure({ guest: undefined })
     await vi.waitFor(() => expect(visitor.closed).toEqual([4401]), within)
     expect(await alice.codeOf(chat('c1'))).toBeUndefined()
-    await expect(enter()).rejects.toThrow('a token is required')
+    await expect(enter()).rejects.toThrow('A token is required')
   })
 
   test('stay with other capabilities when the profile changes', async () => {

@@ -174,9 +174,18 @@ function randomQuery(dice: Dice, log: readonly Fields[]): Asked & { readonly ord
 }
 
 async function compare(seed: number, open: (log: readonly Fields[]) => Promise<Stand>, length = 40) {
-  const dice = diceOf(seed + 1)
-  const reader = pick(dice, readers)
-  const log = randomLog(seed, length)
+  const reader = pick(diceOf(seed + 1), readers)
+  await compareLog(randomLog(seed, length), { seed, reader, open })
+}
+
+interface Compared {
+  readonly seed: number
+  readonly reader: string
+  readonly open: (log: readonly Fields[]) => Promise<Stand>
+}
+
+async function compareLog(log: readonly Fields[], { seed, reader, open }: Compared) {
+  const dice = diceOf(seed + 2)
   const real = await open(log)
   const lines = (await (await real.get(reader, '/audit/export')).text()).split('\n').slice(1, -2)
   const isReadable = lines.map((line) => line.includes('"body":'))
@@ -223,6 +232,56 @@ describe('what may not be read tells nothing', () => {
       await compare(seed, inMemory)
     },
   )
+
+  test('where a long job takes up a free path with a decision that is hidden', async () => {
+    const at = (seq: number): string => new Date(Date.UTC(2026, 1, 21) + seq * 1000).toISOString()
+    const refusal = { decision: 'denied', reasonCode: 'forbidden', message: 'no', count: 1 }
+    const payload = { ...refusal, attemptedKind: Kind.mcpRequest, context: 'free' }
+    const log: Fields[] = [
+      configured,
+      { id: 'no', ts: at(1), from: GATEWAY, kind: Kind.systemDecision, to: ['cleo'], payload },
+      ...range(1, 1100).map((each) => ({
+        ...{ id: `t${each}`, ts: at(1 + each), from: 'cleo', kind: Kind.reasoningThought, context: 'free' },
+        payload: { message: `${each}` },
+      })),
+    ]
+    await compareLog(log, { seed: 1, reader: 'ben', open: inMemory })
+  })
+
+  test('where one answer ends two calls of which one is hidden', async () => {
+    const at = (seq: number): string => new Date(Date.UTC(2026, 1, 21) + seq * 1000).toISOString()
+    const call = (id: string, seq: number, to: string): Fields => ({
+      ...{ id, ts: at(seq), from: 'cleo', kind: Kind.mcpRequest, to: [to], context: 'run' },
+      payload: { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'look', arguments: {} } },
+    })
+    const log: Fields[] = [
+      configured,
+      { id: 'run', ts: at(1), from: 'cleo', kind: Kind.reasoningStart, payload: { message: 'Look' } },
+      {
+        ...{ id: 'note', ts: at(2), from: 'cleo', kind: Kind.chat, to: ['zed'] },
+        context: 'run',
+        payload: { message: 'hm' },
+      },
+      call('c1', 3, 'zed'),
+      call('c2', 4, 'ben'),
+      {
+        ...{ id: 'r', ts: at(5), from: 'ben', kind: Kind.mcpResponse, to: ['cleo', 'ben'] },
+        ...{
+          correlationId: ['c2', 'note', 'c1'],
+          payload: { jsonrpc: '2.0', id: 1, result: { content: [] } },
+        },
+      },
+      {
+        id: 't',
+        ts: at(6),
+        from: 'cleo',
+        kind: Kind.reasoningThought,
+        context: 'run',
+        payload: { message: 'so' },
+      },
+    ]
+    await compareLog(log, { seed: 1, reader: 'ben', open: inMemory })
+  })
 
   test('in a log on disk, over HTTP and sockets', async () => {
     await compare(2001, inEarnest)

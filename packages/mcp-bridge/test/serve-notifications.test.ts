@@ -1,3 +1,4 @@
+import { HttpClient } from '@meup/agent-sdk/http'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { serveSpaceOverHttp } from '@meup/mcp-bridge/serve'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -18,8 +19,10 @@ test('progress and log messages of a call reach the client that has made it, and
     tell({ method: 'notifications/message', params: { level: 'info', logger: 'lens', data: 'loading' } })
     return { result: { content: [{ type: 'text', text: 'a picture' }] } }
   })
-  const unread = () => Promise.reject(new Error('nothing is read'))
-  const served = { space: await space.join('desktop'), reading: { json: unread, text: unread } }
+  const served = {
+    space: await space.join('desktop'),
+    http: new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' }),
+  }
   const serving = await serveSpaceOverHttp(served, { port: 0, token })
   onTestFinished(() => serving.close())
 

@@ -1,3 +1,4 @@
+import { HttpClient } from '@meup/agent-sdk/http'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { serveSpaceOverHttp } from '@meup/mcp-bridge/serve'
 import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -32,8 +33,10 @@ const clients: Record<string, (url: URL, options: Options) => Promise<void>> = {
 test.for(Object.entries(clients))('a client without the token says what to send: %s', async ([, connect]) => {
   const space = await createTestSpace({ participants: { desktop: ['*'] } })
   onTestFinished(() => space.close())
-  const unread = () => Promise.reject(new Error('nothing is read'))
-  const served = { space: await space.join('desktop'), reading: { json: unread, text: unread } }
+  const served = {
+    space: await space.join('desktop'),
+    http: new HttpClient({ url: 'http://127.0.0.1:1', space: 'test' }),
+  }
   const serving = await serveSpaceOverHttp(served, { port: 0, token: 'the token of this server' })
   onTestFinished(() => serving.close())
   const advice = /this server has no OAuth: send its token as Authorization: Bearer <token>/

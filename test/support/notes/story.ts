@@ -98,7 +98,7 @@ export const storyNotes: Notes = {
     'they are older than a month',
     'ana rejects delete_reports at 2026-01-01T00:00:20.000Z',
     'unsafe: The audit needs them.',
-    'no capability of apprentice allows this mcp.request',
+    '"apprentice" is not allowed to send "mcp.request"',
     'denied: delete_reports { "before": "2026-01-01" }',
     'I try anyway',
     'apprentice concludes: I may not.',

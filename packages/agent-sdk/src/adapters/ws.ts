@@ -1,6 +1,6 @@
-import { type ErrorCode, errors, ProtocolError, SUBPROTOCOL } from '@meup/protocol'
+import { SUBPROTOCOL } from '@meup/protocol'
 import { WebSocket } from 'ws'
-import { ConnectionError } from '../client/errors.js'
+import { ConnectionError, readRefusal } from '../client/errors.js'
 import { type Dial, socketUrl } from '../client/transport.js'
 
 /** Dials with the `ws` package; what the gateway answers instead of a 101 comes back as its error. */
@@ -23,17 +23,11 @@ export const dialWs: Dial = (request, events) =>
     socket.on('unexpected-response', (_, response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => reject(refusal(response.statusCode ?? 0, Buffer.concat(chunks).toString())))
+      response.on('end', () => {
+        const message = `HTTP ${response.statusCode} instead of a socket; is this a gateway?`
+        const refusal = readRefusal(Buffer.concat(chunks).toString())
+        reject(refusal ?? new ConnectionError('unreachable', message))
+      })
       response.on('error', reject)
     })
   })
-
-function refusal(status: number, body: string): Error {
-  try {
-    const { code, detail } = JSON.parse(body) as { code: ErrorCode; detail: string }
-    if (Object.hasOwn(errors, code)) return new ProtocolError(code, detail)
-  } catch {
-    // Not a problem document: whatever answered is no gateway.
-  }
-  return new ConnectionError('unreachable', `HTTP ${status} instead of a socket; is this a gateway?`)
-}

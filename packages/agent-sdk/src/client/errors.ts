@@ -1,4 +1,4 @@
-import type { ErrorPayload, ProtocolError } from '@meup/protocol'
+import { type ErrorCode, type ErrorPayload, errors, ProtocolError } from '@meup/protocol'
 
 /** Local errors. Refusals of the gateway are `ProtocolError`. */
 export type LocalErrorCode =
@@ -63,5 +63,15 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
     ...(attemptedKind !== undefined && { attemptedKind }),
     ...(capabilities !== undefined && { capabilities }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+}
+
+/** The refusal that a gateway answers over HTTP [MEUP-11.1]; `undefined` = this is none. */
+export function readRefusal(body: string): ProtocolError | undefined {
+  try {
+    const { code = '', detail = '' } = Object(JSON.parse(body)) as { code?: string; detail?: string }
+    return Object.hasOwn(errors, code) ? new ProtocolError(code as ErrorCode, detail) : undefined
+  } catch {
+    return undefined
   }
 }

@@ -35,13 +35,23 @@ export type Dial = (request: DialRequest, events: TransportEvents) => Promise<Tr
 
 /** The WebSocket URL of a space. Throws `ConnectionError` for an invalid `url`. */
 export function socketUrl({ url, space, after, epoch, tail }: DialRequest): string {
-  if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
-    throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`)
-  }
-  const address = new URL(`spaces/${encodeURIComponent(space)}/ws`, url.endsWith('/') ? url : `${url}/`)
+  const address = buildGatewayUrl(url, `spaces/${encodeURIComponent(space)}/ws`)
   address.protocol = address.protocol.replace('http', 'ws')
   for (const [name, value] of Object.entries({ after, epoch, tail })) {
     if (value !== undefined) address.searchParams.set(name, String(value))
   }
   return address.href
+}
+
+/**
+ * The HTTP URL of a path below the base address of a gateway, whose WebSocket address means the same gateway. Throws
+ * `ConnectionError` `not_configured` for an invalid `url`.
+ */
+export function buildGatewayUrl(url: string, path: string): URL {
+  if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`)
+  }
+  const address = new URL(path, url.endsWith('/') ? url : `${url}/`)
+  address.protocol = address.protocol.replace('ws', 'http')
+  return address
 }

@@ -1,19 +1,10 @@
 import { closeSync, openSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { AuditStep } from '@meup/agent-sdk/http'
 import { getUlidSeq } from '@meup/folds'
 import type Database from 'better-sqlite3'
 import { ReasoningLog, type StepRow } from './reasoning-log.js'
 import { migrate } from './schema.js'
-
-/** A step with its turn, as returned by the gateway. */
-export interface ReadStep extends StepRow {
-  readonly thread_id: string
-  /** `null` for a job. */
-  readonly turn_number: number | null
-  readonly timestamp: string
-  readonly state: string
-  readonly input_source: string
-}
 
 /** Numbers of turns and steps written. */
 export interface Added {
@@ -21,7 +12,7 @@ export interface Added {
   readonly steps: number
 }
 
-type TurnRow = Omit<ReadStep, keyof StepRow> & { readonly id: string }
+type TurnRow = Omit<AuditStep, keyof StepRow> & { readonly id: string }
 
 /** A turn that was running when it was read. */
 export interface RunningTurn {
@@ -93,7 +84,7 @@ export class AuditFile {
   }
 
   /** Takes steps that the gateway has given. How many of them, and of the states of their turns, are new. */
-  stage(steps: readonly ReadStep[]): number {
+  stage(steps: readonly AuditStep[]): number {
     const { stageTurn, stageStep } = this.#statements
     return this.#db.transaction(() => {
       let changes = 0

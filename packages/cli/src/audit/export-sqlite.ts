@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ConnectionError, type DialRequest } from '@meup/agent-sdk'
+import { type AuditStep, ConnectionError, type ContextNode, HttpClient } from '@meup/agent-sdk/http'
 import { ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
 import { exitCodes, formatError, UsageError } from '../lib/exit.js'
-import { getJson, type Query, readPages } from '../lib/http-client.js'
 import { printJson, printNotice } from '../lib/output.js'
-import { type Added, AuditFile, type ReadStep, type RunningTurn } from './audit-file.js'
+import { type Added, AuditFile, type RunningTurn } from './audit-file.js'
 
 export interface SqliteFlags extends ConnectionFlags {
   readonly to?: string
@@ -28,13 +27,13 @@ export async function exportSqlite({ to, follow, keepDays, ...flags }: SqliteFla
     throw new UsageError('--format sqlite needs --to <file>: the database that the export adds to')
   }
   const days = keepDays === undefined ? undefined : readDays(keepDays)
-  const at = resolveTarget(flags)
-  const { epoch, head } = await readPlace(at)
-  const file = await AuditFile.open(to, { sessionId: epoch, space: at.space })
+  const http = new HttpClient(resolveTarget(flags), { retry: retryPutOff })
+  const { epoch, head } = await http.readParticipants()
+  const file = await AuditFile.open(to, { sessionId: epoch, space: http.target.space })
   const report = reporter(to, epoch, flags.json)
   if (follow) endOnSignal(file)
   try {
-    const audit = new AuditExport(at, file, epoch, days)
+    const audit = new AuditExport(http, file, epoch, days)
     report(await audit.readAll(), audit.prune())
     if (follow) await audit.follow(head, report)
   } finally {
@@ -46,7 +45,7 @@ type Report = (added: Added, pruned: number) => void
 
 /** Reads the audit of one log into its file. */
 class AuditExport {
-  readonly #at: DialRequest
+  readonly #http: HttpClient
   readonly #file: AuditFile
   readonly #epoch: string
   readonly #keepDays: number | undefined
@@ -55,8 +54,8 @@ class AuditExport {
   #lastAsked = ''
   #prunedAt = 0
 
-  constructor(at: DialRequest, file: AuditFile, epoch: string, keepDays: number | undefined) {
-    this.#at = at
+  constructor(http: HttpClient, file: AuditFile, epoch: string, keepDays: number | undefined) {
+    this.#http = http
     this.#file = file
     this.#epoch = epoch
     this.#keepDays = keepDays
@@ -64,8 +63,8 @@ class AuditExport {
 
   /** Everything, since older steps may have become readable. */
   async readAll(): Promise<Added> {
-    this.#hidden = await readHiddenRuns(this.#at)
-    for await (const steps of readSteps(this.#at, this.#since)) this.#file.stage(steps)
+    this.#hidden = await readHiddenRuns(this.#http)
+    for await (const steps of readSteps(this.#http, this.#since)) this.#file.stage(steps)
     return this.#write()
   }
 
@@ -83,7 +82,7 @@ class AuditExport {
     for (;;) {
       try {
         await pause(lookMs)
-        const place = await readPlace(this.#at)
+        const place = await this.#http.readParticipants()
         const isNew = place.epoch !== this.#epoch || place.head !== last
         report(isNew ? await this.#readNew() : { turns: 0, steps: 0 }, this.prune())
         last = place.head
@@ -100,15 +99,15 @@ class AuditExport {
   /** Pages back to where the file has everything, and those of runs that were hidden until now. */
   async #readNew(): Promise<Added> {
     const before = this.#hidden
-    const hidden = await readHiddenRuns(this.#at)
+    const hidden = await readHiddenRuns(this.#http)
     const shown = [...before].filter(([context]) => !hidden.has(context)).map(([, startedAt]) => startedAt)
     const [from = '~'] = shown.sort()
-    for await (const steps of readSteps(this.#at, this.#since)) {
+    for await (const steps of readSteps(this.#http, this.#since)) {
       const isNew = this.#file.stage(steps) > 0
       if (!isNew && (steps.at(-1)?.created_at ?? '') < from) break
     }
     const running = this.#file.runningTurns(this.#lastAsked, maxRunningTurns)
-    for (const turn of running) this.#file.stage(await readTurn(this.#at, turn))
+    for (const turn of running) this.#file.stage(await readTurn(this.#http, turn))
     this.#lastAsked = running.length < maxRunningTurns ? '' : (running.at(-1)?.id ?? '')
     const added = await this.#write()
     this.#hidden = hidden
@@ -117,9 +116,11 @@ class AuditExport {
 
   /** Pages of another log must not get into the file: the gateway may have been started anew meanwhile. */
   async #write(): Promise<Added> {
-    const { epoch } = await readPlace(this.#at)
+    const { epoch } = await this.#http.readParticipants()
     if (epoch !== this.#epoch)
-      throw new Error(`the log of ${this.#at.space} was replaced by ${epoch}; export it to another file`)
+      throw new Error(
+        `the log of ${this.#http.target.space} was replaced by ${epoch}; export it to another file`,
+      )
     return this.#file.write()
   }
 
@@ -171,53 +172,29 @@ const pageSize = 250
 const firstPauseMs = 1000
 const maxAttempts = 8
 
-interface Page {
-  readonly steps: readonly ReadStep[]
-  /** Where the next page begins; absent = this was the last. */
-  readonly next?: number
-}
-
-/** Where the log of the space is. */
-interface LogPlace {
-  readonly epoch: string
-  readonly head: number
-}
-
-/** A context as returned by the gateway. */
-interface Context {
-  readonly context: string
-  readonly state: string
-  readonly reasoningVisible: boolean
-  readonly startedAt: string
-  readonly children: readonly Context[]
-}
-
-async function readPlace(at: DialRequest): Promise<LogPlace> {
-  const { epoch, head } = await askPatiently<LogPlace>(at, 'participants')
-  return { epoch, head }
-}
-
 /** Pages of steps that were created from `since` on, the newest first. */
 async function* readSteps(
-  at: DialRequest,
+  http: HttpClient,
   since: string | undefined,
-): AsyncGenerator<readonly ReadStep[], void> {
-  const query = { limit: `${pageSize}`, ...(since !== undefined && { since }) }
-  const pages = readPages((place) => askPatiently<Page>(at, 'audit', { ...query, ...place }))
-  for await (const { steps } of pages) if (steps.length > 0) yield steps
+): AsyncGenerator<readonly AuditStep[], void> {
+  for await (const { steps } of http.readAuditPages({ limit: pageSize, since }))
+    if (steps.length > 0) yield steps
 }
 
 /** Reads the last step of a turn, which carries the turn's current state. */
-async function readTurn(at: DialRequest, { thread_id, seq }: RunningTurn): Promise<readonly ReadStep[]> {
-  const { steps } = await askPatiently<Page>(at, 'audit', { thread_id, before: `${seq + 1}`, limit: '1' })
-  return steps
+async function readTurn(
+  http: HttpClient,
+  { thread_id: thread, seq }: RunningTurn,
+): Promise<readonly AuditStep[]> {
+  const { value } = await http.readAuditPages({ thread, before: seq + 1, limit: 1 }).next()
+  return value?.steps ?? []
 }
 
 /** Runs whose thoughts are hidden at present, and when each began. */
-async function readHiddenRuns(at: DialRequest): Promise<ReadonlyMap<string, string>> {
-  const { contexts } = await askPatiently<{ contexts: readonly Context[] }>(at, 'contexts')
+async function readHiddenRuns(http: HttpClient): Promise<ReadonlyMap<string, string>> {
+  const { contexts } = await http.readContexts()
   const hidden = new Map<string, string>()
-  const look = ({ context, state, reasoningVisible, startedAt, children }: Context): void => {
+  const look = ({ context, state, reasoningVisible, startedAt, children }: ContextNode): void => {
     if (state === 'open' && !reasoningVisible) hidden.set(context, startedAt)
     for (const child of children) look(child)
   }
@@ -226,10 +203,10 @@ async function readHiddenRuns(at: DialRequest): Promise<ReadonlyMap<string, stri
 }
 
 /** Asks again where the gateway is not ready, or was asked for too much. */
-async function askPatiently<Answer>(at: DialRequest, path: string, query: Query = {}): Promise<Answer> {
+async function retryPutOff<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1, pauseMs = firstPauseMs; ; tries++, pauseMs *= 2) {
     try {
-      return await getJson<Answer>(at, path, query)
+      return await send()
     } catch (error) {
       if (tries === maxAttempts || !isPutOff(error)) throw error
       await pause(pauseMs)

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, renameSync, rmSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
-import type { DialRequest } from '@meup/agent-sdk'
-import { brief, onOneLine, printable, type ReasoningStep } from '@meup/folds'
-import type { Verification } from '@meup/gateway'
+import type { AuditStep, HttpClient, LogVerification } from '@meup/agent-sdk/http'
+import { brief, onOneLine, printable } from '@meup/folds'
 import {
   anyContext,
   type ExportVerdict,
@@ -15,10 +14,9 @@ import {
 import { type Command, Option } from 'commander'
 import type { SqliteFlags } from '../audit/export-sqlite.js'
 import { formatLinks } from '../audit/reasoning-log.js'
-import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
 import { exitCodes, UsageError } from '../lib/exit.js'
-import { getJson, getThreadId, openExport, openResponse, readPages } from '../lib/http-client.js'
-import { omitUndefined, parseCount, parsePastTime } from '../lib/options.js'
+import { parseCount, parsePastTime } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { readRequestedTurns } from '../lib/turns.js'
 
@@ -112,20 +110,6 @@ interface TrailFlags extends ConnectionFlags {
   readonly until?: string
 }
 
-/** A step of the audit with its turn, as returned by the HTTP API. */
-export interface TrailStep extends Omit<ReasoningStep, 'source'> {
-  readonly seq: number
-  readonly thread_id: string
-  /** `null` for a job. */
-  readonly turn_number: number | null
-}
-
-interface Page {
-  readonly steps: readonly TrailStep[]
-  /** Where the next page begins; absent = this was the last. */
-  readonly next?: number
-}
-
 /** Steps in one answer; the most that a gateway gives. */
 const pageSize = 1000
 /** Characters of a step that people are shown. */
@@ -133,9 +117,9 @@ const maxContentChars = 200
 
 /** `meup audit trail`: prints the last `limit` steps of the audit, oldest first. */
 async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
-  const at = resolveTarget(flags)
-  const steps = await readSteps(at, limit, flags)
-  if (steps.length === 0 && !(await isThere(at, flags))) {
+  const http = createHttpClient(flags)
+  const steps = await readSteps(http, limit, flags)
+  if (steps.length === 0 && !(await isThere(http, flags))) {
     process.exitCode = exitCodes.error
     printNotice(`there is no turn ${flags.turn} of ${flags.thread}`)
     return
@@ -147,25 +131,22 @@ async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
 }
 
 /** Whether there is the turn that is asked for, if one is: it may have no such steps. */
-async function isThere(at: DialRequest, { thread, turn }: TrailFlags): Promise<boolean> {
+async function isThere(http: HttpClient, { thread, turn }: TrailFlags): Promise<boolean> {
   if (thread === undefined || turn === undefined) return true
-  return (await readRequestedTurns(at, getThreadId(at.space, thread), turn)).length > 0
+  return (await readRequestedTurns(http, thread, turn)).length > 0
 }
 
 /** The newest first. */
-async function readSteps(at: DialRequest, limit: number, flags: TrailFlags): Promise<TrailStep[]> {
+async function readSteps(http: HttpClient, limit: number, flags: TrailFlags): Promise<AuditStep[]> {
   const { thread, turn, phase, from, since, until } = flags
-  const query = omitUndefined({
-    thread_id: thread === undefined ? undefined : getThreadId(at.space, thread),
-    turn,
-    phase,
-    from: from?.join(),
+  const query = {
+    ...{ thread, turn, phase, from },
     since: since === undefined ? undefined : timeText(since, '--since'),
     until: until === undefined ? undefined : timeText(until, '--until'),
-    limit: `${Math.min(limit, pageSize)}`,
-  })
-  const found: TrailStep[] = []
-  for await (const { steps } of readPages((place) => getJson<Page>(at, 'audit', { ...query, ...place }))) {
+    limit: Math.min(limit, pageSize),
+  }
+  const found: AuditStep[] = []
+  for await (const { steps } of http.readAuditPages(query)) {
     found.push(...steps)
     if (found.length >= limit) break
   }
@@ -175,7 +156,7 @@ async function readSteps(at: DialRequest, limit: number, flags: TrailFlags): Pro
 const timeText = (text: string, flag: string): string => new Date(parsePastTime(text, flag)).toISOString()
 
 /** Formats a step: time, turn, phase, content, links. */
-export function trailLine(step: TrailStep): string {
+export function trailLine(step: AuditStep): string {
   const { created_at, thread_id, turn_number, phase, content } = step
   const agent = onOneLine(thread_id.slice(thread_id.indexOf('/') + 1))
   const turn = turn_number === null ? 'job' : `turn ${turn_number}`
@@ -201,7 +182,8 @@ export async function exportAudit({ output, ...flags }: ExportFlags): Promise<vo
   if (output === undefined && process.stdout.isTTY && !isForPeople) {
     throw new UsageError('an export is for a file: add -o <file>, or send it elsewhere with > or |')
   }
-  const pieces = await openExport(resolveTarget(flags), flags)
+  const format = isForPeople ? 'markdown' : 'jsonl'
+  const pieces = await createHttpClient(flags).openExport({ ...flags, format })
   if (output === undefined) {
     await pipeline(pieces, process.stdout, { end: false })
     return
@@ -237,7 +219,7 @@ export interface VerifyFlags extends ConnectionFlags {
 export async function verifyAudit(file: string | undefined, { head, ...flags }: VerifyFlags): Promise<void> {
   if (head !== undefined && file === undefined) throw new UsageError('--head needs the file of an export')
   if (file === undefined) {
-    const verification = await verifySpace(flags)
+    const verification = await createHttpClient(flags).verifyLog()
     printVerdict(verification, ofSpace(verification), flags)
   } else {
     const verdict = await verifyFile(file, head === undefined ? undefined : readHead(head))
@@ -253,11 +235,6 @@ function printVerdict(
   if (!verdict.ok) process.exitCode = exitCodes.auditMismatch
   if (json) printJson(verdict)
   else for (const line of lines) print(printable(line))
-}
-
-async function verifySpace(flags: ConnectionFlags): Promise<Verification> {
-  const answer = await openResponse(resolveTarget(flags), 'audit/verify')
-  return (await answer.json()) as Verification
 }
 
 const verifyFile = (file: string, known: KnownHead | undefined): Promise<ExportVerdict> =>
@@ -284,7 +261,7 @@ function ofFile(verdict: ExportVerdict): string[] {
   return [`whole: ${checked} envelopes from seq ${first}${rest}`, ...placeOf(verdict)]
 }
 
-function ofSpace(verification: Verification): string[] {
+function ofSpace(verification: LogVerification): string[] {
   const { ok, head, checked, brokenAt = 0, column, prunedBefore } = verification
   const from = prunedBefore === undefined ? 'seq 1' : `seq ${prunedBefore}, the oldest that is kept`
   if (ok) return [`whole: ${checked} envelopes from ${from}`, ...placeOf(verification)]

@@ -10,8 +10,7 @@ import {
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { findCapabilityWarnings, parseCapabilities } from '../lib/capabilities.js'
-import { type ConnectionFlags, resolveTarget, withConnection, withSpace } from '../lib/connection.js'
-import { readLog, readParticipants } from '../lib/http-client.js'
+import { type ConnectionFlags, createHttpClient, withConnection, withSpace } from '../lib/connection.js'
 import { findByPrefix, omitUndefined, parseCount, parseExpiry, parsePastTime } from '../lib/options.js'
 import { print, printJson, printNotice, table } from '../lib/output.js'
 import { formatTrustEvent } from '../render/conversation.js'
@@ -67,9 +66,9 @@ export interface GrantFlags extends ReasonFlags {
 
 /** `meup caps ls` */
 async function listCapabilities(participant: string | undefined, flags: ConnectionFlags): Promise<void> {
-  const at = resolveTarget(flags)
   const log = await readGrants(flags)
-  const all = getGrantedCapabilities(await readParticipants(at), log, Date.now())
+  const { participants } = await createHttpClient(flags).readParticipants()
+  const all = getGrantedCapabilities(participants, log, Date.now())
   const wanted = all.filter(({ id }) => participant === undefined || id === participant)
   if (wanted.length === 0) {
     const known = all.map(({ id }) => id).join(', ')
@@ -120,7 +119,7 @@ export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof Connecti
 
 async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
   const log = new GrantLog()
-  for await (const envelope of readLog(resolveTarget(flags), { kind: grantKinds.join() })) log.apply(envelope)
+  for await (const envelope of createHttpClient(flags).readLog({ kind: grantKinds })) log.apply(envelope)
   return log
 }
 
@@ -171,7 +170,7 @@ async function printTrustLog(
   const from = since === undefined ? Number.NEGATIVE_INFINITY : parsePastTime(since, '--since')
   const to = until === undefined ? Number.POSITIVE_INFINITY : parsePastTime(until, '--until')
   const found: AnyEnvelope[] = []
-  for await (const envelope of readLog(resolveTarget(flags), { kind: kinds.join() }, 'desc')) {
+  for await (const envelope of createHttpClient(flags).readLog({ kind: kinds, order: 'desc' })) {
     const at = Date.parse(envelope.ts)
     const isWanted = participant === undefined || concernedBy(envelope).includes(participant)
     if (at >= from && at < to && isWanted) found.push(envelope)

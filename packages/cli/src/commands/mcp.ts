@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { DialRequest, SpaceClient } from '@meup/agent-sdk'
-import type { ServedSpace, Serving, SpaceReading } from '@meup/mcp-bridge/serve'
+import type { SpaceClient } from '@meup/agent-sdk'
+import type { HttpClient } from '@meup/agent-sdk/http'
+import type { ServedSpace, Serving } from '@meup/mcp-bridge/serve'
 import type { Command } from 'commander'
 import { createToken, isOpenToOthers, makeTokenFolder, readTokenFile } from '../config/tokens.js'
-import { type ConnectionFlags, enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { getJson, openResponse } from '../lib/http-client.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { isOpenProposal, readProposals } from '../lib/proposals.js'
 
@@ -46,11 +46,11 @@ const margin = 100
 /** Serves a space over stdin and stdout, or on a port. Resolves when the client has gone, or on SIGINT or SIGTERM. */
 async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
   const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
-  const at = resolveTarget(flags)
+  const http = createHttpClient(flags)
   // Loaded first: what the space replays is delivered as soon as the space is entered.
   const server = await loadServer()
-  const space = await enterWithProposals(at, flags)
-  const served = { space, reading: createReader(at), log: printNotice }
+  const space = await enterWithProposals(http, flags)
+  const served = { space, http, log: printNotice }
   const signalled = new Promise<undefined>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(undefined))
   })
@@ -64,9 +64,9 @@ async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<vo
 }
 
 /** Enters where the oldest open proposal was made, so that this connection knows it to the letter. */
-async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Promise<SpaceClient> {
+async function enterWithProposals(http: HttpClient, flags: ConnectionFlags): Promise<SpaceClient> {
   const now = Date.now()
-  const oldest = (await readProposals(at)).find((each) => isOpenProposal(each, now))
+  const oldest = (await readProposals(http)).find((each) => isOpenProposal(each, now))
   const space = await enterSpace(
     flags,
     oldest === undefined ? { tail: margin } : { after: oldest.source.seq - 1 },
@@ -76,11 +76,6 @@ async function enterWithProposals(at: DialRequest, flags: ConnectionFlags): Prom
   space.serve(({ seq = 0 }) => (seq <= head ? new Promise(() => {}) : Promise.resolve(undefined)))
   return space
 }
-
-const createReader = (at: DialRequest): SpaceReading => ({
-  json: (path, query) => getJson(at, path, query),
-  text: async (path, query) => (await openResponse(at, path, query)).text(),
-})
 
 // The MCP SDK is loaded when it is needed: it would slow down every other command.
 const loadServer = () => import('@meup/mcp-bridge/serve')

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { buildGatewayUrl } from '@meup/agent-sdk/http'
 import type { Command } from 'commander'
-import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
-import { buildUrl, postJson } from '../lib/http-client.js'
+import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
 import { print, printNotice } from '../lib/output.js'
 
 /** `meup open`: the page of a space, signed in. */
@@ -21,9 +21,9 @@ interface OpenFlags extends ConnectionFlags {
 
 /** `meup open`: has the gateway make a one-time code, and opens the page with it, or prints where that is. */
 async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
-  const at = resolveTarget(flags)
-  const { code, expiresAt } = await postJson<{ code: string; expiresAt: string }>(at, 'links')
-  const url = `${buildUrl(at.url, '')}#/open/${code}`
+  const http = createHttpClient(flags)
+  const { code, expiresAt } = await http.createLink()
+  const url = `${buildGatewayUrl(http.target.url, '')}#/open/${code}`
   if (json) {
     print(JSON.stringify({ url, expiresAt }))
     return

@@ -2,7 +2,7 @@ import { ConnectionError, type Grant, type SpaceClient, ToolError } from '@meup/
 import { type ProposalView, printable } from '@meup/folds'
 import { correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
-import { type ConnectionFlags, enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { omitUndefined, parseSeconds } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import {
@@ -63,7 +63,7 @@ interface RefuseFlags extends ConnectionFlags {
 
 /** `meup proposals ls` */
 async function listProposals({ all = false, ...flags }: ConnectionFlags & { all?: boolean }): Promise<void> {
-  const proposals = await readProposals(resolveTarget(flags), { answers: all })
+  const proposals = await readProposals(createHttpClient(flags), { answers: all })
   const now = Date.now()
   const shown = all ? proposals : proposals.filter((each) => isOpenProposal(each, now))
   for (const each of shown) {
@@ -125,7 +125,7 @@ async function decide(
   flags: ConnectionFlags,
   act: (space: SpaceClient, proposal: ProposalView) => Promise<void>,
 ): Promise<void> {
-  const proposal = findOpenProposal(await readProposals(resolveTarget(flags)), start, Date.now())
+  const proposal = findOpenProposal(await readProposals(createHttpClient(flags)), start, Date.now())
   const space = await enterSpace(flags, { after: proposal.source.seq - 1 })
   try {
     await isShown(space, proposal)

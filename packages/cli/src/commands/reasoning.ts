@@ -1,8 +1,7 @@
 import { reasoningCommand } from '@meup/folds'
 import type { Command } from 'commander'
-import { type ConnectionFlags, resolveTarget, withConnection } from '../lib/connection.js'
+import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
 import { exitCodes } from '../lib/exit.js'
-import { getThreadId } from '../lib/http-client.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { getStdoutStyle } from '../lib/style.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
@@ -22,10 +21,10 @@ interface ReasoningFlags extends ConnectionFlags {
 
 /** `meup reasoning [number|all]`: why an agent used its tools. */
 async function printReasoning(argument: string, { thread, ...flags }: ReasoningFlags): Promise<void> {
-  const at = resolveTarget(flags)
-  const agent = thread ?? (await findLatestAnswerer(at))
+  const http = createHttpClient(flags)
+  const agent = thread ?? (await findLatestAnswerer(http))
   if (agent === undefined) throw createNoAnswererError('--thread <agent>')
-  const turns = await readRequestedTurns(at, getThreadId(at.space, agent), argument)
+  const turns = await readRequestedTurns(http, agent, argument)
   const isMissing = turns.length === 0 && argument !== '' && argument !== 'all'
   if (isMissing) process.exitCode = exitCodes.error
   if (flags.json && !isMissing) {

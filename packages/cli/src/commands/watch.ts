@@ -1,8 +1,7 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import type { Command } from 'commander'
-import { enterSpace, resolveTarget, withConnection } from '../lib/connection.js'
+import { createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { exitCodes } from '../lib/exit.js'
-import { readLog } from '../lib/http-client.js'
 import { parseCount } from '../lib/options.js'
 import { createPrinter } from '../render/conversation.js'
 import { type FilterFlags, readFilter } from '../view/filter.js'
@@ -71,13 +70,13 @@ async function printLog(flags: WatchFlags): Promise<void> {
   const { from, tail, json } = flags
   const { query } = readFilter(flags)
   const show = createPrinter(json)
-  const at = resolveTarget(flags)
+  const http = createHttpClient(flags)
   if (from === undefined && tail !== undefined) {
     const last: AnyEnvelope[] = []
-    for await (const envelope of readLog(at, query, 'desc')) if (last.push(envelope) === tail) break
+    for await (const envelope of http.readLog({ ...query, order: 'desc' }))
+      if (last.push(envelope) === tail) break
     for (const envelope of last.reverse()) show(envelope)
   } else {
-    const after = `${(from ?? 1) - 1}`
-    for await (const envelope of readLog(at, { ...query, after })) show(envelope)
+    for await (const envelope of http.readLog({ ...query, after: (from ?? 1) - 1 })) show(envelope)
   }
 }

@@ -1,10 +1,10 @@
-import type { DialRequest, Run, SpaceClient } from '@meup/agent-sdk'
+import type { Run, SpaceClient } from '@meup/agent-sdk'
+import type { HttpClient } from '@meup/agent-sdk/http'
 import { formatCapabilities, onOneLine, reasoningCommand, type Style } from '@meup/folds'
 import type { AnyEnvelope, WelcomePayload } from '@meup/protocol'
 import { parseCapabilities } from '../lib/capabilities.js'
-import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
+import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { getThreadId, readLog } from '../lib/http-client.js'
 import { omitUndefined, parseExpiry, parseTimeSpan } from '../lib/options.js'
 import { table } from '../lib/output.js'
 import { getStdoutStyle } from '../lib/style.js'
@@ -31,13 +31,13 @@ interface CommandContext {
 /** Runs slash commands. Rejects with errors for people. */
 export class CommandRunner {
   readonly #context: CommandContext
-  readonly #at: DialRequest
+  readonly #http: HttpClient
   readonly #decisions: ProposalDecider
 
   constructor(context: CommandContext) {
     this.#context = context
-    this.#at = resolveTarget(context.flags)
-    this.#decisions = new ProposalDecider(context.space, context.flags, this.#at)
+    this.#http = createHttpClient(context.flags)
+    this.#decisions = new ProposalDecider(context.space, context.flags, this.#http)
   }
 
   async runCommand(command: CommandName, argument: string): Promise<void> {
@@ -45,11 +45,11 @@ export class CommandRunner {
     const words = argument.split(/\s+/).filter((word) => word !== '')
     switch (command) {
       case '/reasoning':
-        return view.print(await inspect(argument, this.#at, live, getStdoutStyle()))
+        return view.print(await inspect(argument, this.#http, live, getStdoutStyle()))
       case '/participants':
         return view.print(participantLines(space, argument))
       case '/replay':
-        return view.print(await replayLines(argument, this.#at, view.past()))
+        return view.print(await replayLines(argument, this.#http, view.past()))
       case '/filter':
         return this.#filter(words)
       case '/thoughts':
@@ -174,16 +174,16 @@ function formatSuppressed({ subscription }: WelcomePayload): string {
 }
 
 /** The lines of `/reasoning <argument>` in a conversation: about whoever answered last, or who is named with `@`. */
-async function inspect(argument: string, at: DialRequest, live: LiveTurns, style: Style): Promise<string[]> {
+async function inspect(argument: string, http: HttpClient, live: LiveTurns, style: Style): Promise<string[]> {
   const words = argument.split(/\s+/)
   const named = words.find((word) => word.startsWith('@'))?.slice(1)
   const asked = words.filter((word) => !word.startsWith('@')).join(' ')
-  const answerer = live.answerer ?? (await findLatestAnswerer(at))
+  const answerer = live.answerer ?? (await findLatestAnswerer(http))
   const agent = named ?? answerer
   if (agent === undefined) throw createNoAnswererError('@<agent>')
-  const thread = getThreadId(at.space, agent)
-  const turns = await readRequestedTurns(at, thread, asked)
-  const isActive = answerer !== undefined && thread === getThreadId(at.space, answerer)
+  const thread = http.getThreadId(agent)
+  const turns = await readRequestedTurns(http, thread, asked)
+  const isActive = answerer !== undefined && thread === http.getThreadId(answerer)
   return reasoningCommand(asked, { turns, isActive }, style)
 }
 
@@ -191,26 +191,26 @@ async function inspect(argument: string, at: DialRequest, live: LiveTurns, style
 const [defaultReplayed, maxReplayed] = [50, 1000]
 
 /** The lines of `/replay <argument>`: the last of the log, or `<from>-<to>`. Throws `UsageError`. */
-async function replayLines(argument: string, at: DialRequest, lines: LineRenderer): Promise<string[]> {
-  const envelopes = await readPart(argument, at)
+async function replayLines(argument: string, http: HttpClient, lines: LineRenderer): Promise<string[]> {
+  const envelopes = await readPart(argument, http)
   const [first, last] = [envelopes[0]?.seq, envelopes.at(-1)?.seq]
   if (first === undefined) return ['there is nothing in the log there']
   return [`── replay ${first}–${last}`, ...envelopes.flatMap((each) => lines.lines(each)), '── end of replay']
 }
 
-async function readPart(argument: string, at: DialRequest): Promise<AnyEnvelope[]> {
+async function readPart(argument: string, http: HttpClient): Promise<AnyEnvelope[]> {
   const [, from, to] = /^(\d{1,15})-(\d{1,15})$/.exec(argument) ?? []
   const found: AnyEnvelope[] = []
   if (from !== undefined && to !== undefined) {
-    const range = { after: `${Math.max(Number(from) - 1, 0)}`, before: `${Number(to) + 1}` }
-    for await (const envelope of readLog(at, range)) if (found.push(envelope) === maxReplayed) break
+    const range = { after: Math.max(Number(from) - 1, 0), before: Number(to) + 1 }
+    for await (const envelope of http.readLog(range)) if (found.push(envelope) === maxReplayed) break
     return found
   }
   if (argument !== '' && !/^[1-9]\d{0,5}$/.test(argument)) {
     throw new UsageError(`/replay takes how many, or <from>-<to>, not ${argument}`)
   }
   const count = Math.min(argument === '' ? defaultReplayed : Number(argument), maxReplayed)
-  for await (const envelope of readLog(at, {}, 'desc')) if (found.push(envelope) === count) break
+  for await (const envelope of http.readLog({ order: 'desc' })) if (found.push(envelope) === count) break
   return found.reverse()
 }
 

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
-import { enterSpace, resolveTarget } from '../lib/connection.js'
+import { createHttpClient, enterSpace } from '../lib/connection.js'
 import { exitCodes, formatError } from '../lib/exit.js'
 import { getStdoutStyle } from '../lib/style.js'
 import { openView } from '../view/conversation-view.js'
@@ -20,7 +20,7 @@ export interface JoinFlags extends ViewFlags {
 /** Resolves when one has left, and all that was typed is done. */
 export async function join(flags: JoinFlags): Promise<void> {
   const space = await enterSpace(flags)
-  const at = resolveTarget(flags)
+  const http = createHttpClient(flags)
   const pending = new PendingProposals(space.id)
   const interrupting = new RunInterrupter(space)
   const view = openView(space, flags, {
@@ -34,7 +34,12 @@ export async function join(flags: JoinFlags): Promise<void> {
     },
   })
   const atWork = space.runs.map(({ owner }) => owner)
-  const live = new LiveTurns({ at, style: getStdoutStyle(), atWork, previews: view.lines !== undefined })
+  const live = new LiveTurns({
+    at: http.target,
+    style: getStdoutStyle(),
+    atWork,
+    previews: view.lines !== undefined,
+  })
   const feed = new Feed(view, (envelope) => (flags.json ? undefined : live.onEnvelope(envelope)))
   const commands = new CommandRunner({ space, flags, view, live, pending, interrupting })
   space.on('envelope', (envelope) => {
@@ -47,7 +52,7 @@ export async function join(flags: JoinFlags): Promise<void> {
   view.notify(
     `you are ${space.id} in ${space.welcome.space.id}; type to talk, /help tells more, Ctrl+D leaves`,
   )
-  if (!flags.json) void announcePending(pending, view, space.welcome.space.head, () => pending.read(at))
+  if (!flags.json) void announcePending(pending, view, space.welcome.space.head, () => pending.read(http))
   const lines = view.lines ?? createInterface({ input: process.stdin })
   let lastCommand = Promise.resolve()
   try {

@@ -1,17 +1,14 @@
-import type { DialRequest } from '@meup/agent-sdk'
+import { HttpClient, type HttpTarget } from '@meup/agent-sdk/http'
 import {
   Bounded,
   getCancellation,
   getEnding,
   previewLines,
-  type ReasoningStep,
   reasoningBlock,
   type Style,
   type TurnReasoning,
 } from '@meup/folds'
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
-import { getJson, getThreadId } from '../lib/http-client.js'
-import { readTurns } from '../lib/turns.js'
 
 /** Time to wait for the lines that follow an envelope. */
 const followTimeoutMs = 10_000
@@ -19,7 +16,7 @@ const followTimeoutMs = 10_000
 const maxTurnsSearched = 100
 
 interface LiveTurnOptions {
-  readonly at: DialRequest
+  readonly at: HttpTarget
   readonly style: Style
   /** Owners of the runs that go on as one comes. */
   readonly atWork: readonly string[]
@@ -29,7 +26,7 @@ interface LiveTurnOptions {
 
 /** Reports the reasoning of turns that end while the conversation is open. */
 export class LiveTurns {
-  readonly #at: DialRequest
+  readonly #http: HttpClient
   readonly #style: Style
   readonly #previews: Previews | undefined
   /** Participants that have called tools: only their responses can end a turn with tools. */
@@ -39,9 +36,9 @@ export class LiveTurns {
   #answerer: string | undefined
 
   constructor({ at, style, atWork, previews }: LiveTurnOptions) {
-    this.#at = at
+    this.#http = new HttpClient(at, { timeoutMs: followTimeoutMs })
     this.#style = style
-    this.#previews = previews ? new Previews(at, style) : undefined
+    this.#previews = previews ? new Previews(this.#http, style) : undefined
     for (const agent of atWork) this.#callers.set(agent, true)
   }
 
@@ -63,9 +60,7 @@ export class LiveTurns {
       const lines = await Promise.all(agents.map((agent) => known(this.#blockOf(agent, ts))))
       return lines.flat()
     })
-    const parts = [this.#previews?.onEnvelope(envelope, followTimeoutMs), blocks].filter(
-      (part) => part !== undefined,
-    )
+    const parts = [this.#previews?.onEnvelope(envelope), blocks].filter((part) => part !== undefined)
     return parts.length === 0 ? undefined : Promise.all(parts).then((lines) => lines.flat())
   }
 
@@ -84,25 +79,21 @@ export class LiveTurns {
   /** Agents that have begun to answer one of these chats. */
   async #answering(chats: readonly string[], asker: string): Promise<string[]> {
     const answers = await Promise.all(
-      chats.map((correlationId) => this.#ask<{ envelopes: AnyEnvelope[] }>('envelopes', { correlationId })),
+      chats.map((correlationId) => this.#http.readLogPage({ correlationId, limit: 100 })),
     )
     const agents = new Set(answers.flatMap(({ envelopes }) => envelopes.map(({ from }) => from)))
     return [...agents].filter((agent) => agent !== asker)
   }
 
   async #ownerOf(context: string): Promise<string[]> {
-    return [(await this.#ask<{ owner: string }>(`contexts/${context}`)).owner]
-  }
-
-  #ask<Answer>(path: string, query: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return getJson<Answer>(this.#at, path, query, followTimeoutMs)
+    const found = await this.#http.readContext(context)
+    return 'owner' in found ? [found.owner] : []
   }
 
   /** The turn of this agent that ended at this time. */
   async #blockOf(agent: string, endedAt: string): Promise<string[]> {
-    const part = { limit: 20, timeoutMs: followTimeoutMs }
     let looked = 0
-    for await (const turn of readTurns(this.#at, getThreadId(this.#at.space, agent), part)) {
+    for await (const turn of this.#http.readTurns(agent, { limit: 20, sizes: true })) {
       const { completed_at, reasoning } = turn
       // What ends a turn ends it at its own time.
       if (completed_at === endedAt && reasoning !== null && this.#isNew(reasoning)) {
@@ -137,39 +128,33 @@ async function known(asked: Promise<string[]>): Promise<string[]> {
 /** Limits concurrent requests; with more results than that, previews are skipped. */
 const maxConcurrentPreviews = 16
 
-type Step = Pick<ReasoningStep, 'phase' | 'content'> & {
-  readonly seq: number
-  readonly turn_number: number | null
-}
-
 /** The beginning of what tools gave back, as the gateway's audit has it: masked by the rules of the space. */
 class Previews {
-  readonly #at: DialRequest
+  readonly #http: HttpClient
   readonly #style: Style
   /** Calls in runs. */
   readonly #calls = new Bounded<true>(1000)
   #asked = 0
 
-  constructor(at: DialRequest, style: Style) {
-    this.#at = at
+  constructor(http: HttpClient, style: Style) {
+    this.#http = http
     this.#style = style
   }
 
   /** Takes the next envelope; gives the lines to follow it, where it is the result of a call that was seen. */
-  onEnvelope(envelope: AnyEnvelope, timeoutMs: number): Promise<string[]> | undefined {
+  onEnvelope(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, id, seq = 0, context } = envelope
     if (kind === Kind.mcpRequest && context !== undefined) this.#calls.set(id, true)
     if (kind !== Kind.mcpResponse || this.#asked >= maxConcurrentPreviews) return undefined
     if (!correlations(envelope).some((call) => this.#calls.get(call))) return undefined
     this.#asked++
-    return this.#read(seq, timeoutMs).finally(() => this.#asked--)
+    return this.#read(seq).finally(() => this.#asked--)
   }
 
-  async #read(seq: number, timeoutMs: number): Promise<string[]> {
-    const query = { before: `${seq + 1}`, limit: '1' }
-    const { steps } = await getJson<{ steps: readonly Step[] }>(this.#at, 'audit', query, timeoutMs)
+  async #read(seq: number): Promise<string[]> {
+    const { value } = await this.#http.readAuditPages({ before: seq + 1, limit: 1 }).next()
     // Results of jobs are shown elsewhere.
-    const step = steps.find((each) => each.seq === seq && each.turn_number !== null)
+    const step = value?.steps.find((each) => each.seq === seq && each.turn_number !== null)
     return step === undefined ? [] : previewLines(step, this.#style)
   }
 }

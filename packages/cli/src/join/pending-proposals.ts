@@ -1,4 +1,5 @@
-import type { DialRequest, SpaceClient } from '@meup/agent-sdk'
+import type { SpaceClient } from '@meup/agent-sdk'
+import type { HttpClient } from '@meup/agent-sdk/http'
 import {
   brief,
   createProposalFold,
@@ -9,7 +10,6 @@ import {
 } from '@meup/folds'
 import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, enterSpace } from '../lib/connection.js'
-import { readLog } from '../lib/http-client.js'
 import { findByPrefix } from '../lib/options.js'
 import {
   findOpenProposal,
@@ -38,9 +38,9 @@ export class PendingProposals {
   }
 
   /** Reads earlier proposals from the log. Envelopes that arrive meanwhile are applied once. */
-  async read(at: DialRequest): Promise<void> {
+  async read(http: HttpClient): Promise<void> {
     try {
-      for await (const envelope of readLog(at, { kind: proposalKinds.join() })) this.#apply(envelope)
+      for await (const envelope of http.readLog({ kind: proposalKinds })) this.#apply(envelope)
     } finally {
       const early = this.#early ?? []
       this.#early = undefined
@@ -103,12 +103,12 @@ const approvalTimeoutMs = 60_000
 export class ProposalDecider {
   readonly #space: SpaceClient
   readonly #flags: ConnectionFlags
-  readonly #at: DialRequest
+  readonly #http: HttpClient
 
-  constructor(space: SpaceClient, flags: ConnectionFlags, at: DialRequest) {
+  constructor(space: SpaceClient, flags: ConnectionFlags, http: HttpClient) {
     this.#space = space
     this.#flags = flags
-    this.#at = at
+    this.#http = http
   }
 
   /** Approves a proposal; `isAlways`: also grants its proposer the same from now on. Returns a line for people. */
@@ -137,7 +137,7 @@ export class ProposalDecider {
   async #with(start: string, act: (space: SpaceClient, id: string) => Promise<string>): Promise<string> {
     const known = findByPrefix(this.#space.proposals.list(), start, 'proposal')
     if (known !== undefined) return act(this.#space, known.id)
-    const { id, source } = findOpenProposal(await readProposals(this.#at), start, Date.now())
+    const { id, source } = findOpenProposal(await readProposals(this.#http), start, Date.now())
     const space = await enterSpace(this.#flags, { after: source.seq - 1 })
     try {
       if (space.welcome.resume.from > source.seq)

@@ -6,9 +6,9 @@ import {
   readEnvironment,
   type SpaceClient,
 } from '@meup/agent-sdk'
+import { HttpClient } from '@meup/agent-sdk/http'
 import type { Command } from 'commander'
 import { UsageError } from './exit.js'
-import { readEpoch } from './http-client.js'
 import { omitUndefined } from './options.js'
 import { readGatewayFile } from './running-gateway.js'
 
@@ -34,7 +34,7 @@ export async function enterSpace(
   flags: ConnectionFlags,
   resume: Pick<ConnectOptions, 'after' | 'tail'> = {},
 ): Promise<SpaceClient> {
-  const epoch = resume.after === undefined ? undefined : await readEpoch(resolveTarget(flags))
+  const epoch = resume.after === undefined ? undefined : await readEpoch(createHttpClient(flags))
   const space = await connect({ ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) })
   // Requests in the replayed part were meant for an earlier connection: do not answer them.
   if (Object.keys(resume).length > 0) space.serve(() => new Promise(() => {}))
@@ -44,6 +44,15 @@ export async function enterSpace(
 /** Where the flags lead, and with which token. */
 export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
   readEnvironment(buildConnectOptions(flags))
+
+/** Reads the space that the flags name. */
+export const createHttpClient = (flags: ConnectionFlags): HttpClient => new HttpClient(resolveTarget(flags))
+
+/** The log that the space has at present; seqs are counted in it. */
+async function readEpoch(http: HttpClient): Promise<string> {
+  const { epoch } = await http.readLogPage({ limit: 1 })
+  return epoch
+}
 
 function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   const { url, space, tokenFile } = flags

@@ -1,4 +1,4 @@
-import type { DialRequest } from '@meup/agent-sdk'
+import type { HttpClient } from '@meup/agent-sdk/http'
 import {
   brief,
   createProposalFold,
@@ -10,7 +10,6 @@ import {
   sentence,
 } from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
-import { readLog } from './http-client.js'
 import { findByPrefix } from './options.js'
 
 /** Kinds that open and settle proposals. */
@@ -24,11 +23,11 @@ export const proposalKinds: readonly string[] = [
 ]
 
 /** Reads the proposals of a space, oldest first. `answers`: with the outcome of approved ones. */
-export async function readProposals(at: DialRequest, { answers = false } = {}): Promise<ProposalView[]> {
+export async function readProposals(http: HttpClient, { answers = false } = {}): Promise<ProposalView[]> {
   const fold = createProposalFold()
   const proposals = new Map<string, ProposalView>()
   const kinds = answers ? [...proposalKinds, Kind.mcpResponse] : proposalKinds
-  for await (const envelope of readLog(at, { kind: kinds.join() })) {
+  for await (const envelope of http.readLog({ kind: kinds })) {
     for (const changed of fold.apply(envelope)) proposals.set(changed.id, changed)
   }
   return [...proposals.values()]

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { HttpClient, ProtocolError } from '@meup/agent-sdk/http'
 
 /** Milliseconds that a gateway on this machine may take to answer. */
 const localTimeoutMs = 2000
@@ -24,13 +25,13 @@ export async function fetchHealth(url: string): Promise<Response | Error> {
 
 /** Whether a gateway accepts this token: tests it with an empty post. Rejects if no gateway answers. */
 export async function acceptsToken(url: string, space: string, token: string): Promise<boolean> {
-  const { ok } = await fetch(new URL(`/spaces/${space}/envelopes`, url), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
-    body: '[]',
-    signal: AbortSignal.timeout(localTimeoutMs),
-  })
-  return ok
+  try {
+    await new HttpClient({ url, space, token }, { timeoutMs: localTimeoutMs }).postJson('envelopes', [])
+    return true
+  } catch (error) {
+    if (error instanceof ProtocolError) return false
+    throw error
+  }
 }
 
 function isAlive(pid: number): boolean {

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ImportedRow, readBody, readLogged } from '@meup/gateway'
 import { type AnyEnvelope, type Envelope, type ExportVerdict, readExport, splitLines } from '@meup/protocol'
-import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
+import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { openExport } from '../lib/http-client.js'
 
 /** A line of a recording. */
 export type RecordedItem =
@@ -44,7 +43,7 @@ export interface Recording {
 /** The recording in a file; `-` = on stdin, absent = the log of the space that the flags name, exported now. */
 export async function openRecording(file: string | undefined, flags: ConnectionFlags): Promise<Recording> {
   if (file === undefined)
-    return createRecording('the log', await spoolToTempFile(await openExport(resolveTarget(flags))))
+    return createRecording('the log', await spoolToTempFile(await createHttpClient(flags).openExport()))
   if (file === '-') return createRecording('stdin', await spoolToTempFile(process.stdin))
   try {
     const handle = await open(file)

@@ -2,8 +2,7 @@ import type { Interface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import type { SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope, SubscribePayload, WelcomePayload } from '@meup/protocol'
-import { resolveTarget } from '../lib/connection.js'
-import { readTail } from '../lib/http-client.js'
+import { createHttpClient } from '../lib/connection.js'
 import { print, printNotice } from '../lib/output.js'
 import { createDimmer, createHighlighter, getStdoutStyle, isAtTerminal } from '../lib/style.js'
 import { AgentLines } from '../render/agent-lines.js'
@@ -221,9 +220,9 @@ class ConversationView implements View {
 
   async #reread(since: number): Promise<void> {
     try {
-      const logged = await readTail(resolveTarget(this.#flags), since)
+      const { envelopes } = await createHttpClient(this.#flags).readLogPage({ after: since, order: 'desc' })
       this.#screen.catchUp(
-        logged.filter((each) => this.#includes(each)),
+        envelopes.toReversed().filter((each) => this.#includes(each)),
         true,
       )
     } catch (error) {

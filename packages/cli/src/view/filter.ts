@@ -1,3 +1,4 @@
+import type { LogQuery } from '@meup/agent-sdk/http'
 import {
   type AnyEnvelope,
   anyContext,
@@ -7,7 +8,6 @@ import {
   type SubscribePayload,
 } from '@meup/protocol'
 import { UsageError } from '../lib/exit.js'
-import type { Query } from '../lib/http-client.js'
 import { omitUndefined } from '../lib/options.js'
 
 export interface FilterFlags {
@@ -22,7 +22,7 @@ export interface Filter {
   /** Asked of the gateway, which then sends less: but tools, answers, and what is told to all come all the same. */
   readonly subscription: SubscribePayload | undefined
   /** The same for the log, which gives nothing else. */
-  readonly query: Query
+  readonly query: LogQuery
   includes(envelope: AnyEnvelope): boolean
 }
 
@@ -42,7 +42,7 @@ export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterF
   })
   return {
     subscription: Object.keys(subscription).length === 0 ? undefined : subscription,
-    query: omitUndefined({ reasoning, context, from: agent?.join(), kind: kind?.join() }),
+    query: omitUndefined({ reasoning, context, from: agent, kind }),
     includes: (envelope) =>
       isShown(reasoning, envelope) &&
       (context === undefined || isWithin(envelope.context, context)) &&

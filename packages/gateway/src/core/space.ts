@@ -322,7 +322,7 @@ export class Space {
   #refuseLost({ kind }: Entry, origin: Origin | undefined): void {
     if (origin === undefined) return
     const { sender, id } = origin
-    const refusal: Refusal = { code: 'unavailable', message: `${unwritable}; send it again later` }
+    const refusal: Refusal = { code: 'unavailable', message: `${unwritable}. Send it again later.` }
     this.metrics.refused.add(refusal.code)
     const ts = this.timestamp(this.clock.now())
     sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
@@ -330,7 +330,7 @@ export class Space {
 
   /** Delivers what was stored though its commit seemed to fail. */
   async #catchUp(): Promise<void> {
-    const lost = `the log ends at ${this.log.head}, but ${this.delivered} has been acknowledged; restore it from a copy`
+    const lost = `The log ends at ${this.log.head}, but ${this.delivered} has been acknowledged. Restore it from a copy.`
     if (this.log.head < this.delivered) throw new Error(lost)
     while (this.delivered < this.log.head)
       this.#take(await this.log.read({ after: this.delivered, limit: 1000 }))

@@ -49,10 +49,10 @@ export function inspect(
   origins: readonly string[],
 ): Refusal | undefined {
   if (query.has('token') || query.has('access_token')) {
-    return refuse('invalid_request', 'a token in the URL is refused: it ends up in logs; use a header')
+    return refuse('invalid_request', 'A token in the URL is refused: it ends up in logs. Use a header.')
   }
   if (origin === undefined || origins.includes(origin) || isOwn(origin, host)) return undefined
-  return refuse('forbidden', `the origin ${origin} is not allowed; add it to gateway.origins`)
+  return refuse('forbidden', `The origin ${origin} is not allowed. Add it to gateway.origins.`)
 }
 
 /** Whether a page comes from where the request goes to; behind a proxy that does TLS their schemes differ. */
@@ -70,7 +70,7 @@ export async function identify(
 ): Promise<Visitor | Refusal> {
   if (token === undefined) {
     if (space.config.guest === undefined) {
-      return refuse('unauthorized', 'a token is required; send it as Authorization: Bearer <token>')
+      return refuse('unauthorized', 'A token is required. Send it as Authorization: Bearer <token>.')
     }
     return {
       participant: `${GUEST}${nanoid()}`,
@@ -89,13 +89,14 @@ export async function identify(
   if (imitated !== undefined) {
     return refuse(
       'forbidden',
-      `the name in the token could be taken for ${imitated}; ask its issuer for another`,
+      `The name in the token could be taken for ${imitated}. Ask its issuer for another.`,
     )
   }
   if (identity !== undefined && stopped === undefined) await recordMembership(identity, space)
   if (identity === undefined || !space.state.participants.has(identity.participant)) {
     if (identity?.membership && stopped !== undefined) return refuse('unavailable', stopped)
-    return refuse('unauthorized', 'the token opens nothing in this space; ask the operator for a valid one')
+    const { name } = space.config
+    return refuse('unauthorized', `Invalid token for space "${name}". Ask the operator for a new one.`)
   }
   const { participant, expiresAt } = identity
   const kick = space.state.trust.kicks.get(participant)
@@ -179,7 +180,7 @@ export function consumeControlToken(
 ): Refusal | undefined {
   const retryAfterMs = space.rates.take(rateLimitKey, 'control', 1, space.clock.now())
   if (retryAfterMs === 0) return undefined
-  return refuse('rate_limited', `${what}; try again in ${retryAfterMs} ms`, retryAfterMs)
+  return refuse('rate_limited', `${what}. Try again in ${retryAfterMs} ms.`, retryAfterMs)
 }
 
 /** The token of an `Authorization: Bearer` header. */
@@ -238,8 +239,8 @@ export class FailedLogins {
     if (consumedPoints === allowed + 1) {
       this.#logger.warn({ remote: key, retryAfterMs }, 'an address fails to authenticate again and again')
     }
-    const wait = `this address has failed ${allowed} times already; try again in ${Math.ceil(retryAfterMs / 1000)} s`
-    return refuse('rate_limited', `${refusal.message}; ${wait}`, retryAfterMs)
+    const wait = `This address has failed ${allowed} times already. Try again in ${Math.ceil(retryAfterMs / 1000)} s.`
+    return refuse('rate_limited', `${refusal.message} ${wait}`, retryAfterMs)
   }
 
   #keyOf(address: string, now: number): string {

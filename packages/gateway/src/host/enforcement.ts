@@ -9,7 +9,7 @@ import type { Trust } from '../core/state/trust/trust.js'
 /** Expiry is checked at least hourly, because the system clock may be adjusted while a timer runs. */
 const maxWaitMs = 60 * 60 * 1000
 
-const notWelcome = 'this access was taken away or has ended; ask for a new token'
+const notWelcome = 'This access was taken away or has ended. Ask for a new token.'
 
 /**
  * Carries out on what is connected what the state says of trust. Whose rights have changed reads by the new ones from

@@ -120,8 +120,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   ): Promise<{ visitor: Visitor; host: SpaceHost } | Refusal> {
     const host = hosts.get(connectRequest.space)
     if (host === undefined)
-      return refuse('not_found', `there is no space ${connectRequest.space}; check the name`)
-    if (draining) return refuse('unavailable', 'the gateway is stopping; reconnect later')
+      return refuse('not_found', `There is no space ${connectRequest.space}. Check the name.`)
+    if (draining) return refuse('unavailable', 'The gateway is stopping. Reconnect later.')
     const visitor = await identify(host.space, connectRequest.token, connectRequest.remote, authenticator)
     if (isRefusal(visitor)) {
       return visitor.code === 'unauthorized' ? failedLogins.add(connectRequest.remote, visitor) : visitor
@@ -173,7 +173,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
 
     async openedBy({ token, remote, onAuthenticated }) {
-      if (draining) return refuse('unavailable', 'the gateway is stopping; ask again later')
+      if (draining) return refuse('unavailable', 'The gateway is stopping. Ask again later.')
       const all = [...hosts.values()].map(async ({ space }) =>
         (await opens(space, token, authenticator)) ? [space.config.name] : [],
       )
@@ -181,7 +181,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (spaces.length === 0) {
         if (token === undefined)
           return refuse('unauthorized', 'a token is required: no space here lets guests in')
-        const message = 'the token opens no space here; ask the operator for a valid one'
+        const message = 'Invalid token. Ask the operator for a new one.'
         return failedLogins.add(remote, refuse('unauthorized', message))
       }
       onAuthenticated?.()
@@ -204,7 +204,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     async exchange(code, remote, onAuthenticated) {
       const link = links.take(code)
       if (link === undefined) {
-        const message = 'this link was opened before, or is older than a minute; meup open makes another'
+        const message =
+          'This link was opened before, or is older than a minute. Make another one with `meup open`.'
         return failedLogins.add(remote, refuse('unauthorized', message))
       }
       const visited = await visit({ ...link, remote, ...(onAuthenticated && { onAuthenticated }) })

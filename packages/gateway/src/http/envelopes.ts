@@ -175,7 +175,7 @@ function checkRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: numbe
   const { space, rateLimitKey } = visitor
   const retryAfterMs = space.rates.take(rateLimitKey, rateClass, bytes, space.clock.now())
   if (retryAfterMs === 0) return undefined
-  const message = `over the rate for ${rateClass}; send again in ${retryAfterMs} ms`
+  const message = `Over the rate for ${rateClass}. Send again in ${retryAfterMs} ms.`
   const refusal = refuse('rate_limited', message, retryAfterMs)
   space.metrics.refused.add(refusal.code)
   const verdict = verdictFor(refusal)

@@ -102,7 +102,7 @@ export const gone = refuse('unavailable', 'the client has gone')
 
 export const notWelcome = refuse(
   'unauthorized',
-  'this access was taken away or has ended; ask for a new token',
+  'This access was taken away or has ended. Ask for a new token.',
 )
 
 /** As many names as help somebody who mistyped one. */

@@ -7,6 +7,7 @@ import {
   type TurnOptions,
   type TurnRecord,
 } from '@meup/folds'
+import { Kind } from '@meup/protocol'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/delivery/may-read.js'
 import { envelopeOf } from '../core/replay.js'
@@ -14,6 +15,7 @@ import type { Space } from '../core/space.js'
 import type { Entry } from '../ports/envelope-log.js'
 import {
   type CallsTold,
+  contextIn,
   excerptOf,
   longTurn,
   type Said,
@@ -295,16 +297,20 @@ class LongTurns {
   }
 
   async #goneOn(index: TurnIndex, turn: number, long: LongTurn): Promise<LongTurn> {
+    const { log } = this.#space
     const envelopes: Said[] = []
     for (let after = long.envelopes.at(-1)?.source.seq ?? 0; ; ) {
       const places = index.places(turn, after, placesAtOnce)
       if (places.length === 0) break
       const bySeq = new Map(places.map((place) => [place.seq, place]))
-      for await (const rows of rowsAt(this.#space.log, [...bySeq.keys()], 'headings')) {
+      for await (const rows of rowsAt(log, [...bySeq.keys()], 'headings')) {
         for (const row of rows) {
           const place = bySeq.get(row.seq)
-          if (place !== undefined)
-            envelopes.push(saidOf({ source: sourceIn(row), ts: row.ts, context: row.context }, place, 0))
+          if (place === undefined) continue
+          const isAttempt = row.kind === Kind.systemDecision && (place.roles & Role.free) !== 0
+          const said = isAttempt ? await rowAt(log, row.seq) : undefined
+          const context = said === undefined ? row.context : contextIn(envelopeOf(said))
+          envelopes.push(saidOf({ source: sourceIn(row), ts: row.ts, context }, place, 0))
         }
         await yieldIfBusy()
       }

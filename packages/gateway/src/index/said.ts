@@ -1,5 +1,5 @@
-import { type Beginning, Role, type Source, type TurnRecord } from '@meup/folds'
-import { contextRoot, correlations, Kind } from '@meup/protocol'
+import { type Beginning, getAttempt, Role, type Source, type TurnRecord } from '@meup/folds'
+import { contextRoot, correlations, type Envelope, Kind } from '@meup/protocol'
 import type { Place } from './turn-index.js'
 
 /** An envelope of a turn. */
@@ -21,7 +21,11 @@ export interface Share {
   readonly isAll: boolean
 }
 
-/** `context`: where it was said; of a refusal, where what was refused would have been. */
+/** Where it was said; of a refusal, where what was refused would have been. */
+export const contextIn = (envelope: Envelope): string | undefined =>
+  ((envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope).context
+
+/** `context`: as by `contextIn`. */
 export function saidOf(
   {
     source,
@@ -46,7 +50,8 @@ export function shareOf(
   const share = first === -1 ? [] : seen.slice(first)
   const kept = new Set(share)
   const withheld = envelopes.filter((each) => !kept.has(each))
-  const ids = new Set(withheld.map(({ source }) => source.id))
+  const calls = withheld.filter(({ roles }) => (roles & (Role.dispatch | Role.call)) !== 0)
+  const ids = new Set(calls.map(({ source }) => source.id))
   // Of an answer to several calls only a part may be told.
   const parts = share.flatMap((each): Said[] => {
     if (!(each.roles & Role.home)) return []

@@ -40,7 +40,7 @@ interface Made {
 
 interface StepInTurn {
   readonly place: StepPlace
-  /** Which step it is of all that the envelope makes in that turn. */
+  /** Which step it is of those that the envelope makes in that turn and the reader may be told. */
   readonly nth: number
   readonly id: string
   readonly draft: StepDraft
@@ -95,8 +95,8 @@ export class Steps {
       await this.#prepare(rows, bySeq)
       for (const row of rows) {
         const steps = this.#mayRead(row) ? this.#stepsOf(row, bySeq.get(row.seq) ?? []) : []
-        const told = steps.filter((step) => isAsked(step) && this.#mayTell(row, step))
-        made.push({ seq: row.seq, steps: told.reverse() })
+        const shown = renumber(steps.filter((step) => this.#mayTell(row, step)))
+        made.push({ seq: row.seq, steps: shown.filter(isAsked).reverse() })
         await yieldIfBusy()
       }
     }
@@ -232,6 +232,13 @@ export class Steps {
     return row && { said: row, tool: calledTool(envelopeOf(row), (text) => this.#space.safety.guard(text)) }
   }
 }
+
+/** Steps that may not be told are not counted. */
+const renumber = (steps: readonly StepInTurn[]): StepInTurn[] =>
+  steps.map((step, at) => ({
+    ...step,
+    nth: steps.slice(0, at).filter(({ place }) => place === step.place).length,
+  }))
 
 const ascending = (seqs: Iterable<number>): number[] => [...seqs].sort((one, other) => one - other)
 

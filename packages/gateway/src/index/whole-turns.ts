@@ -1,9 +1,8 @@
-import { type Beginning, FoldedTurn, getAttempt, getSource, type Source, type TurnOptions } from '@meup/folds'
-import { Kind } from '@meup/protocol'
+import { type Beginning, FoldedTurn, getSource, type Source, type TurnOptions } from '@meup/folds'
 import { yieldIfBusy } from '../core/delivery/log-reads.js'
 import { envelopeOf } from '../core/replay.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
-import { longTurn, type Said, saidOf } from './said.js'
+import { contextIn, longTurn, type Said, saidOf } from './said.js'
 import { eventOf, type TurnEvent } from './turn-events.js'
 import { type Place, rowAt, rowsAt, type TurnIndex } from './turn-index.js'
 
@@ -191,8 +190,8 @@ export class WholeTurns {
       const envelope = envelopeOf(row)
       if (folded.apply(envelope, place.roles)) told.push(...eventOf(folded))
       if (told.length > maxCachedEvents) known.toldSince = told.shift()?.seq ?? 0
-      const { context } = (envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope
-      envelopes.push(saidOf({ source: getSource(envelope), ts: row.ts, context }, place, row.body.length))
+      const said = { source: getSource(envelope), ts: row.ts, context: contextIn(envelope) }
+      envelopes.push(saidOf(said, place, row.body.length))
       known.bytes += row.body.length
       await yieldIfBusy()
     }

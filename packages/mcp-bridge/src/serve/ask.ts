@@ -112,10 +112,10 @@ async function getInterruption(
 }
 
 async function createAskResult(
-  { space, reading, uris, log }: SpaceService,
+  { http, uris, log }: SpaceService,
   { id, from, text, ts }: TimedAnswer,
 ): Promise<CallToolResult> {
-  const turn = await turnEndedAt(reading, space.welcome.space.id, from, ts).catch((error: unknown) => {
+  const turn = await turnEndedAt(http, from, ts).catch((error: unknown) => {
     log(`the turn of the answer ${id} is not known: ${formatError(error)}`)
     return undefined
   })

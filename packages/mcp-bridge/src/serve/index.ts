@@ -1,3 +1,3 @@
 export { type HttpOptions, type HttpServing, serveSpaceOverHttp } from './http.js'
-export type { Query, ServedSpace, SpaceReading } from './service.js'
+export type { ServedSpace } from './service.js'
 export { type Serving, serveSpaceOverStdio } from './stdio.js'

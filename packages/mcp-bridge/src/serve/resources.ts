@@ -1,5 +1,7 @@
+import { text } from 'node:stream/consumers'
 import { type AnyEnvelope, ConnectionError } from '@meup/agent-sdk'
-import { createTranscript, type Message, reasoningCommand, type TurnInfo } from '@meup/folds'
+import type { ExportQuery, HttpClient, LogQuery } from '@meup/agent-sdk/http'
+import { createTranscript, type Message, reasoningCommand } from '@meup/folds'
 import { anyContext, type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
 import {
   ProtocolError as McpError,
@@ -8,7 +10,7 @@ import {
   ResourceNotFoundError,
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
-import type { Query, SpaceReading, SpaceService } from './service.js'
+import type { SpaceService } from './service.js'
 import { formatError } from './tool.js'
 
 type Values = Readonly<Record<string, string | string[]>>
@@ -16,8 +18,7 @@ type Values = Readonly<Record<string, string | string[]>>
 const [json, markdown, plain] = ['application/json', 'text/markdown', 'text/plain']
 
 /** Adds the readable resources of a space. They are read with the rights of its participant. */
-export function addResources(server: McpServer, { space, reading, uris }: SpaceService): void {
-  const name = space.welcome.space.id
+export function addResources(server: McpServer, { uris, http }: SpaceService): void {
   const { templates } = uris
   /** `read` returns Markdown or text, or a value that becomes JSON. */
   const add = (
@@ -34,27 +35,27 @@ export function addResources(server: McpServer, { space, reading, uris }: SpaceS
     else server.registerResource(id, new ResourceTemplate(uri, { list: undefined }), info, respond)
   }
   add('transcript', uris.transcript, json, ['Transcript', 'The main conversation, oldest first.'], () =>
-    readTranscript(reading),
+    readTranscript(http),
   )
   add('contexts', uris.contexts, json, ['Contexts', 'The tree of contexts, oldest first.'], () =>
-    readContexts(reading),
+    readContexts(http),
   )
   add('audit', uris.audit, markdown, ['Audit', 'The latest turns of agents, step by step.'], () =>
-    readAudit(reading),
+    readMarkdown(http, { limit: latestTurns }),
   )
   const context = ['One context', 'Thoughts and actions in one context and below it.'] as const
-  add('context', templates.context, json, context, (value) => readContext(reading, value('path')))
+  add('context', templates.context, json, context, (value) => readContext(http, value('path')))
   const audit = ['Audit of one turn', 'One turn of an agent, step by step.'] as const
   add('turn-audit', templates.audit, markdown, audit, (value) =>
-    readTurnAudit(reading, name, value('agent'), value('turn')),
+    readMarkdown(http, { thread: value('agent'), turn: value('turn') }),
   )
   const latest = 'Why an agent used its tools in its latest completed turn.'
   add('latest-reasoning', templates.latest, plain, ['Reasoning of the latest turn', latest], (value) =>
-    readReasoning(reading, name, value('agent')),
+    readReasoning(http, value('agent')),
   )
   const numbered = ['Reasoning of one turn', 'Why an agent used its tools in one of its turns.'] as const
   add('turn-reasoning', templates.turn, plain, numbered, (value) =>
-    readReasoning(reading, name, value('agent'), value('turn')),
+    readReasoning(http, value('agent'), value('turn')),
   )
 }
 
@@ -86,61 +87,47 @@ interface Page<Item> {
   readonly isWhole: boolean
 }
 
-const getThreadId = (space: string, agent: string): string => `${space}/${agent}`
-
 /** The main conversation, oldest first. */
-async function readTranscript(reading: SpaceReading): Promise<Page<Message>> {
-  const kind = [Kind.chat, Kind.chatAcknowledge, Kind.chatCancel].join()
-  const { items, isWhole } = await readLatest(reading, { kind })
+async function readTranscript(http: HttpClient): Promise<Page<Message>> {
+  const kind = [Kind.chat, Kind.chatAcknowledge, Kind.chatCancel]
+  const { items, isWhole } = await readLatest(http, { kind })
   const transcript = createTranscript()
   for (const envelope of items) transcript.apply(envelope as Envelope)
   return { items: transcript.messages(), isWhole }
 }
 
 /** The tree of contexts, oldest first, as the gateway tells it. */
-async function readContexts(reading: SpaceReading): Promise<Page<unknown>> {
-  const { contexts } = await reading.json<{ contexts: unknown[] }>('contexts', {})
+async function readContexts(http: HttpClient): Promise<Page<unknown>> {
+  const { contexts } = await http.readContexts()
   return { items: contexts.slice(-maxItems), isWhole: contexts.length <= maxItems }
 }
 
 /** One context with its nested contexts and envelopes. Rejects with `not_found`. */
-async function readContext(reading: SpaceReading, path: string): Promise<object> {
+async function readContext(http: HttpClient, path: string): Promise<object> {
   if (parseContext(path, anyContext) === undefined) {
     throw new ProtocolError('not_found', `${path} is no context, such as run or run/step`)
   }
-  const context = await reading.json<object>(`contexts/${path}`, {})
-  const { items: envelopes, isWhole } = await readLatest(reading, { context: path })
+  const context = await http.readContext(path)
+  const { items: envelopes, isWhole } = await readLatest(http, { context: path })
   return { ...context, envelopes, isWhole }
 }
 
-async function readLatest(reading: SpaceReading, query: Query): Promise<Page<AnyEnvelope>> {
-  const { envelopes, has_more } = await reading.json<{ envelopes: AnyEnvelope[]; has_more: boolean }>(
-    'envelopes',
-    { ...query, order: 'desc', limit: `${maxItems}` },
-  )
-  return { items: envelopes.toReversed(), isWhole: !has_more }
+async function readLatest(http: HttpClient, query: LogQuery): Promise<Page<AnyEnvelope>> {
+  const { envelopes, next } = await http.readLogPage({ ...query, order: 'desc', limit: maxItems })
+  return { items: envelopes.toReversed(), isWhole: next === undefined }
 }
 
-/** The audit of the latest turns, Markdown. */
-const readAudit = (reading: SpaceReading): Promise<string> =>
-  reading.text('audit/export', { format: 'markdown', limit: `${latestTurns}` })
-
-/** The audit of one turn. Rejects with `not_found`. */
-const readTurnAudit = (reading: SpaceReading, space: string, agent: string, turn: string): Promise<string> =>
-  reading.text('audit/export', { format: 'markdown', thread_id: getThreadId(space, agent), turn })
+/** The audit of the latest turns, or of one. Rejects with `not_found`. */
+const readMarkdown = async (http: HttpClient, part: ExportQuery): Promise<string> =>
+  text(await http.openExport({ format: 'markdown', ...part }))
 
 /** Why an agent used its tools in its latest completed turn, or in a numbered one. Rejects with `not_found`. */
-async function readReasoning(
-  reading: SpaceReading,
-  space: string,
-  agent: string,
-  turn?: string,
-): Promise<string> {
+async function readReasoning(http: HttpClient, agent: string, turn?: string): Promise<string> {
   if (turn !== undefined && !/^[1-9]\d{0,8}$/.test(turn)) {
     throw new ProtocolError('invalid_request', `turns are numbered from 1; ${turn} is no such number`)
   }
-  const part = turn === undefined ? { limit: '10' } : { before: `${Number(turn) + 1}`, limit: '1' }
-  const turns = await readTurns(reading, getThreadId(space, agent), part)
+  const part = turn === undefined ? { limit: 10 } : { before: Number(turn) + 1, limit: 1 }
+  const { turns } = await http.readTurnPage(agent, part)
   if (turn !== undefined && turns.every(({ turn_number }) => turn_number !== Number(turn))) {
     throw new ProtocolError('not_found', `there is no turn ${turn} of ${agent} that you may read`)
   }
@@ -148,17 +135,7 @@ async function readReasoning(
 }
 
 /** The number of the turn that ended with an agent's answer; `undefined` = none of the latest. */
-export async function turnEndedAt(
-  reading: SpaceReading,
-  space: string,
-  agent: string,
-  ts: string,
-): Promise<number | undefined> {
-  const turns = await readTurns(reading, getThreadId(space, agent), { limit: `${maxTurnsSearched}` })
+export async function turnEndedAt(http: HttpClient, agent: string, ts: string): Promise<number | undefined> {
+  const { turns } = await http.readTurnPage(agent, { limit: maxTurnsSearched })
   return turns.findLast(({ completed_at }) => completed_at === ts)?.turn_number
-}
-
-async function readTurns(reading: SpaceReading, thread: string, part: Query): Promise<readonly TurnInfo[]> {
-  const { turns } = await reading.json<{ turns: TurnInfo[] }>('turns', { thread_id: thread, ...part })
-  return turns
 }

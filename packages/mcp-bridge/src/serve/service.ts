@@ -1,26 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { SpaceClient } from '@meup/agent-sdk'
+import type { HttpClient } from '@meup/agent-sdk/http'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
 import { Approvals } from './approvals.js'
 import { Changes, createUris, type Uris } from './changes.js'
 import { Questions } from './questions.js'
 
-export type Query = Readonly<Record<string, string>>
-
-/**
- * The views of a space that its gateway gives over HTTP to the participant who is served. `path` is below that of the
- * space, such as `turns`. Both reject with `ProtocolError` when the gateway refuses, `ConnectionError` when none answers.
- */
-export interface SpaceReading {
-  json<Answer>(path: string, query: Query): Promise<Answer>
-  text(path: string, query: Query): Promise<string>
-}
-
 /** A participant whose connection and rights all MCP clients share. */
 export interface ServedSpace {
   /** Its client; closed when the service ends. */
   readonly space: SpaceClient
-  readonly reading: SpaceReading
+  /** Reads the space for the same participant. */
+  readonly http: HttpClient
   /** Receives non-fatal errors, a line each. */
   readonly log?: (line: string) => void
   /** Milliseconds between notifications about one resource; default 250. */
@@ -33,7 +24,7 @@ export interface QuestionState {
 }
 
 /** The state that all MCP clients of one space share. */
-export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'reading' | 'log'>> {
+export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'http' | 'log'>> {
   readonly uris: Uris
   readonly questions: Questions
   readonly approvals: Approvals
@@ -48,11 +39,11 @@ const keyBytes = 32
 /** How long somebody may take to fill in a form. */
 const ttlSeconds = 24 * 60 * 60
 
-export function openSpaceService({ space, reading, log = () => {}, throttleMs }: ServedSpace): SpaceService {
+export function openSpaceService({ space, http, log = () => {}, throttleMs }: ServedSpace): SpaceService {
   const uris = createUris(space.welcome.space.id)
   const questions = new Questions(space)
   return {
-    ...{ space, reading, log, uris, questions },
+    ...{ space, http, log, uris, questions },
     approvals: new Approvals(space),
     changes: new Changes(space, uris, throttleMs),
     stateCodec: createRequestStateCodec<QuestionState>({ key: randomBytes(keyBytes), ttlSeconds }),

@@ -1,8 +1,6 @@
-import { ProtocolError } from '@meup/protocol'
+import { type HttpClient, ProtocolError } from '@meup/agent-sdk/http'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { BrokenChain, ChainCheck, type CheckResult, type Log } from '../model/index.js'
-import { ask, readChunks } from './http.js'
-import type { Place } from './storage.js'
 
 /** How far the check of a log has come. */
 type AuditState =
@@ -26,7 +24,7 @@ const [maxUnaskedEnvelopes, maxLoadingEnvelopes] = [200_000, 1500]
  */
 export class Audit {
   state: AuditState = { at: 'waiting', isLong: false }
-  readonly #place: Place
+  readonly #http: HttpClient
   readonly #log: () => Log
   readonly #onChange: () => void
   #timer: ReturnType<typeof setInterval> | undefined
@@ -41,8 +39,8 @@ export class Audit {
   /** When the work began that goes on without a pause. */
   #began = 0
 
-  constructor(place: Place, log: () => Log, onChange: () => void) {
-    this.#place = place
+  constructor(http: HttpClient, log: () => Log, onChange: () => void) {
+    this.#http = http
     this.#log = log
     this.#onChange = onChange
   }
@@ -132,9 +130,8 @@ export class Audit {
   }
 
   async *#export(after: number): AsyncGenerator<Uint8Array, void> {
-    const path = `audit/export${after < 1 ? '' : `?after=${after}`}`
-    const { body } = await ask(this.#place, path, this.#stopped.signal)
-    yield* readChunks(body)
+    const query = after < 1 ? {} : { after }
+    yield* await this.#http.openExport(query, { signal: this.#stopped.signal })
   }
 
   #pause(): Promise<void> | undefined {
@@ -152,8 +149,7 @@ export class Audit {
     const problem = error instanceof Error ? error.message : String(error)
     if (error instanceof ProtocolError) return { at: 'unknown', problem }
     try {
-      const response = await ask(this.#place, 'audit/verify')
-      const { ok, brokenAt } = (await response.json()) as { ok: boolean; brokenAt?: number }
+      const { ok, brokenAt } = await this.#http.verifyLog()
       if (ok || brokenAt === undefined) return { at: 'unknown', problem }
       return { at: 'broken', seq: brokenAt, problem: 'the gateway finds it missing or changed' }
     } catch {

@@ -1,8 +1,8 @@
-import type { AnyEnvelope, BaseClient } from '@meup/agent-sdk/watch'
+import type { HttpClient, LogQuery } from '@meup/agent-sdk/http'
+import { type AnyEnvelope, type BaseClient, ProtocolError } from '@meup/agent-sdk/watch'
 import type { SpaceModel } from '../model/index.js'
+import { formatError } from './errors.js'
 import { nextFrame } from './frames.js'
-import { type Asked, formatError, readHistory } from './http.js'
-import type { Place } from './storage.js'
 
 /** Envelopes of a log that come first, over the socket: enough to look at. */
 export const initialTail = 1000
@@ -10,7 +10,7 @@ export const initialTail = 1000
 const backgroundEnvelopes = [9000, 90_000]
 /** Envelopes that come at once when a reader asks for still earlier ones. */
 const envelopesOnDemand = 10_000
-const envelopesPerRequest = 1000
+const envelopesPerPage = 1000
 /** Milliseconds of each frame in which rows are made of them. */
 const frameBudgetMs = 8
 /** Envelopes or blocks between two looks at the clock. */
@@ -18,13 +18,13 @@ const stepsPerCheck = 20
 
 /** What the history and the subscription use of their session. */
 export interface SessionHandle {
-  readonly place: Place
+  readonly http: HttpClient
   /** Another model once the log is another one. */
   readonly present: SpaceModel
   readonly client: BaseClient | undefined
   onChange(): void
   setNotice(notice: string): void
-  fetchMissing(asked: () => Asked, isWanted?: (envelope: AnyEnvelope) => boolean): Promise<void>
+  fetchMissing(asked: () => LogQuery, isWanted?: (envelope: AnyEnvelope) => boolean): Promise<void>
 }
 
 /** Loads earlier envelopes without blocking the page. */
@@ -72,8 +72,8 @@ export class History {
     if (first === 0) return
     this.#load(true)
     try {
-      const asked: Asked = { before: first, order: 'desc' }
-      const earlier = await readHistory(this.#session.place, asked, envelopes / envelopesPerRequest)
+      const query: LogQuery = { before: first, order: 'desc' }
+      const earlier = await readHistory(this.#session.http, query, envelopes / envelopesPerPage)
       if (model !== this.#session.present) return
       await this.merge(earlier.envelopes)
       this.isWhole = earlier.isAll
@@ -100,4 +100,27 @@ export class History {
     }
     this.#session.onChange()
   }
+}
+
+/** Reads what this participant may see of the log, so many pages at most; `isAll` tells whether that was all. */
+export async function readHistory(
+  http: HttpClient,
+  query: LogQuery,
+  maxPages = 100,
+): Promise<{ envelopes: AnyEnvelope[]; isAll: boolean }> {
+  const envelopes: AnyEnvelope[] = []
+  let pages = 0
+  for await (const page of http.readLogPages({ ...query, limit: envelopesPerPage })) {
+    envelopes.push(...page.envelopes)
+    if (++pages >= maxPages) return { envelopes, isAll: page.next === undefined }
+  }
+  return { envelopes, isAll: true }
+}
+
+/** The envelope of this seq. Rejects with `not_found` where this participant may not see it. */
+export async function readOne(http: HttpClient, seq: number): Promise<AnyEnvelope> {
+  const { envelopes } = await http.readLogPage({ after: seq - 1, before: seq + 1, limit: 1 })
+  const [found] = envelopes
+  if (found?.seq !== seq) throw new ProtocolError('not_found', 'the gateway does not show this envelope')
+  return found
 }

@@ -1,3 +1,4 @@
+import { HttpClient, type HttpTarget, type LogQuery } from '@meup/agent-sdk/http'
 import {
   type AnyEnvelope,
   BaseClient,
@@ -9,11 +10,10 @@ import {
 import type { SubscribePayload, WelcomePayload } from '@meup/protocol'
 import { SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
+import { formatError } from './errors.js'
 import { Batches } from './frames.js'
-import { History, initialTail, type SessionHandle } from './history.js'
-import { type Asked, formatError, probeRefusal, readHistory } from './http.js'
+import { History, initialTail, readHistory, type SessionHandle } from './history.js'
 import { isReady, makeReady } from './regular-expressions.js'
-import type { Place } from './storage.js'
 import { Subscription } from './subscription.js'
 import { TimeTravel } from './time-travel.js'
 
@@ -33,7 +33,8 @@ const suppressedPollMs = 10_000
 
 /** One visit to a space: its connection, its model, and what the reader does in it. */
 export class Session implements SessionHandle {
-  readonly place: Place
+  readonly place: HttpTarget
+  readonly http: HttpClient
   /** The space as it is now. */
   present = new SpaceModel()
   /** Where in time its reader is. */
@@ -57,11 +58,13 @@ export class Session implements SessionHandle {
   })
   readonly #history = new History(this)
 
-  constructor(place: Place, onChange: () => void) {
+  constructor(place: HttpTarget, onChange: () => void) {
     this.place = place
+    // No timeout: a gateway may take long for much history, and the page stays usable meanwhile.
+    this.http = new HttpClient(place, { timeoutMs: Number.POSITIVE_INFINITY })
     this.onChange = onChange
     this.time = new TimeTravel(() => this.present, onChange)
-    this.audit = new Audit(place, () => this.present.log, onChange)
+    this.audit = new Audit(this.http, () => this.present.log, onChange)
   }
 
   /** What is shown: the space as it is, or as it was at the moment that its reader looks at. */
@@ -85,7 +88,7 @@ export class Session implements SessionHandle {
 
   async open(): Promise<void> {
     try {
-      const watcher = await BaseClient.open(dialAt(this.place), { ...this.place, ...this.#resume() })
+      const watcher = await BaseClient.open(dialAt(this.http), { ...this.place, ...this.#resume() })
       if (this.#isOver) watcher.close()
       else this.#attach(watcher)
     } catch (error) {
@@ -203,10 +206,10 @@ export class Session implements SessionHandle {
   }
 
   /** Loads envelopes that were suppressed, after what is still on its way over the socket. */
-  async fetchMissing(asked: () => Asked, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
+  async fetchMissing(asked: () => LogQuery, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
     try {
       await this.#batches.drained()
-      const { envelopes } = await readHistory(this.place, asked())
+      const { envelopes } = await readHistory(this.http, asked())
       // What is earlier than all that was loaded comes when that is asked for, without a gap.
       const { first } = this.present.log
       await this.#history.merge(envelopes.filter((each) => (each.seq ?? 0) >= first && isWanted(each)))
@@ -233,11 +236,14 @@ export class Session implements SessionHandle {
 
 /** Dials as browsers do, which are not told why there is no socket; then the gateway is asked over HTTP. */
 const dialAt =
-  (place: Place): Dial =>
+  (http: HttpClient): Dial =>
   async (request, events) => {
     try {
       return await dialBrowser(request, events)
     } catch (error) {
-      throw (await probeRefusal(place)) ?? error
+      await http.readParticipants().catch((refusal: unknown) => {
+        if (refusal instanceof ProtocolError) throw refusal
+      })
+      throw error
     }
   }

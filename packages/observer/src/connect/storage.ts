@@ -1,13 +1,5 @@
+import type { HttpTarget } from '@meup/agent-sdk/http'
 import { type Cut, isCutting, type Level, nothingCut } from '../model/index.js'
-
-/** A space at a gateway, and the token to enter with. */
-export interface Place {
-  /** Base address of the gateway. */
-  readonly url: string
-  readonly space: string
-  /** Absent = a guest, where the space lets guests in. */
-  readonly token?: string
-}
 
 const tokenKey = (space: string): string => `meup-token:${space}`
 const lastSpace = 'meup-space'
@@ -15,13 +7,13 @@ const lastSpace = 'meup-space'
 /** A token stays in this tab, and goes with it. */
 export const loadToken = (space: string): string | undefined =>
   sessionStorage.getItem(tokenKey(space)) ?? undefined
-export function saveToken({ space, token }: Place): void {
+export function saveToken({ space, token }: HttpTarget): void {
   if (token !== undefined) sessionStorage.setItem(tokenKey(space), token)
   localStorage.setItem(lastSpace, space)
 }
 export const removeToken = (space: string): void => sessionStorage.removeItem(tokenKey(space))
 /** Whether this tab is signed in with another token. */
-export const hasOtherToken = ({ token }: Place): boolean =>
+export const hasOtherToken = (token: string): boolean =>
   Object.entries(sessionStorage).some(([key, kept]) => key.startsWith(tokenKey('')) && kept !== token)
 export const loadLastSpace = (): string => localStorage.getItem(lastSpace) ?? ''
 

@@ -1,7 +1,7 @@
 import type { WelcomePayload } from '@meup/protocol'
 import { type Cut, isCutAway, isCutting, nothingCut, toSubscribePayload } from '../model/index.js'
+import { formatError } from './errors.js'
 import type { SessionHandle } from './history.js'
-import { formatError } from './http.js'
 
 /** What the gateway suppresses at the reader's request, and how it is fetched again [MEUP-9.1]. */
 export class Subscription {

@@ -1,8 +1,9 @@
+import type { HttpTarget } from '@meup/agent-sdk/http'
 import type { VNode } from 'preact'
 import { useEffect, useReducer, useState } from 'preact/hooks'
 import { consumeCode, firstCode } from '../connect/one-time-link.js'
 import { Session } from '../connect/session.js'
-import { loadLastSpace, loadToken, type Place, removeToken, saveToken } from '../connect/storage.js'
+import { loadLastSpace, loadToken, removeToken, saveToken } from '../connect/storage.js'
 import { readRoute, writeRoute } from '../model/index.js'
 import { useStored } from './shared/hooks.js'
 import { Entrance, url } from './sign-in.js'
@@ -15,7 +16,7 @@ export function App(): VNode {
   const [route, setRoute] = useState(() => readRoute(location.hash))
   const [code, setCode] = useState(firstCode)
   /** Where one was when a link was opened. */
-  const [before, setBefore] = useState<Place | undefined>()
+  const [before, setBefore] = useState<HttpTarget | undefined>()
   const [theme, setTheme] = useStored('meup-theme', 'auto')
 
   const show = (next: Session | undefined): void => {
@@ -23,7 +24,7 @@ export function App(): VNode {
     setSession(next)
     void next?.open()
   }
-  const enter = (place: Place): void => show(new Session(place, () => redraw()))
+  const enter = (place: HttpTarget): void => show(new Session(place, () => redraw()))
   const leave = (): void => {
     if (session !== undefined) removeToken(session.place.space)
     show(undefined)

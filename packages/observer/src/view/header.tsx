@@ -1,6 +1,6 @@
+import { listSpaces } from '@meup/agent-sdk/http'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { listSpaces } from '../connect/http.js'
 import type { Detail, Session } from '../connect/session.js'
 import { saveToken } from '../connect/storage.js'
 import { sizeText, writeRoute } from '../model/index.js'

@@ -1,8 +1,13 @@
+import {
+  ConnectionError,
+  type ExchangedLink,
+  exchangeLink,
+  type HttpTarget,
+  listSpaces,
+} from '@meup/agent-sdk/http'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { listSpaces } from '../connect/http.js'
-import { exchange, type Invitation } from '../connect/one-time-link.js'
-import { hasOtherToken, loadLastSpace, loadToken, type Place } from '../connect/storage.js'
+import { hasOtherToken, loadLastSpace, loadToken } from '../connect/storage.js'
 import { Alert } from './shared/parts.js'
 
 /** The gateway that has served the page. */
@@ -15,7 +20,7 @@ interface EntranceProps {
   readonly space: string | undefined
   /** Why there is no session. */
   readonly problem: string | undefined
-  readonly enter: (place: Place) => void
+  readonly enter: (place: HttpTarget) => void
   /** Goes on as before the link was opened. */
   readonly stay: () => void
 }
@@ -24,7 +29,7 @@ interface EntranceProps {
 export function Entrance({ code, space, problem, enter, stay }: EntranceProps): VNode {
   const [isBusy, setBusy] = useState(code !== undefined)
   const [requestError, setRequestError] = useState<string | undefined>()
-  const [invitation, setInvitation] = useState<Invitation | undefined>()
+  const [invitation, setInvitation] = useState<ExchangedLink | undefined>()
   const [offer, setOffer] = useState<{ readonly spaces: readonly string[]; readonly token?: string }>()
 
   const during = (what: string, work: () => Promise<void>): void => {
@@ -37,15 +42,16 @@ export function Entrance({ code, space, problem, enter, stay }: EntranceProps): 
   useEffect(() => {
     if (code === undefined) return
     during('The link does not open', async () => {
-      const opened = await exchange(url, code)
-      if (hasOtherToken(opened.place)) setInvitation(opened)
-      else enter(opened.place)
+      const link = await exchangeLink(url, code)
+      if (hasOtherToken(link.token)) setInvitation(link)
+      else enter({ url, space: link.space, token: link.token })
     })
   }, [code])
 
   if (invitation !== undefined) {
-    const { place, participant } = invitation
-    return <OtherName space={place.space} participant={participant} enter={() => enter(place)} stay={stay} />
+    const { space, participant, token } = invitation
+    const switchName = (): void => enter({ url, space, token })
+    return <OtherName space={space} participant={participant} enter={switchName} stay={stay} />
   }
 
   if (offer !== undefined) {
@@ -82,9 +88,8 @@ export function Entrance({ code, space, problem, enter, stay }: EntranceProps): 
   )
 }
 
-/** `fetch` says nothing that helps where there is no gateway. */
 const formatLoginError = (error: unknown): string =>
-  error instanceof TypeError ? 'the gateway cannot be reached; is it running?' : getMessage(error)
+  error instanceof ConnectionError ? 'the gateway cannot be reached; is it running?' : getMessage(error)
 
 const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
@@ -95,7 +100,7 @@ interface SignInProps {
   /** What is under way; nothing can be entered meanwhile. */
   readonly isBusy: boolean
   /** Without a space: whichever the token opens. */
-  readonly enter: (given: Partial<Pick<Place, 'space' | 'token'>>) => void
+  readonly enter: (given: Partial<Pick<HttpTarget, 'space' | 'token'>>) => void
 }
 
 /** Asks who somebody is. The token goes to the gateway alone, and is kept in this tab. */

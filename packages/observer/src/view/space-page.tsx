@@ -1,7 +1,7 @@
 import { ToolError } from '@meup/agent-sdk/watch'
 import type { ComponentType, VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { formatError } from '../connect/http.js'
+import { formatError } from '../connect/errors.js'
 import type { Detail, Session } from '../connect/session.js'
 import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
 import { Inspector } from './audit/inspector.js'

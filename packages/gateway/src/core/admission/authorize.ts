@@ -50,7 +50,7 @@ export function authorize(admission: AdmissionContext, space: Admission): Outcom
   if (!isAllowed && !exemptions.some((isExempt) => isExempt(envelope, space))) {
     return {
       code: 'capability_violation',
-      message: `no capability of ${from} allows this ${kind}; propose it to one that may, or ask for a grant`,
+      message: `"${from}" is not allowed to send "${kind}". Request a grant, or propose it to somebody who may.`,
       details: { capabilities: space.state.participants.capabilities(from) },
     }
   }

@@ -26,7 +26,7 @@ function read(admission: AdmissionContext, space: Admission): Refusal | undefine
   if (tooLarge !== undefined) return tooLarge
   const object = admission.isBinary ? 'the frame is binary' : parse(admission)
   if (typeof object === 'string') {
-    return { code: 'invalid_json', message: `${object}; send one JSON object per text frame` }
+    return { code: 'invalid_json', message: `${object}. Send one JSON object per text frame.` }
   }
   if (typeof object.value.id === 'string') {
     admission.writtenId = object.value.id
@@ -68,7 +68,7 @@ function checkSize(admission: AdmissionContext, { config, log }: Admission): Ref
   if (frame.length <= limit) return undefined
   return {
     code: 'payload_too_large',
-    message: `the envelope has ${frame.length} bytes; send at most ${limit}`,
+    message: `The envelope has ${frame.length} bytes. Send at most ${limit}.`,
   }
 }
 

@@ -11,7 +11,7 @@ import { encode } from './encode.js'
 /** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. Adds the time, and an id where there is none. */
 export function identify({ envelope, sender, now }: AdmissionContext, space: Admission): Outcome {
   if (envelope.from !== undefined && envelope.from !== sender.participant) {
-    const message = `this connection is ${sender.participant}; leave from out: the gateway sets it`
+    const message = `This connection is ${sender.participant}. Leave from out: the gateway sets it.`
     return { code: 'sender_mismatch', path: '/from', message }
   }
   envelope.from = sender.participant
@@ -33,10 +33,14 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Outc
   const known = space.ids.find(id, admission.sender.participant, admission.encoded.content, admission.meter)
   if (known === undefined) {
     if (kind !== Kind.reasoningStart || !isContext(id, space)) return undefined
-    return { code: 'duplicate_id', path: '/id', message: `${id} is a context already; use a fresh id` }
+    return { code: 'duplicate_id', path: '/id', message: `${id} is a context already. Use a fresh id.` }
   }
   if (known === 'other') {
-    return { code: 'duplicate_id', path: '/id', message: `${id} stands for another envelope; use a fresh id` }
+    return {
+      code: 'duplicate_id',
+      path: '/id',
+      message: `${id} stands for another envelope. Use a fresh id.`,
+    }
   }
   if (known.message !== undefined) admission.sender.echo(known.seq, known.message)
   return { answered: true, id, seq: known.seq }

@@ -47,11 +47,11 @@ export function attempt(
     return pass(admission, space)
   } catch (err) {
     if (err instanceof WorkError) {
-      return { code: 'payload_too_large', message: `${err.message}; send less of them in one envelope` }
+      return { code: 'payload_too_large', message: `${err.message}. Send less of them in one envelope.` }
     }
     space.logger.error({ space: space.config.name, err }, 'an envelope could not be decided on')
     return err instanceof LogError
-      ? { code: 'unavailable', message: 'the log cannot be read; send it again later' }
-      : { code: 'internal', message: 'the gateway failed on this envelope; tell the operator' }
+      ? { code: 'unavailable', message: 'The log cannot be read. Send it again later.' }
+      : { code: 'internal', message: 'The gateway failed on this envelope. Tell the operator.' }
   }
 }

@@ -36,7 +36,7 @@ export function checkRate(
   if (retryAfterMs === 0) return undefined
   return {
     code: 'rate_limited',
-    message: `over the rate for ${rateClass}; send again in ${retryAfterMs} ms`,
+    message: `Over the rate for ${rateClass}. Send again in ${retryAfterMs} ms.`,
     retryAfterMs,
     details: { class: rateClass },
   }
@@ -68,7 +68,7 @@ function paused({ envelope, sender, now }: AdmissionContext, { state }: Admissio
   const end = until === undefined ? `${by} or another resumes it` : new Date(until).toISOString()
   return {
     code: 'participant_paused',
-    message: `${by} has paused ${sender.participant}${reason ? ` (${reason})` : ''}; wait until ${end}`,
+    message: `${by} has paused ${sender.participant}${reason ? ` (${reason})` : ''}. Wait until ${end}.`,
     ...(until !== undefined && { retryAfterMs: until - now }),
   }
 }
@@ -80,7 +80,7 @@ function paused({ envelope, sender, now }: AdmissionContext, { state }: Admissio
 export function available({ envelope }: AdmissionContext, { stopped }: Admission): Outcome {
   return stopped === undefined || envelope.kind === Kind.observeSubscribe
     ? undefined
-    : { code: 'unavailable', message: `${stopped}; send it again later` }
+    : { code: 'unavailable', message: `${stopped}. Send it again later.` }
 }
 
 /** `observe.subscribe` ends here: it changes its own connection and is answered by a welcome [MEUP-9.1]. */
@@ -89,7 +89,7 @@ export function subscribe({ envelope, sender, meter, now }: AdmissionContext, sp
   if (sender.subscribe === undefined) {
     return {
       code: 'invalid_request',
-      message: 'a subscription belongs to a connection; send it over a socket',
+      message: 'A subscription belongs to a connection. Send it over a socket.',
     }
   }
   try {

@@ -27,7 +27,7 @@ function checkKind({ kind }: Envelope): Refusal | undefined {
     return { code: 'reserved_kind', path: '/kind', message: `${kind} is sent by the gateway alone` }
   }
   if (getKindRule(kind) !== undefined || !reservedNamespaces.has(namespace)) return undefined
-  const message = `${namespace} is a reserved namespace without ${kind}; use a namespace of your own`
+  const message = `${namespace} is a reserved namespace without ${kind}. Use a namespace of your own.`
   return { code: 'unknown_kind', path: '/kind', message }
 }
 
@@ -41,7 +41,7 @@ function checkFields(envelope: Envelope): Refusal | undefined {
   }
   for (const field of ['rationale', 'parallelGroup'] as const) {
     if (envelope[field] === undefined || rule?.toolCall) continue
-    return { code: 'invalid_envelope', path: `/${field}`, message: `${kind} has no ${field}; leave it out` }
+    return { code: 'invalid_envelope', path: `/${field}`, message: `${kind} has no ${field}. Leave it out.` }
   }
   return undefined
 }
@@ -54,13 +54,13 @@ function checkContext(envelope: Envelope, { config, state }: Admission): Refusal
   if (parseContext(path, config.limits) !== undefined) return undefined
   const { contextDepth, contextLength } = config.limits
   const message = `use at most ${contextDepth} segments of A-Z a-z 0-9 _ - and ${contextLength} characters`
-  return { code: 'invalid_context', path: '/context', message: `${path} is not a legal context; ${message}` }
+  return { code: 'invalid_context', path: '/context', message: `${path} is not a legal context. ${message}.` }
 }
 
 function checkAddressees({ to }: Envelope, { state }: Admission): Refusal | undefined {
   const stranger = to?.findIndex((id) => !state.participants.has(id)) ?? -1
   if (to === undefined || stranger === -1) return undefined
-  const message = `the space knows no ${to[stranger]}; address one of the participants of the welcome`
+  const message = `The space knows no ${to[stranger]}. Address one of the participants of the welcome.`
   return { code: 'participant_not_found', path: `/to/${stranger}`, message }
 }
 

@@ -112,7 +112,7 @@ export class Member implements RemoteSequencer, SpaceListener {
   /** It is not known whether it has been admitted: whoever sends it again with the same id finds out [MEUP-1.10]. */
   #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
     const { clock, metrics } = this.#host.space
-    const message = 'the gateway that sequences this space does not answer; send it again later'
+    const message = 'The gateway that sequences this space does not answer. Send it again later.'
     const refusal: Refusal = { code: 'unavailable', message }
     metrics.refused.add(refusal.code)
     const ts = new Date(clock.now()).toISOString()

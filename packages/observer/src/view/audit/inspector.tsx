@@ -2,7 +2,8 @@ import { printable } from '@meup/folds'
 import { correlations, type Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { formatError, readOne } from '../../connect/http.js'
+import { formatError } from '../../connect/errors.js'
+import { readOne } from '../../connect/history.js'
 import { getFullSize, indentJson, sizeText } from '../../model/index.js'
 import { Alert, CloseButton, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -125,7 +126,7 @@ function Exact({ envelope }: { envelope: Envelope }): VNode {
   }, [envelope])
   const size = getFullSize(envelope)
   const load = (): void => {
-    readOne(session.place, envelope.seq ?? 0).then(setWhole, (error: unknown) =>
+    readOne(session.http, envelope.seq ?? 0).then(setWhole, (error: unknown) =>
       setProblem(formatError(error)),
     )
   }

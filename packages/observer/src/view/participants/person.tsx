@@ -1,6 +1,7 @@
+import { grantKinds } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useReducer } from 'preact/hooks'
-import { readGrants } from '../../connect/http.js'
+import { readHistory } from '../../connect/history.js'
 import { clockText, countText, GrantIndex, nameText, type Person, toggled } from '../../model/index.js'
 import { Checkbox, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -104,12 +105,13 @@ function Seen({ id }: { id: string }): VNode {
 /** What it may do and by whom; with what gives it more. */
 function Rights({ id }: { id: string }): VNode {
   const { session, act } = useSpace()
-  const { model, place } = session
+  const { model, http } = session
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   const grants = useMemo(() => new GrantIndex(model.log), [model])
   useEffect(() => {
     act('What was granted before could not be read', async () => {
-      grants.setEarlier(await readGrants(place))
+      const { envelopes } = await readHistory(http, { kind: grantKinds })
+      grants.setEarlier(envelopes)
       redraw()
     })
   }, [grants])

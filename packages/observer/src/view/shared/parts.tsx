@@ -10,7 +10,7 @@ import {
   type VNode,
 } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { formatError } from '../../connect/http.js'
+import { formatError } from '../../connect/errors.js'
 import { clockText, hashToBucket } from '../../model/index.js'
 
 /** The name of a participant, always in the same colour. */

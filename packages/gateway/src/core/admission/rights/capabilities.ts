@@ -49,7 +49,7 @@ export const answerRights: Right = ({ envelope }, { state }) => {
 export const stranger = (path: string, id: string): Refusal => ({
   code: 'participant_not_found',
   path,
-  message: `the space knows no ${id}; name one of the participants of the welcome`,
+  message: `The space knows no ${id}. Name one of the participants of the welcome.`,
 })
 
 /** Grantors take back what they gave, and need no capability for it [MEUP-4.15]. */
@@ -78,7 +78,7 @@ export const revocationRights: Right = (admission, { state }) => {
     return forbidden(`${grantId} is revoked by ${grant.grantor}, or by whom the operator lets revoke`)
   }
   const what = grantId === undefined ? 'no grant with only such capabilities' : `no grant ${grantId}`
-  const message = `${what} stands for ${recipient} that ${envelope.from} may revoke; it may have fallen already`
+  const message = `${what} stands for ${recipient} that ${envelope.from} may revoke. It may have fallen already.`
   return {
     code: 'not_found',
     path: `/payload/${grantId === undefined ? 'capabilities' : 'grantId'}`,
@@ -117,7 +117,7 @@ function checkPatterns(capabilities: readonly Capability[], meter: WorkMeter): R
     return {
       code: 'invalid_payload',
       path,
-      message: `${path} has more than ${givenText.list} characters; use globs`,
+      message: `${path} has more than ${givenText.list} characters. Use globs.`,
     }
   }
   try {
@@ -151,7 +151,7 @@ function checkCoverage(
   return {
     code: 'grant_exceeds_own',
     path: `/payload/capabilities/${index}`,
-    message: `${from} does not provably hold capability ${index} of these; give what your own capabilities cover`,
+    message: `${from} does not provably hold capability ${index} of these. Give what your own capabilities cover.`,
     details: { index, capability: capabilities[index] },
   }
 }
@@ -164,29 +164,29 @@ function checkGrantLimits(
 ): Refusal | undefined {
   chargeRows(meter, trust.grants.size, 'grants to look at')
   if (trust.grants.size >= standingGrants.all) {
-    return forbidden(`${standingGrants.all} grants stand in this space already; revoke some first`)
+    return forbidden(`${standingGrants.all} grants stand in this space already. Revoke some first.`)
   }
   if (trust.grants.countOf(from) >= standingGrants.own) {
-    return forbidden(`${standingGrants.own} grants of ${from} stand already; revoke some first`)
+    return forbidden(`${standingGrants.own} grants of ${from} stand already. Revoke some first.`)
   }
   // Where nothing is kept beside it, it takes the place of all that was given before.
   const given = trust.grants.textBeside(beside.length === 0 ? to : undefined, from)
   const more = lengthOf(capabilities)
   if (given.own + more > givenText.own) {
-    return forbidden(`${from} has given ${givenText.own} characters of capabilities; revoke some first`)
+    return forbidden(`${from} has given ${givenText.own} characters of capabilities. Revoke some first.`)
   }
   if (given.all + more > givenText.all) {
     return forbidden(
-      `${givenText.all} characters of capabilities are granted in this space; revoke some first`,
+      `${givenText.all} characters of capabilities are granted in this space. Revoke some first.`,
     )
   }
   const granted = [...beside, ...capabilities]
   if (granted.length > patternLimits.capabilities) {
     const most = `at most ${patternLimits.capabilities}`
-    return forbidden(`${to} would hold ${granted.length} granted capabilities, ${most}; revoke some first`)
+    return forbidden(`${to} would hold ${granted.length} granted capabilities, ${most}. Revoke some first.`)
   }
   if (beside.length === 0 || checkPatterns(granted, meter) === undefined) return undefined
   return forbidden(
-    `${to} would hold too many regular expressions, or too much text; revoke some grants first`,
+    `${to} would hold too many regular expressions, or too much text. Revoke some grants first.`,
   )
 }

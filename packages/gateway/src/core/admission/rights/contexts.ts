@@ -14,13 +14,13 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
   const { contexts } = space.state
   const opened = contexts.get(context)
   if (kind === Kind.reasoningConclusion && opened !== undefined && opened.owner !== from) {
-    return forbidden(`only its owner concludes ${context}; send a reasoning.cancel to ask for its end`)
+    return forbidden(`Only its owner concludes ${context}. Send a reasoning.cancel to ask for its end.`)
   }
   const owner = contexts.runOwner(context)
   const stranger = owner !== undefined && owner !== from && kind !== Kind.reasoningCancel
   if (stranger && !space.config.reasoning.collaborative) {
     return forbidden(
-      `only its owner reasons in ${contextRoot(context)}: this space lets nobody think along; use chat`,
+      `Only its owner reasons in ${contextRoot(context)}: this space lets nobody think along. Use chat.`,
     )
   }
   return undefined
@@ -46,7 +46,7 @@ function findReachedLimit(
   if (open.all >= all)
     return ['openContexts', `${all} contexts are open in this space; start again when some are closed`]
   if (open.guests >= guests) {
-    const message = `${guests} contexts of guests are open in this space; start again when some are closed`
+    const message = `${guests} contexts of guests are open in this space. Start again when some are closed.`
     return ['guestsOpenContexts', message]
   }
   return undefined
@@ -63,7 +63,7 @@ export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
     return {
       code: 'invalid_envelope',
       path: '/to',
-      message: 'a run is shown or hidden for all; leave `to` out',
+      message: 'A run is shown or hidden for all. Leave `to` out.',
     }
   }
   const { context } = payload as VisibilityPayload
@@ -73,7 +73,7 @@ export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
   }
   if (run.owner === from || checkMetered(meter, () => state.participants.allows(from, envelope)))
     return undefined
-  return forbidden(`only its owner hides or shows ${context} without the capability ${envelope.kind}`)
+  return forbidden(`Only its owner hides or shows ${context} without the capability ${envelope.kind}`)
 }
 
 /** Agents that only answer each other wait for somebody else: `rate_limited`, for chat alone [MEUP-7.4]. */
@@ -82,7 +82,7 @@ export const hopRights: Right = ({ envelope }, { state, config }) => {
   if (envelope.kind !== Kind.chat || state.hops.of(envelope) <= agentHops) return undefined
   return {
     code: 'rate_limited',
-    message: `${agentHops} chats went from agent to agent; wait until a human speaks, or a tool answers you`,
+    message: `${agentHops} chats went from agent to agent. Wait until a human speaks, or a tool answers you.`,
     details: { class: 'chat', limit: 'agentHops' },
   }
 }

@@ -47,7 +47,7 @@ function checkInviterHoldings(
   const { participants } = state
   const holdings = [participants.configured(id), participants.granted(id)]
   if (holdings.every((held) => firstBeyond(inviter, held, state, meter) === -1)) return undefined
-  const message = `${id} holds more than ${inviter}; let one invite it that holds as much`
+  const message = `${id} holds more than ${inviter}. Let one invite it that holds as much.`
   return { code: 'grant_exceeds_own', path: '/payload/participantId', message }
 }
 
@@ -56,7 +56,7 @@ export const kickRights: Right = ({ envelope, now }, { state }) => {
   if (envelope.kind !== Kind.spaceKick) return undefined
   const { participantId, untilTs } = envelope.payload as KickPayload
   if (participantId === envelope.from) {
-    const message = `${participantId} cannot kick itself; close the connection to leave`
+    const message = `${participantId} cannot kick itself. Close the connection to leave.`
     return forbidden(message, '/payload/participantId')
   }
   if (!state.participants.has(participantId)) return stranger('/payload/participantId', participantId)

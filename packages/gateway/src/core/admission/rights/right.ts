@@ -17,12 +17,12 @@ export const forbidden = (message: string, path?: string): Refusal => ({
 export const setByGateway = (path: string): Refusal => ({
   code: 'invalid_payload',
   path,
-  message: `${path} is set by the gateway; leave it out`,
+  message: `${path} is set by the gateway. Leave it out.`,
 })
 
 /** `invalid_payload` for a time that is no time, or that has come; none at all is fine. `now` in milliseconds. */
 export function notInFuture(path: string, time: string | undefined, now: number): Refusal | undefined {
   if (time === undefined || Date.parse(time) > now) return undefined
-  const message = `${path} is no time in the future; it is ${new Date(now).toISOString()} here`
+  const message = `${path} is no time in the future. It is ${new Date(now).toISOString()} here.`
   return { code: 'invalid_payload', path, message }
 }

@@ -68,14 +68,14 @@ export const proposalRights: Right = (admission, space) => {
     if (proposal === undefined) return notOpen(id)
     const isOwn = proposal.by === from
     if (kind === Kind.mcpReject && isOwn) {
-      return forbidden(`${id} is ${from}'s own proposal; send ${Kind.mcpWithdraw} to take it back`)
+      return forbidden(`${id} is ${from}'s own proposal. Send ${Kind.mcpWithdraw} to take it back.`)
     }
     if (kind === Kind.mcpWithdraw && !isOwn) {
-      return forbidden(`only ${proposal.by} withdraws ${id}; send ${Kind.mcpReject} to refuse it`)
+      return forbidden(`Only ${proposal.by} withdraws ${id}. Send ${Kind.mcpReject} to refuse it.`)
     }
     if (kind === Kind.mcpReject && !proposal.rejectedBy.has(from) && !couldFulfil(id, admission, space)) {
       return forbidden(
-        `${from} may not send what ${id} proposes, and so cannot refuse it; leave it to others`,
+        `${from} may not send what ${id} proposes, and so cannot refuse it. Leave it to others.`,
       )
     }
   }
@@ -118,11 +118,11 @@ export const fulfilmentRights: Right = ({ envelope, payload, now }, space) => {
       continue
     }
     if (proposal.rejectedBy.has(envelope.from)) {
-      return forbidden(`${envelope.from} has rejected ${id}; leave it to others`)
+      return forbidden(`${envelope.from} has rejected ${id}. Leave it to others.`)
     }
     call ??= callOf(envelope, payload)
     const differing = differences(call, proposal.call).join(' and ')
-    if (differing !== '') return forbidden(`${id} proposes another ${differing}; send what was proposed`)
+    if (differing !== '') return forbidden(`${id} proposes another ${differing}. Send what was proposed.`)
   }
   return undefined
 }

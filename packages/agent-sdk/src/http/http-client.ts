@@ -1,0 +1,213 @@
+import type { AnyEnvelope } from '@meup/protocol'
+import { ConnectionError } from '../client/errors.js'
+import { type Query, type RequestOptions, readExportBody, request } from './request.js'
+import type {
+  AuditPage,
+  AuditQuery,
+  ContextList,
+  ContextNode,
+  ExchangedLink,
+  ExportQuery,
+  FreePath,
+  HttpTarget,
+  Link,
+  LogPage,
+  LogQuery,
+  LogVerification,
+  ParticipantList,
+  Turn,
+  TurnPage,
+  TurnQuery,
+} from './types.js'
+
+/** Envelopes in one answer; the most that a gateway gives. */
+const envelopesPerPage = 1000
+const defaultTimeoutMs = 30_000
+
+export interface HttpClientOptions {
+  /** Milliseconds for each JSON answer; default 30,000; `Infinity` = no limit. */
+  readonly timeoutMs?: number
+  /** Calls `send` once per attempt to read JSON; default: a single attempt. Posts and exports are not retried. */
+  readonly retry?: <Answer>(send: () => Promise<Answer>) => Promise<Answer>
+}
+
+/**
+ * Reads a space over HTTP, without appearing as present.
+ *
+ * Every method rejects with `ProtocolError` when the gateway refuses, and with `ConnectionError` when none answers
+ * (`unreachable`), in time (`timeout`), or the request is aborted (`aborted`). Iterators request a page when it is needed.
+ */
+export class HttpClient {
+  readonly target: HttpTarget
+  readonly #options: Required<HttpClientOptions>
+
+  constructor(
+    target: HttpTarget,
+    { timeoutMs = defaultTimeoutMs, retry = (send) => send() }: HttpClientOptions = {},
+  ) {
+    this.target = target
+    this.#options = { timeoutMs, retry }
+  }
+
+  /** Reads the JSON at a path below that of the space, such as `turns`. */
+  getJson<Answer>(path: string, query: Query = {}, options: RequestOptions = {}): Promise<Answer> {
+    return this.#options.retry(() =>
+      this.#request({ path, query, ...options }, async (response) => (await response.json()) as Answer),
+    )
+  }
+
+  /** Posts JSON to a path below that of the space. Not retried. */
+  postJson<Answer>(path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
+    return this.#request(
+      { path, method: 'POST', body, ...options },
+      async (response) => (await response.json()) as Answer,
+    )
+  }
+
+  /** One page of the log, as far as this reader may see it. */
+  readLogPage(query: LogQuery = {}, options?: RequestOptions): Promise<LogPage> {
+    return this.getJson<LogPage>('envelopes', { limit: envelopesPerPage, ...query }, options)
+  }
+
+  /** Pages of the log. Envelopes that are added meanwhile are left out. */
+  async *readLogPages(query: LogQuery = {}, options?: RequestOptions): AsyncGenerator<LogPage, void> {
+    for (let asked = query; ; ) {
+      const page = await this.readLogPage(asked, options)
+      yield page
+      const { next, head } = page
+      if (next === undefined) return
+      asked =
+        query.order === 'desc'
+          ? { ...query, before: next }
+          : { ...query, after: next, before: asked.before ?? head + 1 }
+    }
+  }
+
+  /** The envelopes of `readLogPages`. */
+  async *readLog(query: LogQuery = {}, options?: RequestOptions): AsyncGenerator<AnyEnvelope, void> {
+    for await (const { envelopes } of this.readLogPages(query, options)) yield* envelopes
+  }
+
+  /** Who belongs to the space, with their capabilities. */
+  readParticipants(options?: RequestOptions): Promise<ParticipantList> {
+    return this.getJson<ParticipantList>('participants', {}, options)
+  }
+
+  /** The tree of contexts. */
+  readContexts(options?: RequestOptions): Promise<ContextList> {
+    return this.getJson<ContextList>('contexts', {}, options)
+  }
+
+  /** One context. Rejects with `not_found` where this reader may see nothing of it. */
+  readContext(context: string, options?: RequestOptions): Promise<ContextNode | FreePath> {
+    return this.getJson<ContextNode | FreePath>(`contexts/${encodePath(context)}`, {}, options)
+  }
+
+  /** The latest turns of an agent, or of a thread. Rejects with `not_found` for an unknown one. */
+  readTurnPage(thread: string, query: TurnQuery = {}, options?: RequestOptions): Promise<TurnPage> {
+    return this.getJson<TurnPage>('turns', { thread_id: this.getThreadId(thread), ...query }, options)
+  }
+
+  /** All turns of an agent, or of a thread, newest first. Rejects as `readTurnPage`. */
+  async *readTurns(
+    thread: string,
+    query: TurnQuery = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<Turn, void> {
+    const pages = readPages(
+      (before) => this.readTurnPage(thread, { ...query, before }, options),
+      query.before,
+    )
+    for await (const { turns } of pages) yield* turns.toReversed()
+  }
+
+  /** Pages of the audit: what agents did, step by step. */
+  readAuditPages(
+    { thread, ...query }: AuditQuery = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<AuditPage, void> {
+    const asked = { ...query, thread_id: thread === undefined ? undefined : this.getThreadId(thread) }
+    return readPages(
+      (before) => this.getJson<AuditPage>('audit', { ...asked, before }, options),
+      query.before,
+    )
+  }
+
+  /** Has the gateway check the hash chain of the log, which takes as long as the log is: there is no timeout. */
+  verifyLog(options?: RequestOptions): Promise<LogVerification> {
+    return this.getJson<LogVerification>(
+      'audit/verify',
+      {},
+      { timeoutMs: Number.POSITIVE_INFINITY, ...options },
+    )
+  }
+
+  /**
+   * An export, in chunks as the gateway sends them, without a timeout. The iterator rejects with `ConnectionError` `closed`
+   * if the export breaks off before its end.
+   */
+  async openExport(
+    { format, after, thread, turn, context, limit }: ExportQuery = {},
+    { signal }: Pick<RequestOptions, 'signal'> = {},
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const path = context === undefined ? 'audit/export' : `contexts/${encodePath(context)}`
+    const thread_id = thread === undefined ? undefined : this.getThreadId(thread)
+    const query = { format, after, thread_id, turn, limit }
+    const { body } = await this.#request(
+      { path, query, timeoutMs: Number.POSITIVE_INFINITY, ...(signal && { signal }) },
+      (response) => response,
+    )
+    if (body === null) throw new ConnectionError('closed', 'the gateway sent no export; is this a gateway?')
+    return readExportBody(body, signal)
+  }
+
+  /** Makes a one-time code for the token of this client [MEUP-11.13]. */
+  createLink(): Promise<Link> {
+    return this.postJson<Link>('links')
+  }
+
+  /** The thread of an agent, who may be named by its thread as well. */
+  getThreadId(agent: string): string {
+    return agent.includes('/') ? agent : `${this.target.space}/${agent}`
+  }
+
+  #request<Answer>(
+    { path, ...rest }: Omit<Parameters<typeof request>[0], 'url' | 'token'>,
+    read: (response: Response) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
+    const { url, space, token } = this.target
+    const { timeoutMs } = this.#options
+    return request(
+      { timeoutMs, ...rest, url, token, path: `spaces/${encodeURIComponent(space)}/${path}` },
+      read,
+    )
+  }
+}
+
+const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
+
+/** Pages of an answer that names the `before` of its next one in `next`. */
+async function* readPages<Page extends { readonly next?: number }>(
+  getPage: (before: number | undefined) => Promise<Page>,
+  before: number | undefined,
+): AsyncGenerator<Page, void> {
+  let next = before
+  do {
+    const page = await getPage(next)
+    yield page
+    next = page.next
+  } while (next !== undefined)
+}
+
+/** Lists the spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `HttpClient` does. */
+export const listSpaces = (url: string, token?: string): Promise<readonly string[]> =>
+  request({ url, path: 'spaces', token }, async (response) => {
+    const { spaces } = (await response.json()) as { spaces: readonly string[] }
+    return spaces
+  })
+
+/** Exchanges a one-time code for its token [MEUP-11.13]. Rejects as `HttpClient` does. */
+export const exchangeLink = (url: string, code: string): Promise<ExchangedLink> =>
+  request({ url, path: 'links/exchange', token: code, method: 'POST' }, async (response) => {
+    return (await response.json()) as ExchangedLink
+  })

@@ -1,0 +1,116 @@
+import { ProtocolError } from '@meup/protocol'
+import { ConnectionError, readRefusal } from '../client/errors.js'
+import { buildGatewayUrl } from '../client/transport.js'
+
+/** Parameters of a request. Lists are sent with commas between their values; `undefined` is not sent. */
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
+
+export interface RequestOptions {
+  /** Cancels the request and the reading of its answer, which rejects with `ConnectionError` `aborted`. */
+  readonly signal?: AbortSignal
+  /** Milliseconds for the whole answer; `Infinity` = no limit. */
+  readonly timeoutMs?: number
+}
+
+interface HttpRequest extends RequestOptions {
+  /** Base address of the gateway. */
+  readonly url: string
+  /** Below that address. */
+  readonly path: string
+  readonly query?: Query
+  readonly token?: string | undefined
+  readonly method?: 'GET' | 'POST'
+  /** Sent as JSON. */
+  readonly body?: unknown
+}
+
+/**
+ * Sends a request and reads its answer. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when none
+ * answers (`unreachable`), in time (`timeout`), or at such an address (`not_configured`).
+ */
+export async function request<Answer>(
+  {
+    url,
+    path,
+    query = {},
+    token,
+    method = 'GET',
+    body,
+    signal,
+    timeoutMs = Number.POSITIVE_INFINITY,
+  }: HttpRequest,
+  read: (response: Response) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  const address = buildGatewayUrl(url, path)
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) address.searchParams.set(name, String(value))
+  }
+  const timeout = Number.isFinite(timeoutMs) ? AbortSignal.timeout(timeoutMs) : undefined
+  const either = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
+  const init: RequestInit = {
+    method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(either && { signal: either }),
+  }
+  try {
+    const response = await send(address, init)
+    if (response.ok) return await read(response)
+    const refusal = readRefusal(await response.text())
+    throw refusal ?? new Error(`HTTP ${response.status}; is this a gateway?`)
+  } catch (error) {
+    throw toConnectionError(error, { url, timeoutMs, ...(signal && { signal }) })
+  }
+}
+
+/** Repeats a GET for which Node reused a connection that the gateway closed at that moment. */
+const send = (address: URL, init: RequestInit): Promise<Response> =>
+  fetch(address, init).catch((error: Error) => {
+    const wasDropped = Object(error.cause).code === 'UND_ERR_SOCKET'
+    if (init.method === 'GET' && wasDropped) return fetch(address, init)
+    throw error
+  })
+
+function toConnectionError(
+  error: unknown,
+  { url, timeoutMs, signal }: Pick<HttpRequest, 'url' | 'timeoutMs' | 'signal'>,
+): unknown {
+  if (error instanceof ProtocolError) return error
+  if (signal?.aborted) return toAbortError(signal)
+  const cause = error instanceof Error ? error : new Error(String(error))
+  if (cause.name === 'TimeoutError') {
+    return new ConnectionError('timeout', `${url} did not answer within ${timeoutMs} ms`, { cause })
+  }
+  const { message } = cause.cause instanceof Error ? cause.cause : cause
+  return new ConnectionError('unreachable', `no gateway answers at ${url}: ${message}`, { cause })
+}
+
+const toAbortError = ({ reason }: AbortSignal): ConnectionError =>
+  new ConnectionError('aborted', `aborted: ${String(reason)}`)
+
+/**
+ * The chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` when it breaks off (`closed`) or is
+ * aborted.
+ */
+export async function* readExportBody(
+  body: ReadableStream<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } catch (cause) {
+    if (signal?.aborted) throw toAbortError(signal)
+    const advice = 'the log may have been pruned meanwhile, or the line has broken; export it again'
+    throw new ConnectionError('closed', `the export broke off before its end: ${advice}`, { cause })
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}

@@ -1,0 +1,175 @@
+import type { DetailedDecision, ReasoningStep, ToolDecisionInfo, TurnInfo } from '@meup/folds'
+import type { AnyEnvelope, ContextInfo, Detail, ParticipantInfo } from '@meup/protocol'
+
+/** Where a space is read, and as whom. */
+export interface HttpTarget {
+  /** Base address of the gateway, such as `http://127.0.0.1:8080`. */
+  readonly url: string
+  readonly space: string
+  /** Absent = a guest, where the space lets guests in. */
+  readonly token?: string
+}
+
+/** Which log it is, and the seq of its last envelope. */
+export interface LogPosition {
+  readonly epoch: string
+  readonly head: number
+}
+
+/** A part of the log. Of lists, each value matches. */
+export interface LogQuery {
+  /** Only envelopes with a greater seq. */
+  readonly after?: number | undefined
+  /** Only envelopes with a smaller seq. */
+  readonly before?: number | undefined
+  /** By seq; default `asc`, the oldest first. */
+  readonly order?: 'asc' | 'desc'
+  /** Envelopes in one answer, at most 1000; default 1000. */
+  readonly limit?: number
+  readonly kind?: string | readonly string[]
+  /** Ids of the senders. */
+  readonly from?: string | readonly string[]
+  /** This context, and what is nested in it. */
+  readonly context?: string
+  /** Only what answers this envelope. */
+  readonly correlationId?: string
+  /** How much of the reasoning; default `full`. */
+  readonly reasoning?: Detail
+}
+
+/** A page of the log. One scans a bounded part of it: it may be empty, and others follow. */
+export interface LogPage extends LogPosition {
+  readonly envelopes: readonly AnyEnvelope[]
+  /** The `after` of the next page, or its `before` in descending order; absent = this is the last. */
+  readonly next?: number
+}
+
+export interface ParticipantList extends LogPosition {
+  readonly participants: readonly ParticipantInfo[]
+}
+
+/** A context that reasoning opened, and what is nested in it. */
+export interface ContextNode extends ContextInfo {
+  /** In it and below it, of what everyone may read. */
+  readonly counts: ContextCounts
+  readonly children: readonly ContextNode[]
+}
+
+export interface ContextCounts {
+  readonly envelopes: number
+  readonly thoughts: number
+  readonly contributors: number
+}
+
+/** A path that groups envelopes, and that no reasoning opened [MEUP-2.5]. */
+export interface FreePath {
+  readonly context: string
+  readonly state: 'free'
+  readonly startedAt: string
+  readonly counts: ContextCounts
+  readonly children: readonly []
+}
+
+export interface ContextList extends LogPosition {
+  /** The roots, oldest first. */
+  readonly contexts: readonly ContextNode[]
+}
+
+export interface TurnQuery {
+  /** Only turns with a smaller number. */
+  readonly before?: number | undefined
+  /** Turns in one answer, at most 1000; default 20. */
+  readonly limit?: number
+  /** Whether each tool decision says how much came back. */
+  readonly sizes?: boolean
+}
+
+/** A turn; its decisions have a `size` if the query asked for `sizes`. */
+export type Turn = TurnInfo<ToolDecisionInfo & Partial<DetailedDecision>>
+
+export interface TurnPage {
+  readonly thread_id: string
+  /** In the order of their numbers. */
+  readonly turns: readonly Turn[]
+  /** The `before` of the page of earlier turns; absent = there are none. */
+  readonly next?: number
+}
+
+export interface AuditQuery {
+  /** Only steps with a smaller seq. */
+  readonly before?: number | undefined
+  /** Steps in one answer, at most 1000; default 100. */
+  readonly limit?: number
+  /** An agent, or its thread. */
+  readonly thread?: string | undefined
+  /** Number of a turn of that thread. */
+  readonly turn?: number | string | undefined
+  readonly phase?: string | undefined
+  /** Ids of agents. */
+  readonly from?: readonly string[] | undefined
+  /** RFC 3339: from then on, and before then. */
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+}
+
+/** A step of the audit, with what it tells of its turn. */
+export interface AuditStep extends Omit<ReasoningStep, 'source'> {
+  readonly seq: number
+  readonly thread_id: string
+  /** `null` for a job. */
+  readonly turn_number: number | null
+  /** When the turn began. */
+  readonly timestamp: string
+  /** Of the turn. */
+  readonly state: string
+  readonly input_source: string
+}
+
+export interface AuditPage {
+  /** The newest first. */
+  readonly steps: readonly AuditStep[]
+  /** The `before` of the next page; absent = this is the last. */
+  readonly next?: number
+}
+
+/** What the gateway found when it checked the hash chain of its log. */
+export interface LogVerification extends LogPosition {
+  readonly ok: boolean
+  /** Hexadecimal, of the last row that holds. */
+  readonly hash: string
+  /** Rows that hold, from the oldest on. */
+  readonly checked: number
+  /** Seq of the first row that is missing or not what was chained. */
+  readonly brokenAt?: number
+  /** The column of that row that differs from its body. */
+  readonly column?: string
+  /** Rows with a smaller seq have been pruned. */
+  readonly prunedBefore?: number
+}
+
+/** What is exported, and how. */
+export interface ExportQuery {
+  /** `jsonl` proves that the log is whole; `markdown` is for people. Default `jsonl`. */
+  readonly format?: 'jsonl' | 'markdown'
+  /** Only what comes after this seq; `jsonl` only. */
+  readonly after?: number
+  /** `markdown` only: an agent or its thread, a turn of it, or a context, and the number of latest turns. */
+  readonly thread?: string
+  readonly turn?: number | string
+  readonly context?: string
+  readonly limit?: number
+}
+
+/** A one-time code for the token of the client that made it. */
+export interface Link {
+  readonly code: string
+  /** RFC 3339. */
+  readonly expiresAt: string
+}
+
+/** What a one-time code stands for. */
+export interface ExchangedLink {
+  readonly space: string
+  readonly participant: string
+  readonly token: string
+}

@@ -1,0 +1,10 @@
+import { ConnectionError, ProtocolError } from '@meup/agent-sdk/watch'
+
+/** In words, with what to do about it where that is known. */
+export function formatError(error: unknown): string {
+  if (error instanceof ConnectionError) return `${error.message} — ${error.hint}`
+  if (error instanceof ProtocolError && error.code === 'unauthorized') {
+    return 'The gateway does not take this token here. Check it, and the name of the space.'
+  }
+  return error instanceof Error ? error.message : String(error ?? 'the connection was closed')
+}
