@@ -9,6 +9,7 @@ const mayImport: Record<string, readonly string[]> = {
   '@meup/safety': ['@meup/protocol'],
   '@meup/folds': ['@meup/protocol', '@meup/safety'],
   '@meup/gateway': ['@meup/protocol', '@meup/safety', '@meup/folds'],
+  '@meup/jetstream': ['@meup/protocol', '@meup/gateway'],
   '@meup/agent-sdk': ['@meup/protocol', '@meup/safety', '@meup/folds'],
   '@meup/mcp-bridge': ['@meup/agent-sdk', '@meup/protocol', '@meup/folds'],
   '@meup/observer': ['@meup/agent-sdk', '@meup/folds', '@meup/protocol'],

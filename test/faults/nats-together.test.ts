@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { jetstreamStore } from '@meup/gateway'
+import { jetstreamStore } from '@meup/jetstream'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIdsIn } from '../support/chain.js'
 import { insist, seat, startSharing, wireOf } from '../support/cluster.js'

@@ -13,7 +13,9 @@ export {
   type Gateway,
   type GatewayOptions,
 } from './host/gateway.js'
-export { LogError } from './log/error.js'
+export { genesis, leafOf, link, seal } from './log/chain.js'
+export { closedError, duplicateIdError, gapError, LogError, rangeError } from './log/error.js'
+export { type Fields, fieldsOf, rowOf } from './log/fields.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'
 export { type Clock, systemClock } from './ports/clock.js'
 export type { Connection, Feed, Message, OutboundBatch } from './ports/connection.js'
@@ -23,14 +25,17 @@ export type {
   Entry,
   EnvelopeLog,
   Filter,
+  Heading,
+  LogListener,
   LogStore,
+  Note,
   Query,
   Row,
+  SharedLog,
   Snapshot,
 } from './ports/envelope-log.js'
-export type { Logger } from './ports/logger.js'
-export { inspectJetStream, type JetStreamReport } from './storage/jetstream/inspect.js'
-export { type JetStreamStoreOptions, jetstreamStore } from './storage/jetstream/store.js'
+export { type Logger, silent } from './ports/logger.js'
+export { logStore } from './storage/log-store.js'
 export { memoryStore } from './storage/memory-log.js'
 export { type LogObserver, observedStore } from './storage/observed-store.js'
 export {
@@ -42,5 +47,6 @@ export {
   readLogged,
 } from './storage/sqlite/import.js'
 export { inspectLog, type LogReport } from './storage/sqlite/inspect.js'
+export { openReplicaFile, type ReplicaFile, type ReplicaSpace } from './storage/sqlite/replica-file.js'
 export { sqliteStore } from './storage/sqlite/store.js'
 export { type Served, type ServeOptions, serve } from './transport/serve.js'

@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { inspectJetStream, inspectLog, type JetStreamReport, LogError, type LogReport } from '@meup/gateway'
+import { inspectLog, LogError, type LogReport } from '@meup/gateway'
+import type { JetStreamReport } from '@meup/jetstream'
 import type { Config } from '../config/config.js'
 import { isOpenToOthers, readTokenFile } from '../config/tokens.js'
 import { findCommand } from '../lib/executables.js'
@@ -166,6 +167,7 @@ function filesIn(folder: string): string[] {
 /** Whether the servers of NATS can be used, and what they have of the spaces; none where the log is kept elsewhere. */
 export async function natsChecks({ storage, spaces }: Config): Promise<Check[]> {
   if (storage.kind !== 'jetstream') return []
+  const { inspectJetStream } = await import('@meup/jetstream')
   const names = spaces.map(({ config }) => config.name)
   const { servers, streams } = await inspectJetStream(storage, names)
   return [...servers.map(serverCheck), ...streams.map((stream) => streamCheck(stream, storage.replicas))]

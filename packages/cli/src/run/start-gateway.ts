@@ -126,7 +126,7 @@ async function loadStore(storage: StorageSettings, logger: Logger): Promise<() =
       return () => sqliteStore(storage)
     }
     case 'jetstream': {
-      const { jetstreamStore } = await import('@meup/gateway')
+      const { jetstreamStore } = await import('@meup/jetstream')
       return () => jetstreamStore({ ...storage, logger })
     }
   }

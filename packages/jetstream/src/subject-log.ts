@@ -1,38 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { LogError, type Row } from '@meup/gateway'
 import type { ConsumerMessages, JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
-import { LogError } from '../../log/error.js'
-import type { Row } from '../../ports/envelope-log.js'
 import { type BatchHead, decodeHead, decodeRows } from './batch.js'
 import { apiCodeOf, asNatsError, type Nats, promptMs, requestMs } from './connect.js'
 import type { Place } from './streams.js'
 
 /** One message of a space's subject. */
 export interface StoredBatch {
-  /** Its place in the stream, which other spaces share. */
+  /** Its sequence in the stream, which other spaces share. */
   readonly at: number
   readonly head: BatchHead
   rows(): Row[]
 }
 
-/** What a batch is written with. */
+/** A batch to write. */
 interface Writing {
   readonly data: Uint8Array
   readonly nonce: string
-  /** Place of the last message of the subject; 0 = there is none. */
+  /** Sequence of the last message of the subject; 0 = there is none. */
   readonly expected: number
 }
 
-/** For so long a batch is tried again before it is refused, in milliseconds. */
-const patienceMs = 5000
-const betweenMs = 100
-/** So often the end of a subject is asked for. */
-const attempts = 3
-/** So many messages are read one by one; where there are more, all at once. */
-const few = 32
+/** How long writes and reads are retried. */
+const retryTimeoutMs = 5000
+const retryMs = 100
+/** Attempts to read the end of a subject. */
+const maxAttempts = 3
+/** Up to so many messages are read one by one; further ones with a consumer. */
+const maxSingleReads = 32
 const wrongLastSequence = 10071
 const bytesOfHeaders = 1024
 
-/** The messages of one space in its stream. What is decided by them is read from the leader. */
+/** The messages of one space in its stream. Those that decide something are read from the stream's leader. */
 export class SubjectLog {
   readonly place: Place
   readonly #nats: Nats
@@ -42,19 +41,19 @@ export class SubjectLog {
     this.place = place
   }
 
-  /** Bytes of one message at most. */
+  /** Limit of the bytes of one message. */
   get maxBytes(): number {
     return (this.#nats.connection.info?.max_payload ?? 1024 * 1024) - bytesOfHeaders
   }
 
-  /** The newest, as the leader has it. */
+  /** The newest message, as the stream's leader has it. */
   async tip(): Promise<StoredBatch | undefined> {
     for (let i = 1; ; i++) {
       try {
         return await this.#tip()
       } catch (error) {
-        if (i === attempts || !isUnavailable(error)) throw error
-        await delay(betweenMs)
+        if (i === maxAttempts || !isUnavailable(error)) throw error
+        await delay(retryMs)
       }
     }
   }
@@ -70,13 +69,13 @@ export class SubjectLog {
   }
 
   /**
-   * Appends one message behind the expected one. Gives its place once the stream has it. Rejects with `fenced` where somebody
-   * else was faster, and `unavailable` where it is uncertain.
+   * Appends one message behind the expected one, and returns its sequence. Rejects with `fenced` if another gateway has written,
+   * and with `unavailable` if the outcome is unknown.
    */
   async write({ data, nonce, expected }: Writing): Promise<number> {
     const { stream, subject } = this.place
-    const until = performance.now() + patienceMs
-    // A large batch may take long at first; whoever writes it again waits for a new leader.
+    const until = performance.now() + retryTimeoutMs
+    // The first attempt allows for a large batch. Later ones are short: the server may never answer.
     for (let timeout = requestMs; ; timeout = promptMs) {
       let failure: unknown
       try {
@@ -98,27 +97,27 @@ export class SubjectLog {
         if (!isUnavailable(error)) throw error
         failure ??= error
       }
-      const isOver = performance.now() > until || this.#nats.connection.isClosed()
-      if (isOver) throw asNatsError(failure, `writing to ${subject}`)
-      await delay(apiCodeOf(failure) === wrongLastSequence ? 0 : betweenMs)
+      const isTimeout = performance.now() > until || this.#nats.connection.isClosed()
+      if (isTimeout) throw asNatsError(failure, `writing to ${subject}`)
+      await delay(apiCodeOf(failure) === wrongLastSequence ? 0 : retryMs)
     }
   }
 
-  /** The messages after a place, up to one that is there. */
+  /** The messages after a sequence, up to one that exists. */
   async *after(place: number, through: number): AsyncGenerator<StoredBatch, void> {
     let next = place + 1
-    for (let i = 0; i < few && next <= through; i++) {
+    for (let i = 0; i < maxSingleReads && next <= through; i++) {
       const batch = await this.#from(next, through)
       yield batch
       next = batch.at + 1
     }
     if (next > through) return
-    for await (const { seq, data } of bulk(this.#nats.js, this.place, next, through)) {
+    for await (const { seq, data } of consume(this.#nats.js, this.place, next, through)) {
       yield this.stored(seq, data)
     }
   }
 
-  /** The first message that has this row or a later one; `tip` has. */
+  /** The sequence of the first message with this row or a later one; `tip` has one. */
   async locate(row: number, tip: StoredBatch): Promise<number> {
     let [low, high] = [1, tip.at]
     while (low < high) {
@@ -130,7 +129,7 @@ export class SubjectLog {
     return (await this.#from(low, tip.at)).at
   }
 
-  /** Removes the messages before this place. */
+  /** Removes the messages before this sequence. */
   async purge(place: number): Promise<void> {
     const { stream, subject } = this.place
     await this.#nats.manager.streams.purge(stream, { filter: subject, seq: place })
@@ -141,10 +140,10 @@ export class SubjectLog {
     return { at, head: decodeHead(data, name), rows: () => decodeRows(data, name) }
   }
 
-  /** The first message from a place on. A server that is behind may not have it yet. */
+  /** The first message from a sequence on. A server that is behind may not have it yet. */
   async #from(place: number, through: number): Promise<StoredBatch> {
     const { stream, subject } = this.place
-    const until = performance.now() + patienceMs
+    const until = performance.now() + retryTimeoutMs
     let failure: unknown = new Error(`no message from ${place} to ${through}`)
     while (performance.now() < until) {
       try {
@@ -155,7 +154,7 @@ export class SubjectLog {
         if (error instanceof LogError) throw error
         failure = error
       }
-      await delay(betweenMs)
+      await delay(retryMs)
     }
     throw asNatsError(failure, `reading ${subject}`)
   }
@@ -168,14 +167,14 @@ function fenced(subject: string, cause: unknown): LogError {
   return new LogError('fenced', message, { cause })
 }
 
-/** A consumer that gives nothing for so long is dead: its server may have gone [milliseconds]. */
+/** A consumer without a message for so long is replaced: its server may be gone. */
 const watchdogMs = 2000
-const atOnce = 2000
-/** Fresh consumers without a message between. */
+const maxBuffered = 2000
+/** Consumers in succession that may stay without a message. */
 const maxIdleConsumers = 10
 
-/** Reads much of a subject, fast. Whenever the consumer stands still a fresh one goes on from there. */
-async function* bulk(
+/** Reads a subject with a consumer, and replaces that whenever it stalls. */
+async function* consume(
   js: JetStreamClient,
   { stream, subject }: Place,
   from: number,
@@ -195,10 +194,10 @@ async function* bulk(
         deliver_policy: 'by_start_sequence',
         opt_start_seq: next,
       })
-      messages = await consumer.consume({ max_messages: atOnce })
+      messages = await consumer.consume({ max_messages: maxBuffered })
       const iterator = messages[Symbol.asyncIterator]()
       while (next <= through) {
-        const message = await watched(iterator)
+        const message = await nextOrTimeout(iterator)
         if (message === undefined) throw new Error(`nothing for ${watchdogMs} ms`)
         next = message.seq + 1
         failures = 0
@@ -209,19 +208,19 @@ async function* bulk(
       failures++
       await delay(watchdogMs / maxIdleConsumers)
     } finally {
-      // An answer to this may never come.
+      // The server may never answer this.
       void messages?.close().catch(() => undefined)
     }
   }
 }
 
-async function watched(iterator: AsyncIterator<JsMsg>): Promise<JsMsg | undefined> {
+async function nextOrTimeout(iterator: AsyncIterator<JsMsg>): Promise<JsMsg | undefined> {
   const stop = new AbortController()
-  const bell = delay(watchdogMs, undefined, { signal: stop.signal }).catch(() => undefined)
+  const timeout = delay(watchdogMs, undefined, { signal: stop.signal }).catch(() => undefined)
   const step = iterator.next().then(({ value, done }) => (done ? undefined : (value as JsMsg)))
-  step.catch(() => undefined) // Where the bell was first, nobody waits for it any more.
+  step.catch(() => undefined) // Nothing awaits it after a timeout.
   try {
-    return await Promise.race([step, bell])
+    return await Promise.race([step, timeout])
   } finally {
     stop.abort()
   }

@@ -1,8 +1,8 @@
 import type { Clock } from '@meup/gateway'
 import { testToken } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
-import { draft, drafts, openNats, withNats } from '../jetstream.js'
-import { start } from '../support.js'
+import { start } from '../../../gateway/test/support.js'
+import { draft, drafts, openNats, withNats } from '../nats.js'
 
 const participants = { alice: ['*'], bob: ['*'] }
 const hour = 3_600_000

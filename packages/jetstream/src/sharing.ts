@@ -1,6 +1,5 @@
+import { LogError, type LogListener, type Note, type Row, type SharedLog } from '@meup/gateway'
 import type { Subscription } from '@nats-io/transport-node'
-import { LogError } from '../../log/error.js'
-import type { LogListener, Note, Row, SharedLog } from '../../ports/envelope-log.js'
 import { lastOf } from './batch.js'
 import { asNatsError, type Nats } from './connect.js'
 import type { Follower } from './follower.js'
@@ -10,13 +9,13 @@ import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
 import type { SubjectLog } from './subject-log.js'
 
-/** How often whoever follows looks whether it has everything, and whether the other gateway lives. */
+/** How often a follower checks that it has everything and that the leader is alive. */
 const probeMs = 1000
-/** Looks between two at what others have pruned, should nobody have told. */
-const looksPerPruning = 60
-/** Past this it is asked whether the gateway that owes an answer lives [milliseconds]. */
-const doubtMs = 250
-/** Whoever sequences and has been without a server for so long says so before somebody sends something [milliseconds]. */
+/** In one of so many checks, a follower looks for a pruning whose announcement was lost. */
+const checksPerPruning = 60
+/** After so long without an answer, the leader is probed. */
+const slowAnswerMs = 250
+/** A leader without a server for so long stops leading, without waiting for a write to fail. */
 const cutOffMs = 5000
 
 interface SharingParts {
@@ -30,10 +29,10 @@ interface SharingParts {
   readonly prunings: Prunings
 }
 
-/** Who sequences a space, and what others have written of it. */
+/** Who sequences a space, and what other gateways have written to it. */
 export class Sharing implements SharedLog<Row> {
   readonly #parts: SharingParts
-  /** Carries out one thing after another. */
+  /** Runs tasks one after another. */
   #inTurn: (task: () => Promise<void>) => Promise<void> = (task) => task()
   #fence = (): void => {}
   #owner = ''
@@ -41,12 +40,12 @@ export class Sharing implements SharedLog<Row> {
   #live: Subscription | undefined
   #stopMail = (): void => {}
   #probe: NodeJS.Timeout | undefined
-  #looks = 0
-  /** What the server said was written, and nobody has looked at yet. */
+  #checks = 0
+  /** Messages of the stream that were received and not handled yet. */
   #waiting: { readonly at: number; readonly data: Uint8Array }[] = []
-  /** How to end each question that another gateway has not answered. */
-  readonly #asked = new Set<(error: LogError) => void>()
-  #isOver = false
+  /** Rejects each request that the leader has not answered. */
+  readonly #pendingRequests = new Set<(error: LogError) => void>()
+  #isClosed = false
 
   constructor(parts: SharingParts) {
     this.#parts = parts
@@ -60,13 +59,13 @@ export class Sharing implements SharedLog<Row> {
     return this.#owner === this.self
   }
 
-  /** `inTurn` is how the log does one thing after another; `fence` keeps it from writing. */
+  /** `inTurn` runs a task after the log's own writes; `fence` makes the log refuse appends. */
   join(inTurn: (task: () => Promise<void>) => Promise<void>, fence: () => void): void {
     this.#inTurn = inTurn
     this.#fence = fence
   }
 
-  /** Finds out who sequences; where nobody does, this gateway does from now on. */
+  /** Finds the leader; if there is none, this gateway becomes it. */
   async settle(): Promise<void> {
     const { owners, space } = this.#parts
     this.#owner = await owners.claim(space)
@@ -90,7 +89,7 @@ export class Sharing implements SharedLog<Row> {
     const live = nats.connection.subscribe(subject.place.live)
     this.#live = live
     void this.#receive(live)
-    this.#probe = setTimeout(() => void this.#look(), probeMs)
+    this.#probe = setTimeout(() => void this.#check(), probeMs)
   }
 
   async ask(note: Note): Promise<Readonly<Record<string, unknown>>> {
@@ -117,7 +116,7 @@ export class Sharing implements SharedLog<Row> {
 
   async close(): Promise<void> {
     const { leads } = this
-    this.#isOver = true
+    this.#isClosed = true
     clearTimeout(this.#probe)
     this.#stopMail()
     const { nats, owners, space, mailbox } = this.#parts
@@ -131,17 +130,17 @@ export class Sharing implements SharedLog<Row> {
   async #receive(live: Subscription): Promise<void> {
     for await (const { headers, data } of live) {
       this.#waiting.push({ at: Number(headers?.get('Nats-Sequence')), data })
-      if (this.#waiting.length === 1) void this.#inTurn(() => this.#take()).catch(() => this.#leaderLost())
+      if (this.#waiting.length === 1) void this.#inTurn(() => this.#onLive()).catch(() => this.#leaderLost())
     }
   }
 
-  /** Whatever a gateway that leads has not written itself is of one that leads as well. */
-  async #take(): Promise<void> {
+  /** A leader that receives what it has not written has been replaced. */
+  async #onLive(): Promise<void> {
     const waiting = this.#waiting
     this.#waiting = []
     const { follower, replica, subject } = this.#parts
-    // Whose message is no batch is told by whoever reads the stream.
-    if (!this.leads) for (const { at, data } of waiting) await follower.take(subject.stored(at, data))
+    // A message that is no batch throws here; recovering the log reports it.
+    if (!this.leads) for (const { at, data } of waiting) await follower.onBatch(subject.stored(at, data))
     else if (
       waiting.some(
         ({ at, data }) => !(at <= follower.position) && lastOf(subject.stored(at, data).head) > replica.head,
@@ -152,61 +151,61 @@ export class Sharing implements SharedLog<Row> {
     }
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { mailbox, follower, nats } = this.#parts
     const { awaySince = Infinity } = nats.contact
     if (this.leads && performance.now() - awaySince > cutOffMs) this.#leaderLost()
-    if (!this.leads && !this.#isOver) {
+    if (!this.leads && !this.#isClosed) {
       try {
-        // What was just written waits for this only where something was missed.
+        // Only if something was missed does this delay other tasks.
         if (!(await follower.isCurrent())) {
           await this.#inTurn(async () => {
             if (!this.leads) await follower.catchUp()
           })
         }
         const owner = this.#owner
-        if (!this.leads && !(await mailbox.lives(owner))) this.#leaderLost()
-        if (this.#looks++ % looksPerPruning === 0) await this.#lookForPruning()
+        if (!this.leads && !(await mailbox.isAlive(owner))) this.#leaderLost()
+        if (this.#checks++ % checksPerPruning === 0) await this.#lookForPruning()
       } catch {
         this.#leaderLost() // Recovering the log reports why it cannot be read.
       }
     }
-    if (!this.#isOver) this.#probe = setTimeout(() => void this.#look(), probeMs)
+    if (!this.#isClosed) this.#probe = setTimeout(() => void this.#check(), probeMs)
   }
 
-  /** Does not wait for the answer of a gateway that is found to be gone. */
+  /** Stops waiting once the leader is found to be gone. */
   #askOwner(owner: string, note: Note): ReturnType<Mailbox['ask']> {
     const { mailbox, space } = this.#parts
     return new Promise((resolve, reject) => {
-      const doubt = setTimeout(() => void this.#suspect(owner), doubtMs)
+      const timer = setTimeout(() => void this.#suspect(owner), slowAnswerMs)
       const end = (): void => {
-        clearTimeout(doubt)
-        this.#asked.delete(reject)
+        clearTimeout(timer)
+        this.#pendingRequests.delete(reject)
       }
-      this.#asked.add(reject)
+      this.#pendingRequests.add(reject)
       mailbox.ask(owner, space, note).then(resolve, reject).finally(end)
     })
   }
 
   async #lookForPruning(): Promise<void> {
-    if (this.leads || this.#isOver) return
+    if (this.leads || this.#isClosed) return
     const { prunings, replica } = this.#parts
     try {
       const through = await prunings.through()
       if (through > replica.pruned) this.#listener?.pruned(through)
     } catch {
-      // It is looked for again.
+      // The next check tries again.
     }
   }
 
   async #suspect(owner: string): Promise<void> {
-    if (!(await this.#parts.mailbox.lives(owner)) && owner === this.#owner) this.#leaderLost()
+    if (!(await this.#parts.mailbox.isAlive(owner)) && owner === this.#owner) this.#leaderLost()
   }
 
   #leaderLost(): void {
-    for (const end of this.#asked) end(this.#changing())
-    this.#asked.clear()
-    if (!this.#isOver) this.#listener?.leaderLost()
+    for (const end of this.#pendingRequests) end(this.#changing())
+    this.#pendingRequests.clear()
+    if (!this.#isClosed) this.#listener?.leaderLost()
   }
 
   #changing(): LogError {

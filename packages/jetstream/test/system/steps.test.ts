@@ -1,6 +1,6 @@
 import { verifies } from '../../../../test/verifies.js'
-import { openNats, withNats } from '../jetstream.js'
-import { calls, findThoughtsInTime } from '../steps-before-tools.js'
+import { calls, findThoughtsInTime } from '../../../gateway/test/steps-before-tools.js'
+import { openNats, withNats } from '../nats.js'
 
 verifies(
   'A11',

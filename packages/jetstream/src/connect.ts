@@ -1,57 +1,57 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
-import type { KV } from '@nats-io/kv'
-import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
-import { LogError } from '../../log/error.js'
-import type { Logger } from '../../ports/logger.js'
+import { LogError, type Logger } from '@meup/gateway'
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { type KV, Kvm } from '@nats-io/kv'
+import {
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  type NodeConnectionOptions,
+} from '@nats-io/transport-node'
 
 export interface NatsOptions {
-  /** Such as `nats://127.0.0.1:4222`; any of them leads to the cluster. */
+  /** Such as `nats://127.0.0.1:4222`; one that answers is enough to join the cluster. */
   readonly servers: readonly string[]
-  /** Path of a credentials file, which is read again at each connection; absent = none are asked for. */
+  /** Path of a credentials file, read again at each connection; absent = the servers ask for none. */
   readonly credentials?: string
-  /** On how many servers everything is stored: 1, 3 or 5. */
+  /** On how many servers each stream is stored: 1, 3 or 5. */
   readonly replicas: number
 }
 
-/** The connection and what is done over it. */
+/** The connection and its clients. */
 export interface Nats {
   readonly connection: NatsConnection
   readonly js: JetStreamClient
   readonly manager: JetStreamManager
-  /** The same, for questions that are answered at once or asked again: `promptMs`. */
+  /** The same with a timeout of `promptMs`, for requests that are repeated if they fail. */
   readonly prompt: JetStreamManager
-  /** Who sequences which space. */
+  /** Which gateway sequences which space. */
   readonly owners: KV
   readonly replicas: number
   readonly contact: Contact
 }
 
-/** Whether a server is there. */
+/** Whether a server is reachable. */
 interface Contact {
-  /** Since when there has been none: milliseconds of `performance.now()`. */
+  /** Since when none is, by `performance.now()`; `undefined` = one is. */
   awaySince: number | undefined
 }
 
-/** For one answer of a server, in milliseconds. */
+/** Timeout of a request to a server. */
 export const requestMs = 2000
-/** As long as a server may take that has nothing to wait for. A leader that was killed never answers. */
+/** Timeout of a request that involves no disk. A leader that was killed never answers. */
 export const promptMs = 700
 const reconnectMs = 250
-/** What a file of credentials has. */
-const parts = ['BEGIN NATS USER JWT', 'BEGIN USER NKEY SEED']
-/** The oldest that can read a stream directly, by subject. */
-const oldest = [2, 9] as const
-/** From here on a server can write through to its disk before it acknowledges. */
-const writesThrough = [2, 10] as const
+/** Sections of a credentials file. */
+const sections = ['BEGIN NATS USER JWT', 'BEGIN USER NKEY SEED']
+/** The first version with direct reads by subject. */
+const oldestVersion = [2, 9] as const
+/** The first version with `sync_interval: always`: write to the disk, then acknowledge. */
+const syncVersion = [2, 10] as const
 
-/** The client is loaded here: who keeps logs elsewhere does not pay for it. Rejects with `server` or `unavailable`. */
+/** Rejects with `server` or `unavailable`. */
 export async function connectNats(options: NatsOptions, logger: Logger): Promise<Nats> {
-  const [{ default: jetstream }, { default: kv }] = await Promise.all([
-    import('@nats-io/jetstream'),
-    import('@nats-io/kv'),
-  ])
   const { servers, replicas } = options
   const doing = `connecting to ${servers.join(', ')}`
   let connection: NatsConnection | undefined
@@ -63,23 +63,23 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
       reconnectJitter: reconnectMs,
       pingInterval: requestMs,
       ignoreAuthErrorAbort: true,
-      // Else each question makes two errors in advance, for their stacks.
+      // Otherwise the client creates two errors per request, for their stacks.
       noAsyncTraces: true,
     })
-    tellDurability(checkVersion(connection), logger)
-    const js = jetstream.jetstream(connection, { timeout: requestMs })
-    const manager = await jetstream.jetstreamManager(connection, { timeout: requestMs, checkAPI: false })
+    logDurability(checkVersion(connection), logger)
+    const js = jetstream(connection, { timeout: requestMs })
+    const manager = await jetstreamManager(connection, { timeout: requestMs, checkAPI: false })
     const [prompt, promptJs] = [
-      await jetstream.jetstreamManager(connection, { timeout: promptMs, checkAPI: false }),
-      jetstream.jetstream(connection, { timeout: promptMs }),
+      await jetstreamManager(connection, { timeout: promptMs, checkAPI: false }),
+      jetstream(connection, { timeout: promptMs }),
     ]
     const owners = await retryUntilLeader(doing, logger, async () => {
       await manager.getAccountInfo()
-      await new kv.Kvm(js).create('meup_owners', { replicas, history: 1 })
-      return new kv.Kvm(promptJs).open('meup_owners')
+      await new Kvm(js).create('meup_owners', { replicas, history: 1 })
+      return new Kvm(promptJs).open('meup_owners')
     })
     const contact: Contact = { awaySince: undefined }
-    void report(connection, contact, logger)
+    void logStatus(connection, contact, logger)
     return { connection, js, manager, prompt, owners, replicas, contact }
   } catch (error) {
     await connection?.close()
@@ -87,17 +87,16 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
   }
 }
 
-/** Rejects as the client of NATS does. */
-export async function dial(
+/** Rejects with the errors of the NATS client. */
+export function dial(
   { servers, credentials }: Pick<NatsOptions, 'servers' | 'credentials'>,
   more: NodeConnectionOptions,
 ): Promise<NatsConnection> {
-  const { default: transport } = await import('@nats-io/transport-node')
-  return transport.connect({
+  return connect({
     servers: [...servers],
     ...more,
     ...(credentials !== undefined && {
-      authenticator: transport.credsAuthenticator(() => readCredentials(credentials)),
+      authenticator: credsAuthenticator(() => readCredentials(credentials)),
     }),
   })
 }
@@ -110,16 +109,16 @@ function readCredentials(path: string): Uint8Array {
     const message = `The credentials ${path} cannot be read: ${String(cause)}. Check storage.credentials.`
     throw new LogError('server', message, { cause })
   }
-  if (parts.every((part) => bytes.includes(part))) return bytes
+  if (sections.every((section) => bytes.includes(section))) return bytes
   const message = `${path} has no credentials: a user's JWT and the seed of its key, as nsc makes them.`
   throw new LogError('server', `${message} Check storage.credentials.`)
 }
 
-/** Gives the version of the server. Throws where it is too old, or has no JetStream. */
+/** Returns the version of the server. Throws if it is too old or has no JetStream. */
 export function checkVersion({ info }: NatsConnection): string {
   const version = info?.version ?? 'unknown'
-  if (isOlder(version, oldest)) {
-    const need = `this gateway needs ${oldest.join('.')} or newer`
+  if (isOlder(version, oldestVersion)) {
+    const need = `this gateway needs ${oldestVersion.join('.')} or newer`
     throw new LogError('server', `The NATS server is version ${version}; ${need}. Update the servers.`)
   }
   if (info?.jetstream !== true) {
@@ -129,8 +128,8 @@ export function checkVersion({ info }: NatsConnection): string {
   return version
 }
 
-function tellDurability(version: string, logger: Logger): void {
-  const missing = isOlder(version, writesThrough)
+function logDurability(version: string, logger: Logger): void {
+  const missing = isOlder(version, syncVersion)
     ? 'this version cannot write through to the disk (sync_interval: always needs 2.10)'
     : 'unless the servers have sync_interval: always, which a client cannot see, they write to the disk later'
   logger.info(
@@ -144,8 +143,8 @@ function isOlder(version: string, [major, minor]: readonly [number, number]): bo
   return ownMajor < major || (ownMajor === major && ownMinor < minor)
 }
 
-/** Tells the operator of what the client does by itself. */
-async function report(connection: NatsConnection, contact: Contact, logger: Logger): Promise<void> {
+/** Logs the changes of the connection. */
+async function logStatus(connection: NatsConnection, contact: Contact, logger: Logger): Promise<void> {
   for await (const status of connection.status()) {
     if (status.type === 'disconnect') {
       contact.awaySince ??= performance.now()
@@ -169,11 +168,11 @@ async function report(connection: NatsConnection, contact: Contact, logger: Logg
 }
 
 const advice = 'It is tried again; see that the NATS servers run and that most of them reach each other.'
-/** What JetStream says where an account may not use it. */
+/** API codes for an account that may not use JetStream. */
 const notEnabled = [10039, 10076]
 const refusals = ['AuthorizationError', 'UserAuthenticationExpiredError', 'PermissionViolationError']
 
-/** Whatever the client of NATS threw, as an error that says what to do. */
+/** An error of the NATS client as one that says what to do. */
 export function asNatsError(error: unknown, doing: string): LogError {
   if (error instanceof LogError) return error
   const said = error instanceof Error ? `${error.message}${causeOf(error)}` : String(error)
@@ -199,34 +198,34 @@ export function asNatsError(error: unknown, doing: string): LogError {
 const causeOf = ({ cause, message }: Error): string =>
   cause instanceof Error && cause.message !== message ? ` (${cause.message})` : ''
 
-/** Whether a question had no one to answer it, which the server says at once. */
+/** Whether the server reported that nobody listens on the subject of a request. */
 export function isNobodyThere(error: unknown): boolean {
   const { isNoResponders } = Object(error) as { isNoResponders?: () => boolean }
   return isNoResponders?.call(error) === true
 }
 
-/** What JetStream calls a refusal; 0 = it is none of its own. */
+/** Code of an error of the JetStream API; 0 = the error is another one. */
 export function apiCodeOf(error: unknown): number {
   const { code } = Object(error) as { code?: unknown }
   return typeof code === 'number' ? code : 0
 }
 
-/** As long as servers that were reached may take to answer: to choose among themselves who leads takes them seconds. */
-const patienceMs = 30_000
-const againMs = 250
-/** What JetStream says while nobody leads. */
+/** Servers may take seconds to elect a leader. */
+const leaderTimeoutMs = 30_000
+const retryMs = 250
+/** API code while there is no leader. */
 const leaderless = 10008
 
 /**
- * Asks servers that were reached until they answer; the operator is told once that they do not yet. Rejects with what they refuse
- * at once, and with `unavailable` where they have not answered for thirty seconds.
+ * Repeats a request until the servers answer, and logs once that they do not. Rejects at once if they refuse it, and with
+ * `unavailable` after `leaderTimeoutMs`.
  */
 export async function retryUntilLeader<Answer>(
   doing: string,
   logger: Logger,
   ask: () => Promise<Answer>,
 ): Promise<Answer> {
-  const end = performance.now() + patienceMs
+  const end = performance.now() + leaderTimeoutMs
   for (let isTold = false; ; isTold = true) {
     try {
       return await ask()
@@ -234,7 +233,7 @@ export async function retryUntilLeader<Answer>(
       const err = asNatsError(error, doing)
       if (err.code !== 'unavailable' || isRefusal(error) || performance.now() >= end) throw err
       if (!isTold) logger.warn({ err, doing }, 'the NATS servers do not answer yet; they are asked again')
-      await delay(againMs)
+      await delay(retryMs)
     }
   }
 }

@@ -1,19 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type Checkpoint,
+  closedError,
+  type Draft,
+  duplicateIdError,
+  type EnvelopeLog,
+  fieldsOf,
+  gapError,
+  type Heading,
+  LogError,
+  type Logger,
+  type Query,
+  type Row,
+  rangeError,
+  rowOf,
+  type SharedLog,
+  type Snapshot,
+  seal,
+} from '@meup/gateway'
 import { nanoid } from 'nanoid'
-import { seal } from '../../log/chain.js'
-import { closedError, duplicateIdError, gapError, LogError, rangeError } from '../../log/error.js'
-import { draftOf, fieldsOf, rowOf } from '../../log/fields.js'
-import type {
-  Checkpoint,
-  Draft,
-  EnvelopeLog,
-  Heading,
-  Query,
-  Row,
-  SharedLog,
-  Snapshot,
-} from '../../ports/envelope-log.js'
-import type { Logger } from '../../ports/logger.js'
 import { encodeBatch, sizeOf } from './batch.js'
 import { asNatsError } from './connect.js'
 import type { Follower } from './follower.js'
@@ -22,12 +27,12 @@ import type { Replica } from './replica.js'
 import type { Sharing } from './sharing.js'
 import type { SubjectLog } from './subject-log.js'
 
-/** Rows of one message: as many as a group commit gathers, so that the stream has all of it or nothing. */
-const mostRows = 512
-/** Of a row beside its frame: what the gateway adds, and the addressees and ids that are kept beside the body as well. */
+/** Rows of one message: as many as a group commit has, so that the stream has all of it or nothing. */
+const maxRows = 512
+/** What a row has beside its frame: what the gateway adds, and the fields that are stored beside the body as well. */
 const maxRowBytes = 16 * 1024
-/** For so long a recovery is tried before it is said that NATS is away, and so much lies between two attempts [milliseconds]. */
-const [patienceMs, betweenMs] = [3000, 100]
+/** How long `recover` retries while NATS is unavailable, and the pause between two attempts. */
+const [recoverTimeoutMs, retryMs] = [3000, 100]
 
 interface JetStreamLogParts {
   readonly space: string
@@ -40,14 +45,14 @@ interface JetStreamLogParts {
   onClose(): void
 }
 
-/** The log of one space in a stream, with a replica on this machine: that is what is read. */
+/** The log of one space: written to a stream, read from a replica on this machine. */
 export class JetStreamLog implements EnvelopeLog {
   readonly epoch: string
   readonly #parts: JetStreamLogParts
-  /** What is written is written one after another. */
+  /** Writes are carried out one after another. */
   #lastWrite: Promise<unknown> = Promise.resolve()
   #shown: number
-  /** Why nothing can be appended before `recover`. */
+  /** Why appends are refused until `recover`. */
   #broken: LogError | undefined
   #isClosed = false
 
@@ -61,7 +66,7 @@ export class JetStreamLog implements EnvelopeLog {
     parts.sharing.join((task) => this.#inTurn(task), fence)
   }
 
-  /** What was appended is shown when all of it is there; what others have appended, at once. */
+  /** The leader shows a batch once all its messages are stored; a follower shows each message. */
   get head(): number {
     const { sharing, replica } = this.#parts
     return sharing.leads ? this.#shown : replica.head
@@ -86,8 +91,8 @@ export class JetStreamLog implements EnvelopeLog {
   async append(batch: readonly Draft[]): Promise<void> {
     this.#refuseIfClosed()
     const { sharing, space } = this.#parts
-    // The caller may use its bytes again.
-    const drafts = batch.map((draft) => draftOf(fieldsOf(draft), copy(draft.body), copy(draft.content)))
+    // The caller may reuse its bytes.
+    const drafts = batch.map((draft) => ({ ...draft, body: copy(draft.body), content: copy(draft.content) }))
     await this.#inTurn(async () => {
       if (this.#broken !== undefined) throw this.#broken
       if (!sharing.leads) throw fenced(space)
@@ -141,7 +146,7 @@ export class JetStreamLog implements EnvelopeLog {
       const before = replica.head
       await replica.recheck()
       if (replica.head < before) follower.forget()
-      await patiently(async () => {
+      await retryWhileUnavailable(async () => {
         await sharing.settle()
         await follower.catchUp()
       })
@@ -153,7 +158,7 @@ export class JetStreamLog implements EnvelopeLog {
   async close(): Promise<void> {
     if (!this.#isClosed) this.#parts.onClose()
     this.#isClosed = true
-    // Whoever wrote hears of a failure; writes are carried out in their order, so the last one stands for all.
+    // Failures are reported to the writers. Writes are carried out in order: the last one is the last to settle.
     await Promise.allSettled([this.#lastWrite])
     await this.#parts.sharing.close()
     await this.#parts.replica.close()
@@ -170,7 +175,7 @@ export class JetStreamLog implements EnvelopeLog {
     return done
   }
 
-  /** The rows that the drafts become; throws where they do not continue the log. */
+  /** The drafts as rows of the chain; throws if they do not continue the log. */
   #sealed(drafts: readonly Draft[]): Row[] {
     const { replica } = this.#parts
     const fresh = new Set<string>()
@@ -186,9 +191,9 @@ export class JetStreamLog implements EnvelopeLog {
     })
   }
 
-  /** What the stream has is committed. The replica, from which it is read, has it in its file a little later. */
+  /** What the stream has is committed. It is in the replica's file a little later. */
   async #commit(rows: readonly Row[]): Promise<void> {
-    const messages = portionsOf(rows, this.#parts.subject.maxBytes)
+    const messages = splitIntoMessages(rows, this.#parts.subject.maxBytes)
     try {
       for (const message of messages) await this.#write(message)
     } catch (error) {
@@ -204,7 +209,7 @@ export class JetStreamLog implements EnvelopeLog {
     const named = { epoch: this.epoch, nonce, first: replica.head + 1 }
     const data = encodeBatch(named, rows, replica.hash)
     const at = await subject.write({ data, nonce, expected: follower.position })
-    await replica.take(rows)
+    await replica.append(rows)
     follower.position = at
   }
 
@@ -226,22 +231,22 @@ export class JetStreamLog implements EnvelopeLog {
   }
 }
 
-/** Servers that choose a leader take some seconds, and whoever waits for them should notice at once. */
-async function patiently(task: () => Promise<void>): Promise<void> {
-  const until = performance.now() + patienceMs
+/** Repeats a task while the servers elect a leader, which takes seconds. */
+async function retryWhileUnavailable(task: () => Promise<void>): Promise<void> {
+  const until = performance.now() + recoverTimeoutMs
   for (;;) {
     try {
       return await task()
     } catch (error) {
-      const isOver = performance.now() > until
-      if (isOver || !(error instanceof LogError) || error.code !== 'unavailable') throw error
-      await delay(betweenMs)
+      const isTimeout = performance.now() > until
+      if (isTimeout || !(error instanceof LogError) || error.code !== 'unavailable') throw error
+      await delay(retryMs)
     }
   }
 }
 
-/** What goes in one message each. Throws where a row does not fit into any. */
-function portionsOf(rows: readonly Row[], maxBytes: number): Row[][] {
+/** Throws if a row does not fit into a message. */
+function splitIntoMessages(rows: readonly Row[], maxBytes: number): Row[][] {
   const portions: Row[][] = []
   let [portion, bytes]: [Row[], number] = [[], 0]
   for (const row of rows) {
@@ -250,7 +255,7 @@ function portionsOf(rows: readonly Row[], maxBytes: number): Row[][] {
       const message = `The envelope ${row.id} has ${size} bytes with its row, and a message ${maxBytes} at most.`
       throw new LogError('server', `${message} Raise max_payload of the NATS servers.`)
     }
-    if (portion.length === mostRows || (bytes + size > maxBytes && portion.length > 0)) {
+    if (portion.length === maxRows || (bytes + size > maxBytes && portion.length > 0)) {
       portions.push(portion)
       portion = []
       bytes = 0

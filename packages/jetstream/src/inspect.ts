@@ -1,26 +1,26 @@
-import type { StreamInfo } from '@nats-io/jetstream'
+import type { LogError } from '@meup/gateway'
+import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { LogError } from '../../log/error.js'
 import { asNatsError, checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
 import { assertAsNeeded, infoOf, placeOf } from './streams.js'
 
-/** One server of NATS as it answers now. */
+/** One NATS server. */
 interface NatsServerReport {
   readonly server: string
-  /** Its version, or why this gateway cannot use it. */
+  /** Its version, or why it cannot be used. */
   readonly found: string | LogError
 }
 
-/** A stream that spaces are kept in. */
+/** A stream, with the spaces whose logs it has. */
 interface StreamReport {
   readonly stream: string
   readonly spaces: readonly string[]
-  /** `undefined` = it is made at the first start. */
+  /** `undefined` = it will be created at the first start. */
   readonly found: StreamHealth | LogError | undefined
 }
 
 interface StreamHealth {
-  /** Names of servers: of the one that leads, of those that have everything, and of those that have not. */
+  /** Names of servers: the leader, those that are up to date, and those that are not. */
   readonly leader: string
   readonly current: readonly string[]
   readonly behind: readonly string[]
@@ -28,11 +28,11 @@ interface StreamHealth {
 
 export interface JetStreamReport {
   readonly servers: readonly NatsServerReport[]
-  /** Empty where no server can be used. */
+  /** Empty if no server can be used. */
   readonly streams: readonly StreamReport[]
 }
 
-/** Looks at what a gateway would need to keep these spaces in JetStream. Changes nothing, and rejects never for what it finds. */
+/** Checks the servers and streams that these spaces need. Changes nothing; problems are reported, not thrown. */
 export async function inspectJetStream(
   options: NatsOptions,
   spaces: readonly string[],
@@ -69,13 +69,12 @@ async function lookAtStreams(
   replicas: number,
   spaces: readonly string[],
 ): Promise<StreamReport[]> {
-  const { default: jetstream } = await import('@nats-io/jetstream')
   const streams = new Set(spaces.map((space) => placeOf(space).stream))
   const reports: StreamReport[] = []
   for (const stream of streams) {
     const kept = spaces.filter((space) => placeOf(space).stream === stream)
     try {
-      const manager = await jetstream.jetstreamManager(connection, { timeout: requestMs })
+      const manager = await jetstreamManager(connection, { timeout: requestMs })
       const info = await infoOf(manager, stream)
       if (info !== undefined) assertAsNeeded(info.config, replicas)
       reports.push({ stream, spaces: kept, found: info && healthOf(info) })
@@ -87,7 +86,7 @@ async function lookAtStreams(
   return reports
 }
 
-/** A single server says nothing of a cluster: then it has everything. */
+/** A single server reports no cluster: it is up to date. */
 function healthOf({ cluster }: StreamInfo): StreamHealth {
   const { leader = '', replicas = [] } = cluster ?? {}
   const names = (isCurrent: boolean): string[] =>

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openNats, withNats } from '../jetstream.js'
+import { start } from '../../../gateway/test/support.js'
+import { openNats, withNats } from '../nats.js'
 import { natsOperator } from '../nats-operator.js'
-import { start } from '../support.js'
 
 const seconds = (): number => Math.floor(Date.now() / 1000)
 const participants = { alice: ['*'], bob: ['*'] }

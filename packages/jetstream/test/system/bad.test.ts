@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { draft, drafts, openNats, withNats } from '../jetstream.js'
+import { draft, drafts, openNats, withNats } from '../nats.js'
 
 /** Where the space `main` is kept: names that other gateways rely on. */
 const stream = 'MEUP_5'

@@ -1,32 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { LogListener, Note } from '@meup/gateway'
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import { nanoid } from 'nanoid'
-import type { LogListener, Note } from '../../ports/envelope-log.js'
 import { isNobodyThere, type Nats, requestMs } from './connect.js'
 
 type Listener = Pick<LogListener<never>, 'asked' | 'told'>
 
 const newline = 0x0a
 
-/** What gateways say to each other. A gateway has one address, by which it is found as long as it lives. */
+/** Messages between gateways. Each has one address for its lifetime. */
 export class Mailbox {
-  /** Names this gateway as long as it runs. */
+  /** Identifies this gateway for its lifetime. */
   readonly self = nanoid()
   readonly #nats: Nats
   readonly #listeners = new Map<string, Listener>()
-  readonly #pulse: HealthProbe
+  readonly #health: HealthProbe
 
   constructor(nats: Nats) {
     this.#nats = nats
     const { connection } = nats
-    this.#pulse = new HealthProbe((gateway, timeout) =>
+    this.#health = new HealthProbe((gateway, timeout) =>
       connection.request(normalizeAddress(gateway), '', { timeout }),
     )
     void this.#receive(connection.subscribe(normalizeAddress(this.self)))
     void this.#forgetAtReconnect()
   }
 
-  /** Hears what is said about a space, to this gateway or to everyone. Gives how to end that. */
+  /** Subscribes to messages about a space, to this gateway or to all. Returns a function that unsubscribes. */
   listen(space: string, listener: Listener): () => void {
     const everyone = this.#nats.connection.subscribe(everyoneOf(space))
     this.#listeners.set(space, listener)
@@ -44,9 +44,9 @@ export class Mailbox {
     return answer.json()
   }
 
-  /** Whether a gateway answers: `false` at once where nobody is there, and after two seconds where it is silent. */
-  lives(gateway: string): Promise<boolean> {
-    return this.#pulse.lives(gateway)
+  /** Whether a gateway answers: `false` at once if nobody listens there, and after two seconds of silence. */
+  isAlive(gateway: string): Promise<boolean> {
+    return this.#health.isAlive(gateway)
   }
 
   tell(gateway: string, space: string, note: Note): void {
@@ -56,21 +56,21 @@ export class Mailbox {
   }
 
   async #receive(messages: Subscription): Promise<void> {
-    for await (const message of messages) this.#take(message)
+    for await (const message of messages) this.#onMessage(message)
   }
 
   async #forgetAtReconnect(): Promise<void> {
     for await (const { type } of this.#nats.connection.status())
-      if (type === 'reconnect') this.#pulse.forget()
+      if (type === 'reconnect') this.#health.forget()
   }
 
-  #take(message: Msg): void {
+  #onMessage(message: Msg): void {
     if (message.data.length === 0) {
       message.respond()
       return
     }
     const { space, sender, note } = decode(message.data)
-    this.#pulse.heard(sender)
+    this.#health.markAlive(sender)
     const listener = this.#listeners.get(space)
     if (message.reply) message.respond(JSON.stringify(listener?.asked(note) ?? { follows: true }))
     else if (sender !== this.self) listener?.told(note)
@@ -92,63 +92,63 @@ function decode(data: Uint8Array): { space: string; sender: string; note: Note }
   return { space, sender, note: { head, body: bytes.subarray(end + 1) } }
 }
 
-/** A gateway that leaves so many questions unanswered, one after the other, is silent; each waits so long [milliseconds]. */
-const [questions, questionMs] = [4, 500]
-/** Whoever cannot be reached is asked once more: it may be on its way from one server to another [milliseconds]. */
-const againMs = 250
-/** For so long nobody asks anew whether a silent gateway lives [milliseconds]. */
-const believedMs = 2000
+/** A gateway is silent after so many probes without an answer, each with this timeout. */
+const [maxProbes, probeTimeoutMs] = [4, 500]
+/** A gateway that nobody finds is probed once more: it may be reconnecting to another server. */
+const retryMs = 250
+/** For so long a silent gateway is not probed again. */
+const silenceCacheMs = 2000
 
-/** Whether other gateways live. It is asked once for all spaces, and for all who want to know. */
+/** Whether other gateways are alive. Concurrent callers, of all spaces, share one probe. */
 class HealthProbe {
   readonly #ask: (gateway: string, timeoutMs: number) => Promise<unknown>
   readonly #asking = new Map<string, Promise<boolean>>()
-  /** When each was found to be gone or silent. */
+  /** When each was last found silent. */
   readonly #silent = new Map<string, number>()
 
   constructor(ask: (gateway: string, timeoutMs: number) => Promise<unknown>) {
     this.#ask = ask
   }
 
-  /** It has said something. */
-  heard(gateway: string): void {
+  /** Called when a message of this gateway arrived. */
+  markAlive(gateway: string): void {
     this.#silent.delete(gateway)
   }
 
-  /** Who could ask nobody for a while knows nothing of the others. */
+  /** Called after this gateway was disconnected itself. */
   forget(): void {
     this.#silent.clear()
   }
 
-  async lives(gateway: string): Promise<boolean> {
+  async isAlive(gateway: string): Promise<boolean> {
     const since = this.#silent.get(gateway)
-    if (since !== undefined && performance.now() - since < believedMs) return false
+    if (since !== undefined && performance.now() - since < silenceCacheMs) return false
     const asking = this.#asking.get(gateway) ?? this.#find(gateway)
     this.#asking.set(gateway, asking)
     return asking
   }
 
   async #find(gateway: string): Promise<boolean> {
-    const lives = await this.#answers(gateway)
+    const isAlive = await this.#answers(gateway)
     this.#asking.delete(gateway)
     const now = performance.now()
-    for (const [other, since] of this.#silent) if (now - since >= believedMs) this.#silent.delete(other)
-    if (lives) this.#silent.delete(gateway)
+    for (const [other, since] of this.#silent) if (now - since >= silenceCacheMs) this.#silent.delete(other)
+    if (isAlive) this.#silent.delete(gateway)
     else this.#silent.set(gateway, now)
-    return lives
+    return isAlive
   }
 
   async #answers(gateway: string): Promise<boolean> {
     let wasAway = false
-    for (let i = 0; i < questions; i++) {
+    for (let i = 0; i < maxProbes; i++) {
       try {
-        await this.#ask(gateway, questionMs)
+        await this.#ask(gateway, probeTimeoutMs)
         return true
       } catch (error) {
         if (!isNobodyThere(error)) continue
         if (wasAway) return false
         wasAway = true
-        await delay(againMs)
+        await delay(retryMs)
       }
     }
     return false

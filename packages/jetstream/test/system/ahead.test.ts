@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { draft, drafts, openNats, withNats } from '../jetstream.js'
+import { draft, drafts, openNats, withNats } from '../nats.js'
 
 const everything = { limit: 100 }
 

@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto'
+import { LogError, type Snapshot } from '@meup/gateway'
 import { nanoid } from 'nanoid'
-import { LogError } from '../../log/error.js'
-import type { Snapshot } from '../../ports/envelope-log.js'
 import { type Nats, requestMs } from './connect.js'
 import type { Place } from './streams.js'
 
-/** What stands in the stream for pruned rows. */
+/** The message that announces a pruning. */
 interface PruningRecord {
   readonly epoch: string
   readonly through: number
   /** Hexadecimal. */
   readonly hash: string
   readonly parts: number
-  /** Names the subjects of the parts. */
+  /** Part of the subjects of the snapshot's parts. */
   readonly nonce: string
   /** SHA-256 of the snapshot, hexadecimal. */
   readonly digest: string
@@ -20,7 +19,7 @@ interface PruningRecord {
 
 const partBytes = 256 * 1024
 
-/** What has been pruned of one space, for gateways that did not see it happen. */
+/** The prunings of one space, as the stream records them. */
 export class Prunings {
   readonly #nats: Nats
   readonly #place: Place
@@ -30,7 +29,7 @@ export class Prunings {
     this.#place = place
   }
 
-  /** The last one, and whose log it was. Rejects with `corrupt` where its snapshot is not what was stored. */
+  /** The last one, with the epoch of its log. Rejects with `corrupt` if its snapshot is damaged. */
   async last(): Promise<(Snapshot & { readonly epoch: string }) | undefined> {
     const found = await this.#record()
     if (found === undefined) return undefined
@@ -48,12 +47,12 @@ export class Prunings {
     return { epoch, through, hash: Buffer.from(hash, 'hex'), bytes: snapshot }
   }
 
-  /** Up to which row the last one went; 0 = there was none. */
+  /** The boundary of the last one; 0 = there was none. */
   async through(): Promise<number> {
     return (await this.#record())?.record.through ?? 0
   }
 
-  /** Keeps one in place of the one before. */
+  /** Replaces the one before. */
   async keep(epoch: string, { through, hash, bytes }: Snapshot): Promise<void> {
     const before = await this.#record()
     const nonce = nanoid()

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { byId, errorFor, type Sent } from '../client.js'
-import { asking } from '../http-client.js'
-import { openNats, withNats } from '../jetstream.js'
-import { start } from '../support.js'
+import { byId, errorFor, type Sent } from '../../../gateway/test/client.js'
+import { asking } from '../../../gateway/test/http-client.js'
+import { start } from '../../../gateway/test/support.js'
+import { openNats, withNats } from '../nats.js'
 
 const participants = { caller: ['*'], tool: ['*'] }
 const mebibyte = 1024 * 1024

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { indexedIn, inMemory, randomFields } from '../indexed.js'
-import { openNats, withNats } from '../jetstream.js'
+import { indexedIn, inMemory, randomFields } from '../../../gateway/test/indexed.js'
+import { openNats, withNats } from '../nats.js'
 
 test(
   'the index of a log in JetStream is that of the same log in memory',

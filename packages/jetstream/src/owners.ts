@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { LogError } from '../../log/error.js'
+import { LogError } from '@meup/gateway'
 import { apiCodeOf, asNatsError, type Nats } from './connect.js'
 import type { Mailbox } from './mailbox.js'
 
 const wrongLastSequence = 10071
-const [attempts, betweenMs] = [20, 100]
+const [maxAttempts, retryMs] = [20, 100]
 
 /**
- * Which gateway sequences which space. That is for order, not for safety: whoever writes what another has written behind is
- * refused by the stream. A gateway that answers nobody for two seconds has lost its spaces.
+ * Which gateway sequences which space. It avoids conflicts, and is not needed for safety: the stream refuses a write behind
+ * another writer's. A gateway that does not answer for two seconds loses its spaces.
  */
 export class Owners {
   readonly #nats: Nats
@@ -20,13 +20,13 @@ export class Owners {
     this.#mailbox = mailbox
   }
 
-  /** Gives the gateway that has the space from now on: this one, unless another lives that has it. */
+  /** Returns the owner of the space: this gateway, unless another that is alive has it. */
   async claim(space: string): Promise<string> {
     try {
-      for (let i = 0; i < attempts; i++) {
+      for (let i = 0; i < maxAttempts; i++) {
         const owner = await this.#attempt(space)
         if (owner !== undefined) return owner
-        await delay(betweenMs)
+        await delay(retryMs)
       }
     } catch (error) {
       throw asNatsError(error, `claiming the space ${space}`)
@@ -42,7 +42,7 @@ export class Owners {
     try {
       await this.#nats.owners.delete(space, { previousSeq: revision })
     } catch {
-      // Somebody else has it already, or finds out that nobody answers here.
+      // Another gateway has claimed it, or will once this one does not answer.
     }
   }
 
@@ -52,10 +52,10 @@ export class Owners {
     const entry = await owners.get(space)
     const owner = entry?.operation === 'PUT' ? entry.string() : undefined
     if (entry !== null && owner === self) {
-      this.#claimed.set(space, entry.revision) // Also where the answer to this gateway's claim was lost.
+      this.#claimed.set(space, entry.revision) // Also if the reply to this gateway's claim was lost.
       return self
     }
-    if (owner !== undefined && (await this.#mailbox.lives(owner))) return owner
+    if (owner !== undefined && (await this.#mailbox.isAlive(owner))) return owner
     try {
       const revision =
         entry === null ? await owners.create(space, self) : await owners.update(space, self, entry.revision)

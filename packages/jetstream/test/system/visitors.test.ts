@@ -1,12 +1,12 @@
 import { testToken } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { byId, presence } from '../client.js'
-import { participants, statusOf, tokenFor } from '../invite-space.js'
-import { openNats, withNats } from '../jetstream.js'
-import { eventsOf, open as openIssuer, withRights } from '../members.js'
-import { type StartOptions, start } from '../support.js'
-import { chat, invite, kick } from '../trust.js'
+import { byId, presence } from '../../../gateway/test/client.js'
+import { participants, statusOf, tokenFor } from '../../../gateway/test/invite-space.js'
+import { eventsOf, open as openIssuer, withRights } from '../../../gateway/test/members.js'
+import { type StartOptions, start } from '../../../gateway/test/support.js'
+import { chat, invite, kick } from '../../../gateway/test/trust.js'
+import { openNats, withNats } from '../nats.js'
 
 /** Two gateways of one space; the first one sequences it. */
 async function two(options: Partial<StartOptions> = {}) {

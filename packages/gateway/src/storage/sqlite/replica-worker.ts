@@ -3,17 +3,17 @@ import type Database from 'better-sqlite3'
 import { genesis, leafOf, link } from '../../log/chain.js'
 import { LogError } from '../../log/error.js'
 import type { Row, Snapshot } from '../../ports/envelope-log.js'
-import type { Call } from '../sqlite/calls.js'
-import { keepCheckpoint } from '../sqlite/checkpoints.js'
-import { columns, toJson } from '../sqlite/columns.js'
-import { isRepeatedId } from '../sqlite/failure.js'
-import { lock } from '../sqlite/files.js'
-import { LogFile, tidierOf } from '../sqlite/log-file.js'
-import { unpackPage } from '../sqlite/pack.js'
-import { snapshotOf } from '../sqlite/pruning.js'
-import { rewriteVersion } from '../sqlite/schema.js'
-import { portOfThread, reply } from '../sqlite/thread.js'
-import type { ReplicaCalls, ReplicaOptions, ReplicaSpace } from './replica-calls.js'
+import type { Call } from './calls.js'
+import { keepCheckpoint } from './checkpoints.js'
+import { columns, toJson } from './columns.js'
+import { isRepeatedId } from './failure.js'
+import { lock } from './files.js'
+import { LogFile, tidierOf } from './log-file.js'
+import { unpackPage } from './pack.js'
+import { snapshotOf } from './pruning.js'
+import type { ReplicaCalls, ReplicaOptions, ReplicaSpace } from './replica-file.js'
+import { rewriteVersion } from './schema.js'
+import { portOfThread, reply } from './thread.js'
 
 const port = portOfThread()
 port.postMessage([reply(0, () => start(workerData))])
@@ -25,16 +25,16 @@ function start({ path }: ReplicaOptions): void {
 
   const perform = (call: Call<ReplicaCalls>) => {
     switch (call.name) {
-      case 'look':
+      case 'findSpace':
         return file.use(({ db }) => spaceIn(db, ...call.args))
-      case 'open':
+      case 'openSpace':
         return file.use(({ db }) => {
           rewriteVersion(db)
           return establishSpace(db, ...call.args)
         })
-      case 'take': {
+      case 'append': {
         const [space, rows, snapshot] = call.args
-        return file.use(({ db }) => takeRows(db, space, unpackPage(rows), snapshot))
+        return file.use(({ db }) => appendRows(db, space, unpackPage(rows), snapshot))
       }
       case 'prune': {
         const [space, through, snapshot] = call.args
@@ -85,8 +85,8 @@ function headOf(db: Database.Database, space: number): number {
   return last.get(space) ?? 0
 }
 
-/** All rows or none. Throws a `LogError` of code `corrupt` where they do not continue the chain. */
-function takeRows(
+/** All rows or none. Throws a `LogError` of code `corrupt` if they do not continue the chain. */
+function appendRows(
   db: Database.Database,
   space: number,
   rows: readonly Row[],
@@ -118,7 +118,7 @@ function tipOf(db: Database.Database, { space, epoch }: Known): Tip {
   return last.get(space) ?? { seq: 0, hash: genesis(epoch) }
 }
 
-/** What stands for rows that never were in this file. */
+/** Stores the snapshot of rows that never were in this file. */
 function adopt(db: Database.Database, space: number, { through, hash, bytes }: Snapshot): void {
   db.prepare(
     `INSERT INTO pruned (space, through, hash, snapshot, at)
@@ -137,7 +137,7 @@ function assertLinked({ seq, salt, body, leaf, hash }: Row, tip: Tip): void {
   )
 }
 
-/** Gives what stores one row. */
+/** Returns a function that stores one row. */
 function inserterOf(db: Database.Database, space: number): (row: Row) => void {
   const values = columns.replaceAll(/[^, ]+/g, '?')
   const statement = db.prepare(`INSERT OR FAIL INTO envelopes (space, ${columns}) VALUES (?, ${values})`)
@@ -152,7 +152,7 @@ function inserterOf(db: Database.Database, space: number): (row: Row) => void {
     try {
       statement.run(...stored)
     } catch (error) {
-      // The id of a pruned row that is still to be removed is free.
+      // The id of a pruned row that is not removed yet is free.
       if (!isRepeatedId(error) || forget.run(space, id).changes === 0) throw error
       statement.run(...stored)
     }

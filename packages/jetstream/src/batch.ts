@@ -1,18 +1,15 @@
-import { leafOf, link } from '../../log/chain.js'
-import { LogError } from '../../log/error.js'
-import { type Fields, fieldsOf, rowOf } from '../../log/fields.js'
-import type { Row } from '../../ports/envelope-log.js'
+import { type Fields, fieldsOf, LogError, leafOf, link, type Row, rowOf } from '@meup/gateway'
 
-/** What one message of a stream says of itself. */
+/** The head of one message of a stream. */
 export interface BatchHead {
-  /** Names the log that it belongs to. */
+  /** Of the log that it belongs to. */
   readonly epoch: string
-  /** Made at random for this batch: whoever wrote it knows it by that. */
+  /** Random: after a doubtful write, its writer recognizes the batch by it. */
   readonly nonce: string
-  /** Seq of its first row; where it has none, of the first that is to come. */
+  /** Seq of its first row; of an empty batch, the seq that follows. */
   readonly first: number
   readonly count: number
-  /** Hash of the row before its first one, and of its last; hexadecimal. */
+  /** Hashes of the row before its first one and of its last one; hexadecimal. */
   readonly previous: string
   readonly hash: string
 }
@@ -26,11 +23,11 @@ interface Head extends BatchHead {
 
 const [lengthBytes, saltBytes, digestBytes] = [4, 16, 32]
 
-/** Bytes of a row in a message, at most. */
+/** Upper bound of the bytes of a row in a message. */
 export const sizeOf = (row: Row): number =>
   JSON.stringify(fieldsOf(row)).length * 2 + row.body.length + saltBytes + digestBytes + 16
 
-/** Rows as one message: a length, a head as JSON, then body, salt and digest of each. Leaf and hash follow from them. */
+/** Rows as one message: a length, the head as JSON, then body, salt and digest of each row. Leaf and hash are derived. */
 export function encodeBatch(
   named: Pick<BatchHead, 'epoch' | 'nonce' | 'first'>,
   rows: readonly Row[],
@@ -51,15 +48,15 @@ export function encodeBatch(
   return Buffer.concat([length, text, ...rows.flatMap(({ body, salt, digest }) => [body, salt, digest])])
 }
 
-/** Last seq of a batch; of one without rows, what its first would follow. */
+/** Last seq of a batch; of an empty one, the seq before `first`. */
 export const lastOf = ({ first, count }: BatchHead): number => first + count - 1
 
-/** `place` names the message to the operator. Throws a `LogError` of code `corrupt` where it is none of ours. */
+/** `place` names the message in errors. Throws a `LogError` of code `corrupt` if it is no batch. */
 export function decodeHead(data: Uint8Array, place: string): BatchHead {
   return parse(data, place).head
 }
 
-/** The rows, with what their chain makes of them. Throws as `decodeHead` does, also where they are not what was chained. */
+/** The rows, with leaf and hash computed anew. Throws like `decodeHead`, also if the hash differs from the head's. */
 export function decodeRows(data: Uint8Array, place: string): Row[] {
   const { head, end } = parse(data, place)
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
@@ -94,7 +91,7 @@ function parse(data: Uint8Array, place: string): { head: Head; end: number } {
   }
 }
 
-/** JSON makes `null` of what is absent. */
+/** JSON turns `undefined` into `null`. */
 const absent = (fields: Fields): Fields => fields.map((field) => field ?? undefined) as unknown as Fields
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

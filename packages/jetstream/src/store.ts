@@ -1,15 +1,18 @@
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type EnvelopeLog,
+  genesis,
+  LogError,
+  type Logger,
+  type LogStore,
+  logStore,
+  openReplicaFile,
+  type ReplicaFile,
+  type ReplicaSpace,
+  silent,
+} from '@meup/gateway'
 import { nanoid } from 'nanoid'
-import { genesis } from '../../log/chain.js'
-import { LogError } from '../../log/error.js'
-import type { EnvelopeLog, LogStore } from '../../ports/envelope-log.js'
-import { type Logger, silent } from '../../ports/logger.js'
-import { logStore } from '../log-store.js'
-import type { ReaderCalls } from '../sqlite/calls.js'
-import { Channel } from '../sqlite/channel.js'
-import { asLogError } from '../sqlite/failure.js'
-import { type Lookup, lookupIn } from '../sqlite/lookup.js'
 import { encodeBatch } from './batch.js'
 import { asNatsError, connectNats, type Nats, type NatsOptions, retryUntilLeader } from './connect.js'
 import { Follower } from './follower.js'
@@ -17,34 +20,33 @@ import { JetStreamLog } from './jetstream-log.js'
 import { Mailbox } from './mailbox.js'
 import { Owners } from './owners.js'
 import { Prunings } from './prunings.js'
-import { Replica, type ReplicaThreads } from './replica.js'
-import type { ReplicaCalls, ReplicaOptions, ReplicaSpace } from './replica-calls.js'
+import { Replica } from './replica.js'
 import { Sharing } from './sharing.js'
 import { establishStream, placeOf } from './streams.js'
 import { type StoredBatch, SubjectLog } from './subject-log.js'
 
-/** For what is still to be said when the store is closed. */
-const farewellMs = 500
+/** How long closing waits for unsent messages. */
+const flushTimeoutMs = 500
 
 export interface JetStreamStoreOptions extends NatsOptions {
-  /** The file of this gateway's replica, which is read; made where it is missing. */
+  /** The file of this gateway's replica, a SQLite file; created if it is missing. */
   readonly path: string
   readonly logger?: Logger
 }
 
 /**
- * Logs in JetStream, which several machines share, with a replica of them in a SQLite file. Each space is written by one
- * gateway at a time, and followed by the others that have it open. Rejects with a `LogError`: `server`, `unavailable`, or what a SQLite file can be.
+ * Logs in JetStream, which several gateways share, with a replica in a SQLite file. Each space is written by one gateway at a
+ * time and followed by the others. Rejects with a `LogError`: `server`, `unavailable`, or one of `sqliteStore`.
  */
 export async function jetstreamStore(options: JetStreamStoreOptions): Promise<LogStore> {
   const { path, logger = silent, ...natsOptions } = options
   const file = resolve(path)
-  const threads = await startReplicaThreads(file)
+  const replicaFile = await openReplicaFile(file)
   let nats: Nats
   try {
     nats = await connectNats(natsOptions, logger)
   } catch (error) {
-    await threads.stop()
+    await replicaFile.close()
     throw error
   }
   const mailbox = new Mailbox(nats)
@@ -53,7 +55,7 @@ export async function jetstreamStore(options: JetStreamStoreOptions): Promise<Lo
     path: file,
     async open(space, onClose) {
       try {
-        return await open(space, { nats, threads, mailbox, owners, logger }, onClose)
+        return await open(space, { nats, replicaFile, mailbox, owners, logger }, onClose)
       } catch (error) {
         await owners.release(space)
         throw asNatsError(error, `opening the space ${space}`)
@@ -62,17 +64,17 @@ export async function jetstreamStore(options: JetStreamStoreOptions): Promise<Lo
     async stop() {
       await Promise.race([
         nats.connection.flush().catch(() => undefined),
-        delay(farewellMs, undefined, { ref: false }),
+        delay(flushTimeoutMs, undefined, { ref: false }),
       ])
       await nats.connection.close()
-      await threads.stop()
+      await replicaFile.close()
     },
   })
 }
 
-interface Means {
+interface StoreParts {
   readonly nats: Nats
-  readonly threads: ReplicaThreads
+  readonly replicaFile: ReplicaFile
   readonly mailbox: Mailbox
   readonly owners: Owners
   readonly logger: Logger
@@ -80,7 +82,7 @@ interface Means {
 
 async function open(
   space: string,
-  { nats, threads, mailbox, owners, logger }: Means,
+  { nats, replicaFile, mailbox, owners, logger }: StoreParts,
   onClose: () => void,
 ): Promise<EnvelopeLog> {
   const doing = `opening the space ${space}`
@@ -89,9 +91,9 @@ async function open(
   const prunings = new Prunings(nats, place)
   const opened = await retryUntilLeader(doing, logger, async () => {
     await establishStream(nats.manager, place.stream, nats.replicas)
-    return match(space, subject, prunings, threads)
+    return match(space, subject, prunings, replicaFile)
   })
-  const replica = new Replica(threads, space, opened)
+  const replica = new Replica(replicaFile, space, opened)
   const follower = new Follower({ subject, replica, prunings })
   const sharing = new Sharing({ space, nats, mailbox, owners, subject, replica, follower, prunings })
   await retryUntilLeader(`claiming and reading the space ${space}`, logger, async () => {
@@ -101,14 +103,14 @@ async function open(
   return new JetStreamLog({ space, subject, replica, prunings, follower, sharing, logger, onClose })
 }
 
-/** Gives what the replica has of the log that the stream has, which is begun where neither has one. */
+/** Returns the replica's part of the stream's log. Creates the log if there is none. */
 async function match(
   space: string,
   subject: SubjectLog,
   prunings: Prunings,
-  { writer }: ReplicaThreads,
+  replicaFile: ReplicaFile,
 ): Promise<ReplicaSpace> {
-  const known = await writer.call('look', [space])
+  const known = await replicaFile.findSpace(space)
   const tip = (await subject.tip()) ?? (await begin(subject, prunings, known))
   if (known !== undefined && known.epoch !== tip.head.epoch) {
     const message = `The stream ${subject.place.stream} has another log of ${space} than the replica on this machine.`
@@ -116,10 +118,10 @@ async function match(
       'Somebody has made it anew: restore it from a copy, or give this gateway another storage.path.'
     throw new LogError('corrupt', `${message} ${advice}`)
   }
-  return writer.call('open', [space, tip.head.epoch])
+  return replicaFile.openSpace(space, tip.head.epoch)
 }
 
-/** The first message of a space names its log. Where rows were logged before, they are gone: that is refused. */
+/** The first message of a space has the epoch of its log. Rejects if rows were logged before: they are gone. */
 async function begin(
   subject: SubjectLog,
   prunings: Prunings,
@@ -137,41 +139,10 @@ async function begin(
   try {
     await subject.write({ data, nonce, expected: 0 })
   } catch (error) {
-    // Another gateway was first: then that is the log.
+    // Another gateway was first: its message is the log's.
     if (!(error instanceof LogError) || error.code !== 'fenced') throw error
   }
   const tip = await subject.tip()
   if (tip === undefined) throw new Error(`the first message of ${subject.place.subject} is gone`)
   return tip
-}
-
-const scripts = {
-  writer: new URL('./replica-worker.js', import.meta.url),
-  reader: new URL('../sqlite/reader-worker.js', import.meta.url),
-}
-
-/** Opens the file of the replicas; rejects with a `LogError` as `sqliteStore` does. */
-async function startReplicaThreads(path: string): Promise<ReplicaThreads & { stop(): Promise<void> }> {
-  const options: ReplicaOptions = { path }
-  const writer = await Channel.open<ReplicaCalls>(scripts.writer, options)
-  let lookup: Lookup | undefined
-  try {
-    lookup = lookupIn(path)
-    const opened = lookup
-    const reader = await Channel.open<ReaderCalls>(scripts.reader, options)
-    return {
-      writer,
-      reader,
-      lookup,
-      async stop() {
-        await reader.close()
-        opened.close()
-        await writer.close()
-      },
-    }
-  } catch (error) {
-    lookup?.close()
-    await writer.close()
-    throw asLogError(error)
-  }
 }

@@ -1,15 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { LogError } from '../../log/error.js'
-import type { Row, Snapshot } from '../../ports/envelope-log.js'
+import { LogError, type Row, type Snapshot } from '@meup/gateway'
 import { type BatchHead, lastOf } from './batch.js'
 import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
 
-/** What was just written may be on its way here for so long [milliseconds]. */
+/** A batch that was just written may take so long to arrive here. */
 const graceMs = 100
-/** Rows that the replica takes at once. */
-const atOnce = 1000
+/** Rows that are appended to the replica at once. */
+const maxRowsAtOnce = 1000
 
 interface FollowerParts {
   readonly subject: SubjectLog
@@ -17,9 +16,9 @@ interface FollowerParts {
   readonly prunings: Prunings
 }
 
-/** Brings the replica of a space up with the stream. Rejects with `corrupt` where that is not the log it was. */
+/** Keeps the replica of a space up to date with the stream. Rejects with `corrupt` if that has another log. */
 export class Follower {
-  /** Place in the stream of the last message that the replica has; absent = to be found out. */
+  /** Place in the stream of the last message that the replica has; absent = unknown. */
   #position: number | undefined
   readonly #subject: SubjectLog
   readonly #replica: Replica
@@ -40,16 +39,16 @@ export class Follower {
     this.#position = place
   }
 
-  /** The replica has lost rows: where the first of them stands is to be found out. */
+  /** Called when the replica has lost rows: the place of its last message is unknown. */
   forget(): void {
     this.#position = undefined
   }
 
-  /** Called with rows that the replica has taken. */
+  /** Called with rows that were appended to the replica. */
   onRows: (rows: readonly Row[]) => void = () => {}
 
-  /** What the server says was just written. Where something before it is missing, that is read first. */
-  async take(batch: StoredBatch): Promise<void> {
+  /** Appends a batch that was just written; reads what is missing before it first. */
+  async onBatch(batch: StoredBatch): Promise<void> {
     const replica = this.#replica
     const { at, head } = batch
     if (lastOf(head) <= replica.head) return
@@ -57,12 +56,12 @@ export class Follower {
     if (!isNext) return this.catchUp()
     this.#assertOurs(head)
     const rows = batch.rows()
-    await replica.take(rows)
+    await replica.append(rows)
     this.#position = at
     this.onRows(rows)
   }
 
-  /** Whether the replica has what the stream had when this was asked, or gets it by itself within a moment. */
+  /** Whether the replica has all of the stream, or is about to receive it. */
   async isCurrent(): Promise<boolean> {
     const replica = this.#replica
     const before = replica.head
@@ -73,7 +72,7 @@ export class Follower {
     return last === replica.head ? tip.at === this.#position : last >= before && last < replica.head
   }
 
-  /** Takes everything that the stream has now. */
+  /** Appends everything that the stream has now. */
   async catchUp(): Promise<void> {
     const replica = this.#replica
     const tip = await this.#subject.tip()
@@ -94,7 +93,7 @@ export class Follower {
     this.#position = tip.at
   }
 
-  /** Removes from the replica what is pruned in the stream, once the replica has more than that. */
+  /** Prunes the replica as the stream was, if the replica has a row beyond the boundary. */
   async prune(): Promise<void> {
     const replica = this.#replica
     const pruned = await this.#prunings.last()
@@ -119,10 +118,10 @@ export class Follower {
     let expected = (snapshot?.through ?? replica.head) + 1
     const from = this.#position ?? (await this.#subject.locate(expected, tip)) - 1
     let waiting: Row[] = []
-    const take = async (): Promise<void> => {
+    const append = async (): Promise<void> => {
       const rows = waiting
       waiting = []
-      await replica.take(rows, snapshot)
+      await replica.append(rows, snapshot)
       snapshot = undefined
       this.onRows(rows)
     }
@@ -131,12 +130,12 @@ export class Follower {
       if (head.first > expected) throw this.#other(`has no envelopes ${expected} to ${head.first - 1}`)
       waiting.push(...rows().filter(({ seq }) => seq >= expected))
       expected = Math.max(expected, lastOf(head) + 1)
-      if (waiting.length >= atOnce) {
-        await take()
+      if (waiting.length >= maxRowsAtOnce) {
+        await append()
         this.#position = at
       }
     }
-    await take()
+    await append()
   }
 
   #assertOurs({ epoch }: BatchHead): void {

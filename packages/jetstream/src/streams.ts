@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
+import { LogError } from '@meup/gateway'
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
-import { LogError } from '../../log/error.js'
 import { apiCodeOf } from './connect.js'
 
 const shards = 8
 const secondNs = 1_000_000_000
 const [notFound, nameInUse] = [10059, 10058]
 
-/** Where a space is kept. Its names are stable: other gateways find it by them. */
+/** Stream and subjects of a space. The names are stable: other gateways find the space by them. */
 export interface Place {
   readonly stream: string
-  /** What is written. */
+  /** Batches of the log. */
   readonly subject: string
-  /** Where the server says at once what was written. */
+  /** Where the server republishes batches. */
   readonly live: string
-  /** What tells of pruning, and the parts of snapshots below it. */
+  /** Records of prunings. */
   readonly pruned: string
   readonly snapshots: string
 }
@@ -51,8 +51,8 @@ function wanted(stream: string, replicas: number): Wanted {
 }
 
 /**
- * Makes the stream where it is missing. Rejects with a `LogError` of code `server` where it is another than this gateway
- * would make: what is acknowledged would not be what is promised.
+ * Creates the stream if it is missing. Rejects with a `LogError` of code `server` if its configuration differs: it would not
+ * keep what is acknowledged.
  */
 export async function establishStream(
   manager: JetStreamManager,
@@ -80,7 +80,7 @@ export async function infoOf(manager: JetStreamManager, stream: string): Promise
   }
 }
 
-/** Neither may messages go by themselves, nor may it keep fewer copies than are asked for: throws as `establishStream` does. */
+/** No limit may remove messages, and there must be as many copies as configured. Throws like `establishStream`. */
 export function assertAsNeeded(found: StreamConfig, replicas: number): void {
   const config = wanted(found.name, replicas)
   const keys = [

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { jetstreamStore } from '@meup/gateway'
 import { describeEnvelopeLog } from '@meup/gateway/testing'
+import { jetstreamStore } from '@meup/jetstream'
 import { describe, test } from 'vitest'
 import { natsServer, startNats } from '../../../../test/support/nats.js'
 import { needing } from '../../../../test/verifies.js'
-import { restartable } from '../stores.js'
+import { restartable } from '../../../gateway/test/stores.js'
 
 const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
 

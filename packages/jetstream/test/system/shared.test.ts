@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { envelopeOf } from '@meup/gateway'
 import { expect, onTestFinished, test } from 'vitest'
-import { draft, drafts, openNats, withNats } from '../jetstream.js'
+import { draft, drafts, openNats, withNats } from '../nats.js'
 
 const everything = { limit: 10_000 }
 

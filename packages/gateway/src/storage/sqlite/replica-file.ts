@@ -1,0 +1,95 @@
+import type { Checkpoint, Row, Snapshot } from '../../ports/envelope-log.js'
+import type { Range, ReaderCalls, ReaderOptions } from './calls.js'
+import { Channel } from './channel.js'
+import { asLogError } from './failure.js'
+import { type Lookup, lookupIn } from './lookup.js'
+import { type Packed, packPage, unpackPage } from './pack.js'
+
+export interface ReplicaOptions {
+  readonly path: string
+}
+
+/** A space in the file. */
+export interface ReplicaSpace {
+  /** Its number in the file. */
+  readonly space: number
+  readonly epoch: string
+  readonly head: number
+  /** Hash of the row `head`; of an empty log, the hash that its first row links to. */
+  readonly hash: Uint8Array
+  readonly snapshot: Snapshot | undefined
+}
+
+/** Calls of the main thread to the one that writes. */
+export type ReplicaCalls = {
+  findSpace(name: string): ReplicaSpace | undefined
+  openSpace(name: string, epoch: string): ReplicaSpace
+  append(space: number, rows: Packed, snapshot?: Snapshot): void
+  prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
+  keep(space: number, checkpoint: Checkpoint): void
+  close(): void
+}
+
+/** Copies of logs that other servers keep, in one SQLite file. One thread writes and one reads. */
+export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'hasContext'> {
+  /** `undefined` = the file has nothing of this space. */
+  findSpace(name: string): Promise<ReplicaSpace | undefined>
+  /** Creates the space if it is missing. Rejects if the file cannot be written. */
+  openSpace(name: string, epoch: string): Promise<ReplicaSpace>
+  /** Checks the chain of the rows and stores them as they are. The snapshot replaces all rows before them. */
+  append(space: number, rows: readonly Row[], snapshot?: Snapshot): Promise<void>
+  /** Returns the hash of the row `through`. */
+  prune(space: number, through: number, snapshot: Uint8Array): Promise<Uint8Array>
+  keep(space: number, checkpoint: Checkpoint): Promise<void>
+  checkpoint(space: number): Promise<Checkpoint | 'damaged' | undefined>
+  read(range: Range): Promise<Row[]>
+  close(): Promise<void>
+}
+
+/** Creates the file if it is missing. Rejects with a `LogError` like `sqliteStore`. */
+export async function openReplicaFile(path: string): Promise<ReplicaFile> {
+  const options: ReplicaOptions & ReaderOptions = { path }
+  const writer = await Channel.open<ReplicaCalls>(new URL('./replica-worker.js', import.meta.url), options)
+  let lookup: Lookup | undefined
+  try {
+    lookup = lookupIn(path)
+    const readerScript = new URL('./reader-worker.js', import.meta.url)
+    return replicaFile(writer, await Channel.open<ReaderCalls>(readerScript, options), lookup)
+  } catch (error) {
+    lookup?.close()
+    await writer.close()
+    throw asLogError(error)
+  }
+}
+
+function replicaFile(
+  writer: Channel<ReplicaCalls>,
+  reader: Channel<ReaderCalls>,
+  lookup: Lookup,
+): ReplicaFile {
+  return {
+    find: lookup.find,
+    heading: lookup.heading,
+    hasContext: lookup.hasContext,
+    findSpace: (name) => writer.call('findSpace', [name]),
+    async openSpace(name, epoch) {
+      const opened = await writer.call('openSpace', [name, epoch])
+      lookup.refresh()
+      return opened
+    },
+    async append(space, rows, snapshot) {
+      const packed = packPage(rows)
+      await writer.call('append', [space, packed, snapshot], [packed.bytes.buffer])
+      lookup.refresh()
+    },
+    prune: (space, through, snapshot) => writer.call('prune', [space, through, snapshot]),
+    keep: (space, checkpoint) => writer.call('keep', [space, checkpoint]),
+    checkpoint: (space) => reader.call('checkpoint', [space]),
+    read: async (range) => unpackPage(await reader.call('read', [range])),
+    async close() {
+      await reader.close()
+      lookup.close()
+      await writer.close()
+    },
+  }
+}

@@ -1,0 +1,206 @@
+import type {
+  Checkpoint,
+  EnvelopeLog,
+  Heading,
+  Query,
+  ReplicaFile,
+  ReplicaSpace,
+  Row,
+  Snapshot,
+} from '@meup/gateway'
+import { contextRoot } from '@meup/protocol'
+
+/** This gateway's copy of a space's log. It can be deleted, and is made again from the stream. */
+export class Replica {
+  readonly epoch: string
+  readonly #file: ReplicaFile
+  readonly #name: string
+  readonly #space: number
+  readonly #writeBehind: WriteBehind
+  /** The last row that can be read, and its hash. */
+  #tip: { readonly seq: number; readonly hash: Uint8Array }
+  #snapshot: Snapshot | undefined
+
+  constructor(file: ReplicaFile, name: string, { space, epoch, head, hash, snapshot }: ReplicaSpace) {
+    this.epoch = epoch
+    this.#file = file
+    this.#name = name
+    this.#space = space
+    this.#tip = { seq: head, hash }
+    this.#snapshot = snapshot
+    this.#writeBehind = new WriteBehind((rows) => file.append(space, rows))
+  }
+
+  /** Called when the file could not be written: appends are refused until `recheck`. */
+  set onFailure(listener: () => void) {
+    this.#writeBehind.onFailure = listener
+  }
+
+  get head(): number {
+    return this.#tip.seq
+  }
+
+  get hash(): Uint8Array {
+    return this.#tip.hash
+  }
+
+  get snapshot(): Snapshot | undefined {
+    return this.#snapshot
+  }
+
+  get pruned(): number {
+    return this.#snapshot?.through ?? 0
+  }
+
+  /** Rejects if the file cannot be written. Otherwise the log ends where the file does. */
+  async recheck(): Promise<void> {
+    await this.#writeBehind.stored().catch(() => undefined) // The file is read below.
+    const { head, hash, snapshot } = await this.#file.openSpace(this.#name, this.epoch)
+    this.#tip = { seq: head, hash }
+    this.#snapshot = snapshot
+    this.#writeBehind.forget()
+  }
+
+  /** Appends rows that the stream has. They can be found at once, and are in the file a little later. */
+  async append(rows: readonly Row[], snapshot?: Snapshot): Promise<void> {
+    const last = rows.at(-1)
+    if (last === undefined) return
+    if (snapshot === undefined) await this.#writeBehind.add(rows)
+    else {
+      await this.#writeBehind.stored()
+      await this.#file.append(this.#space, rows, snapshot)
+      this.#snapshot = snapshot
+    }
+    this.#tip = { seq: last.seq, hash: last.hash }
+  }
+
+  async read(query: Query): Promise<Row[]> {
+    const { after = 0, before = Infinity, limit, maxBytes = Infinity, order = 'asc', filter = {} } = query
+    const ends = { after: Math.max(after, this.pruned), before: Math.min(before, this.head + 1) }
+    const range = { space: this.#space, ...ends, limit, maxBytes, order, filter }
+    await this.#writeBehind.stored()
+    return this.#file.read(range)
+  }
+
+  find(id: string): Row | undefined {
+    return this.#ifShown(this.#writeBehind.find(id) ?? this.#file.find(this.#space, id))
+  }
+
+  heading(id: string): Heading | undefined {
+    return this.#ifShown(this.#writeBehind.find(id) ?? this.#file.heading(this.#space, id))
+  }
+
+  hasContext(root: string): boolean {
+    return this.#writeBehind.hasContext(root) || this.#file.hasContext(this.#space, root)
+  }
+
+  async prune(through: number, bytes: Uint8Array): Promise<void> {
+    await this.#writeBehind.stored()
+    const hash = await this.#file.prune(this.#space, through, bytes)
+    this.#snapshot = { through, hash, bytes }
+  }
+
+  async keep(checkpoint: Checkpoint): Promise<void> {
+    await this.#writeBehind.stored()
+    await this.#file.keep(this.#space, checkpoint)
+  }
+
+  checkpoint(): ReturnType<EnvelopeLog['checkpoint']> {
+    return this.#file.checkpoint(this.#space)
+  }
+
+  async close(): Promise<void> {
+    await this.#writeBehind.stored().catch(() => undefined) // The stream has it.
+  }
+
+  #ifShown<Found extends Heading>(found: Found | undefined): Found | undefined {
+    return found && found.seq > this.pruned && found.seq <= this.head ? found : undefined
+  }
+}
+
+/** For so long rows are collected before they are stored, unless a reader waits for them. */
+const collectMs = 20
+/** Rows, and bytes of their bodies, that are collected at most. */
+const [maxRows, maxBytes] = [1000, 1024 * 1024]
+
+/**
+ * Rows that the stream has and the replica's file does not have yet: many are stored with one commit. They are read from the
+ * stream again after a crash. Readers of the file wait for `stored`.
+ */
+class WriteBehind {
+  readonly #store: (rows: readonly Row[]) => Promise<void>
+  readonly #byId = new Map<string, Row>()
+  #rows: Row[] = []
+  #bytes = 0
+  #timer: NodeJS.Timeout | undefined
+  /** Commits are carried out one after another; once one has failed, all later ones fail. */
+  #storing: Promise<void> = Promise.resolve()
+  #failure: { readonly reason: unknown } | undefined
+
+  constructor(store: (rows: readonly Row[]) => Promise<void>) {
+    this.#store = store
+  }
+
+  /** Called when rows could not be stored: `add` rejects until `forget`. */
+  onFailure: () => void = () => {}
+
+  /** Waits only if the file does not keep up. Rejects if earlier rows could not be stored. */
+  async add(rows: readonly Row[]): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.reason
+    for (const row of rows) {
+      this.#rows.push(row)
+      this.#byId.set(row.id, row)
+      this.#bytes += row.body.length
+    }
+    this.#timer ??= setTimeout(() => this.#begin(), collectMs)
+    if (this.#rows.length < maxRows && this.#bytes < maxBytes) return
+    const before = this.#storing
+    this.#begin()
+    await before
+  }
+
+  find(id: string): Row | undefined {
+    return this.#byId.get(id)
+  }
+
+  hasContext(root: string): boolean {
+    for (const { context } of this.#byId.values()) {
+      if (context !== undefined && contextRoot(context) === root) return true
+    }
+    return false
+  }
+
+  /** Resolves when the file has all rows added so far; rejects if it cannot be written. */
+  async stored(): Promise<void> {
+    if (this.#rows.length > 0) this.#begin()
+    await this.#storing
+  }
+
+  /** Drops rows that were not stored: they are read from the stream again. */
+  forget(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#rows = []
+    this.#bytes = 0
+    this.#byId.clear()
+    this.#storing = Promise.resolve()
+    this.#failure = undefined
+  }
+
+  #begin(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const rows = this.#rows
+    this.#rows = []
+    this.#bytes = 0
+    this.#storing = this.#storing.then(async () => {
+      await this.#store(rows)
+      for (const row of rows) if (this.#byId.get(row.id) === row) this.#byId.delete(row.id)
+    })
+    this.#storing.catch((reason: unknown) => {
+      if (this.#failure !== undefined) return
+      this.#failure = { reason }
+      this.onFailure()
+    })
+  }
+}
