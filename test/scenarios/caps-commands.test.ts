@@ -64,7 +64,7 @@ describe('caps', { timeout: 60_000 }, () => {
     expect(stdout.split('\n').map((line) => line.replace(/^20\S+Z {2}/, ''))).toEqual([
       expect.stringMatching(/^helper: capability\.grant denied: .* \(capability_violation\)$/),
       expect.stringMatching(/^ana granted helper reasoning\.\* — to think \(\S+\)$/),
-      'ana paused helper, guard for 90 s',
+      'ana paused helper, guard for 1 min 30 s',
       expect.stringMatching(/^helper: chat denied: .* \(participant_paused\)$/),
       'ana resumed helper, guard',
       'ana kicked guard — done',

@@ -39,7 +39,7 @@ test('up serves tools, send, call, watch and join work beside it, and SIGTERM en
 
   const watched = await meup(['watch', '--from', '1', '--no-follow'], { cwd })
   expect(watched.stdout).toContain('ana → files/read_text_file {"path":"note.txt"}  — to know')
-  expect(watched.stdout).toContain('files ← read_text_file: 19 characters')
+  expect(watched.stdout).toContain('files ← read_text_file: success (19 chars)')
   expect(await running.stop('SIGTERM')).toBe(0)
 })
 

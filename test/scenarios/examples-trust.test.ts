@@ -209,7 +209,7 @@ describe('a supervised agent', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.match(/^\d\. .*$/gm)).toEqual(titles)
     expect(stdout).toMatch(
-      /^ +clerk proposes files\/move_file .*march\.txt.* {2}— ana wants march\.txt archived \(\S+\)$/m,
+      /^ +clerk asks whether move_file of files may be called .*march\.txt.* {2}— ana wants march\.txt archived \(\S+\)$/m,
     )
     expect(stdout).toContain('april.txt stays in the inbox: rejected by ana: not-paid')
     expect(stdout).toMatch(/\nEvery step was as told\.\n$/)
@@ -258,7 +258,7 @@ describe('a supervised agent', () => {
     const archiving = ask('Archive march.txt, please')
     const { id: unpaid } = await archiving.proposal
     expect((await run('proposals', 'ls')).stdout).toMatch(
-      /clerk proposes .*move_file(.|\n)*ana wants march\.txt archived/,
+      /clerk asks whether move_file of (.|\n)*ana wants march\.txt archived/,
     )
     expect(await run('proposals', 'reject', unpaid, '--reason', 'not-paid')).toMatchObject({ code: 0 })
     expect(await archiving.answer).toBe('march.txt stays in the inbox: rejected by ana: not-paid.')

@@ -56,9 +56,9 @@ describe.each(ways)('a client: %s', (way) => {
     const { turn, reasoning, audit } = answer.structuredContent as Record<string, string>
     expect(textsOf(answer)).toEqual(['price: two coins', expect.stringContaining(`${reasoning} `)])
     expect(thoughts).toEqual([
-      [1, 'ben: Looking into the shop'],
-      [2, 'ben: The price decides'],
-      [3, 'ben: That settles it'],
+      [1, 'ben begins to think: Looking into the shop'],
+      [2, 'ben thinks: The price decides'],
+      [3, 'ben concludes: That settles it'],
     ])
     expect(reasoning).toBe(`meup://demo/reasoning/ben/${turn}`)
     const why = await client.read(`${reasoning}`)
@@ -195,7 +195,9 @@ describe.each(ways)('a client: %s', (way) => {
       const before = space.sold()
       const bought = await client.call('ask', { message: 'Buy a cake', to: ['ben'] })
       expect([textsOf(bought)[0], space.sold()]).toEqual(['buy: sold', before + 1])
-      expect(shown).toEqual([['ben proposes shop/buy {}\nWhy: to buy a cake', ['approve', 'reject']]])
+      expect(shown).toEqual([
+        ['ben asks whether buy of shop may be called\nWhy: to buy a cake', ['approve', 'reject']],
+      ])
       fillIn = ignore
       const another = client.call('ask', { message: 'Buy a pie', to: ['ben'] })
       const { id } = await proposed()

@@ -27,7 +27,7 @@ verifies(
     ana.type('sentence')
     ana.press('Enter')
     await ana.sees('ana: half a sentence')
-    const shown = ana.all().replace(/ · \d+ s · 2 tools/, '')
+    const shown = ana.all().replace(/ · [\d.]+ s · 2 tools/, '')
     expect(shown).toContain(`bot ┄ thinking
 bot  ○ Thinking...
 bot  ○ memory_search

@@ -126,7 +126,7 @@ function slowly(): string {
 describe('a replay that takes its time', () => {
   test('ends at once when it is interrupted', async () => {
     const { said, ended, process } = spawnMeup(['replay', 'slow'], temporaryFolder({ slow: slowly() }))
-    await vi.waitFor(() => expect(said.stderr).toContain('… 60 min later'), { timeout: 15_000 })
+    await vi.waitFor(() => expect(said.stderr).toContain('… 1 h later'), { timeout: 15_000 })
     process.kill('SIGINT')
     expect(await ended).toBe(130)
     expect(said.stdout).toMatch(/^bot ┄ no\. 0\n/)
@@ -140,8 +140,8 @@ describe('a replay that takes its time', () => {
       const ana = openPane(commandLine('replay slow'), { cwd, env: { NO_COLOR: '1' } })
       await ana.sees('bot  · no. 1')
       ana.press('C-t')
-      await ana.sees(/thinking hidden\n… 60 min later/)
-      await ana.sees(/60 min later\n… 60 min later/)
+      await ana.sees(/thinking hidden\n… 1 h later/)
+      await ana.sees(/1 h later\n… 1 h later/)
       ana.press('C-t')
       await ana.sees(/thinking visible\n… \d+ thoughts? from before:\nbot {2}· no\. /)
       ana.press('C-c')

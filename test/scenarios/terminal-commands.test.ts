@@ -154,7 +154,7 @@ test(
     await pane.sees('ana is here')
     const run = await seats.planner.reason()
     await run.call('files/list', {}, { why: 'to see' })
-    await pane.sees(/files {2}← list: 18 characters/)
+    await pane.sees(/files {2}← list: success \(18 chars\)/)
     expect(pane.all()).not.toContain('│ second')
     pane.press('C-o')
     await pane.sees(/tool output in full\nplanner {4}│ first\nplanner {4}│ second\nplanner {4}│ third/)

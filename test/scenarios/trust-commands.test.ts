@@ -41,7 +41,7 @@ describe('proposals', { timeout: 60_000 }, () => {
     const listed = await space.run('proposals', 'ls')
     expect(listed.stdout).toMatch(
       new RegExp(
-        `^${id}  helper proposes shop/buy {"what":"milk"}\n  we are out of it · open, expires in 10 min\n$`,
+        `^${id}  helper asks whether buy of shop may be called with {"what":"milk"}\n  we are out of it · open, expires in (10 min|9 min \\d+ s)\n$`,
       ),
     )
     expect(await space.run('proposals', 'approve', id)).toEqual({ code: 0, stdout: 'one milk\n', stderr: '' })

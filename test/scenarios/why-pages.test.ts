@@ -46,7 +46,7 @@ test(
     ana.press('Enter')
     await ana.sees('→ success')
     const [live] = snippetsOf('docs/observing.md').filter(({ language }) => language === 'text')
-    expect(ana.all().replace(/\d+ s · 1 tool/, '2 s · 1 tool')).toContain(live?.text)
+    expect(ana.all().replace(/[\d.]+ s · 1 tool/, '2 s · 1 tool')).toContain(live?.text)
 
     for (const page of ['docs/observing.md', 'docs/audit.md']) {
       const shown = terminal(page)

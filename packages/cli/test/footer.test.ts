@@ -43,7 +43,7 @@ describe('the footer', () => {
       `── ana in demo ${'─'.repeat(45)}`,
       '◐ planner 8 s · the tests decide',
       '◐ coder 8 s · 2 runs',
-      '⚒ planner search 61 s ■■■□□□□□□□ 30 % · a',
+      '⚒ planner search 1 min 1 s ■■■□□□□□□□ 30 % · a',
       '⚒ planner read 0 s 12',
       '⚠ 1 pending',
       '> half a line',

@@ -72,12 +72,12 @@ test('of what no answer will explain, everything is told at once', () => {
     'bot ┄ Looking',
     '  ○ Thinking...',
     '  bot → tools/read {"a":1}  — to know',
-    'tools ← read: 4 characters',
+    'tools ← read: success (4 chars)',
   ])
   const alone = [call('two', 'read'), result('two', 'four')]
   expect(alone.flatMap((each) => live.lines(each))).toEqual([
     'bot → tools/read {"a":1}  — to know',
-    'tools ← read: 4 characters',
+    'tools ← read: success (4 chars)',
   ])
 })
 

@@ -51,7 +51,9 @@ test('a proposal is two lines, whatever is in it', () => {
     proposed({ payload: { params }, rationale: 'why\n  not?' }),
     now,
   )
-  expect(first).toMatch(/^p {2}ben proposes files\/read file \{"path":"\S+… \(cut; `meup open` shows all\)$/)
+  expect(first).toMatch(
+    /^p {2}ben asks whether read file of files may be called with \{"path":"\S+… \(cut; `meup open` shows all\)$/,
+  )
   expect(first).not.toMatch(/\p{Cc}/u)
   expect(first.slice(first.indexOf('{'), first.indexOf(' (cut'))).toHaveLength(200)
   expect([second, rest]).toEqual(['  why not? · open', []])
@@ -74,7 +76,7 @@ test('of another method the method is told, and of one for everyone no target', 
     proposed({ to: undefined, payload: { method: 'tools/list', params: {} } }),
     now,
   )
-  expect(line).toBe('p  ben proposes tools/list {}')
+  expect(line).toBe('p  ben asks whether tools/list may be called')
 })
 
 test.for<[ProposalView, string, boolean]>([

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { formatDuration } from '../src/config/notation.js'
 import { findByPrefix, parseExpiry, parsePastTime, parseTimeSpan } from '../src/lib/options.js'
 
 const now = Date.parse('2026-01-02T03:04:05Z')
@@ -45,18 +44,6 @@ test('the past is told by time, or by how long ago', () => {
   expect(parsePastTime('2026-01-02T03:04:05.500Z', '--since', now)).toBe(now + 500)
   expect(() => parsePastTime('1y', '--since', now)).toThrow('--since takes how long')
   expect(() => parsePastTime('yesterday', '--since', now)).toThrow('--since takes a time')
-})
-
-test.for([
-  [1, '1 s'],
-  [120_000, '120 s'],
-  [120_001, '3 min'],
-  [7_200_000, '120 min'],
-  [7_200_001, '3 h'],
-  [172_800_000, '48 h'],
-  [172_800_001, '3 d'],
-] as const)('%d ms are told as %s', ([ms, text]) => {
-  expect(formatDuration(ms)).toBe(text)
 })
 
 describe('what begins so', () => {

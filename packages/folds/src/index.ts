@@ -6,6 +6,7 @@ export {
   createContextFold,
 } from './contexts/context-fold.js'
 export * from './contexts/context-view.js'
+export * from './describe.js'
 export * from './duration.js'
 export type { Fold } from './fold.js'
 export * from './grants.js'
@@ -23,7 +24,7 @@ export { getOutcome, type Result, type ResultSize, readResult } from './mcp/resu
 export * from './payload-text.js'
 export * from './presence.js'
 export * from './redact.js'
-export { attemptText, cancelledText, outcomeText, type ShownDecision } from './render/outcome.js'
+export { cancelledText, outcomeText, type ShownDecision } from './render/outcome.js'
 export * from './render/reasoning.js'
 export * from './render/status.js'
 export * from './render/turn-markdown.js'

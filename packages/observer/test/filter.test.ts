@@ -26,7 +26,7 @@ describe('a filter', () => {
   test('shows one participant alone, and what waits for a decision in any case', () => {
     const { model } = space()
     expect(shown(model, { from: ['eve'] })).toEqual([
-      'event eve joined',
+      'event eve is here',
       'bot thinks [all] Looking',
       '    thought an aside',
       '  release open',
@@ -42,7 +42,7 @@ describe('a filter', () => {
       '  release open',
     ])
     expect(shown(model, { sorts: ['tools', 'events'] })).toEqual([
-      'event eve joined',
+      'event eve is here',
       'bot thinks [all] Looking',
       '  lint success',
       '  release open',

@@ -179,7 +179,7 @@ describe('what is live', () => {
     expect(model.live.rate(2000)).toBeCloseTo(6 / 5)
     expect(model.live.rate(9000)).toBe(0)
     expect(model.live.drainAnnouncements()).toBe(
-      'bot began to think. bot concluded: It is ready.. ana says: message 1. and 2 more',
+      'bot begins to think: Looking. bot concludes: It is ready.. ana says: message 1. and 2 more',
     )
     expect(model.live.drainAnnouncements()).toBe('')
   })

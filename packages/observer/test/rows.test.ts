@@ -130,7 +130,7 @@ describe('a run', () => {
       '  lint error',
       '  release open',
       '  problem that went wrong',
-      'problem denied bot: no (forbidden × 2)',
+      'problem bot: denied: no (forbidden) ×2',
     ])
   })
 
@@ -231,7 +231,7 @@ describe('what is thought by others', () => {
     expect([own, other, stop]).toMatchObject([
       { isByAnother: false },
       { isByAnother: true, text: 'mind the tests' },
-      { isByAnother: true, text: 'asked to stop: lunch' },
+      { isByAnother: true, text: 'asks bot to stop: lunch' },
     ])
   })
 
@@ -296,9 +296,9 @@ describe('outside of runs', () => {
     script.chat('ana', 'Where is it?')
     script.presence('join', 'bot')
     expect(gists(script.read())).toEqual([
-      'event ana, bot joined · bot left',
+      'event ana, bot are here · bot left',
       'ana: Where is it?',
-      'event bot joined',
+      'event bot is here',
     ])
   })
 
@@ -326,7 +326,7 @@ describe('outside of runs', () => {
     script.say({ from: 'ana', to: ['bot'], kind: 'participant.pause', payload: {} })
     script.say({ from: 'bot', kind: 'weather.report', payload: { sky: 'blue' } })
     expect(gists(script.read())).toEqual([
-      'event gave bot chat, { "kind": "mcp.request", "to": "x" }: it asked',
+      'event granted bot chat {"kind":"mcp.request","to":"x"} — it asked',
       'event paused bot',
       'event weather.report: sky: blue',
     ])

@@ -1,6 +1,5 @@
 import {
   countText,
-  durationText,
   hashToBucket,
   indentJson,
   namesHost,
@@ -10,15 +9,6 @@ import {
 } from '@meup/observer/model'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-
-test.each([
-  [-5, '0.0 s'],
-  [440, '0.4 s'],
-  [8400, '8 s'],
-  [59_600, '1 min'],
-  [200_000, '3 min 20 s'],
-  [7_500_000, '2 h 5 min'],
-])('%i ms are %s', (milliseconds, text) => expect(durationText(milliseconds)).toBe(text))
 
 test.each([
   [812, '812 B'],

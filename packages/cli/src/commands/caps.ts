@@ -1,5 +1,6 @@
 import {
   brief,
+  formatCapabilities,
   type GrantedCapabilities,
   GrantLog,
   getGrantedCapabilities,
@@ -8,7 +9,7 @@ import {
 } from '@meup/folds'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
-import { findCapabilityWarnings, formatCapabilities, parseCapabilities } from '../lib/capabilities.js'
+import { findCapabilityWarnings, parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient, withConnection, withSpace } from '../lib/connection.js'
 import { findByPrefix, omitUndefined, parseCount, parseExpiry, parsePastTime } from '../lib/options.js'
 import { print, printJson, printNotice, table } from '../lib/output.js'

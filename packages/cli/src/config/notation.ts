@@ -35,11 +35,3 @@ export function parseDuration(text: string): number {
   if (Number.isNaN(ms)) throw new RangeError(`${text} is not a duration, such as 500ms, 60s, 5m, 2h or 7d`)
   return ms
 }
-
-/** `90 s`, `10 min`, `36 h` or `3 d`, rounded up. */
-export function formatDuration(ms: number): string {
-  if (ms <= 120_000) return `${Math.ceil(ms / 1000)} s`
-  if (ms <= 7_200_000) return `${Math.ceil(ms / 60_000)} min`
-  if (ms <= 172_800_000) return `${Math.ceil(ms / 3_600_000)} h`
-  return `${Math.ceil(ms / 86_400_000)} d`
-}

@@ -1,6 +1,13 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
-import { brief, createProposalFold, type ProposalView, reasonText } from '@meup/folds'
+import {
+  brief,
+  createProposalFold,
+  describeProposal,
+  type ProposalView,
+  reasonText,
+  sentence,
+} from '@meup/folds'
 import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 import { type ConnectionFlags, enterSpace } from '../lib/connection.js'
 import { findByPrefix } from '../lib/options.js'
@@ -73,7 +80,7 @@ export class PendingProposals {
     const open = this.list(now)
     if (open.length === 0) return ['no proposal waits for a decision']
     return open.flatMap((each) => [
-      `⚠ ${each.source.from} proposes ${formatTarget(each)}`,
+      `⚠ ${sentence(describeProposal(each, '{}'))}`,
       `    ${formatArguments(each.parameters, maxArgumentChars)}`,
       `    why: ${brief(reasonText(each.rationale), maxArgumentChars)}`,
       `    takes: mcp.request to ${each.source.to?.join(', ') ?? 'everyone'}, ${brief(each.tool, 128)} · ${formatOutcome(each, now)}`,

@@ -1,13 +1,10 @@
-import { onOneLine } from '@meup/folds'
+import { formatCapability, onOneLine } from '@meup/folds'
 import type { Capability, PayloadPattern } from '@meup/protocol'
 import { parseObject } from './options.js'
 
 /** Capabilities of a command line: each a kind, or JSON. Whether they make sense the gateway says. */
 export const parseCapabilities = (words: readonly string[]): Capability[] =>
   words.map((word) => (word.startsWith('{') ? (parseObject(word, 'a capability') as Capability) : word))
-
-export const formatCapabilities = (capabilities: readonly Capability[]): string =>
-  onOneLine(capabilities.map(formatCapability).join(' ')) || 'nothing'
 
 /** Arguments that tools run as a command of a shell. */
 const commandArguments = ['command', 'cmd', 'script']
@@ -42,7 +39,3 @@ const getField = (pattern: PayloadPattern | undefined, name: string): PayloadPat
 /** Exclusions and regular expressions are none. */
 const isGlob = (pattern: string): boolean =>
   !/^(?:!|re:|\/\^)|^\/.*\$\/$/s.test(pattern) && /(?<!\\)(?:\\\\)*[*?]/.test(pattern)
-
-/** A kind, or JSON. */
-export const formatCapability = (capability: Capability): string =>
-  typeof capability === 'string' ? capability : JSON.stringify(capability)

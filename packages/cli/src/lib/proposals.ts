@@ -1,7 +1,15 @@
 import type { HttpClient } from '@meup/agent-sdk/http'
-import { brief, createProposalFold, type ProposalView, printableJson, reasonText } from '@meup/folds'
+import {
+  brief,
+  createProposalFold,
+  describeProposal,
+  formatDuration,
+  type ProposalView,
+  printableJson,
+  reasonText,
+  sentence,
+} from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
-import { formatDuration } from '../config/notation.js'
 import { findByPrefix } from './options.js'
 
 /** Kinds that open and settle proposals. */
@@ -51,9 +59,9 @@ const maxTextChars = 200
 
 /** Formats a proposal: what is asked for, then the rationale and the state. */
 export function formatProposal(proposal: ProposalView, now: number): string[] {
-  const { id, source, parameters, rationale } = proposal
+  const { id, parameters, rationale } = proposal
   return [
-    `${id}  ${source.from} proposes ${formatTarget(proposal)} ${formatArguments(parameters, maxTextChars)}`,
+    `${id}  ${sentence(describeProposal(proposal, formatArguments(parameters, maxTextChars)))}`,
     `  ${brief(reasonText(rationale), maxTextChars)} · ${formatOutcome(proposal, now)}`,
   ]
 }

@@ -4,8 +4,8 @@ import {
   type ContextFold,
   cut,
   defaultGuard,
+  formatDuration,
   isNotification,
-  onOneLine,
   printable,
   readResult,
   type Style,
@@ -16,11 +16,9 @@ import {
   contextParent,
   correlations,
   type EnvelopeOf,
-  GATEWAY,
   Kind,
   namespaceOf,
 } from '@meup/protocol'
-import { formatDuration } from '../config/notation.js'
 import { Conversation, type LineRenderer } from './conversation.js'
 import { measureWidth, truncate, wrapLine } from './width.js'
 
@@ -69,7 +67,7 @@ export class AgentLines implements LineRenderer {
     if (!spoken.has(namespaceOf(kind))) {
       return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
     }
-    const [first = '', ...rest] = this.#askedToStop(envelope) ?? lines
+    const [first = '', ...rest] = lines
     const said = first.trimStart()
     const caller = this.#callerOf(envelope)
     const output = kind === Kind.mcpResponse ? this.#output(envelope, caller?.agent ?? from) : []
@@ -165,17 +163,6 @@ export class AgentLines implements LineRenderer {
       names.unshift(brief(title || (at.split('/').at(-1) ?? ''), 20))
     }
     return `… › ${names.join(' › ')} `
-  }
-
-  /** A cancellation by another participant is a request and closes nothing [MEUP-2.4]. */
-  #askedToStop(envelope: AnyEnvelope): string[] | undefined {
-    const { from, context = '' } = envelope
-    if (envelope.kind !== Kind.reasoningCancel || from === GATEWAY) return undefined
-    const owner = this.#options.contexts().get(context)?.owner ?? from
-    const { reason } = envelope.payload
-    return owner === from
-      ? undefined
-      : [`${from} asks ${owner} to stop${reason ? `: ${onOneLine(reason)}` : ''}`]
   }
 
   /** How long a run took, and how many tools. */

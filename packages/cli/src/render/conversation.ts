@@ -1,39 +1,28 @@
 import {
-  attemptText,
   Bounded,
   brief,
   createContextFold,
   createStatusLines,
+  Describer,
+  type Description,
   defaultGuard,
-  guarded,
+  describe,
+  getWhy,
+  isNotification,
   onOneLine,
-  payloadText,
   printable,
-  readResult,
-  reasonText,
-  redact,
   type Style,
-  shownToolName,
-  thoughtText,
+  sentence,
+  type Tone,
   withThoughtName,
 } from '@meup/folds'
-import {
-  type AnyEnvelope,
-  contextDepth,
-  contextRoot,
-  correlations,
-  type DecisionPayload,
-  isThought,
-  Kind,
-  namespaceOf,
-  reservedNamespaces,
-} from '@meup/protocol'
-import { formatDuration } from '../config/notation.js'
-import { formatCapabilities } from '../lib/capabilities.js'
+import { type AnyEnvelope, contextDepth, contextRoot, Kind } from '@meup/protocol'
 import { print, printJson } from '../lib/output.js'
 
-/** Calls whose responses may still come, and runs that answer somebody. */
+/** Runs that answer somebody. */
 const maxOpen = 1000
+/** Limit of arguments, a result or a rationale on a line. */
+const maxArgumentsChars = 120
 
 /** Prefixes continuation lines, so that none can be mistaken for a message of somebody else. */
 const continuation = '│ '
@@ -50,8 +39,8 @@ export interface LineRenderer {
  * they were called with, and why, follows the answer.
  */
 export class Conversation implements LineRenderer {
-  readonly #tools = new Bounded<string>(maxOpen)
   readonly #contexts = createContextFold()
+  readonly #describer = new Describer(defaultGuard, (context) => this.#contexts.get(context)?.owner)
   readonly #answeringRuns = new Bounded<true>(maxOpen)
   readonly #status: ((envelope: AnyEnvelope) => string[]) | undefined
 
@@ -74,155 +63,90 @@ export class Conversation implements LineRenderer {
   }
 
   #said(envelope: AnyEnvelope): string[] {
-    const said = this.#text(envelope)
+    const isShown = !isBackground(envelope)
+    const said = isShown ? styleLine(envelope, this.#describer.describe({ ...envelope })) : ''
     const { isLate } = this.#contexts.apply(envelope)
-    if (said === undefined) return []
+    if (said === '') return []
     const text = isLate ? `${said} (late)` : said
     const indent = '  '.repeat(envelope.context === undefined ? 0 : contextDepth(envelope.context))
     const [first = '', ...rest] = printable(text).split('\n')
     return [`${indent}${first}`, ...rest.map((line) => `${indent}${continuation}${line}`)]
   }
+}
 
-  #text(envelope: AnyEnvelope): string | undefined {
-    const { from } = envelope
-    switch (envelope.kind) {
-      case Kind.chat:
-        return `${from}: ${payloadText({ ...envelope.payload })}`
-      case Kind.chatCancel:
-        return `${from} takes a message back${because(envelope.payload.reason)}`
-      case Kind.reasoningStart:
-        return `${from} ┄ ${payloadText({ ...envelope.payload }) || 'thinking'}`
-      case Kind.reasoningConclusion:
-        return `${from} ∎ ${payloadText({ ...envelope.payload }) || 'done'}`
-      case Kind.reasoningCancel:
-        return `${from} ✗ cancelled${because(envelope.payload.reason)}`
-      case Kind.mcpRequest:
-        if (envelope.payload.method.startsWith('notifications/')) return undefined
-        return `${from} → ${this.#call(envelope, envelope.payload)}`
-      case Kind.mcpProposal:
-        // The id at the end is what decides on it: `meup proposals approve <id>`.
-        return `${from} proposes ${this.#call(envelope, envelope.payload)} (${envelope.id})`
-      case Kind.mcpReject:
-      case Kind.mcpWithdraw: {
-        const { reason, message } = envelope.payload
-        const verb = envelope.kind === Kind.mcpReject ? 'rejects' : 'withdraws'
-        return `${from} ✗ ${verb} ${this.#toolOf(envelope)}${safe(message ?? reason)}`
-      }
-      case Kind.mcpResponse:
-        return `${from} ← ${this.#toolOf(envelope)}${outcomeOf(envelope.payload)}`
-      case Kind.systemPresence:
-        return `· ${envelope.payload.participant.id} ${presence[envelope.payload.event]}`
-      case Kind.systemError:
-        return `✗ ${envelope.payload.message} (${envelope.payload.code})`
-    }
-    const deed = describeTrustEvent(envelope)
-    if (deed !== undefined) return `· ${deed}`
-    const { kind, payload } = envelope as AnyEnvelope
-    if (isThought(kind)) return thoughtLine(from, kind, { ...payload })
-    if (reservedNamespaces.has(namespaceOf(kind))) return undefined
-    const text = payloadText({ ...payload }, defaultGuard)
-    return `${from} sends ${kind}${text && `: ${text}`}`
-  }
+const background: ReadonlySet<string> = new Set([
+  Kind.chatAcknowledge,
+  Kind.observeSubscribe,
+  Kind.observeVisibility,
+  Kind.participantStatus,
+  Kind.participantRequestStatus,
+  Kind.spaceInviteAck,
+  Kind.systemWelcome,
+  Kind.systemSpace,
+])
 
-  /** What is called, with which arguments, and why. */
-  #call({ id, to, rationale }: AnyEnvelope, payload: Call): string {
-    return `${this.#named(id, to, payload)} ${callArguments(payload)}${formatRationale(payload, rationale)}`
-  }
+/** Whether an envelope is left out of a conversation: receipts, measurements, progress, and what views note otherwise. */
+export const isBackground = ({ kind, payload }: AnyEnvelope): boolean =>
+  background.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
 
-  /** `participant/tool`, remembered for its response. */
-  #named(id: string, to: readonly string[] | undefined, { method, params }: Call): string {
-    const tool = shownToolName({ method, ...(params && { params }) })
-    const name = [to?.join(','), tool].filter(Boolean).join('/')
-    this.#tools.set(id, name)
-    return name
-  }
+const signs: Partial<Record<Tone, string>> = {
+  start: '┄',
+  end: '∎',
+  stop: '✗',
+  thought: '·',
+  plan: '·',
+  error: '·',
+  call: '→',
+  result: '←',
+  refusal: '✗',
+}
 
-  #toolOf(envelope: AnyEnvelope): string {
-    const tool = correlations(envelope)
-      .map((id) => this.#tools.get(id))
-      .find((name) => name !== undefined)
-    return tool === undefined ? '' : `${tool.slice(tool.indexOf('/') + 1)}: `
+/** Kinds whose id decides on them or takes them back: `meup proposals approve <id>`, `meup caps revoke <id>`. */
+const named: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.capabilityGrant, Kind.spaceInvite])
+
+/** A description as a terminal shows it: signs stand for common verbs. `''` = a thought without a text. */
+function styleLine(envelope: AnyEnvelope, description: Description): string {
+  const { actor, object, tone } = description
+  const why = getWhy({ ...envelope })
+  const reason = why === '' ? '' : `  — ${brief(why, maxArgumentsChars)}`
+  const isMcp = tone === 'call' || tone === 'result' || tone === 'proposal'
+  const detail = isMcp ? brief(description.detail, maxArgumentsChars) : description.detail
+  const head = `${actor} ${signs[tone]}`
+  switch (tone) {
+    case 'message':
+      return `${actor}: ${detail}`
+    case 'start':
+      return `${head} ${detail || 'thinking'}`
+    case 'end':
+      return `${head} ${detail || 'done'}`
+    case 'thought':
+    case 'plan':
+    case 'error':
+      return detail === '' ? '' : `${head} ${withThoughtName(envelope.kind, detail)}`
+    case 'call':
+      return `${head} ${[envelope.to?.join(','), object].filter(Boolean).join('/')} ${detail}${reason}`
+    case 'result':
+      return `${head} ${object}: ${detail}`
+    case 'stop':
+    case 'refusal':
+      return sentence({ ...description, actor: head })
+    case 'event':
+    case 'problem':
+      return `· ${formatEvent(envelope, description)}`
+    case 'proposal':
+      return `${sentence({ ...description, detail })}${reason}${formatId(envelope)}`
+    case 'other':
+      return sentence(description)
   }
 }
 
-interface Call {
-  readonly method: string
-  readonly params?: Record<string, unknown>
-}
-
-const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
-
-const because = (reason: string | undefined): string => (reason ? `: ${reason}` : '')
-const formatRationale = (payload: Call, rationale: string | undefined): string =>
-  rationale || payload.method === 'tools/call' ? `  — ${brief(reasonText(rationale || null), 120)}` : ''
-
-function thoughtLine(from: string, kind: string, payload: Readonly<Record<string, unknown>>) {
-  const text = thoughtText(payload)
-  return text === '' ? undefined : `${from} · ${withThoughtName(kind, text)}`
-}
-
-/** Redacts secrets: the gateway delivers tool calls and results unchanged [MEUP-6.9]. */
-const safe = (text: string): string => guarded(text, defaultGuard)
-
-const callArguments = ({ params }: Call): string =>
-  brief(JSON.stringify(redact(params?.arguments ?? {}, defaultGuard).value), 120)
-
-function outcomeOf(payload: Record<string, unknown>): string {
-  const { outcome, text, size } = readResult(payload, defaultGuard)
-  if (outcome === 'error') return `error: ${brief(text, 120)}`
-  if (size === null) return 'done'
-  return `${size.count.toLocaleString('en')} ${size.unit === 'chars' ? 'characters' : size.unit}`
-}
+const formatId = ({ kind, id }: AnyEnvelope): string => (named.has(kind) ? ` (${id})` : '')
+const formatEvent = (envelope: AnyEnvelope, description: Description): string =>
+  `${onOneLine(sentence(description))}${formatId(envelope)}`
 
 /** Something that was decided about a participant, on one line. */
 export const formatTrustEvent = (envelope: AnyEnvelope): string =>
-  `${envelope.ts}  ${onOneLine(describeTrustEvent(envelope) ?? `${envelope.from} ${envelope.kind}`)}`
-
-/** Describes a decision about a participant. `undefined` for other kinds. */
-function describeTrustEvent(envelope: AnyEnvelope): string | undefined {
-  const { from, to = [] } = envelope
-  switch (envelope.kind) {
-    case Kind.systemDecision:
-      return `${to.join(', ')}: ${decisionText(envelope.payload)}`
-    case Kind.capabilityGrant: {
-      const { recipient, capabilities, expiresAt, reason } = envelope.payload
-      return `${from} granted ${recipient} ${formatCapabilities(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
-    }
-    case Kind.capabilityRevoke: {
-      const { recipient, grantId, capabilities = [], reason } = envelope.payload
-      return `${from} revoked ${grantId ?? formatCapabilities(capabilities)} of ${recipient}${formatReason(reason)}`
-    }
-    case Kind.capabilityGrantAck:
-      return `${from} ${envelope.payload.status} ${[envelope.correlationId ?? []].flat().join(', ')}`
-    case Kind.spaceInvite: {
-      const { participantId, capabilities, expiresAt, reason } = envelope.payload
-      return `${from} invited ${participantId} with ${formatCapabilities(capabilities)}${formatUntil(expiresAt)}${formatReason(reason)} (${envelope.id})`
-    }
-    case Kind.spaceKick: {
-      const { participantId, reason, untilTs } = envelope.payload
-      return `${from} kicked ${participantId}${formatUntil(untilTs)}${formatReason(reason)}`
-    }
-    case Kind.participantPause: {
-      const { reason, timeoutSeconds } = envelope.payload
-      const span = timeoutSeconds === undefined ? '' : ` for ${formatDuration(timeoutSeconds * 1000)}`
-      return `${from} paused ${to.join(', ')}${span}${formatReason(reason)}`
-    }
-    case Kind.participantResume:
-      return `${from} resumed ${to.join(', ')}${formatReason(envelope.payload.reason)}`
-  }
-  return undefined
-}
-
-function decisionText(payload: DecisionPayload): string {
-  const { decision, message, reasonCode, attemptedKind, attemptedTool, count } = payload
-  const attempt = attemptText(payload)
-  const what = [attemptedKind, attemptedTool, decision === 'review' ? 'passed for review' : decision]
-  const times = count > 1 ? ` ×${count}` : ''
-  return `${what.filter(Boolean).join(' ')}: ${brief(message, 300)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
-}
-
-const formatUntil = (time: string | undefined): string => (time === undefined ? '' : ` until ${time}`)
-const formatReason = (reason: string | undefined): string => (reason ? ` — ${brief(reason, 200)}` : '')
+  `${envelope.ts}  ${formatEvent(envelope, describe({ ...envelope }, defaultGuard))}`
 
 /** Prints envelopes: NDJSON, or lines for people. */
 export function createPrinter(json: boolean | undefined): (envelope: AnyEnvelope) => void {

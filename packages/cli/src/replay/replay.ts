@@ -1,6 +1,6 @@
+import { formatDuration } from '@meup/folds'
 import { type Clock, type ImportedRow, importLog, systemClock } from '@meup/gateway'
 import { type AnyEnvelope, Kind, READ_TARGETED, SpaceName } from '@meup/protocol'
-import { formatDuration } from '../config/notation.js'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { exitCodes, UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'

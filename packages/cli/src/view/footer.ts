@@ -1,4 +1,4 @@
-import { formatDuration } from '../config/notation.js'
+import { formatDuration } from '@meup/folds'
 import { measureWidth, truncate, truncateStart } from '../render/width.js'
 import type { RunningTool, Thinker } from './activity.js'
 import { toOneRow } from './keyboard.js'

@@ -10,6 +10,7 @@ import {
 import { Bounded } from '../bounded.js'
 import { isInside } from '../contexts/context-view.js'
 import { Deadlines } from '../deadlines.js'
+import { describe, sentence } from '../describe.js'
 import {
   findCancelledCall,
   getParameters,
@@ -115,7 +116,7 @@ export class Narrator {
         return [`${from} ${this.#verbOf(envelope)}: ${saidIn(payload)}`]
       case Kind.chatCancel:
         if (this.#agent !== undefined) this.#cancelOpen(payload.reason)
-        return [`${from} takes a message back${because(payload.reason)}`]
+        break
       case Kind.reasoningStart:
         this.#owners.set(openedContext(envelope), from)
         return [`${from} begins${aside(envelope)}`]
@@ -139,8 +140,8 @@ export class Narrator {
         return [this.#decision(envelope)]
     }
     if (isThought(kind)) return this.#thought(envelope)
-    const text = payloadText(payload, this.#guard) || this.#clean(detailsText(payload))
-    return [`${from} sends ${kind}${text === '' ? '' : `: ${quoted(text)}`}`]
+    const { detail, ...said } = describe(envelope, this.#guard)
+    return [sentence({ ...said, detail: quoted(detail) })]
   }
 
   #verbOf({ from, context }: Envelope): string {
@@ -238,9 +239,7 @@ export class Narrator {
   #response({ from, payload }: Envelope, about: string): string {
     const { outcome, text, size } = readResult(payload, this.#guard)
     const call = this.#settle(about)
-    const [said, length] = isBlank(text)
-      ? [outcomeText({ outcome, size, ...unnamed }), '']
-      : shortResult(text)
+    const [said, length] = isBlank(text) ? [outcomeText({ outcome, size }), ''] : shortResult(text)
     const isAnswer = from === this.#agent && call?.from !== undefined && call.from !== from
     const who = isAnswer ? `${from} answers ` : ''
     const label = phaseLabels[outcome === 'error' ? 'error' : 'execute']
@@ -316,8 +315,6 @@ export class Narrator {
     return typeof text === 'string' ? onOneLine(guarded(text, this.#guard)) : ''
   }
 }
-
-const unnamed = { tool_name: '', rationale: '', parameters: {}, parallel_group: null }
 
 const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => ` (${name}: ${onOneLine(id)})`
 

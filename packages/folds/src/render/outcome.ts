@@ -16,7 +16,11 @@ export const cancelledText = (reason: string): string =>
   isBlank(reason) ? 'cancelled' : `cancelled: ${onOneLine(reason)}`
 
 /** `success (142 chars)`, `3 items`, `error`, `rejected`, `cancelled: too slow`; `pending` as long as there is none. */
-export function outcomeText({ outcome, size, cancelled }: ShownDecision): string {
+export function outcomeText({
+  outcome,
+  size,
+  cancelled,
+}: Pick<ShownDecision, 'outcome' | 'size' | 'cancelled'>): string {
   if (cancelled !== undefined) return cancelledText(cancelled)
   if (outcome !== 'success' || size === undefined || size === null) return outcome ?? 'pending'
   const { count, unit } = size

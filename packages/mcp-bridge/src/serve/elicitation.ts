@@ -1,4 +1,4 @@
-import { inlineJson, onOneLine, type ProposalView, reasonText } from '@meup/folds'
+import { describeProposal, inlineJson, onOneLine, type ProposalView, reasonText, sentence } from '@meup/folds'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
@@ -21,12 +21,11 @@ export const defaultReason = 'disagree'
 
 /** The form for deciding a proposal. */
 export function createForm(proposal: ProposalView, mayReject: boolean): ElicitRequestFormParams {
-  const { source, tool, parameters, rationale } = proposal
-  const target = [...(source.to === undefined ? [] : [source.to.join(', ')]), onOneLine(tool)].join('/')
+  const { parameters, rationale } = proposal
   return {
     mode: 'form',
     message: [
-      `${source.from} proposes ${target} ${onOneLine(inlineJson(parameters, maxParameterChars))}`,
+      sentence(describeProposal(proposal, onOneLine(inlineJson(parameters, maxParameterChars)))),
       `Why: ${onOneLine(reasonText(rationale))}`,
     ].join('\n'),
     requestedSchema: {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, SpaceClient } from '@meup/agent-sdk'
-import { Bounded, onOneLine, payloadText } from '@meup/folds'
+import { Bounded, brief, defaultGuard, describe, onOneLine, sentence } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, correlations, Kind, namespaceOf } from '@meup/protocol'
 
 export interface TimedAnswer extends Answer {
@@ -100,14 +100,15 @@ class QuestionObserver {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    const { id, ts, kind, from, context, payload } = envelope
+    const { id, ts, kind, context } = envelope
     const isAbout = correlations(envelope).includes(this.#question)
     if (kind === Kind.chat && isAbout) this.#answers.set(id, ts)
     if (namespaceOf(kind) !== namespaceOf(Kind.reasoningStart)) return
     const run = contextRoot(context ?? id)
     if (kind === Kind.reasoningStart && isAbout) this.#runs.add(run)
-    const text = onOneLine(payloadText(payload as Record<string, unknown>)).slice(0, maxThoughtChars)
-    if (text !== '' && this.#runs.has(run)) this.#think(`${from}: ${text}`)
+    const thought = describe({ ...envelope }, defaultGuard)
+    if (onOneLine(thought.detail) !== '' && this.#runs.has(run))
+      this.#think(brief(sentence(thought), maxThoughtChars))
   }
 
   getAnswerTime(answer: string): string {

@@ -37,7 +37,6 @@ export { SpaceModel } from './space-model.js'
 export {
   clockText,
   countText,
-  durationText,
   hashToBucket,
   indentJson,
   momentText,

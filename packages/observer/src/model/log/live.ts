@@ -1,6 +1,6 @@
-import { cut, getToolName, onOneLine } from '@meup/folds'
+import { cut, describe, printable, sentence } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
-import { getText, nameText, stripMarkdown } from '../text/text.js'
+import { noRedaction, stripMarkdown } from '../text/text.js'
 
 const maxAnnouncementChars = 120
 /** Announcements that are read out at once; of the others only the number. */
@@ -61,11 +61,14 @@ export class Live {
   }
 }
 
+const announced: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.mcpProposal])
+/** Announced where they belong to no run. */
+const announcedOutside: ReadonlySet<string> = new Set([Kind.reasoningStart, Kind.chat])
+
 function formatAnnouncement(envelope: Envelope): string | undefined {
-  const { kind, from, context } = envelope
-  const said = cut(onOneLine(stripMarkdown(getText(envelope))), maxAnnouncementChars)
-  if (kind === Kind.reasoningStart && context === undefined) return `${from} began to think`
-  if (kind === Kind.reasoningConclusion) return `${from} concluded${said === '' ? '' : `: ${said}`}`
-  if (kind === Kind.mcpProposal) return `${from} proposes ${nameText(getToolName(envelope.payload))}`
-  return kind === Kind.chat && context === undefined ? `${from} says: ${said}` : undefined
+  const { kind, context } = envelope
+  if (!announced.has(kind) && (context !== undefined || !announcedOutside.has(kind))) return undefined
+  const description = describe(envelope, noRedaction)
+  const detail = cut(stripMarkdown(printable(description.detail)), maxAnnouncementChars)
+  return sentence({ ...description, detail })
 }

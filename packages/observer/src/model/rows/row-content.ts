@@ -1,35 +1,33 @@
 import {
   type ContextView,
   cut,
+  type Description,
+  describe,
   getToolName,
+  getWhy,
   isLate,
-  isToolCall,
   isWithheld,
+  onOneLine,
   type ProposalView,
-  payloadText,
   printable,
   type Quoted,
   type Result,
   readResult,
-  reasonText,
-  thoughtName,
-  thoughtText,
-  withoutThoughtName,
+  sentence,
+  type Tone,
 } from '@meup/folds'
 import {
   contextRoot,
   correlations,
   type Envelope,
   GATEWAY,
+  isKnownKind,
   isThought,
   Kind,
-  namespaceOf,
-  reservedNamespaces,
 } from '@meup/protocol'
 import { getFullSize } from '../log/truncate.js'
 import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text/text.js'
 import type { Block, CallEntry, Entry } from './blocks.js'
-import { arrivalsText, eventText } from './event-text.js'
 import type { Level } from './folding.js'
 import type { CallRow, Heading, Row, SaidRow, Slot, Sources } from './row.js'
 
@@ -125,8 +123,8 @@ const shown = (quoted: Quoted | null): string | null => stripMarkdown(printable(
 
 const isQuoteWithheld = (quoted: Quoted | null): boolean => quoted !== null && quoted.text === null
 
-/** Characters of a result that a line has room for. */
-const maxResultChars = 1000
+/** Characters that a line has room for: of a result, and of an event. */
+const [maxResultChars, maxEventChars] = [1000, 2000]
 
 type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
 
@@ -134,33 +132,42 @@ type Unplaced<Row> = Omit<Row, 'key' | 'envelope' | 'depth' | 'height'>
 function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Unplaced<SaidRow> {
   const { kind, payload, from } = envelope
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY
-  const text = isWithheld(payload) ? null : said(envelope)
+  const description = describe(envelope, noRedaction, { owner: owner ?? undefined })
+  const { object, detail, tone } = description
+  // The row has the verbs of these in its look, and a chip for the kind.
+  const isQuote = wordy.has(tone) || !isKnownKind(kind)
+  const text = isQuote ? printable(detail) : onOneLine(cut(withoutSender(description, from), maxEventChars))
   return {
     type: 'said',
-    name: isFree(kind) ? kind : thoughtName(kind),
-    text,
-    tone: getTone(envelope),
+    name: isQuote ? object : '',
+    text: isWithheld(payload) ? null : text,
+    tone: isProblem(envelope) ? 'problem' : tone === 'thought' || tone === 'plan' ? tone : 'event',
     isByAnother,
     isLate,
   }
 }
 
-/** A kind that this version knows nothing of. */
-const isFree = (kind: string): boolean => !reservedNamespaces.has(namespaceOf(kind))
+const wordy: ReadonlySet<Tone> = new Set(['message', 'start', 'end', 'thought', 'plan', 'error'])
 
-function said(envelope: Envelope): string {
-  const { kind, payload } = envelope
-  if (isThought(kind)) return printable(withoutThoughtName(kind, thoughtText(payload)))
-  if (isFree(kind)) return printable(payloadText(payload, noRedaction))
-  return (namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel) || kind === Kind.chat
-    ? getText(envelope)
-    : eventText(envelope)
+/** The name of the sender stands before the row. */
+function withoutSender(description: Description, from: string): string {
+  const said = sentence(description)
+  return said.startsWith(`${from} `) ? said.slice(from.length + 1) : said
 }
 
-function getTone(envelope: Envelope): SaidRow['tone'] {
-  if (isProblem(envelope)) return 'problem'
-  if (!isThought(envelope.kind)) return 'event'
-  return envelope.payload.phase === 'plan' ? 'plan' : 'thought'
+/** Who came and who went: `ana, bot are here · eve left`. */
+function arrivalsText(envelopes: readonly Envelope[]): string {
+  const parts: { verb: string; ids: string[] }[] = []
+  for (const envelope of envelopes) {
+    const { actor, verb } = describe(envelope, noRedaction)
+    const last = parts.at(-1)
+    if (last?.verb === verb) last.ids.push(actor)
+    else parts.push({ verb, ids: [actor] })
+  }
+  const texts = parts.map(
+    ({ verb, ids }) => `${ids.join(', ')} ${ids.length > 1 ? verb.replace('is', 'are') : verb}`,
+  )
+  return onOneLine(texts.join(' · '))
 }
 
 function callLine(
@@ -173,15 +180,12 @@ function callLine(
     type: 'call',
     tool: nameText(getToolName(envelope.payload)),
     parameters: parametersText(envelope),
-    rationale: isMuted ? null : formatRationale(envelope),
+    rationale: isMuted ? null : printable(getWhy(envelope)) || null,
     result: response === undefined ? null : formatResult(response),
     answeredAt: response?.ts ?? null,
     approvedBy: isApproval ? envelope.from : null,
   }
 }
-
-const formatRationale = ({ rationale, payload }: Envelope): string | null =>
-  rationale === undefined && !isToolCall(payload) ? null : printable(reasonText(rationale ?? null))
 
 /** What a call came to; of a long text the beginning, with the size of all of it. */
 function formatResult(response: Envelope): Result {

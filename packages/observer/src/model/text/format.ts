@@ -1,5 +1,3 @@
-export { formatDuration as durationText } from '@meup/folds'
-
 const units = ['B', 'KB', 'MB', 'GB'] as const
 
 /** `812 B`, `1.8 MB`. */

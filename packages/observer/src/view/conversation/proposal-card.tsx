@@ -1,8 +1,8 @@
-import { onOneLine, type ProposalView, printable, reasonText } from '@meup/folds'
+import { formatDuration, onOneLine, type ProposalView, printable, reasonText } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { durationText, indentJson, nameText, type ProposalRow, sizeText } from '../../model/index.js'
+import { indentJson, nameText, type ProposalRow, sizeText } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -48,7 +48,7 @@ function OpenCard({ row }: { row: ProposalRow }): VNode {
         {source.to !== undefined && <span class="dim">of {source.to.join(', ')}</span>}
         {proposal.usesLeft > 1 && <Chip>{proposal.usesLeft} times</Chip>}
         {left !== undefined && (
-          <span class="dim expiry">{isOver ? 'expired' : `expires in ${durationText(left)}`}</span>
+          <span class="dim expiry">{isOver ? 'expired' : `expires in ${formatDuration(left)}`}</span>
         )}
       </header>
       <Said kind="reason" text={printable(reasonText(proposal.rationale))} />

@@ -1,4 +1,4 @@
-import { outcomeText } from '@meup/folds'
+import { resultText } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
@@ -72,7 +72,6 @@ function CallLine({
 }: {
   row: CallRow
 }): VNode {
-  const outcome = result === null ? null : { outcome: result.outcome, size: result.size }
   return (
     <div class="line call">
       <span class="mark" aria-hidden="true">
@@ -83,11 +82,9 @@ function CallLine({
       {parameters !== '' && <code class="parameters">{parameters}</code>}
       {rationale !== null && <Said kind="rationale" text={rationale} />}
       {approvedBy !== null && <Chip kind="good">approved by {approvedBy}</Chip>}
-      {outcome !== null && (
-        <span class={`outcome ${outcome.outcome}`} title={result?.text}>
-          →{' '}
-          {outcomeText({ ...outcome, tool_name: tool, rationale: '', parameters: {}, parallel_group: null })}
-          {outcome.outcome === 'error' && `: ${result?.text}`}
+      {result !== null && (
+        <span class={`outcome ${result.outcome}`} title={result.text}>
+          → {resultText(result)}
         </span>
       )}
     </div>

@@ -1,10 +1,9 @@
-import { getToolName } from '@meup/folds'
+import { formatDuration, getToolName } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import {
   clockText,
   countText,
-  durationText,
   type HeadingRow,
   hasHidden,
   isAllHidden,
@@ -44,7 +43,7 @@ function StateText({ row }: { row: HeadingRow }): VNode {
   const now = useNow(row.isLive)
   const verb = row.isNested ? 'sub-context' : verbs[row.state]
   const spent = row.duration ?? (row.isLive ? model.gatewayTime(now) - Date.parse(row.startedAt) : null)
-  const time = spent === null || (row.isLive && spent < 1000) ? '' : ` ${durationText(spent)}`
+  const time = spent === null || (row.isLive && spent < 1000) ? '' : ` ${formatDuration(spent)}`
   const parts = [
     `${verb}${time}`,
     row.calls > 0 ? countText(row.calls, 'tool') : '',

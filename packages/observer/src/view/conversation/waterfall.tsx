@@ -1,14 +1,7 @@
+import { formatDuration } from '@meup/folds'
 import { createContext, type VNode } from 'preact'
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
-import {
-  durationText,
-  getSpan,
-  nameText,
-  type Row,
-  type TimeScale,
-  tickText,
-  timeScale,
-} from '../../model/index.js'
+import { getSpan, nameText, type Row, type TimeScale, tickText, timeScale } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { Name, Newer, Said } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
@@ -134,7 +127,7 @@ function Bar({ row }: { row: Row }): VNode | null {
   if (span === undefined) return null
   const { from, to } = span
   const [left, right] = [scale.at(from), scale.at(to ?? scale.now)]
-  const text = durationText((to ?? scale.now) - from)
+  const text = formatDuration((to ?? scale.now) - from)
   const place =
     right <= farRight
       ? { left: percent(right) }
@@ -187,7 +180,7 @@ function Axis(): VNode {
               key={from}
               class="pause"
               style={{ left: percent(from), width: percent(to - from) }}
-              title={`Nothing for ${durationText(ms)}`}
+              title={`Nothing for ${formatDuration(ms)}`}
             >
               ⋯
             </span>

@@ -1,0 +1,286 @@
+import {
+  type Capability,
+  correlations,
+  type Envelope,
+  type EnvelopeOf,
+  GATEWAY,
+  isKnownKind,
+  isThought,
+  Kind,
+  type McpRefusalPayload,
+} from '@meup/protocol'
+import { Bounded } from './bounded.js'
+import { formatDuration } from './duration.js'
+import { getParameters, guardedToolName, isNotification, isToolCall } from './mcp/calls.js'
+import type { ProposalView } from './mcp/proposals.js'
+import { type Result, readResult } from './mcp/result.js'
+import { detailsText, payloadText, thoughtName, thoughtText, withoutThoughtName } from './payload-text.js'
+import { type Guard, guarded, redact } from './redact.js'
+import { attemptText, outcomeText } from './render/outcome.js'
+import { brief, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
+
+/** What a line is about: surfaces choose its sign, colour or place by it. */
+export type Tone =
+  | 'message'
+  | 'start'
+  | 'end'
+  | 'stop'
+  | 'thought'
+  | 'plan'
+  /** A thought about an error. */
+  | 'error'
+  | 'call'
+  | 'result'
+  | 'proposal'
+  | 'refusal'
+  /** Something about a participant or the space. */
+  | 'event'
+  /** What the gateway did not let pass. */
+  | 'problem'
+  /** Anything else that is said, in kinds of any namespace. */
+  | 'other'
+
+/** How an envelope reads: `ana` `kicked` `eve` `spam`. Texts are as they were logged: make them `printable`. */
+export interface Description {
+  readonly actor: string
+  /** `''` for decisions of the gateway, which read `ana: chat denied: …`. */
+  readonly verb: string
+  /** The tool, the participant, or the kind of thought or message. */
+  readonly object: string
+  /** What is said, the arguments or the result of a call, or the reason. */
+  readonly detail: string
+  readonly tone: Tone
+}
+
+/** What earlier envelopes say about one. */
+interface Known {
+  /** The tool of the call that it answers. */
+  readonly tool?: string | undefined
+  /** Who opened its context. */
+  readonly owner?: string | undefined
+}
+
+/** Actor where it is not the sender, and tone where it is not `event`. */
+type Words = readonly [
+  verb: string,
+  object?: string,
+  detail?: string | undefined,
+  tone?: Tone,
+  actor?: string,
+]
+type Describe<K extends Kind> = (envelope: EnvelopeOf<K>, guard: Guard, known: Known) => Words
+
+/** Characters of a reason, and of a message of the gateway. */
+const [maxReasonChars, maxMessageChars] = [200, 300]
+
+const names = (ids: readonly string[] = []): string => ids.join(', ')
+const shorten = (reason = ''): string => brief(reason, maxReasonChars)
+const until = (time: string | undefined): string => (time === undefined ? '' : ` until ${time}`)
+const textOf = (payload: object, guard?: Guard): string => payloadText({ ...payload }, guard)
+
+/** A request that an agent does something about itself. */
+const asks =
+  (what: string) =>
+  ({ to, payload }: Pick<Envelope, 'to' | 'payload'>, guard: Guard): Words => [
+    'asks',
+    `${names(to)} ${what}`,
+    textOf(payload, guard),
+  ]
+
+/** How each kind reads. */
+const words: { readonly [K in Kind]: Describe<K> } = {
+  [Kind.chat]: ({ payload }) => ['says', '', textOf(payload), 'message'],
+  [Kind.chatAcknowledge]: () => ['takes note of', 'a message'],
+  [Kind.chatCancel]: ({ payload }) => ['takes a message back', '', payload.reason, 'other'],
+  [Kind.mcpRequest]: (envelope, guard) => {
+    const [verb, tone] = isNotification(envelope.payload)
+      ? (['sends', 'other'] as const)
+      : (['calls', 'call'] as const)
+    return [verb, getTool(envelope, guard), getArguments(envelope, guard), tone]
+  },
+  [Kind.mcpResponse]: ({ payload }, guard, { tool = 'a tool' }) => {
+    const result = readResult(payload, guard)
+    return [result.outcome === 'error' ? 'fails' : 'answers', tool, resultText(result), 'result']
+  },
+  [Kind.mcpProposal]: (envelope, guard) =>
+    proposal(getTool(envelope, guard), envelope.to, getArguments(envelope, guard)),
+  [Kind.mcpWithdraw]: ({ payload }, guard, known) => refusal('withdraws', payload, guard, known),
+  [Kind.mcpReject]: ({ payload }, guard, known) => refusal('rejects', payload, guard, known),
+  [Kind.reasoningStart]: ({ payload }) => ['begins to think', '', textOf(payload), 'start'],
+  [Kind.reasoningThought]: (envelope) => thought(envelope),
+  [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', textOf(payload), 'end'],
+  // Of another participant it is a request, and closes nothing [MEUP-2.4].
+  [Kind.reasoningCancel]: ({ from, payload: { reason } }, _, { owner = from }) =>
+    owner === from || from === GATEWAY
+      ? ['stops thinking', '', reason, 'stop']
+      : ['asks', `${owner} to stop`, reason, 'other'],
+  [Kind.observeSubscribe]: ({ payload }) => ['subscribes', '', inlineJson(payload, maxReasonChars)],
+  [Kind.observeVisibility]: ({ payload }) =>
+    payload.reasoningVisible ? ['showed', 'the thoughts of a run again'] : ['hid', 'the thoughts of a run'],
+  [Kind.capabilityGrant]: ({ payload: { recipient, capabilities, expiresAt, reason } }) => [
+    'granted',
+    `${recipient} ${formatCapabilities(capabilities)}${until(expiresAt)}`,
+    shorten(reason),
+  ],
+  [Kind.capabilityRevoke]: ({ payload: { recipient, grantId, capabilities = [], reason } }) => [
+    'revoked',
+    `${grantId ?? formatCapabilities(capabilities)} of ${recipient}`,
+    shorten(reason),
+  ],
+  [Kind.capabilityGrantAck]: (envelope) => [envelope.payload.status, names(correlations(envelope))],
+  [Kind.spaceInvite]: ({ payload: { participantId, capabilities, expiresAt, reason } }) => [
+    'invited',
+    `${participantId} with ${formatCapabilities(capabilities)}${until(expiresAt)}`,
+    shorten(reason),
+  ],
+  // Its token is for the inviter alone.
+  [Kind.spaceInviteAck]: ({ payload }) => ['admits', payload.participantId],
+  [Kind.spaceKick]: ({ payload: { participantId, reason, untilTs } }) => [
+    'kicked',
+    `${participantId}${until(untilTs)}`,
+    shorten(reason),
+  ],
+  [Kind.participantPause]: ({ to, payload: { reason, timeoutSeconds } }) => {
+    const time = timeoutSeconds === undefined ? '' : ` for ${formatDuration(timeoutSeconds * 1000)}`
+    return ['paused', `${names(to)}${time}`, shorten(reason)]
+  },
+  [Kind.participantResume]: ({ to, payload }) => ['resumed', names(to), shorten(payload.reason)],
+  [Kind.participantStatus]: ({ payload }) => ['tells', 'its status', textOf(payload)],
+  [Kind.participantRequestStatus]: asks('for a status'),
+  [Kind.participantForget]: asks('to forget'),
+  [Kind.participantCompact]: asks('to compact its memory'),
+  [Kind.participantCompactDone]: ({ payload }, guard) => [
+    'has compacted',
+    'its memory',
+    textOf(payload, guard),
+  ],
+  [Kind.participantClear]: asks('to clear its memory'),
+  [Kind.participantRestart]: asks('to restart'),
+  [Kind.participantShutdown]: asks('to end'),
+  [Kind.systemWelcome]: ({ payload }) => ['welcomes', payload.you.id],
+  [Kind.systemError]: ({ payload }) => [
+    'refuses',
+    'an envelope',
+    `${payload.message} (${payload.code})`,
+    'problem',
+  ],
+  [Kind.systemPresence]: ({ payload }) => [presence[payload.event], '', '', 'event', payload.participant.id],
+  [Kind.systemDecision]: ({ to, payload }) => {
+    const { decision, message, reasonCode, attemptedKind, attemptedTool, count } = payload
+    const isReview = decision === 'review'
+    const what = [attemptedKind, attemptedTool, isReview ? 'passed for review' : decision]
+    const times = count > 1 ? ` ×${count}` : ''
+    const attempt = attemptText(payload)
+    const why = `${brief(message, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
+    return ['', what.filter(Boolean).join(' '), why, isReview ? 'event' : 'problem', names(to)]
+  },
+  [Kind.systemSpace]: ({ payload }) => [`was ${payload.event}`, '', '', 'event', 'the space'],
+}
+
+const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
+
+/**
+ * How an envelope of any kind reads to a person. All surfaces use these words, and style them.
+ *
+ * `guard`: what MCP payloads and unknown kinds pass, which the gateway relays unchanged [MEUP-6.9].
+ */
+export const describe = (envelope: Envelope, guard: Guard, known: Known = {}): Description =>
+  toDescription(envelope.from, getWords(envelope, guard, known))
+
+function getWords(envelope: Envelope, guard: Guard, known: Known): Words {
+  const { kind, payload } = envelope
+  // The gateway has validated the payload of its kind.
+  if (isKnownKind(kind))
+    return (words[kind] as (...args: [Envelope, Guard, Known]) => Words)(envelope, guard, known)
+  if (isThought(kind)) return thought(envelope)
+  const text = payloadText(payload, guard) || detailsText(redact(payload, guard).value as typeof payload)
+  return ['sends', kind, text, 'other']
+}
+
+function toDescription(
+  from: string,
+  [verb, object = '', detail = '', tone = 'event', actor = from]: Words,
+): Description {
+  return { actor, verb, object, detail, tone }
+}
+
+/** A description as a sentence: `ana asks bot to stop: enough`. */
+export function sentence({ actor, verb, object, detail, tone }: Description): string {
+  const link = tone === 'proposal' ? ' ' : tone === 'event' && verb !== '' ? ' — ' : ': '
+  const said = detail === '' ? '' : `${link}${detail}`
+  if (verb === '') return `${actor}: ${object}${said}`
+  if (tone === 'result') return `${object} of ${actor} ${verb}${said}`
+  const isNamedThought = object !== '' && (tone === 'thought' || tone === 'plan' || tone === 'error')
+  return `${[actor, isNamedThought ? `${verb},` : verb, object].filter(Boolean).join(' ')}${said}`
+}
+
+/** Describes envelopes in log order, and remembers which tools were called. */
+export class Describer {
+  readonly #guard: Guard
+  readonly #ownerOf: (context: string) => string | null | undefined
+  /** Calls that may still be answered. */
+  readonly #tools = new Bounded<string>(1000)
+
+  constructor(guard: Guard, ownerOf: (context: string) => string | null | undefined) {
+    this.#guard = guard
+    this.#ownerOf = ownerOf
+  }
+
+  describe(envelope: Envelope): Description {
+    const { kind, id, context } = envelope
+    if (kind === Kind.mcpRequest || kind === Kind.mcpProposal)
+      this.#tools.set(id, getTool(envelope, this.#guard))
+    const tool = correlations(envelope).flatMap((about) => this.#tools.get(about) ?? [])[0]
+    const owner = context === undefined ? undefined : (this.#ownerOf(context) ?? undefined)
+    return describe(envelope, this.#guard, { tool, owner })
+  }
+}
+
+/** A proposal, with its arguments as far as they are shown. */
+export const describeProposal = (
+  { source: { from, to }, tool }: Pick<ProposalView, 'source' | 'tool'>,
+  shownArguments: string,
+): Description => toDescription(from, proposal(onOneLine(tool), to, shownArguments))
+
+const proposal = (tool: string, to: readonly string[] | undefined, shownArguments: string): Words => [
+  'asks whether',
+  to === undefined ? tool : `${tool} of ${to.join(' and ')}`,
+  `may be called${shownArguments === '{}' ? '' : ` with ${shownArguments}`}`,
+  'proposal',
+]
+
+/** Why a call is made; `''` for methods that need no reason and give none. */
+export function getWhy({ rationale = '', payload }: Pick<Envelope, 'rationale' | 'payload'>): string {
+  if (!isBlank(rationale)) return rationale
+  return isToolCall(payload) ? reasonText(null) : ''
+}
+
+/** What a call came to: `success (10 chars)`, `error: no such file`. */
+export const resultText = (result: Result): string =>
+  `${outcomeText(result)}${result.outcome === 'error' && result.text !== '' ? `: ${result.text}` : ''}`
+
+export const formatCapabilities = (capabilities: readonly Capability[]): string =>
+  onOneLine(capabilities.map(formatCapability).join(' ')) || 'nothing'
+
+/** A kind, or JSON. */
+export const formatCapability = (capability: Capability): string =>
+  typeof capability === 'string' ? capability : JSON.stringify(capability)
+
+const getTool = ({ payload }: { readonly payload: object }, guard: Guard): string =>
+  onOneLine(guardedToolName({ ...payload }, guard))
+
+const getArguments = ({ payload }: { readonly payload: object }, guard: Guard): string =>
+  JSON.stringify(redact(getParameters({ ...payload }), guard).value)
+
+const refusal = (
+  verb: string,
+  { reason, message }: McpRefusalPayload,
+  guard: Guard,
+  { tool = 'a proposal' }: Known,
+): Words => [verb, tool, guarded(message ?? reason, guard), 'refusal']
+
+function thought({ kind, payload }: { readonly kind: string; readonly payload: object }): Words {
+  const { phase } = payload as { readonly phase?: unknown }
+  const tone = phase === 'error' || phase === 'plan' ? phase : 'thought'
+  return ['thinks', thoughtName(kind), withoutThoughtName(kind, thoughtText({ ...payload })), tone]
+}
