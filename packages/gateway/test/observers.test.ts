@@ -5,9 +5,9 @@ import { expect, test, vi } from 'vitest'
 /** For machines that do much else. */
 const within = { timeout: 15_000 }
 
-/** A gateway whose log is observed, what its observer was told, what a participant was, and both in their order. */
+/** A gateway whose log is observed, what its observer received, what a participant was, and both in their order. */
 async function observed(store: LogStore = memoryStore()) {
-  const told: string[] = []
+  const received: string[] = []
   const heard: string[] = []
   const order: string[] = []
   const note = ({ seq, kind }: Pick<Entry, 'seq' | 'kind'>): string => `${seq} ${kind}`
@@ -15,9 +15,9 @@ async function observed(store: LogStore = memoryStore()) {
     participants: { ana: ['*'] },
     store,
     observe: async (space, log) => {
-      told.push(`${space} from ${log.head}`)
+      received.push(`${space} from ${log.head}`)
       return (entries) => {
-        told.push(...entries.map(note))
+        received.push(...entries.map(note))
         order.push(...entries.map((entry) => `observed ${note(entry)}`))
       }
     },
@@ -33,15 +33,15 @@ async function observed(store: LogStore = memoryStore()) {
     close: () => {},
   })
   const say = (id: string): void => line.send(JSON.stringify({ id, kind: 'chat', payload: { message: id } }))
-  return { gateway, told, heard, order, say }
+  return { gateway, received, heard, order, say }
 }
 
-test('an observer is told each envelope once, in order, and all of it before the store is closed', async () => {
-  const { gateway, told, heard, say } = await observed()
+test('an observer is given each envelope once, in order, and all of it before the store is closed', async () => {
+  const { gateway, received, heard, say } = await observed()
   for (const id of ['a', 'b', 'c']) say(id)
   await vi.waitFor(() => expect(heard).toHaveLength(4), within)
   await gateway.close()
-  expect(told).toEqual([
+  expect(received).toEqual([
     'test from 0',
     '1 system.space',
     '2 system.space',
@@ -53,7 +53,7 @@ test('an observer is told each envelope once, in order, and all of it before the
   ])
 })
 
-test('nobody waits for an observer: it is told after the delivery', async () => {
+test('nobody waits for an observer: it is called after the delivery', async () => {
   const { gateway, heard, order, say } = await observed()
   await vi.waitFor(() => expect(heard).toEqual(['3 system.presence']), within)
   say('a')
@@ -62,7 +62,7 @@ test('nobody waits for an observer: it is told after the delivery', async () => 
   await gateway.close()
 })
 
-test('what a failed commit has stored all the same is told; what it has not, never', async () => {
+test('what a failed commit has stored all the same is received; what it has not, never', async () => {
   const faults: ('before' | 'after')[] = []
   const disk = memoryStore()
   const failing: LogStore = {
@@ -78,7 +78,7 @@ test('what a failed commit has stored all the same is told; what it has not, nev
     },
     close: () => disk.close(),
   }
-  const { gateway, told, heard, say } = await observed(failing)
+  const { gateway, received, heard, say } = await observed(failing)
   await vi.waitFor(() => expect(heard).toEqual(['3 system.presence']), within)
   faults.push('after')
   say('stored')
@@ -94,5 +94,5 @@ test('what a failed commit has stored all the same is told; what it has not, nev
   )
   await gateway.close()
   expect(faults).toEqual([])
-  expect(told.filter((each) => each.endsWith('chat'))).toEqual(['4 chat', '5 chat'])
+  expect(received.filter((each) => each.endsWith('chat'))).toEqual(['4 chat', '5 chat'])
 })

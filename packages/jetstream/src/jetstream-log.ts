@@ -221,7 +221,7 @@ export class JetStreamLog implements EnvelopeLog {
     if (row === undefined) throw new Error(`row ${through} of the replica is missing`)
     await prunings.keep(this.epoch, { through, hash: row.hash, bytes })
     await replica.prune(through, bytes)
-    sharing.tell('all', { head: { do: 'pruned' } })
+    sharing.notify('all', { head: { do: 'pruned' } })
     try {
       const tip = await subject.tip()
       if (tip !== undefined) await subject.purge(await subject.locate(through + 1, tip))

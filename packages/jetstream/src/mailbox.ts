@@ -49,7 +49,7 @@ export class Mailbox {
     return this.#health.isAlive(gateway)
   }
 
-  tell(gateway: string, space: string, note: Note): void {
+  notify(gateway: string, space: string, note: Note): void {
     if (this.#nats.connection.isClosed()) return
     const address = gateway === 'all' ? everyoneOf(space) : normalizeAddress(gateway)
     this.#nats.connection.publish(address, this.#encode(space, note))

@@ -110,8 +110,8 @@ export class Sharing implements SharedLog<Row> {
     return this.#inTurn(() => this.#parts.follower.prune())
   }
 
-  tell(gateway: string, note: Note): void {
-    this.#parts.mailbox.tell(gateway, this.#parts.space, note)
+  notify(gateway: string, note: Note): void {
+    this.#parts.mailbox.notify(gateway, this.#parts.space, note)
   }
 
   async close(): Promise<void> {
@@ -124,7 +124,7 @@ export class Sharing implements SharedLog<Row> {
     this.#live?.unsubscribe()
     if (!leads) return
     await owners.release(space)
-    mailbox.tell('all', space, { head: { do: 'released' } })
+    mailbox.notify('all', space, { head: { do: 'released' } })
   }
 
   async #receive(live: Subscription): Promise<void> {

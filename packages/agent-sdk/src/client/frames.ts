@@ -35,7 +35,7 @@ export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   const bytes = encoder.encode(text)
   const maxBytes = getMaxBytes(envelope, limits)
   if (bytes.length > maxBytes) {
-    const message = `The envelope has ${bytes.length} bytes. Send at most $.{maxBytes}`
+    const message = `The envelope has ${bytes.length} bytes. Send at most ${maxBytes}.`
     throw new ProtocolError('payload_too_large', message, { bytes: bytes.length, maxBytes })
   }
   const object = readObject(bytes)

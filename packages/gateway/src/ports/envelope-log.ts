@@ -179,5 +179,5 @@ export interface SharedLog<Row> {
   /** Asks the gateway that sequences. Rejects where none answers; then it is uncertain whether it has heard. */
   ask(note: Note): Promise<Readonly<Record<string, unknown>>>
   /** Tells one of them, or with `all` everyone else. What cannot be delivered is lost. */
-  tell(gateway: string, note: Note): void
+  notify(gateway: string, note: Note): void
 }

@@ -49,13 +49,13 @@ export class Member implements RemoteSequencer, SpaceListener {
       asked: (note) => this.#asked(note),
       told: (note) => this.#told(note),
     })
-    shared.tell('all', { head: { do: 'who' } })
+    shared.notify('all', { head: { do: 'who' } })
     this.#renew()
   }
 
   close(): void {
     this.#cancel()
-    this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
+    this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, people: [] } })
   }
 
   recovered(): void {
@@ -106,7 +106,7 @@ export class Member implements RemoteSequencer, SpaceListener {
 
   present(): void {
     const people = [...this.#host.presence.here()]
-    this.#shared.tell('all', { head: { do: 'present', from: this.#shared.self, people } })
+    this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, people } })
   }
 
   /** It is not known whether it has been admitted: whoever sends it again with the same id finds out [MEUP-1.10]. */
@@ -185,7 +185,7 @@ export class Member implements RemoteSequencer, SpaceListener {
   #senderOf(head: Note['head']): Sender {
     const { from, line, participant, rateLimitKey } = head as Record<string, string>
     const say = (what: object, { text }: Message): void =>
-      this.#shared.tell(from ?? '', {
+      this.#shared.notify(from ?? '', {
         head: { line, after: this.#host.space.delivered, ...what },
         body: text,
       })
