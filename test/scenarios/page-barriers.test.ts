@@ -104,7 +104,7 @@ test(
     const [texts, elapsed] = await page.evaluate<[string[], number]>('[told, performance.now() - since]')
     expect(texts.length, texts.join('\n')).toBeLessThanOrEqual(elapsed / 2000 + 1)
     expect(texts.join()).toMatch(
-      /planner began to think[\s\S]*planner concluded: Round \d+ is over[\s\S]*and \d+ more/,
+      /planner begins to think[\s\S]*planner concludes: Round \d+ is over[\s\S]*and \d+ more/,
     )
     expect(texts.join()).not.toContain('secret')
     expect(
