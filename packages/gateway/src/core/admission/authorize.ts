@@ -1,4 +1,4 @@
-import { checkMetered, getKindRule } from '@meup/protocol'
+import { checkMetered, getKindRule, isKnownKind, Kind, namespaceOf } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome } from './context.js'
 import { answerRights, grantRights, revocationRights, revokesOwn } from './rights/capabilities.js'
 import {
@@ -15,27 +15,38 @@ import {
   fulfilmentRights,
   notificationRights,
   proposalRights,
+  rejectionRights,
   reportsOnCall,
   responseRights,
+  withdrawalRights,
 } from './rights/tools.js'
 
-/** What the state of the space decides beside capabilities: who owns, who was asked. */
-const rights: readonly Right[] = [
-  reasoningRights,
-  startRights,
-  responseRights,
-  notificationRights,
-  proposalRights,
-  fulfilmentRights,
-  hopRights,
-  grantRights,
-  answerRights,
-  revocationRights,
-  invitationRights,
-  kickRights,
-  pauseRights,
-  visibilityRights,
-]
+/** What the state of the space decides beside capabilities, by kind: who owns, who was asked. */
+const rights: { readonly [K in Kind]?: readonly Right[] } = {
+  [Kind.chat]: [hopRights],
+  [Kind.reasoningStart]: [reasoningRights, startRights],
+  [Kind.reasoningThought]: [reasoningRights],
+  [Kind.reasoningConclusion]: [reasoningRights],
+  [Kind.reasoningCancel]: [reasoningRights],
+  [Kind.mcpRequest]: [notificationRights, fulfilmentRights],
+  [Kind.mcpResponse]: [responseRights],
+  [Kind.mcpProposal]: [proposalRights],
+  [Kind.mcpWithdraw]: [withdrawalRights],
+  [Kind.mcpReject]: [rejectionRights],
+  [Kind.capabilityGrant]: [grantRights],
+  [Kind.capabilityGrantAck]: [answerRights],
+  [Kind.capabilityRevoke]: [revocationRights],
+  [Kind.spaceInvite]: [invitationRights],
+  [Kind.spaceKick]: [kickRights],
+  [Kind.participantPause]: [pauseRights],
+  [Kind.observeVisibility]: [visibilityRights],
+}
+
+/** Other reasoning kinds stand as thoughts do; nothing more is asked of all others. */
+function rightsOf(kind: string): readonly Right[] {
+  if (isKnownKind(kind)) return rights[kind] ?? []
+  return namespaceOf(kind) === 'reasoning' ? [reasoningRights] : []
+}
 
 /** Who needs no capability, beside those whose kind needs none: it is about what is theirs. */
 const exemptions: readonly Exemption[] = [answersAddressed, reportsOnCall, revokesOwn, decidesVisibility]
@@ -54,7 +65,7 @@ export function authorize(admission: AdmissionContext, space: Admission): Outcom
       details: { capabilities: space.state.participants.capabilities(from) },
     }
   }
-  for (const right of rights) {
+  for (const right of rightsOf(kind)) {
     const refusal = right(admission, space)
     if (refusal !== undefined) return refusal
   }

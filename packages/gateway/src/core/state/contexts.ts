@@ -51,7 +51,6 @@ export class Contexts {
 
   apply(envelope: Envelope): void {
     const { kind, payload } = envelope
-    this.#count(envelope)
     if (kind === Kind.reasoningStart) this.#begin(envelope)
     else if (kind === Kind.reasoningConclusion) this.#closeIfStarter(envelope, 'concluded')
     else if (kind === Kind.reasoningCancel) this.#closeIfStarter(envelope, 'cancelled')
@@ -151,10 +150,9 @@ export class Contexts {
     parent?.nested.push(context)
   }
 
-  /** What is addressed to some is left out, so that the counts tell nobody more than it may read. */
-  #count(envelope: Envelope): void {
-    const { kind, from, context } = envelope
-    if (context === undefined) return
+  /** Counts what is said in a context, but for what is addressed to some: the counts tell nobody more than it may read. */
+  count(context: string, envelope: Envelope): void {
+    const { kind, from } = envelope
     const rules = { mcpVisibility: this.#mcpVisibility, withholds: () => false, originOf: () => undefined }
     if (audienceOf(envelope, rules) !== undefined) return
     const isThinking = isThought(kind)

@@ -1,4 +1,4 @@
-import { type Envelope, Kind } from '@meup/protocol'
+import { type Envelope, isKnownKind, Kind } from '@meup/protocol'
 import { Contexts } from './contexts.js'
 import type { Fold } from './fold.js'
 import { Pauses } from './pauses.js'
@@ -19,6 +19,47 @@ interface Snapshot {
  */
 const version = 7
 
+type FoldName = 'participants' | 'contexts' | 'requests' | 'pauses' | 'proposals' | 'hops'
+
+/** What each kind changes, in this order. Other kinds change nothing but the counts of their contexts. */
+const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
+  [Kind.chat]: ['hops'],
+  [Kind.chatAcknowledge]: [],
+  [Kind.chatCancel]: [],
+  [Kind.mcpRequest]: ['requests', 'proposals'],
+  [Kind.mcpResponse]: ['requests', 'hops'],
+  [Kind.mcpProposal]: ['proposals'],
+  [Kind.mcpWithdraw]: ['proposals'],
+  [Kind.mcpReject]: ['proposals'],
+  [Kind.reasoningStart]: ['contexts'],
+  [Kind.reasoningThought]: [],
+  [Kind.reasoningConclusion]: ['contexts'],
+  [Kind.reasoningCancel]: ['contexts'],
+  [Kind.observeSubscribe]: [],
+  [Kind.observeVisibility]: ['contexts'],
+  [Kind.capabilityGrant]: ['participants'],
+  [Kind.capabilityRevoke]: ['participants'],
+  [Kind.capabilityGrantAck]: ['participants'],
+  [Kind.spaceInvite]: ['participants', 'hops'],
+  [Kind.spaceInviteAck]: [],
+  [Kind.spaceKick]: ['participants', 'proposals'],
+  [Kind.participantPause]: ['pauses'],
+  [Kind.participantResume]: ['pauses'],
+  [Kind.participantStatus]: [],
+  [Kind.participantRequestStatus]: [],
+  [Kind.participantForget]: [],
+  [Kind.participantCompact]: [],
+  [Kind.participantCompactDone]: [],
+  [Kind.participantClear]: [],
+  [Kind.participantRestart]: [],
+  [Kind.participantShutdown]: [],
+  [Kind.systemWelcome]: [],
+  [Kind.systemError]: [],
+  [Kind.systemPresence]: ['participants'],
+  [Kind.systemDecision]: [],
+  [Kind.systemSpace]: ['participants', 'contexts', 'proposals', 'hops'],
+}
+
 /**
  * Everything the gateway decides by. It is changed by `apply` alone, with each envelope in log order: when one is
  * admitted, and when the log is replayed at start. The same log always gives the same state [MEUP-3.4].
@@ -38,8 +79,8 @@ export class SpaceState {
   /** What the operator configured, as it was last recorded. */
   configured: Readonly<Record<string, unknown>> | undefined
 
-  /** In the order in which they take an envelope, by their names in snapshots. */
-  readonly #folds: Readonly<Record<string, Fold>> = {
+  /** By their names in snapshots. */
+  readonly #folds: Readonly<Record<FoldName, Fold>> = {
     participants: {
       apply: (envelope) => applyToTrust(envelope, this.trust),
       snapshot: () => this.trust.snapshot(),
@@ -51,7 +92,6 @@ export class SpaceState {
     proposals: this.proposals,
     hops: this.hops,
   }
-  readonly #inOrder = Object.values(this.#folds)
 
   /** The state of which `toSnapshot` gave these bytes, after row `through`. Throws where a gateway of another version wrote them. */
   static from(bytes: Uint8Array, through = 0): SpaceState {
@@ -71,7 +111,10 @@ export class SpaceState {
 
   /** `body`: the envelope's bytes, for what the parsed envelope does not tell. */
   apply(envelope: Envelope, body: Uint8Array): void {
-    for (const fold of this.#inOrder) fold.apply(envelope, body)
+    const { kind, context, ts } = envelope
+    if (this.trust.soonest !== Number.POSITIVE_INFINITY) this.trust.advance(Date.parse(ts))
+    if (context !== undefined) this.contexts.count(context, envelope)
+    if (isKnownKind(kind)) for (const name of changedBy[kind]) this.#folds[name].apply(envelope, body)
     if (envelope.kind === Kind.systemSpace && envelope.payload.event === 'configured')
       this.configured = envelope.payload
     this.seq = envelope.seq ?? this.seq

@@ -20,7 +20,6 @@ import { type Exemption, forbidden, notInFuture, type Right, setByGateway } from
 
 /** Capabilities are given to those who belong to the space, by those who hold them [MEUP-4.13]. */
 export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
-  if (envelope.kind !== Kind.capabilityGrant) return undefined
   const { recipient, ...given } = envelope.payload as GrantPayload
   if (!state.participants.has(recipient)) return stranger('/payload/recipient', recipient)
   const existing = state.participants.granted(recipient)
@@ -34,7 +33,6 @@ export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
 
 /** A grant is answered by whom it was given to. */
 export const answerRights: Right = ({ envelope }, { state }) => {
-  if (envelope.kind !== Kind.capabilityGrantAck) return undefined
   for (const id of correlations(envelope)) {
     const grant = state.trust.grants.get(id)
     if (grant === undefined) {
@@ -63,7 +61,6 @@ export const revokesOwn: Exemption = ({ kind, from, payload }, { state }) => {
 /** Others revoke what they did not give where the operator lets them; what was granted gives no such power. */
 export const revocationRights: Right = (admission, { state }) => {
   const { envelope, meter } = admission
-  if (envelope.kind !== Kind.capabilityRevoke) return undefined
   if (Object.hasOwn(envelope.payload, 'revoked')) return setByGateway('/payload/revoked')
   const payload = envelope.payload as RevokePayload
   const badPattern = checkPatterns(payload.capabilities ?? [], meter)

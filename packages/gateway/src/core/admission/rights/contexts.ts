@@ -1,16 +1,9 @@
-import {
-  checkMetered,
-  contextRoot,
-  Kind,
-  namespaceOf,
-  openContexts,
-  type VisibilityPayload,
-} from '@meup/protocol'
+import { checkMetered, contextRoot, Kind, openContexts, type VisibilityPayload } from '@meup/protocol'
 import { type Exemption, forbidden, type Right } from './right.js'
 
 /** Only its starter closes a context; others think along where the space lets them [MEUP-2.4, MEUP-2.5]. */
 export const reasoningRights: Right = ({ envelope: { kind, from, context } }, space) => {
-  if (context === undefined || namespaceOf(kind) !== 'reasoning') return undefined
+  if (context === undefined) return undefined
   const { contexts } = space.state
   const opened = contexts.get(context)
   if (kind === Kind.reasoningConclusion && opened !== undefined && opened.owner !== from) {
@@ -28,7 +21,7 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
 
 /** There is an end to what is open at once: `rate_limited` until something of it is closed [MEUP-2.11]. */
 export const startRights: Right = ({ envelope }, { state: { contexts } }) => {
-  if (envelope.kind !== Kind.reasoningStart || !contexts.opens(envelope)) return undefined
+  if (!contexts.opens(envelope)) return undefined
   const full = findReachedLimit(envelope.from, contexts.openCounts(envelope.from))
   if (full === undefined) return undefined
   const [limit, message] = full
@@ -57,7 +50,6 @@ export const decidesVisibility: Exemption = ({ kind }) => kind === Kind.observeV
 
 /** A run is hidden and shown while it goes on, by its owner or a holder of the capability for that [MEUP-9.5]. */
 export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
-  if (envelope.kind !== Kind.observeVisibility) return undefined
   const { from, to, payload } = envelope
   if (to !== undefined) {
     return {
@@ -79,7 +71,7 @@ export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
 /** Agents that only answer each other wait for somebody else: `rate_limited`, for chat alone [MEUP-7.4]. */
 export const hopRights: Right = ({ envelope }, { state, config }) => {
   const { agentHops } = config.limits
-  if (envelope.kind !== Kind.chat || state.hops.of(envelope) <= agentHops) return undefined
+  if (state.hops.of(envelope) <= agentHops) return undefined
   return {
     code: 'rate_limited',
     message: `${agentHops} chats went from agent to agent. Wait until a human speaks, or a tool answers you.`,

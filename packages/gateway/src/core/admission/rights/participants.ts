@@ -1,4 +1,4 @@
-import { type InvitePayload, imitatedBy, type KickPayload, Kind, type WorkMeter } from '@meup/protocol'
+import { type InvitePayload, imitatedBy, type KickPayload, type WorkMeter } from '@meup/protocol'
 import type { SpaceState } from '../../state/state.js'
 import type { Refusal } from '../context.js'
 import { checkGift, firstBeyond, stranger } from './capabilities.js'
@@ -9,7 +9,6 @@ const maxOpenInvitations = 1000
 
 /** Whoever is new to the space, or may begin anew in it, is given what its inviter holds [MEUP-3.15]. */
 export const invitationRights: Right = ({ envelope, now, meter }, { state }) => {
-  if (envelope.kind !== Kind.spaceInvite) return undefined
   if (Object.hasOwn(envelope.payload, 'tokenSha256')) return setByGateway('/payload/tokenSha256')
   const { participantId: to, ...given } = envelope.payload as InvitePayload
   const existing = state.participants.isNamed(to) ? state.participants.granted(to) : []
@@ -53,7 +52,6 @@ function checkInviterHoldings(
 
 /** Everybody but oneself can be kicked: so the last who may do that stays. */
 export const kickRights: Right = ({ envelope, now }, { state }) => {
-  if (envelope.kind !== Kind.spaceKick) return undefined
   const { participantId, untilTs } = envelope.payload as KickPayload
   if (participantId === envelope.from) {
     const message = `${participantId} cannot kick itself. Close the connection to leave.`
@@ -64,8 +62,8 @@ export const kickRights: Right = ({ envelope, now }, { state }) => {
 }
 
 /** Whoever is paused cannot let itself go on: so nobody pauses itself without an end [MEUP-3.13]. */
-export const pauseRights: Right = ({ envelope: { kind, from, to, payload } }) => {
-  if (kind !== Kind.participantPause || payload.timeoutSeconds !== undefined) return undefined
+export const pauseRights: Right = ({ envelope: { from, to, payload } }) => {
+  if (payload.timeoutSeconds !== undefined) return undefined
   const own = to?.indexOf(from) ?? -1
   if (own === -1) return undefined
   return forbidden(`${from} could not go on by itself; leave it out, or give timeoutSeconds`, `/to/${own}`)

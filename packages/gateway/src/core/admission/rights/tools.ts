@@ -12,8 +12,7 @@ export const answersAddressed: Exemption = (envelope, { state }) =>
 
 /** A response comes from an addressee of the request, once [MEUP-3.7]. */
 export const responseRights: Right = ({ envelope }, { state }) => {
-  const { kind, from } = envelope
-  if (kind !== Kind.mcpResponse) return undefined
+  const { from } = envelope
   for (const id of correlations(envelope)) {
     const request = state.requests.get(id)
     if (request === undefined) {
@@ -55,25 +54,32 @@ export const notificationRights: Right = ({ envelope }, { state }) => {
   return undefined
 }
 
-/** A proposal ends in the future; its proposer withdraws it, and those reject it who could fulfil it [MEUP-3.11]. */
-export const proposalRights: Right = (admission, space) => {
-  const { envelope, now } = admission
-  const { kind, from, payload } = envelope
-  if (kind === Kind.mcpProposal) {
-    return notInFuture('/payload/expiresAt', (payload as McpProposalPayload).expiresAt, now)
+/** A proposal ends in the future [MEUP-3.11]. */
+export const proposalRights: Right = ({ envelope, now }) =>
+  notInFuture('/payload/expiresAt', (envelope.payload as McpProposalPayload).expiresAt, now)
+
+/** Its proposer alone withdraws a proposal [MEUP-3.11]. */
+export const withdrawalRights: Right = ({ envelope, now }, { state }) => {
+  for (const id of correlations(envelope)) {
+    const proposal = state.proposals.find(id, now)
+    if (proposal === undefined) return notOpen(id)
+    if (proposal.by === envelope.from) continue
+    return forbidden(`Only ${proposal.by} withdraws ${id}. Send ${Kind.mcpReject} to refuse it.`)
   }
-  if (kind !== Kind.mcpWithdraw && kind !== Kind.mcpReject) return undefined
+  return undefined
+}
+
+/** Those who could fulfil a proposal may reject it, but for its proposer [MEUP-3.11]. */
+export const rejectionRights: Right = (admission, space) => {
+  const { envelope, now } = admission
+  const { from } = envelope
   for (const id of correlations(envelope)) {
     const proposal = space.state.proposals.find(id, now)
     if (proposal === undefined) return notOpen(id)
-    const isOwn = proposal.by === from
-    if (kind === Kind.mcpReject && isOwn) {
+    if (proposal.by === from) {
       return forbidden(`${id} is ${from}'s own proposal. Send ${Kind.mcpWithdraw} to take it back.`)
     }
-    if (kind === Kind.mcpWithdraw && !isOwn) {
-      return forbidden(`Only ${proposal.by} withdraws ${id}. Send ${Kind.mcpReject} to refuse it.`)
-    }
-    if (kind === Kind.mcpReject && !proposal.rejectedBy.has(from) && !couldFulfil(id, admission, space)) {
+    if (!proposal.rejectedBy.has(from) && !couldFulfil(id, admission, space)) {
       return forbidden(
         `${from} may not send what ${id} proposes, and so cannot refuse it. Leave it to others.`,
       )
@@ -109,7 +115,7 @@ const notOpen = (id: string): Refusal => ({
 
 /** A request that fulfils a proposal asks for exactly what was proposed, while that is open [MEUP-4.17]. */
 export const fulfilmentRights: Right = ({ envelope, payload, now }, space) => {
-  if (envelope.kind !== Kind.mcpRequest || envelope.correlationId === undefined) return undefined
+  if (envelope.correlationId === undefined) return undefined
   let call: Call | undefined
   for (const id of correlations(envelope)) {
     const proposal = space.state.proposals.find(id, now)

@@ -27,9 +27,8 @@ const effects: ReadonlyMap<string, (envelope: Envelope, trust: Trust) => void> =
   [Kind.spaceKick, kick],
 ] satisfies [string, (envelope: Envelope, trust: Trust) => void][])
 
-/** What an envelope of a log makes of who is trusted with what. It finds gone what expired before it. */
+/** What an envelope of a log makes of who is trusted with what; what expired before it is gone already. */
 export function applyToTrust(envelope: Envelope, trust: Trust): void {
-  if (trust.soonest !== Number.POSITIVE_INFINITY) trust.advance(Date.parse(envelope.ts))
   const { revision } = trust
   effects.get(envelope.kind)?.(envelope, trust)
   if (trust.revision !== revision) trust.changedAt = envelope.seq ?? 0
