@@ -18,7 +18,7 @@ export const errors = {
   invalid_context: {
     status: 400,
     meaning: 'The context is missing or is not a legal path',
-    hint: 'use up to 5 segments of A-Z a-z 0-9 _ - joined by /',
+    hint: 'use up to `limits.contextDepth` segments of A-Z a-z 0-9 _ - joined by /',
   },
   invalid_request: {
     status: 400,

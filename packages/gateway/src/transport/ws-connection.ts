@@ -6,7 +6,7 @@ import { type Connection, lengthOf, type Message, type OutboundBatch, putText } 
 const lowWater = 64 * 1024
 
 /**
- * A WebSocket as the gateway sees it. A outboundBatch is framed by the first connection it goes to and written to every
+ * A WebSocket as the gateway sees it. A batch is framed by the first connection it goes to and written to every
  * socket as one buffer; ws itself sends only pings and the close frame.
  */
 export class WsConnection implements Connection {

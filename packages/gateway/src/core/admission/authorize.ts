@@ -9,17 +9,9 @@ import {
   visibilityRights,
 } from './rights/contexts.js'
 import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
+import { fulfilmentRights, proposalRights, rejectionRights, withdrawalRights } from './rights/proposals.js'
+import { answersAddressed, notificationRights, reportsOnCall, responseRights } from './rights/requests.js'
 import type { Exemption, Right } from './rights/right.js'
-import {
-  answersAddressed,
-  fulfilmentRights,
-  notificationRights,
-  proposalRights,
-  rejectionRights,
-  reportsOnCall,
-  responseRights,
-  withdrawalRights,
-} from './rights/tools.js'
 
 /** What the state of the space decides beside capabilities, by kind: who owns, who was asked. */
 const rights: { readonly [K in Kind]?: readonly Right[] } = {

@@ -81,7 +81,7 @@ export class ChainWriter {
   }
 
   /** Of the last row; of an empty space, what its first one will link to. */
-  hashToken(space: number): Uint8Array {
+  headHash(space: number): Uint8Array {
     return this.#storedTipOf(space).hash
   }
 

@@ -79,7 +79,7 @@ class LogImport {
   end(expected: KnownHead | undefined): ImportedLog {
     const { space, epoch } = this.#opened
     const head = this.#chainWriter.headOf(space)
-    const hash = Buffer.from(this.#chainWriter.hashToken(space)).toString('hex')
+    const hash = Buffer.from(this.#chainWriter.headHash(space)).toString('hex')
     if (expected !== undefined && (expected.seq !== head || expected.hash !== hash)) {
       const problem = `These envelopes end at ${head}:${hash}, and should at ${expected.seq}:${expected.hash}.`
       throw new LogError('corrupt', `${problem} Export the log again.`)

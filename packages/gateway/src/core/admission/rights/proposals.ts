@@ -1,58 +1,8 @@
-import { isNotification } from '@meup/folds'
-import { checkMetered, correlations, type Envelope, Kind, type McpProposalPayload } from '@meup/protocol'
+import { checkMetered, correlations, Kind, type McpProposalPayload } from '@meup/protocol'
 import { envelopeOf } from '../../replay.js'
 import { type Call, callOf } from '../../state/proposals.js'
 import type { Admission, AdmissionContext, Refusal } from '../context.js'
-import { type Exemption, forbidden, notInFuture, type Right } from './right.js'
-
-/** Whoever was asked by name answers, whatever it may send otherwise: nobody is left waiting [MEUP-3.7]. */
-export const answersAddressed: Exemption = (envelope, { state }) =>
-  envelope.kind === Kind.mcpResponse &&
-  correlations(envelope).every((id) => state.requests.get(id)?.to?.has(envelope.from))
-
-/** A response comes from an addressee of the request, once [MEUP-3.7]. */
-export const responseRights: Right = ({ envelope }, { state }) => {
-  const { from } = envelope
-  for (const id of correlations(envelope)) {
-    const request = state.requests.get(id)
-    if (request === undefined) {
-      return { code: 'not_found', path: '/correlationId', message: `no request ${id} waits for an answer` }
-    }
-    if (request.to?.has(from) === false) return forbidden(`${id} was not addressed to ${from}`)
-    if (request.answeredBy.has(from)) return forbidden(`${from} has answered ${id} already`)
-  }
-  return undefined
-}
-
-const notifies = ({ kind, payload }: Envelope): boolean => kind === Kind.mcpRequest && isNotification(payload)
-
-/** Until it has answered, whoever was asked by name tells its caller how that goes [MEUP-3.20]. */
-export const reportsOnCall: Exemption = (envelope, { state }) => {
-  const { from, payload } = envelope
-  const calls = correlations(envelope)
-  if (!notifies(envelope) || payload.id !== undefined || calls.length === 0) return false
-  return calls.every((id) => {
-    const call = state.requests.get(id)
-    return call?.to?.has(from) && !call.answeredBy.has(from)
-  })
-}
-
-/** What a notification says of a call comes from those who were called, for the caller alone, or from the caller [MEUP-3.20]. */
-export const notificationRights: Right = ({ envelope }, { state }) => {
-  if (!notifies(envelope)) return undefined
-  const { from, to = [] } = envelope
-  for (const id of correlations(envelope)) {
-    const call = state.requests.get(id)
-    if (call === undefined) continue
-    const wasCalled = call.to?.has(from)
-    if (call.from === from && !wasCalled) continue
-    if (wasCalled === false) return forbidden(`${id} was not addressed to ${from}: it says nothing of that`)
-    if (to.length === 0 || to.some((each) => each !== call.from)) {
-      return forbidden(`what is said of ${id} goes to its caller; address ${call.from} alone`, '/to')
-    }
-  }
-  return undefined
-}
+import { forbidden, notInFuture, type Right } from './right.js'
 
 /** A proposal ends in the future [MEUP-3.11]. */
 export const proposalRights: Right = ({ envelope, now }) =>
