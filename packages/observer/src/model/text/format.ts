@@ -42,11 +42,11 @@ export const momentText = (ts: string): string => {
 export const countText = (count: number, what: string): string =>
   `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`
 
-/** A number from 0 to `most` - 1, always the same for the same text, and another one for one much like it. */
-export function hashToBucket(text: string, most: number): number {
+/** A number from 0 to `buckets` - 1, always the same for the same text, and another one for one much like it. */
+export function hashToBucket(text: string, buckets: number): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0
-  return hash % most
+  return hash % buckets
 }
 
 /** A string, or what stands between strings. */

@@ -62,7 +62,7 @@ const details: Readonly<Record<Detail, string>> = {
 function useOwnChoices(): Part[] {
   const { session, viewFilter } = useSpace()
   const { model, subscription } = session
-  const placeOf = placesIn(model)
+  const describePlace = placesIn(model)
   const { cut, saved, missing } = subscription
   const by = 'by you'
   const atGateway = `${by}, at the gateway`
@@ -80,7 +80,7 @@ function useOwnChoices(): Part[] {
   }
   for (const context of cut.contexts) {
     const show = (): void => viewFilter.cut({ ...cut, contexts: toggled(cut.contexts, context) })
-    add(`in ${context}`, `what is in run ${placeOf(context)}`, atGateway, show)
+    add(`in ${context}`, `what is in run ${describePlace(context)}`, atGateway, show)
   }
   if (cut.detail !== 'full') {
     add('detail', details[cut.detail], atGateway, () => viewFilter.cut({ ...cut, detail: nothingCut.detail }))
@@ -98,7 +98,7 @@ function useOwnChoices(): Part[] {
 function useOthersChoices(): Part[] {
   const { session, can, act, isLive } = useSpace()
   const { model, subscription } = session
-  const placeOf = placesIn(model)
+  const describePlace = placesIn(model)
   const me = session.welcome?.you.id ?? ''
   const parts = model.hiddenRuns().map((run): Part => {
     const { context, owner, hiddenBy } = run
@@ -109,7 +109,7 @@ function useOthersChoices(): Part[] {
       act('The run could not be changed', async () => session.client?.setVisibility(context, true))
     return {
       key: `run ${context}`,
-      what: `${isAllHidden(run) ? 'all thoughts' : `thoughts of ${owner}`} in run ${placeOf(context)}`,
+      what: `${isAllHidden(run) ? 'all thoughts' : `thoughts of ${owner}`} in run ${describePlace(context)}`,
       why: `by ${hiddenBy.map(nameText).join(' and ')}, from everybody`,
       ...(mayShow && { undo: { label: 'show to all', act: show } }),
     }

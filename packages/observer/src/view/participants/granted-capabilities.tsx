@@ -17,7 +17,7 @@ export function GrantedCapabilities({
 }): VNode {
   const isEmpty = configured.length + grants.length + others.length === 0
   return (
-    <ul class="holdings">
+    <ul class="granted-capabilities">
       {isEmpty && <li class="dim">nothing but to answer</li>}
       {configured.length > 0 && (
         <li>
