@@ -41,7 +41,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     if (isListChange.test(payload.method)) announcements.send(payload)
     else if (payload.method === 'notifications/resources/updated') {
       // One by one: an envelope to somebody who has left the space is refused.
-      for (const each of resources.subscribersOf(payload)) announcements.send(payload, each)
+      for (const each of resources.listSubscribers(payload)) announcements.send(payload, each)
     } else if (!callers.notifyOnlyCaller(payload)) {
       log(`${payload.method}, told to no caller: ${JSON.stringify(payload.params)}`.slice(0, maxLogChars))
     }
@@ -119,7 +119,7 @@ class ResourceSubscriptions {
     return [...this.#byUri.values()].filter((each) => each.has(from)).length < maxOwnSubscriptions
   }
 
-  subscribersOf({ params }: McpRequestPayload): string[] {
+  listSubscribers({ params }: McpRequestPayload): string[] {
     return [...(this.#byUri.get(String(params?.uri)) ?? [])]
   }
 }

@@ -45,18 +45,20 @@ describe.for(revisions)('a server over HTTP: %s', ([manner, protocolVersion]) =>
   test('reports progress of each call to whoever made it, under its own token', async () => {
     const { relay, notifications } = await relayTo(await serveHttp(manner))
     const asked = (progressToken: string | number) => {
-      const told: McpRequestPayload[] = []
+      const received: McpRequestPayload[] = []
       const request = call('count', { to: 2 }, { _meta: { progressToken } })
-      const answered = relay.request(request, { onNotification: (notification) => told.push(notification) })
-      return answered.then(() => told.map(({ method, params }) => ({ method, params })))
+      const answered = relay.request(request, {
+        onNotification: (notification) => received.push(notification),
+      })
+      return answered.then(() => received.map(({ method, params }) => ({ method, params })))
     }
     const reports = (progressToken: string | number) =>
       [1, 2].map((progress) => ({
         method: 'notifications/progress',
         params: { progressToken, progress, total: 2, message: `${progress} of 2` },
       }))
-    const told = await Promise.all([asked('same'), asked('same'), asked(0), asked('0')])
-    expect(told).toEqual([reports('same'), reports('same'), reports(0), reports('0')])
+    const received = await Promise.all([asked('same'), asked('same'), asked(0), asked('0')])
+    expect(received).toEqual([reports('same'), reports('same'), reports(0), reports('0')])
     expect(notifications).toEqual([])
   })
 

@@ -113,7 +113,7 @@ function childTransport(child: SupervisedChild, onNoise: (line: string) => void)
   const finish = async () => {
     const reading = readAll()
     const readError = await Promise.race([reading, waitForOutput(child, reading)])
-    // A server that says nothing more is of no use, even if it still runs.
+    // A server that closed its output can answer no call, even if its process still runs.
     const exit = await child.close()
     transport.onclose?.()
     return { reason: readError ?? describeExit(exit) }

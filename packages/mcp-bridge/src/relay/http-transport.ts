@@ -107,7 +107,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   const transport: RelayTransport = {
     ended,
     hasPerRequestStream: true,
-    streamOf: () => stream.getStore(),
+    getStreamRequest: () => stream.getStore(),
     get sessionId() {
       return inner.sessionId
     },

@@ -74,7 +74,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   const calls = createCalls(name, (message, how) => transport.send(withMeta(message, meta), how))
   const toClient = transport.onmessage
   transport.onmessage = (message, extra) => {
-    if (!calls.onMessage(message, transport.streamOf?.())) toClient(message, extra)
+    if (!calls.onMessage(message, transport.getStreamRequest?.())) toClient(message, extra)
   }
   const closed = transport.ended.then(async (outcome) => {
     calls.end(outcome.reason)
@@ -123,5 +123,5 @@ export interface RelayTransport extends Transport {
   /** Resolves when the server is gone and its last message is delivered; the reason reads "exited with code 1". */
   readonly ended: Promise<{ reason: string }>
   /** While a message is delivered: the request on whose stream it came, where each has a stream of its own. */
-  streamOf?(): RequestId | undefined
+  getStreamRequest?(): RequestId | undefined
 }
