@@ -117,7 +117,7 @@ export class RequestNotifications {
   #sendNext(waiting: Waiting): void {
     const { progress, others } = waiting
     waiting.progress = undefined
-    const next = progress ?? takeJoined(others)
+    const next = progress ?? shiftJoined(others)
     if (next === undefined) return
     if (progress === undefined) waiting.chars = others.reduce((sum, each) => sum + countChars(each), 0)
     this.#send(waiting, next)
@@ -164,7 +164,7 @@ const createDraft = ({ id, from, context }: Request, notification: Notification)
 const countChars = (notification: Notification): number => JSON.stringify(notification).length
 
 /** Takes the first; of log messages also those that follow it and differ in nothing but their text. */
-function takeJoined(others: Notification[]): Notification | undefined {
+function shiftJoined(others: Notification[]): Notification | undefined {
   const first = others.shift()
   if (first === undefined || !isTextLog(first)) return first
   let { data } = first.params

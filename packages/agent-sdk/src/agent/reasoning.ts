@@ -1,7 +1,7 @@
 import { type AnyEnvelope, joinContext, Kind, type Phase, ProtocolError } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ToolResult } from '../client/calls.js'
-import { ConnectionError } from '../client/errors.js'
+import { ConnectionError, getErrorMessage } from '../client/errors.js'
 import { freshId } from '../client/fresh-id.js'
 import { retryAfterPause } from '../client/retry.js'
 import type { CallOptions, Draft } from '../client/types.js'
@@ -154,7 +154,7 @@ export class Reasoning implements AsyncDisposable {
       const call = { ...options, signal, context: this.context }
       return await retryAfterPause(this.#space, () => this.#space.call(tool, args, call), signal)
     } catch (error) {
-      this.#lastFailure = `${tool}: ${messageOf(error)}`
+      this.#lastFailure = `${tool}: ${getErrorMessage(error)}`
       throw error
     }
   }
@@ -189,7 +189,7 @@ export class Reasoning implements AsyncDisposable {
       return echo
     } catch (error) {
       this.#isClosed = false
-      this.#lastFailure = messageOf(error)
+      this.#lastFailure = getErrorMessage(error)
       throw error
     }
   }
@@ -216,8 +216,6 @@ export class Reasoning implements AsyncDisposable {
     }
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Numbers the concurrent groups of a turn: 0, 1, 2, … whichever of its contexts they are made in [MEUP-1.1]. */
 export class ParallelGroups {

@@ -37,11 +37,11 @@ export interface ToolContext {
 /** Gives back text, a value for `structuredContent`, or a whole MCP result (an object with `content`). */
 export type ToolHandler<Schema extends InputSchema> = (args: InputOf<Schema>, context: ToolContext) => unknown
 
-/** `tell` passes a notification of MCP about this request on to its asker, until it is answered. */
+/** `notify` passes a notification of MCP about this request on to its asker, until it is answered. */
 export type Fallback = (
   request: Request,
   signal: AbortSignal,
-  tell: (notification: Notification) => void,
+  notify: (notification: Notification) => void,
 ) => Promise<McpResponsePayload | undefined>
 
 interface Tool {

@@ -220,7 +220,7 @@ export class Turns {
         if (!this.#admit(turn)) return
         this.#options.onOpen?.(turn)
         push(turn)
-      } else if (envelope.kind === Kind.chatCancel) this.#takeBack(envelope)
+      } else if (envelope.kind === Kind.chatCancel) this.#onCancel(envelope)
     }
     const closed = (): void => {
       this.#busyReplies.close()
@@ -234,7 +234,7 @@ export class Turns {
     }
   }
 
-  #takeBack(cancel: EnvelopeOf<typeof Kind.chatCancel>): void {
+  #onCancel(cancel: EnvelopeOf<typeof Kind.chatCancel>): void {
     const taken = new Set(correlations(cancel))
     for (const turn of this.#open) {
       if (taken.has(turn.trigger.id) && turn.from === cancel.from)

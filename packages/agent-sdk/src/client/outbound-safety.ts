@@ -35,7 +35,7 @@ export class OutboundSafety {
 
 function createGuard(settings: Partial<SafetySettings>): EnvelopeGuard<SafetySettings, Finding> {
   const failed = (error: unknown): void =>
-    console.warn(`the guard failed, and a text was withheld: ${nameOf(error)}`)
+    console.warn(`the guard failed, and a text was withheld: ${getErrorName(error)}`)
   const compile = (each: SafetySettings) => compileSafety(each, { failed })
   return new EnvelopeGuard({ compile, tailOf }, { ...defaultSafety, ...settings })
 }
@@ -47,4 +47,4 @@ const isUtterance = (fields: Partial<Record<keyof Utterance, unknown>>): fields 
   [fields.context, fields.rationale].every((text) => text === undefined || typeof text === 'string')
 
 /** Its message may quote the text. */
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
+const getErrorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error)

@@ -78,14 +78,14 @@ export class Parts {
   }
 
   /** What can be given out since the last time. */
-  take(isLast: boolean): Piece[] {
+  drain(isLast: boolean): Piece[] {
     const given = isLast ? [...this.#given, ...this.#trim.end()] : this.#given
     this.#given = []
     return given
   }
 
   /** All of it, as it turned out to be. */
-  told(): Record<Kind, string> {
+  joinTexts(): Record<Kind, string> {
     const trim = new Trim()
     for (const { kind, raw, isAfterTag } of this.#all) {
       trim.begin(kind, isAfterTag)

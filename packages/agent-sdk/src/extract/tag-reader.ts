@@ -40,7 +40,7 @@ export class TagReader {
 
   push(raw: string): Piece[] {
     this.#read(this.#held + raw, false)
-    return this.#parts.take(false)
+    return this.#parts.drain(false)
   }
 
   /** Gives out what was held back, but for half the end of a thought: that is no thought, whatever follows. */
@@ -48,7 +48,7 @@ export class TagReader {
     const half = this.#held.toLowerCase()
     const isHalfEnd = [...(this.#closers ?? [])].some((closer) => half !== closer && closer.startsWith(half))
     if (!isHalfEnd) this.#read(this.#held, true)
-    return this.#parts.take(true)
+    return this.#parts.drain(true)
   }
 
   /** To be called once. */
@@ -57,7 +57,7 @@ export class TagReader {
     const isOpen = this.#closers !== undefined && !this.#parts.isEmpty
     if (isOpen && this.#spare !== undefined) this.#parts.thoughtEndedAt(this.#spare.from, this.#spare.to)
     const isTruncated = isOpen && this.#spare === undefined && !this.#parts.thoughtWasText()
-    return { ...this.#parts.told(), isTruncated }
+    return { ...this.#parts.joinTexts(), isTruncated }
   }
 
   #read(text: string, isLast: boolean): void {

@@ -11,8 +11,8 @@ export function readUsage(usage: Json): Usage {
 function reasoningTokens(usage: Json): number | undefined {
   const { completion_tokens_details: chat, output_tokens_details: output, completionTokensDetails } = usage
   const details = record(chat) ?? record(output) ?? record(completionTokensDetails)
-  const told = [details?.reasoning_tokens, details?.thinking_tokens, details?.reasoningTokens]
-  return first([...told, usage.reasoning_tokens, usage.thoughtsTokenCount])
+  const fromDetails = [details?.reasoning_tokens, details?.thinking_tokens, details?.reasoningTokens]
+  return first([...fromDetails, usage.reasoning_tokens, usage.thoughtsTokenCount])
 }
 
 function outputTokens(usage: Json, reasoning: number): number | undefined {

@@ -75,8 +75,8 @@ export class Answering {
     for (;;) {
       signal.throwIfAborted()
       this.#budget.step()
-      const { heard, signal: interrupt } = this.#steering.listen()
-      for (const { from, payload } of heard) dialogue.addUserMessage(from, payload.message)
+      const { messages, signal: interrupt } = this.#steering.listen()
+      for (const { from, payload } of messages) dialogue.addUserMessage(from, payload.message)
       const tools = await toolbox.offered()
       const step = await this.#think(thinking, tools, AbortSignal.any([signal, interrupt]))
       signal.throwIfAborted()

@@ -37,7 +37,7 @@ interface Reasons {
 }
 
 /** Why the call is made: the best of what was said about it, if anything was. No model is asked for it. */
-export function rationaleOf({ given, args, commentary, summary }: Reasons): string | undefined {
+export function chooseRationale({ given, args, commentary, summary }: Reasons): string | undefined {
   const described = typeof args.description === 'string' ? args.description : ''
   const said = [given ?? '', described, commentary, summary].map((text) =>
     splitTaggedThoughts(text).text.trim(),

@@ -54,10 +54,10 @@ export class Toolbox {
     const here = this.#space.participants.filter(
       ({ id, status }) => status === 'present' && this.#isChosen(id),
     )
-    const lists = await Promise.all(here.map(({ id }) => this.#toolsOf(id)))
-    const told = this.#choices?.filter((choice) => typeof choice !== 'string') ?? []
+    const lists = await Promise.all(here.map(({ id }) => this.#listTools(id)))
+    const own = this.#choices?.filter((choice) => typeof choice !== 'string') ?? []
     const found = lists.flat().filter(({ participant, name }) => this.#isChosen(participant, name))
-    const tools = [...told, ...found].map((tool) => {
+    const tools = [...own, ...found].map((tool) => {
       const { schema, key } = withRationale(tool.inputSchema)
       return { ...tool, inputSchema: schema, rationaleKey: key }
     })
@@ -78,7 +78,7 @@ export class Toolbox {
     })
   }
 
-  #toolsOf(id: string): Promise<readonly SpaceTool[]> {
+  #listTools(id: string): Promise<readonly SpaceTool[]> {
     const payload = { jsonrpc: '2.0', method: 'tools/list', params: {} }
     if (!this.#space.can({ kind: Kind.mcpRequest, to: [id], payload })) return Promise.resolve([])
     const known = this.#known.get(id) ?? this.#ask(id)

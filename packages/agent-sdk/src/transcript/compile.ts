@@ -135,13 +135,13 @@ function shorten(
   compileWithout: (hashes: ReadonlySet<string>) => PromptMessage[],
 ): PromptMessage[] {
   const whole = compileWithout(new Set())
-  if (charsOf(whole) <= maxChars) return whole
+  if (countChars(whole) <= maxChars) return whole
   const expendable = leastFirst(entries)
   const without = (count: number) => compileWithout(new Set(expendable.slice(0, count)))
   let [tooFew, enough] = [0, expendable.length]
   while (enough - tooFew > 1) {
     const middle = Math.floor((tooFew + enough) / 2)
-    if (charsOf(without(middle)) <= maxChars) enough = middle
+    if (countChars(without(middle)) <= maxChars) enough = middle
     else tooFew = middle
   }
   return without(enough)
@@ -161,7 +161,7 @@ function leastFirst(entries: readonly LogEntry[]): string[] {
     .map(({ hash }) => hash)
 }
 
-const charsOf = (messages: readonly PromptMessage[]): number =>
+const countChars = (messages: readonly PromptMessage[]): number =>
   messages.reduce((sum, message) => {
     const calls = message.type === 'assistant' ? message.toolCalls : undefined
     return sum + message.text.length + (calls === undefined ? 0 : JSON.stringify(calls).length)

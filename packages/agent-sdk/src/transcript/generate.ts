@@ -12,7 +12,7 @@ import { type Commit, seal } from './commit.js'
 import { type CompileOptions, compile, type PromptMessage } from './compile.js'
 import type { AssistantContent, ReasoningContent, Replay } from './content.js'
 import { TranscriptError } from './errors.js'
-import { type Usage, usageOf } from './usage.js'
+import { readResponseUsage, type Usage } from './usage.js'
 
 export interface GenerateOptions extends Omit<CompileOptions, 'provider'> {
   /** Whether the reasoning of this call is committed; default: as the transcript was opened. */
@@ -145,7 +145,7 @@ function readResponse(client: ModelClient, response: unknown): Reading {
     toolCalls: withIds(extraction.toolCalls),
     reasoning: found === null ? null : described(found, extraction),
     opaque: { source: extraction.source, items: opaqueIn(extraction, response) },
-    usage: usageOf(response, extraction.tokens),
+    usage: readResponseUsage(response, extraction.tokens),
   }
 }
 
@@ -154,8 +154,8 @@ function readAlready(response: unknown): Extraction | null {
   if (typeof response === 'string') return extractReasoning({ choices: [{ message: { content: response } }] })
   const body = record(response) ?? {}
   // Field by field, since all else, such as the usage, is read later.
-  const told = Object.fromEntries(fields.flatMap((name) => (name in body ? [[name, body[name]]] : [])))
-  const { text, toolCalls, opaque, ...rest } = { ...nothing, ...(told as Partial<Extraction>) }
+  const given = Object.fromEntries(fields.flatMap((name) => (name in body ? [[name, body[name]]] : [])))
+  const { text, toolCalls, opaque, ...rest } = { ...nothing, ...(given as Partial<Extraction>) }
   const isRead = typeof text === 'string' && Array.isArray(toolCalls) && Array.isArray(opaque)
   return isRead ? { ...rest, text, toolCalls, opaque } : null
 }

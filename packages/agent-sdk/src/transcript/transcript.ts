@@ -1,5 +1,5 @@
 import type { Format } from '../extract/index.js'
-import { Chain, chainOf, type LogEntry, type LogFilter, recordOf, type TranscriptRecord } from './chain.js'
+import { Chain, type LogEntry, type LogFilter, type TranscriptRecord, toChain, toRecord } from './chain.js'
 import {
   type Commit,
   type CommitOptions,
@@ -145,7 +145,7 @@ export class Transcript {
 
   /** All of it, for `openTranscript`. */
   toJSON(): TranscriptRecord {
-    return recordOf(this.#chain)
+    return toRecord(this.#chain)
   }
 
   #append<C extends Content>(content: C, options: CommitOptions): Commit<C> {
@@ -172,4 +172,4 @@ export class Transcript {
  * changed.
  */
 export const openTranscript = ({ record, ...options }: OpenOptions = {}): Transcript =>
-  new Transcript(record === undefined ? new Chain() : chainOf(record), options)
+  new Transcript(record === undefined ? new Chain() : toChain(record), options)

@@ -26,11 +26,11 @@ const inputNames = [
 ]
 
 /** What a response says of its tokens; `null` where that is nothing. `reasoning` = as its reader has counted them. */
-export function usageOf(response: unknown, reasoning: number | undefined): Usage | null {
+export function readResponseUsage(response: unknown, reasoning: number | undefined): Usage | null {
   const body = record(response) ?? {}
-  const told = record(body.usage) ?? record(body.usageMetadata) ?? body
-  const { outputTokens, tokens } = readUsage(told)
-  const input = inputNames.map((name) => count(told[name])).find((each) => each !== undefined)
+  const counts = record(body.usage) ?? record(body.usageMetadata) ?? body
+  const { outputTokens, tokens } = readUsage(counts)
+  const input = inputNames.map((name) => count(counts[name])).find((each) => each !== undefined)
   const usage = {
     input: input ?? null,
     output: outputTokens ?? null,

@@ -43,7 +43,7 @@ export class AiDialogue implements Dialogue {
 
   constructor(ai: Ai, self: string, earlier: readonly Remembered[], options: ModelOptions) {
     const { model, instructions, reasoningIsSummary, replayReasoning } = options
-    const provider = providerOf(model)
+    const provider = getProvider(model)
     this.#ai = ai
     this.model = typeof model === 'string' ? model : model.modelId
     this.#options = options
@@ -135,7 +135,7 @@ const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'x
 const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
 
 /** As the provider names itself, such as `openai.responses`; of a model at the AI Gateway, whose it is. */
-export function providerOf(model: AgentModel): string {
+export function getProvider(model: AgentModel): string {
   if (typeof model !== 'string' && model.provider !== 'gateway') return model.provider
   const name = typeof model === 'string' ? model : model.modelId
   return `${name.split('/')[0]}.gateway`
