@@ -13,7 +13,7 @@ import type { Log } from './log/log.js'
 import { truncateEnvelope } from './log/truncate.js'
 import { type Block, Blocks } from './rows/blocks.js'
 import type { Folding } from './rows/folding.js'
-import { noRedaction } from './text/text.js'
+import { noRedaction } from './text.js'
 
 /** Characters of messages that the conversation may still be told about. */
 const maxTranscriptChars = 16e6

@@ -26,7 +26,7 @@ import {
   Kind,
 } from '@meup/protocol'
 import { getFullSize } from '../log/truncate.js'
-import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text/text.js'
+import { getText, nameText, noRedaction, parametersText, stripMarkdown } from '../text.js'
 import type { Block, CallEntry, Entry } from './blocks.js'
 import type { Level } from './folding.js'
 import type { CallRow, Heading, Row, SaidRow, Slot, Sources } from './row.js'
