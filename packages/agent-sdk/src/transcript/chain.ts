@@ -8,9 +8,9 @@ import {
   contentHints,
   mustFit,
   type Priority,
+  Usage,
 } from './content.js'
 import { TranscriptError } from './errors.js'
-import { Usage } from './usage.js'
 
 /** A commit, and what is known beside it. */
 export interface LogEntry {

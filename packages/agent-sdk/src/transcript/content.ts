@@ -123,3 +123,17 @@ export const contentHints = {
   assistant: { defaultPriority: 'normal', defaultRole: 'assistant', compressionPriority: 50 },
   tool: { defaultPriority: 'normal', defaultRole: 'tool', compressionPriority: 30 },
 } as const satisfies Readonly<Record<ContentType, ContentHints>>
+
+const tokens = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])
+
+/** Tokens of one call; `null` = its provider did not say. */
+export const Usage = Type.Object(
+  {
+    input: tokens,
+    /** Reasoning is among them. */
+    output: tokens,
+    reasoning: tokens,
+  },
+  { additionalProperties: false },
+)
+export type Usage = Static<typeof Usage>

@@ -6,13 +6,13 @@ import {
   reasoningBy,
   type ToolCall,
 } from '../extract/index.js'
-import { record, records } from '../extract/json.js'
+import { count, record, records } from '../extract/json.js'
+import { readUsage } from '../extract/usage.js'
 import type { Chain } from './chain.js'
 import { type Commit, seal } from './commit.js'
 import { type CompileOptions, compile, type PromptMessage } from './compile.js'
-import type { AssistantContent, ReasoningContent, Replay } from './content.js'
+import type { AssistantContent, ReasoningContent, Replay, Usage } from './content.js'
 import { TranscriptError } from './errors.js'
-import { readResponseUsage, type Usage } from './usage.js'
 
 export interface GenerateOptions extends Omit<CompileOptions, 'provider'> {
   /** Whether the reasoning of this call is committed; default: as the transcript was opened. */
@@ -205,4 +205,27 @@ function withIds(calls: readonly ToolCall[]): ToolCall[] {
     taken.add(id)
     return { ...call, id }
   })
+}
+
+const inputNames = [
+  'prompt_tokens',
+  'input_tokens',
+  'promptTokens',
+  'inputTokens',
+  'promptTokenCount',
+  'prompt_eval_count',
+]
+
+/** What a response says of its tokens; `null` where that is nothing. `reasoning` = as its reader has counted them. */
+function readResponseUsage(response: unknown, reasoning: number | undefined): Usage | null {
+  const body = record(response) ?? {}
+  const counts = record(body.usage) ?? record(body.usageMetadata) ?? body
+  const { outputTokens, tokens } = readUsage(counts)
+  const input = inputNames.map((name) => count(counts[name])).find((each) => each !== undefined)
+  const usage = {
+    input: input ?? null,
+    output: outputTokens ?? null,
+    reasoning: count(reasoning) ?? tokens ?? null,
+  }
+  return Object.values(usage).some((each) => each !== null) ? usage : null
 }

@@ -1,6 +1,6 @@
 import { inlineJson, onOneLine, printable } from '@meup/folds'
 import type { LogEntry } from './chain.js'
-import type { Usage } from './usage.js'
+import type { Usage } from './content.js'
 
 export interface RenderOptions {
   /** Default: whether standard output is a terminal and NO_COLOR is not set. */
